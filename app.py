@@ -24,6 +24,12 @@ def page(brought: Page) -> st.Page:
 
 
 pages = {
-    group: [page(each) for feature in features().values() for each in feature.pages if each.group == group] for group in GROUPS
+    group: [
+        page(each)
+        for feature in features().values()
+        for each in feature.pages
+        if each.group == group
+    ]
+    for group in GROUPS
 }
 shell.route(pages)

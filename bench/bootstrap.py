@@ -35,12 +35,21 @@ def run() -> dict[str, Any]:
     """
     labels, a, b, pert, gene = simulated_runs(SEED)
     plans = [ResamplingPlan(unit, SEED) for unit in get_args(ResamplingUnit)]
-    ours = {plan.unit: _timed(partial(bootstrap_difference, labels, a, b, plan, pert, gene)) for plan in plans}
+    ours = {
+        plan.unit: _timed(partial(bootstrap_difference, labels, a, b, plan, pert, gene))
+        for plan in plans
+    }
     scale = RESAMPLES / REFERENCE_RESAMPLES
-    reference_s, sklearn_values = _timed(lambda: _loop(roc_auc_score, labels, a, b, REFERENCE_RESAMPLES), repeats=1)
-    rerank_s, rerank_values = _timed(lambda: _loop(_rankdata_auroc, labels, a, b, REFERENCE_RESAMPLES), repeats=1)
+    reference_s, sklearn_values = _timed(
+        lambda: _loop(roc_auc_score, labels, a, b, REFERENCE_RESAMPLES), repeats=1
+    )
+    rerank_s, rerank_values = _timed(
+        lambda: _loop(_rankdata_auroc, labels, a, b, REFERENCE_RESAMPLES), repeats=1
+    )
     ours_s, full = ours["row"]
-    few = bootstrap_difference(labels, a, b, ResamplingPlan("row", SEED, REFERENCE_RESAMPLES), pert, gene).mean
+    few = bootstrap_difference(
+        labels, a, b, ResamplingPlan("row", SEED, REFERENCE_RESAMPLES), pert, gene
+    ).mean
     other = bootstrap_difference(labels, a, b, ResamplingPlan("row", SEED + 1), pert, gene).mean
     return {
         "name": "bootstrap",
@@ -52,19 +61,26 @@ def run() -> dict[str, Any]:
         "rerank_s": rerank_s * scale,
         "ratio": reference_s * scale / ours_s,
         "ratio_rerank": rerank_s * scale / ours_s,
-        "max_abs_diff": max(_end_difference(few, _ends(v)) for v in (sklearn_values, rerank_values)),
+        "max_abs_diff": max(
+            _end_difference(few, _ends(v)) for v in (sklearn_values, rerank_values)
+        ),
         "max_abs_diff_other_seed": _end_difference(full.mean, (other.low, other.high)),
         "monte_carlo_error": _end_error(full.mean.se),
         "clustered_s": {unit: ours[unit][0] for unit in ("pert", "gene", "two-way")},
-        "delong_ms": 1000 * _timed(lambda: _paired_delong(labels != "none", a.p_de, b.p_de), repeats=9)[0],
-        "peak_mb_ours": _peak_mb(lambda: bootstrap_difference(labels, a, b, ResamplingPlan("row", SEED), pert, gene)),
+        "delong_ms": 1000
+        * _timed(lambda: _paired_delong(labels != "none", a.p_de, b.p_de), repeats=9)[0],
+        "peak_mb_ours": _peak_mb(
+            lambda: bootstrap_difference(labels, a, b, ResamplingPlan("row", SEED), pert, gene)
+        ),
         "peak_mb_reference": _peak_mb(lambda: _loop(roc_auc_score, labels, a, b, 5)),
     }
 
 
 def _paired_delong(positive: Bools, *values: Floats) -> Floats:
     """DeLong's covariance of the AUROCs of two runs."""
-    return covariance(influence_of([Task(np.ones_like(positive), positive, each) for each in values]))
+    return covariance(
+        influence_of([Task(np.ones_like(positive), positive, each) for each in values])
+    )
 
 
 def simulated_runs(seed: int) -> tuple[Any, Scores, Scores, Codes, Codes]:
@@ -73,8 +89,17 @@ def simulated_runs(seed: int) -> tuple[Any, Scores, Scores, Codes, Codes]:
     labels = rng.choice(["up", "down", "none"], N_ROWS, p=[0.306, 0.141, 0.553])
     effect = 0.3 * (labels != "none") + rng.normal(size=N_ROWS)
     up = 0.3 * (labels == "up") + rng.normal(size=N_ROWS)
-    runs = [scores_from_probabilities(effect + rng.normal(size=N_ROWS), up + rng.normal(size=N_ROWS)) for _ in range(2)]
-    return labels, runs[0], runs[1], rng.integers(0, N_PERTS, N_ROWS), rng.integers(0, N_GENES, N_ROWS)
+    runs = [
+        scores_from_probabilities(effect + rng.normal(size=N_ROWS), up + rng.normal(size=N_ROWS))
+        for _ in range(2)
+    ]
+    return (
+        labels,
+        runs[0],
+        runs[1],
+        rng.integers(0, N_PERTS, N_ROWS),
+        rng.integers(0, N_GENES, N_ROWS),
+    )
 
 
 def _loop(auroc: Auroc, labels: Any, a: Scores, b: Scores, resamples: int) -> Floats:
@@ -97,7 +122,9 @@ def _loop(auroc: Auroc, labels: Any, a: Scores, b: Scores, resamples: int) -> Fl
 def _rankdata_auroc(positive: Bools, values: Floats) -> float:
     n_positive = int(positive.sum())
     ranks = rankdata(values)[positive].sum()
-    return float((ranks - n_positive * (n_positive + 1) / 2) / (n_positive * (len(values) - n_positive)))
+    return float(
+        (ranks - n_positive * (n_positive + 1) / 2) / (n_positive * (len(values) - n_positive))
+    )
 
 
 def _ends(values: Floats) -> tuple[float, float]:

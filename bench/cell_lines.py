@@ -11,7 +11,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.pages import PHRASES, REAL_DATA, first_contents, make_workspace, measure_hello, memory_mb, started_browser
+from bench.pages import (
+    PHRASES,
+    REAL_DATA,
+    first_contents,
+    make_workspace,
+    measure_hello,
+    memory_mb,
+    started_browser,
+)
 from core.base.errors import NotFound
 from core.features.importing.actions import import_paths
 from core.features.neighbours.spaces import embed
@@ -38,16 +46,28 @@ RUN, LABELLED = "track_b_sharp", "track_a_logprobs_train2499"  # of the challeng
 def run() -> dict[str, Any]:
     """First contents of every page on both datasets; the ratio is that of their sums, 1 where the cell line is as quick."""
     if not (REAL_DATA / "perturbqa").is_dir():
-        raise NotFound(f"bench cell_lines: {REAL_DATA / 'perturbqa'} is not there, expected PerturbQA's files")
+        raise NotFound(
+            f"bench cell_lines: {REAL_DATA / 'perturbqa'} is not there, expected PerturbQA's files"
+        )
     with tempfile.TemporaryDirectory() as folder:
         workspace, _ = make_workspace(Path(folder) / "workspace")
         imported_s, rows = fill(workspace, Path(folder) / "copies")
         with workspace.store.read() as db:
-            challenge, labelled, line = (runs.find(db, name).id for name in (RUN, LABELLED, "rules"))
-            firsts = {each: predictions.find_pair_ids(db, each, RowFilter())[0] for each in (challenge, line)}
-            shown = {each: {**predictions.row(db, each, first), "phrase": PHRASES["real"]} for each, first in firsts.items()}
+            challenge, labelled, line = (
+                runs.find(db, name).id for name in (RUN, LABELLED, "rules")
+            )
+            firsts = {
+                each: predictions.find_pair_ids(db, each, RowFilter())[0]
+                for each in (challenge, line)
+            }
+            shown = {
+                each: {**predictions.row(db, each, first), "phrase": PHRASES["real"]}
+                for each, first in firsts.items()
+            }
         with started_browser() as browser, serving(workspace.settings.workspace) as server:
-            of_challenge = first_contents(browser, server, (challenge, labelled), shown[challenge], LEFT_OUT)
+            of_challenge = first_contents(
+                browser, server, (challenge, labelled), shown[challenge], LEFT_OUT
+            )
             of_line = first_contents(browser, server, (line, line), shown[line], LEFT_OUT)
             peak_mb = memory_mb(server)
         with started_browser() as browser:
@@ -63,7 +83,9 @@ def run() -> dict[str, Any]:
         "import_s": imported_s,
         "first_content_ms": of_line,
         "first_content_ms_challenge": of_challenge,
-        "first_content_times_challenge": {title: ms / of_challenge[title] for title, ms in of_line.items()},
+        "first_content_times_challenge": {
+            title: ms / of_challenge[title] for title, ms in of_line.items()
+        },
         "first_content_ms_reference": reference["first_content_ms"],
         "peak_mb_ours": peak_mb,
         "peak_mb_reference": reference["peak_mb"],
@@ -81,7 +103,9 @@ def fill(workspace: Workspace, copies: Path) -> tuple[float, int]:
         for kind in ("de", "dir"):
             target = copies / f"copy{number}-{kind}.csv"
             header, *lines = (source / f"{LARGEST}-{kind}.csv").read_text("utf-8").splitlines()
-            target.write_text("\n".join([header, *lines[number:], *lines[:number]]), "utf-8")  # a file of before is known
+            target.write_text(
+                "\n".join([header, *lines[number:], *lines[:number]]), "utf-8"
+            )  # a file of before is known
             import_paths(workspace, [target])
     imported_s = time.perf_counter() - began
     embed(workspace, "network", "network", {"columns": 128, "seed": 0})
@@ -89,7 +113,10 @@ def fill(workspace: Workspace, copies: Path) -> tuple[float, int]:
     settle(workspace, start(workspace, spec, "rules", ExecutionSettings(), begin=work_on).id)
     with workspace.store.read() as db:
         line = datasets.find(db, LARGEST)
-    launch.start(workspace, knn_request(line, KnnSettings(("network",), EvaluationProtocol("test")), "network"))
+    launch.start(
+        workspace,
+        knn_request(line, KnnSettings(("network",), EvaluationProtocol("test")), "network"),
+    )
     return imported_s, rows
 
 

@@ -24,7 +24,9 @@ from core.runs.workspace import open_workspace
 from tests.features.cells.cases import write_screen
 
 BYTES = 2_000_000_000
-SCREEN = ScreenSettings(n_cells=20_000, n_genes=4_000, n_perturbations=30, share_control=0.02, depth=1.0)
+SCREEN = ScreenSettings(
+    n_cells=20_000, n_genes=4_000, n_perturbations=30, share_control=0.02, depth=1.0
+)
 
 
 def run() -> dict[str, Any]:
@@ -72,7 +74,9 @@ def _write_repeated(path: Path, screen: SimulatedScreen, repeats: int) -> int:
             stored = group.create_dataset(name, (len(values) * repeats,), values.dtype)
             for i in range(repeats):
                 stored[i * len(values) : (i + 1) * len(values)] = values
-        ends = np.concatenate([counts.indptr[1:].astype(np.int64) + i * counts.nnz for i in range(repeats)])
+        ends = np.concatenate(
+            [counts.indptr[1:].astype(np.int64) + i * counts.nnz for i in range(repeats)]
+        )
         group.create_dataset("indptr", data=np.concatenate([[0], ends]))
     return counts.shape[0] * repeats
 
@@ -81,7 +85,9 @@ def _repeated_obs(screen: SimulatedScreen, repeats: int) -> SimulatedScreen:
     """The screen with every cell's columns repeated under new names, and no counts."""
     obs = screen.obs.iloc[np.tile(np.arange(len(screen.obs)), repeats)].copy()
     obs.index = [f"cell{i}" for i in range(len(obs))]
-    return replace(screen, obs=obs, counts=csr_matrix((len(obs), len(screen.genes)), dtype=np.int32))
+    return replace(
+        screen, obs=obs, counts=csr_matrix((len(obs), len(screen.genes)), dtype=np.int32)
+    )
 
 
 def label(path: Path) -> int:

@@ -27,7 +27,12 @@ from core.store import calls, predictions
 from core.store.datasets import DEMO
 
 ROWS, AT_ONCE, DELAY_S = 2_000, 64, 0.02
-FORM = {"method": "prompt_only", "dataset": DEMO, "rows": f"split=train;sample={ROWS}", "concurrency": AT_ONCE}
+FORM = {
+    "method": "prompt_only",
+    "dataset": DEMO,
+    "rows": f"split=train;sample={ROWS}",
+    "concurrency": AT_ONCE,
+}
 OPTIONS = {"seeds": "42", "answers": "letters"}
 
 
@@ -64,7 +69,9 @@ def run() -> dict[str, Any]:
 
 def work(folder: str, address: str, run: str) -> str:
     """Work on the run in this process until it ends; its state."""
-    return run_control.work_on(open_workspace(Settings(workspace=Path(folder), endpoint=address)), run).state
+    return run_control.work_on(
+        open_workspace(Settings(workspace=Path(folder), endpoint=address)), run
+    ).state
 
 
 def bare_loop(address: str, requests: list[str]) -> int:

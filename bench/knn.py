@@ -24,7 +24,13 @@ from core.transfer.cuts import cut_values
 from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import DIRECTED, EFFECT, UP, Knowledge, knowledge_of, rows_of
 from core.transfer.permutation_null import permutation_null
-from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, cells_of, parts_of
+from core.transfer.protocols import (
+    EvaluationProtocol,
+    KnnInputs,
+    SimilaritySettings,
+    cells_of,
+    parts_of,
+)
 from core.transfer.similarity import Space, cosine_similarity
 from tests.stats.oracles import pairs_won
 from tests.transfer.oracles import World, oracle
@@ -57,7 +63,9 @@ def run(large: bool = False) -> dict[str, Any]:
         "lean_s": lean_s,
         "ratio_lean": lean_s / ours_s,
         "max_abs_diff": float(max(np.nanmax(np.abs(ours - other)) for other in (theirs, lean))),
-        "same_coverage": all(bool((np.isnan(ours) == np.isnan(other)).all()) for other in (theirs, lean)),
+        "same_coverage": all(
+            bool((np.isnan(ours) == np.isnan(other)).all()) for other in (theirs, lean)
+        ),
         "peak_mb_ours": ours_mb,
         "peak_mb_reference": reference_mb,
         "peak_mb_lean": lean_mb,
@@ -78,12 +86,17 @@ def run(large: bool = False) -> dict[str, Any]:
 
 
 def make_table(
-    n_rows: int = N_ROWS, n_perts: int = N_PERTS, n_genes: int = N_GENES, columns: tuple[int, ...] = COLUMNS
+    n_rows: int = N_ROWS,
+    n_perts: int = N_PERTS,
+    n_genes: int = N_GENES,
+    columns: tuple[int, ...] = COLUMNS,
 ) -> tuple[Knowledge, list[Space]]:
     """Random labelled rows, as many of each label as in the challenge, and random spaces over their genes."""
     rng = np.random.default_rng(SEED)
     rows = rows_of(rng.integers(0, n_perts, n_rows), rng.integers(0, n_genes, n_rows))
-    labels = np.array(["up", "down", "none"], dtype=object)[rng.choice(3, n_rows, p=[0.306, 0.141, 0.553])]
+    labels = np.array(["up", "down", "none"], dtype=object)[
+        rng.choice(3, n_rows, p=[0.306, 0.141, 0.553])
+    ]
     spaces = [Space(f"{n} columns", rng.normal(size=(n_genes, n))) for n in columns]
     for space in spaces:
         space.columns[rng.random(n_genes) >= COVERAGE] = np.nan
@@ -96,7 +109,9 @@ def our_priors() -> tuple[Floats, float]:
 
     def work() -> Priors:
         parts = parts_of(EvaluationProtocol("loo"), known.rows)
-        return knn_priors(known.rows, known, Similarities(cosine_similarity(spaces)), Weighting(), parts)
+        return knn_priors(
+            known.rows, known, Similarities(cosine_similarity(spaces)), Weighting(), parts
+        )
 
     with threadpool_limits(1):
         found = work()
@@ -106,7 +121,13 @@ def our_priors() -> tuple[Floats, float]:
 def oracle_priors() -> tuple[Floats, float]:
     """The same by the oracle of the tests; once."""
     known, spaces = make_table()
-    world = World(known.rows, labels_of(known), tuple(spaces), parts_of(EvaluationProtocol("loo"), known.rows), Weighting())
+    world = World(
+        known.rows,
+        labels_of(known),
+        tuple(spaces),
+        parts_of(EvaluationProtocol("loo"), known.rows),
+        Weighting(),
+    )
     with threadpool_limits(1):
         start = time.perf_counter()
         de, up, _ = oracle(world)
@@ -125,7 +146,10 @@ def lean_priors() -> tuple[Floats, float]:
 def our_cuts() -> tuple[Floats, float, float]:
     """DE and DIR of ten cuts, of shape (10, 2), from vectors on; the seconds for them, and for each cut of a permuted space."""
     known, spaces = make_table()
-    inputs, labels = KnnInputs(known.rows, known, tuple(spaces), SimilaritySettings()), labels_of(known)
+    inputs, labels = (
+        KnnInputs(known.rows, known, tuple(spaces), SimilaritySettings()),
+        labels_of(known),
+    )
     with threadpool_limits(1):
         values = cut_values(inputs, labels)
         seconds = median_s(lambda: cut_values(inputs, labels), REPEATS)
@@ -150,7 +174,12 @@ def plain_cut() -> tuple[Floats, float]:
         own, rates = by_definition(known, spaces, apart), base_rates(known, apart)
         de, up = np.where(np.isnan(own), rates, own)
         effect, directed, upward = (known.flags[:, column] for column in (EFFECT, DIRECTED, UP))
-        values = np.array([auroc_in_cells(effect, de, cells), auroc_in_cells(upward[directed], up[directed], cells[directed])])
+        values = np.array(
+            [
+                auroc_in_cells(effect, de, cells),
+                auroc_in_cells(upward[directed], up[directed], cells[directed]),
+            ]
+        )
         return values, time.perf_counter() - start
 
 
@@ -179,7 +208,9 @@ def by_definition(known: Knowledge, spaces: list[Space], visible: Bools | None =
         vectors = space.columns[gene]
         units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         similarities.append(np.clip(units @ units.T, 0, None))
-    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # pairs that no space covers
+    with warnings.catch_warnings(
+        action="ignore", category=RuntimeWarning
+    ):  # pairs that no space covers
         weights = np.nan_to_num(np.nanmean(similarities, axis=0)) ** 2
     weights[(pert[:, None] == pert) | (gene[:, None] == gene) if visible is None else ~visible] = 0
     labelled, effect, directed, up = (weights @ known.flags.astype(float)).T
@@ -187,13 +218,18 @@ def by_definition(known: Knowledge, spaces: list[Space], visible: Bools | None =
         return np.stack((effect / labelled, up / directed))
 
 
-def seconds_for(n_rows: int, n_perts: int, n_genes: int, columns: tuple[int, ...], repeats: int = REPEATS) -> float:
+def seconds_for(
+    n_rows: int, n_perts: int, n_genes: int, columns: tuple[int, ...], repeats: int = REPEATS
+) -> float:
     """Seconds of leave-one-out priors for so many rows, from vectors to priors; the median."""
     known, spaces = make_table(n_rows, n_perts, n_genes, columns)
     parts = parts_of(EvaluationProtocol("loo"), known.rows)
     with threadpool_limits(1):
         return median_s(
-            lambda: knn_priors(known.rows, known, Similarities(cosine_similarity(spaces)), Weighting(), parts), repeats
+            lambda: knn_priors(
+                known.rows, known, Similarities(cosine_similarity(spaces)), Weighting(), parts
+            ),
+            repeats,
         )
 
 

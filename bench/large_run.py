@@ -31,12 +31,21 @@ def make_files(workspace: Path, rows: int) -> float:
     """pairs.csv, spec.json and a run's folder with its journal, which no worker has; the MB of text in its traces."""
     workspace.mkdir(parents=True)
     rng = random.Random(0)
-    perts, genes = (sorted(_symbols(rng, n), key=lambda _: rng.random()) for n in (-(-rows // GENES), GENES))
-    ids = [(f"{perts[i // GENES]}_{genes[i % GENES]}", perts[i // GENES], genes[i % GENES]) for i in range(rows)]
+    perts, genes = (
+        sorted(_symbols(rng, n), key=lambda _: rng.random()) for n in (-(-rows // GENES), GENES)
+    )
+    ids = [
+        (f"{perts[i // GENES]}_{genes[i % GENES]}", perts[i // GENES], genes[i % GENES])
+        for i in range(rows)
+    ]
     labels = rng.choices(["up", "down", "none"], [3, 1, 6], k=rows)
-    pd.DataFrame(ids, columns=["id", "pert", "gene"]).assign(label=labels).to_csv(workspace / "pairs.csv", index=False)
+    pd.DataFrame(ids, columns=["id", "pert", "gene"]).assign(label=labels).to_csv(
+        workspace / "pairs.csv", index=False
+    )
     method = method_named("debate")
-    spec = RunSpec("debate", method.version, {}, "", "", tuple(pair_id for pair_id, *_ in ids), "none")
+    spec = RunSpec(
+        "debate", method.version, {}, "", "", tuple(pair_id for pair_id, *_ in ids), "none"
+    )
     (workspace / "spec.json").write_text(json.dumps(spec.as_json()))
     folder = RunFolder(workspace / "made")
     folder.path.mkdir(parents=True)
@@ -58,14 +67,24 @@ def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
 def _symbols(rng: random.Random, n: int) -> set[str]:
     found: set[str] = set()
     while len(found) < n:
-        found.add("".join(rng.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=4)) + str(rng.randrange(1, 30)))
+        found.add(
+            "".join(rng.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=4)) + str(rng.randrange(1, 30))
+        )
     return found
 
 
-def _results(rng: random.Random, pair_ids: tuple[str, ...], labels: list[str]) -> Iterator[RowResult]:
+def _results(
+    rng: random.Random, pair_ids: tuple[str, ...], labels: list[str]
+) -> Iterator[RowResult]:
     """Yields a debate for each row, as an agent would have it that sees a little of the label."""
-    words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(3, 10))) for _ in range(5000)]
-    sentences = (" ".join(rng.choices(words, k=SENTENCE)).capitalize() for _ in range(int(TEXT_MB * 1e6 / (7.5 * SENTENCE))))
+    words = [
+        "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(3, 10)))
+        for _ in range(5000)
+    ]
+    sentences = (
+        " ".join(rng.choices(words, k=SENTENCE)).capitalize()
+        for _ in range(int(TEXT_MB * 1e6 / (7.5 * SENTENCE)))
+    )
     text = ". ".join(sentences)
 
     def piece(length: int) -> str:
@@ -78,8 +97,20 @@ def _results(rng: random.Random, pair_ids: tuple[str, ...], labels: list[str]) -
         events = []
         for stage, roles, p in (("de", ("EFFECT", "NULL"), p_de), ("dir", ("UP", "DOWN"), p_up)):
             events += [TraceEvent(stage, role, "brief", piece(BRIEF), 140, 900.0) for role in roles]
-            events.append(TraceEvent(stage, "JUDGE", "verdict", piece(VERDICT), 40, 300.0, {"p": p, "fallback": False}))
+            events.append(
+                TraceEvent(
+                    stage,
+                    "JUDGE",
+                    "verdict",
+                    piece(VERDICT),
+                    40,
+                    300.0,
+                    {"p": p, "fallback": False},
+                )
+            )
         if row % NEEDLE_EVERY == 0:
             events[1] = events[1]._replace(content=f"{events[1].content} {NEEDLE}")
         up = p_de * p_up
-        yield RowResult(Prediction(pair_id, up, p_de - up, p_de, p_up, "trace", (), 900, 560, 0), tuple(events))
+        yield RowResult(
+            Prediction(pair_id, up, p_de - up, p_de, p_up, "trace", (), 900, 560, 0), tuple(events)
+        )

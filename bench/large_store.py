@@ -17,7 +17,15 @@ from typing import Any
 from bench import plain_store
 from bench.large_run import NEEDLE, make_files
 from bench.measure import measure_alone, measure_command, median_times, times_once
-from bench.plain_store import PAGES_READ, ROWS_READ, SCORES, SEARCHES, import_plainly, read_plain, score_plain
+from bench.plain_store import (
+    PAGES_READ,
+    ROWS_READ,
+    SCORES,
+    SEARCHES,
+    import_plainly,
+    read_plain,
+    score_plain,
+)
 from core.base.config import Settings
 from core.base.records import from_json
 from core.features.importing.actions import import_paths
@@ -45,13 +53,21 @@ def run_large(rows: int) -> dict[str, Any]:
         pairs = measure_alone(import_pairs, ours)
         imported = measure_alone(import_run, ours)
         plainly = measure_alone(import_plainly, ours, plain)
-        read, read_plainly = measure_alone(read_store, ours, rows), measure_alone(read_plain, plain, rows)
+        read, read_plainly = (
+            measure_alone(read_store, ours, rows),
+            measure_alone(read_plain, plain, rows),
+        )
         scored, scored_plainly = measure_alone(score_store, ours), measure_alone(score_plain, plain)
-        command = measure_command([sys.executable, "-m", "core", "--workspace", str(ours), "score", RUN])
+        command = measure_command(
+            [sys.executable, "-m", "core", "--workspace", str(ours), "score", RUN]
+        )
         bootstrapped = measure_alone(bootstrap_store, ours)
         store_mb = open_workspace(Settings(workspace=ours)).store.file.stat().st_size / 1e6
         plain_mb = plain.stat().st_size / 1e6
-    differences = [abs(a - b) for a, b in zip(scored.result["aurocs"], scored_plainly.result["aurocs"], strict=True)]
+    differences = [
+        abs(a - b)
+        for a, b in zip(scored.result["aurocs"], scored_plainly.result["aurocs"], strict=True)
+    ]
     return {
         "name": "store",
         "rows": rows,
@@ -61,7 +77,11 @@ def run_large(rows: int) -> dict[str, Any]:
         "ours_s": imported.wall_s,
         "reference_s": plainly.wall_s,
         "ratio": plainly.wall_s / imported.wall_s,
-        "max_abs_diff": max(abs(imported.result - rows), abs(read.result["found"] - read_plainly.result["found"]), *differences),
+        "max_abs_diff": max(
+            abs(imported.result - rows),
+            abs(read.result["found"] - read_plainly.result["found"]),
+            *differences,
+        ),
         "peak_mb_ours": imported.peak_mb,
         "peak_mb_of_a_helper": imported.child_peak_mb,
         "peak_mb_reference": plainly.peak_mb,
@@ -84,7 +104,9 @@ def run_large(rows: int) -> dict[str, Any]:
     }
 
 
-def _merge_times(ours: dict[str, tuple[float, float]], plain: dict[str, tuple[float, float]]) -> dict[str, float]:
+def _merge_times(
+    ours: dict[str, tuple[float, float]], plain: dict[str, tuple[float, float]]
+) -> dict[str, float]:
     """Seconds and processor seconds by name, of both; some are only measured of ours."""
     sides = (("", ours), ("_reference", plain))
     return {
@@ -111,7 +133,11 @@ def import_run(path: Path) -> int:
     workspace = _workspace(path)
     with workspace.store.read() as db:
         [dataset] = datasets.list_all(db)
-    spec = from_json(RunSpec, {**json.loads((path / "spec.json").read_text()), "dataset": dataset.id}, "spec.json")
+    spec = from_json(
+        RunSpec,
+        {**json.loads((path / "spec.json").read_text()), "dataset": dataset.id},
+        "spec.json",
+    )
     found = run_control.start(workspace, spec, RUN, ExecutionSettings(), begin=lambda *_: None)
     folder = workspace.run_folder(found.id)
     (path / "made" / folder.rows.name).rename(folder.rows)
@@ -125,7 +151,9 @@ def read_store(path: Path, rows: int) -> dict[str, Any]:
     with store.read() as db:
         [dataset] = datasets.list_all(db)
         run = db.execute("SELECT id FROM run").fetchall()[0][0]
-        ids = [key for (key,) in db.execute("SELECT pair_id FROM pair ORDER BY position").fetchall()]
+        ids = [
+            key for (key,) in db.execute("SELECT pair_id FROM pair ORDER BY position").fetchall()
+        ]
     chosen = random.Random(1).choices(ids, k=ROWS_READ + 1)
     del ids
     found: dict[str, int] = {}
@@ -192,4 +220,6 @@ def bootstrap_store(path: Path) -> float:
     """The standard error of the mean by resampling perturbations and genes, as `score --bootstrap` does."""
     with _workspace(path).store.read() as db:
         rows = load_scored_rows(db, RUN)
-    return bootstrap_score(rows.labels, rows.scores, ResamplingPlan("two-way", 0), rows.pert, rows.gene).mean.se
+    return bootstrap_score(
+        rows.labels, rows.scores, ResamplingPlan("two-way", 0), rows.pert, rows.gene
+    ).mean.se

@@ -51,13 +51,24 @@ def measure_command(command: Sequence[str]) -> Measured:
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise subprocess.CalledProcessError(os.waitstatus_to_exitcode(status), command)
-    return Measured(printed, time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    return Measured(
+        printed,
+        time.perf_counter() - start,
+        usage.ru_utime + usage.ru_stime,
+        usage.ru_maxrss / 1024,
+    )
 
 
 def _measured(work: Callable[..., Any], args: tuple[Any, ...]) -> Measured:
     start, start_cpu = time.perf_counter(), _processor_s()
     result = work(*args)
-    return Measured(result, time.perf_counter() - start, _processor_s() - start_cpu, _peak_mb(), _child_peak_mb())
+    return Measured(
+        result,
+        time.perf_counter() - start,
+        _processor_s() - start_cpu,
+        _peak_mb(),
+        _child_peak_mb(),
+    )
 
 
 def _processor_s() -> float:

@@ -27,7 +27,9 @@ from tests.ui.serving import Server, serving, started_browser
 REAL_DATA = REPOSITORY.parent / "shared" / "data"
 LOADS, MOVES = 7, 30
 LONGEST_MS = 180_000  # for a first load, of which everything is computed, on a machine that does other things too
-SETTLED_MS = 2000  # after a move of a slider: what comes from the server once the hand rests has been drawn
+SETTLED_MS = (
+    2000  # after a move of a slider: what comes from the server once the hand rests has been drawn
+)
 RUNS = {"real": "track_b_sharp", "demo": "simulated debate"}
 LABELLED = {"real": "track_a_logprobs_train2499", "demo": "simulated debate"}
 ON_LABELS = ("fuse", "compare")  # pages that are measured on the run with labels
@@ -45,7 +47,11 @@ CONTENT = {
     "overview, its picture": ("", {}, "[data-testid=stMain] .st-key-figure-standings .xtick text"),
     "overview, its table": ("", {}, "[data-testid=stMain] [data-testid=stDataFrame] canvas"),
     "rows": ("rows", {}, "[data-testid=stMain] h3"),
-    "rows, the first brief": ("rows", {}, "[data-testid=stMain] [data-testid=stMarkdown] p » EFFECT"),
+    "rows, the first brief": (
+        "rows",
+        {},
+        "[data-testid=stMain] [data-testid=stMarkdown] p » EFFECT",
+    ),
     "rows audit": ("rows", {"tab": "Audit"}, "[data-testid=stMain] strong"),
     "arguments": ("arguments", {}, "[data-testid=stMain] .st-key-id-rubric"),
     "scores": ("scores", {}, "[data-testid=stMain] strong"),
@@ -63,7 +69,11 @@ CONTENT = {
     "search": ("search", {"phrase": "{phrase}"}, "[data-testid=stMain] .st-key-hits"),
     "report": ("share", {}, "[data-testid=stMain] [data-testid=stDownloadButton]"),
     "gene": ("gene", {"name": "{gene}"}, "[data-testid=stMain] [data-testid=stText]"),
-    "perturbation": ("perturbation", {"name": "{pert}"}, "[data-testid=stMain] [data-testid=stText]"),
+    "perturbation": (
+        "perturbation",
+        {"name": "{pert}"},
+        "[data-testid=stMain] [data-testid=stText]",
+    ),
     "data": ("data", {}, "[data-testid=stMain] [data-testid=stFileUploader]"),
 }
 # Finds an element in the page, or in the explorer of a fusion, which stands apart from it.
@@ -149,8 +159,12 @@ def run() -> dict[str, Any]:
         "data": data,
         **ours,
         "first_content_ms_reference": floor,
-        "first_content_times_reference": {title: ms / floor for title, ms in ours["first_content_ms"].items()},
-        "moves_times_reference": {name: ours[f"{name}_ms_median"] / reference["click_ms"] for name in MOVED},
+        "first_content_times_reference": {
+            title: ms / floor for title, ms in ours["first_content_ms"].items()
+        },
+        "moves_times_reference": {
+            name: ours[f"{name}_ms_median"] / reference["click_ms"] for name in MOVED
+        },
         "peak_mb_reference": reference["peak_mb"],
     }
 
@@ -167,7 +181,13 @@ def make_workspace(folder: Path) -> tuple[Workspace, str]:
     """A workspace with the published files where they are at hand, else with the demo."""
     workspace = open_workspace(Settings(workspace=folder))
     if REAL_DATA.is_dir():
-        import_paths(workspace, [REAL_DATA / name for name in ("challenge", "perturbagent", "knowledge/gene_desc.json")])
+        import_paths(
+            workspace,
+            [
+                REAL_DATA / name
+                for name in ("challenge", "perturbagent", "knowledge/gene_desc.json")
+            ],
+        )
         embed(workspace, "text", "text", {"columns": 200, "seed": 0})
         return workspace, "real"
     make_demo(workspace)
@@ -181,8 +201,13 @@ def _measure_desk(browser: Browser, workspace: Workspace, data: str) -> dict[str
         first_row = {**predictions.row(db, run, ids[0]), "phrase": PHRASES[data]}
     with serving(workspace.settings.workspace) as server:
         first = first_contents(browser, server, (run, labelled), first_row)
-        steps = _clicks(browser, server.url("rows", run=run), ".st-key-go-right button", CONTENT["rows"][2])
-        moves = {f"{what}_slider": _slide(browser, server.url("fuse", run=labelled), *how) for what, how in SLIDERS.items()}
+        steps = _clicks(
+            browser, server.url("rows", run=run), ".st-key-go-right button", CONTENT["rows"][2]
+        )
+        moves = {
+            f"{what}_slider": _slide(browser, server.url("fuse", run=labelled), *how)
+            for what, how in SLIDERS.items()
+        }
         peak_mb = memory_mb(server)
     moves["next_row"] = [ms for ms, _ in steps]
     expected = [key.replace("_", " ⟶ ") for key in ids[1 : MOVES + 1]]
@@ -190,7 +215,9 @@ def _measure_desk(browser: Browser, workspace: Workspace, data: str) -> dict[str
         "first_content_ms": first,
         **{f"{what}_ms_median": _quantile(times, 0.5) for what, times in moves.items()},
         **{f"{what}_ms_p95": _quantile(times, 0.95) for what, times in moves.items()},
-        "max_abs_diff": sum(shown != wanted for (_, shown), wanted in zip(steps, expected, strict=True)),
+        "max_abs_diff": sum(
+            shown != wanted for (_, shown), wanted in zip(steps, expected, strict=True)
+        ),
         "peak_mb_ours": peak_mb,
     }
 
@@ -201,7 +228,11 @@ def _quantile(times: Sequence[float], share: float) -> float:
 
 
 def first_contents(
-    browser: Browser, server: Server, of: tuple[str, str], row: Mapping[str, Any], left_out: Collection[str] = ()
+    browser: Browser,
+    server: Server,
+    of: tuple[str, str],
+    row: Mapping[str, Any],
+    left_out: Collection[str] = (),
 ) -> dict[str, float]:
     """The ms to the first content of every page but those left out. of: the run that pages show, and that of Fuse; row: of the
     first of them."""

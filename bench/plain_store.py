@@ -17,7 +17,12 @@ from bench.large_run import NEEDLE, batches
 from bench.measure import median_times, times_once
 
 PLAIN_ROWS = 50_000  # written at a time
-ROWS_READ, PAGES_READ, SEARCHES, SCORES = 50, 10, 3, 3  # so often each is measured, here and of the store
+ROWS_READ, PAGES_READ, SEARCHES, SCORES = (
+    50,
+    10,
+    3,
+    3,
+)  # so often each is measured, here and of the store
 PAGE = 1_000  # rows
 
 
@@ -26,17 +31,27 @@ def import_plainly(workspace: Path, file: Path) -> int:
     [journal] = (workspace / "data" / "runs").glob("*/rows.jsonl")
     n = 0
     with duckdb.connect(str(file)) as db, journal.open() as lines:
-        db.execute("SET enable_progress_bar = false")  # which would stand in the JSON of the benchmark
+        db.execute(
+            "SET enable_progress_bar = false"
+        )  # which would stand in the JSON of the benchmark
         db.execute("CREATE TABLE pair AS SELECT * FROM read_csv(?)", [str(workspace / "pairs.csv")])
-        db.execute("CREATE TABLE prediction (id VARCHAR, prediction_up DOUBLE, prediction_down DOUBLE, p_de DOUBLE)")
+        db.execute(
+            "CREATE TABLE prediction (id VARCHAR, prediction_up DOUBLE, prediction_down DOUBLE, p_de DOUBLE)"
+        )
         db.execute("CREATE TABLE event (id VARCHAR, role VARCHAR, content VARCHAR)")
         for some in batches(lines, PLAIN_ROWS):
             rows = [json.loads(line)["row"] for line in some]
             made = [row["prediction"] for row in rows]
             names = ("pair_id", "prediction_up", "prediction_down", "p_de")
             numbers = pa.table({name: [each[name] for each in made] for name in names})
-            said = [(row["prediction"]["pair_id"], event[1], event[3]) for row in rows for event in row["events"]]
-            events = pa.table(dict(zip(("id", "role", "content"), zip(*said, strict=True), strict=True)))
+            said = [
+                (row["prediction"]["pair_id"], event[1], event[3])
+                for row in rows
+                for event in row["events"]
+            ]
+            events = pa.table(
+                dict(zip(("id", "role", "content"), zip(*said, strict=True), strict=True))
+            )
             db.register("numbers", numbers).execute("INSERT INTO prediction SELECT * FROM numbers")
             db.register("events", events).execute("INSERT INTO event SELECT * FROM events")
             n += len(rows)
@@ -54,7 +69,9 @@ def read_plain(file: Path, rows: int) -> dict[str, Any]:
 
         def one_row() -> None:
             pair_id = chosen.pop()
-            db.execute("SELECT * FROM prediction JOIN pair USING (id) WHERE id = ?", [pair_id]).fetchall()
+            db.execute(
+                "SELECT * FROM prediction JOIN pair USING (id) WHERE id = ?", [pair_id]
+            ).fetchall()
             assert len(db.execute("SELECT * FROM event WHERE id = ?", [pair_id]).fetchall()) == 6
 
         def first_page() -> None:
@@ -66,7 +83,10 @@ def read_plain(file: Path, rows: int) -> dict[str, Any]:
             ).fetchall()
             found["filtered"] = len(matching)
             named = [key for (key,) in matching[:PAGE]]
-            db.execute("SELECT * FROM prediction JOIN pair USING (id) WHERE id IN (SELECT unnest(?))", [named]).df()
+            db.execute(
+                "SELECT * FROM prediction JOIN pair USING (id) WHERE id IN (SELECT unnest(?))",
+                [named],
+            ).df()
 
         def all_rows() -> None:
             assert len(db.execute("SELECT id FROM prediction").fetchall()) == rows
@@ -94,11 +114,17 @@ def score_plain(file: Path) -> dict[str, Any]:
 
     def score() -> None:
         frame = kept["rows"]
-        up, total = frame["prediction_up"].to_numpy(), (frame["prediction_up"] + frame["prediction_down"]).to_numpy()
+        up, total = (
+            frame["prediction_up"].to_numpy(),
+            (frame["prediction_up"] + frame["prediction_down"]).to_numpy(),
+        )
         p_up = np.divide(up, total, out=np.zeros_like(up), where=total > 0)
         effect, is_up = (frame["label"] != "none").to_numpy(), (frame["label"] == "up").to_numpy()
         de = roc_auc_score(effect, np.round(total, 14))
-        kept["aurocs"] = [float(de), float(roc_auc_score(is_up[effect], np.round(p_up[effect], 14)))]
+        kept["aurocs"] = [
+            float(de),
+            float(roc_auc_score(is_up[effect], np.round(p_up[effect], 14))),
+        ]
 
     times = {"load": times_once(load), "score": median_times(score, SCORES)}
     return {"times": times, "aurocs": kept["aurocs"]}

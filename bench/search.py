@@ -56,7 +56,10 @@ def run() -> dict[str, Any]:
 def make_texts(run: int) -> Iterator[tuple[int, str, str]]:
     """Yields (row, role, text) of a run, `MB` / `RUNS` of text in all."""
     rng = random.Random(run)
-    words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(3, 10))) for _ in range(5000)]
+    words = [
+        "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(3, 10)))
+        for _ in range(5000)
+    ]
     left, row = MB * 1e6 / RUNS, 0
     while left > 0:
         for role in ROLES:
@@ -74,7 +77,8 @@ def make_workspace(folder: Path) -> tuple[int, float]:
     with store.write() as db:
         datasets.add(db, datasets.Dataset("bench", "bench", None, None, "imported"))
         db.execute(
-            "INSERT INTO pair SELECT 'bench', i::VARCHAR, 'P', 'G', NULL, 'train', i, '' FROM range(?) r(i)", [int(1000 * MB)]
+            "INSERT INTO pair SELECT 'bench', i::VARCHAR, 'P', 'G', NULL, 'train', i, '' FROM range(?) r(i)",
+            [int(1000 * MB)],
         )
     for number in range(RUNS):
         with store.write() as db:
@@ -94,9 +98,18 @@ def _add_run(db: Cursor, number: int) -> int:
         [str(number), f"run {number}", n, n],
     )
     same = {"run": str(number), "stage": "de", "kind": "brief", "meta": "{}"}
-    columns = {"pair_id": list(map(str, rows)), "role": roles, "content": texts, "seq": pa.array([0] * n, pa.int16())}
+    columns = {
+        "pair_id": list(map(str, rows)),
+        "role": roles,
+        "content": texts,
+        "seq": pa.array([0] * n, pa.int16()),
+    }
     columns |= {name: pa.repeat(value, n) for name, value in same.items()}
-    insert(db, "trace_event", columns | {"findings": pa.repeat(pa.scalar([], pa.list_(pa.string())), n)})
+    insert(
+        db,
+        "trace_event",
+        columns | {"findings": pa.repeat(pa.scalar([], pa.list_(pa.string())), n)},
+    )
     return sum(map(len, texts))
 
 

@@ -66,7 +66,10 @@ def make_files(folder: Path) -> float:
     """train.csv and debates.zip in `folder`; the MB of text in the traces."""
     folder.mkdir(parents=True)
     rng = random.Random(0)
-    words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(3, 10))) for _ in range(5000)]
+    words = [
+        "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(3, 10)))
+        for _ in range(5000)
+    ]
     pairs = [(f"P{i // 250}", f"G{i % 250}") for i in range(ROWS)]
     labels = rng.choices(["up", "down", "none"], [3, 1, 6], k=ROWS)
     frame = pd.DataFrame(pairs, columns=["pert", "gene"]).assign(label=labels)
@@ -78,16 +81,26 @@ def make_files(folder: Path) -> float:
         frame[column] = value
     out = io.StringIO()
     frame.drop(columns=["pert", "gene", "label"]).to_csv(out, index=False)
-    with zipfile.ZipFile(folder / "debates.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with zipfile.ZipFile(
+        folder / "debates.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1
+    ) as archive:
         archive.writestr("submission.csv", out.getvalue())
     return float(frame["reasoning_trace"].str.len().sum()) / 1e6
 
 
 def _trace(rng: random.Random, words: list[str], row: int) -> str:
-    briefs = {role: " ".join(rng.choices(words, k=BRIEF_WORDS)) for role in ("EFFECT", "NULL", "UP", "DOWN")}
+    briefs = {
+        role: " ".join(rng.choices(words, k=BRIEF_WORDS))
+        for role in ("EFFECT", "NULL", "UP", "DOWN")
+    }
     if row % 9973 == 0:
         briefs["NULL"] += f" {NEEDLE}"
-    verdicts = {"de_verdict": "<prob>40</prob>", "dir_verdict": "<prob>50</prob>", "P_DE": 0.4, "P_up_given_DE": 0.5}
+    verdicts = {
+        "de_verdict": "<prob>40</prob>",
+        "dir_verdict": "<prob>50</prob>",
+        "P_DE": 0.4,
+        "P_up_given_DE": 0.5,
+    }
     return json.dumps({"tool_calls": 7, "briefs": briefs, **verdicts})
 
 
@@ -103,7 +116,10 @@ def import_all(file: Path, workspace: Path) -> int:
 
 def read_as_a_person_does(files: Path) -> int:
     """The CSV with pandas, every trace with json, all in memory: nothing stored, audited or indexed."""
-    with zipfile.ZipFile(files / "debates.zip") as archive, archive.open("submission.csv") as member:
+    with (
+        zipfile.ZipFile(files / "debates.zip") as archive,
+        archive.open("submission.csv") as member,
+    ):
         frame = pd.read_csv(member, keep_default_na=False)
     return len([json.loads(trace) for trace in frame["reasoning_trace"]])
 
@@ -122,7 +138,9 @@ def read_and_search(workspace: Path) -> dict[str, float]:
 
     def search() -> None:
         with store.read() as db:
-            assert len(predictions.find_pair_ids(db, found.id, RowFilter(text=NEEDLE))) == len(range(0, ROWS, 9973))
+            assert len(predictions.find_pair_ids(db, found.id, RowFilter(text=NEEDLE))) == len(
+                range(0, ROWS, 9973)
+            )
 
     def first_page() -> None:
         with store.read() as db:

@@ -64,26 +64,40 @@ def our_changes() -> tuple[list[float], float, dict[str, dict[str, float]]]:
         cells = cells_of(protocol, known.rows, parts_of(protocol, known.rows))
         base = _base(known)
 
-        def prepare(component: Component, base: Component = base, cells: Codes | None = cells) -> LiveFusion:
+        def prepare(
+            component: Component, base: Component = base, cells: Codes | None = cells
+        ) -> LiveFusion:
             return live_fusion(labels_of(known), known.rows, [base, component], cells=cells)
 
         times[kind] = _milliseconds(prepare, around)
-    found = live_fusion(labels_of(known), known.rows, [_base(known), _other(known)]).score_at(WEIGHTS)
-    values = [found.de.after.value, found.dir.after.value, found.de.after.row.se, found.dir.after.row.se]
+    found = live_fusion(labels_of(known), known.rows, [_base(known), _other(known)]).score_at(
+        WEIGHTS
+    )
+    values = [
+        found.de.after.value,
+        found.dir.after.value,
+        found.de.after.row.se,
+        found.dir.after.row.se,
+    ]
     return values, found.mean.change.value, times
 
 
 def _milliseconds(prepare: Callable[[Component], LiveFusion], around: LiveKnn) -> dict[str, float]:
     prepared = prepare(_knn(around, SimilaritySettings()))
 
-    def changed(similarity: SimilaritySettings, names: tuple[str, ...] = tuple(around.spaces)) -> FusionComparison:
+    def changed(
+        similarity: SimilaritySettings, names: tuple[str, ...] = tuple(around.spaces)
+    ) -> FusionComparison:
         return prepare(_knn(around, similarity, names)).score_at(WEIGHTS)
 
     def newly_centred() -> FusionComparison:
         around.cosines.clear()
         return changed(SimilaritySettings(centre=True), tuple(around.spaces)[:1])
 
-    work = {name: lambda similarity=similarity: changed(similarity) for name, similarity in CHANGES.items()}
+    work = {
+        name: lambda similarity=similarity: changed(similarity)
+        for name, similarity in CHANGES.items()
+    }
     work["spaces"] = lambda: changed(SimilaritySettings(), tuple(around.spaces)[1:])
     work |= {
         "weights": lambda: prepared.score_at(WEIGHTS),
@@ -114,12 +128,18 @@ def notebook() -> Floats:
     known, _ = make_table()
     base, other = _base(known), _other(known)
     n = len(known)
-    fused_de = (WEIGHTS.de[:, None] * np.stack([rankdata(c.p_de) for c in (base, other)])).sum(axis=0) / (n + 1)
-    fused_up = (WEIGHTS.up[:, None] * np.stack([rankdata(c.p_up) for c in (base, other)])).sum(axis=0) / (n + 1)
+    fused_de = (WEIGHTS.de[:, None] * np.stack([rankdata(c.p_de) for c in (base, other)])).sum(
+        axis=0
+    ) / (n + 1)
+    fused_up = (WEIGHTS.up[:, None] * np.stack([rankdata(c.p_up) for c in (base, other)])).sum(
+        axis=0
+    ) / (n + 1)
     effect, directed, up = (known.flags[:, column] for column in (EFFECT, DIRECTED, UP))
     fused_de, fused_up = np.round(fused_de, 9), np.round(fused_up, 9)  # equal sums are ties
     scores = (effect, fused_de), (up[directed], fused_up[directed])
-    return np.array([roc_auc_score(*each) for each in scores] + [delong_se(*each) for each in scores])
+    return np.array(
+        [roc_auc_score(*each) for each in scores] + [delong_se(*each) for each in scores]
+    )
 
 
 def delong_se(positive: Bools, values: Floats) -> float:

@@ -8,4 +8,10 @@ from core.features.submissions.starter import (
     parse_answers,
 )
 
-__all__ = ["build_submission", "format_prompt", "format_prompts_from_csv", "parse_answer", "parse_answers"]
+__all__ = [
+    "build_submission",
+    "format_prompt",
+    "format_prompts_from_csv",
+    "parse_answer",
+    "parse_answers",
+]

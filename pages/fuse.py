@@ -2,7 +2,14 @@
 
 import streamlit as st
 
-from core.features.fuse.page import at_rest, explorer, figures, fusion_controls, results, save_controls
+from core.features.fuse.page import (
+    at_rest,
+    explorer,
+    figures,
+    fusion_controls,
+    results,
+    save_controls,
+)
 from core.ui import run_browser, score_box, shell
 
 context = shell.open_page(__file__)

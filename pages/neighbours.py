@@ -18,7 +18,9 @@ if not spaces:
 
 pair_id = panels.choose_row(dataset, st.query_params.get("row"))
 pair = loaders.dataset_row(dataset.id, pair_id)
-settings = neighbour_controls.choose_settings(dataset, spaces, training=loaders.is_training_row(pair))
+settings = neighbour_controls.choose_settings(
+    dataset, spaces, training=loaders.is_training_row(pair)
+)
 if settings is None:
     st.stop()
 
@@ -36,7 +38,9 @@ st.markdown(f"### {widgets.pair_text(pair.pert, pair.gene)}")
 panels.show_priors(live, unit, provenance, pair.label)
 panels.show_masked_rows(live, pair.label)
 if not len(provenance.neighbours):
-    st.markdown("This row has no prior: in these spaces, no labelled row that it may use is similar to it.")
+    st.markdown(
+        "This row has no prior: in these spaces, no labelled row that it may use is similar to it."
+    )
     st.stop()
 
 panels.show_figures(dataset, live, unit, rows, pair_id)

@@ -31,9 +31,13 @@ def rows() -> None:
             row.show(context, run, loaders.row_details(run.id, pair_id), found.ids)
         with list_side:
             run_browser.show_list(run, found, pair_id)
-        loaders.read_ahead([run.id, *st.query_params.get_all("with")], run_browser.beside(found.ids, pair_id))
+        loaders.read_ahead(
+            [run.id, *st.query_params.get_all("with")], run_browser.beside(found.ids, pair_id)
+        )
 
     browse()
 
 
-widgets.show_tabs("tab", {"Rows": rows, "Audit": lambda: audit_tab.show(run, loaders.debate_audit(run.id))})
+widgets.show_tabs(
+    "tab", {"Rows": rows, "Audit": lambda: audit_tab.show(run, loaders.debate_audit(run.id))}
+)

@@ -23,4 +23,6 @@ def show_runs() -> None:
         run_list.show_runs(context)
 
 
-widgets.show_tabs("tab", {"Runs": show_runs, "Fine-tune": lambda: finetune_tab.show(context, dataset)})
+widgets.show_tabs(
+    "tab", {"Runs": show_runs, "Fine-tune": lambda: finetune_tab.show(context, dataset)}
+)

@@ -18,7 +18,16 @@ def record(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -
     began = time.monotonic()
     figures: dict[str, object] = {}
     yield figures.update
-    own, child = (resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    figures |= {"seconds": f"{time.monotonic() - began:.1f}", "MB": f"{own:.0f}", "MB of the largest child": f"{child:.0f}"}
+    own, child = (
+        resource.getrusage(who).ru_maxrss / 1024
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    figures |= {
+        "seconds": f"{time.monotonic() - began:.1f}",
+        "MB": f"{own:.0f}",
+        "MB of the largest child": f"{child:.0f}",
+    }
     with capsys.disabled():
-        print(f"\n{request.node.name}: {', '.join(f'{name} {value}' for name, value in figures.items())}")
+        print(
+            f"\n{request.node.name}: {', '.join(f'{name} {value}' for name, value in figures.items())}"
+        )

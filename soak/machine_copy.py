@@ -24,20 +24,34 @@ class MachineCopy:
     changed: Path
 
     def command(
-        self, command: str, user: str = "root", folder: str = "/", environment: Mapping[str, str] | None = None
+        self,
+        command: str,
+        user: str = "root",
+        folder: str = "/",
+        environment: Mapping[str, str] | None = None,
     ) -> list[str]:
         """The words that run a shell command in the copy."""
         exported = [f"{name}={value}" for name, value in (environment or {}).items()]
         inner = f'cd "{folder}" && {command}'
         return [
             *("nsenter", "--target", str(self.holder.pid), "--mount", "chroot", str(self.root)),
-            *("setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "env", f"HOME={_home(user)}", *exported),
+            *(
+                "setpriv",
+                f"--reuid={user}",
+                f"--regid={user}",
+                "--init-groups",
+                "env",
+                f"HOME={_home(user)}",
+                *exported,
+            ),
             *("sh", "-c", inner),
         ]
 
     def run(self, command: str, **how: object) -> str:
         """What a shell command prints. Raises RuntimeError with it when it fails."""
-        done = subprocess.run(self.command(command, **how), capture_output=True, text=True, check=False)  # type: ignore[arg-type]
+        done = subprocess.run(
+            self.command(command, **how), capture_output=True, text=True, check=False
+        )  # type: ignore[arg-type]
         if done.returncode:
             raise RuntimeError(f"{command}\nexit {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done.stdout
@@ -49,7 +63,11 @@ class MachineCopy:
             ["tar", "--create", "--null", "--owner=0", "--group=0", "-C", str(source), "--files-from=-"],
             input=listed.encode(), capture_output=True, check=True,
         )  # fmt: skip
-        subprocess.run(self.command(f"mkdir -p {target} && tar --extract -C {target}"), input=packed.stdout, check=True)
+        subprocess.run(
+            self.command(f"mkdir -p {target} && tar --extract -C {target}"),
+            input=packed.stdout,
+            check=True,
+        )
 
 
 def _home(user: str) -> str:

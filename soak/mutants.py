@@ -70,7 +70,11 @@ def functions(text: str) -> Iterator[tuple[str, int, int]]:
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 name = f"{prefix}{child.name}"
                 if not isinstance(child, ast.ClassDef):
-                    yield name, starts[child.lineno - 1] + child.col_offset, starts[child.end_lineno - 1] + child.end_col_offset
+                    yield (
+                        name,
+                        starts[child.lineno - 1] + child.col_offset,
+                        starts[child.end_lineno - 1] + child.end_col_offset,
+                    )
                 yield from walk(child, f"{name}.")
 
     yield from walk(ast.parse(text), "")
@@ -90,24 +94,44 @@ def changes(source: str) -> Iterator[tuple[int, str, str]]:
     def place(line: int, column: int) -> int:
         return starts[line - 1] + column
 
-    def between(left: ast.expr, right: ast.expr, operator: ast.AST) -> Iterator[tuple[int, str, str]]:
-        if type(operator) in OTHER_OPERATORS and left.end_lineno and left.end_col_offset is not None:
+    def between(
+        left: ast.expr, right: ast.expr, operator: ast.AST
+    ) -> Iterator[tuple[int, str, str]]:
+        if (
+            type(operator) in OTHER_OPERATORS
+            and left.end_lineno
+            and left.end_col_offset is not None
+        ):
             old, new = OTHER_OPERATORS[type(operator)]
-            found = source.find(old, place(left.end_lineno, left.end_col_offset), place(right.lineno, right.col_offset))
+            found = source.find(
+                old,
+                place(left.end_lineno, left.end_col_offset),
+                place(right.lineno, right.col_offset),
+            )
             if found >= 0:
                 yield found, old, new
 
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Compare):
-            for left, operator, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
+            for left, operator, right in zip(
+                [node.left, *node.comparators], node.ops, node.comparators, strict=False
+            ):
                 yield from between(left, right, operator)
         elif isinstance(node, ast.BinOp):
             yield from between(node.left, node.right, node.op)
         elif isinstance(node, ast.BoolOp):
             for left, right in zip(node.values, node.values[1:], strict=False):
                 yield from between(left, right, node.op)
-        elif isinstance(node, ast.Constant) and node.end_col_offset is not None and type(node.value) in (bool, int, float):
-            old = source[place(node.lineno, node.col_offset) : place(node.end_lineno or 0, node.end_col_offset)]
+        elif (
+            isinstance(node, ast.Constant)
+            and node.end_col_offset is not None
+            and type(node.value) in (bool, int, float)
+        ):
+            old = source[
+                place(node.lineno, node.col_offset) : place(
+                    node.end_lineno or 0, node.end_col_offset
+                )
+            ]
             yield (
                 place(node.lineno, node.col_offset),
                 old,
@@ -125,7 +149,10 @@ def choose(root: Path, count: int, seed: int) -> list[Mutant]:
         for name, begin, end in functions(text):
             indented = text[begin:end]
             try:
-                options = [Mutant(str(path.relative_to(root)), name, *change) for change in changes(indented)]
+                options = [
+                    Mutant(str(path.relative_to(root)), name, *change)
+                    for change in changes(indented)
+                ]
             except (SyntaxError, IndexError):
                 continue
             if options:
@@ -151,7 +178,9 @@ def test_files(root: Path, mutant: Mutant) -> list[list[str]]:
 
 def catch(root: Path, mutant: Mutant, widest: int) -> str:
     """Return the first part of the tests that fails with a mutant in place; "" if none does."""
-    for part, files in zip(("nearest", "room", "others")[:widest], test_files(root, mutant), strict=False):
+    for part, files in zip(
+        ("nearest", "room", "others")[:widest], test_files(root, mutant), strict=False
+    ):
         if not files:
             continue
         command = [
@@ -169,11 +198,20 @@ def catch(root: Path, mutant: Mutant, widest: int) -> str:
             "not soak",
         ]
         try:
-            done = subprocess.run([*command, *files], cwd=root, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+            done = subprocess.run(
+                [*command, *files],
+                cwd=root,
+                capture_output=True,
+                text=True,
+                timeout=LIMIT_S,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
             return f"{part}: no end"
         if done.returncode == 1 or done.returncode == 2:
-            failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+            failed = [
+                line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))
+            ]
             return f"{part}: {(failed or ['?'])[0][:160]}"
     return ""
 
@@ -183,12 +221,17 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--like", type=Path, help="an earlier answer, of which the same functions are broken")
+    parser.add_argument(
+        "--like", type=Path, help="an earlier answer, of which the same functions are broken"
+    )
     parser.add_argument("--widest", type=int, default=3, help="how many parts of the tests are run")
     chosen = parser.parse_args()
     root = chosen.folder.resolve()
     if chosen.like:
-        mutants = [Mutant(**{k: v for k, v in line.items() if k != "caught"}) for line in map(json.loads, chosen.like.open())]
+        mutants = [
+            Mutant(**{k: v for k, v in line.items() if k != "caught"})
+            for line in map(json.loads, chosen.like.open())
+        ]
     else:
         mutants = choose(root, chosen.count, chosen.seed)
     for mutant in mutants:
@@ -197,7 +240,10 @@ def main() -> None:
             print(json.dumps({**asdict(mutant), "caught": None}), flush=True)
             continue
         try:
-            print(json.dumps({**asdict(mutant), "caught": catch(root, mutant, chosen.widest)}), flush=True)
+            print(
+                json.dumps({**asdict(mutant), "caught": catch(root, mutant, chosen.widest)}),
+                flush=True,
+            )
         finally:
             (root / mutant.file).write_text(before, "utf-8")
 

@@ -22,7 +22,9 @@ STEPS, STEP_S = 60, 0.05
 def work(folder: FinetuneFolder, reporter: Reporter, stopping: threading.Event) -> None:
     """Train: a step adds its number to a sum, which is the model."""
     checkpoint = last_whole(folder.checkpoints)
-    step, model = (0, 0) if checkpoint is None else map(int, (checkpoint / "model").read_text().split())
+    step, model = (
+        (0, 0) if checkpoint is None else map(int, (checkpoint / "model").read_text().split())
+    )
     while step < STEPS:
         time.sleep(STEP_S)
         step, model = step + 1, model + step + 1

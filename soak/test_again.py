@@ -27,7 +27,9 @@ def judged(folder: Path, url: str, rows: int) -> tuple[Workspace, list[str]]:
     workspace = open_workspace(Settings(workspace=folder, author="tester"))
     worlds.furnish(workspace)
     options = {"rounds": 0, "tools": ",".join(TOOLS)}
-    asked = RunRequest("debate", None, options, f"split=train;sample={rows}", "judged", "scripted", endpoint=url)
+    asked = RunRequest(
+        "debate", None, options, f"split=train;sample={rows}", "judged", "scripted", endpoint=url
+    )
     run = launch.start(workspace, asked)
     with workspace.store.read() as db:
         return workspace, predictions.frame(db, run.id)["pair_id"].tolist()
@@ -35,16 +37,24 @@ def judged(folder: Path, url: str, rows: int) -> tuple[Workspace, list[str]]:
 
 def ask(workspace: Workspace, row: str, tool: str, url: str) -> RowAskedAgain:
     changes = without(workspace, "judged", row, tool)
-    made = make_all(workspace, plan_again(workspace, AgainRequest("judged", row, changes, endpoint=url)))
+    made = make_all(
+        workspace, plan_again(workspace, AgainRequest("judged", row, changes, endpoint=url))
+    )
     with workspace.store.read() as db:
         return row_asked_again(db, row, *made)
 
 
-def test_what_matters_is_outside_and_what_does_not_is_inside(tmp_path: Path, record: Record) -> None:
-    with scripted_server.serving(Script(seed=0, answer=answer_moved_by(MOVES, effect=15, noise=5))) as url:
+def test_what_matters_is_outside_and_what_does_not_is_inside(
+    tmp_path: Path, record: Record
+) -> None:
+    with scripted_server.serving(
+        Script(seed=0, answer=answer_moved_by(MOVES, effect=15, noise=5))
+    ) as url:
         workspace, rows = judged(tmp_path, url, ROWS)
         outside = {
-            tool: sum(any(each.outside for each in ask(workspace, row, tool, url).answers) for row in rows)
+            tool: sum(
+                any(each.outside for each in ask(workspace, row, tool, url).answers) for row in rows
+            )
             for tool in (MOVES, INERT)
         }
     record(rows=ROWS, outside_that_matter=outside[MOVES], outside_that_do_not=outside[INERT])

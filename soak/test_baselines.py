@@ -17,7 +17,9 @@ from core.runs.workspace import open_workspace
 from soak.conftest import Record
 from tests.conftest import SHARED_DATA
 
-pytestmark = pytest.mark.skipif(not SHARED_DATA.is_dir(), reason=f"needs the published files in {SHARED_DATA}")
+pytestmark = pytest.mark.skipif(
+    not SHARED_DATA.is_dir(), reason=f"needs the published files in {SHARED_DATA}"
+)
 MOST_MB, MOST_PROCESSOR_S = 4_000, 60
 
 
@@ -26,7 +28,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The cell lines and the knowledge packs."""
     folder = tmp_path_factory.mktemp("lines")
     import_paths(
-        open_workspace(Settings(workspace=folder, author="tester")), [SHARED_DATA / "perturbqa", SHARED_DATA / "knowledge"]
+        open_workspace(Settings(workspace=folder, author="tester")),
+        [SHARED_DATA / "perturbqa", SHARED_DATA / "knowledge"],
     )
     return folder
 
@@ -34,7 +37,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run_baselines(place: Path, *arguments: str) -> tuple[dict[str, Any], float]:
     """What the command prints, by name of the baseline, and the seconds of processors that it took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "core", "--workspace", str(place), "baselines", *arguments, "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "core",
+        "--workspace",
+        str(place),
+        "baselines",
+        *arguments,
+        "--json",
+    ]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     processor_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -45,9 +57,13 @@ def run_baselines(place: Path, *arguments: str) -> tuple[dict[str, Any], float]:
 def test_baselines_of_a_line(place: Path, line: str, record: Record) -> None:
     found, processor_s = run_baselines(place, "--dataset", line)
     record(
-        processor_s=f"{processor_s:.1f}", **{name: each["de"] and round(each["de"]["macro"], 3) for name, each in found.items()}
+        processor_s=f"{processor_s:.1f}",
+        **{name: each["de"] and round(each["de"]["macro"], 3) for name, each in found.items()},
     )
-    assert [found[name]["de"]["macro"] for name in ("constant", "gene's training mean")] == [0.5, 0.5]
+    assert [found[name]["de"]["macro"] for name in ("constant", "gene's training mean")] == [
+        0.5,
+        0.5,
+    ]
     assert processor_s < MOST_PROCESSOR_S
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024 < MOST_MB
 
@@ -60,7 +76,9 @@ def test_rows_of_hepg2_from_the_training_rows_of_k562(place: Path, record: Recor
 
 def test_graph_attention_networks_of_all_published_sizes(place: Path, record: Record) -> None:
     """Twelve networks: minutes each on a GPU, hours on processors."""
-    pytest.importorskip("torch", reason="torch is not installed: pip install -r requirements-models.txt")
+    pytest.importorskip(
+        "torch", reason="torch is not installed: pip install -r requirements-models.txt"
+    )
     found, _ = run_baselines(place, "--dataset", "k562", "--attention", "full")
     network = found["graph attention network"]
     record(de=network["de"]["macro"], dir=network["dir"]["macro"], note=network["note"])

@@ -30,9 +30,15 @@ from tests.features.cells.truth import MEASURED, Calls, measure_calls
 SEEDS = 20
 LARGE = ScreenSettings(n_cells=20_000, n_genes=2_000, n_perturbations=100)
 # About 2,000 of the genes are seen in each cell.
-WIDE = ScreenSettings(n_cells=20_000, n_genes=10_000, n_perturbations=100, share_control=0.02, depth=0.3)
+WIDE = ScreenSettings(
+    n_cells=20_000, n_genes=10_000, n_perturbations=100, share_control=0.02, depth=0.3
+)
 WIDE_REPEATS = 10
-SOME_GENES, TIMES, EVERY = 200, 10, 10  # pdex is timed on a tenth of some genes at every tenth line of progress
+SOME_GENES, TIMES, EVERY = (
+    200,
+    10,
+    10,
+)  # pdex is timed on a tenth of some genes at every tenth line of progress
 MOST_SECONDS, MOST_MB = 300, 4_000
 
 
@@ -53,7 +59,9 @@ def test_false_discoveries_stay_below_seven_percent(tmp_path: Path, record: Reco
     assert total.found / total.large > 0.5
 
 
-def test_a_large_screen_is_labelled_in_time_backed_as_in_memory(tmp_path: Path, record: Record) -> None:
+def test_a_large_screen_is_labelled_in_time_backed_as_in_memory(
+    tmp_path: Path, record: Record
+) -> None:
     write_screen(simulate_screen(LARGE, 1), tmp_path / "screen.h5ad")
     (backed, backed_s, backed_mb), (whole, whole_s, whole_mb) = (
         alone(label, tmp_path / name, tmp_path / "screen.h5ad", in_memory)
@@ -78,13 +86,17 @@ def test_a_large_screen_is_labelled_in_time_backed_as_in_memory(tmp_path: Path, 
 def label(folder: Path, file: Path, in_memory: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The rows of the dataset, and all effects, of a screen that is labelled in a workspace of its own."""
     workspace = open_workspace(Settings(workspace=folder))
-    cells.label_cells(workspace, file, LabelRequest("screen", LabelSettings(in_memory=in_memory)), lambda _: None)
+    cells.label_cells(
+        workspace, file, LabelRequest("screen", LabelSettings(in_memory=in_memory)), lambda _: None
+    )
     with workspace.store.read() as db:
         dataset = datasets.find(db, "screen")
         return pairs.frame(db, dataset.id), cells.screen_folder(workspace, dataset).table("effects")
 
 
-def test_two_hundred_thousand_cells_take_two_gigabytes_and_little_more_time_than_pdex(tmp_path: Path, record: Record) -> None:
+def test_two_hundred_thousand_cells_take_two_gigabytes_and_little_more_time_than_pdex(
+    tmp_path: Path, record: Record
+) -> None:
     """Times are the processors' on one thread, since threads that wait for work take processors as well, the more the busier the
     machine. pdex alone is timed between the parts of what is labelled, so that other work on the machine slows both; on some of
     the genes, whose values are in memory."""
@@ -93,7 +105,13 @@ def test_two_hundred_thousand_cells_take_two_gigabytes_and_little_more_time_than
     measured = measure_alone(label_beside_pdex, path)
     lines, ours_s, pdex_s = measured.result
     ratio = ours_s / (pdex_s * WIDE.n_genes / SOME_GENES)
-    record(cells=n_cells, genes=WIDE.n_genes, peak_mb=f"{measured.peak_mb:.0f}", cpu_s=f"{ours_s:.0f}", ratio=f"{ratio:.2f}")
+    record(
+        cells=n_cells,
+        genes=WIDE.n_genes,
+        peak_mb=f"{measured.peak_mb:.0f}",
+        cpu_s=f"{ours_s:.0f}",
+        ratio=f"{ratio:.2f}",
+    )
     assert n_cells == 200_000
     assert lines > 100  # of progress
     assert measured.peak_mb <= 2_000
@@ -131,9 +149,12 @@ def read_some_genes(path: Path) -> tuple[np.ndarray, list[np.ndarray]]:
         groups = group_cells(file, settings.read_conditions(file), None, settings.groups)
         genes = np.linspace(0, file.n_genes - 1, SOME_GENES).astype(int)
         blocks = [
-            (10_000 * block[:, genes].toarray() / np.asarray(block.sum(axis=1))).astype(np.float32) for _, block in file.blocks()
+            (10_000 * block[:, genes].toarray() / np.asarray(block.sum(axis=1))).astype(np.float32)
+            for _, block in file.blocks()
         ]
-    return np.vstack(blocks), [np.flatnonzero(groups.of_cell == i) for i in range(-1, len(groups.targets))]
+    return np.vstack(blocks), [
+        np.flatnonzero(groups.of_cell == i) for i in range(-1, len(groups.targets))
+    ]
 
 
 def rank_sums_of(values: np.ndarray, cells: list[np.ndarray]) -> Iterator[float]:

@@ -62,7 +62,9 @@ def test_bootstraps_over_both_axes_hold_the_truth(record: Record) -> None:
 
 
 @pytest.mark.parametrize("effects", EFFECTS)
-def test_shown_intervals_hold_the_truth_on_as_many_rows_as_the_challenge_has(effects: str, record: Record) -> None:
+def test_shown_intervals_hold_the_truth_on_as_many_rows_as_the_challenge_has(
+    effects: str, record: Record
+) -> None:
     found = shown_coverage(CHALLENGE, effects, SHOWN_DATA_SETS)
     record(data_sets=SHOWN_DATA_SETS, **asdict(found))
     assert_nominal(found.coverage, SHOWN_DATA_SETS)
@@ -70,13 +72,21 @@ def test_shown_intervals_hold_the_truth_on_as_many_rows_as_the_challenge_has(eff
 
 @pytest.mark.parametrize("effects", EFFECTS)
 @pytest.mark.parametrize("design", FEW_CLUSTERS.values(), ids=FEW_CLUSTERS)
-def test_shown_intervals_hold_the_truth_with_few_clusters(design: Design, effects: str, record: Record) -> None:
+def test_shown_intervals_hold_the_truth_with_few_clusters(
+    design: Design, effects: str, record: Record
+) -> None:
     found = shown_coverage(design, effects, SHOWN_DATA_SETS)
     record(data_sets=SHOWN_DATA_SETS, **asdict(found))
     assert_enough(found.coverage, effects, SHOWN_DATA_SETS, SHOWN_DATA_SETS)
 
 
-PERTS = {3: (100, 60), 5: (100, 100), 10: (200, 200), 40: (400, 800), 386: (1570, 7705)}  # with so many genes and rows
+PERTS = {
+    3: (100, 60),
+    5: (100, 100),
+    10: (200, 200),
+    40: (400, 800),
+    386: (1570, 7705),
+}  # with so many genes and rows
 AUROCS = (0.55, 0.9, 0.98, 0.998)
 SPREADS = {"none": (0.0, 0.0), "pert": (0.6, 0.0), "both": (0.45, 0.45)}
 
@@ -84,16 +94,23 @@ SPREADS = {"none": (0.0, 0.0), "pert": (0.6, 0.0), "both": (0.45, 0.45)}
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("auroc", AUROCS)
 @pytest.mark.parametrize("perts", PERTS)
-def test_scores_and_differences_of_every_size(perts: int, auroc: float, spread: str, record: Record) -> None:
+def test_scores_and_differences_of_every_size(
+    perts: int, auroc: float, spread: str, record: Record
+) -> None:
     """A cell that most data sets have an interval in covers 93 to 98% within its noise; three perturbations have none."""
     number = 400 if perts == 386 else 1000
     genes, rows = PERTS[perts]
     design = Design(perts, genes, rows, *SPREADS[spread])
     found: dict[str, list[tuple[Interval, float]]] = defaultdict(list)
     for seed in range(number):
-        for name, interval, truth in _shown(simulated_pair(np.random.default_rng([seed, 5, perts]), design, auroc)):
+        for name, interval, truth in _shown(
+            simulated_pair(np.random.default_rng([seed, 5, perts]), design, auroc)
+        ):
             found[name].append((interval, truth))
-    shares = {name: float(np.mean([not np.isnan(each.low) for each, _ in some])) for name, some in found.items()}
+    shares = {
+        name: float(np.mean([not np.isnan(each.low) for each, _ in some]))
+        for name, some in found.items()
+    }
     coverages = {name: covered(some) for name, some in found.items()}
     record(**{name: f"{coverages[name]:.3f} ({shares[name]:.2f})" for name in found})
     common = {name: coverages[name] for name, share in shares.items() if share >= 0.5}
@@ -108,6 +125,15 @@ def _shown(pair: Pair) -> list[tuple[str, Interval, float]]:
     whole = compare(pair.labels, *pair.runs, pair.pert, pair.gene)
     macro = compare_macro(arrays[0], arrays[1])
     of_scores = [(name, part.a.shown, pair.auroc) for name, part in whole.parts.items()]
-    of_scores += [(f"macro {name}", part.a.shown, pair.within) for name, part in macro.parts.items()]
+    of_scores += [
+        (f"macro {name}", part.a.shown, pair.within) for name, part in macro.parts.items()
+    ]
     changes = [(f"change of {name}", part.change.shown, 0.0) for name, part in whole.parts.items()]
-    return [*of_scores, *changes, *((f"change of macro {name}", part.change.shown, 0.0) for name, part in macro.parts.items())]
+    return [
+        *of_scores,
+        *changes,
+        *(
+            (f"change of macro {name}", part.change.shown, 0.0)
+            for name, part in macro.parts.items()
+        ),
+    ]

@@ -45,11 +45,15 @@ class Image:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def run(self, command: str) -> str:
-        return self.machine.run(command, user=self.user, folder=self.folder, environment=self.environment)
+        return self.machine.run(
+            command, user=self.user, folder=self.folder, environment=self.environment
+        )
 
     def start(self, arguments: str) -> subprocess.Popen[bytes]:
         command = " ".join([*self.entry, arguments])
-        return subprocess.Popen(self.machine.command(f"exec {command}", self.user, self.folder, self.environment))
+        return subprocess.Popen(
+            self.machine.command(f"exec {command}", self.user, self.folder, self.environment)
+        )
 
     def FROM(self, value: str) -> None:
         """This machine stands for the image's base; its Python may lie in root's home, where no other user looks."""
@@ -88,9 +92,15 @@ UNCHANGED = ("COMMENT", "VOLUME", "EXPOSE", "CMD")  # nothing to do in a copy of
 
 def packed_files() -> list[Path]:
     """The files of the checkout that reach the image."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    ).stdout
     ignored = set((DEPLOY / "Dockerfile.dockerignore").read_text().splitlines())
-    return [REPOSITORY / name for name in listed.split("\0") if name and name.split("/")[0] not in ignored]
+    return [
+        REPOSITORY / name
+        for name in listed.split("\0")
+        if name and name.split("/")[0] not in ignored
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +113,9 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
             began = time.monotonic()
             if step["instruction"] not in UNCHANGED:
                 getattr(made, step["instruction"])(step["value"])
-            made.seconds[f"{step['instruction']} (line {step['startline'] + 1})"] = round(time.monotonic() - began, 1)
+            made.seconds[f"{step['instruction']} (line {step['startline'] + 1})"] = round(
+                time.monotonic() - began, 1
+            )
         yield made
 
 
@@ -132,7 +144,9 @@ def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
     raise AssertionError(f"{address}: no answer in 30 s")
 
 
-def test_the_image_serves_as_a_user_who_can_write_to_the_workspace_alone(served: Image, record: Record) -> None:
+def test_the_image_serves_as_a_user_who_can_write_to_the_workspace_alone(
+    served: Image, record: Record
+) -> None:
     record(steps={name: seconds for name, seconds in served.seconds.items() if seconds})
     assert served.user != "root"
     served.run(served.health)
@@ -164,13 +178,17 @@ def proxy(image: Image, command: str) -> Iterator[subprocess.Popen[bytes]]:
 def prepare_nginx(image: Image) -> str:
     """Install nginx with the example and a certificate of its own; returns the command that starts it."""
     place = f"/etc/letsencrypt/live/{HOST}"
-    image.machine.run(f"apt-get update && {INSTALL} nginx openssl && rm -f /etc/nginx/sites-enabled/default && mkdir -p {place}")
+    image.machine.run(
+        f"apt-get update && {INSTALL} nginx openssl && rm -f /etc/nginx/sites-enabled/default && mkdir -p {place}"
+    )
     image.machine.run(
         f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={HOST} -addext subjectAltName=DNS:{HOST} "
         f"-keyout {place}/privkey.pem -out {place}/fullchain.pem"
     )
     image.machine.copy([DEPLOY / "nginx.conf"], DEPLOY, "/etc/nginx/conf.d")
-    image.machine.run("mv /etc/nginx/conf.d/nginx.conf /etc/nginx/conf.d/perturbdesk.conf && nginx -t")
+    image.machine.run(
+        "mv /etc/nginx/conf.d/nginx.conf /etc/nginx/conf.d/perturbdesk.conf && nginx -t"
+    )
     return "nginx -g 'daemon off;'"
 
 
@@ -178,7 +196,9 @@ def prepare_caddy(image: Image) -> str:
     """Install Caddy with the example, which signs the certificate itself here; returns the command that starts it."""
     image.machine.run(f"apt-get update && {INSTALL} caddy")
     image.machine.copy([DEPLOY / "Caddyfile"], DEPLOY, "/etc/caddy")
-    image.machine.run("printf '{\\n local_certs\\n skip_install_trust\\n}\\n' | cat - /etc/caddy/Caddyfile > /etc/caddy/Local")
+    image.machine.run(
+        "printf '{\\n local_certs\\n skip_install_trust\\n}\\n' | cat - /etc/caddy/Caddyfile > /etc/caddy/Local"
+    )
     image.machine.run("caddy validate --adapter caddyfile --config /etc/caddy/Local")
     return "caddy run --adapter caddyfile --config /etc/caddy/Local"
 
@@ -194,8 +214,14 @@ def test_a_page_is_drawn_through_the_proxy(served: Image, prepare: Callable[[Ima
         settle(page)
         assert page.get_by_test_id("stMain").get_by_role("heading").count()
         assert page.evaluate("window.alerts") == []
-        too_large = (413, 502)  # Caddy before 2.8 says of a body that it cut off that the app broke the connection
-        for path, size, statuses in (("_stcore/upload_file/a/b", 10**6, (403,)), ("rows", 10**5, too_large)):
+        too_large = (
+            413,
+            502,
+        )  # Caddy before 2.8 says of a body that it cut off that the app broke the connection
+        for path, size, statuses in (
+            ("_stcore/upload_file/a/b", 10**6, (403,)),
+            ("rows", 10**5, too_large),
+        ):
             sent = "([path, size]) => fetch('/' + path, {method: 'PUT', body: 'x'.repeat(size)}).then(answer => answer.status)"
             assert page.evaluate(sent, [path, size]) in statuses
         browser.close()
@@ -204,4 +230,9 @@ def test_a_page_is_drawn_through_the_proxy(served: Image, prepare: Callable[[Ima
 def test_the_unit_is_one_that_systemd_accepts(image: Image) -> None:
     image.machine.run(f"apt-get update && {INSTALL} systemd")
     image.machine.copy([DEPLOY / "perturbdesk.service"], DEPLOY, "/etc/systemd/system")
-    assert image.machine.run("systemd-analyze verify --man=no /etc/systemd/system/perturbdesk.service 2>&1") == ""
+    assert (
+        image.machine.run(
+            "systemd-analyze verify --man=no /etc/systemd/system/perturbdesk.service 2>&1"
+        )
+        == ""
+    )

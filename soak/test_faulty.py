@@ -79,7 +79,11 @@ ASKED_AGAIN = "something missing"  # the group after which another question is a
 # The agents make up to ten calls a row, so they meet two groups at once.
 CELLS = [
     *((name, (group,)) for name in METHODS if name not in AGENTS for group in GROUPS),
-    *((name, tuple(groups)) for name in AGENTS for groups in zip(list(GROUPS)[::2], list(GROUPS)[1::2], strict=True)),
+    *(
+        (name, tuple(groups))
+        for name in AGENTS
+        for groups in zip(list(GROUPS)[::2], list(GROUPS)[1::2], strict=True)
+    ),
 ]
 
 
@@ -97,9 +101,24 @@ class Reference(NamedTuple):
     asked: pd.Series
 
 
-def launch(workspace: Workspace, name: str, url: str, *, timeout_s: float = 2.0, rows: int = ROWS, **options: Any) -> Run:
+def launch(
+    workspace: Workspace,
+    name: str,
+    url: str,
+    *,
+    timeout_s: float = 2.0,
+    rows: int = ROWS,
+    **options: Any,
+) -> Run:
     """A run by a worker process of its own, as people start one."""
-    settings = fast(url, rows_in_flight=16, concurrency=16, retries=1, timeout_s=timeout_s, unanswered_limit=ROWS + 1)
+    settings = fast(
+        url,
+        rows_in_flight=16,
+        concurrency=16,
+        retries=1,
+        timeout_s=timeout_s,
+        unanswered_limit=ROWS + 1,
+    )
     if name in READS:
         parent = _parent(workspace, name)
         clash = {"schema": CLASH.schema.text, "run": parent, **options}
@@ -107,14 +126,23 @@ def launch(workspace: Workspace, name: str, url: str, *, timeout_s: float = 2.0,
         request = RunRequest(name, options=asked_of, model="scripted")
         spec = launching.resolve(workspace, request)
     else:
-        spec = wish(workspace, method_named(name), f"split=test; sample={rows},seed=0", model="scripted", options=options)
+        spec = wish(
+            workspace,
+            method_named(name),
+            f"split=test; sample={rows},seed=0",
+            model="scripted",
+            options=options,
+        )
     return run_control.start(keyed(workspace, url, KEY), spec, name, settings)
 
 
 def _parent(workspace: Workspace, reader: str) -> str:
     """The debate that is read, made against a server without faults; a clash takes advocates."""
     with serving() as url:
-        return finish(workspace, launch(workspace, "debate", url, timeout_s=60.0, rounds=int(reader != "judge_rubric"))).run.id
+        return finish(
+            workspace,
+            launch(workspace, "debate", url, timeout_s=60.0, rounds=int(reader != "judge_rubric")),
+        ).run.id
 
 
 def _with_key(workspace: Workspace, run: Run) -> Workspace:
@@ -127,7 +155,9 @@ def finish(workspace: Workspace, run: Run) -> Finished:
     A run whose last rows all met faults is stopped, since a server that is gone looks the same: it is resumed.
     """
     peak_mb = wait_until_ended(workspace, run)
-    while (now := status(workspace, run)).state == "stopped" and now.cause.startswith("nobody answered"):
+    while (now := status(workspace, run)).state == "stopped" and now.cause.startswith(
+        "nobody answered"
+    ):
         run_control.resume(_with_key(workspace, run), run.id)
         peak_mb = max(peak_mb, wait_until_ended(workspace, run))
     assert now.state == "done", now
@@ -141,7 +171,9 @@ def wait_until_ended(workspace: Workspace, run: Run) -> float:
         peak_mb = max(peak_mb, peak_of(now.pid))
         if (finished := now.counts.done + now.counts.failed) != rows:
             rows, since = finished, time.monotonic()
-        assert time.monotonic() - since < SILENCE_S, f"{rows} rows; {log_tail(workspace.run_folder(run.id))}"
+        assert time.monotonic() - since < SILENCE_S, (
+            f"{rows} rows; {log_tail(workspace.run_folder(run.id))}"
+        )
         time.sleep(0.05)
     return peak_mb
 
@@ -161,7 +193,11 @@ def by_row(workspace: Workspace, run: Run) -> pd.DataFrame:
         events = traces.frame(db, run.id)
     metas = map(json.loads, events["meta"])
     found = [meta.get("point", meta.get("answer")) for meta in metas]
-    answers = events.assign(answer=found).groupby("pair_id")["answer"].agg(lambda each: " ".join(map(str, each)))
+    answers = (
+        events.assign(answer=found)
+        .groupby("pair_id")["answer"]
+        .agg(lambda each: " ".join(map(str, each)))
+    )
     stored = stored_rows(workspace, run.id).set_index("pair_id")
     return stored.assign(answers=answers.reindex(stored.index))
 
@@ -204,7 +240,9 @@ def assert_true(workspace: Workspace, run: Run, right: Reference, *, asked_again
     if not asked_again:
         assert len(same) == len(done)
     pd.testing.assert_frame_equal(done.loc[same], right.numbers.loc[same])
-    logs = "\n".join(log_tail(workspace.run_folder(run.id), lines=100_000)) + log.log_file(workspace.settings).read_text("utf-8")
+    logs = "\n".join(log_tail(workspace.run_folder(run.id), lines=100_000)) + log.log_file(
+        workspace.settings
+    ).read_text("utf-8")
     for trouble in ("Traceback", "Unclosed", "never retrieved"):
         assert trouble not in logs
     assert KEY not in logs
@@ -212,7 +250,9 @@ def assert_true(workspace: Workspace, run: Run, right: Reference, *, asked_again
     return len(same)
 
 
-def retry_until_done(workspace: Workspace, run: Run, right: Reference, *, asked_again: bool = False) -> tuple[Run, int, int]:
+def retry_until_done(
+    workspace: Workspace, run: Run, right: Reference, *, asked_again: bool = False
+) -> tuple[Run, int, int]:
     """The run when `retry` has mended every row; how often it was retried, and how many rows were compared in the end."""
     rounds = 0
     while run.failed and rounds < RETRIES:
@@ -249,30 +289,44 @@ def test_every_fault_is_in_a_group() -> None:
     assert sorted(name for group in GROUPS.values() for name in group) == sorted(Faults.names())
 
 
-@pytest.mark.parametrize(("name", "groups"), CELLS, ids=[f"{name}: {'; '.join(groups)}" for name, groups in CELLS])
+@pytest.mark.parametrize(
+    ("name", "groups"), CELLS, ids=[f"{name}: {'; '.join(groups)}" for name, groups in CELLS]
+)
 def test_rows_are_right_or_failures_and_retry_completes_the_run(
     name: str, groups: tuple[str, ...], folder: Path, workspace: Workspace, record: Record
 ) -> None:
     skip_without_agents(name)
     right, asked_again = reference(name, folder), ASKED_AGAIN in groups
     faults = [fault for group in groups for fault in GROUPS[group]]
-    with serving(Script(faults=Faults.each(SHARE, *faults), retry_after_s=0.01, api_key=KEY)) as url:
+    with serving(
+        Script(faults=Faults.each(SHARE, *faults), retry_after_s=0.01, api_key=KEY)
+    ) as url:
         run, peak_mb = finish(workspace, launch(workspace, name, url, **METHODS[name]))
         assert_true(workspace, run, right, asked_again=asked_again)
         first = failed_kinds(workspace, run)
         run, rounds, compared = retry_until_done(workspace, run, right, asked_again=asked_again)
         counts = request_counts(url)
     served = {fault: counts.get(fault, 0) for fault in faults}
-    record(failed_at_first=dict(first), retries=rounds, compared=compared, served=served, worker_mb=f"{peak_mb:.0f}")
+    record(
+        failed_at_first=dict(first),
+        retries=rounds,
+        compared=compared,
+        served=served,
+        worker_mb=f"{peak_mb:.0f}",
+    )
     assert peak_mb < MOST_MB
     assert all(served.values())
     assert compared > ROWS // 4
 
 
 @pytest.mark.parametrize("fault", ["huge", "bomb"])
-def test_a_worker_that_is_sent_50_mb_an_answer_stays_small(fault: str, workspace: Workspace, record: Record) -> None:
+def test_a_worker_that_is_sent_50_mb_an_answer_stays_small(
+    fault: str, workspace: Workspace, record: Record
+) -> None:
     with serving(Script(faults=Faults.each(1.0, fault))) as url:
-        begun = launch(workspace, "prompt_only", url, timeout_s=60.0, rows=100, **METHODS["prompt_only"])
+        begun = launch(
+            workspace, "prompt_only", url, timeout_s=60.0, rows=100, **METHODS["prompt_only"]
+        )
         run, peak_mb = finish(workspace, begun)
         served = request_counts(url)
     record(worker_mb=f"{peak_mb:.0f}", served=served)
@@ -300,7 +354,10 @@ class Watched(NamedTuple):
 def hostile() -> Iterator[str]:
     """The address of the hostile server, in a process of its own."""
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.hostile_server"], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent.parent
+        [sys.executable, "-m", "tests.hostile_server"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parent.parent,
     )
     assert server.stdout is not None
     try:
@@ -312,8 +369,20 @@ def hostile() -> Iterator[str]:
 
 def run_against(workspace: Workspace, url: str, mode: str, *, streamed: bool) -> Watched:
     """Eight rows at a time, of which one is watched if a stream is wanted; a watched row asks for one."""
-    settings = fast(f"{url}/{mode}/v1", rows_in_flight=8, concurrency=8, retries=1, timeout_s=TIME_LIMIT_S, unanswered_limit=99)
-    spec = wish(workspace, method_named("prompt_only"), f"split=test; sample={FEW},seed=0", model=hostile_server.MODEL)
+    settings = fast(
+        f"{url}/{mode}/v1",
+        rows_in_flight=8,
+        concurrency=8,
+        retries=1,
+        timeout_s=TIME_LIMIT_S,
+        unanswered_limit=99,
+    )
+    spec = wish(
+        workspace,
+        method_named("prompt_only"),
+        f"split=test; sample={FEW},seed=0",
+        model=hostile_server.MODEL,
+    )
     began_at = time.monotonic()
     heard: list[Any] = []
     run = run_control.start(workspace, spec, f"{mode} {streamed}", settings, begin=lambda *_: None)
@@ -329,7 +398,14 @@ def run_against(workspace: Workspace, url: str, mode: str, *, streamed: bool) ->
         assert time.monotonic() - began_at < LONGEST_S, log_tail(workspace.run_folder(run.id))
         time.sleep(0.02)
     end()
-    return Watched(now, failed_kinds(workspace, run)["Unanswered"], now.cause, time.monotonic() - began_at, gap_s, peak_mb)
+    return Watched(
+        now,
+        failed_kinds(workspace, run)["Unanswered"],
+        now.cause,
+        time.monotonic() - began_at,
+        gap_s,
+        peak_mb,
+    )
 
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "plain"])
@@ -340,12 +416,21 @@ def test_a_hostile_server_neither_holds_a_worker_nor_fills_it(
     """A heartbeat comes every second: so long a worker may be held beyond that, and no longer than one second more."""
     found = run_against(workspace, hostile, mode, streamed=streamed)
     counts = found.finished.counts
-    record(state=found.finished.state, done=counts.done, failed=counts.failed, **found._asdict() | {"finished": ""})
+    record(
+        state=found.finished.state,
+        done=counts.done,
+        failed=counts.failed,
+        **found._asdict() | {"finished": ""},
+    )
     assert found.finished.state in ("done", "stopped")
     assert found.peak_mb < 600
     assert found.gap_s < HEARTBEAT_EVERY_S + 1.0
     if mode in hostile_server.BODIES and mode not in hostile_server.RIGHT:
         assert counts.done == 0
-    elif mode in hostile_server.RIGHT or not streamed:  # else those rows that nobody watched were asked plainly
-        in_time = FEW - found.late if mode in hostile_server.HEAVY else FEW  # how many are, the machine decides
+    elif (
+        mode in hostile_server.RIGHT or not streamed
+    ):  # else those rows that nobody watched were asked plainly
+        in_time = (
+            FEW - found.late if mode in hostile_server.HEAVY else FEW
+        )  # how many are, the machine decides
         assert (found.finished.state, counts.done) == ("done", in_time)

@@ -49,7 +49,9 @@ def read_all(name: str, folder: Path, n: int, seed: int) -> dict[str, Any]:
 def test_thousands_of_changed_files(name: str, tmp_path: Path) -> None:
     seed = int(os.environ.get("SEED", "7"))
     command = [sys.executable, "-m", "soak.test_fuzzing", name, str(tmp_path), str(N), str(seed)]
-    done = subprocess.run(command, capture_output=True, check=False, cwd=Path(__file__).resolve().parent.parent)
+    done = subprocess.run(
+        command, capture_output=True, check=False, cwd=Path(__file__).resolve().parent.parent
+    )
     assert done.returncode == 0, (done.returncode, done.stderr.decode()[-2_000:], tmp_path)
     found = json.loads(done.stdout.splitlines()[-1])
     print(

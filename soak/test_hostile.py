@@ -34,7 +34,9 @@ def used() -> Iterator[list[tuple[float, float, str]]]:
     yield found
     seconds, _, slowest = max(found)
     _, megabytes, largest = max(found, key=lambda one: one[1])
-    print(f"\n{len(found)} attacks: at most {seconds:.1f} s ({slowest}) and {megabytes:.0f} MB ({largest})")
+    print(
+        f"\n{len(found)} attacks: at most {seconds:.1f} s ({slowest}) and {megabytes:.0f} MB ({largest})"
+    )
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
@@ -56,13 +58,20 @@ def test_it_is_one_line_in_little_time_and_memory(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=out,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES)),
+            preexec_fn=lambda: resource.setrlimit(
+                resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES)
+            ),
         )
         status, usage = _wait(process.pid, began + LONGEST_S)
-    seconds, megabytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024  # of its processors: others may be at work
+    seconds, megabytes = (
+        usage.ru_utime + usage.ru_stime,
+        usage.ru_maxrss / 1024,
+    )  # of its processors: others may be at work
     process.returncode = os.waitstatus_to_exitcode(status)
     used.append((seconds, megabytes, attack.name))
-    lines = [line for line in said.read_text("utf-8", "replace").splitlines() if not PROGRESS.match(line)]
+    lines = [
+        line for line in said.read_text("utf-8", "replace").splitlines() if not PROGRESS.match(line)
+    ]
     assert process.returncode == 1, lines
     assert len(lines) == 1 + attack.rejects
     assert attack.words in lines[0]
@@ -84,4 +93,6 @@ def _wait(pid: int, deadline: float) -> tuple[int, resource.struct_rusage]:
 
 def test_wrong_usage_of_every_command_is_one_short_line(tmp_path: Path) -> None:
     for command in test_one_line.every_command():
-        test_one_line.assert_one_line(commands.core(tmp_path, *command, f"--{test_one_line.LONG}"), 2)
+        test_one_line.assert_one_line(
+            commands.core(tmp_path, *command, f"--{test_one_line.LONG}"), 2
+        )

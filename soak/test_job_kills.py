@@ -78,7 +78,11 @@ class Kind:
 
     def job(self, workspace: Workspace) -> Job:
         """What was started, as pages and commands see it now."""
-        return next(job for job in control.list_jobs(workspace, [self.name]) if self.called in ("", job.name))
+        return next(
+            job
+            for job in control.list_jobs(workspace, [self.name])
+            if self.called in ("", job.name)
+        )
 
     def folder(self, workspace: Workspace) -> JobFolder:
         return self.job(workspace).folder
@@ -114,7 +118,9 @@ def _screen(workspace: Workspace) -> Path:
 
 
 def _labels(workspace: Workspace, _url: str) -> None:
-    cells.start_labels(workspace, str(_screen(workspace)), LabelRequest("screen", LabelSettings()), LOCAL)
+    cells.start_labels(
+        workspace, str(_screen(workspace)), LabelRequest("screen", LabelSettings()), LOCAL
+    )
 
 
 def _labels_result(workspace: Workspace) -> Any:
@@ -129,7 +135,9 @@ def _targets(workspace: Workspace, _url: str) -> None:
 
 
 def _targets_result(workspace: Workspace) -> Any:
-    return [each.table.to_dict("list") for each in target_ranking.find(workspace, "small").evaluations()]
+    return [
+        each.table.to_dict("list") for each in target_ranking.find(workspace, "small").evaluations()
+    ]
 
 
 def _finetune(workspace: Workspace, _url: str) -> None:
@@ -142,7 +150,16 @@ def _finetune_result(workspace: Workspace) -> Any:
 
 
 def _run_request(url: str) -> RunRequest:
-    return RunRequest("prompt_only", None, {}, "split=train", "asked alone", "scripted", endpoint=url, concurrency=2)
+    return RunRequest(
+        "prompt_only",
+        None,
+        {},
+        "split=train",
+        "asked alone",
+        "scripted",
+        endpoint=url,
+        concurrency=2,
+    )
 
 
 def _run(workspace: Workspace, url: str) -> None:
@@ -153,7 +170,10 @@ def _rows_of(workspace: Workspace, name: str) -> Any:
     overview.settle_ended(workspace)
     with workspace.store.read() as db:
         run = runs.find(db, name).id
-        found = db.execute("SELECT pair_id, p_de, prediction_up, prediction_down, error FROM prediction WHERE run = ?", [run])
+        found = db.execute(
+            "SELECT pair_id, p_de, prediction_up, prediction_down, error FROM prediction WHERE run = ?",
+            [run],
+        )
         return sorted(map(str, found.fetchall()))
 
 
@@ -166,7 +186,12 @@ def _reading_result(workspace: Workspace) -> Any:
     overview.settle_ended(workspace)
     with workspace.store.read() as db:
         found = rubric_tables.readings(db, runs.find(db, "read").id)
-    return sorted(map(str, found.drop(columns=[name for name in found if name.endswith("_at")]).to_dict("records")))
+    return sorted(
+        map(
+            str,
+            found.drop(columns=[name for name in found if name.endswith("_at")]).to_dict("records"),
+        )
+    )
 
 
 def _clash(workspace: Workspace, url: str) -> None:
@@ -210,7 +235,12 @@ def made(tmp_path_factory: pytest.TempPathFactory, url: str) -> Path:
     def fill(workspace: Workspace) -> None:
         worlds.furnish(workspace)
         options = {"tools": "gene_class,base_rates"}
-        launch.start(workspace, RunRequest("debate", None, options, "split=train;sample=6", "argued", "scripted", endpoint=url))
+        launch.start(
+            workspace,
+            RunRequest(
+                "debate", None, options, "split=train;sample=6", "argued", "scripted", endpoint=url
+            ),
+        )
         write_case(_screen(workspace))
 
     return worlds.template(tmp_path_factory.mktemp("made"), fill)
@@ -222,7 +252,13 @@ def _small_trainer(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def start(folder: JobFolder, command: Any, environment: Any, **more: Any) -> int:
         return _start(
-            folder, [part.replace("core.features.finetune.train", "soak.small_trainer") for part in command], environment, **more
+            folder,
+            [
+                part.replace("core.features.finetune.train", "soak.small_trainer")
+                for part in command
+            ],
+            environment,
+            **more,
         )
 
     _start = job_start.start
@@ -284,7 +320,9 @@ def processes_on(folder: JobFolder) -> int:
     found = 0
     for process in psutil.process_iter():
         try:
-            found += process.pid != own and any(str(folder.lock) == file.path for file in process.open_files())
+            found += process.pid != own and any(
+                str(folder.lock) == file.path for file in process.open_files()
+            )
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
     return found
@@ -318,7 +356,12 @@ def test_killed_again_and_again_it_is_the_one_that_was_not(
     until(lambda: not kind.is_live(workspace), f"{kind.name} to end")
     assert kind.state(workspace)[0] == "done", kind.state(workspace)
     assert result_of(kind, workspace) == expected
-    record(kind=kind.name, alone_s=f"{took_s:.1f}", kills=kills, longest_until_seen_s=f"{max(late_s):.1f}")
+    record(
+        kind=kind.name,
+        alone_s=f"{took_s:.1f}",
+        kills=kills,
+        longest_until_seen_s=f"{max(late_s):.1f}",
+    )
     assert max(late_s) < STALE_AFTER_S
 
 
@@ -338,7 +381,9 @@ def assert_told(kind: Kind, workspace: Workspace) -> None:
 
 def stop_outside_the_store(pid: int, workspace: Workspace) -> None:
     """Stop a process at a moment at which it holds nothing of the store: who needs the store would wait until it goes on."""
-    at_once = Store(workspace.settings.store_file, workspace.settings.cache / "scratch", timeout_s=1.0)
+    at_once = Store(
+        workspace.settings.store_file, workspace.settings.cache / "scratch", timeout_s=1.0
+    )
     while True:
         os.kill(pid, signal.SIGSTOP)
         try:
@@ -350,7 +395,9 @@ def stop_outside_the_store(pid: int, workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_stopped_for_longer_than_a_heartbeat_it_goes_on(kind: Kind, tmp_path: Path, made: Path, url: str, record: Record) -> None:
+def test_stopped_for_longer_than_a_heartbeat_it_goes_on(
+    kind: Kind, tmp_path: Path, made: Path, url: str, record: Record
+) -> None:
     workspace = world_in(tmp_path / "stopped", made)
     kind.start(workspace, url)
     folder = kind.folder(workspace)
@@ -398,17 +445,33 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_that_was_killed_leaves_all_or_nothing(name: str, tmp_path: Path, made: Path, record: Record) -> None:
+def test_a_command_that_was_killed_leaves_all_or_nothing(
+    name: str, tmp_path: Path, made: Path, record: Record
+) -> None:
     workspace, rng = world_in(tmp_path / "here", made), random.Random(SEED)
     out = tmp_path / "out"
     out.mkdir()
     rows = "".join(f"N{i}_M{i},N{i},M{i}\n" for i in range(60_000))
     (tmp_path / "more.csv").write_text(f"id,pert,gene\n{rows}")
     arguments = [part.replace("OUT", str(out)) for part in COMMANDS[name]]
-    assert commands.core(workspace.settings.workspace, "report", "new", "all", "--runs", "argued").status == 0
-    command = [sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), *arguments]
+    assert (
+        commands.core(
+            workspace.settings.workspace, "report", "new", "all", "--runs", "argued"
+        ).status
+        == 0
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "core",
+        "--workspace",
+        str(workspace.settings.workspace),
+        *arguments,
+    ]
     since = time.monotonic()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as undisturbed:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as undisturbed:
         _, said = undisturbed.communicate(timeout=WAIT_S)
     took_s = time.monotonic() - since
     assert undisturbed.returncode == 0, said
@@ -417,7 +480,9 @@ def test_a_command_that_was_killed_leaves_all_or_nothing(name: str, tmp_path: Pa
     shutil.rmtree(out)
     out.mkdir()
     for _ in range(KILLS):
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as killed:
             time.sleep(took_s * (0.4 + 0.6 * rng.random()))
             killed.kill()
         for file in out.iterdir():

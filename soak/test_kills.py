@@ -17,7 +17,9 @@ KILLS = 50
 DELAY_S = 0.1  # of each answer: 8 rows at a time, so that a kill that comes a second late still finds rows to lose
 
 
-def test_a_run_survives_fifty_kills(tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_survives_fifty_kills(
+    tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def see(workspace: Workspace, run: Run) -> None:
         """Overview and Run tell the state before `runs`, which settles the run, does."""
         monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(workspace.settings.workspace))

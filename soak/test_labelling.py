@@ -12,7 +12,13 @@ from core.runs.workspace import Workspace
 from core.store import runs
 from soak.conftest import Record
 from tests.conftest import demo_copy, demo_workspace
-from tests.features.arguments.reading import RUBRIC, STOPWATCH, stored, wait_for_text, wait_until_stored
+from tests.features.arguments.reading import (
+    RUBRIC,
+    STOPWATCH,
+    stored,
+    wait_for_text,
+    wait_until_stored,
+)
 from tests.ui.conftest import browser, new_context, settle
 from tests.ui.serving import serving
 
@@ -38,7 +44,11 @@ def test_fifty_labels(browser: Browser, demo_copy: Workspace, record: Record) ->
             context = new_context(browser)
             context.add_init_script(STOPWATCH)
             page = context.new_page()
-            page.goto(server.url("arguments", run=run.id, tab="Label", rubric=RUBRIC.name, sample=sample.id))
+            page.goto(
+                server.url(
+                    "arguments", run=run.id, tab="Label", rubric=RUBRIC.name, sample=sample.id
+                )
+            )
             page.get_by_label("Reader").fill(author)
             page.get_by_label("Reader").press("Enter")
             settle(page)
@@ -56,8 +66,14 @@ def test_fifty_labels(browser: Browser, demo_copy: Workspace, record: Record) ->
             context.close()
             assert len(waits) == LABELS
             figures[author] = waits
-            found = {(label.pair_id, label.seq): label.answer for label in stored(demo_copy, RUN) if label.author == author}
+            found = {
+                (label.pair_id, label.seq): label.answer
+                for label in stored(demo_copy, RUN)
+                if label.author == author
+            }
             assert [found[text.pair_id, text.seq] for text in sample.texts] == said
-    record(**{f"median ms, {author}": f"{np.median(waits):.0f}" for author, waits in figures.items()})
+    record(
+        **{f"median ms, {author}": f"{np.median(waits):.0f}" for author, waits in figures.items()}
+    )
     record(**{f"longest ms, {author}": f"{max(waits):.0f}" for author, waits in figures.items()})
     assert all(np.median(waits) <= MOST_MEDIAN_MS for waits in figures.values())

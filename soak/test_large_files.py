@@ -50,14 +50,31 @@ def test_an_inspect_log_of_20_000_rows_comes_back_whole(tmp_path: Path, record: 
         "import": ("import", str(tmp_path / "run.eval"), "--name", RUN),
         "after": ("export", RUN, "--out", str(tmp_path / "after.csv")),
     }
-    record(**{name: f"{_peak_mb(tmp_path, *arguments):.0f} MB" for name, arguments in steps.items()})
-    before, after = (pd.read_csv(tmp_path / name).set_index("pair_id").sort_index() for name in ("before.csv", "after.csv"))
+    record(
+        **{name: f"{_peak_mb(tmp_path, *arguments):.0f} MB" for name, arguments in steps.items()}
+    )
+    before, after = (
+        pd.read_csv(tmp_path / name).set_index("pair_id").sort_index()
+        for name in ("before.csv", "after.csv")
+    )
     assert len(before) == LOG_ROWS
     pd.testing.assert_frame_equal(before[PREDICTED], after[PREDICTED])
 
 
 def _commands(folder: Path) -> dict[str, tuple[str, ...]]:
-    out = {name: str(folder / name) for name in ("b.zip", "site", "t.csv", "t.parquet", "t.jsonl", "t.eval", "r.html", "all.zip")}
+    out = {
+        name: str(folder / name)
+        for name in (
+            "b.zip",
+            "site",
+            "t.csv",
+            "t.parquet",
+            "t.jsonl",
+            "t.eval",
+            "r.html",
+            "all.zip",
+        )
+    }
     traces = ("export", RUN, "--traces", "--format")
     return {
         "import pairs": ("import", str(folder / "train.csv")),
@@ -70,7 +87,10 @@ def _commands(folder: Path) -> dict[str, tuple[str, ...]]:
         "rubric of rows": ("rubric", "run", "role_collapse", RUN),
         "audit debate": ("audit", "debate", RUN),
         "search": ("search", NEEDLE),
-        **{f"export {form}": (*traces, form, "--out", out[f"t.{form}"]) for form in ("csv", "parquet", "jsonl", "eval")},
+        **{
+            f"export {form}": (*traces, form, "--out", out[f"t.{form}"])
+            for form in ("csv", "parquet", "jsonl", "eval")
+        },
         "report new": ("report", "new", "all", "--runs", RUN),
         "report build": ("report", "build", "all", "--out", out["r.html"]),
         "backup": ("backup", "--out", out["all.zip"]),

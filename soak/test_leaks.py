@@ -41,7 +41,10 @@ def findings_of(
     """Whether each space and each run, by name, is accused."""
     index, splits = screen.index, np.full(len(screen.labels), "train", dtype=object)
     for name, space in spaces:
-        yield name, bool(check_space(loaded_record(), partial(_same, space), index, splits).findings)
+        yield (
+            name,
+            bool(check_space(loaded_record(), partial(_same, space), index, splits).findings),
+        )
     for name, scores in runs:
         yield name, bool(probed_run(screen, scores))
 
@@ -57,14 +60,25 @@ def test_what_saw_no_label_is_hardly_ever_accused_and_leaks_are_found(record: Re
         rng, design = np.random.default_rng(seed), DESIGNS[seed % len(DESIGNS)]
         screen = simulate(rng, design)
         honest = [
-            name for name, is_accused in findings_of(screen, honest_spaces(rng, screen), honest_runs(rng, screen)) if is_accused
+            name
+            for name, is_accused in findings_of(
+                screen, honest_spaces(rng, screen), honest_runs(rng, screen)
+            )
+            if is_accused
         ]
         accused.update(honest)
         with_an_accusation += bool(honest)
-        for name, is_found in findings_of(screen, leaking_spaces(rng, screen), leaking_runs(rng, screen)):
+        for name, is_found in findings_of(
+            screen, leaking_spaces(rng, screen), leaking_runs(rng, screen)
+        ):
             planted[f"{name} ({design.perts})"] += 1
             found[f"{name} ({design.perts})"] += is_found
     shares = {name: round(found[name] / n, 3) for name, n in planted.items()}
-    record(data_sets=DATA_SETS, with_an_accusation=with_an_accusation, accused=dict(accused), found=shares)
+    record(
+        data_sets=DATA_SETS,
+        with_an_accusation=with_an_accusation,
+        accused=dict(accused),
+        found=shares,
+    )
     assert with_an_accusation <= MOST_ACCUSED * DATA_SETS
     assert all(share >= LEAST_FOUND for name, share in shares.items() if "(40)" not in name)

@@ -19,7 +19,9 @@ LABELS = np.array(["up", "down", "none"], dtype=object)
 def judged(seed: int, shift: float) -> Interval:
     """The difference of the means of DE and DIR of one simulated pair, with the interval shown."""
     rng = np.random.default_rng(seed)
-    pert, gene = (axis.ravel() for axis in np.meshgrid(np.arange(PERTS), np.arange(GENES), indexing="ij"))
+    pert, gene = (
+        axis.ravel() for axis in np.meshgrid(np.arange(PERTS), np.arange(GENES), indexing="ij")
+    )
     labels = LABELS[rng.choice(3, len(pert), p=[0.31, 0.14, 0.55])]
     noise = [_shared_noise(rng, pert, gene) for _ in range(2)]
     a = _scores(rng, labels, noise, 0.3)
@@ -29,12 +31,16 @@ def judged(seed: int, shift: float) -> Interval:
 
 def _shared_noise(rng: np.random.Generator, pert: np.ndarray, gene: np.ndarray) -> Floats:
     noise: Floats = (
-        rng.standard_normal(len(pert)) + 0.3 * rng.standard_normal(PERTS)[pert] + 0.3 * rng.standard_normal(GENES)[gene]
+        rng.standard_normal(len(pert))
+        + 0.3 * rng.standard_normal(PERTS)[pert]
+        + 0.3 * rng.standard_normal(GENES)[gene]
     )
     return noise
 
 
-def _scores(rng: np.random.Generator, labels: np.ndarray, noise: list[Floats], clear: float) -> Scores:
+def _scores(
+    rng: np.random.Generator, labels: np.ndarray, noise: list[Floats], clear: float
+) -> Scores:
     """Scores of a run: `clear` is how far labels stand apart, in standard deviations of a row's noise."""
     de = clear * (labels != "none") + noise[0] + 0.7 * rng.standard_normal(len(labels))
     up = clear * (labels == "up") + noise[1] + 0.7 * rng.standard_normal(len(labels))
@@ -46,10 +52,17 @@ def test_verdicts_err_in_one_of_forty_at_most(record: Record) -> None:
     none = [judged(seed, 0.0) for seed in range(DATA_SETS)]
     some = [judged(seed, SHIFT) for seed in range(DATA_SETS)]
     smallest = float(np.mean([change.estimate for change in some]))
-    at_0, at_smallest = ([verdict_of(change, smallest) for change in found] for found in (none, some))
+    at_0, at_smallest = (
+        [verdict_of(change, smallest) for change in found] for found in (none, some)
+    )
     confirmed = sum(verdict.startswith("confirmed") for verdict in at_0) / DATA_SETS
     rejected = sum(change.high < smallest for change in some) / DATA_SETS
-    record(data_sets=DATA_SETS, smallest=f"{smallest:.4f}", confirmed_at_0=confirmed, rejected_at_smallest=rejected)
+    record(
+        data_sets=DATA_SETS,
+        smallest=f"{smallest:.4f}",
+        confirmed_at_0=confirmed,
+        rejected_at_smallest=rejected,
+    )
     most = 0.025 + 2 * np.sqrt(0.025 * 0.975 / DATA_SETS)
     assert confirmed <= most
     assert rejected <= most

@@ -26,4 +26,6 @@ def test_a_link_shows_the_same_screen_elsewhere(
     each = change_each(here, there, address)
     together = change_together(here, there, address)
     record(each=each, together=together)
-    assert together or view not in FIRST_VIEWS or view.page == "targets"  # where the demo has nothing to choose from
+    assert (
+        together or view not in FIRST_VIEWS or view.page == "targets"
+    )  # where the demo has nothing to choose from

@@ -61,7 +61,9 @@ def test_first_words_are_on_screen_within_300_ms(
     if chromium() is None:
         pytest.skip("needs Chromium on the path")
     with ThreadPoolExecutor(1) as elsewhere:  # the browser's loop runs in this thread
-        elsewhere.submit(make_demo, open_workspace(Settings(workspace=tmp_path, author="tester"))).result()
+        elsewhere.submit(
+            make_demo, open_workspace(Settings(workspace=tmp_path, author="tester"))
+        ).result()
     sent: list[float] = []
     parts_of = scripted_server.stream_parts
 
@@ -83,13 +85,17 @@ def test_first_words_are_on_screen_within_300_ms(
         page.add_init_script(WATCH)
         for n in range(ASKS):
             sent.clear()
-            page.goto(server.url("ask", ask_pert="Simvoka2", ask_gene=f"New{n}", answered_by="server"))
+            page.goto(
+                server.url("ask", ask_pert="Simvoka2", ask_gene=f"New{n}", answered_by="server")
+            )
             page.locator(".st-key-ask button:enabled").click()
             page.locator(".st-key-ask-again").wait_for(timeout=60_000)
             seen = sorted(page.evaluate("Object.values(window.firstWords)"))
             assert len(seen) == len(sent) == 6  # four briefs and two verdicts
             waits += [on_screen - at for at, on_screen in zip(sorted(sent), seen, strict=True)]
-    record(texts=len(waits), median_ms=f"{statistics.median(waits):.0f}", most_ms=f"{max(waits):.0f}")
+    record(
+        texts=len(waits), median_ms=f"{statistics.median(waits):.0f}", most_ms=f"{max(waits):.0f}"
+    )
     assert max(waits) <= MOST_MS
 
 
@@ -153,7 +159,11 @@ def test_ten_watchers_cost_a_run_five_percent_at_most(tmp_path: Path, record: Re
             assert min(events) > 0
             assert streamed > 2 * N_WATCHERS
     record(
-        alone=f"{max(alone):.1f} rows/s", watched=f"{max(watched):.1f} rows/s", streamed=streamed, events=sum(events), rows=ROWS
+        alone=f"{max(alone):.1f} rows/s",
+        watched=f"{max(watched):.1f} rows/s",
+        streamed=streamed,
+        events=sum(events),
+        rows=ROWS,
     )
     assert max(alone) <= MOST_COST * max(watched)
 

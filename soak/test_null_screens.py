@@ -66,7 +66,9 @@ def test_false_effects_are_rare_or_marked(name: str, tmp_path: Path, record: Rec
         marked=f"{total.marked}/{SEEDS}",
         confounded=f"{total.confounded}/{n_perturbations}",
     )
-    assert [each.perturbations for each in found if not each.marked and each.perturbations > 0.15] == []
+    assert [
+        each.perturbations for each in found if not each.marked and each.perturbations > 0.15
+    ] == []
     unmarked = [each.perturbations for each in found if not each.marked]
     assert not unmarked or np.mean(unmarked) <= 0.1
     assert (total.confounded == n_perturbations) == SCREENS[name].alone
@@ -74,7 +76,10 @@ def test_false_effects_are_rare_or_marked(name: str, tmp_path: Path, record: Rec
 
 @pytest.mark.parametrize("name", [name for name, screen in SCREENS.items() if not screen.alone])
 def test_a_tenth_of_the_labels_is_false_at_most(name: str, tmp_path: Path, record: Record) -> None:
-    found = [label_null(tmp_path, replace(SCREENS[name], changed=0.1), seed, EVERY_PAIR) for seed in range(SEEDS)]
+    found = [
+        label_null(tmp_path, replace(SCREENS[name], changed=0.1), seed, EVERY_PAIR)
+        for seed in range(SEEDS)
+    ]
     total = Total.of(found)
     record(
         screen=name,

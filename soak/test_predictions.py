@@ -34,11 +34,17 @@ def write_large(path: Path) -> None:
 
     names = pd.Index(["control", *(f"P{i}" for i in range(N_PERTS))], dtype=object)
     labels = pd.Categorical.from_codes(np.arange(N_CELLS) % (N_PERTS + 1), names)
-    obs = pd.DataFrame({"perturbation": labels}, index=pd.Index([f"c{i}" for i in range(N_CELLS)], dtype=object))
+    obs = pd.DataFrame(
+        {"perturbation": labels}, index=pd.Index([f"c{i}" for i in range(N_CELLS)], dtype=object)
+    )
     var = pd.DataFrame(index=pd.Index([f"G{i}" for i in range(N_GENES)], dtype=object))
-    anndata.AnnData(X=np.zeros((N_CELLS, 1), dtype=np.float32), obs=obs, var=var.iloc[:1]).write_h5ad(path)
+    anndata.AnnData(
+        X=np.zeros((N_CELLS, 1), dtype=np.float32), obs=obs, var=var.iloc[:1]
+    ).write_h5ad(path)
     small = path.with_name("var.h5ad")
-    anndata.AnnData(X=np.zeros((1, N_GENES), dtype=np.float32), obs=obs.iloc[:1], var=var).write_h5ad(small)
+    anndata.AnnData(
+        X=np.zeros((1, N_GENES), dtype=np.float32), obs=obs.iloc[:1], var=var
+    ).write_h5ad(small)
     rng = np.random.default_rng(0)
     with h5py.File(path, "a") as file, h5py.File(small) as genes:
         del file["var"]
@@ -55,8 +61,19 @@ def test_two_gigabytes_of_predicted_cells_stream(tmp_path: Path, record: Record)
     path = tmp_path / "large.h5ad"
     write_large(path)
     start = time.perf_counter()
-    done = subprocess.run((sys.executable, "-c", CODE, str(path)), cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        (sys.executable, "-c", CODE, str(path)),
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     covered, peak_mb = map(int, done.stdout.split())
-    record(file_mb=path.stat().st_size // 10**6, seconds=f"{time.perf_counter() - start:.0f}", peak_mb=peak_mb, covered=covered)
+    record(
+        file_mb=path.stat().st_size // 10**6,
+        seconds=f"{time.perf_counter() - start:.0f}",
+        peak_mb=peak_mb,
+        covered=covered,
+    )
     assert covered == N_PERTS * N_GENES // 5
     assert peak_mb < MOST_MB

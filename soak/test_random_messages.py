@@ -31,19 +31,74 @@ from tests.ui.serving import WAIT_S
 from tests.ui.shared_server import ADA, EVE, SharedServer, sharing
 from tests.ui.widget_walk import DOES_SOMETHING, PAGES, Step, walk
 
-COUNT = int(os.environ.get("PERTURBDESK_SOAK_COUNT", "5000"))  # of messages, and of requests, for each of the three
+COUNT = int(
+    os.environ.get("PERTURBDESK_SOAK_COUNT", "5000")
+)  # of messages, and of requests, for each of the three
 HEARTBEATS, HEARTBEAT_S = 200, 0.3
 SESSION = 50  # messages before the browser opens another session
 MOST_MB = 1024
 SEED = 0
 SECRETS = (API_KEY.encode(), COOKIE_SECRET.encode(), CLIENT_SECRET.encode())
-HOSTILE = ("", "'", "../../etc/passwd", "<script>alert(1)</script>", "\0", "１", "-1", "1e999", "null", "[]", "{}", "A" * 10_000)
-PATHS = ("/", "/rows", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics", "/_stcore/script-health-check")
-PATHS += ("/_stcore/stream", "/_stcore/upload_file/{}/{}", "/_stcore/agent/interact", "/_stcore/agent/openapi.json")
-PATHS += ("/_stcore/bidi-components/{}/{}", "/media/{}", "/media/{}.csv", "/component/{}/index.html", "/app/static/{}")
-PATHS += ("/auth/login?provider={}", "/oauth2callback?state={}&code={}", "/static/{}", "/.streamlit/secrets.toml", "/{}")
-VALUES = ("trigger_value", "bool_value", "double_value", "int_value", "string_value", "json_value", "json_trigger")
-OTHERS = ("clear_cache", "load_git_info", "set_run_on_save", "stop_script", "app_heartbeat", "install", "urls")
+HOSTILE = (
+    "",
+    "'",
+    "../../etc/passwd",
+    "<script>alert(1)</script>",
+    "\0",
+    "１",
+    "-1",
+    "1e999",
+    "null",
+    "[]",
+    "{}",
+    "A" * 10_000,
+)
+PATHS = (
+    "/",
+    "/rows",
+    "/_stcore/health",
+    "/_stcore/host-config",
+    "/_stcore/metrics",
+    "/_stcore/script-health-check",
+)
+PATHS += (
+    "/_stcore/stream",
+    "/_stcore/upload_file/{}/{}",
+    "/_stcore/agent/interact",
+    "/_stcore/agent/openapi.json",
+)
+PATHS += (
+    "/_stcore/bidi-components/{}/{}",
+    "/media/{}",
+    "/media/{}.csv",
+    "/component/{}/index.html",
+    "/app/static/{}",
+)
+PATHS += (
+    "/auth/login?provider={}",
+    "/oauth2callback?state={}&code={}",
+    "/static/{}",
+    "/.streamlit/secrets.toml",
+    "/{}",
+)
+VALUES = (
+    "trigger_value",
+    "bool_value",
+    "double_value",
+    "int_value",
+    "string_value",
+    "json_value",
+    "json_trigger",
+)
+OTHERS = (
+    "clear_cache",
+    "load_git_info",
+    "set_run_on_save",
+    "stop_script",
+    "app_heartbeat",
+    "install",
+    "urls",
+)
 FORGED = ("null", "bytes=0-", EVE)  # values of headers
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND")
 
@@ -96,7 +151,9 @@ class Sender:
         if self.draw.random() < 0.5:
             return state_of(step.widget, self.text())
         state = WidgetState(
-            id=self.draw.choices((step.widget.id, step.widget.id[:-3], "_context", self.text()), (60, 38, 1, 1))[0]
+            id=self.draw.choices(
+                (step.widget.id, step.widget.id[:-3], "_context", self.text()), (60, 38, 1, 1)
+            )[0]
         )
         kind = self.draw.choice(VALUES)
         if kind in ("trigger_value", "bool_value"):
@@ -133,21 +190,33 @@ class Sender:
         message.rerun_script.page_name = place.page
         message.rerun_script.query_string = place.query
         if self.draw.random() < 0.3:
-            message.rerun_script.fragment_id = self.draw.choice((chosen[0].widget.fragment, *self.fragments[-20:], self.text()))
+            message.rerun_script.fragment_id = self.draw.choice(
+                (chosen[0].widget.fragment, *self.fragments[-20:], self.text())
+            )
         before = place.states if self.draw.random() < 0.8 else ()
-        fields = [state_of(each, self.text()) for each in chosen[0].fields] if self.draw.random() < 0.3 else []
-        message.rerun_script.widget_states.widgets.extend([*before, *fields, *(self.state(each) for each in chosen)])
+        fields = (
+            [state_of(each, self.text()) for each in chosen[0].fields]
+            if self.draw.random() < 0.3
+            else []
+        )
+        message.rerun_script.widget_states.widgets.extend(
+            [*before, *fields, *(self.state(each) for each in chosen)]
+        )
         return "widgets", message.SerializeToString()
 
     def _page(self, _: PageClient) -> tuple[str, bytes]:
         message = BackMsg()
         message.rerun_script.page_script_hash = self.draw.choice(("", *self.pages, self.text()))
         message.rerun_script.page_name = self.draw.choice((*PAGES, self.text()))
-        message.rerun_script.query_string = f"{self.draw.choice(('run', 'tab', 'row', 'asked', 'q', 'with'))}={self.text()}"
+        message.rerun_script.query_string = (
+            f"{self.draw.choice(('run', 'tab', 'row', 'asked', 'q', 'with'))}={self.text()}"
+        )
         return "page", message.SerializeToString()
 
     def _file(self, client: PageClient) -> tuple[str, bytes]:
-        return "file", client.file_request(self.draw.choice((*self.files[-50:], self.text()))).SerializeToString()
+        return "file", client.file_request(
+            self.draw.choice((*self.files[-50:], self.text()))
+        ).SerializeToString()
 
     def _other(self, client: PageClient) -> tuple[str, bytes]:
         message = BackMsg()
@@ -169,8 +238,14 @@ class Sender:
         """Draw a page and note what it names: its parts, its files, the other pages."""
         drawn = client.run(self.draw.choice(PAGES))
         self.fragments += drawn.fragments
-        self.files += [each.proto.deferred_file_id for each in drawn.widgets if each.kind == "download_button"]
-        self.pages = [each.page_script_hash for message in drawn.messages for each in message.navigation.app_pages] or self.pages
+        self.files += [
+            each.proto.deferred_file_id for each in drawn.widgets if each.kind == "download_button"
+        ]
+        self.pages = [
+            each.page_script_hash
+            for message in drawn.messages
+            for each in message.navigation.app_pages
+        ] or self.pages
 
 
 def drain(client: PageClient) -> None:
@@ -194,7 +269,9 @@ def send_messages(shared: SharedServer, cookie: str, sender: Sender, count: int)
                     client.send_bytes(content)
                     drain(client)
                     if sender.draw.random() < 0.3:
-                        time.sleep(0.05)  # so that the script gets on before the next message ends it
+                        time.sleep(
+                            0.05
+                        )  # so that the script gets on before the next message ends it
             except ConnectionClosed:  # it was no message at all
                 sent.ended += 1
             sent.look_at(client.received, "websocket")
@@ -211,10 +288,21 @@ def send_requests(shared: SharedServer, cookie: str, sender: Sender, count: int)
             path = draw.choice(PATHS).format(*names)
             accepted = draw.choice(("*/*", "text/html", "a" * 2000))
             headers = {"Cookie": client.cookies, "X-Xsrftoken": client.xsrf, "Accept": accepted}
-            headers |= {draw.choice(("Origin", "X-Forwarded-Host", "Range", "X-Streamlit-User")): draw.choice(FORGED)}
-            connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=WAIT_S)
+            headers |= {
+                draw.choice(
+                    ("Origin", "X-Forwarded-Host", "Range", "X-Streamlit-User")
+                ): draw.choice(FORGED)
+            }
+            connection = http.client.HTTPConnection(
+                place.hostname or "", place.port, timeout=WAIT_S
+            )
             try:
-                connection.request(draw.choice(METHODS), path, draw.randbytes(draw.choice((0, 10, 10_000))), headers)
+                connection.request(
+                    draw.choice(METHODS),
+                    path,
+                    draw.randbytes(draw.choice((0, 10, 10_000))),
+                    headers,
+                )
                 response = connection.getresponse()
                 content = response.read() + str(response.headers).encode()
                 sent.kinds[str(response.status)] += 1
@@ -240,7 +328,9 @@ def assert_well(shared: SharedServer, *sent: Sent) -> None:
         assert [each.label for each in client.run("rows").widgets] == ["Sign in"]
 
 
-def test_a_reader_uses_every_widget(shared: SharedServer, steps: Sequence[Step], record: Record) -> None:
+def test_a_reader_uses_every_widget(
+    shared: SharedServer, steps: Sequence[Step], record: Record
+) -> None:
     """Each as its browser would, on every page, tab and folded part, after each choice that shows others."""
     before, n = shared.snapshot(), 0
     for step in [step for step in steps if step.widget.kind in DOES_SOMETHING]:
@@ -250,12 +340,16 @@ def test_a_reader_uses_every_widget(shared: SharedServer, steps: Sequence[Step],
                 n += 1
             assert not [secret for secret in SECRETS if secret in client.received]
     assert shared.snapshot() == before
-    labels = sorted({step.widget.label for step in steps if step.widget.kind == "button" and step.widget.label})
+    labels = sorted(
+        {step.widget.label for step in steps if step.widget.kind == "button" and step.widget.label}
+    )
     record(widgets=len(steps), messages=n, buttons=labels)
 
 
 @pytest.mark.parametrize("who", ["a reader", "nobody", "an editor"])
-def test_random_messages_and_requests(shared: SharedServer, steps: Sequence[Step], record: Record, who: str) -> None:
+def test_random_messages_and_requests(
+    shared: SharedServer, steps: Sequence[Step], record: Record, who: str
+) -> None:
     email = {"a reader": EVE, "nobody": "", "an editor": ADA}[who]
     cookie = shared.cookie(email) if email else ""
     sender, before = Sender(steps, random.Random(f"{SEED} {who}")), shared.snapshot()

@@ -55,7 +55,11 @@ def start(workspace: Workspace, how: ExecutionSettings) -> Run:
 
 def kill_a_process() -> None:
     """Kill one of the processes that predict rows, as a lack of memory does."""
-    names = [process for process in psutil.process_iter(["cmdline"]) if _predicts(process.info["cmdline"])]
+    names = [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if _predicts(process.info["cmdline"])
+    ]
     names[0].kill()
 
 
@@ -63,12 +67,22 @@ def _predicts(command: list[str] | None) -> bool:
     return bool(command) and "ray::predict_batch" in command[0]
 
 
-def test_300_rows_survive_a_process_and_the_driver(nodes: Nodes, server: Server, tmp_path: Path, record: Record) -> None:
+def test_300_rows_survive_a_process_and_the_driver(
+    nodes: Nodes, server: Server, tmp_path: Path, record: Record
+) -> None:
     settings = fast(server.url, timeout_s=60.0, rows_in_flight=AT_ONCE, concurrency=AT_ONCE)
     there = fast(
-        server.url, timeout_s=60.0, rows_in_flight=AT_ONCE, concurrency=AT_ONCE, backend="ray", ray_address=nodes.address
+        server.url,
+        timeout_s=60.0,
+        rows_in_flight=AT_ONCE,
+        concurrency=AT_ONCE,
+        backend="ray",
+        ray_address=nodes.address,
     )
-    whole, workspace = workspace_with(tmp_path / "here", ROWS), workspace_with(tmp_path / "there", ROWS)
+    whole, workspace = (
+        workspace_with(tmp_path / "here", ROWS),
+        workspace_with(tmp_path / "there", ROWS),
+    )
     run = start(whole, settings)
     watch(whole, run, ROWS + 1, [])
     sent_before = request_counts(server.url)["answers"]
@@ -101,12 +115,19 @@ def test_a_cluster_that_is_started_here_listens_on_loopback_only_and_ends_with_t
     server: Server, tmp_path: Path, record: Record
 ) -> None:
     workspace = workspace_with(tmp_path, ROWS)
-    run = start(workspace, fast(server.url, timeout_s=60.0, rows_in_flight=2, concurrency=2, backend="ray"))
+    run = start(
+        workspace, fast(server.url, timeout_s=60.0, rows_in_flight=2, concurrency=2, backend="ray")
+    )
     try:
         pid = watch(workspace, run, 4, []).pid
         assert pid is not None
         family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-        listening = {listener.laddr.ip for process in family for listener in process.net_connections() if not listener.raddr}
+        listening = {
+            listener.laddr.ip
+            for process in family
+            for listener in process.net_connections()
+            if not listener.raddr
+        }
         assert len(family) > 3
         assert listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
         killed_at = time.monotonic()

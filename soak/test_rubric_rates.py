@@ -14,7 +14,9 @@ from soak.conftest import Record
 from tests.stats.judged_texts import SETTINGS, Setting, expected_raw_error, simulate_rates
 
 RUNS = 2000
-FEW = [replace(setting, perts=60, genes=80) for setting in SETTINGS if setting.labels == 100]  # clusters of 25 to 33 texts
+FEW = [
+    replace(setting, perts=60, genes=80) for setting in SETTINGS if setting.labels == 100
+]  # clusters of 25 to 33 texts
 
 
 @pytest.mark.parametrize("setting", [*SETTINGS, *FEW], ids=str)

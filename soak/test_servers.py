@@ -47,7 +47,14 @@ class Server:
 
     def start(self) -> None:
         """Starts the server and waits until it answers."""
-        arguments = ("--port", str(self.port), "--delay-ms", f"{1000 * self.answer_s:g}", "--at-once", str(self.at_once))
+        arguments = (
+            "--port",
+            str(self.port),
+            "--delay-ms",
+            f"{1000 * self.answer_s:g}",
+            "--at-once",
+            str(self.at_once),
+        )
         command = (sys.executable, "-m", "tests.fakes.scripted", *arguments)
         self.process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL)
         for _ in range(600):
@@ -80,8 +87,21 @@ def servers(number: int, at_once: int) -> Iterator[list[Server]]:
 @contextmanager
 def run_over(workspace: Workspace, chosen: list[Server], rows: int, **how: Any) -> Iterator[Run]:
     """A run of one call a row over these servers, by a worker process, which is ended if the block fails."""
-    settings = fast(",".join(s.url for s in chosen), timeout_s=60.0, retries=5, backoff_s=0.2, cached=False, **how)
-    spec = wish(workspace, method_named("prompt_only"), f"split=test; sample={rows},seed=0", model=MODEL, options={"seeds": "42"})
+    settings = fast(
+        ",".join(s.url for s in chosen),
+        timeout_s=60.0,
+        retries=5,
+        backoff_s=0.2,
+        cached=False,
+        **how,
+    )
+    spec = wish(
+        workspace,
+        method_named("prompt_only"),
+        f"split=test; sample={rows},seed=0",
+        model=MODEL,
+        options={"seeds": "42"},
+    )
     run = run_control.start(workspace, spec, f"{rows} rows over {len(chosen)}", settings)
     try:
         yield run
@@ -101,7 +121,9 @@ def watch(workspace: Workspace, run: Run, until_rows: int, memory: list[float]) 
             memory.append(memory_mb(now.pid))
         if finished != rows:
             rows, since = finished, time.monotonic()
-        assert time.monotonic() - since < SILENCE_S, f"{rows} rows; {log_tail(workspace.run_folder(run.id))}"
+        assert time.monotonic() - since < SILENCE_S, (
+            f"{rows} rows; {log_tail(workspace.run_folder(run.id))}"
+        )
         time.sleep(0.5)
 
 
@@ -119,13 +141,19 @@ def seconds_until_taken_over(workspace: Workspace, run: Run, dead: Server) -> fl
     while True:
         others = [s for s in status(workspace, run).servers if s.address != dead.url]
         mine = next(s for s in status(workspace, run).servers if s.address == dead.url)
-        if mine.state != "ready" and mine.in_flight == 0 and all(s.state == "ready" and s.in_flight > 0 for s in others):
+        if (
+            mine.state != "ready"
+            and mine.in_flight == 0
+            and all(s.state == "ready" and s.in_flight > 0 for s in others)
+        ):
             return time.monotonic() - begun
         assert time.monotonic() - begun < SILENCE_S
         time.sleep(0.05)
 
 
-def test_10_000_rows_survive_a_server_that_dies_and_comes_back(tmp_path: Path, record: Record) -> None:
+def test_10_000_rows_survive_a_server_that_dies_and_comes_back(
+    tmp_path: Path, record: Record
+) -> None:
     workspace = workspace_with(tmp_path, ROWS)
     memory: list[float] = []
     with (
@@ -137,7 +165,9 @@ def test_10_000_rows_survive_a_server_that_dies_and_comes_back(tmp_path: Path, r
         watch(workspace, run, ROWS // 3, memory)
         dying.kill()
         taken_over_s = seconds_until_taken_over(workspace, run, dying)
-        watch(workspace, run, ROWS // 2, memory)  # each of its rests is twice as long: after half the rows it is back in time
+        watch(
+            workspace, run, ROWS // 2, memory
+        )  # each of its rests is twice as long: after half the rows it is back in time
         dying.start()
         now = watch(workspace, run, ROWS + 1, memory)
         answered_again = request_counts(dying.url).get("answers", 0)
@@ -145,7 +175,9 @@ def test_10_000_rows_survive_a_server_that_dies_and_comes_back(tmp_path: Path, r
     run_control.settle(workspace, run.id)
     with workspace.store.read() as db:
         stored = runs.find(db, run.id)
-        counted = db.execute("SELECT count(*), count(DISTINCT pair_id) FROM prediction WHERE run = ?", [run.id]).fetchone()
+        counted = db.execute(
+            "SELECT count(*), count(DISTINCT pair_id) FROM prediction WHERE run = ?", [run.id]
+        ).fetchone()
     progress = read_progress(workspace.run_folder(run.id).rows)
     quarter = len(memory) // 4
     growth_mb = float(np.mean(memory[3 * quarter :]) - np.mean(memory[quarter : 2 * quarter]))

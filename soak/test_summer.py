@@ -13,6 +13,10 @@ ROWS, KILLS = 100, 10
 def test_a_run_of_a_hundred_rows_survives_ten_kills(tmp_path: Path, record: Record) -> None:
     pair = run_with_kills(tmp_path, ROWS, KILLS, delay_s=0.05)
     record(
-        rows=ROWS, kills=KILLS, tokens=pair.run.tokens, spent=pair.run.spent_tokens, spent_undisturbed=pair.expected.spent_tokens
+        rows=ROWS,
+        kills=KILLS,
+        tokens=pair.run.tokens,
+        spent=pair.run.spent_tokens,
+        spent_undisturbed=pair.expected.spent_tokens,
     )
     assert_equal_to_undisturbed(pair, ROWS)

@@ -13,7 +13,13 @@ import pytest
 
 from core.features.cells.simulator import ScreenSettings
 from core.features.targets.expression import ExpressionSet, take_perturbed, targets_in
-from core.features.targets.metrics import MRR, best_levels, clustered_interval, place_targets, score_rankings
+from core.features.targets.metrics import (
+    MRR,
+    best_levels,
+    clustered_interval,
+    place_targets,
+    score_rankings,
+)
 from core.features.targets.models.base import FitSettings, FittedModel, fit_model, ranking_models
 from core.stats.intervals import Interval
 from soak.conftest import Record
@@ -55,14 +61,18 @@ def make_screen(seed: int) -> Screen:
     )
 
 
-def score_conditions(model: FittedModel, cells: ExpressionSet, pool: ExpressionSet) -> tuple[Interval, Interval]:
+def score_conditions(
+    model: FittedModel, cells: ExpressionSet, pool: ExpressionSet
+) -> tuple[Interval, Interval]:
     """The MRR over conditions, whose cells are averaged, and its margin over random scores, both with intervals."""
     rows = take_perturbed(cells, pool, np.random.default_rng(1), "test").average(by_batch=False)
     names = rows.conditions.tolist()
     scores = model.score(rows.x, rows.controls)
     values = score_rankings(place_targets(scores, rows.target_columns), ks=(1,))[MRR, None]
     random = best_levels(names, frozenset(), None, rows.x.shape[1])[MRR, None]
-    return clustered_interval(values, names), clustered_interval(values - random, names, (-1.0, 1.0))
+    return clustered_interval(values, names), clustered_interval(
+        values - random, names, (-1.0, 1.0)
+    )
 
 
 def text_of(interval: Interval) -> str:
@@ -70,7 +80,9 @@ def text_of(interval: Interval) -> str:
 
 
 def test_every_model_in_ten_minutes(record: Record) -> None:
-    pytest.importorskip("torch", reason="torch is not installed: pip install -r requirements-models.txt")
+    pytest.importorskip(
+        "torch", reason="torch is not installed: pip install -r requirements-models.txt"
+    )
     screen = make_screen(0)
     began, worked = time.monotonic(), time.process_time()
     for name in ranking_models():
@@ -82,19 +94,29 @@ def test_every_model_in_ten_minutes(record: Record) -> None:
         assert margin.low > 0, name
     processors = len(os.sched_getaffinity(0))
     worked_s = time.process_time() - worked
-    record(seconds_in_all=f"{time.monotonic() - began:.0f}", processor_seconds=f"{worked_s:.0f}", processors=processors)
+    record(
+        seconds_in_all=f"{time.monotonic() - began:.0f}",
+        processor_seconds=f"{worked_s:.0f}",
+        processors=processors,
+    )
     assert worked_s < MOST_S * min(processors, 2)  # other work on the machine does not count
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 < MOST_MB
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_transformer_ranks_genes_that_were_never_targets(seed: int, record: Record) -> None:
-    pytest.importorskip("torch", reason="torch is not installed: pip install -r requirements-models.txt")
+    pytest.importorskip(
+        "torch", reason="torch is not installed: pip install -r requirements-models.txt"
+    )
     screen = make_screen(seed)
     model = fit_model("transformer", screen.train, screen.validation, FitSettings(seed=seed))
     trained = {gene for name in screen.train.perturbed for gene in targets_in(name)}
     singles = screen.unseen.take(np.array(["+" not in name for name in screen.unseen.conditions]))
     assert not trained & set(singles.perturbed)
     shown, margin = score_conditions(model, singles, screen.train)
-    record(unseen=f"MRR {text_of(shown)}, margin {text_of(margin)}", random=f"{RANDOM:.4f}", conditions=len(singles.perturbed))
+    record(
+        unseen=f"MRR {text_of(shown)}, margin {text_of(margin)}",
+        random=f"{RANDOM:.4f}",
+        conditions=len(singles.perturbed),
+    )
     assert margin.low > 0

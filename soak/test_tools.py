@@ -20,6 +20,8 @@ def test_that_tool_alone_is_shown(tmp_path: Path, record: Record) -> None:
     for seed in range(SEEDS):
         result = leave_tools_out(workspace, f"split=train;sample={ROWS},seed={seed}", seed).result
         alone += [arm.name for arm in result.arms if arm.is_shown] == [f"without {MOVES}"]
-        print(f"seed {seed}:", {arm.name: round(arm.p_holm, 4) for arm in result.arms[1:]}, flush=True)
+        print(
+            f"seed {seed}:", {arm.name: round(arm.p_holm, 4) for arm in result.arms[1:]}, flush=True
+        )
     record(seeds=SEEDS, rows=ROWS, shown_alone=alone)
     assert alone >= LEAST

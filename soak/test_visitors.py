@@ -96,13 +96,37 @@ def server(tmp_path: Path) -> Iterator[Server]:
     assert dataset is not None
     with scripted_server.serving(scripted_server.Script(delay_s=5.0)) as model:
         place = ("--workspace", str(workspace.settings.workspace))
-        run = ("run", "debate", "--dataset", dataset[0], "--endpoint", model, "--name", "written meanwhile", "--detach")
+        run = (
+            "run",
+            "debate",
+            "--dataset",
+            dataset[0],
+            "--endpoint",
+            model,
+            "--name",
+            "written meanwhile",
+            "--detach",
+        )
         subprocess.run([sys.executable, "-m", "core", *place, *run], cwd=REPOSITORY, check=True)
-        roles = {"PERTURBDESK_EDITORS": EDITOR, "PERTURBDESK_READERS": READER, timed_server.FILE: str(tmp_path / SCRIPT_TIMES)}
+        roles = {
+            "PERTURBDESK_EDITORS": EDITOR,
+            "PERTURBDESK_READERS": READER,
+            timed_server.FILE: str(tmp_path / SCRIPT_TIMES),
+        }
         with (
             providing(PEOPLE, tmp_path) as secrets,
-            importing(workspace, REAL_DATA / "entries_more" / "track_b_adversarial_ens3.zip" if data == "real" else None),
-            serving(workspace.settings.workspace, TIMED_START, PERTURBDESK_SECRETS_FILE=str(secrets), **roles) as served,
+            importing(
+                workspace,
+                REAL_DATA / "entries_more" / "track_b_adversarial_ens3.zip"
+                if data == "real"
+                else None,
+            ),
+            serving(
+                workspace.settings.workspace,
+                TIMED_START,
+                PERTURBDESK_SECRETS_FILE=str(secrets),
+                **roles,
+            ) as served,
         ):
             yield served
         [status] = run_control.states(workspace).values()
@@ -118,7 +142,13 @@ def importing(workspace: Workspace, file: Path | None) -> Iterator[None]:
         yield
         return
     process = subprocess.Popen(
-        [sys.executable, "-c", IMPORT_AGAIN_AND_AGAIN, str(workspace.settings.workspace), str(file)],
+        [
+            sys.executable,
+            "-c",
+            IMPORT_AGAIN_AND_AGAIN,
+            str(workspace.settings.workspace),
+            str(file),
+        ],
         cwd=REPOSITORY,
         stdout=subprocess.PIPE,
         text=True,
@@ -154,7 +184,9 @@ def test_twenty_people_wait_little_while_a_run_writes(
     for k in range(VISITORS):
         page = new_context(browser).new_page()
         page.add_init_script(TIMED)
-        sign_in(page, server, tuple(PEOPLE)[k % len(PEOPLE)])  # the provider's page asks for a style sheet elsewhere
+        sign_in(
+            page, server, tuple(PEOPLE)[k % len(PEOPLE)]
+        )  # the provider's page asks for a style sheet elsewhere
         watch.over(page, server)
         visitors.append(Visitor(page, STARTS[k % len(STARTS)]))
     before = len((tmp_path / SCRIPT_TIMES).read_text().split())
@@ -164,8 +196,18 @@ def test_twenty_people_wait_little_while_a_run_writes(
     on_server = np.array((tmp_path / SCRIPT_TIMES).read_text().split()[before:], float)
     in_all = np.concatenate([visitor.page.evaluate("window.moves") for visitor in visitors]) / 1000
     shown = {"server": on_server, "until drawn": in_all}
-    quantiles = {f"{name} p{q} s": f"{np.quantile(values, q / 100):.2f}" for name, values in shown.items() for q in (50, 95)}
-    record(moves=len(on_server), drawn=len(in_all), **quantiles, server_mb=[round(mb) for mb in used], load=load)
+    quantiles = {
+        f"{name} p{q} s": f"{np.quantile(values, q / 100):.2f}"
+        for name, values in shown.items()
+        for q in (50, 95)
+    }
+    record(
+        moves=len(on_server),
+        drawn=len(in_all),
+        **quantiles,
+        server_mb=[round(mb) for mb in used],
+        load=load,
+    )
     assert watch.errors == []
     assert watch.outside == []
     assert sum(visitor.page.get_by_test_id("stException").count() for visitor in visitors) == 0

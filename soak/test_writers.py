@@ -16,7 +16,9 @@ SECONDS = 60.0
 LONGEST_S = 1.0  # of 95% of the writes of each process
 
 
-def test_two_apps_and_a_command_lose_nothing_and_wait_little(small_workspace: Workspace, record: Record) -> None:
+def test_two_apps_and_a_command_lose_nothing_and_wait_little(
+    small_workspace: Workspace, record: Record
+) -> None:
     written = write_at_once(small_workspace.settings.workspace, SECONDS)
     slowest = {}
     for name, each in zip((*APPS, *COMMANDS), written, strict=True):

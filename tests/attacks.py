@@ -97,7 +97,10 @@ def _tar() -> bytes:
 
 
 def _npy_header(shape: tuple[int, ...]) -> bytes:
-    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117).encode() + b"\n"
+    header = (
+        f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117).encode()
+        + b"\n"
+    )
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
 
 
@@ -108,13 +111,17 @@ def _objects(path: Path) -> None:
 
 def _parquet_bomb(path: Path) -> None:
     many = pa.array(np.zeros(20_000_000))
-    parquet.write_table(pa.table({"symbol": pa.array(["A"] * 20_000_000).dictionary_encode(), "x": many}), path)
+    parquet.write_table(
+        pa.table({"symbol": pa.array(["A"] * 20_000_000).dictionary_encode(), "x": many}), path
+    )
 
 
 def _parquet_page(path: Path) -> None:
     """One text of 70 MB, which zstd packs to nothing."""
     table = pa.table({"symbol": ["x" * 70_000_000], "x": [1.0]})
-    parquet.write_table(table, path, compression="zstd", use_dictionary=False, write_statistics=False)
+    parquet.write_table(
+        table, path, compression="zstd", use_dictionary=False, write_statistics=False
+    )
 
 
 class _Hostile:
@@ -142,7 +149,10 @@ SPECIAL = {
     "link-to-itself": (lambda path: path.symlink_to(path.name), "no such file or folder"),
     "link-to-nothing": (lambda path: path.symlink_to("gone"), "no such file or folder"),
     "link-to-zero": (lambda path: path.symlink_to("/dev/zero"), "a device"),
-    "link-to-fifo": (lambda path: (os.mkfifo(path.parent / "pipe"), path.symlink_to("pipe")), "a named pipe"),
+    "link-to-fifo": (
+        lambda path: (os.mkfifo(path.parent / "pipe"), path.symlink_to("pipe")),
+        "a named pipe",
+    ),
     "sixty-links": (_chain, ""),
 }
 PLACES = {
@@ -175,37 +185,89 @@ CONTENTS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     "other-table": ("x.csv", b"a,b\n1,2\n", ""),
     "column-twice": ("x.csv", b"id,pert,gene,label,label\n", "more than once"),
     "no-row": ("x.csv", b"id,pert,gene,label\n", "no row could be imported"),
-    "open-quote": ("x.csv", b'id,pert,gene,label\n"a_b,a,b,up\n' + b"c_d,c,d,up\n" * 1000, "never closed"),
+    "open-quote": (
+        "x.csv",
+        b'id,pert,gene,label\n"a_b,a,b,up\n' + b"c_d,c,d,up\n" * 1000,
+        "never closed",
+    ),
     "open-quote-header": ("x.csv", b'"id,pert,gene,label\n' + b"c_d,c,d,up\n" * 1000, ""),
     "million-columns": ("x.csv", lambda: _wide(1_000_000), "1,000,000 columns, expected at most"),
-    "million-columns-no-end": ("x.csv", lambda: _wide(1_000_000, end=""), "1,000,000 columns, expected at most"),
-    "million-equal-columns": ("x.csv", lambda: _wide(1_000_000, lambda _: "c"), "1,000,000 columns, expected at most"),
+    "million-columns-no-end": (
+        "x.csv",
+        lambda: _wide(1_000_000, end=""),
+        "1,000,000 columns, expected at most",
+    ),
+    "million-equal-columns": (
+        "x.csv",
+        lambda: _wide(1_000_000, lambda _: "c"),
+        "1,000,000 columns, expected at most",
+    ),
     "million-empty-columns": ("x.csv", b"," * 1_000_000 + b"\n", ""),
     "million-tabs": ("x.tsv", b"\t" * 1_000_000 + b"\n", ""),
-    "million-cells": ("x.csv", b"id,pert,gene,label\n" + b"," * 1_000_000 + b"\n", "no row could be imported"),
+    "million-cells": (
+        "x.csv",
+        b"id,pert,gene,label\n" + b"," * 1_000_000 + b"\n",
+        "no row could be imported",
+    ),
     "million-quotes": ("x.csv", b'"' * 1_000_001, ""),
     "long-line": ("x.csv", b"x" * 20_000_000, ""),
     "deep-json": ("x.json", b"[" * 1_000_000, ""),
     "deep-objects": ("x.json", b'{"a":' * 100_000, ""),
-    "huge-number": ("x.json", b'{"meta": {"source": "x"}, "pairs": {"a|b": ' + b"9" * 1_000_000 + b"}}", ""),
+    "huge-number": (
+        "x.json",
+        b'{"meta": {"source": "x"}, "pairs": {"a|b": ' + b"9" * 1_000_000 + b"}}",
+        "",
+    ),
     "nan-json": ("x.json", b'{"a": NaN}', "NaN"),
     "key-twice": ("x.json", b'{"a": "B", "a": "C"}', "stands there twice"),
     "half-json": ("x.json", b'{"a": "B", ', ""),
     "million-lists": ("x.json", b"[" + b"[]," * 1_000_000 + b"[]]", ""),
     "half-a-pair": ("x.json", b'{"A": "first \\ud800 words", "B": "second words"}', ""),
-    "million-genes": ("x.json", lambda: json.dumps({f"g{i}": i for i in range(300_000)}).encode(), ""),
+    "million-genes": (
+        "x.json",
+        lambda: json.dumps({f"g{i}": i for i in range(300_000)}).encode(),
+        "",
+    ),
     "half-zip": ("x.zip", cases.zip_of({"submission.csv": cases.DEBATES})[:200], "damaged zip"),
     "zip-of-nothing": ("x.zip", cases.zip_of({}), "0 CSV files"),
     "zip-of-folders": ("x.zip", cases.zip_of({"a/": b"", "b/": b""}), "0 CSV files"),
     "zip-of-two": ("x.zip", cases.zip_of({"a.csv": b"", "b.csv": b""}), "2 CSV files"),
-    "zip-in-zip": ("x.zip", cases.zip_of({"inner.zip": cases.zip_of({"submission.csv": cases.DEBATES})}), "0 CSV files"),
-    "zip-called-csv-in-zip": ("x.zip", cases.zip_of({"submission.csv": cases.zip_of({"submission.csv": cases.DEBATES})}), ""),
-    "zip-parent": ("x.zip", cases.zip_of({"../submission.csv": cases.DEBATES}), "leaves the archive"),
-    "zip-absolute": ("x.zip", cases.zip_of({"/submission.csv": cases.DEBATES}), "leaves the archive"),
-    "zip-drive": ("x.zip", cases.zip_of({"C:\\submission.csv": cases.DEBATES}), "leaves the archive"),
+    "zip-in-zip": (
+        "x.zip",
+        cases.zip_of({"inner.zip": cases.zip_of({"submission.csv": cases.DEBATES})}),
+        "0 CSV files",
+    ),
+    "zip-called-csv-in-zip": (
+        "x.zip",
+        cases.zip_of({"submission.csv": cases.zip_of({"submission.csv": cases.DEBATES})}),
+        "",
+    ),
+    "zip-parent": (
+        "x.zip",
+        cases.zip_of({"../submission.csv": cases.DEBATES}),
+        "leaves the archive",
+    ),
+    "zip-absolute": (
+        "x.zip",
+        cases.zip_of({"/submission.csv": cases.DEBATES}),
+        "leaves the archive",
+    ),
+    "zip-drive": (
+        "x.zip",
+        cases.zip_of({"C:\\submission.csv": cases.DEBATES}),
+        "leaves the archive",
+    ),
     "zip-link": ("x.zip", _zip_of_link(), "a link"),
-    "zip-control": ("x.zip", cases.zip_of({"sub\x07mission.csv": cases.DEBATES}), "control characters"),
-    "zip-bomb": ("x.zip", lambda: cases.zip_of({"submission.csv": bytes(100_000_000)}), "that unpack to"),
+    "zip-control": (
+        "x.zip",
+        cases.zip_of({"sub\x07mission.csv": cases.DEBATES}),
+        "control characters",
+    ),
+    "zip-bomb": (
+        "x.zip",
+        lambda: cases.zip_of({"submission.csv": bytes(100_000_000)}),
+        "that unpack to",
+    ),
     "zip-encrypted": ("x.zip", _encrypted(), "encrypted"),
     "zip-method-99": ("x.zip", _of_method(99), ""),
     "zip-of-60000": (
@@ -215,7 +277,11 @@ CONTENTS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     ),
     "bundle-of-nothing": ("x.zip", cases.zip_of({"manifest.json": b"{}"}), ""),
     "gzip": ("x.csv.gz", _tar(), ""),
-    "npz-of-no-memory": ("x.npz", cases.zip_of({"v.npy": _npy_header((10**12,)), "g.npy": _npy_header((10**12,))}), ""),
+    "npz-of-no-memory": (
+        "x.npz",
+        cases.zip_of({"v.npy": _npy_header((10**12,)), "g.npy": _npy_header((10**12,))}),
+        "",
+    ),
     "npz-half": ("x.npz", cases.zip_of({"v.npy": b"\x93NUMPY"}), ""),
     "pickle": ("x.pkl", pickle.dumps(_Hostile()), "system"),
     "pickle-nested": ("x.pkl", b"\x80\x04" + b"]" * 100_000 + b"a" * 99_999 + b".", ""),
@@ -308,7 +374,17 @@ def _outs(folder: Path) -> dict[str, Path]:
     }
 
 
-OUTS = ("folder", "missing-folder", "below-a-file", "existing-file", "pipe", "device", "full", "proc", "long-name")
+OUTS = (
+    "folder",
+    "missing-folder",
+    "below-a-file",
+    "existing-file",
+    "pipe",
+    "device",
+    "full",
+    "proc",
+    "long-name",
+)
 WRITERS = {
     "export": ["export", "debate", "--out"],
     "bundle": ["export", "debate", "--format", "bundle", "--out"],
@@ -334,13 +410,25 @@ def _table(name: str) -> Callable[[Path], list[str]]:
 
 def _predictions(spoil: hostile_hdf5.Spoil) -> Callable[[Path], list[str]]:
     def make(folder: Path) -> list[str]:
-        return ["cells", "predictions", str(hostile_hdf5.write_spoilt(folder, spoil)), "--dataset", "bmdm"]
+        return [
+            "cells",
+            "predictions",
+            str(hostile_hdf5.write_spoilt(folder, spoil)),
+            "--dataset",
+            "bmdm",
+        ]
 
     return make
 
 
 def _labels(spoil: hostile_hdf5.Spoil) -> Callable[[Path], list[str]]:
-    return lambda folder: ["cells", "labels", str(hostile_hdf5.write_spoilt(folder, spoil)), "--name", "x"]
+    return lambda folder: [
+        "cells",
+        "labels",
+        str(hostile_hdf5.write_spoilt(folder, spoil)),
+        "--name",
+        "x",
+    ]
 
 
 def _deep_toml(*command: str) -> Callable[[Path], list[str]]:
@@ -354,37 +442,87 @@ def _deep_toml(*command: str) -> Callable[[Path], list[str]]:
 DEEP_TOML = {"experiment": ("experiment", "plan")}
 
 ATTACKS = [
-    *(Attack(f"special-{name}", _import_of("x.csv", make), words) for name, (make, words) in SPECIAL.items()),
-    *(Attack(f"place-{name}", lambda _, place=place: ["import", place], words) for name, (place, words) in PLACES.items()),
     *(
-        Attack(f"content-{name}", _import_of(file, _bytes(content)), words, rejects=name in ("open-quote", "million-cells"))
+        Attack(f"special-{name}", _import_of("x.csv", make), words)
+        for name, (make, words) in SPECIAL.items()
+    ),
+    *(
+        Attack(f"place-{name}", lambda _, place=place: ["import", place], words)
+        for name, (place, words) in PLACES.items()
+    ),
+    *(
+        Attack(
+            f"content-{name}",
+            _import_of(file, _bytes(content)),
+            words,
+            rejects=name in ("open-quote", "million-cells"),
+        )
         for name, (file, content, words) in CONTENTS.items()
     ),
     Attack("content-npz-of-objects", _import_of("x.npz", _objects), "pickled array"),
     Attack("content-parquet-bomb", _import_of("x.parquet", _parquet_bomb), "that unpack to"),
     Attack("content-the-store", lambda _: ["import", "WORKSPACE/data/desk.duckdb"]),
-    *(Attack(f"rename-{name}", lambda _, text=text: ["runs", "rename", "debate", text]) for name, text in NAMES.items()),
-    *(Attack(f"file-called-{name}", _table(f"{NAMES[name]}.csv")) for name in ("escape", "bidi", "zero-width", "line-end")),
+    *(
+        Attack(f"rename-{name}", lambda _, text=text: ["runs", "rename", "debate", text])
+        for name, text in NAMES.items()
+    ),
+    *(
+        Attack(f"file-called-{name}", _table(f"{NAMES[name]}.csv"))
+        for name in ("escape", "bidi", "zero-width", "line-end")
+    ),
     Attack("file-called-blank", _table("\u3000.csv")),
-    Attack("argument-undecodable", lambda folder: ["import", f"{folder}/\udcff.csv"], "byte 0xFF is not UTF-8"),
-    Attack("rename-undecodable", lambda _: ["runs", "rename", "debate", "a\udce4b"], "byte 0xE4 is not UTF-8"),
+    Attack(
+        "argument-undecodable",
+        lambda folder: ["import", f"{folder}/\udcff.csv"],
+        "byte 0xFF is not UTF-8",
+    ),
+    Attack(
+        "rename-undecodable",
+        lambda _: ["runs", "rename", "debate", "a\udce4b"],
+        "byte 0xE4 is not UTF-8",
+    ),
     Attack("import-name", lambda folder: [*_table("x.csv")(folder), "--name", f"x{BIDI}"]),
-    Attack("import-dataset", lambda folder: [*_import_of("x.csv", _bytes(OTHER_TRAIN))(folder), "--dataset", f"x{ZERO_WIDTH}"]),
+    Attack(
+        "import-dataset",
+        lambda folder: [
+            *_import_of("x.csv", _bytes(OTHER_TRAIN))(folder),
+            "--dataset",
+            f"x{ZERO_WIDTH}",
+        ],
+    ),
     Attack("run-name", lambda _: ["run", "evidence_rules", "--name", f"x{BIDI}"]),
     Attack("space-name", lambda folder: [*_space(folder), "--name", f"x{ZERO_WIDTH}"]),
-    *(Attack(f"cells-{name}", _predictions(spoil), words) for name, (spoil, words) in hostile_hdf5.COMMANDS.items()),
-    Attack("labels-virtual", _labels(hostile_hdf5.LEAVES_THE_FILE["virtual"][0]), "a virtual dataset"),
-    *(Attack(f"{name}-of-deep-toml", _deep_toml(*words), "nested too deeply") for name, words in DEEP_TOML.items()),
+    *(
+        Attack(f"cells-{name}", _predictions(spoil), words)
+        for name, (spoil, words) in hostile_hdf5.COMMANDS.items()
+    ),
+    Attack(
+        "labels-virtual", _labels(hostile_hdf5.LEAVES_THE_FILE["virtual"][0]), "a virtual dataset"
+    ),
+    *(
+        Attack(f"{name}-of-deep-toml", _deep_toml(*words), "nested too deeply")
+        for name, words in DEEP_TOML.items()
+    ),
     Attack("content-parquet-page", _import_of("x.parquet", _parquet_page), "that unpack to"),
-    *(Attack(f"{command}-{place}", _writes(command, place)) for command in ("export", "bundle") for place in OUTS),
+    *(
+        Attack(f"{command}-{place}", _writes(command, place))
+        for command in ("export", "bundle")
+        for place in OUTS
+    ),
     Attack("check-fifo", _reads_fifo("check", "PIPE", "--track", "B"), "a named pipe"),
     Attack("check-zero", lambda _: ["check", "/dev/zero", "--track", "B"], "a device"),
     Attack("check-folder", lambda folder: ["check", str(folder), "--track", "B"]),
     Attack("ids-fifo", _reads_fifo("run", "evidence_rules", "--rows", "ids=PIPE"), "a named pipe"),
     Attack("ids-zero", lambda _: ["run", "evidence_rules", "--rows", "ids=/dev/zero"], "a device"),
     Attack("space-fifo", _reads_fifo("embed", "load", "PIPE", "--name", "x"), "a named pipe"),
-    *(Attack(f"setting-{name[12:].lower()}", lambda _: ["runs"], name, {name: text}) for name, text in SETTINGS.items()),
-    *(Attack(f"spoilt-{name}", lambda _: ["runs"], words, spoils=spoil) for name, (spoil, words) in SPOILT.items()),
+    *(
+        Attack(f"setting-{name[12:].lower()}", lambda _: ["runs"], name, {name: text})
+        for name, text in SETTINGS.items()
+    ),
+    *(
+        Attack(f"spoilt-{name}", lambda _: ["runs"], words, spoils=spoil)
+        for name, (spoil, words) in SPOILT.items()
+    ),
 ]
 
 

@@ -26,18 +26,28 @@ def stored(workspace: Workspace, run: str) -> dict[str, Rows]:
     """Every row of every table that belongs to a run, apart from how it came here."""
     with workspace.store.read() as db:
         key = runs.find(db, run).id
-        found = {table: db.execute(f"SELECT * FROM {table} WHERE run = ? ORDER BY ALL", [key]).fetchall() for table in OF_RUN}
+        found = {
+            table: db.execute(f"SELECT * FROM {table} WHERE run = ? ORDER BY ALL", [key]).fetchall()
+            for table in OF_RUN
+        }
         for table, by in SHARED.items():
             query = f"SELECT * FROM {table} WHERE id IN (SELECT {table} FROM {by} WHERE run = ?) ORDER BY ALL"
             found[table] = db.execute(query, [key]).fetchall()
-        found["run"] = db.execute("SELECT * EXCLUDE (origin, folded_bytes) FROM run WHERE id = ?", [key]).fetchall()
+        found["run"] = db.execute(
+            "SELECT * EXCLUDE (origin, folded_bytes) FROM run WHERE id = ?", [key]
+        ).fetchall()
     return found
 
 
 def everything(workspace: Workspace) -> dict[str, Rows]:
     """Every row of every table, the trail's and the counters' too."""
     with workspace.store.read() as db:
-        names = [n for (n,) in db.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk'").fetchall()]
+        names = [
+            n
+            for (n,) in db.execute(
+                "SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk'"
+            ).fetchall()
+        ]
         return {name: db.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall() for name in names}
 
 
@@ -51,12 +61,16 @@ def opened(content: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
 def closed(manifest: Any, files: Mapping[str, bytes]) -> bytes:
     """A bundle of these, whatever they are."""
     text = manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
-    return pack({"manifest.json": text, **{f"{part}.parquet": data for part, data in files.items()}})
+    return pack(
+        {"manifest.json": text, **{f"{part}.parquet": data for part, data in files.items()}}
+    )
 
 
 def written(table: pa.Table, **how: Any) -> bytes:
     out = io.BytesIO()
-    parquet.write_table(table, out, **{"compression": "none", "use_dictionary": False, "store_schema": False, **how})
+    parquet.write_table(
+        table, out, **{"compression": "none", "use_dictionary": False, "store_schema": False, **how}
+    )
     return out.getvalue()
 
 
@@ -74,7 +88,9 @@ def with_rows(content: bytes, part: str, change: Callable[[list[dict[str, Any]]]
     _, files = opened(content)
     rows = parquet.read_table(pa.BufferReader(files[part])).to_pylist()
     change(rows)
-    return with_files(content, {part: len(rows)}, **{part: written(pa.Table.from_pylist(rows, SCHEMAS[part]))})
+    return with_files(
+        content, {part: len(rows)}, **{part: written(pa.Table.from_pylist(rows, SCHEMAS[part]))}
+    )
 
 
 def with_manifest(content: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:

@@ -25,7 +25,9 @@ class Done:
 
 def core(workspace: Path, *arguments: str) -> Done:
     """Run a command on a workspace."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2))
+    out, err = (
+        io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2)
+    )
     status: Any = 0
     with (
         mock.patch.object(sys, "argv", ["core", "--workspace", str(workspace), *arguments]),

@@ -63,7 +63,9 @@ class MarkVariants:
                 variants[item.nodeid.partition("[")[0]].append(item)
         for each in variants.values():
             number = min(each[0].get_closest_marker("few").args[0], len(each))
-            kept = {len(each) * (2 * index + 1) // (2 * number) for index in range(number)}  # spread evenly over them
+            kept = {
+                len(each) * (2 * index + 1) // (2 * number) for index in range(number)
+            }  # spread evenly over them
             for place, item in enumerate(sorted(each, key=lambda item: item.nodeid)):
                 if place not in kept:
                     item.add_marker(pytest.mark.soak)
@@ -106,12 +108,17 @@ def pytest_collection(session: pytest.Session) -> None:
     """Import all files of tests, each process from another one on: in a fresh clone each process then compiles a part of them."""
     if session.config.option.file_or_dir or not hasattr(session.config, "workerinput"):
         return
-    which, processes = session.config.workerinput["workerid"], session.config.workerinput["workercount"]
+    which, processes = (
+        session.config.workerinput["workerid"],
+        session.config.workerinput["workercount"],
+    )
     tests = Path(__file__).parent
     files = sorted(path for path in tests.rglob("test_*.py") if tests / "serve" not in path.parents)
     first = len(files) * int(which.removeprefix("gw")) // processes
     for path in [*files[first:], *files[:first]]:
-        with suppress(Exception, pytest.skip.Exception):  # what is wrong is said when it is collected
+        with suppress(
+            Exception, pytest.skip.Exception
+        ):  # what is wrong is said when it is collected
             importlib.import_module(".".join(path.relative_to(tests.parent).with_suffix("").parts))
 
 
@@ -204,7 +211,9 @@ def screen(furnished: Path, workspace: Workspace) -> Workspace:
     return worlds.copied(furnished, workspace)
 
 
-def make_once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Workspace], object]) -> Workspace:
+def make_once(
+    factory: pytest.TempPathFactory, name: str, fill: Callable[[Workspace], object]
+) -> Workspace:
     """A workspace that one of the test processes fills, and of which each has a copy."""
     own = factory.getbasetemp()
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / f"made-{name}"
@@ -212,7 +221,9 @@ def make_once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Worksp
         if not folder.exists():
             begun = folder.with_name(f"{folder.name}-begun")
             with ThreadPoolExecutor(1) as thread:  # a browser's event loop may run in this one
-                thread.submit(fill, open_workspace(Settings(workspace=begun, author="tester"))).result()
+                thread.submit(
+                    fill, open_workspace(Settings(workspace=begun, author="tester"))
+                ).result()
             begun.rename(folder)
     copy = factory.mktemp(name) / "workspace"
     shutil.copytree(folder, copy)

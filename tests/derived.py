@@ -11,18 +11,37 @@ from core.store.runs import Run
 from core.transfer.knn_settings import KnnSettings
 
 
-def save_knn(workspace: Workspace, dataset: Dataset, settings: KnnSettings, name: str, *, replace: bool = False) -> Run:
-    return launch.start(workspace, derived_runs.knn_request(dataset, settings, name), replace=replace)
+def save_knn(
+    workspace: Workspace,
+    dataset: Dataset,
+    settings: KnnSettings,
+    name: str,
+    *,
+    replace: bool = False,
+) -> Run:
+    return launch.start(
+        workspace, derived_runs.knn_request(dataset, settings, name), replace=replace
+    )
 
 
-def save_fusion(workspace: Workspace, settings: FusionSettings, name: str, *, replace: bool = False) -> Run:
+def save_fusion(
+    workspace: Workspace, settings: FusionSettings, name: str, *, replace: bool = False
+) -> Run:
     """Runs may be named by name or id."""
     request = RunRequest("fusion", None, fusion_options(settings), name=name)
     return launch.start(workspace, request, replace=replace)
 
 
 def save_recovered(
-    workspace: Workspace, base: str, fused: str, weights: tuple[float, float], name: str, *, replace: bool = False
+    workspace: Workspace,
+    base: str,
+    fused: str,
+    weights: tuple[float, float],
+    name: str,
+    *,
+    replace: bool = False,
 ) -> Run:
     options = {"base": base, "fused": fused, "w_de": weights[0], "w_dir": weights[1]}
-    return launch.start(workspace, RunRequest("recovered", None, options, name=name), replace=replace)
+    return launch.start(
+        workspace, RunRequest("recovered", None, options, name=name), replace=replace
+    )

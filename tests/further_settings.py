@@ -21,7 +21,9 @@ def dataclass(cls: Any = None, /, **about: Any) -> Any:
     """Make a dataclass as the standard library does, with a further setting where there are others."""
     if cls is None:
         return lambda given: dataclass(given, **about)
-    declares = any("setting(" in str(each) for each in vars(cls).get("__annotations__", {}).values())
+    declares = any(
+        "setting(" in str(each) for each in vars(cls).get("__annotations__", {}).values()
+    )
     of_request = cls.__name__ in _REQUESTED or not cls.__module__.startswith(_OTHERS)
     if declares and of_request and cls.__name__ not in LEFT_OUT:
         _append_setting(cls, f"{NAME}{cls.__name__.lower()}")
@@ -31,7 +33,9 @@ def dataclass(cls: Any = None, /, **about: Any) -> Any:
 def _append_setting(cls: Any, name: str) -> None:
     from core.base.fields.setting import setting  # which the record's module has imported
 
-    cls.__annotations__[name] = Annotated[int, Ge(0), Le(9), setting("Odd.", title="Odd", changes_result=False)]
+    cls.__annotations__[name] = Annotated[
+        int, Ge(0), Le(9), setting("Odd.", title="Odd", changes_result=False)
+    ]
     setattr(cls, name, dataclasses.field(default=4, kw_only=True))
 
 

@@ -45,7 +45,9 @@ def _packed_cells(folder: Path) -> bytes:
     def pack(file: hostile_hdf5.h5py.File, _: Path) -> None:
         values = file["X/data"][()]
         del file["X/data"]
-        file["X"].create_dataset("data", data=values, chunks=(5,), compression="gzip", shuffle=True, fletcher32=True)
+        file["X"].create_dataset(
+            "data", data=values, chunks=(5,), compression="gzip", shuffle=True, fletcher32=True
+        )
 
     with hostile_hdf5.h5py.File(path, "r+") as file:
         pack(file, folder)
@@ -62,7 +64,11 @@ def _table(*, compression: str, columns: tuple[str, ...]) -> Callable[[Path], by
     def write(_: Path) -> bytes:
         out = io.BytesIO()
         names = {name: ["A", "B", "C"] * 50 for name in columns}
-        parquet.write_table(pa.table({**names, "log2_fc": (np.arange(150.0) - 75) / 10}), out, compression=compression)
+        parquet.write_table(
+            pa.table({**names, "log2_fc": (np.arange(150.0) - 75) / 10}),
+            out,
+            compression=compression,
+        )
         return out.getvalue()
 
     return write
@@ -107,7 +113,11 @@ _PACK = json.dumps({"A": "first words of it", "B": "second words of it", "C": "t
 KINDS = {
     "cells": FileKind(".h5ad", _cells, _read_cells),
     "packed-cells": FileKind(".h5ad", _packed_cells, _read_cells),
-    "parquet-space": FileKind(".parquet", _table(compression="zstd", columns=("symbol",)), lambda path: load_space(path, "x")),
+    "parquet-space": FileKind(
+        ".parquet",
+        _table(compression="zstd", columns=("symbol",)),
+        lambda path: load_space(path, "x"),
+    ),
     "parquet-table": FileKind(
         ".parquet",
         _table(compression="snappy", columns=("pert", "gene")),
@@ -118,7 +128,9 @@ KINDS = {
     "zip": FileKind(".zip", _zip, _recognise),
     "eval": FileKind(".eval", _log, _recognise),
     "csv": FileKind(".csv", lambda _: cases.DEBATES, _recognise),
-    "ledger": FileKind(".csv", _text(_LEDGER), lambda path: read_published(path.read_bytes(), path.name)),
+    "ledger": FileKind(
+        ".csv", _text(_LEDGER), lambda path: read_published(path.read_bytes(), path.name)
+    ),
     "pack": FileKind(".json", _text(_PACK), _recognise),
     "word2vec": FileKind(".txt", _text("2 2\nA 1 2\nB 3 4\n"), lambda path: load_space(path, "x")),
 }

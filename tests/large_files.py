@@ -20,7 +20,11 @@ TRACE_CHARACTERS = 5_000  # of a row, about
 NEEDLE = "quinquereme"  # a word that few texts hold
 _COLUMNS = ("id", "prediction_up", "prediction_down", "reasoning_trace")
 _COUNTS = ("tokens_used", "num_tool_calls", "prompt_tokens", "num_distinct_tools", "model_name")
-_OF_SEEDS = tuple(f"{name}_seed{seed}" for seed in SEEDS for name in ("prediction_up", "prediction_down", "reasoning_trace"))
+_OF_SEEDS = tuple(
+    f"{name}_seed{seed}"
+    for seed in SEEDS
+    for name in ("prediction_up", "prediction_down", "reasoning_trace")
+)
 _BRIEF = 900  # characters
 _SIDES = {"EFFECT": "affects", "NULL": "does not affect", "UP": "increases", "DOWN": "decreases"}
 
@@ -32,7 +36,13 @@ def write_pairs(file: Path, rows: int) -> Path:
         writer = csv.writer(out)
         writer.writerow(["id", "pert", "gene", "label"])
         for row in range(rows):
-            writer.writerow([pair_id(row), *pair_id(row).split("_"), rng.choices(["up", "down", "none"], [3, 1, 6])[0]])
+            writer.writerow(
+                [
+                    pair_id(row),
+                    *pair_id(row).split("_"),
+                    rng.choices(["up", "down", "none"], [3, 1, 6])[0],
+                ]
+            )
     return file
 
 
@@ -53,7 +63,10 @@ def write_submission(file: Path, rows: int) -> Path:
             _write_rows(out, rows)
         return file
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        with archive.open("submission.csv", "w", force_zip64=True) as member, io.TextIOWrapper(member, newline="") as out:
+        with (
+            archive.open("submission.csv", "w", force_zip64=True) as member,
+            io.TextIOWrapper(member, newline="") as out,
+        ):
             _write_rows(out, rows)
         archive.writestr("prompt.txt", "Does it change?")
     return file
@@ -67,7 +80,9 @@ def _write_rows(out: io.TextIOBase, rows: int) -> None:
         up, down = round(words.rng.uniform(0, 0.5), 4), round(words.rng.uniform(0, 0.5), 4)
         trace, of_seeds = words.trace(row)
         seeds = [cell for text in of_seeds for cell in (up, down, text)]
-        writer.writerow([pair_id(row), up, down, trace, *seeds, 7_000, 7, 995, 5, "openai/gpt-oss-120b"])
+        writer.writerow(
+            [pair_id(row), up, down, trace, *seeds, 7_000, 7, 995, 5, "openai/gpt-oss-120b"]
+        )
 
 
 class Words:
@@ -75,8 +90,13 @@ class Words:
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
-        words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(3, 10))) for _ in range(5_000)]
-        self._sentences = [" ".join(rng.choices(words, k=12)).capitalize() + "." for _ in range(20_000)]
+        words = [
+            "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(3, 10)))
+            for _ in range(5_000)
+        ]
+        self._sentences = [
+            " ".join(rng.choices(words, k=12)).capitalize() + "." for _ in range(20_000)
+        ]
 
     def prose(self, characters: int) -> str:
         """Sentences of about so many characters."""
@@ -104,7 +124,10 @@ class Words:
         }
         if row % 13 == 0:
             briefs["NULL"] = f"C) no change. {NEEDLE}"
-        verdicts = {"de_verdict": f"{self.prose(500)} <prob>40</prob>", "dir_verdict": f"{self.prose(500)} <prob>50</prob>"}
+        verdicts = {
+            "de_verdict": f"{self.prose(500)} <prob>40</prob>",
+            "dir_verdict": f"{self.prose(500)} <prob>50</prob>",
+        }
         return {"tool_calls": 7, "briefs": briefs, **verdicts, "P_DE": 0.4, "P_up_given_DE": 0.5}
 
     def _steps(self, steps: int) -> Iterator[tuple[str, Any]]:

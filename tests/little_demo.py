@@ -14,7 +14,10 @@ from core.features.demo.actions import make_demo
 from core.features.demo.world import SplitSize
 from core.runs.workspace import Workspace
 
-LABELLED_ROWS, DEBATED_ROWS = 1_280, 400  # of the split "train", and those of them that the two labelled runs are about
+LABELLED_ROWS, DEBATED_ROWS = (
+    1_280,
+    400,
+)  # of the split "train", and those of them that the two labelled runs are about
 
 
 @contextmanager
@@ -23,7 +26,9 @@ def at_a_sixth() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "SAMPLE", DEBATED_ROWS)
         patch.setattr(
-            demo_world, "SIZES", (SplitSize("train", 54, 260, 560, LABELLED_ROWS), SplitSize("test", 16, 110, 130, 300))
+            demo_world,
+            "SIZES",
+            (SplitSize("train", 54, 260, 560, LABELLED_ROWS), SplitSize("test", 16, 110, 130, 300)),
         )
         patch.setattr(demo_world, "PERTS_AMONG_TARGETS", 12)
         patch.setattr(demo_debate, "COLLAPSE", {"de": (93, 15, 15), "dir": (133, 25, 2)})

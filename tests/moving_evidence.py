@@ -51,7 +51,13 @@ def leave_tools_out(workspace: Workspace, rows: str, seed: int, repeats: int = 3
     with scripted_server.serving(script) as address:
         options = {"rounds": 0, "tools": ",".join(TOOLS)}
         asked = RunRequest(
-            "debate", options=options, rows=rows, name=f"judged {seed}", model="scripted", endpoint=address, seed=seed
+            "debate",
+            options=options,
+            rows=rows,
+            name=f"judged {seed}",
+            model="scripted",
+            endpoint=address,
+            seed=seed,
         )
         run = launch.start(workspace, asked)
         assert run.status == "done"

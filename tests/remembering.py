@@ -29,8 +29,16 @@ def furnish(folder: Path, perts: int, genes: int) -> tuple[Workspace, Answers]:
     """A workspace with perts · genes labelled rows and a pack of regulation that tells each label: a factor activates what goes
     down without it. Returns the labels by (perturbation, gene), too."""
     workspace = open_workspace(Settings(workspace=folder, author="tester"))
-    labels = {(f"Kof{i}", f"Mes{j}"): LABELS[_digest(i, j) % 3] for i in range(perts) for j in range(genes)}
-    signs = {f"{pert}|{gene}": 1 if label == "down" else -1 for (pert, gene), label in labels.items() if label != "none"}
+    labels = {
+        (f"Kof{i}", f"Mes{j}"): LABELS[_digest(i, j) % 3]
+        for i in range(perts)
+        for j in range(genes)
+    }
+    signs = {
+        f"{pert}|{gene}": 1 if label == "down" else -1
+        for (pert, gene), label in labels.items()
+        if label != "none"
+    }
     rows = [(f"{pert}_{gene}", pert, gene, label) for (pert, gene), label in labels.items()]
     pack = {"meta": {"source": "made up"}, "pairs": signs}
     for name, content in (
@@ -57,7 +65,9 @@ def reasons() -> Callable[[ScriptedPrompt], str]:
     def label(prompt: ScriptedPrompt) -> str:
         pert, _ = find_genes(prompt.text)
         for found, word in ((_ACTIVATED, "down"), (_REPRESSED, "up")):
-            if any(pert in names[1].replace(",", " ").split() for names in found.finditer(prompt.text)):
+            if any(
+                pert in names[1].replace(",", " ").split() for names in found.finditer(prompt.text)
+            ):
                 return word
         return "none" if "regulators, " in prompt.text else ""
 
@@ -71,20 +81,35 @@ def _answering(label_of: Callable[[ScriptedPrompt], str]) -> Callable[[ScriptedP
         label, drawn = label_of(prompt), 60 * (prompt.draw("noise") - 0.5)
         about_effect = "in either direction?" in prompt.text
         yes = ("up", "down") if about_effect else ("up",)
-        centre = 50 if not label or (label == "none" and not about_effect) else 65 if label in yes else 35
+        centre = (
+            50
+            if not label or (label == "none" and not about_effect)
+            else 65
+            if label in yes
+            else 35
+        )
         return f"<prob>{centre + drawn:.1f}</prob>"
 
     return write
 
 
 def asked_with_other_names(
-    workspace: Workspace, answer: Callable[[ScriptedPrompt], str], rows: str, arms: tuple[str, ...] = ()
+    workspace: Workspace,
+    answer: Callable[[ScriptedPrompt], str],
+    rows: str,
+    arms: tuple[str, ...] = (),
 ) -> ExperimentResult:
     """What the experiment shows of a debate without advocates, judged by a model that answers so."""
     with scripted_server.serving(Script(answer=answer)) as address:
         options = {"rounds": 0, "judge": "numeric", "tools": "regulators"}
         asked = RunRequest(
-            "debate", options=options, rows=rows, name="judged", model="scripted", endpoint=address, labels="blinded"
+            "debate",
+            options=options,
+            rows=rows,
+            name="judged",
+            model="scripted",
+            endpoint=address,
+            labels="blinded",
         )
         run = launch.start(workspace, asked)
         assert (run.status, run.failed) == ("done", 0)

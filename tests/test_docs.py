@@ -44,14 +44,18 @@ ADDED_BEFORE = {  # the first words of a line that an example adds to a file →
 }
 COPIED = ("core", "pages", "tests", ".streamlit")
 
-LISTED = re.compile(r"^([a-z_/]+(?:, [a-z_/]+)*)(?: {2,}\S|: )", re.MULTILINE)  # modules in the docstring of a room
+LISTED = re.compile(
+    r"^([a-z_/]+(?:, [a-z_/]+)*)(?: {2,}\S|: )", re.MULTILINE
+)  # modules in the docstring of a room
 
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
 
 
 def blocks(document: Path, language: str) -> list[str]:
     """The fenced blocks of a language."""
-    return [code for found, code in FENCED.findall(document.read_text("utf-8")) if found == language]
+    return [
+        code for found, code in FENCED.findall(document.read_text("utf-8")) if found == language
+    ]
 
 
 def quoted(document: Path) -> list[str]:
@@ -63,19 +67,32 @@ def tables(document: Path, heading: str) -> list[list[str]]:
     """The rows of the first table below a heading, cell by cell, without their backticks."""
     section = document.read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
-    rows = [[cell.strip().replace("`", "") for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+    rows = [
+        [cell.strip().replace("`", "") for cell in line.strip("|").split(" | ")]
+        for line in lines[2:]
+    ]
     return rows[: next((i for i, row in enumerate(rows) if set(row[0]) <= {"-", "|"}), len(rows))]
 
 
 @each_document
 def test_every_path_exists(document: Path) -> None:
-    named = {path for text in quoted(document) for path in PATH.findall(text) if not PLACEHOLDER.search(path)}
+    named = {
+        path
+        for text in quoted(document)
+        for path in PATH.findall(text)
+        if not PLACEHOLDER.search(path)
+    }
     missing = [path for path in sorted(named - GIVEN_BY_PEOPLE) if not (ROOT / path).exists()]
     assert not missing
 
 
 def test_every_promise_of_the_threat_model_is_held_by_tests_that_exist() -> None:
-    section = (DOCS / "operations.md").read_text("utf-8").partition("## Threat model\n")[2].partition("\n## ")[0]
+    section = (
+        (DOCS / "operations.md")
+        .read_text("utf-8")
+        .partition("## Threat model\n")[2]
+        .partition("\n## ")[0]
+    )
     promises = section.partition("| promise |")[2].splitlines()[2:]
     rows = [line.strip("| ").split(" | ") for line in promises if line.startswith("|")]
     assert len(rows) > 10
@@ -84,7 +101,9 @@ def test_every_promise_of_the_threat_model_is_held_by_tests_that_exist() -> None
         assert named, promise
         for file, test in named:
             found = ast.walk(ast.parse((ROOT / file).read_text("utf-8")))
-            assert test in {node.name for node in found if isinstance(node, ast.FunctionDef)}, f"{file}::{test}"
+            assert test in {node.name for node in found if isinstance(node, ast.FunctionDef)}, (
+                f"{file}::{test}"
+            )
 
 
 @each_document
@@ -93,15 +112,28 @@ def test_every_link_leads_somewhere(document: Path) -> None:
         file, _, anchor = target.partition("#")
         linked = (document.parent / file) if file else document
         assert linked.exists(), target
-        headings = re.findall("^#+ (.+)$", linked.read_text("utf-8"), re.MULTILINE) if anchor else []
-        assert not anchor or anchor in {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in headings}, target
+        headings = (
+            re.findall("^#+ (.+)$", linked.read_text("utf-8"), re.MULTILINE) if anchor else []
+        )
+        assert not anchor or anchor in {
+            re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in headings
+        }, target
 
 
 def commands_in(document: Path) -> Iterator[list[str]]:
     """The words of every command line in blocks and between backticks, behind `perturbdesk` or `python -m core`."""
-    lines = [line for language in ("sh", "") for code in blocks(document, language) for line in code.splitlines()]
+    lines = [
+        line
+        for language in ("sh", "")
+        for code in blocks(document, language)
+        for line in code.splitlines()
+    ]
     for line in [*lines, *quoted(document)]:
-        words = line.partition("#")[0].replace("python -m core ", "perturbdesk ").replace(".venv/bin/perturbdesk", "perturbdesk")
+        words = (
+            line.partition("#")[0]
+            .replace("python -m core ", "perturbdesk ")
+            .replace(".venv/bin/perturbdesk", "perturbdesk")
+        )
         if words.startswith("perturbdesk "):
             yield shlex.split(words)[1:]
 
@@ -116,10 +148,14 @@ def test_every_command_exists_with_its_options(document: Path) -> None:
             known = {option for parameter in command.params for option in parameter.opts}
             assert words[0] in known | {"--help"}, words
             continue
-        words = words[: words.index("--")] if "--" in words else words  # what follows is another program's
+        words = (
+            words[: words.index("--")] if "--" in words else words
+        )  # what follows is another program's
         while hasattr(command, "commands"):
             if not words or words[0].startswith("--"):
-                assert command.invoke_without_command, f"{command.name}: expected a command behind it"
+                assert command.invoke_without_command, (
+                    f"{command.name}: expected a command behind it"
+                )
                 break
             name, *words = words
             assert name in command.commands, f"{name}: no such command"
@@ -131,7 +167,9 @@ def test_every_command_exists_with_its_options(document: Path) -> None:
 @each_document
 def test_every_target_of_make_exists(document: Path) -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
-    text = "\n".join([*blocks(document, "sh"), *(text for text in quoted(document) if "make " in text)])
+    text = "\n".join(
+        [*blocks(document, "sh"), *(text for text in quoted(document) if "make " in text)]
+    )
     for target in re.findall(r"^(?:\w+=\S+ )?make ([a-z-]+)", text, re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"make {target}"
     for part in re.findall(r"PART=([a-z_]+)", text):
@@ -139,7 +177,9 @@ def test_every_target_of_make_exists(document: Path) -> None:
 
 
 def test_the_map_has_every_room_and_every_file_at_the_top() -> None:
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if listed.returncode:
         pytest.skip("needs git and a checkout")
     named = " ".join(row[0] for row in tables(DOCS / "architecture.md", "Where things are"))
@@ -147,19 +187,35 @@ def test_the_map_has_every_room_and_every_file_at_the_top() -> None:
         top, _, below = path.partition("/")
         inner = below.partition("/")[0] if top == "core" else ""
         place = f"core/{inner}" if inner else top
-        known = place in named or (top.startswith("requirements-") and "requirements-*.txt" in named)
-        assert known or inner in ("__init__.py", "__main__.py"), f"{place}: not in the map of docs/architecture.md"
+        known = place in named or (
+            top.startswith("requirements-") and "requirements-*.txt" in named
+        )
+        assert known or inner in ("__init__.py", "__main__.py"), (
+            f"{place}: not in the map of docs/architecture.md"
+        )
 
 
-ROOMS = [room for room in sorted((ROOT / "core").glob("*/__init__.py")) if LISTED.search(room.read_text("utf-8"))]
+ROOMS = [
+    room
+    for room in sorted((ROOT / "core").glob("*/__init__.py"))
+    if LISTED.search(room.read_text("utf-8"))
+]
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.parent.name)
 def test_a_room_that_lists_its_modules_lists_them_all(room: Path) -> None:
     text = ast.get_docstring(ast.parse(room.read_text("utf-8"))) or ""
-    there = {path.stem for path in room.parent.iterdir() if path.suffix == ".py" or any(path.glob("*.py"))}
+    there = {
+        path.stem
+        for path in room.parent.iterdir()
+        if path.suffix == ".py" or any(path.glob("*.py"))
+    }
     named = [name for names in LISTED.findall(text) for name in re.findall(r"[\w/]+", names)]
-    assert [name for name in named if not any((room.parent / f"{name}{end}").exists() for end in ("", ".py"))] == []
+    assert [
+        name
+        for name in named
+        if not any((room.parent / f"{name}{end}").exists() for end in ("", ".py"))
+    ] == []
     assert {name for name in there if not name.startswith("__")} <= set(re.findall(r"\w+", text))
 
 
@@ -168,7 +224,14 @@ def test_the_settings_are_all_there() -> None:
     for setting in fields(Settings):
         kind, default, what = (setting.metadata[name] for name in ("type", "default", "what"))
         secret = " Secret." if kind in SECRET else ""
-        rows.append([variable_of(setting.name), kind.name, default or str(setting.default), f"{what}{secret}"])
+        rows.append(
+            [
+                variable_of(setting.name),
+                kind.name,
+                default or str(setting.default),
+                f"{what}{secret}",
+            ]
+        )
     assert tables(DOCS / "operations.md", "Settings") == rows
 
 
@@ -193,12 +256,22 @@ def drawn(block: str) -> set[tuple[str, str]]:
 @pytest.mark.soak  # `make lint` and `make soak PART=variants` run it
 def test_the_diagram_of_the_house_has_every_import() -> None:
     """Every arrow is an import, and every room that another imports can be reached from it along arrows, but for EVERYONE."""
-    [house] = [block for block in blocks(DOCS / "architecture.md", "mermaid") if "subgraph" in block]
-    rooms = {path.name for path in (ROOT / "core").iterdir() if path.is_dir()} - EVERYONE - {"base", "features"} | {
+    [house] = [
+        block for block in blocks(DOCS / "architecture.md", "mermaid") if "subgraph" in block
+    ]
+    rooms = {path.name for path in (ROOT / "core").iterdir() if path.is_dir()} - EVERYONE - {
+        "base",
+        "features",
+    } | {
         "app",
         "pages",
     }
-    found = {(room_of(file), module.split(".")[1]) for file in FILES for module in imported(file) if module.startswith("core.")}
+    found = {
+        (room_of(file), module.split(".")[1])
+        for file in FILES
+        for module in imported(file)
+        if module.startswith("core.")
+    }
     real = {(room, other) for room, other in found if {room, other} <= rooms and room != other}
     arrows = drawn(house)
     assert arrows <= real
@@ -209,7 +282,11 @@ def test_the_diagram_of_the_house_has_every_import() -> None:
 
 
 def test_the_diagram_of_states_has_every_state() -> None:
-    [states] = [block for block in blocks(DOCS / "architecture.md", "mermaid") if block.startswith("stateDiagram")]
+    [states] = [
+        block
+        for block in blocks(DOCS / "architecture.md", "mermaid")
+        if block.startswith("stateDiagram")
+    ]
     assert {name for arrow in drawn(states) for name in arrow} - {"[*]", ""} == set(get_args(State))
 
 
@@ -241,7 +318,9 @@ def add_lines(file: Path, code: str) -> None:
     text = file.read_text("utf-8")
     assert text.count(above) == 1
     indent = " " * (len(above) - len(above.lstrip()))
-    comma = "" if code.startswith("from ") or code.rstrip().endswith(",") else ","  # which the formatter would make a tuple of
+    comma = (
+        "" if code.startswith("from ") or code.rstrip().endswith(",") else ","
+    )  # which the formatter would make a tuple of
     lines = code if code.startswith(" ") else f"{indent}{code.strip()}{comma}\n"
     file.write_text(text.replace(above, f"{lines.rstrip()}\n{above}"), "utf-8")
 
@@ -251,20 +330,33 @@ def extended(tmp_path: Path) -> Path:
     """A copy of the repository with the examples in it."""
     copy = tmp_path / "copy"
     for folder in COPIED:
-        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "secrets.toml"))
+        shutil.copytree(
+            ROOT / folder,
+            copy / folder,
+            ignore=shutil.ignore_patterns("__pycache__", "secrets.toml"),
+        )
     for file in ("app.py", "pyproject.toml"):
         shutil.copy(ROOT / file, copy / file)
     for name, code in examples():
         if (ROOT / name).exists():
             add_lines(copy / name, code.partition("\n")[2])
         else:
-            assert not (copy / name).exists(), f"{name} is there already: the example needs another name"
+            assert not (copy / name).exists(), (
+                f"{name} is there already: the example needs another name"
+            )
             (copy / name).write_text(code, "utf-8")
     return copy
 
 
 def run_in(copy: Path, *command: str) -> None:
-    done = subprocess.run([sys.executable, "-m", *command], cwd=copy, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -27,11 +27,19 @@ def misfits(feature: Feature) -> list[str]:
             fits = isinstance(named, typer.Typer)
         elif hook in OBJECTS:
             kind = resolve(OBJECTS[hook])
-            members = {*getattr(kind, "__annotations__", {}), *vars(kind)} - {"__doc__", "__module__"}
+            members = {*getattr(kind, "__annotations__", {}), *vars(kind)} - {
+                "__doc__",
+                "__module__",
+            }
             fits = all(hasattr(named, name) for name in members if not name.startswith("_"))
         else:
-            wanted = inspect.signature((CALLED.get(hook) or resolve("core.base.feature:ShowTab")).__call__)
-            fits = callable(named) and [*inspect.signature(named).parameters] == [*wanted.parameters][1:]
+            wanted = inspect.signature(
+                (CALLED.get(hook) or resolve("core.base.feature:ShowTab")).__call__
+            )
+            fits = (
+                callable(named)
+                and [*inspect.signature(named).parameters] == [*wanted.parameters][1:]
+            )
         if not fits:
             wrong.append(f"{hook} {reference}: is not called as the hook is")
     return wrong
@@ -48,7 +56,13 @@ def show_nothing(context: object) -> None:
 
 def test_a_string_that_names_nothing_or_something_else_is_found() -> None:
     here = "tests.test_features"
-    bad = Feature("bad", "", checks=(f"{here}:show_nothing",), exports=(f"{here}:no_such",), jobs=(f"{here}:show_nothing",))
+    bad = Feature(
+        "bad",
+        "",
+        checks=(f"{here}:show_nothing",),
+        exports=(f"{here}:no_such",),
+        jobs=(f"{here}:show_nothing",),
+    )
     assert {line.partition(" ")[0] for line in misfits(bad)} == {"jobs", "exports", "checks"}
 
 
@@ -59,4 +73,7 @@ def test_every_folder_is_a_feature_and_is_listed() -> None:
 
 def test_every_page_has_a_file() -> None:
     pages = [page for feature in features().values() for page in feature.pages]
-    assert all(isinstance(page, Page) and (FOLDER.parent.parent / "pages" / f"{page.name}.py").exists() for page in pages)
+    assert all(
+        isinstance(page, Page) and (FOLDER.parent.parent / "pages" / f"{page.name}.py").exists()
+        for page in pages
+    )

@@ -14,7 +14,14 @@ from tests import cases, commands, mounts
 from tests.little_demo import at_a_sixth
 
 MB = 1 << 20
-READING = [["runs"], ["doctor"], ["score", "debate"], ["audit", "debate", "debate"], ["export", "debate"], ["embed", "list"]]
+READING = [
+    ["runs"],
+    ["doctor"],
+    ["score", "debate"],
+    ["audit", "debate", "debate"],
+    ["export", "debate"],
+    ["embed", "list"],
+]
 WRITING = [
     ["import", "FILE"],
     ["runs", "rename", "debate", "other"],
@@ -31,7 +38,9 @@ LOCKS = ("with its lock", "without")
 
 
 @pytest.fixture(params=LOCKS)
-def disk(request: pytest.FixtureRequest, small_workspace: Workspace, tmp_path: Path) -> Iterator[Path]:
+def disk(
+    request: pytest.FixtureRequest, small_workspace: Workspace, tmp_path: Path
+) -> Iterator[Path]:
     """A workspace on a full disk; the file that readers lock may be there or not."""
     with mounts.small_disk(tmp_path / "disk", 8 * MB) as folder:
         shutil.copytree(small_workspace.settings.workspace, folder / "workspace")
@@ -49,20 +58,34 @@ def test_what_reads_works(disk: Path) -> None:
         assert (done.status, "Traceback" in done.err) == (0, False), (arguments, done.err)
 
 
-@pytest.mark.parametrize("disk", [LOCKS[0], pytest.param(LOCKS[1], marks=pytest.mark.soak)], indirect=True)
-def test_what_writes_says_how_much_is_free_and_where(disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "more.csv").write_bytes(cases.as_csv(["id", "pert", "gene"], [[f"P{i}_G", f"P{i}", "G"] for i in range(500)]))
-    monkeypatch.setenv("PERTURBDESK_MIRROR", "http://127.0.0.1:9")  # nobody answers there, if the disk is ever reached
+@pytest.mark.parametrize(
+    "disk", [LOCKS[0], pytest.param(LOCKS[1], marks=pytest.mark.soak)], indirect=True
+)
+def test_what_writes_says_how_much_is_free_and_where(
+    disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "more.csv").write_bytes(
+        cases.as_csv(["id", "pert", "gene"], [[f"P{i}_G", f"P{i}", "G"] for i in range(500)])
+    )
+    monkeypatch.setenv(
+        "PERTURBDESK_MIRROR", "http://127.0.0.1:9"
+    )  # nobody answers there, if the disk is ever reached
     before = commands.core_json(disk, "runs")
     for arguments in WRITING:
-        given = [a.replace("FILE", str(tmp_path / "more.csv")).replace("DISK", str(disk)) for a in arguments]
+        given = [
+            a.replace("FILE", str(tmp_path / "more.csv")).replace("DISK", str(disk))
+            for a in arguments
+        ]
         with at_a_sixth():
             done = commands.core(disk, *given)
         assert done.status == 1, arguments
         line = done.err.splitlines()[-1]
         assert "Traceback" not in done.err
         if arguments[0] != "fetch":
-            assert re.search(r"no space left on the disk \(0\.0 MB are free in /.*\); free some space and try again", line), line
+            assert re.search(
+                r"no space left on the disk \(0\.0 MB are free in /.*\); free some space and try again",
+                line,
+            ), line
     assert commands.core_json(disk, "runs") == before
     (disk.parent / "filler").unlink()
     assert commands.core(disk, "runs", "rename", "debate", "other").status == 0

@@ -77,7 +77,9 @@ def test_it_is_one_line_and_changes_nothing(attack: Attack, desk: Path, tmp_path
     arguments = [argument.replace("WORKSPACE", str(desk)) for argument in attack.make(folder)]
     place = place_of(attack, desk, tmp_path)
     before = contents(place)
-    no_progress = mock.patch.object(progress, "FIRST_S", threading.TIMEOUT_MAX)  # which a slow machine would get
+    no_progress = mock.patch.object(
+        progress, "FIRST_S", threading.TIMEOUT_MAX
+    )  # which a slow machine would get
     with mock.patch.dict(os.environ, attack.environment), no_progress:
         done = commands.core(place, *arguments)
     assert done.status == 1, (done.out, done.err)
@@ -95,7 +97,15 @@ def in_a_process(*arguments: str | bytes, **more: Any) -> subprocess.CompletedPr
     """A command in a process of its own."""
     environment = {**os.environ, **more.pop("environment", {})}
     command = [sys.executable, "-m", "core", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, check=False, timeout=LONGEST_S, **more)
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=LONGEST_S,
+        **more,
+    )
 
 
 def test_bytes_that_are_no_text(desk: Path) -> None:
@@ -117,7 +127,12 @@ def test_output_that_cannot_be_written(desk: Path) -> None:
 @pytest.mark.soak
 def test_a_terminal_without_the_characters(desk: Path) -> None:
     done = in_a_process(
-        "--workspace", str(desk), "score", "debate", stdout=subprocess.PIPE, environment={"PYTHONIOENCODING": "ascii"}
+        "--workspace",
+        str(desk),
+        "score",
+        "debate",
+        stdout=subprocess.PIPE,
+        environment={"PYTHONIOENCODING": "ascii"},
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.isascii()
@@ -135,7 +150,9 @@ def test_a_workspace_that_is_a_file(tmp_path: Path) -> None:
         assert len(done.stderr.splitlines()) == 1
 
 
-def test_an_error_that_nobody_foresaw_is_one_line(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_that_nobody_foresaw_is_one_line(
+    desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("planted\nin two lines")
 

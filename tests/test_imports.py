@@ -30,7 +30,11 @@ KERNEL: dict[str, set[str]] = {  # each room, and the rooms that it may import b
     "ui": {"llm", "methods", "plots", "runs", "scoring", "stats", "store", "transfer"},
     "cli": {"methods", "runs", "store"},
 }
-ONLY_IN = {"duckdb": {"store"}, "streamlit": {"ui", "features", "pages", "app"}, "plotly": {"plots", "ui", "features"}}
+ONLY_IN = {
+    "duckdb": {"store"},
+    "streamlit": {"ui", "features", "pages", "app"},
+    "plotly": {"plots", "ui", "features"},
+}
 # What still imports a feature that it may not, to be cut: this list only becomes shorter.
 STILL: dict[str, set[str]] = {
     "arguments": {"importing", "leakage", "predicting", "sharing"},
@@ -60,9 +64,27 @@ STILL: dict[str, set[str]] = {
     "predicting": {"importing", "submissions"},
     "published": {"arguments", "leakage", "neighbours", "sharing"},
     "reading": {"arguments", "importing", "sharing"},
-    "runs": {"arguments", "experiments", "importing", "leakage", "neighbours", "predicting", "submissions"},
+    "runs": {
+        "arguments",
+        "experiments",
+        "importing",
+        "leakage",
+        "neighbours",
+        "predicting",
+        "submissions",
+    },
     "scores": {"cells", "neighbours", "sharing"},
-    "sharing": {"arguments", "cells", "experiments", "fuse", "importing", "neighbours", "published", "reading", "scores"},
+    "sharing": {
+        "arguments",
+        "cells",
+        "experiments",
+        "fuse",
+        "importing",
+        "neighbours",
+        "published",
+        "reading",
+        "scores",
+    },
     "submissions": {"importing", "predicting"},
     "targets": {"cells"},
     "ui": {
@@ -82,7 +104,17 @@ STILL: dict[str, set[str]] = {
 }
 STILL_MORE = {"compare", "overview", "run", "scores", "share"}  # pages, likewise
 STATS_MAY_USE = {"numpy", "scipy"}
-STANDARD = {"__future__", "collections", "dataclasses", "functools", "itertools", "math", "typing", "enum", "warnings"}
+STANDARD = {
+    "__future__",
+    "collections",
+    "dataclasses",
+    "functools",
+    "itertools",
+    "math",
+    "typing",
+    "enum",
+    "warnings",
+}
 
 
 def room_of(file: Path) -> str:
@@ -95,7 +127,11 @@ def room_of(file: Path) -> str:
 
 def feature_of(module: str) -> str:
     parts = module.split(".")
-    return parts[2] if parts[:2] == ["core", "features"] and len(parts) > 2 and parts[2] in features() else ""
+    return (
+        parts[2]
+        if parts[:2] == ["core", "features"] and len(parts) > 2 and parts[2] in features()
+        else ""
+    )
 
 
 @cache
@@ -105,7 +141,9 @@ def parsed(file: Path) -> ast.Module:
 
 @cache
 def import_statements(file: Path) -> list[ast.Import | ast.ImportFrom]:
-    return [node for node in ast.walk(parsed(file)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return [
+        node for node in ast.walk(parsed(file)) if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
 
 
 def imported(file: Path) -> list[str]:
@@ -130,7 +168,12 @@ def refusals(file: Path) -> Iterator[str]:
     for module in imported(file):
         top, *rest = module.split(".")
         allowed = room in ONLY_IN.get(top, {room})
-        if top == "core" and rest and room in KERNEL and not (room == "base" and rest[0] in ("runs", "store")):  # for types
+        if (
+            top == "core"
+            and rest
+            and room in KERNEL
+            and not (room == "base" and rest[0] in ("runs", "store"))
+        ):  # for types
             allowed &= rest[0] in KERNEL[room] | {room, "base", "features"}
         if room == "stats" and top != "core":
             allowed &= top in STATS_MAY_USE | STANDARD
@@ -160,18 +203,28 @@ def test_the_kernel_imports_no_feature_and_features_each_other_only_where_they_s
 def lazily_imported(file: Path) -> Iterator[str]:
     """The modules that strings name, as "core.base.texts:shorten"."""
     for node in ast.walk(parsed(file)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"core(\.\w+)+:\w+", node.value):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and re.fullmatch(r"core(\.\w+)+:\w+", node.value)
+        ):
             yield node.value.partition(":")[0]
 
 
 def test_a_page_imports_the_shell_and_its_own_feature_alone() -> None:
     for page in (ROOT / "pages").glob("*.py"):
         used = {feature_of(module) for module in imported(page)} - {""}
-        assert len(used) <= 1 or page.stem in STILL_MORE, f"{page}: imports {', '.join(sorted(used))}"
+        assert len(used) <= 1 or page.stem in STILL_MORE, (
+            f"{page}: imports {', '.join(sorted(used))}"
+        )
 
 
 def test_what_features_need_is_no_circle() -> None:
-    tuple(TopologicalSorter({feature.name: feature.needs for feature in features().values()}).static_order())
+    tuple(
+        TopologicalSorter(
+            {feature.name: feature.needs for feature in features().values()}
+        ).static_order()
+    )
 
 
 def test_every_arrow_is_used() -> None:
@@ -187,8 +240,14 @@ def test_every_arrow_is_used() -> None:
 
 def test_no_files_import_one_another_in_a_circle() -> None:
     """Whether at the top of a file, inside a function or for the type checker alone."""
-    names = {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file for file in FILES}
-    graph = {name: {found for found in imported_files(file, set(names)) if found != name} for name, file in names.items()}
+    names = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file
+        for file in FILES
+    }
+    graph = {
+        name: {found for found in imported_files(file, set(names)) if found != name}
+        for name, file in names.items()
+    }
     try:
         tuple(TopologicalSorter(graph).static_order())
     except CycleError as error:
@@ -214,5 +273,10 @@ def test_pages_are_short() -> None:
 
 def test_a_file_that_is_run_defines_everything_first() -> None:
     for path in FILES:
-        names = [ast.unparse(each.test) if isinstance(each, ast.If) else "" for each in ast.parse(path.read_text("utf-8")).body]
-        assert "__name__ == '__main__'" not in names[:-1], f"{path.relative_to(ROOT)}: what follows is missing when it is run"
+        names = [
+            ast.unparse(each.test) if isinstance(each, ast.If) else ""
+            for each in ast.parse(path.read_text("utf-8")).body
+        ]
+        assert "__name__ == '__main__'" not in names[:-1], (
+            f"{path.relative_to(ROOT)}: what follows is missing when it is run"
+        )

@@ -15,7 +15,9 @@ NOTEBOOK = REPOSITORY / "docs" / "notebook.ipynb"
 
 
 @pytest.mark.soak
-def test_the_notebook_runs_on_the_demo(demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notebook_runs_on_the_demo(
+    demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(demo_workspace.settings.workspace))
     names: dict[str, Any] = {}
     cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]

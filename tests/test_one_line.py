@@ -81,10 +81,15 @@ def test_what_is_progress_is_for_a_terminal(tmp_path: Path) -> None:
     assert commands.core(tmp_path / "a", "import", str(files)).err == ""
     said = commands.core(tmp_path / "b", "--progress", "import", str(files))
     assert said.status == 0
-    assert [line.split()[-1] for line in said.err.splitlines()] == ["train.csv", "train.csv"]  # read, then written
+    assert [line.split()[-1] for line in said.err.splitlines()] == [
+        "train.csv",
+        "train.csv",
+    ]  # read, then written
 
 
-def test_what_libraries_say_is_not_on_standard_error(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_libraries_say_is_not_on_standard_error(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object, **__: object) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always")

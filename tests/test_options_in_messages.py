@@ -56,7 +56,9 @@ def options_of_commands() -> dict[str, set[str]]:
             if hasattr(command, "list_commands"):
                 walk(command, f"{before}{name} ")
             else:
-                found[f"{before}{name}"] = {option for p in command.params for option in (*p.opts, *p.secondary_opts)}
+                found[f"{before}{name}"] = {
+                    option for p in command.params for option in (*p.opts, *p.secondary_opts)
+                }
 
     walk(app, "")
     return {name: options | {"--help"} for name, options in found.items()}
@@ -65,14 +67,24 @@ def options_of_commands() -> dict[str, set[str]]:
 def texts_of(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield the line and the text of each string that is no docstring, with … for what is filled in."""
     inside = {
-        id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node) if part is not node
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in ast.walk(node)
+        if part is not node
     }
     inside |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if id(node) in inside:
             continue
         if isinstance(node, ast.JoinedStr):
-            yield node.lineno, "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+            yield (
+                node.lineno,
+                "".join(
+                    str(part.value) if isinstance(part, ast.Constant) else "…"
+                    for part in node.values
+                ),
+            )
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
 
@@ -81,7 +93,9 @@ def options_in(text: str) -> Iterator[tuple[str, str]]:
     """Yield each option that a message names, and the command beside it, "" for none."""
     commands = options_of_commands()
     for option in OPTION.finditer(text):
-        before = [match for match in NAMED.finditer(text) if match.start() <= option.start() < match.end()]
+        before = [
+            match for match in NAMED.finditer(text) if match.start() <= option.start() < match.end()
+        ]
         words = before[-1][1] if before else ""
         named = next((name for name in (words, words.partition(" ")[0]) if name in commands), "")
         if option[0] != "--no":  # the begin of one
@@ -96,7 +110,11 @@ def messages() -> list[tuple[str, int, str]]:
         if module in OTHER_PROGRAMS:
             continue
         for line, text in texts_of(ast.parse(path.read_text("utf-8"))):
-            is_message = " " in text.strip() and "var(--" not in text and not any(each in text for each in OTHER_COMMANDS)
+            is_message = (
+                " " in text.strip()
+                and "var(--" not in text
+                and not any(each in text for each in OTHER_COMMANDS)
+            )
             if is_message and OPTION.search(text):
                 found.append((module, line, text))
     return found
@@ -119,5 +137,9 @@ def test_every_option_in_a_message_is_one_of_its_command() -> None:
     found = messages()
     assert len(found) > 60
     assert SAID_BY.keys() <= {path.relative_to(CORE).as_posix() for path in CORE.rglob("*.py")}
-    wrong = {f"core/{module}:{line}": missing for module, line, text in found if (missing := missing_in(module, text))}
+    wrong = {
+        f"core/{module}:{line}": missing
+        for module, line, text in found
+        if (missing := missing_in(module, text))
+    }
     assert wrong == {}

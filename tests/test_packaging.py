@@ -22,7 +22,9 @@ COMMAND = Path(sys.executable).with_name("perturbdesk")
 
 def test_the_command_is_the_one_that_python_m_core_runs() -> None:
     module, _, name = PYPROJECT["project"]["scripts"]["perturbdesk"].partition(":")
-    assert getattr(importlib.import_module(module), name) is importlib.import_module("core.cli").main
+    assert (
+        getattr(importlib.import_module(module), name) is importlib.import_module("core.cli").main
+    )
 
 
 def test_version_and_dependencies_come_from_one_place() -> None:
@@ -30,7 +32,11 @@ def test_version_and_dependencies_come_from_one_place() -> None:
     dynamic = PYPROJECT["tool"]["setuptools"]["dynamic"]
     assert dynamic["version"] == {"attr": "core.__version__"}
     [file] = dynamic["dependencies"]["file"]
-    lines = [line for line in (ROOT / file).read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    lines = [
+        line
+        for line in (ROOT / file).read_text("utf-8").splitlines()
+        if line and not line.startswith("#")
+    ]
     assert all(len(Requirement(line).specifier) == 1 for line in lines)  # each is pinned
 
 
@@ -52,11 +58,19 @@ def test_the_setuptools_that_make_installs_is_one_that_the_build_accepts() -> No
 
 @pytest.mark.skipif(not COMMAND.exists(), reason="needs the command that make installs")
 def test_the_command_works_from_any_folder(tmp_path: Path) -> None:
-    environment = {key: value for key, value in os.environ.items() if key != "PERTURBDESK_WORKSPACE"}
+    environment = {
+        key: value for key, value in os.environ.items() if key != "PERTURBDESK_WORKSPACE"
+    }
 
     def run(*arguments: str) -> str:
         done = subprocess.run(
-            [str(COMMAND), *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True, timeout=120
+            [str(COMMAND), *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
         )
         return done.stdout
 

@@ -66,14 +66,28 @@ RUBRIC, LABEL = Rubric("q", "Is it?"), TextLabel("Pa_Ga", 0, "EFFECT", "yes", "A
 JOB = JobFolder(Path("nowhere"))
 FOLDS = EvaluationProtocol("folds", 2)
 PROMPTS = PromptFile("p.csv", b"id,prompt\na,b\n")
-PLACES = ("core/runs/*.py", "core/runs/jobs/*.py", "core/features/*/*.py", "core/features/*/site/*.py")
+PLACES = (
+    "core/runs/*.py",
+    "core/runs/jobs/*.py",
+    "core/features/*/*.py",
+    "core/features/*/site/*.py",
+)
 # Module → the actions that change something, which have to refuse; and those that read, and are called with what they can read.
 KINDS: Mapping[str, tuple[str, str]] = {
-    "features.asking.actions": ("ask resume watch", "answer_of list_ad_hoc_runs pair_of question_again"),
+    "features.asking.actions": (
+        "ask resume watch",
+        "answer_of list_ad_hoc_runs pair_of question_again",
+    ),
     "features.importing.backups": ("restore", "back_up"),
-    "features.importing.bundle_actions": ("build_bundle import_bundle settle_run write_bundle_file", ""),
+    "features.importing.bundle_actions": (
+        "build_bundle import_bundle settle_run write_bundle_file",
+        "",
+    ),
     "features.cells.predictions": ("import_predictions import_uploaded", ""),
-    "features.cells.actions": ("label_cells start_labels", "control_expression_of describe_typed job_of screen_folder"),
+    "features.cells.actions": (
+        "label_cells start_labels",
+        "control_expression_of describe_typed job_of screen_folder",
+    ),
     "runs.changed_settings": ("check_change", ""),
     "runs.comparison_log": ("write_looked", "look_at looked_by_dataset read_looked"),
     "runs.component_loader": ("", "default_dataset hash_contents load_index load_spaces"),
@@ -84,16 +98,25 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "features.finetune.actions": ("resume start", "find list_all plan"),
     "features.fuse.fusion_files": ("", "find_explorer fusion_data fusion_file"),
     "features.perturbqa.gene_sets": ("summarise_gene_sets", ""),
-    "features.importing.actions": ("fetch_and_import import_files import_paths import_space import_upload import_uploads", ""),
+    "features.importing.actions": (
+        "fetch_and_import import_files import_paths import_space import_upload import_uploads",
+        "",
+    ),
     "runs.jobs.control": ("resume start stop work", "find find_named list_jobs"),
     "runs.jobs.overview": (
         "resume start",
         "find_unsettled folder_of list_folders settle_crashed settle_ended unsettled_runs with_present_states",
     ),
-    "features.neighbours.knn_numbers": ("", "find_null kept_null kept_vectors null_of_run numbers_of space_to_scramble"),
+    "features.neighbours.knn_numbers": (
+        "",
+        "find_null kept_null kept_vectors null_of_run numbers_of space_to_scramble",
+    ),
     "features.arguments.label_files": ("import_csv", "export_csv"),
     "features.arguments.labels": ("draw_sample give_labels take_back", ""),
-    "runs.launch": ("health start", "describe_not_asked estimate execution_settings rate_of resolve settings_to_resume"),
+    "runs.launch": (
+        "health start",
+        "describe_not_asked estimate execution_settings rate_of resolve settings_to_resume",
+    ),
     "runs.lineage": ("", "prompts_of"),
     "runs.made_runs": ("run_to_end", "find_done server_of"),
     "runs.model_servers": (
@@ -106,28 +129,55 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "name_of_latest names_of_kind pack_hashes read_latest read_orthologs read_packs read_symbol_tables",
     ),
     "features.importing.page_imports": ("import_path import_predictions", ""),
-    "features.importing.previews": ("save_columns", "preview_paths preview_upload with_saved_columns"),
-    "features.predicting.prompt_files": ("check_lengths keep", "check describe_unknown read_kept rows_of"),
-    "features.arguments.readings": ("estimate plan_reading start_reading", "answer_by_rule_of answers find_reading"),
+    "features.importing.previews": (
+        "save_columns",
+        "preview_paths preview_upload with_saved_columns",
+    ),
+    "features.predicting.prompt_files": (
+        "check_lengths keep",
+        "check describe_unknown read_kept rows_of",
+    ),
+    "features.arguments.readings": (
+        "estimate plan_reading start_reading",
+        "answer_by_rule_of answers find_reading",
+    ),
     "features.sharing.report_finders": ("", "finders_of"),
-    "features.sharing.actions": ("delete_report save_report", "author_and_day find_report saved_reports"),
+    "features.sharing.actions": (
+        "delete_report save_report",
+        "author_and_day find_report saved_reports",
+    ),
     "features.arguments.rubrics": ("add add_file", "find list_all"),
     "runs.run_control": (
         "cancel pause resume retry settle start start_worker work_on",
         "find_same find_status settings_of settings_of_worker states",
     ),
-    "runs.actions": ("add_figure_note add_note delete delete_note delete_preset rename save_preset set_values", ""),
+    "runs.actions": (
+        "add_figure_note add_note delete delete_note delete_preset rename save_preset set_values",
+        "",
+    ),
     "runs.same_runs": ("", "find_same_run"),
     "features.sharing.site.actions": ("build_site write_site zip_site", ""),
-    "features.neighbours.spaces": ("delete embed", "build coverage_of load match_dataset refuse_uncovering specify"),
+    "features.neighbours.spaces": (
+        "delete embed",
+        "build coverage_of load match_dataset refuse_uncovering specify",
+    ),
     "features.submissions.actions": ("package", "check_file check_run expected_ids"),
-    "features.targets.actions": ("create delete evaluate_saved resume start_apart train work_on", "find list_all"),
+    "features.targets.actions": (
+        "create delete evaluate_saved resume start_apart train work_on",
+        "find list_all",
+    ),
     "features.importing.undo": ("undo", ""),
     "features.importing.uploads_apart": ("read_apart", ""),
-    "features.sharing.walk_actions": ("add_stop delete_stop delete_walk move_stop set_sentence", ""),
+    "features.sharing.walk_actions": (
+        "add_stop delete_stop delete_walk move_stop set_sentence",
+        "",
+    ),
     "runs.jobs.kinds": ("", "every_job"),
 }
-REFUSE, READ = ({f"{module}.{name}" for module, kinds in KINDS.items() for name in kinds[kind].split()} for kind in (0, 1))
+REFUSE, READ = (
+    {f"{module}.{name}" for module, kinds in KINDS.items() for name in kinds[kind].split()}
+    for kind in (0, 1)
+)
 
 
 def actions() -> set[str]:
@@ -137,9 +187,11 @@ def actions() -> set[str]:
         for place in PLACES
         for file in REPOSITORY.glob(place)
         if re.search(r"workspace\.(change|refuse_if_read_only)\(", text := file.read_text("utf-8"))
-        if "command" not in file.name and "experiments" not in file.parts  # whose plans take more to make
+        if "command" not in file.name
+        and "experiments" not in file.parts  # whose plans take more to make
         for node in ast.parse(text).body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_")
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and not node.name.startswith("_")
         if any(re.search(r"\bWorkspace\b", ast.unparse(each)) for each in annotations_of(node))
     }
 
@@ -219,7 +271,9 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "Design": "stratified",
         "Expected | None": "up",
         "PackRecord": PackRecord("p", "descriptions", "0", 0, "here", "p.json", ""),
-        "SpaceRecord": SpaceRecord("s", "s", "loaded", {}, "here", "0", 0, 0, (), None, None, "tester"),
+        "SpaceRecord": SpaceRecord(
+            "s", "s", "loaded", {}, "here", "0", 0, 0, (), None, None, "tester"
+        ),
         "Space": make_space("s", ["Pa"], np.ones((1, 2)), "x"),
         "Spec": {"dataset": "bmdm", "pack": "a pack", "pack_sha256": "0" * 64},
         "Stop": Stop(dataset="d", walk="w", title="t", address="./rows?run=r"),
@@ -269,7 +323,9 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "header": ("a", "b"),
         "columns: Mapping[str, str]": {"pert": "a"},
         **dict.fromkeys(("run", "run_name"), run.id),
-        **dict.fromkeys(("name", "path", "file", "content", "key", "figure", "note", "page", "walk"), "r"),
+        **dict.fromkeys(
+            ("name", "path", "file", "content", "key", "figure", "note", "page", "walk"), "r"
+        ),
         **dict.fromkeys(("sentence", "action", "task", "group", "model", "organism"), "m"),
         "method": "debate",
     }
@@ -293,7 +349,11 @@ def call(name: str, stage: Stage) -> None:
         if "db" in parameters:
             known["db"] = stack.enter_context(stage.workspace.store.read())
         given = {
-            each.name: next(known[key] for key in (f"{each.name}: {each.annotation}", each.annotation, each.name) if key in known)
+            each.name: next(
+                known[key]
+                for key in (f"{each.name}: {each.annotation}", each.annotation, each.name)
+                if key in known
+            )
             for each in parameters.values()
             if each.default is each.empty and each.kind is not each.VAR_KEYWORD
         }
@@ -314,13 +374,24 @@ def counted() -> Iterator[ModelServer]:
 def stage(tmp_path_factory: pytest.TempPathFactory, counted: ModelServer) -> Stage:
     folder = tmp_path_factory.mktemp("stage")
     crashed, _ = killed_run(folder / "crashed")
-    crashed = replace(crashed, settings=replace(crashed.settings, endpoint=counted.address, api_key=API_KEY))
-    full, screen = (open_workspace(Settings(workspace=folder / name, author="tester")) for name in ("full", "screen"))
-    for name, content in {"train": cases.TRAIN, "test": cases.TEST, "debate": cases.DEBATES}.items():
+    crashed = replace(
+        crashed, settings=replace(crashed.settings, endpoint=counted.address, api_key=API_KEY)
+    )
+    full, screen = (
+        open_workspace(Settings(workspace=folder / name, author="tester"))
+        for name in ("full", "screen")
+    )
+    for name, content in {
+        "train": cases.TRAIN,
+        "test": cases.TEST,
+        "debate": cases.DEBATES,
+    }.items():
         assert imports.import_upload(full, content, f"{name}.csv").kind != "failed"
     bundle = recognise_upload(bundle_actions.build_bundle(full, "debate").content, "b.zip")
     worlds.furnish(screen)
-    priors = WorkspaceComponents(screen, default_dataset(screen, None)).predict_knn(KnnSettings(("near",), FOLDS), None)
+    priors = WorkspaceComponents(screen, default_dataset(screen, None)).predict_knn(
+        KnnSettings(("near",), FOLDS), None
+    )
     (folder / "files").mkdir()
     (folder / "files" / "debate.csv").write_bytes(cases.DEBATES)
     return Stage(crashed, folder / "files", tmp_path_factory.mktemp("elsewhere"), bundle, priors)
@@ -328,14 +399,25 @@ def stage(tmp_path_factory: pytest.TempPathFactory, counted: ModelServer) -> Sta
 
 def closed(stage: Stage, how: str) -> Stage:
     if how == "read-only":
-        return replace(stage, workspace=Workspace(replace(stage.workspace.settings, read_only=True)))
-    return replace(stage, workspace=stage.workspace.for_person(Person("Bob", "bob@lab.example", "reader")))
+        return replace(
+            stage, workspace=Workspace(replace(stage.workspace.settings, read_only=True))
+        )
+    return replace(
+        stage, workspace=stage.workspace.for_person(Person("Bob", "bob@lab.example", "reader"))
+    )
 
 
 def content_of(stage: Stage) -> dict[Path, bytes]:
     """Every file of the workspace and beside it, but for locks and logs."""
-    files = [file for place in (stage.workspace.settings.workspace, stage.files) for file in place.rglob("*") if file.is_file()]
-    return {file: file.read_bytes() for file in files if file.suffix not in (".lock", ".log", ".holder")}
+    files = [
+        file
+        for place in (stage.workspace.settings.workspace, stage.files)
+        for file in place.rglob("*")
+        if file.is_file()
+    ]
+    return {
+        file: file.read_bytes() for file in files if file.suffix not in (".lock", ".log", ".holder")
+    }
 
 
 @pytest.mark.few(1)
@@ -343,9 +425,14 @@ def content_of(stage: Stage) -> dict[Path, bytes]:
 def test_every_action_refuses_and_changes_nothing(stage: Stage, how: str) -> None:
     shut, before = closed(stage, how), content_of(stage)
     for name in sorted(REFUSE):
-        with beating(shut) if name == "runs.run_control.pause" else nullcontext(), pytest.raises(ReadOnly) as refused:
+        with (
+            beating(shut) if name == "runs.run_control.pause" else nullcontext(),
+            pytest.raises(ReadOnly) as refused,
+        ):
             call(name, shut)
-        assert ("signed in as a reader" if how == "a reader" else "PERTURBDESK_READ_ONLY is set") in str(refused.value), name
+        assert (
+            "signed in as a reader" if how == "a reader" else "PERTURBDESK_READ_ONLY is set"
+        ) in str(refused.value), name
         assert content_of(stage) == before, name
 
 
@@ -361,9 +448,15 @@ def beating(stage: Stage) -> Iterator[None]:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("how", ["read-only", "a reader"])
-def test_who_only_reads_changes_nothing_and_asks_no_server(stage: Stage, counted: ModelServer, how: str) -> None:
+def test_who_only_reads_changes_nothing_and_asks_no_server(
+    stage: Stage, counted: ModelServer, how: str
+) -> None:
     """What is raised where there is nothing to read is no matter here."""
-    shut, before, others = closed(stage, how), content_of(stage), psutil.Process().children()  # such as a server of another test
+    shut, before, others = (
+        closed(stage, how),
+        content_of(stage),
+        psutil.Process().children(),
+    )  # such as a server of another test
     for name in sorted(READ):
         with suppress(DeskError, ValueError):
             call(name, shut)

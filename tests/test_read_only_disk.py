@@ -53,7 +53,10 @@ def disk(demo_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def fill_in(arguments: list[str], disk: Path, elsewhere: Path) -> list[str]:
-    return [argument.replace("ELSEWHERE", str(elsewhere)).replace("HERE", str(disk)) for argument in arguments]
+    return [
+        argument.replace("ELSEWHERE", str(elsewhere)).replace("HERE", str(disk))
+        for argument in arguments
+    ]
 
 
 @pytest.mark.soak
@@ -77,7 +80,9 @@ def test_what_writes_says_why_not(disk: Path, tmp_path: Path, arguments: list[st
     done = commands.core(disk, *fill_in(arguments, disk, tmp_path))
     assert done.status == 1
     [line] = [line for line in done.err.splitlines() if line.startswith("error: ")]
-    assert "read-only" in line or "open for reading only (this user cannot write to its disk)" in line
+    assert (
+        "read-only" in line or "open for reading only (this user cannot write to its disk)" in line
+    )
 
 
 def test_a_disk_without_a_workspace(disk: Path) -> None:
@@ -87,7 +92,9 @@ def test_a_disk_without_a_workspace(disk: Path) -> None:
 
 
 @pytest.mark.soak
-def test_a_run_whose_worker_was_killed_is_crashed_there_too(small_workspace: Workspace, tmp_path: Path) -> None:
+def test_a_run_whose_worker_was_killed_is_crashed_there_too(
+    small_workspace: Workspace, tmp_path: Path
+) -> None:
     """The store still says that it is running, and cannot be told otherwise."""
     place = small_workspace.settings.workspace
     assert commands.core(place, "run", "evidence_rules", "--name", "killed").status == 0

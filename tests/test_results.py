@@ -25,7 +25,9 @@ from tests.example_results import every_example
 NUMBER = re.compile(r"(?<![\w.])[-−+]?\d[\d,]*(?:\.\d+)?%?")
 
 
-RESULTS = pytest.mark.parametrize("result", [pytest.param(result, id=name) for name, result in every_example()])
+RESULTS = pytest.mark.parametrize(
+    "result", [pytest.param(result, id=name) for name, result in every_example()]
+)
 
 
 def numbers_in(text: str) -> set[str]:
@@ -39,7 +41,9 @@ def as_written(value: float) -> set[str]:
         return set()
     size, percent = abs(value), 100 * abs(value)
     forms = {f"{size:{form}}" for form in ("g", ".0f", ".1f", ".2f", ".3f", ".4f")}
-    return forms | {f"{percent:{form}}{unit}" for form in ("g", ".0f", ".1f", ".2f") for unit in ("", "%")}
+    return forms | {
+        f"{percent:{form}}{unit}" for form in ("g", ".0f", ".1f", ".2f") for unit in ("", "%")
+    }
 
 
 def numbers_of(value: Any, sentences: str) -> set[str]:
@@ -55,7 +59,13 @@ def numbers_of(value: Any, sentences: str) -> set[str]:
 
 
 def numbers_of_tables(result: Result) -> set[str]:
-    return {n for table in result.tables() for row in table.texts() for cell in row.values() for n in numbers_in(cell)}
+    return {
+        n
+        for table in result.tables()
+        for row in table.texts()
+        for cell in row.values()
+        for n in numbers_in(cell)
+    }
 
 
 def drawn(value: Any, depth: int = 0) -> Iterator[float]:
@@ -97,10 +107,16 @@ def test_every_number_of_the_figure_is_in_a_table_or_a_setting_in_its_json(resul
     if figure is None:
         return
     known = numbers_of_tables(result) | numbers_of(fields_of(result), result.sentence)
-    unknown = [each for each in drawn(figure.values) if math.isfinite(each) and not as_written(each) & known]
+    unknown = [
+        each
+        for each in drawn(figure.values)
+        if math.isfinite(each) and not as_written(each) & known
+    ]
     assert not unknown
     own = [id(array) for field in fields(result) for array in curves(getattr(result, field.name))]  # type: ignore[arg-type]
-    assert all(id(curve) in own for curve in curves(figure.values)), "a curve that is no field of the result"
+    assert all(id(curve) in own for curve in curves(figure.values)), (
+        "a curve that is no field of the result"
+    )
     assert figure.alt
 
 
@@ -127,7 +143,9 @@ def test_a_table_has_the_same_columns_in_every_row(result: Result) -> None:
 
 
 @RESULTS
-def test_its_caveats_stand_in_command_report_and_json(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_caveats_stand_in_command_report_and_json(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("core.plots.results.resolve", lambda _: lambda **_: None)
     printed, caption = "\n".join(result_lines(result)), captioned(result, "a run").caption
     for caveat in result.caveats:

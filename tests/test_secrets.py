@@ -19,12 +19,22 @@ import pytest
 from core.base.config import load_settings
 from core.base.net.retry import RetryPolicy
 from tests import cases, commands
-from tests.fakes.http_server import ReceivedRequest, Response, ServerResponse, StreamedResponse, serve_in_thread
+from tests.fakes.http_server import (
+    ReceivedRequest,
+    Response,
+    ServerResponse,
+    StreamedResponse,
+    serve_in_thread,
+)
 from tests.fakes.scripted import Script, ScriptedModel
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY, OWN, NCBI = "sk-SHAREDKEY-abcdef123456", "sk-own-key-of-gpu1/+=77", "ncbi0123456789abcdef"
-COOKIE, CLIENT, OTHER_CLIENT = "COOKIESECRETCOOKIESECRETCOOKIE00", "CLIENTSECRETVALUE99", "google-client-secret-42"
+COOKIE, CLIENT, OTHER_CLIENT = (
+    "COOKIESECRETCOOKIESECRETCOOKIE00",
+    "CLIENTSECRETVALUE99",
+    "google-client-secret-42",
+)
 HUB = "hf_0123456789abcdefghij"
 SECRETS = (KEY, OWN, NCBI, COOKIE, CLIENT, OTHER_CLIENT, HUB)
 FILE = f"""PERTURBDESK_API_KEY = "{KEY}"
@@ -44,18 +54,31 @@ client_secret = "{OTHER_CLIENT}"
 
 def spellings(secret: str) -> set[bytes]:
     """How a secret may stand in a file or on a screen."""
-    texts = {secret, quote(secret, safe=""), html.escape(secret), json.dumps(secret)[1:-1], f"{secret[:9]}\n{secret[9:]}"}
+    texts = {
+        secret,
+        quote(secret, safe=""),
+        html.escape(secret),
+        json.dumps(secret)[1:-1],
+        f"{secret[:9]}\n{secret[9:]}",
+    }
     return {text.encode() for text in texts} | {b64encode(secret.encode()).rstrip(b"=")[:-1]}
 
 
 def found_in(content: bytes) -> list[str]:
     """The secrets that stand in some bytes."""
-    return [secret for secret in SECRETS if any(spelling in content for spelling in spellings(secret))]
+    return [
+        secret for secret in SECRETS if any(spelling in content for spelling in spellings(secret))
+    ]
 
 
 def everything_below(*folders: Path) -> dict[str, list[str]]:
     """File → secrets in it, of all files below some folders."""
-    files = [file for folder in folders for file in folder.rglob("*") if file.is_file() and file.name != "secrets.toml"]
+    files = [
+        file
+        for folder in folders
+        for file in folder.rglob("*")
+        if file.is_file() and file.name != "secrets.toml"
+    ]
     return {str(file): found for file in files if (found := found_in(file.read_bytes()))}
 
 
@@ -75,25 +98,46 @@ async def _echo_in_body(_request: ReceivedRequest, _: asyncio.StreamReader) -> R
 
 
 async def _echo_in_headers(_request: ReceivedRequest, _: asyncio.StreamReader) -> Response | None:
-    return ServerResponse(401, b"no", (("WWW-Authenticate", f'Bearer realm="{KEY} {CLIENT}"'), ("X-Key", KEY)))
+    return ServerResponse(
+        401, b"no", (("WWW-Authenticate", f'Bearer realm="{KEY} {CLIENT}"'), ("X-Key", KEY))
+    )
 
 
-async def _echo_in_a_redirect(_request: ReceivedRequest, _: asyncio.StreamReader) -> Response | None:
-    return ServerResponse(307, b"", (("Location", f"http://{KEY}:{CLIENT}@127.0.0.1:1/{quote(KEY)}/{COOKIE}?key={KEY}"),))
+async def _echo_in_a_redirect(
+    _request: ReceivedRequest, _: asyncio.StreamReader
+) -> Response | None:
+    return ServerResponse(
+        307,
+        b"",
+        (("Location", f"http://{KEY}:{CLIENT}@127.0.0.1:1/{quote(KEY)}/{COOKIE}?key={KEY}"),),
+    )
 
 
-async def _echo_in_an_answer(request: ReceivedRequest, reader: asyncio.StreamReader) -> Response | None:
+async def _echo_in_an_answer(
+    request: ReceivedRequest, reader: asyncio.StreamReader
+) -> Response | None:
     if request.method == "GET":
         return await ScriptedModel(Script()).answer(request, reader)
     said = f"Said {ECHO}. Answer: <prob>40</prob> <answer>A</answer>"
     if json.loads(request.body).get("stream"):
         pieces = [said[i : i + 7] for i in range(0, len(said), 7)]
-        chunks = [{"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
+        chunks = [
+            {"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}
+            for piece in pieces
+        ]
         chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-        return StreamedResponse([*(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks), b"data: [DONE]\n\n"])
-    choice = {"index": 0, "message": {"role": "assistant", "content": said, "reasoning": said}, "finish_reason": "stop"}
+        return StreamedResponse(
+            [*(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks), b"data: [DONE]\n\n"]
+        )
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": said, "reasoning": said},
+        "finish_reason": "stop",
+    }
     usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
-    return ServerResponse(200, json.dumps({"model": "scripted", "choices": [choice], "usage": usage}).encode())
+    return ServerResponse(
+        200, json.dumps({"model": "scripted", "choices": [choice], "usage": usage}).encode()
+    )
 
 
 async def _break_off(request: ReceivedRequest, reader: asyncio.StreamReader) -> Response | None:
@@ -126,7 +170,9 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 def test_every_secret_is_known(workspace: Path) -> None:
     assert set(SECRETS) <= set(load_settings(workspace).secrets)
-    assert not {"perturbdesk", "https://desk.example.org/oauth2callback"} & set(load_settings(workspace).secrets)
+    assert not {"perturbdesk", "https://desk.example.org/oauth2callback"} & set(
+        load_settings(workspace).secrets
+    )
 
 
 @pytest.mark.few(1)
@@ -139,15 +185,48 @@ def test_nothing_that_a_server_echoes_is_kept_or_printed(
         monkeypatch.setenv("PERTURBDESK_ENDPOINT", f"{address}/v1")
         for site in ("MYGENE", "STRING", "PUBMED"):
             monkeypatch.setenv(f"PERTURBDESK_{site}", address)
-        run = ("run", "prompt_only", "--rows", "split=test;sample=1", "--model", "scripted", "--name", "r", "--set", "seeds=1")
+        run = (
+            "run",
+            "prompt_only",
+            "--rows",
+            "split=test;sample=1",
+            "--model",
+            "scripted",
+            "--name",
+            "r",
+            "--set",
+            "seeds=1",
+        )
         done = [
             commands.core(workspace, "endpoint"),
             commands.core(workspace, *run),
-            commands.core(workspace, "ask", "Pa", "Ga", "--method", "prompt_only", "--model", "scripted", "--set", "seeds=1"),
+            commands.core(
+                workspace,
+                "ask",
+                "Pa",
+                "Ga",
+                "--method",
+                "prompt_only",
+                "--model",
+                "scripted",
+                "--set",
+                "seeds=1",
+            ),
             commands.core(workspace, "log", "r"),
             commands.core(workspace, "runs", "--json"),
-            commands.core(workspace, "export", "r", "--format", "jsonl", "--traces", "--out", str(tmp_path / "traces.jsonl")),
-            commands.core(workspace, "export", "r", "--format", "bundle", "--out", str(tmp_path / "r.zip")),
+            commands.core(
+                workspace,
+                "export",
+                "r",
+                "--format",
+                "jsonl",
+                "--traces",
+                "--out",
+                str(tmp_path / "traces.jsonl"),
+            ),
+            commands.core(
+                workspace, "export", "r", "--format", "bundle", "--out", str(tmp_path / "r.zip")
+            ),
             commands.core(workspace, "backup", "--out", str(tmp_path / "backup.zip")),
             commands.core(workspace, "doctor"),
         ]
@@ -168,7 +247,9 @@ def test_nothing_that_a_server_echoes_is_kept_or_printed(
         f'[PERTURBDESK_API_KEYS]\n"{KEY}" = "https://a/v1"\n',
     ],
 )
-def test_a_file_of_secrets_that_cannot_be_read_is_not_shown(workspace: Path, tmp_path: Path, content: str) -> None:
+def test_a_file_of_secrets_that_cannot_be_read_is_not_shown(
+    workspace: Path, tmp_path: Path, content: str
+) -> None:
     (tmp_path / "secrets" / "secrets.toml").write_text(content)
     done = commands.core(workspace, "runs")
     assert done.status == 1
@@ -189,7 +270,9 @@ def test_a_traceback_that_nobody_foresaw_shows_none(workspace: Path) -> None:
         f"raise ValueError({COOKIE!r})\n"
     )
     environment = {**os.environ, "PERTURBDESK_WORKSPACE": str(workspace)}
-    done = subprocess.run((sys.executable, "-c", program), cwd=ROOT, env=environment, capture_output=True, check=False)
+    done = subprocess.run(
+        (sys.executable, "-c", program), cwd=ROOT, env=environment, capture_output=True, check=False
+    )
     assert done.returncode == 1
     assert b"ValueError: [key]" in done.stderr
     assert b"a library says [key]" in done.stderr

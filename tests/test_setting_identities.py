@@ -39,11 +39,20 @@ from core.features.finetune.settings import FinetuneSettings
 from core.features.importing import space_files
 from core.features.importing.actions import ImportOptions, import_upload
 from core.features.neighbours import spaces
-from core.features.neighbours.spaces import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
+from core.features.neighbours.spaces import (
+    CoresponseSettings,
+    NetworkSettings,
+    ResponseSettings,
+    TextSettings,
+)
 from core.features.targets import actions as target_ranking
 from core.features.targets.commands import training_of
 from core.features.targets.reading import read_source
-from core.features.targets.request import RankingEvaluationRequest, RankingTableRequest, TrainingOptions
+from core.features.targets.request import (
+    RankingEvaluationRequest,
+    RankingTableRequest,
+    TrainingOptions,
+)
 from core.llm.health import Health
 from core.runs import derived_runs, launch
 from core.runs.changed_settings import ChangedSettings
@@ -144,7 +153,9 @@ def _identify_fusion(world: World, request: FusionRequest) -> str:
 
 def _identify_knn(world: World, request: KnnRequest) -> str:
     dataset = default_dataset(world.workspace, request.dataset)
-    return world.run_of(derived_runs.knn_request(dataset, request.settings, request.name or "priors"))
+    return world.run_of(
+        derived_runs.knn_request(dataset, request.settings, request.name or "priors")
+    )
 
 
 def _identify_labels(world: World, request: LabelRequest) -> str:
@@ -171,7 +182,9 @@ def _identify_sample(world: World, request: SampleRequest) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(readings, "answers", lambda *_: by_pattern)
         rubric = replace(RUBRIC, pattern="")
-        return labels.draw_sample(world.workspace, rubric, "argued", request.size, request.design, request.seed).id
+        return labels.draw_sample(
+            world.workspace, rubric, "argued", request.size, request.design, request.seed
+        ).id
 
 
 def _identify_training(world: World, options: TrainingOptions) -> Any:
@@ -182,7 +195,9 @@ def _identify_training(world: World, options: TrainingOptions) -> Any:
 def _identify_evaluation(world: World, request: RankingEvaluationRequest) -> Any:
     """The ranking in whose folder the table lies, and the table's own key."""
     folder = target_ranking.find(world.workspace, request.choice.ranking)
-    return folder.name, target_ranking.evaluate_saved(world.workspace, folder.name, request.evaluation).key
+    return folder.name, target_ranking.evaluate_saved(
+        world.workspace, folder.name, request.evaluation
+    ).key
 
 
 def _calls_of(world: World) -> dict[str, Change]:
@@ -221,7 +236,11 @@ MADE: Mapping[type, Made] = {
         lambda world: {**_calls_of(world), "dataset": Change(OTHER), "method": Change("debate")},
         lambda _: {"pert": "P0", "gene": "G0"},
     ),
-    DecisionRule: Made(_identify_rule, lambda _: {"smallest_effect": 0.01}, lambda _: {"smallest_effect": Change(0.02)}),
+    DecisionRule: Made(
+        _identify_rule,
+        lambda _: {"smallest_effect": 0.01},
+        lambda _: {"smallest_effect": Change(0.02)},
+    ),
     AgainRequest: Made(
         _identify_again,
         lambda world: {"endpoint": world.servers[0]},
@@ -249,7 +268,11 @@ MADE: Mapping[type, Made] = {
     LabelRequest: Made(
         _identify_labels,
         lambda _: {"name": "labelled"},
-        lambda world: {"obs": Change(world.file("other.csv")), "fdr": Change(0.04), "none_log2_fc": Change(0.3)},
+        lambda world: {
+            "obs": Change(world.file("other.csv")),
+            "fdr": Change(0.04),
+            "none_log2_fc": Change(0.3),
+        },
     ),
     PredictionOptions: Made(
         _identify_prediction,
@@ -277,7 +300,9 @@ MADE: Mapping[type, Made] = {
             "out": Change(world.file("model")),
         },
     ),
-    SampleRequest: Made(_identify_sample, lambda _: {"sample": 5}, lambda _: {"by": Change("stratified")}),
+    SampleRequest: Made(
+        _identify_sample, lambda _: {"sample": 5}, lambda _: {"by": Change("stratified")}
+    ),
     TrainingOptions: Made(
         _identify_training,
         lambda _: {"models": ("fallen",)},
@@ -290,7 +315,10 @@ MADE: Mapping[type, Made] = {
     RankingEvaluationRequest: Made(
         _identify_evaluation,
         lambda _: {"ranking": "small"},
-        lambda world: {"ranking": Change("small-too"), "candidates": Change(world.file("pool.txt"))},
+        lambda world: {
+            "ranking": Change("small-too"),
+            "candidates": Change(world.file("pool.txt")),
+        },
     ),
 }
 # Records of commands that make nothing with an identity, and why.
@@ -303,7 +331,11 @@ WITHOUT_IDENTITY: Mapping[type, str] = {
     ModelRequest: "the table lies under the name of the file, and --replace writes it anew; the settings are those of a reading",
 }
 # Records whose settings are, one by one, those of another that has an identity.
-SAME_AS: Mapping[type, type] = {KnnSettings: KnnRequest, LabelSettings: LabelRequest, ModelRequest: ReadingSettings}
+SAME_AS: Mapping[type, type] = {
+    KnnSettings: KnnRequest,
+    LabelSettings: LabelRequest,
+    ModelRequest: ReadingSettings,
+}
 
 
 def _embed_by_model(body: dict[str, Any]) -> tuple[int, Any]:
@@ -314,7 +346,9 @@ def _embed_by_model(body: dict[str, Any]) -> tuple[int, Any]:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("settings"), author="tester"))
+    workspace = open_workspace(
+        Settings(workspace=tmp_path_factory.mktemp("settings"), author="tester")
+    )
     files = tmp_path_factory.mktemp("files")
     with ExitStack() as stack:
         servers = tuple(stack.enter_context(scripted_server.serving(Script())) for _ in range(2))
@@ -327,7 +361,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def _furnish(workspace: Workspace, files: Path, server: str) -> str:
     """Bring datasets, runs, packs, spaces and files; return a row of the run "argued"."""
     screen = worlds.furnish(workspace)
-    rows = list(zip(screen.ids, screen.pert, screen.gene, screen.labels, strict=True))[: screen.n_train - 5]
+    rows = list(zip(screen.ids, screen.pert, screen.gene, screen.labels, strict=True))[
+        : screen.n_train - 5
+    ]
     far = worlds.table_of({symbol: vector[::-1] for symbol, vector in screen.vectors.items()})
     for name, content, options in (
         ("other.csv", as_csv(["id", "pert", "gene", "label"], rows), ImportOptions(OTHER)),
@@ -338,13 +374,24 @@ def _furnish(workspace: Workspace, files: Path, server: str) -> str:
         for name in (f"first {kind}", kind):
             assert import_upload(workspace, _pack_called(name, kind), f"{name}.json").kind == kind
     debated: Mapping[str, object] = {"tools": ",".join(TOOLS), "shots": 2, "rounds": 2}
-    asked = {"rows": f"split=train;sample={ROWS}", "name": "argued", "model": "scripted", "endpoint": server}
+    asked = {
+        "rows": f"split=train;sample={ROWS}",
+        "name": "argued",
+        "model": "scripted",
+        "endpoint": server,
+    }
     argued = launch.start(workspace, RunRequest("debate", BASE, debated, **asked))  # type: ignore[arg-type]
     assert argued.status == "done", argued.cause
     again = worlds.llm(screen.ids[: screen.n_train], seed=2)
-    assert import_upload(workspace, again, "again.csv", ImportOptions("llm again", BASE)).kind != "failed"
+    assert (
+        import_upload(workspace, again, "again.csv", ImportOptions("llm again", BASE)).kind
+        != "failed"
+    )
     for name, space in (("priors", "near"), ("other priors", "far")):
-        launch.start(workspace, derived_runs.knn_request(default_dataset(workspace, BASE), KnnSettings((space,)), name))
+        launch.start(
+            workspace,
+            derived_runs.knn_request(default_dataset(workspace, BASE), KnnSettings((space,)), name),
+        )
     for name in ("small", "small-too"):
         target_ranking.train(workspace, ranking_cases.request(name), lambda _: None)
     _write_files(workspace, files)
@@ -360,10 +407,16 @@ def _pack_called(name: str, kind: str) -> bytes:
 
 def _predict_cells(workspace: Workspace, path: Path) -> None:
     """Write a file of cells, and make the runs "model" and "ranks" of it."""
-    screen = simulate_screen(ScreenSettings(n_cells=120, n_genes=20, n_perturbations=3, depth=10), 0)
+    screen = simulate_screen(
+        ScreenSettings(n_cells=120, n_genes=20, n_perturbations=3, depth=10), 0
+    )
     write_screen(screen, path)
     truth = screen.true_log2_fc
-    rows = [(f"{p}_{g}", p, g, "up" if truth.loc[p, g] else "none") for p in truth.index for g in truth.columns]
+    rows = [
+        (f"{p}_{g}", p, g, "up" if truth.loc[p, g] else "none")
+        for p in truth.index
+        for g in truth.columns
+    ]
     content = as_csv(["id", "pert", "gene", "label"], rows)
     assert import_upload(workspace, content, "train.csv", ImportOptions(OF_CELLS)).kind != "failed"
     options = PredictionOptions(OF_CELLS, "model", CellOptions(perturbation="perturbation"))
@@ -375,8 +428,16 @@ def _write_files(workspace: Workspace, files: Path) -> None:
     for name in ("other.h5ad", "other.csv"):  # they are known by their content alone
         (files / name).write_text(name)
     ranking = target_ranking.find(workspace, "small")
-    (files / "pool.txt").write_text("\n".join(read_source(ranking.request().source).cells.genes[:40]))
-    split = {"train_conditions": ["A"], "val_conditions": ["B"], "test_conditions": ["C"], "unseen_genes": [], "seed": 0}
+    (files / "pool.txt").write_text(
+        "\n".join(read_source(ranking.request().source).cells.genes[:40])
+    )
+    split = {
+        "train_conditions": ["A"],
+        "val_conditions": ["B"],
+        "test_conditions": ["C"],
+        "unseen_genes": [],
+        "seed": 0,
+    }
     (files / "split.json").write_text(json.dumps(split))
 
 
@@ -384,7 +445,11 @@ def _changed(option: Option, made: Made, world: World) -> tuple[dict[str, Any], 
     """Return a record's values, and the same with another value of one setting."""
     change = made.changes(world).get(option.name, Change())
     before = {**made.values(world), **change.values}
-    return before, {**before, **change.along, option.name: another(option) if change.to is None else change.to}
+    return before, {
+        **before,
+        **change.along,
+        option.name: another(option) if change.to is None else change.to,
+    }
 
 
 def _identity(record: type, values: Mapping[str, Any], world: World) -> Any:
@@ -406,11 +471,15 @@ def _identity_once(record: type, values: Mapping[str, Any], world: World) -> Any
     [(record, option.name) for record in MADE for option in options_of(record)],
     ids=lambda each: getattr(each, "__name__", each),
 )
-def test_a_setting_changes_the_identity_exactly_if_it_says_so(record: type, name: str, world: World) -> None:
+def test_a_setting_changes_the_identity_exactly_if_it_says_so(
+    record: type, name: str, world: World
+) -> None:
     option = option_of(record, name)
     before, after = _changed(option, MADE[record], world)
     assert before.get(name, option.default) != after[name]
-    present = _identity_once(record, before, world)  # first: a question is only asked again once it was asked
+    present = _identity_once(
+        record, before, world
+    )  # first: a question is only asked again once it was asked
     assert (_identity(record, after, world) != present) == option.about.changes_result
 
 
@@ -422,11 +491,15 @@ def test_equal_settings_have_one_identity(record: type, world: World) -> None:
 
 @pytest.mark.few(5)
 @pytest.mark.parametrize("option", options_of(FinetuneSettings), ids=lambda option: option.name)
-def test_an_option_of_a_finetune_changes_its_identity_exactly_if_it_says_so(option: Option, world: World) -> None:
+def test_an_option_of_a_finetune_changes_its_identity_exactly_if_it_says_so(
+    option: Option, world: World
+) -> None:
     values = MADE[FinetuneRequest].values(world)
     value = {"epochs": 2.0, "length": 512}.get(option.name, another(option))
     other = {**values, "options": {**values["options"], option.name: value}}
-    changes = _identity(FinetuneRequest, other, world) != _identity_once(FinetuneRequest, values, world)
+    changes = _identity(FinetuneRequest, other, world) != _identity_once(
+        FinetuneRequest, values, world
+    )
     assert changes == option.about.changes_result
 
 
@@ -438,12 +511,19 @@ def test_a_setting_of_a_rubric_changes_its_hash_exactly_if_it_says_so(option: Op
 
 
 def test_no_setting_that_a_run_goes_on_with_changes_its_result() -> None:
-    assert without_effect(ChangedSettings) == {option.name for option in options_of(ChangedSettings)}
+    assert without_effect(ChangedSettings) == {
+        option.name for option in options_of(ChangedSettings)
+    }
 
 
 def test_every_record_has_an_identity_or_a_reason() -> None:
-    assert set(MADE) | set(WITHOUT_IDENTITY) == {*RECORDS, AgainRequest}  # which no command asks for
+    assert set(MADE) | set(WITHOUT_IDENTITY) == {
+        *RECORDS,
+        AgainRequest,
+    }  # which no command asks for
     assert not set(MADE) & set(WITHOUT_IDENTITY)
     assert all(len(reason.split()) > 3 for reason in WITHOUT_IDENTITY.values())
     for record, same in SAME_AS.items():
-        assert [option.name for option in options_of(record) if option not in options_of(same)] == []
+        assert [
+            option.name for option in options_of(record) if option not in options_of(same)
+        ] == []

@@ -23,7 +23,10 @@ MAY_USE = {
     "session_workspace": {"core/ui/sign_in.py", "core/ui/shell.py"},
     "for_person": {SERVER},
     "settle_runs": {SERVER, "core/ui/loaders/__init__.py", "core/ui/loaders/records.py"}
-    | {"core/ui/shell.py", "core/features/predicting/page/run_list.py"},  # these two ask the loader, with nothing to choose
+    | {
+        "core/ui/shell.py",
+        "core/features/predicting/page/run_list.py",
+    },  # these two ask the loader, with nothing to choose
     "keep_null": {SERVER, "core/features/neighbours/page/space_numbers.py"},
     "open_store": set[str](),
     "closed_because": set[str](),
@@ -33,8 +36,7 @@ INTERFACE = [
     for file in FILES
     if room_of(file) in ("ui", "pages", "app")
     or "streamlit" in imported(file)
-    or file.parent.name == "server"
-    and "doctor" not in file.name
+    or (file.parent.name == "server" and "doctor" not in file.name)
 ]
 
 
@@ -67,7 +69,12 @@ def test_a_page_gets_the_workspace_of_its_session() -> None:
 @pytest.mark.soak
 def test_the_list_names_no_file_that_does_without() -> None:
     found = {str(file.relative_to(ROOT)): set(names_in(parsed(file))) for file in INTERFACE}
-    assert not {(name, place) for name, places in MAY_USE.items() for place in places if name not in found[place]}
+    assert not {
+        (name, place)
+        for name, places in MAY_USE.items()
+        for place in places
+        if name not in found[place]
+    }
 
 
 @pytest.mark.soak
@@ -77,7 +84,9 @@ def test_only_a_workspace_writes_to_its_store() -> None:
         str(file.relative_to(ROOT))
         for file in FILES
         for node in ast.walk(parsed(file))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "write"
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "write"
         if ast.unparse(node.func.value).endswith("store")
     }
     assert writes == {"core/runs/workspace.py", "core/runs/ingest.py"}

@@ -53,7 +53,10 @@ def pack(kind: str) -> bytes:
 def table_of(vectors: Mapping[str, Sequence[float]]) -> bytes:
     """A gene space as CSV."""
     width = len(next(iter(vectors.values())))
-    return cases.as_csv(["symbol", *(f"d{i}" for i in range(width))], [[symbol, *row] for symbol, row in vectors.items()])
+    return cases.as_csv(
+        ["symbol", *(f"d{i}" for i in range(width))],
+        [[symbol, *row] for symbol, row in vectors.items()],
+    )
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,9 @@ def screen() -> Screen:
     pairs = [(f"P{i}", f"G{j}") for i in range(9) for j in range(12)]
     train = [pairs[i] for i in sorted(rng.choice(len(pairs), 70, replace=False))]
     test = [("Q0", "H0"), ("Q0", "H1"), ("Q0", "H2"), ("Q1", "H0"), ("Q1", "H1"), ("Q1", "H3")]
-    labels = [str(label) for label in rng.choice(["up", "down", "none"], len(train), p=[0.3, 0.3, 0.4])]
+    labels = [
+        str(label) for label in rng.choice(["up", "down", "none"], len(train), p=[0.3, 0.3, 0.4])
+    ]
     pert, gene = zip(*train, *test, strict=True)
     known = [symbol for symbol in sorted({*pert, *gene}) if symbol not in ("G11", "H2")]
     vectors = {symbol: np.round(rng.normal(size=4), 3).tolist() for symbol in known}
@@ -108,13 +113,27 @@ def llm(ids: Sequence[str], seed: int = 1, tokens: int = 100) -> bytes:
         rng = np.random.default_rng([seed, *key.encode()])
         p_de, p_up = np.round(rng.uniform(0.1, 0.9, 2), 2)
         missed = key.startswith("P") and rng.random() < 1 / 7
-        rows.append((key, *((0.333, 0.333) if missed else (round(p_de * p_up, 6), round(p_de * (1 - p_up), 6))), "none"))
+        rows.append(
+            (
+                key,
+                *(
+                    (0.333, 0.333)
+                    if missed
+                    else (round(p_de * p_up, 6), round(p_de * (1 - p_up), 6))
+                ),
+                "none",
+            )
+        )
     return cases.submission(rows, tokens)
 
 
 def import_small(workspace: Workspace) -> None:
     """Import six rows, four of them labelled, and a debate over four of them, called "debate"."""
-    for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (cases.DEBATES, "debate.csv")):
+    for content, name in (
+        (cases.TRAIN, "train.csv"),
+        (cases.TEST, "test.csv"),
+        (cases.DEBATES, "debate.csv"),
+    ):
         assert import_upload(workspace, content, name).kind != "failed"
 
 
@@ -139,7 +158,10 @@ def _screen_once() -> Path:
 def import_screen(workspace: Workspace) -> Screen:
     """Bring the same by imports of now, in this time zone."""
     made = screen()
-    files = made.files() | {"a.csv": llm(made.ids[: made.n_train]), "b.csv": llm(made.ids[made.n_train :])}
+    files = made.files() | {
+        "a.csv": llm(made.ids[: made.n_train]),
+        "b.csv": llm(made.ids[made.n_train :]),
+    }
     for name, content in files.items():
         called = {"a.csv": "llm train", "b.csv": "llm test"}.get(name)
         assert import_upload(workspace, content, name, ImportOptions(name=called)).kind != "failed"
@@ -164,8 +186,14 @@ def kept_files(workspace: Workspace) -> dict[str, int]:
     """Every file below data/ with its size (safetensors writes its header in no fixed order), but the store's own and what was
     looked at, which counts for a dataset that is imported again."""
     data = workspace.settings.data
-    files = [path for path in sorted(data.rglob("*")) if path.is_file() and "duckdb" not in path.name]
-    return {str(path.relative_to(data)): path.stat().st_size for path in files if path.parent.name != "comparisons"}
+    files = [
+        path for path in sorted(data.rglob("*")) if path.is_file() and "duckdb" not in path.name
+    ]
+    return {
+        str(path.relative_to(data)): path.stat().st_size
+        for path in files
+        if path.parent.name != "comparisons"
+    }
 
 
 @contextmanager

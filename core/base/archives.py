@@ -1,4 +1,5 @@
-"""Zips: the CSV inside one, and other members, unpacked within bounds; files packed to the same bytes each time."""
+"""Zips: the CSV inside one, and other members, unpacked within bounds; files packed to the same
+bytes each time."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTANDARD)
 _DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
 _PLAIN_FILE = 0o100644 << 16
 _UNIX = 3
-Content = bytes | io.BufferedIOBase  # a whole file: its bytes, or the file itself, open and read from any place
+# a whole file: its bytes, or the file itself, open and read from any place
+Content = bytes | io.BufferedIOBase
 
 
 def open_content(content: Content) -> io.BufferedIOBase:
@@ -44,12 +46,16 @@ def is_zip(content: Content) -> bool:
     return open_content(content).read(len(_MAGICS[0])) in _MAGICS
 
 
-def open_csv(content: Content, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> tuple[io.RawIOBase, str]:
-    """Return the one CSV inside the zip `content` and its path there: `submission.csv` at any depth, else the only *.csv.
+def open_csv(
+    content: Content, name: str, max_bytes: int = MAX_UNPACKED_BYTES
+) -> tuple[io.RawIOBase, str]:
+    """Return the one CSV inside the zip `content` and its path there: `submission.csv` at any
+    depth, else the only *.csv.
 
-    The stream stops with UnsafeFile at `max_bytes` or at MAX_RATIO times the packed size, whatever the headers claim, and with
-    InputError if the data are damaged. Raise UnsafeFile for absolute or parent paths, links, encrypted members or too much
-    declared content, InputError if there is no such CSV, or more than one.
+    The stream stops with UnsafeFile at `max_bytes` or at MAX_RATIO times the packed size, whatever
+    the headers claim, and with InputError if the data are damaged. Raise UnsafeFile for absolute or
+    parent paths, links, encrypted members or too much declared content, InputError if there is no
+    such CSV, or more than one.
     """
     try:
         file = open_content(content)
@@ -60,13 +66,19 @@ def open_csv(content: Content, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -
         stream = _open_member(archive, member, file)
     except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
-    return BoundedStream(stream, f"{name}/{member.filename}", _most_bytes(member, _size_of(file), max_bytes)), member.filename
+    return (
+        BoundedStream(
+            stream, f"{name}/{member.filename}", _most_bytes(member, _size_of(file), max_bytes)
+        ),
+        member.filename,
+    )
 
 
 def unpack(
     content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
 ) -> tuple[tuple[str, ...], dict[str, bytes]]:
-    """Return the paths of all files inside the zip `content`, and the bytes of those that are wanted (the last of a path).
+    """Return the paths of all files inside the zip `content`, and the bytes of those that are
+    wanted (the last of a path).
 
     The limits and errors are those of `open_csv`, for each wanted member.
     """
@@ -83,7 +95,8 @@ def unpack(
 def iterate_members(
     content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the path and the bytes of each file inside the zip `content` that is wanted, in its order; see `unpack`."""
+    """Yield the path and the bytes of each file inside the zip `content` that is wanted, in its
+    order; see `unpack`."""
     for path, stream in open_members(content, name, wanted, max_bytes):
         yield path, stream.readall() or b""
 
@@ -91,7 +104,8 @@ def iterate_members(
 def open_members(
     content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
 ) -> Iterator[tuple[str, io.RawIOBase]]:
-    """Yield the path of each file that is wanted and what its bytes are read from, until the next one; see `unpack`."""
+    """Yield the path of each file that is wanted and what its bytes are read from, until the next
+    one; see `unpack`."""
     try:
         file = open_content(content)
         archive = open_archive(file, name)
@@ -100,7 +114,9 @@ def open_members(
             if not member.filename.endswith("/") and wanted(member.filename):
                 _refuse_unreadable(member, name)
                 most = _most_bytes(member, _size_of(file), max_bytes)
-                with BoundedStream(_open_member(archive, member, file), f"{name}/{member.filename}", most) as stream:
+                with BoundedStream(
+                    _open_member(archive, member, file), f"{name}/{member.filename}", most
+                ) as stream:
                     yield member.filename, stream
     except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
@@ -115,21 +131,27 @@ def _size_of(file: io.BufferedIOBase) -> int:
     return file.seek(0, io.SEEK_END)
 
 
-def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: io.BufferedIOBase) -> IO[bytes]:
-    """Return the unpacked bytes of a member. Arrow reads Zstandard, which Inspect AI uses and zipfile does not support."""
+def _open_member(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: io.BufferedIOBase
+) -> IO[bytes]:
+    """Return the unpacked bytes of a member. Arrow reads Zstandard, which Inspect AI uses and
+    zipfile does not support."""
     if member.compress_type != _ZSTANDARD:
         return archive.open(member)
     file.seek(member.header_offset)
     name_bytes, extra_bytes = struct.unpack_from("<HH", file.read(30), 26)
     file.seek(name_bytes + extra_bytes, io.SEEK_CUR)
-    stream: IO[bytes] = pa.CompressedInputStream(pa.BufferReader(file.read(member.compress_size)), "zstd")
+    stream: IO[bytes] = pa.CompressedInputStream(
+        pa.BufferReader(file.read(member.compress_size)), "zstd"
+    )
     return stream
 
 
 def pack(members: Mapping[str, bytes], plain: frozenset[str] = frozenset()) -> bytes:
     """Return a zip of these files by their paths: equal files in the same order give equal bytes.
 
-    plain: paths to store without compression. So is a file that deflates so well that `unpack` would take it for a bomb.
+    plain: paths to store without compression. So is a file that deflates so well that `unpack`
+    would take it for a bomb.
     """
     out = io.BytesIO()
     pack_into(out, members.items, plain)
@@ -137,10 +159,12 @@ def pack(members: Mapping[str, bytes], plain: frozenset[str] = frozenset()) -> b
 
 
 def pack_into(
-    out: IO[bytes], members: Callable[[], Iterable[tuple[str, bytes | IO[bytes]]]], plain: frozenset[str] = frozenset()
+    out: IO[bytes],
+    members: Callable[[], Iterable[tuple[str, bytes | IO[bytes]]]],
+    plain: frozenset[str] = frozenset(),
 ) -> None:
-    """Write what `pack` returns to an empty file, member by member. members: returns each with its bytes or the open
-    file that has them; called again where one deflates too well."""
+    """Write what `pack` returns to an empty file, member by member. members: returns each with its
+    bytes or the open file that has them; called again where one deflates too well."""
     with zipfile.ZipFile(out, "w") as archive:
         for path, data in members():
             info = zipfile.ZipInfo(path, _DATE)
@@ -150,7 +174,11 @@ def pack_into(
                 archive.writestr(info, data, compresslevel=6)
             else:
                 _copy_in(archive, info, data)
-    dense = {info.filename for info in archive.infolist() if info.file_size * 2 > MAX_RATIO * info.compress_size} - plain
+    dense = {
+        info.filename
+        for info in archive.infolist()
+        if info.file_size * 2 > MAX_RATIO * info.compress_size
+    } - plain
     if dense:
         out.seek(0)
         out.truncate()
@@ -161,27 +189,37 @@ def _copy_in(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: IO[bytes]) -
     """Add a file as `writestr` adds its bytes."""
     info.file_size = file.seek(0, io.SEEK_END)
     file.seek(0)
-    info._compresslevel = 6  # type: ignore[attr-defined]  # which `writestr` sets; Python 3.13 has a public name
+    # which `writestr` sets; Python 3.13 has a public name
+    info._compresslevel = 6  # type: ignore[attr-defined]
     with archive.open(info, "w") as member:
         shutil.copyfileobj(file, member, 1 << 20)
 
 
 def _refuse_unsafe(members: list[zipfile.ZipInfo], name: str, packed: int, max_bytes: int) -> None:
-    refuse_more(name, "members", len(members), compressed.MAX_MEMBERS)  # whatever the end of the file says
+    # whatever the end of the file says
+    refuse_more(name, "members", len(members), compressed.MAX_MEMBERS)
     for member in members:
         refuse_unsafe_member(member, name)
     names = Counter(member.filename for member in members)
     repeated = [path for path, n in names.items() if n > 1]
     if repeated:
-        raise UnsafeFile(f"{name}: member {quote(repeated[0])} is there {names[repeated[0]]} times, expected each once")
-    refuse_bomb(name, packed, sum(member.file_size for member in members), max_bytes, unsuspicious=0)
+        raise UnsafeFile(
+            f"{name}: member {quote(repeated[0])} is there {names[repeated[0]]} times, expected"
+            " each once"
+        )
+    refuse_bomb(
+        name, packed, sum(member.file_size for member in members), max_bytes, unsuspicious=0
+    )
 
 
 def refuse_unsafe_member(member: zipfile.ZipInfo, name: str) -> None:
-    """Raise UnsafeFile for a member of the archive `name` with an absolute or parent path, a link or an encrypted one."""
+    """Raise UnsafeFile for a member of the archive `name` with an absolute or parent path, a link
+    or an encrypted one."""
     path = member.orig_filename.replace("\\", "/")
     if path.startswith("/") or _DRIVE.match(path) or ".." in path.split("/"):
-        raise UnsafeFile(f"{name}: member {quote(path)} leaves the archive, expected a path inside it")
+        raise UnsafeFile(
+            f"{name}: member {quote(path)} leaves the archive, expected a path inside it"
+        )
     if stat.S_ISLNK(member.external_attr >> 16):
         raise UnsafeFile(f"{name}: member {quote(path)} is a link, expected plain files")
     if member.flag_bits & _ENCRYPTED:
@@ -190,12 +228,19 @@ def refuse_unsafe_member(member: zipfile.ZipInfo, name: str) -> None:
 
 def _find_csv(members: list[zipfile.ZipInfo], name: str) -> zipfile.ZipInfo:
     paths = [(PurePosixPath(m.filename), m) for m in members if not m.filename.endswith("/")]
-    tables = [(path, m) for path, m in paths if path.suffix.lower() == ".csv" and "__MACOSX" not in path.parts]
+    tables = [
+        (path, m)
+        for path, m in paths
+        if path.suffix.lower() == ".csv" and "__MACOSX" not in path.parts
+    ]
     named = [(path, m) for path, m in tables if path.name.lower() == "submission.csv"]
     found = named or tables
     if len(found) != 1:
         inside = ", ".join(quote(str(path)) for path, _ in (found or paths)[:5]) or "nothing"
-        raise InputError(f"{name}: {len(found)} CSV files to choose from in {inside}, expected one submission.csv")
+        raise InputError(
+            f"{name}: {len(found)} CSV files to choose from in {inside}, expected one"
+            " submission.csv"
+        )
     member = found[0][1]
     _refuse_unreadable(member, name)
     return member
@@ -203,6 +248,11 @@ def _find_csv(members: list[zipfile.ZipInfo], name: str) -> zipfile.ZipInfo:
 
 def _refuse_unreadable(member: zipfile.ZipInfo, name: str) -> None:
     if not member.filename.isprintable():
-        raise UnsafeFile(f"{name}: member {quote(member.filename)} has control characters in its name")
+        raise UnsafeFile(
+            f"{name}: member {quote(member.filename)} has control characters in its name"
+        )
     if member.compress_type not in _METHODS:
-        raise InputError(f"{name}: {member.filename} is packed by method {member.compress_type}, expected deflate or Zstandard")
+        raise InputError(
+            f"{name}: {member.filename} is packed by method {member.compress_type}, expected"
+            " deflate or Zstandard"
+        )

@@ -1,4 +1,5 @@
-"""One clock for all times that are shown: local time without a zone, as the store dates its rows. Workers write UTC."""
+"""One clock for all times that are shown: local time without a zone, as the store dates its rows.
+Workers write UTC."""
 
 from __future__ import annotations
 

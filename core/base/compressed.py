@@ -1,4 +1,5 @@
-"""Files packed by gzip, bzip2 or Zstandard, unpacked while they are read and no further than a file may unpack to."""
+"""Files packed by gzip, bzip2 or Zstandard, unpacked while they are read and no further than a file
+may unpack to."""
 
 from __future__ import annotations
 
@@ -17,16 +18,27 @@ from core.base.file_io import temporary_folder
 from core.base.file_limits import MAX_RATIO, MAX_UNPACKED_BYTES, UNSUSPICIOUS_BYTES
 
 MAX_MEMBERS = 200_000  # of a zip; a log of Inspect AI has one a row
-MAX_LIST_BYTES = 24 << 20  # of the list of members, which takes up to fifteen times as much in memory
+# of the list of members, which takes up to fifteen times as much in memory
+MAX_LIST_BYTES = 24 << 20
 _MAGICS: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _CHUNK_BYTES: Final = 1 << 20
 _SUFFIXES: Final = (".gz", ".bgz", ".bz2", ".zst", ".zstd")
-# What unpacking raises on damaged bytes; ValueError covers names that do not decode and negative seeks.
-DAMAGE: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OverflowError, ValueError, struct.error)
+# What unpacking raises on damaged bytes; ValueError covers names that do not decode and negative
+# seeks.
+DAMAGE: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OverflowError,
+    ValueError,
+    struct.error,
+)
 
 
 def packing_of(head: bytes) -> str:
-    """Return what a file is packed by, from its first bytes: "gzip", "bz2" or "zstd"; "" for none of these."""
+    """Return what a file is packed by, from its first bytes: "gzip", "bz2" or "zstd"; "" for none
+    of these."""
     return next((kind for magic, kind in _MAGICS.items() if head.startswith(magic)), "")
 
 
@@ -37,7 +49,8 @@ def bare_name(name: str) -> str:
 
 
 class BoundedStream(io.RawIOBase):
-    """Bytes that are counted as they are unpacked. Reading raises UnsafeFile beyond `most`, and InputError for damaged bytes."""
+    """Bytes that are counted as they are unpacked. Reading raises UnsafeFile beyond `most`, and
+    InputError for damaged bytes."""
 
     def __init__(self, stream: IO[bytes], name: str, most: int, what: str = "zip") -> None:
         self._stream = stream
@@ -49,21 +62,28 @@ class BoundedStream(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # RawIOBase says "any writable buffer"
+    # RawIOBase says "any writable buffer"
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         try:
             data = self._stream.read(len(buffer))
         except (*DAMAGE, OSError) as error:  # OSError: of Arrow, which names a damaged stream by it
             raise InputError(f"{self._name}: damaged {self._what} ({error})") from error
         self._count += len(data)
         if self._count > self._most:
-            limits = f"at most {MAX_RATIO} times its packed size, {MAX_UNPACKED_BYTES:,} bytes, and what its header says"
-            raise UnsafeFile(f"{self._name}: unpacks to more than {self._most:,} bytes, expected {limits}")
+            limits = (
+                f"at most {MAX_RATIO} times its packed size, {MAX_UNPACKED_BYTES:,} bytes, and what"
+                " its header says"
+            )
+            raise UnsafeFile(
+                f"{self._name}: unpacks to more than {self._most:,} bytes, expected {limits}"
+            )
         buffer[: len(data)] = data
         return len(data)
 
 
 def unpack_file(file: IO[bytes] | io.BufferedIOBase, name: str) -> io.RawIOBase | None:
-    """Return the unpacked bytes of a file that is packed, read from its beginning; None for one that is not.
+    """Return the unpacked bytes of a file that is packed, read from its beginning; None for one
+    that is not.
 
     name: of the file, for errors. What `BoundedStream` raises, reading raises.
     """
@@ -81,11 +101,14 @@ def unpack_file(file: IO[bytes] | io.BufferedIOBase, name: str) -> io.RawIOBase 
 
 
 def open_archive(file: io.BufferedIOBase, name: str) -> zipfile.ZipFile:
-    """Open a zip. Raise UnsafeFile for too many members, before the list of them is read; one of DAMAGE for what is not a zip."""
-    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # nothing public says how long the list is before it is read
+    """Open a zip. Raise UnsafeFile for too many members, before the list of them is read; one of
+    DAMAGE for what is not a zip."""
+    # nothing public says how long the list is before it is read
+    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
     if end is not None:
-        refuse_more(name, "members", end[zipfile._ECD_ENTRIES_TOTAL], MAX_MEMBERS)  # type: ignore[attr-defined]
-        refuse_more(name, "bytes of names of members", end[zipfile._ECD_SIZE], MAX_LIST_BYTES)  # type: ignore[attr-defined]
+        members, size = (end[getattr(zipfile, at)] for at in ("_ECD_ENTRIES_TOTAL", "_ECD_SIZE"))
+        refuse_more(name, "members", members, MAX_MEMBERS)
+        refuse_more(name, "bytes of names of members", size, MAX_LIST_BYTES)
     return zipfile.ZipFile(file)
 
 
@@ -96,10 +119,11 @@ def refuse_more(name: str, of: str, n: int, most: int) -> None:
 
 @contextmanager
 def plain_file(path: Path, name: str) -> Iterator[tuple[Path, str]]:
-    """Give a file and its name; of one that is packed, the unpacked file in a folder that goes when the block ends, and its bare
-    name.
+    """Give a file and its name; of one that is packed, the unpacked file in a folder that goes when
+    the block ends, and its bare name.
 
-    name: what the file is called. Raise OSError, and UnsafeFile or InputError for what unpacks to too much or is damaged.
+    name: what the file is called. Raise OSError, and UnsafeFile or InputError for what unpacks to
+    too much or is damaged.
     """
     with path.open("rb") as file:
         stream = unpack_file(file, name)

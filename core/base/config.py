@@ -13,7 +13,13 @@ from typing import Any
 from core.base.errors import InputError
 from core.base.net.addresses import check_address, is_local, is_loopback
 from core.base.net.server_access import ServerAccess
-from core.base.secrets_file import has_sign_in, refuse_two_keys, secrets_in_environment, secrets_in_file, settings_in_file
+from core.base.secrets_file import (
+    has_sign_in,
+    refuse_two_keys,
+    secrets_in_environment,
+    secrets_in_file,
+    settings_in_file,
+)
 from core.base.setting_types import (
     ADDRESS,
     ADDRESSES,
@@ -44,9 +50,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SECRETS_FILE = REPOSITORY / ".streamlit" / "secrets.toml"
 
 
-def _setting(value: Any, kind: SettingType, what: str, default: str = "", *, repr: bool = True) -> Any:
+def _setting(
+    value: Any, kind: SettingType, what: str, default: str = "", *, repr: bool = True
+) -> Any:
     """Return a field of Settings. default: in words, if the value itself does not say it."""
-    return field(default=value, repr=repr, metadata={"type": kind, "what": what, "default": default})
+    return field(
+        default=value, repr=repr, metadata={"type": kind, "what": what, "default": default}
+    )
 
 
 def variable_of(setting: str) -> str:
@@ -56,9 +66,12 @@ def variable_of(setting: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where a workspace lies and how it may be used; the environment variable of a field is that of `variable_of`."""
+    """Where a workspace lies and how it may be used; the environment variable of a field is that of
+    `variable_of`."""
 
-    workspace: Path = _setting(REPOSITORY, FOLDER, "The folder that holds data/ and cache/.", "the repository")
+    workspace: Path = _setting(
+        REPOSITORY, FOLDER, "The folder that holds data/ and cache/.", "the repository"
+    )
     import_roots: tuple[Path, ...] = _setting(
         (),
         FOLDERS,
@@ -66,40 +79,92 @@ class Settings:
         "the workspace, the folder the app was started from, the home folder",
     )
     read_only: bool = _setting(False, YES_OR_NO, "Refuse every change.", "no")
-    busy_timeout_s: float = _setting(30.0, SECONDS, "How long to wait for the store while another process holds it.")
-    store_memory_mb: int = _setting(180, MEGABYTES, "What the store may hold in memory before it writes to disk.")
-    upload_memory_mb: int = _setting(2000, MEGABYTES, "What an upload to a shared server may take in memory while it is read.")
-    upload_time_s: float = _setting(600.0, SECONDS, "How long an upload to a shared server may take to be read.")
-    upload_file_mb: int = _setting(1024, MEGABYTES, "The largest file that a page takes as an upload.")
-    upload_person_mb: int = _setting(2048, MEGABYTES, "What one person's open tabs may hold of uploads, on a shared server.")
-    upload_total_mb: int = _setting(4096, MEGABYTES, "What all open tabs together may hold of uploads.")
-    tab_kept_s: float = _setting(60.0, SECONDS, "How long a tab whose connection broke may come back to what it had.")
-    mirror: str = _setting("", ADDRESS, "Where to fetch public files from instead of GitHub.", "none")
-    author: str = _setting("unknown", TEXT, "The name in the audit log and under notes.", "the user's name on this machine")
+    busy_timeout_s: float = _setting(
+        30.0, SECONDS, "How long to wait for the store while another process holds it."
+    )
+    store_memory_mb: int = _setting(
+        180, MEGABYTES, "What the store may hold in memory before it writes to disk."
+    )
+    upload_memory_mb: int = _setting(
+        2000, MEGABYTES, "What an upload to a shared server may take in memory while it is read."
+    )
+    upload_time_s: float = _setting(
+        600.0, SECONDS, "How long an upload to a shared server may take to be read."
+    )
+    upload_file_mb: int = _setting(
+        1024, MEGABYTES, "The largest file that a page takes as an upload."
+    )
+    upload_person_mb: int = _setting(
+        2048, MEGABYTES, "What one person's open tabs may hold of uploads, on a shared server."
+    )
+    upload_total_mb: int = _setting(
+        4096, MEGABYTES, "What all open tabs together may hold of uploads."
+    )
+    tab_kept_s: float = _setting(
+        60.0, SECONDS, "How long a tab whose connection broke may come back to what it had."
+    )
+    mirror: str = _setting(
+        "", ADDRESS, "Where to fetch public files from instead of GitHub.", "none"
+    )
+    author: str = _setting(
+        "unknown",
+        TEXT,
+        "The name in the audit log and under notes.",
+        "the user's name on this machine",
+    )
     api_key: str = _setting(
-        "", KEY, "The key of the model servers in ENDPOINT and ENDPOINTS, and of no other.", "none", repr=False
+        "",
+        KEY,
+        "The key of the model servers in ENDPOINT and ENDPOINTS, and of no other.",
+        "none",
+        repr=False,
     )
     endpoint: str = _setting(ENDPOINT, ADDRESS, "The model server to ask unless another is named.")
     endpoints: tuple[str, ...] = _setting(
-        (), ADDRESSES, "Further model servers that get API_KEY; a shared server asks no others.", "none"
+        (),
+        ADDRESSES,
+        "Further model servers that get API_KEY; a shared server asks no others.",
+        "none",
     )
     api_keys: tuple[tuple[str, str], ...] = _setting(
-        (), KEYS, "Model servers with a key of their own: ADDRESS=KEY, or a table in the file.", "none", repr=False
+        (),
+        KEYS,
+        "Model servers with a key of their own: ADDRESS=KEY, or a table in the file.",
+        "none",
+        repr=False,
     )
-    ray_addresses: tuple[str, ...] = _setting((), HOSTS, "The Ray clusters that a shared server may join.", "none")
-    price_prompt: float | None = _setting(None, PRICE, "What a million tokens of prompts cost.", "unknown")
-    price_completion: float | None = _setting(None, PRICE, "What a million tokens of answers cost.", "unknown")
+    ray_addresses: tuple[str, ...] = _setting(
+        (), HOSTS, "The Ray clusters that a shared server may join.", "none"
+    )
+    price_prompt: float | None = _setting(
+        None, PRICE, "What a million tokens of prompts cost.", "unknown"
+    )
+    price_completion: float | None = _setting(
+        None, PRICE, "What a million tokens of answers cost.", "unknown"
+    )
     mygene: str = _setting(MYGENE, ADDRESS, "Where MyGene.info is asked.")
     string: str = _setting(STRING, ADDRESS, "Where STRING is asked.")
     pubmed: str = _setting(PUBMED, ADDRESS, "Where PubMed is asked.")
-    ncbi_api_key: str = _setting("", KEY, "NCBI's key, which raises PubMed's rate; sent to PUBMED alone.", "none", repr=False)
+    ncbi_api_key: str = _setting(
+        "", KEY, "NCBI's key, which raises PubMed's rate; sent to PUBMED alone.", "none", repr=False
+    )
     contact: str = _setting("", E_MAIL, "An e-mail address that public sources are told.", "none")
 
-    base_url: str = _setting("", ADDRESS, "Where others reach the app: links begin with it.", "none")
-    sign_in: bool = _setting(False, YES_OR_NO, "Ask everybody to sign in first.", "yes if secrets.toml has [auth]")
-    editors: tuple[str, ...] = _setting((), E_MAILS, "Who may change things once signed in.", "nobody")
-    readers: tuple[str, ...] = _setting((), E_MAILS, "Who may only read once signed in; * is everyone who can sign in.", "nobody")
-    secrets_file: Path = _setting(SECRETS_FILE, FILE, "The file with secrets and the sign-in.", ".streamlit/secrets.toml")
+    base_url: str = _setting(
+        "", ADDRESS, "Where others reach the app: links begin with it.", "none"
+    )
+    sign_in: bool = _setting(
+        False, YES_OR_NO, "Ask everybody to sign in first.", "yes if secrets.toml has [auth]"
+    )
+    editors: tuple[str, ...] = _setting(
+        (), E_MAILS, "Who may change things once signed in.", "nobody"
+    )
+    readers: tuple[str, ...] = _setting(
+        (), E_MAILS, "Who may only read once signed in; * is everyone who can sign in.", "nobody"
+    )
+    secrets_file: Path = _setting(
+        SECRETS_FILE, FILE, "The file with secrets and the sign-in.", ".streamlit/secrets.toml"
+    )
 
     @property
     def data(self) -> Path:
@@ -115,15 +180,21 @@ class Settings:
 
     @property
     def is_shared(self) -> bool:
-        """Whether the app is meant for others too: it has an address where they reach it, or asks them to sign in."""
+        """Whether the app is meant for others too: it has an address where they reach it, or asks
+        them to sign in."""
         return bool(self.base_url) or self.sign_in
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The values that no text may show: the keys, the file of secrets, and what the environment names like one."""
+        """The values that no text may show: the keys, the file of secrets, and what the environment
+        names like one."""
         named = secrets_in_environment(os.environ).values()
         keys = (self.api_key, *(key for _, key in self.api_keys), self.ncbi_api_key)
-        return tuple(dict.fromkeys(each for each in (*keys, *secrets_in_file(self.secrets_file), *named) if each))
+        return tuple(
+            dict.fromkeys(
+                each for each in (*keys, *secrets_in_file(self.secrets_file), *named) if each
+            )
+        )
 
     @property
     def server_access(self) -> ServerAccess:
@@ -141,12 +212,17 @@ class Settings:
 def load_settings(workspace: Path | None = None) -> Settings:
     """Return settings from PERTURBDESK_* variables; an explicit `workspace` wins over the variable.
 
-    Secrets and roles that are not in the environment are looked up in .streamlit/secrets.toml. Raise InputError for a value that
-    cannot be read; its text names the variable and never shows a secret.
+    Secrets and roles that are not in the environment are looked up in .streamlit/secrets.toml.
+    Raise InputError for a value that cannot be read; its text names the variable and never shows a
+    secret.
     """
     named = os.environ.get("PERTURBDESK_SECRETS_FILE", "").strip()
     file = _value_of("PERTURBDESK_SECRETS_FILE", named, FILE) if named else SECRETS_FILE
-    in_file = [variable_of(each.name) for each in fields(Settings) if each.metadata["type"] in (*SECRET, E_MAILS)]
+    in_file = [
+        variable_of(each.name)
+        for each in fields(Settings)
+        if each.metadata["type"] in (*SECRET, E_MAILS)
+    ]
     texts = {**settings_in_file(file, in_file), **os.environ}
     values: dict[str, Any] = {"author": _user(), "sign_in": has_sign_in(file), "secrets_file": file}
     if workspace is not None:
@@ -161,19 +237,22 @@ def load_settings(workspace: Path | None = None) -> Settings:
 
 
 def read_base_url(text: str) -> str:
-    """Return where others are to reach the app, without a slash at its end. Raise InputError for what is not an address."""
+    """Return where others are to reach the app, without a slash at its end. Raise InputError for
+    what is not an address."""
     check_address("--base-url", text, EXAMPLE)
     return text.rstrip("/")
 
 
 def reaches_others(server_address: str, base_url: str) -> bool:
-    """Return whether an app that listens there, and is reached at this address, can be reached from another machine."""
+    """Return whether an app that listens there, and is reached at this address, can be reached from
+    another machine."""
     return not (is_loopback(server_address) and is_local(base_url))
 
 
 def default_import_roots(settings: Settings) -> tuple[Path, ...]:
-    """Return the folders that pages may import from unless others are set: the workspace, the folder that this process was
-    started from, and the home folder; never the whole machine, which the last two are in some containers."""
+    """Return the folders that pages may import from unless others are set: the workspace, the
+    folder that this process was started from, and the home folder; never the whole machine, which
+    the last two are in some containers."""
     folders = [settings.workspace, Path.cwd()]
     with suppress(RuntimeError):  # a user without a home folder
         folders.append(Path.home())
@@ -184,7 +263,8 @@ def default_import_roots(settings: Settings) -> tuple[Path, ...]:
 def import_folders(settings: Settings, server_address: str | None) -> tuple[Path, ...]:
     """Return the folders below which pages may import by path; none if others can reach the app.
 
-    server_address: what the app's server listens on; None for every network. Behind a proxy it may listen to this machine alone.
+    server_address: what the app's server listens on; None for every network. Behind a proxy it may
+    listen to this machine alone.
     """
     if server_address is None or not is_loopback(server_address) or settings.is_shared:
         return ()
@@ -201,7 +281,8 @@ def _value_of(name: str, text: str, kind: SettingType) -> Any:
         if kind is KEYS:
             refuse_two_keys(value)
         return value
-    # RuntimeError: "~nobody/" has no home folder; OSError: a path too long; InputError: the address of a key
+    # RuntimeError: "~nobody/" has no home folder; OSError: a path too long; InputError: the address
+    # of a key
     except (ValueError, RuntimeError, OSError, InputError):
         shown = "a value that is not shown" if kind in SECRET else repr(text)
         raise InputError(f"{name}: got {shown}, expected {kind.expected}") from None

@@ -1,4 +1,5 @@
-"""What the files of a package declare, such as a METHOD: a new file is in without being listed anywhere."""
+"""What the files of a package declare, such as a METHOD: a new file is in without being listed
+anywhere."""
 
 from __future__ import annotations
 
@@ -15,8 +16,12 @@ Part = TypeVar("Part")
 
 
 def declared_in(package: ModuleType, name: str) -> list[Any]:
-    """Import every file of a package, and return what they declare under a name, in the order of the files."""
-    files = (importlib.import_module(f"{package.__name__}.{file.name}") for file in pkgutil.iter_modules(package.__path__))
+    """Import every file of a package, and return what they declare under a name, in the order of
+    the files."""
+    files = (
+        importlib.import_module(f"{package.__name__}.{file.name}")
+        for file in pkgutil.iter_modules(package.__path__)
+    )
     return [getattr(file, name) for file in files if hasattr(file, name)]
 
 

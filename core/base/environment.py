@@ -9,13 +9,21 @@ from dataclasses import replace
 
 from core.base.config import Settings
 from core.base.net.scrubber import SHORTEST
-from core.base.secrets_file import KEY_VARIABLE, KEYS_VARIABLE, NCBI_VARIABLE, join_keys, secrets_in_environment
+from core.base.secrets_file import (
+    KEY_VARIABLE,
+    KEYS_VARIABLE,
+    NCBI_VARIABLE,
+    join_keys,
+    secrets_in_environment,
+)
 
-HUB_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")  # with which models are fetched that need one
+# with which models are fetched that need one
+HUB_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 
 
 def environment_of(settings: Settings, keep: Iterable[str] = ()) -> dict[str, str]:
-    """Return this process's environment for another that works on its behalf, with the settings that a caller may have changed.
+    """Return this process's environment for another that works on its behalf, with the settings
+    that a caller may have changed.
 
     Its keys are those of the settings; no other secret is in it, but for the variables to keep.
     """
@@ -36,19 +44,31 @@ def environment_of(settings: Settings, keep: Iterable[str] = ()) -> dict[str, st
 
 
 def bare_environment(settings: Settings | None = None, keep: Iterable[str] = ()) -> dict[str, str]:
-    """Return this process's environment for another program, without secrets: those that a name tells, and those of the settings.
+    """Return this process's environment for another program, without secrets: those that a name
+    tells, and those of the settings.
 
     keep: variables that the program needs.
     """
     named = secrets_in_environment(os.environ)
-    values = {secret for secret in settings.secrets if len(secret) >= SHORTEST} if settings else set()
-    return {name: text for name, text in os.environ.items() if name in keep or (name not in named and text not in values)}
+    values = (
+        {secret for secret in settings.secrets if len(secret) >= SHORTEST} if settings else set()
+    )
+    return {
+        name: text
+        for name, text in os.environ.items()
+        if name in keep or (name not in named and text not in values)
+    }
 
 
 @contextmanager
 def without_secrets(keep: Iterable[str] = ()) -> Iterator[None]:
-    """Take what is named like a secret out of this process's environment, for what a library starts during the block."""
-    taken = {name: value for name, value in secrets_in_environment(os.environ).items() if name not in keep}
+    """Take what is named like a secret out of this process's environment, for what a library starts
+    during the block."""
+    taken = {
+        name: value
+        for name, value in secrets_in_environment(os.environ).items()
+        if name not in keep
+    }
     for name in taken:
         del os.environ[name]
     try:
@@ -58,7 +78,10 @@ def without_secrets(keep: Iterable[str] = ()) -> Iterator[None]:
 
 
 def keys_needed(settings: Settings, servers: str, *, sources: bool) -> Settings:
-    """Return settings with the keys that a run needs: those of its model servers, and NCBI's if it asks public sources."""
+    """Return settings with the keys that a run needs: those of its model servers, and NCBI's if it
+    asks public sources."""
     own = settings.server_access.limit_to(servers)
     ncbi = settings.ncbi_api_key if sources else ""
-    return replace(settings, api_key=own.key, api_keys=tuple(own.own_keys.items()), ncbi_api_key=ncbi)
+    return replace(
+        settings, api_key=own.key, api_keys=tuple(own.own_keys.items()), ncbi_api_key=ncbi
+    )

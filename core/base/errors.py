@@ -8,14 +8,14 @@ DeskError                   anything below: what, where, got, expected, in one l
 │   ├── NotFound            a name or id that this workspace does not have
 │   ├── NothingCovered      a run or a gene space that says nothing of any of the rows
 │   └── AddressRefused      a server that a shared server may not ask, since nobody listed it
-├── StateError              the request is fine, but not in this state (a name is taken, rows still depend on it)
-│   └── ReadOnly            the workspace is open for reading only
+├── StateError              the request is fine, but not in this state (a name is taken, rows still
+depend on it) │   └── ReadOnly            the workspace is open for reading only
 ├── StoreError              the database file
 │   ├── StoreBusy           somebody else has held it for longer than the timeout
 │   ├── StoreDamaged        truncated, or not a PerturbDesk store
 │   └── StoreOtherSchema    written by another version
-├── SystemFailure           the operating system refuses: a path, a permission, memory (made by core.base.system_errors)
-│   └── DiskFull            no space is left
+├── SystemFailure           the operating system refuses: a path, a permission, memory (made by
+core.base.system_errors) │   └── DiskFull            no space is left
 ├── Unreachable             a public source did not answer
 │   └── WrongContent        it answered, but not with the pinned bytes
 └── MissingPackage          an optional package; names the requirements file that brings it
@@ -33,7 +33,8 @@ class InputError(DeskError):
 
 
 class SettingError(InputError):
-    """A setting has a value that it may not have. name: the setting's; problem: what was got, and what is expected."""
+    """A setting has a value that it may not have. name: the setting's; problem: what was got, and
+    what is expected."""
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(name, problem)
@@ -48,7 +49,8 @@ class UnknownFormat(InputError):
 
 
 class UnsafeFile(InputError):
-    """An archive with absolute or parent paths, or that unpacks to more than it may; a file that holds more than its size."""
+    """An archive with absolute or parent paths, or that unpacks to more than it may; a file that
+    holds more than its size."""
 
 
 class NotFound(InputError):
@@ -56,11 +58,13 @@ class NotFound(InputError):
 
 
 class NothingCovered(InputError):
-    """A run, or the gene spaces that it is made of, covers none of the rows that it is asked for. No file is wrong."""
+    """A run, or the gene spaces that it is made of, covers none of the rows that it is asked for.
+    No file is wrong."""
 
 
 class AddressRefused(InputError):
-    """A model server or cluster that is not listed in the settings of a shared server; it was not asked."""
+    """A model server or cluster that is not listed in the settings of a shared server; it was not
+    asked."""
 
 
 class StateError(DeskError):
@@ -108,4 +112,5 @@ class WrongContent(Unreachable):
 
 
 class MissingPackage(DeskError):
-    """An optional package is not installed; the message names the requirements file that brings it."""
+    """An optional package is not installed; the message names the requirements file that brings
+    it."""

@@ -1,7 +1,9 @@
-"""The contract of a feature: what a folder in core/features brings, and what each kind of hook is called with.
+"""The contract of a feature: what a folder in core/features brings, and what each kind of hook is
+called with.
 
-A feature names its functions by strings, "core.features.NAME.module:function", so that neither the app nor `--help` imports
-them. mypy cannot see through a string: tests/test_features.py resolves each one and compares it with the Protocol of its hook.
+A feature names its functions by strings, "core.features.NAME.module:function", so that neither the
+app nor `--help` imports them. mypy cannot see through a string: tests/test_features.py resolves
+each one and compares it with the Protocol of its hook.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ PANELS = ("Data", "Look", "Predict", "Judge", "Show", "Operate")  # of `--help`,
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page. name: of its file in pages/ and its address. icon: a Material symbol. group: its heading in the navigation, which
-    leaves out what is_hidden."""
+    """A page. name: of its file in pages/ and its address. icon: a Material symbol. group: its
+    heading in the navigation, which leaves out what is_hidden."""
 
     name: str
     title: str
@@ -45,9 +47,10 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command, or a group of commands. app: a typer application, whose commands stand behind the name unless one has it.
-    about: its line in `--help`, which leaves out what is_hidden. panel: its heading there, one of PANELS. settles: whether it
-    records what died in the workspace before it opens the store."""
+    """A command, or a group of commands. app: a typer application, whose commands stand behind the
+    name unless one has it. about: its line in `--help`, which leaves out what is_hidden. panel: its
+    heading there, one of PANELS. settles: whether it records what died in the workspace before it
+    opens the store."""
 
     app: Reference
     about: str
@@ -58,8 +61,8 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables that a feature owns. file: SQL, in its folder. run_column: the column with the id of a run, whose rows go
-    with that run. bundled: whether a run's rows travel in its bundle."""
+    """The tables that a feature owns. file: SQL, in its folder. run_column: the column with the id
+    of a run, whose rows go with that run. bundled: whether a run's rows travel in its bundle."""
 
     file: str
     version: int
@@ -76,7 +79,9 @@ class ShowTab(Protocol):
 class RowPanel(Protocol):
     """Show what a feature knows of a row. readings: ids of the finished readings of this run."""
 
-    def __call__(self, workspace: Workspace, run: Run, pair: str, readings: Sequence[str]) -> None: ...
+    def __call__(
+        self, workspace: Workspace, run: Run, pair: str, readings: Sequence[str]
+    ) -> None: ...
 
 
 class RowFilter(Protocol):
@@ -86,7 +91,8 @@ class RowFilter(Protocol):
 
 
 class RowColumn(Protocol):
-    """Return a value for each row of a run: pair id → value, for a column with the function's title."""
+    """Return a value for each row of a run: pair id → value, for a column with the function's
+    title."""
 
     def __call__(self, workspace: Workspace, run: Run) -> Mapping[str, Any]: ...
 
@@ -94,7 +100,9 @@ class RowColumn(Protocol):
 class Mark(Protocol):
     """Return the passages of a row's texts to mark, as (text id, start, end, title)."""
 
-    def __call__(self, workspace: Workspace, run: Run, pair: str) -> Sequence[tuple[str, int, int, str]]: ...
+    def __call__(
+        self, workspace: Workspace, run: Run, pair: str
+    ) -> Sequence[tuple[str, int, int, str]]: ...
 
 
 class OverviewCard(Protocol):
@@ -104,7 +112,8 @@ class OverviewCard(Protocol):
 
 
 class ReportPart(Protocol):
-    """Return the results that a report shows. selection: runs, comparisons, rows and figures, as the report was asked for."""
+    """Return the results that a report shows. selection: runs, comparisons, rows and figures, as
+    the report was asked for."""
 
     def __call__(self, workspace: Workspace, selection: Any) -> Sequence[Result]: ...
 
@@ -148,9 +157,11 @@ OBJECTS: Mapping[str, Reference] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What a feature brings. commands: by name. assets: a folder in its own. needs: the features that it imports.
+    """What a feature brings. commands: by name. assets: a folder in its own. needs: the features
+    that it imports.
 
-    Every other hook is a tuple of references, by the Protocol or the kind that CALLED and OBJECTS say.
+    Every other hook is a tuple of references, by the Protocol or the kind that CALLED and OBJECTS
+    say.
     """
 
     name: str
@@ -176,7 +187,8 @@ class Feature:
     needs: tuple[str, ...] = ()
 
     def references(self) -> Iterator[tuple[str, Reference]]:
-        """Return every string of the feature that names something, with the hook that it stands under."""
+        """Return every string of the feature that names something, with the hook that it stands
+        under."""
         yield from (("tabs", tab.show) for tab in self.tabs)
         yield from (("commands", command.app) for command in self.commands.values())
         for hook in (*CALLED, *OBJECTS):
@@ -184,6 +196,7 @@ class Feature:
 
 
 def resolve(reference: Reference) -> Any:
-    """Return what "package.module:name" names. Raise ImportError or AttributeError if there is no such thing."""
+    """Return what "package.module:name" names. Raise ImportError or AttributeError if there is no
+    such thing."""
     module, _, name = reference.partition(":")
     return getattr(importlib.import_module(module), name)

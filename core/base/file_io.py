@@ -1,4 +1,5 @@
-"""Files read within a limit, and written whole or not at all. Pipes, devices and sockets are not opened."""
+"""Files read within a limit, and written whole or not at all. Pipes, devices and sockets are not
+opened."""
 
 from __future__ import annotations
 
@@ -22,7 +23,12 @@ from core.base.system_errors import explain
 
 T = TypeVar("T")
 
-_SPECIAL = ((stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
+_SPECIAL = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
 _PART = re.compile(r"\..+\.[0-9]{1,10}\.part")
 _TEMPORARY = re.compile(r"perturbdesk-[a-z-]+-[0-9a-f]{12}")
@@ -32,7 +38,8 @@ IN_MEMORY_BYTES = 16 << 20
 
 
 class UnnamedFile(SpooledTemporaryFile[bytes]):
-    """A file without a name: in memory while it is small, then on disk; closed when nobody has it any more."""
+    """A file without a name: in memory while it is small, then on disk; closed when nobody has it
+    any more."""
 
     def __init__(self) -> None:
         super().__init__(IN_MEMORY_BYTES)
@@ -42,7 +49,8 @@ class UnnamedFile(SpooledTemporaryFile[bytes]):
 
 
 def refuse_special(path: Path) -> None:
-    """Raise UnknownFormat for pipes, sockets and devices, which may never end or act when they are read; OSError as `stat`."""
+    """Raise UnknownFormat for pipes, sockets and devices, which may never end or act when they are
+    read; OSError as `stat`."""
     if "\0" in str(path):
         raise InputError(f"{str(path)!r}: holds the character NUL, expected the path of a file")
     mode = path.stat().st_mode
@@ -52,14 +60,16 @@ def refuse_special(path: Path) -> None:
 
 
 def read_head(path: Path, n_bytes: int) -> bytes:
-    """Return the first bytes of a file. Raise InputError for pipes, sockets and devices, and OSError."""
+    """Return the first bytes of a file. Raise InputError for pipes, sockets and devices, and
+    OSError."""
     refuse_special(path)
     with open(path, "rb", buffering=0, opener=_open_at_once) as file:
         return file.read(n_bytes) or b""
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without waiting: a pipe may have been put in its place, and some files of /proc wait for news."""
+    """Open a file without waiting: a pipe may have been put in its place, and some files of /proc
+    wait for news."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
@@ -71,17 +81,20 @@ def read_file(path: Path, most_bytes: int) -> bytes:
 
 @contextmanager
 def open_file(path: Path, most_bytes: int) -> Iterator[BufferedReader]:
-    """Open a file that is too large to be held in memory. The block may read it from any place, and more than once.
+    """Open a file that is too large to be held in memory. The block may read it from any place, and
+    more than once.
 
-    Raise UnsafeFile if there is more than its size or it changes meanwhile, and InputError if it has more than `most_bytes`, if
-    it cannot be read, or if it is a pipe, a socket or a device.
+    Raise UnsafeFile if there is more than its size or it changes meanwhile, and InputError if it
+    has more than `most_bytes`, if it cannot be read, or if it is a pipe, a socket or a device.
     """
     try:
         refuse_special(path)
         with open(path, "rb", opener=_open_at_once) as file:
             before = os.fstat(file.fileno())
             if before.st_size > most_bytes:
-                raise InputError(f"{path}: {before.st_size:,} bytes, expected at most {most_bytes:,}")
+                raise InputError(
+                    f"{path}: {before.st_size:,} bytes, expected at most {most_bytes:,}"
+                )
             file.seek(before.st_size)
             if file.read(1):  # as those of /proc, which may have no end
                 raise _unsafe(path, before)
@@ -96,11 +109,15 @@ def open_file(path: Path, most_bytes: int) -> Iterator[BufferedReader]:
 
 def _unsafe(path: Path, found: os.stat_result) -> UnsafeFile:
     size = f"{found.st_size:,} bytes"
-    return UnsafeFile(f"{path}: holds more than its {size}; it is being written, or is no plain file: import a copy")
+    return UnsafeFile(
+        f"{path}: holds more than its {size}; it is being written, or is no plain file: import a"
+        " copy"
+    )
 
 
 def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:
-    """Write a file under another name and rename it, so that a reader finds the old content or the new. Raise OSError.
+    """Write a file under another name and rename it, so that a reader finds the old content or the
+    new. Raise OSError.
 
     durable: waits until content and name are on disk.
     """
@@ -110,7 +127,8 @@ def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:
 
 @contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[BufferedRandom]:
-    """Open a file that takes the place of `path` when the block ends, and goes if it raises; see `replace_file`."""
+    """Open a file that takes the place of `path` when the block ends, and goes if it raises; see
+    `replace_file`."""
     try:
         with part_of(path) as part, part.open("w+b") as out:
             yield out
@@ -133,16 +151,22 @@ def write_file(content: bytes, out: Path, *, replace: bool = False) -> None:
 def write_by(fill: Callable[[IO[bytes]], T], out: Path, *, replace: bool = False) -> T:
     """Let a function write a file, whole or not at all, and return what it returns.
 
-    Raise StateError if another file exists, unless `replace`, and SystemFailure if the file cannot be written.
+    Raise StateError if another file exists, unless `replace`, and SystemFailure if the file cannot
+    be written.
     """
     try:
         if out.exists() and not out.is_file():
-            raise StateError(f"{out}: a folder, a device or a pipe lies there, expected a file; choose another name")
+            raise StateError(
+                f"{out}: a folder, a device or a pipe lies there, expected a file; choose another"
+                " name"
+            )
         with replacing(out) as file:
             result = fill(file)
             file.flush()
             if out.exists() and not replace and not filecmp.cmp(file.name, out, shallow=False):
-                raise StateError(f"{out}: another file lies there; choose another name, or use --replace")
+                raise StateError(
+                    f"{out}: another file lies there; choose another name, or use --replace"
+                )
         return result
     except OSError as error:
         raise explain(error, out) from error
@@ -150,10 +174,12 @@ def write_by(fill: Callable[[IO[bytes]], T], out: Path, *, replace: bool = False
 
 @contextmanager
 def part_of(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
-    """Give the hidden name beside `path` under which it is written until it is whole; whoever writes renames it then.
+    """Give the hidden name beside `path` under which it is written until it is whole; whoever
+    writes renames it then.
 
-    What has that name at the end is removed, and so is what processes that were killed left in the folder. Raise OSError. While
-    it is written it is locked, which tells that its process lives. Two that write the same one wait for each other.
+    What has that name at the end is removed, and so is what processes that were killed left in the
+    folder. Raise OSError. While it is written it is locked, which tells that its process lives. Two
+    that write the same one wait for each other.
     """
     _remove_parts_once(path.parent)
     part = _part(path)
@@ -161,7 +187,8 @@ def part_of(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
     try:
         yield part
     finally:
-        if _is_at(part, descriptor):  # another thread may have begun the next since this one was renamed
+        # another thread may have begun the next since this one was renamed
+        if _is_at(part, descriptor):
             _remove(part)
         os.close(descriptor)
 
@@ -171,7 +198,8 @@ def _part(path: Path) -> Path:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder, which is there as a whole or not at all, also if the process is killed meanwhile. Raise OSError."""
+    """Remove a folder, which is there as a whole or not at all, also if the process is killed
+    meanwhile. Raise OSError."""
     _remove_parts_once(path.parent)
     part = path.rename(_part(path))
     shutil.rmtree(part, ignore_errors=True)  # what is left goes with the parts of killed processes
@@ -179,10 +207,11 @@ def remove_folder(path: Path) -> None:
 
 @contextmanager
 def temporary_folder(purpose: str, above: Path | None = None) -> Iterator[Path]:
-    """Give a folder that nobody else may open, and remove it when the block ends. What processes that were killed left of such
-    folders is removed before. Raise OSError.
+    """Give a folder that nobody else may open, and remove it when the block ends. What processes
+    that were killed left of such folders is removed before. Raise OSError.
 
-    As long as it is used it is locked. purpose: a word of its name. above: by default the system's folder for such.
+    As long as it is used it is locked. purpose: a word of its name. above: by default the system's
+    folder for such.
     """
     above = above or Path(gettempdir())
     _remove_folders_once(above)
@@ -200,12 +229,16 @@ def _remove_folders_once(above: Path) -> None:
     """Remove this user's temporary folders that no process holds."""
     with suppress(OSError):
         for entry in os.scandir(above):
-            if _TEMPORARY.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_uid == os.getuid():
+            if (
+                _TEMPORARY.fullmatch(entry.name)
+                and entry.stat(follow_symlinks=False).st_uid == os.getuid()
+            ):
                 _remove_unlocked(Path(entry.path))
 
 
 def _create_locked(part: Path, *, is_folder: bool, mode: int = 0o777) -> int:
-    """Make a part, and locks it; return what is to be closed. One that was removed meanwhile is made again."""
+    """Make a part, and locks it; return what is to be closed. One that was removed meanwhile is
+    made again."""
     while True:
         if is_folder:
             part.mkdir(mode, parents=True, exist_ok=True)
@@ -218,7 +251,8 @@ def _create_locked(part: Path, *, is_folder: bool, mode: int = 0o777) -> int:
 
 
 def _is_at(path: Path, descriptor: int) -> bool:
-    """Return whether what was opened still lies at a path. Whoever holds its lock may then remove it."""
+    """Return whether what was opened still lies at a path. Whoever holds its lock may then remove
+    it."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except FileNotFoundError:
@@ -226,8 +260,8 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 def remove_parts(folder: Path) -> list[Path]:
-    """Remove what processes that were killed had begun to write in a folder, and return it; what a living process writes
-    stays, since that process holds a lock on it."""
+    """Remove what processes that were killed had begun to write in a folder, and return it; what a
+    living process writes stays, since that process holds a lock on it."""
     with suppress(OSError):
         parts = [Path(entry.path) for entry in os.scandir(folder) if _PART.fullmatch(entry.name)]
         return [part for part in parts if _remove_unlocked(part)]

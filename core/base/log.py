@@ -1,7 +1,9 @@
-"""The log of a workspace: one line per event in data/desk.log, and on standard error for the app's server.
+"""The log of a workspace: one line per event in data/desk.log, and on standard error for the app's
+server.
 
-A line holds the time (UTC), the level, who wrote it, what happened to which run or file, and an error's type and message;
-the lines of a traceback follow it, indented, in the file alone. Entry points call `configure`; until then nothing is written.
+A line holds the time (UTC), the level, who wrote it, what happened to which run or file, and an
+error's type and message; the lines of a traceback follow it, indented, in the file alone. Entry
+points call `configure`; until then nothing is written.
 """
 
 from __future__ import annotations
@@ -56,14 +58,19 @@ def configure(settings: Settings, role: str, *, console: bool = False) -> None:
 
 
 def without_secrets(text: str) -> str:
-    """Return a text as the log would write it: without the secrets of the workspace whose log is open."""
-    formatters = [handler.formatter for handler in LOGGER.handlers if isinstance(handler.formatter, _Formatter)]
+    """Return a text as the log would write it: without the secrets of the workspace whose log is
+    open."""
+    formatters = [
+        handler.formatter
+        for handler in LOGGER.handlers
+        if isinstance(handler.formatter, _Formatter)
+    ]
     return formatters[0].scrub(text) if formatters else text
 
 
 def scrub_output(settings: Settings) -> None:
-    """Take secrets out of whatever this process prints from now on, on standard output and standard error, also by the log of a
-    library and by the traceback of an error that nobody caught."""
+    """Take secrets out of whatever this process prints from now on, on standard output and standard
+    error, also by the log of a library and by the traceback of an error that nobody caught."""
     scrub = Scrubber(settings.secrets)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -73,34 +80,54 @@ def scrub_output(settings: Settings) -> None:
         scrubbed: Any = _ScrubbedStream(stream, scrub)
         setattr(sys, name, scrubbed)
         loggers = [logging.getLogger(), *logging.root.manager.loggerDict.values()]
-        handlers = [handler for logger in loggers if isinstance(logger, logging.Logger) for handler in logger.handlers]
-        for handler in [handler for handler in handlers if isinstance(handler, logging.StreamHandler)]:
+        handlers = [
+            handler
+            for logger in loggers
+            if isinstance(logger, logging.Logger)
+            for handler in logger.handlers
+        ]
+        for handler in [
+            handler for handler in handlers if isinstance(handler, logging.StreamHandler)
+        ]:
             if handler.stream is stream:
                 handler.setStream(scrubbed)
 
 
 def close() -> None:
     """Write no more events."""
-    for handler in [handler for handler in LOGGER.handlers if not isinstance(handler, logging.NullHandler)]:
+    for handler in [
+        handler for handler in LOGGER.handlers if not isinstance(handler, logging.NullHandler)
+    ]:
         LOGGER.removeHandler(handler)
         handler.close()
 
 
 def record_error(what: str, error: BaseException) -> bool:
-    """Write an error with its traceback; once, though several callers may hand it on. Return whether there is a log file.
+    """Write an error with its traceback; once, though several callers may hand it on. Return
+    whether there is a log file.
 
-    what: in which page, command, run or file it happened. A busy store is a warning, since trying again may help.
+    what: in which page, command, run or file it happened. A busy store is a warning, since trying
+    again may help.
     """
     if not getattr(error, _RECORDED, False):
         setattr(error, _RECORDED, True)
-        LOGGER.log(logging.WARNING if isinstance(error, StoreBusy) else logging.ERROR, "%s", what, exc_info=error)
-    return any(isinstance(handler, _SharedRotatingFile) and handler.works for handler in LOGGER.handlers)
+        LOGGER.log(
+            logging.WARNING if isinstance(error, StoreBusy) else logging.ERROR,
+            "%s",
+            what,
+            exc_info=error,
+        )
+    return any(
+        isinstance(handler, _SharedRotatingFile) and handler.works for handler in LOGGER.handlers
+    )
 
 
 def last_problems(settings: Settings, limit: int = 5) -> list[str]:
-    """Return the last warnings and errors in the log, oldest first, one line each; none if there is no log.
+    """Return the last warnings and errors in the log, oldest first, one line each; none if there is
+    no log.
 
-    What a command was given wrongly, such as a name that is not there, was said to whoever typed it, and is left out.
+    What a command was given wrongly, such as a name that is not there, was said to whoever typed
+    it, and is left out.
     """
     newest = log_file(settings)
     files = [file for file in (newest.with_name(f"{newest.name}.1"), newest) if file.exists()]
@@ -134,7 +161,8 @@ class _ScrubbedStream:
 
 
 class _Formatter(logging.Formatter):
-    """One line per event, and below it the traceback if `with_traceback`; secrets are replaced by [key]."""
+    """One line per event, and below it the traceback if `with_traceback`; secrets are replaced by
+    [key]."""
 
     def __init__(self, role: str, scrub: Scrubber, *, with_traceback: bool = False) -> None:
         super().__init__()
@@ -146,23 +174,33 @@ class _Formatter(logging.Formatter):
         parts = [f"{record.levelname} {self._role}[{os.getpid()}] {record.getMessage()}"]
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
-            parts.append(self.scrub(f"{type(error).__name__}: {error}"))  # before its lines are joined
+            # before its lines are joined
+            parts.append(self.scrub(f"{type(error).__name__}: {error}"))
         at = datetime.fromtimestamp(record.created, UTC)
         text = " ".join(f"{at:%Y-%m-%dT%H:%M:%SZ} {': '.join(parts)}".splitlines())
         if error is not None and self._with_traceback:
-            text += "".join(f"\n    {line}" for line in "".join(traceback.format_exception(error)).splitlines())
+            text += "".join(
+                f"\n    {line}" for line in "".join(traceback.format_exception(error)).splitlines()
+            )
         return self.scrub(text)
 
 
 class _SharedRotatingFile(RotatingFileHandler):
-    """A rotating file that several processes write. Opened for each event, under a lock, so that no process goes on writing
-    to a file that another has rotated away.
+    """A rotating file that several processes write. Opened for each event, under a lock, so that no
+    process goes on writing to a file that another has rotated away.
 
     An event that cannot be written is lost: a full disk must not stop what is being logged.
     """
 
     def __init__(self, file: Path) -> None:
-        super().__init__(file, maxBytes=_MAX_BYTES, backupCount=_BACKUP_FILES, encoding="utf-8", errors="replace", delay=True)
+        super().__init__(
+            file,
+            maxBytes=_MAX_BYTES,
+            backupCount=_BACKUP_FILES,
+            encoding="utf-8",
+            errors="replace",
+            delay=True,
+        )
         self.works = True  # whether the last event was written
         self._file = file
         self._file_lock = FileLock(file.with_name(file.name + ".lock"), timeout=_LOCK_TIMEOUT_S)
@@ -176,7 +214,8 @@ class _SharedRotatingFile(RotatingFileHandler):
                 super().emit(record)
                 stream, self.stream = self.stream, None
                 if stream is not None:
-                    with suppress(OSError):  # of what a full disk did not take; closed it is all the same
+                    # of what a full disk did not take; closed it is all the same
+                    with suppress(OSError):
                         stream.close()
         except (OSError, Timeout):
             self.handleError(record)

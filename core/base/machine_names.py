@@ -1,4 +1,5 @@
-"""What means something on this machine alone, or is secret: it leaves with nothing that is sent to others."""
+"""What means something on this machine alone, or is secret: it leaves with nothing that is sent to
+others."""
 
 from __future__ import annotations
 
@@ -26,7 +27,14 @@ class Remover(Protocol):
 
 def remover(settings: Settings) -> Remover:
     """Return a function that removes folders of files and addresses of servers from a text."""
-    places = sorted({f"{place}/" for place in (settings.workspace, settings.data, Path.home()) if place != Path("/")}, key=len)
+    places = sorted(
+        {
+            f"{place}/"
+            for place in (settings.workspace, settings.data, Path.home())
+            if place != Path("/")
+        },
+        key=len,
+    )
 
     def remove(text: str, *, inside: bool = True) -> str:
         for place in reversed(places):
@@ -43,11 +51,24 @@ def change_texts(value: Any, change: Remover) -> Any:
         return change(value, inside=False)
     if isinstance(value, Mapping):
         return {key: change_texts(inner, change) for key, inner in value.items()}
-    return [change_texts(inner, change) for inner in value] if isinstance(value, list | tuple) else value
+    return (
+        [change_texts(inner, change) for inner in value]
+        if isinstance(value, list | tuple)
+        else value
+    )
 
 
 def refuse_secrets(settings: Settings, what: str, contents: Iterable[bytes]) -> None:
-    """Raise StateError if a secret stands in files that leave this machine, in plain letters or as a file escapes them."""
-    spellings = [spelling for secret in settings.secrets if len(secret) >= SHORTEST for spelling in escapes_of(secret)]
+    """Raise StateError if a secret stands in files that leave this machine, in plain letters or as
+    a file escapes them."""
+    spellings = [
+        spelling
+        for secret in settings.secrets
+        if len(secret) >= SHORTEST
+        for spelling in escapes_of(secret)
+    ]
     if any(spelling in content for content in contents for spelling in spellings):
-        raise StateError(f"{what}: contains an API key; expected {what.partition(' ')[0]} without one, so remove it first")
+        raise StateError(
+            f"{what}: contains an API key; expected {what.partition(' ')[0]} without one, so remove"
+            " it first"
+        )

@@ -11,7 +11,8 @@ MODELS = "requirements-models.txt"
 
 
 def require_package(module: str, purpose: str, requirements: str = MODELS) -> Any:
-    """Return a module. Raise MissingPackage, which names the requirements file that brings it, if it is not installed.
+    """Return a module. Raise MissingPackage, which names the requirements file that brings it, if
+    it is not installed.
 
     purpose: what needs it, such as "a sentence encoder".
     """
@@ -19,5 +20,6 @@ def require_package(module: str, purpose: str, requirements: str = MODELS) -> An
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingPackage(
-            f"{purpose} needs the package {module}, which is not installed: pip install -r {requirements}"
+            f"{purpose} needs the package {module}, which is not installed: pip install -r"
+            f" {requirements}"
         ) from error

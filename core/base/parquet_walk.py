@@ -1,4 +1,5 @@
-"""Parquet is walked before it is read: how much its pages unpack to, page by page, since Arrow believes what each page says.
+"""Parquet is walked before it is read: how much its pages unpack to, page by page, since Arrow
+believes what each page says.
 
 The list of pages is read here as well: Arrow ends the process at some that are damaged.
 """
@@ -27,18 +28,21 @@ Fields = dict[int, Any]  # a structure of Thrift: number of a field → its valu
 
 
 class Chunk(NamedTuple):
-    """Where the pages of a column's chunk lie in the file. column: with a dot between levels. codec: one of CODECS."""
+    """Where the pages of a column's chunk lie in the file. column: with a dot between levels.
+    codec: one of CODECS."""
 
     column: str
     codec: str
     pages: range
 
 
-def walk_parquet(path: Path, where: str, columns: Collection[str] | None = None) -> parquet.FileMetaData:
+def walk_parquet(
+    path: Path, where: str, columns: Collection[str] | None = None
+) -> parquet.FileMetaData:
     """Return a file's metadata, once the pages of some columns (all by default) were looked at.
 
-    Raise UnsafeFile if they unpack to much more than the file is, InputError for damaged headers and pages outside of the file,
-    and what Arrow raises for a file that is no Parquet.
+    Raise UnsafeFile if they unpack to much more than the file is, InputError for damaged headers
+    and pages outside of the file, and what Arrow raises for a file that is no Parquet.
     """
     metadata = parquet.read_metadata(path)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -55,7 +59,8 @@ def walk_parquet(path: Path, where: str, columns: Collection[str] | None = None)
 
 
 def read_chunks(file: IO[bytes] | mmap.mmap, where: str) -> list[Chunk]:
-    """Return every chunk that holds values. Raise InputError for a damaged list, UnsafeFile for chunks in other files."""
+    """Return every chunk that holds values. Raise InputError for a damaged list, UnsafeFile for
+    chunks in other files."""
     length = file.seek(0, io.SEEK_END) or file.tell()
     try:
         file.seek(max(0, length - 8))
@@ -65,19 +70,29 @@ def read_chunks(file: IO[bytes] | mmap.mmap, where: str) -> list[Chunk]:
             raise ValueError("no list of its columns")
         file.seek(length - 8 - size)
         footer = _Thrift(file.read(size), 0).fields()
-        found = [_chunk_of(chunk, where) for group in footer[4] for chunk in group[1] if chunk[3][5]]
+        found = [
+            _chunk_of(chunk, where) for group in footer[4] for chunk in group[1] if chunk[3][5]
+        ]
     except (ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{where}: cannot be read as parquet (a damaged list of columns: {error})") from error
+        raise InputError(
+            f"{where}: cannot be read as parquet (a damaged list of columns: {error})"
+        ) from error
     outside = [chunk for chunk in found if not 0 <= chunk.pages.start <= chunk.pages.stop <= length]
     if outside:
-        raise InputError(f"{where}: column {outside[0].column!r} lies outside of the file, in which {length:,} bytes are")
+        raise InputError(
+            f"{where}: column {outside[0].column!r} lies outside of the file, in which {length:,}"
+            " bytes are"
+        )
     return found
 
 
 def _chunk_of(chunk: Fields, where: str) -> Chunk:
-    """Return a chunk from its fields: 1 another file, 3 what it is (3 column, 4 codec, 7 size, 9 first page, 11 dictionary)."""
+    """Return a chunk from its fields: 1 another file, 3 what it is (3 column, 4 codec, 7 size, 9
+    first page, 11 dictionary)."""
     if chunk.get(1):
-        raise UnsafeFile(f"{where}: a column that lies in another file, expected all values in the file itself")
+        raise UnsafeFile(
+            f"{where}: a column that lies in another file, expected all values in the file itself"
+        )
     about = chunk[3]
     start = min(about[9], about.get(11) or about[9])
     column = ".".join(part.decode("utf-8", "replace") for part in about[3])
@@ -86,7 +101,8 @@ def _chunk_of(chunk: Fields, where: str) -> Chunk:
 
 
 def text_bytes(column: pa.ChunkedArray) -> int:
-    """Return the total bytes of the texts in a column, with repeats, whether it is encoded as dictionaries or not."""
+    """Return the total bytes of the texts in a column, with repeats, whether it is encoded as
+    dictionaries or not."""
     total = 0
     for chunk in column.chunks:
         if pa.types.is_dictionary(chunk.type):
@@ -98,7 +114,8 @@ def text_bytes(column: pa.ChunkedArray) -> int:
 
 
 def _pages(content: Content, chunk: range, where: str) -> Iterator[int]:
-    """Yield how many bytes each page of a chunk says to unpack to. Raise InputError for a damaged header."""
+    """Yield how many bytes each page of a chunk says to unpack to. Raise InputError for a damaged
+    header."""
     at = chunk.start
     try:
         while at < chunk.stop:
@@ -128,7 +145,8 @@ class _Thrift:
         number = 0
         while (head := self._byte()) != 0:
             number = number + (head >> 4) if head >> 4 else self._whole()
-            found[number] = head & 15 == 1 if head & 15 in (1, 2) else self._value(head & 15, level)  # 1: true, 2: false
+            # 1: true, 2: false
+            found[number] = head & 15 == 1 if head & 15 in (1, 2) else self._value(head & 15, level)
         return found
 
     def _value(self, kind: int, level: int) -> Any:

@@ -1,8 +1,10 @@
-"""The form of a result: a number that somebody asked for, with its scope and its caveats, wherever it is shown.
+"""The form of a result: a number that somebody asked for, with its scope and its caveats, wherever
+it is shown.
 
-A result is a frozen dataclass. Its fields are the keys of `--json`; `to_json` is the only place where JSON comes from. The
-command prints it (core/cli/results.py), the page shows it (core/ui/results.py) and the report takes the same object
-(core/plots/results.py): each shows sentence, caveats and tables, and the page and the report the figure, too.
+A result is a frozen dataclass. Its fields are the keys of `--json`; `to_json` is the only place
+where JSON comes from. The command prints it (core/cli/results.py), the page shows it
+(core/ui/results.py) and the report takes the same object (core/plots/results.py): each shows
+sentence, caveats and tables, and the page and the report the figure, too.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from core.base.texts import cell_text, estimate_text
 
-HIDDEN: Mapping[str, bool] = {"hidden": True}  # metadata of a field that only tables and figures need, such as an array
-INLINE: Mapping[str, bool] = {"inline": True}  # metadata of a record whose keys stand among those of the result
+# metadata of a field that only tables and figures need, such as an array
+HIDDEN: Mapping[str, bool] = {"hidden": True}
+# metadata of a record whose keys stand among those of the result
+INLINE: Mapping[str, bool] = {"inline": True}
 
 
 def hidden(**options: Any) -> Any:
@@ -26,26 +30,36 @@ def hidden(**options: Any) -> Any:
 
 
 def inline(**options: Any) -> Any:
-    """Return a field of a result that is a record: in JSON its keys take the place of the field. options: as of `hidden`."""
+    """Return a field of a result that is a record: in JSON its keys take the place of the field.
+    options: as of `hidden`."""
     return field(metadata=INLINE, **options)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of a result. rows: column → value, all with the same columns. A value is a text, a number, None for what is
-    unknown, or an interval (`core.stats.intervals.Interval`). changes: columns of differences, whose numbers have a sign."""
+    """A table of a result. rows: column → value, all with the same columns. A value is a text, a
+    number, None for what is unknown, or an interval (`core.stats.intervals.Interval`). changes:
+    columns of differences, whose numbers have a sign."""
 
     title: str
     rows: tuple[Mapping[str, Any], ...]
     changes: tuple[str, ...] = ()
 
     def texts(self) -> list[dict[str, str]]:
-        """Return the rows as every place writes them: an interval as "0.621 [0.604, 0.638]", an en dash for what is unknown.
+        """Return the rows as every place writes them: an interval as "0.621 [0.604, 0.638]", an en
+        dash for what is unknown.
 
         A column of which nothing is known is left out.
         """
         known = {name for row in self.rows for name, value in row.items() if value is not None}
-        return [{name: _text(value, name in self.changes) for name, value in row.items() if name in known} for row in self.rows]
+        return [
+            {
+                name: _text(value, name in self.changes)
+                for name, value in row.items()
+                if name in known
+            }
+            for row in self.rows
+        ]
 
 
 def _text(value: Any, is_change: bool) -> str:
@@ -57,7 +71,8 @@ def _text(value: Any, is_change: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of a result. draw: "core.plots.MODULE:FUNCTION", called with the values by name. alt: what it shows, in words.
+    """A figure of a result. draw: "core.plots.MODULE:FUNCTION", called with the values by name.
+    alt: what it shows, in words.
 
     Nothing here imports plotly: the page and the report resolve it.
     """
@@ -69,9 +84,11 @@ class Figure:
 
 @runtime_checkable
 class Result(Protocol):
-    """A number that somebody asked for. title: of the page's and the report's part. scope: which rows and folds, and n.
+    """A number that somebody asked for. title: of the page's and the report's part. scope: which
+    rows and folds, and n.
 
-    sentence: the result in plain words. caveats: what to know before trusting it; they travel with it.
+    sentence: the result in plain words. caveats: what to know before trusting it; they travel with
+    it.
     """
 
     @property
@@ -89,7 +106,8 @@ class Result(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
-    """A result of facts without a rule of their own, such as what a file holds. facts: its keys. lines: the facts in words."""
+    """A result of facts without a rule of their own, such as what a file holds. facts: its keys.
+    lines: the facts in words."""
 
     title: str = field(metadata=HIDDEN)
     sentence: str = field(metadata=HIDDEN)
@@ -100,7 +118,9 @@ class Summary:
 
     def tables(self) -> tuple[Table, ...]:
         """Return the lines."""
-        return (Table(self.title, tuple({"fact": line} for line in self.lines)),) if self.lines else ()
+        return (
+            (Table(self.title, tuple({"fact": line} for line in self.lines)),) if self.lines else ()
+        )
 
     def figure(self) -> Figure | None:
         """Return None."""
@@ -108,12 +128,19 @@ class Summary:
 
 
 def to_json(result: Result) -> dict[str, Any]:
-    """Return the JSON of a result: its fields in their order, then its sentence, scope and caveats. NaN is null."""
-    return {**fields_of(result), "sentence": result.sentence, "scope": result.scope, "caveats": list(result.caveats)}
+    """Return the JSON of a result: its fields in their order, then its sentence, scope and caveats.
+    NaN is null."""
+    return {
+        **fields_of(result),
+        "sentence": result.sentence,
+        "scope": result.scope,
+        "caveats": list(result.caveats),
+    }
 
 
 def fields_of(record: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass as plain data, without the hidden ones, then its `json_properties`, if it names some."""
+    """Return the fields of a dataclass as plain data, without the hidden ones, then its
+    `json_properties`, if it names some."""
     values: dict[str, Any] = {}
     for each in fields(record):
         value = None if each.metadata.get("hidden") else plain(getattr(record, each.name))
@@ -121,11 +148,14 @@ def fields_of(record: Any) -> dict[str, Any]:
             values |= value or {}
         elif not each.metadata.get("hidden"):
             values[each.name] = value
-    return values | {name: plain(getattr(record, name)) for name in getattr(record, "json_properties", ())}
+    return values | {
+        name: plain(getattr(record, name)) for name in getattr(record, "json_properties", ())
+    }
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON holds it: an interval as its `json_value`, a dataclass by its fields, NaN and infinity as null."""
+    """Return a value as JSON holds it: an interval as its `json_value`, a dataclass by its fields,
+    NaN and infinity as null."""
     if hasattr(value, "json_value"):
         return plain(value.json_value)
     if is_dataclass(value) and not isinstance(value, type):

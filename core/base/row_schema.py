@@ -1,8 +1,9 @@
-"""The columns of a run's rows, each named and typed once: the journal, the trace in a package, the parts of a bundle and the
-tables of the store take them from here.
+"""The columns of a run's rows, each named and typed once: the journal, the trace in a package, the
+parts of a bundle and the tables of the store take them from here.
 
-A row is a prediction or a failure, the events of its trace, the evidence that it saw, and the calls behind it. A new column
-needs a line here, a field of its record in `core.base.types`, a column in core/store/schema.sql, and a new VERSION.
+A row is a prediction or a failure, the events of its trace, the evidence that it saw, and the calls
+behind it. A new column needs a line here, a field of its record in `core.base.types`, a column in
+core/store/schema.sql, and a new VERSION.
 """
 
 from __future__ import annotations
@@ -15,13 +16,35 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any, Literal, TypeVar, get_args
 
-from core.base.types import Call, Evidence, EvidenceStatus, Flag, Prediction, ProbabilitySource, TraceEvent
+from core.base.types import (
+    Call,
+    Evidence,
+    EvidenceStatus,
+    Flag,
+    Prediction,
+    ProbabilitySource,
+    TraceEvent,
+)
 
-VERSION = 1  # of the columns: stands in every line of a journal, every packaged trace and every bundle
+# of the columns: stands in every line of a journal, every packaged trace and every bundle
+VERSION = 1
 
-# words: identifiers, such as flags. json: an object, which a record holds as a mapping, or, "json text", as text.
-# share, index, count, total: from 0 to LARGEST, all but the first whole. number: finite. time: in UTC, without a zone.
-Kind = Literal["text", "words", "json", "json text", "share", "number", "index", "count", "total", "bool", "time"]
+# words: identifiers, such as flags. json: an object, which a record holds as a mapping, or, "json
+# text", as text. share, index, count, total: from 0 to LARGEST, all but the first whole. number:
+# finite. time: in UTC, without a zone.
+Kind = Literal[
+    "text",
+    "words",
+    "json",
+    "json text",
+    "share",
+    "number",
+    "index",
+    "count",
+    "total",
+    "bool",
+    "time",
+]
 ARROW_TYPES: Mapping[Kind, str] = {  # of words: joined by blanks; the store alone has lists of them
     **dict.fromkeys(("text", "words", "json", "json text"), "string"),
     **dict.fromkeys(("share", "number"), "double"),
@@ -31,7 +54,12 @@ ARROW_TYPES: Mapping[Kind, str] = {  # of words: joined by blanks; the store alo
     "bool": "bool",
     "time": "timestamp[us]",
 }
-LARGEST: Mapping[Kind, int] = {"share": 1, "index": 2**15 - 1, "count": 2**31 - 1, "total": 2**63 - 1}
+LARGEST: Mapping[Kind, int] = {
+    "share": 1,
+    "index": 2**15 - 1,
+    "count": 2**31 - 1,
+    "total": 2**63 - 1,
+}
 MOST_EVENTS = LARGEST["index"]  # of one row
 MOST_TOKENS = LARGEST["count"]  # of one row
 SUM_TOLERANCE = 1e-9  # by which computed prediction_up and prediction_down may sum to more than 1
@@ -40,10 +68,11 @@ FILE_SUM_TOLERANCE = 1e-6  # the same in files, which round to six decimals
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. missing: which rows may lack a value; "in failures": those that failed, and those of a reading, and they lack
-    it always.
+    """One column. missing: which rows may lack a value; "in failures": those that failed, and those
+    of a reading, and they lack it always.
 
-    choices: the only values, of a text. of_pair: a column of the store's table of pairs, which the store's other tables lack.
+    choices: the only values, of a text. of_pair: a column of the store's table of pairs, which the
+    store's other tables lack.
     """
 
     name: str
@@ -58,16 +87,19 @@ class Column:
         return LARGEST[self.kind]
 
     def allows(self, value: object) -> bool:
-        """Return whether a value of JSON may stand in this column of a row that did not fail; for the kinds that traces hold."""
+        """Return whether a value of JSON may stand in this column of a row that did not fail; for
+        the kinds that traces hold."""
         return self.missing == "allowed" if value is None else _CHECKS[self.kind](self, value)
 
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """One table. key: the columns that tell rows of a run apart; order: those that order them, if these are others.
+    """One table. key: the columns that tell rows of a run apart; order: those that order them, if
+    these are others.
 
-    shared: a row is stored once for all runs that refer to its id. not_sent: further columns of the store (text, may be
-    missing) that no bundle has: a note on a figure travels as a note on the run.
+    shared: a row is stored once for all runs that refer to its id. not_sent: further columns of the
+    store (text, may be missing) that no bundle has: a note on a figure travels as a note on the
+    run.
     """
 
     columns: tuple[Column, ...]
@@ -84,14 +116,18 @@ class TableSchema:
         return tuple(column.name for column in self.columns)
 
     def columns_of(self, record: type, *, without: Iterable[str] = ()) -> tuple[Column, ...]:
-        """Return the columns that are fields of a record of `core.base.types`, in the order of the table."""
+        """Return the columns that are fields of a record of `core.base.types`, in the order of the
+        table."""
         chosen = set(field_names(record)) - set(without)
         return tuple(column for column in self.columns if column.name in chosen)
 
 
 def field_names(record: type) -> tuple[str, ...]:
     """Return the fields of a dataclass or named tuple, in its own order."""
-    return tuple(field.name for field in fields(record)) if is_dataclass(record) else record._fields  # type: ignore[attr-defined]
+    if is_dataclass(record):
+        return tuple(field.name for field in fields(record))
+    names: tuple[str, ...] = record._fields  # type: ignore[attr-defined]
+    return names
 
 
 TABLES: Mapping[str, TableSchema] = {
@@ -142,8 +178,14 @@ TABLES: Mapping[str, TableSchema] = {
         key=("id",),
         shared=True,
     ),
-    "row_evidence": TableSchema((Column("pair_id"), Column("seq", "index"), Column("evidence")), key=("pair_id", "seq")),
-    "call": TableSchema((Column("id"), Column("key"), Column("request", "json text"), Column("reply")), key=("id",), shared=True),
+    "row_evidence": TableSchema(
+        (Column("pair_id"), Column("seq", "index"), Column("evidence")), key=("pair_id", "seq")
+    ),
+    "call": TableSchema(
+        (Column("id"), Column("key"), Column("request", "json text"), Column("reply")),
+        key=("id",),
+        shared=True,
+    ),
     "row_call": TableSchema(
         (
             Column("pair_id"),
@@ -174,7 +216,8 @@ TABLES: Mapping[str, TableSchema] = {
         not_sent=("figure", "address"),
     ),
 }
-ROW_TABLES = tuple(name for name, table in TABLES.items() if "pair_id" in table.key)  # what a run's rows consist of
+# what a run's rows consist of
+ROW_TABLES = tuple(name for name, table in TABLES.items() if "pair_id" in table.key)
 RECORDS: Mapping[type, tuple[str, ...]] = {  # the tables whose columns a record's fields are
     Prediction: ("prediction",),
     TraceEvent: ("trace_event",),
@@ -196,13 +239,18 @@ def _is_whole(column: Column, value: Any) -> bool:
 
 
 def is_finite_number(value: Any) -> bool:
-    """Return whether a value from JSON is a number that a float can hold; a bool, NaN and infinity are not."""
+    """Return whether a value from JSON is a number that a float can hold; a bool, NaN and infinity
+    are not."""
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 _CHECKS: Mapping[Kind, Callable[[Column, Any], bool]] = {
-    "text": lambda column, value: isinstance(value, str) and (not column.choices or value in column.choices),
-    "words": lambda _, value: isinstance(value, list) and all(isinstance(word, str) for word in value),
+    "text": lambda column, value: (
+        isinstance(value, str) and (not column.choices or value in column.choices)
+    ),
+    "words": lambda _, value: (
+        isinstance(value, list) and all(isinstance(word, str) for word in value)
+    ),
     "json": _is_json_object,
     "share": lambda column, value: is_finite_number(value) and 0 <= value <= column.largest,
     "number": lambda _, value: is_finite_number(value),
@@ -218,7 +266,9 @@ _FROM_JSON: Mapping[Kind, Callable[[Any], Any]] = {
 }
 
 
-def _conversions(record: type, by_kind: Mapping[Kind, Callable[[Any], Any]]) -> dict[str, Callable[[Any], Any]]:
+def _conversions(
+    record: type, by_kind: Mapping[Kind, Callable[[Any], Any]]
+) -> dict[str, Callable[[Any], Any]]:
     columns = [column for table in RECORDS[record] for column in TABLES[table].columns_of(record)]
     return {column.name: by_kind[column.kind] for column in columns if column.kind in by_kind}
 
@@ -247,5 +297,8 @@ def record_as_json(record: Prediction | TraceEvent | Evidence | Call) -> dict[st
 
 
 def record_from_json(record: type[R], values: Mapping[str, Any]) -> R:
-    """Return the record of `record_as_json`. Raise KeyError, TypeError or ValueError for other values."""
-    return record(**{**values, **{name: read(values[name]) for name, read in _READERS[record].items()}})
+    """Return the record of `record_as_json`. Raise KeyError, TypeError or ValueError for other
+    values."""
+    return record(
+        **{**values, **{name: read(values[name]) for name, read in _READERS[record].items()}}
+    )

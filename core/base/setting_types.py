@@ -10,11 +10,21 @@ from typing import Any, NamedTuple
 
 ENDPOINT = "http://127.0.0.1:8000/v1"  # where vLLM listens unless it is told otherwise
 EVERYONE = "*"  # among the readers: whoever signs in
-_SWITCH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+_SWITCH = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
 
 
 class SettingType(NamedTuple):
-    """How a setting is written. read: turns its text into a value, raises ValueError if it cannot."""
+    """How a setting is written. read: turns its text into a value, raises ValueError if it
+    cannot."""
 
     name: str
     expected: str
@@ -101,7 +111,9 @@ FOLDER = SettingType("folder", "a folder", _folder)
 FOLDERS = SettingType("folders", f"folders that are there, separated by {os.pathsep!r}", _folders)
 YES_OR_NO = SettingType("yes or no", "1, true, yes, on, 0, false, no or off", _switch)
 SECONDS = SettingType("seconds", "seconds, 0 or more", _amount)
-MEGABYTES = SettingType("megabytes", "a whole number of megabytes, 1 or more, without a unit", _count)
+MEGABYTES = SettingType(
+    "megabytes", "a whole number of megabytes, 1 or more, without a unit", _count
+)
 PRICE = SettingType("price", "what a million tokens cost, 0 or more", _amount)
 ADDRESS = SettingType("address", f"an address such as {ENDPOINT}", str)
 TEXT = SettingType("text", "text", str)
@@ -109,7 +121,11 @@ E_MAIL = SettingType("e-mail address", "an e-mail address in ASCII", _ascii)
 E_MAILS = SettingType("e-mail addresses", "e-mail addresses separated by commas", _e_mails)
 FILE = SettingType("file", "a file", lambda text: Path(text).expanduser().resolve())
 KEY = SettingType("key", "printable ASCII", _ascii)
-ADDRESSES = SettingType("addresses", "addresses, and absolute paths of files that list some, separated by commas", _addresses)
+ADDRESSES = SettingType(
+    "addresses",
+    "addresses, and absolute paths of files that list some, separated by commas",
+    _addresses,
+)
 HOSTS = SettingType("hosts", "HOST:PORT, or auto, separated by commas", _hosts)
 KEYS = SettingType("keys", "ADDRESS=KEY for each server, separated by blanks", _keys)
 SECRET = (KEY, KEYS)  # never shown, and may stand in the file of secrets

@@ -1,4 +1,5 @@
-"""What the operating system refused, in one line with what to do: the only place where its errors are put into words."""
+"""What the operating system refused, in one line with what to do: the only place where its errors
+are put into words."""
 
 from __future__ import annotations
 
@@ -23,12 +24,21 @@ _WORDS = {
     errno.ENOENT: ("no such file or folder", "check the path"),
     errno.ENOTDIR: _NO_FOLDER,
     errno.EEXIST: _NO_FOLDER,  # what making a folder raises; files are written instead of others
-    errno.EISDIR: ("a folder lies where a file is expected", "move it away, or choose another place"),
-    errno.ELOOP: ("a link that leads back to itself", "remove the link, or name what it should lead to"),
+    errno.EISDIR: (
+        "a folder lies where a file is expected",
+        "move it away, or choose another place",
+    ),
+    errno.ELOOP: (
+        "a link that leads back to itself",
+        "remove the link, or name what it should lead to",
+    ),
     errno.ENAMETOOLONG: ("the name is longer than the file system allows", "choose a shorter one"),
     errno.EMFILE: _FILES_OPEN,
     errno.ENFILE: _FILES_OPEN,
-    errno.EIO: ("the disk reports an input/output error", "copy what can still be read elsewhere, and check the disk"),
+    errno.EIO: (
+        "the disk reports an input/output error",
+        "copy what can still be read elsewhere, and check the disk",
+    ),
     errno.EPIPE: ("nobody reads it any more", "start the command again"),
 }
 # What libraries say of a full disk, whose own errors carry no number.
@@ -38,7 +48,8 @@ _SAYS_NO_ACCESS = ("unable to open database file", "Permission denied")
 
 
 def explain(error: OSError | MemoryError, place: Path | str = "") -> SystemFailure:
-    """Return an error of the operating system in words. place: what was read or written, if the error does not say.
+    """Return an error of the operating system in words. place: what was read or written, if the
+    error does not say.
 
     A full disk is DiskFull, which says how much is free and where.
     """
@@ -48,14 +59,16 @@ def explain(error: OSError | MemoryError, place: Path | str = "") -> SystemFailu
     if error.errno in _NO_SPACE:
         return _disk_full(where)
     what, to_do = _WORDS.get(
-        error.errno or 0, (error.strerror or str(error) or type(error).__name__, "check the place and try again")
+        error.errno or 0,
+        (error.strerror or str(error) or type(error).__name__, "check the place and try again"),
     )
     return SystemFailure(f"{where}{': ' if where else ''}{what}; {to_do}")
 
 
 @contextmanager
 def in_words(place: Path | str = "") -> Iterator[None]:
-    """Raise SystemFailure in words for what the system refuses in the block. place: as in `explain`."""
+    """Raise SystemFailure in words for what the system refuses in the block. place: as in
+    `explain`."""
     try:
         yield
     except OSError as error:
@@ -63,8 +76,13 @@ def in_words(place: Path | str = "") -> Iterator[None]:
 
 
 def explain_text(text: object, place: Path) -> SystemFailure | None:
-    """Return the error of the operating system that a library's message tells of; None if it tells of none that is known."""
-    for signs, number in ((_SAYS_NO_SPACE, errno.ENOSPC), (_SAYS_READ_ONLY, errno.EROFS), (_SAYS_NO_ACCESS, errno.EACCES)):
+    """Return the error of the operating system that a library's message tells of; None if it tells
+    of none that is known."""
+    for signs, number in (
+        (_SAYS_NO_SPACE, errno.ENOSPC),
+        (_SAYS_READ_ONLY, errno.EROFS),
+        (_SAYS_NO_ACCESS, errno.EACCES),
+    ):
         if any(sign in str(text) for sign in signs):
             return explain(OSError(number, ""), place)
     return None

@@ -1,4 +1,5 @@
-"""The table in a file: CSV and its kin, Excel, Parquet, JSON, packed or in a zip; row by row, with lines.
+"""The table in a file: CSV and its kin, Excel, Parquet, JSON, packed or in a zip; row by row, with
+lines.
 
 What its columns mean is said by `core.base.roles`.
 """
@@ -57,13 +58,15 @@ _ONE_GROUP: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # 1,234: a thousa
 
 
 class NumberStyle(NamedTuple):
-    """How a column writes numbers. decimal: "." or ","; "" where 1,234 may be either. thousands: "" for none."""
+    """How a column writes numbers. decimal: "." or ","; "" where 1,234 may be either. thousands: ""
+    for none."""
 
     decimal: str = "."
     thousands: str = ""
 
     def read(self, text: str) -> float | None:
-        """Return a cell's number, which may be NaN or infinite; None for a text that is no number."""
+        """Return a cell's number, which may be NaN or infinite; None for a text that is no
+        number."""
         bare = text.strip()
         if "_" in bare:  # a number in Python alone
             return None
@@ -71,9 +74,13 @@ class NumberStyle(NamedTuple):
             group, decimal = match["group"], match["decimal"]
             if group and group == self.decimal and decimal is None and bare.count(group) == 1:
                 group, decimal = None, group  # 1,234 where other cells are fractions
-            if (group or self.thousands) != self.thousands or (decimal or self.decimal) != self.decimal:
+            if (group or self.thousands) != self.thousands or (
+                decimal or self.decimal
+            ) != self.decimal:
                 return None
-            bare = bare.replace(group or "", "").replace(",", ".") if group else bare.replace(",", ".")
+            bare = (
+                bare.replace(group or "", "").replace(",", ".") if group else bare.replace(",", ".")
+            )
         try:
             return float(bare)
         except ValueError:
@@ -102,7 +109,9 @@ def number_style(texts: Iterable[str], usual: NumberStyle | None = None) -> Numb
         else:
             thousands |= {group} if group else set()
             decimals |= {decimal} if decimal else set()
-    decimals |= {"," if mark == "." else "." for mark in thousands & {".", ","}} if not decimals else set()
+    decimals |= (
+        {"," if mark == "." else "." for mark in thousands & {".", ","}} if not decimals else set()
+    )
     if len(decimals) > 1 or len(thousands) > 1 or decimals & thousands:
         return _PLAIN  # two styles in one column: cells of another are no numbers
     if not decimals and usual is not None:
@@ -116,9 +125,10 @@ def number_style(texts: Iterable[str], usual: NumberStyle | None = None) -> Numb
 class Table:
     """A table, read once from start to end in bounded memory.
 
-    header: the names without outer blanks, "" for a column without one. rejected: grows while rows are
-    read. notes: what was understood of the file's form, for people. Raise InputError for a name that
-    stands twice or too many columns, UnknownFormat without a header. form: of a text, None for other formats.
+    header: the names without outer blanks, "" for a column without one. rejected: grows while rows
+    are read. notes: what was understood of the file's form, for people. Raise InputError for a name
+    that stands twice or too many columns, UnknownFormat without a header. form: of a text, None for
+    other formats.
     """
 
     def __init__(
@@ -153,26 +163,32 @@ class Table:
         return tuple(self.header.index(name) for name in names)
 
     def rename(self, names: Mapping[str, str]) -> None:
-        """Give columns other names, and those that have these names now a remark. names: old → new."""
+        """Give columns other names, and those that have these names now a remark. names: old →
+        new."""
         others = {name: f"{name} (not chosen)" for name in names.values() if name not in names}
-        self.header = _check_header([(others | {**names}).get(name, name) for name in self.header], self.name)
+        self.header = _check_header(
+            [(others | {**names}).get(name, name) for name in self.header], self.name
+        )
 
     def keep(self, where: Mapping[str, str]) -> None:
         """Leave out the rows of which a column has another value.
 
-        Raise InputError for a column that is not there, and, when all is read, for a value that no row has.
+        Raise InputError for a column that is not there, and, when all is read, for a value that no
+        row has.
         """
         for name, value in where.items():
             column = self.column(name)
             if column is None:
                 raise InputError(
-                    f"{self.name}: --where {name}={value}: not in the file; its columns are {', '.join(self.header)}"
+                    f"{self.name}: --where {name}={value}: not in the file; its columns are"
+                    f" {', '.join(self.header)}"
                 )
             self._where.append(name)
             self._change(self._with_value(self._rest(), column, value))
 
     def fill_down(self, name: str) -> None:
-        """Give empty cells of a column the name above, if names stand once above their rows, as in merged cells."""
+        """Give empty cells of a column the name above, if names stand once above their rows, as in
+        merged cells."""
         column = self.header.index(name)
         cells = [row[column].strip() for row in self.sample()]
         names = [cell for cell in cells if cell]
@@ -187,7 +203,9 @@ class Table:
         """Replace the rows that are not yet read by others that are made of them."""
         self._rows, self._read_ahead, self._is_changed = rows, [], True
 
-    def _with_value(self, rows: Iterator[tuple[int, list[str]]], column: int, value: str) -> Iterator[tuple[int, list[str]]]:
+    def _with_value(
+        self, rows: Iterator[tuple[int, list[str]]], column: int, value: str
+    ) -> Iterator[tuple[int, list[str]]]:
         n_rows, others = 0, dict[str, None]()
         for line, cells in rows:
             cell = cells[column].strip()
@@ -198,7 +216,10 @@ class Table:
                 others[cell] = None
         if not n_rows:
             name = self.header[column]
-            raise InputError(f"{self.name}: --where {name}={value}: no row has it; {name} has {', '.join(others) or 'none'}")
+            raise InputError(
+                f"{self.name}: --where {name}={value}: no row has it; {name} has"
+                f" {', '.join(others) or 'none'}"
+            )
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield line (from 1) and cells of every whole row; the others go to `rejected`."""
@@ -222,30 +243,41 @@ class Table:
         """How each column writes numbers, by the first rows."""
         columns = [[cells[i] for cells in self.sample()] for i in range(len(self.header))]
         styles = [number_style(column) for column in columns]
-        clear = [style for style, column in zip(styles, columns, strict=True) if style.decimal and _has_mark(column)]
+        clear = [
+            style
+            for style, column in zip(styles, columns, strict=True)
+            if style.decimal and _has_mark(column)
+        ]
         usual = clear[0] if clear and len({style.decimal for style in clear}) == 1 else None
         return tuple(number_style(column, usual) for column in columns)
 
     def number(self, column: int, text: str) -> float | None:
-        """Return the number in a cell of a column, which may be NaN or infinite; None for any other text."""
+        """Return the number in a cell of a column, which may be NaN or infinite; None for any other
+        text."""
         return self.styles[column].read(text)
 
     def looks_numeric(self, column: int) -> bool | None:
-        """Return whether at least half of the first cells of a column that hold something hold numbers; None if none does."""
+        """Return whether at least half of the first cells of a column that hold something hold
+        numbers; None if none does."""
         style = self.styles[column]
         cells = [row[column] for row in self.sample() if row[column].strip()]
-        is_number = (style.read(cell) is not None or _ONE_GROUP.fullmatch(cell.strip()) for cell in cells)
+        is_number = (
+            style.read(cell) is not None or _ONE_GROUP.fullmatch(cell.strip()) for cell in cells
+        )
         return 2 * sum(map(bool, is_number)) >= len(cells) if cells else None
 
     def refuse_unclear(self, columns: Iterable[str]) -> None:
-        """Raise InputError for a column of numbers with a comma that may be a decimal one or stand between thousands."""
+        """Raise InputError for a column of numbers with a comma that may be a decimal one or stand
+        between thousands."""
         for name in columns:
             at = self.header.index(name)
             if not self.styles[at].decimal and self.looks_numeric(at):
-                cell = next(row[at] for row in self.sample() if _ONE_GROUP.fullmatch(row[at].strip()))
+                cell = next(
+                    row[at] for row in self.sample() if _ONE_GROUP.fullmatch(row[at].strip())
+                )
                 raise InputError(
-                    f"{self.name}: column {name}: {quote(cell)} may be a thousand or a fraction; write its numbers with a "
-                    "decimal point, and with nothing between thousands"
+                    f"{self.name}: column {name}: {quote(cell)} may be a thousand or a fraction;"
+                    " write its numbers with a decimal point, and with nothing between thousands"
                 )
 
     def note_unused(self, columns: Iterable[str]) -> None:
@@ -254,13 +286,16 @@ class Table:
             self.notes.append(f"columns that are not used: {quote(', '.join(names), 120)}")
 
     def frames(self, columns: Sequence[str], rows: int = FRAME_ROWS) -> Iterator[pd.DataFrame]:
-        """Yield some columns in parts, as texts, or as numbers where the file has typed ones; index: lines."""
+        """Yield some columns in parts, as texts, or as numbers where the file has typed ones;
+        index: lines."""
         import pandas as pd
 
         places = [self.header.index(name) for name in columns]
         records = self.records()
         while part := list(itertools.islice(records, rows)):
-            cells = {name: [row[at] for _, row in part] for name, at in zip(columns, places, strict=True)}
+            cells = {
+                name: [row[at] for _, row in part] for name, at in zip(columns, places, strict=True)
+            }
             yield pd.DataFrame(cells, index=[line for line, _ in part], dtype=object)
 
     def numbers(self, name: str, values: pd.Series) -> NDArray[np.float64]:
@@ -271,14 +306,19 @@ class Table:
         return np.array([np.nan if (number := read(str(v))) is None else number for v in values])
 
     def empty_cell(self, line: int, cells: list[str], columns: Sequence[int]) -> Rejected | None:
-        """Return the rejection of a row with an empty cell in one of `columns`; None for any other row."""
+        """Return the rejection of a row with an empty cell in one of `columns`; None for any other
+        row."""
         for column in columns:
             if not cells[column] or cells[column].isspace():
-                return Rejected(self.name, line, "empty cell", f"nothing in column {self.header[column]}")
+                return Rejected(
+                    self.name, line, "empty cell", f"nothing in column {self.header[column]}"
+                )
         return None
 
 
-def _fill_down(rows: Iterator[tuple[int, list[str]]], column: int) -> Iterator[tuple[int, list[str]]]:
+def _fill_down(
+    rows: Iterator[tuple[int, list[str]]], column: int
+) -> Iterator[tuple[int, list[str]]]:
     above = ""
     for line, cells in rows:
         if any(cells):
@@ -303,13 +343,16 @@ def table_of(content: Content, name: str) -> Table:
         return text_table(stream, f"{name}/{member}")
     file = open_content(content)
     if file.read(len(PARQUET)) == PARQUET:
-        copy = tempfile.NamedTemporaryFile(suffix=".parquet")  # noqa: SIM115  # lives as long as the table
+        # lives as long as the table
+        copy = tempfile.NamedTemporaryFile(suffix=".parquet")  # noqa: SIM115
         copy.write(open_content(content).read())
         copy.flush()
         return _ParquetTable(Path(copy.name), name, copy)
     unpacked = unpack_file(file, name)
     name = name if unpacked is None else bare_name(name)
-    plain = _Chunks(open_content(content) if unpacked is None else unpacked, buffer_size=_CHUNK_BYTES)
+    plain = _Chunks(
+        open_content(content) if unpacked is None else unpacked, buffer_size=_CHUNK_BYTES
+    )
     if first_character(plain.peek(64)) in (b"{", b"["):
         # One read of the most would take that much memory, whatever the file holds.
         parts = iter(lambda: plain.read(_CHUNK_BYTES), b"")
@@ -337,14 +380,16 @@ def first_character(head: bytes) -> bytes:
 
 
 class _Chunks(io.BufferedReader):
-    """Reads larger chunks than the 8 KiB that a text stream asks for, since unpacking in small pieces takes longer."""
+    """Reads larger chunks than the 8 KiB that a text stream asks for, since unpacking in small
+    pieces takes longer."""
 
     def read1(self, size: int = -1, /) -> bytes:
         return super().read1(max(size, _CHUNK_BYTES))
 
 
 class _Lines:
-    """The lines of a text stream. n: of those that were read; ran_out: whether one after the last was asked for."""
+    """The lines of a text stream. n: of those that were read; ran_out: whether one after the last
+    was asked for."""
 
     def __init__(self, stream: io.TextIOWrapper) -> None:
         self.n, self.ran_out = 0, False
@@ -368,14 +413,16 @@ class TextForm(NamedTuple):
 Headers = Callable[[Sequence[str]], Sequence[str] | None]
 
 
-def text_table(stream: io.RawIOBase | io.BufferedIOBase, name: str, header_of: Headers | None = None) -> Table:
+def text_table(
+    stream: io.RawIOBase | io.BufferedIOBase, name: str, header_of: Headers | None = None
+) -> Table:
     """Return the table in text: separated by commas, tabs, semicolons or bars.
 
     header_of: is given the cells of the first row, and returns a header if that row is none.
 
-    Line ends may be LF, CRLF or CR, also inside quotes; a byte order mark is skipped; no text is read as a
-    missing value. Remarks above the header (#) and Excel's "sep=;" are left out; a header one name
-    shorter than the rows, as R writes it, begins with their names.
+    Line ends may be LF, CRLF or CR, also inside quotes; a byte order mark is skipped; no text is
+    read as a missing value. Remarks above the header (#) and Excel's "sep=;" are left out; a header
+    one name shorter than the rows, as R writes it, begins with their names.
     """
     csv.field_size_limit(MAX_CELL_CHARACTERS)
     buffered = stream if isinstance(stream, _Chunks) else _Chunks(stream, buffer_size=_CHUNK_BYTES)
@@ -383,7 +430,8 @@ def text_table(stream: io.RawIOBase | io.BufferedIOBase, name: str, header_of: H
     wide = head.startswith(_UTF16) and not head.startswith(codecs.BOM_UTF32_LE)
     if not wide:
         refuse_wide_encodings(head[:4], name)
-    # Bytes that are not UTF-8 become lone surrogates, so that they cost their own row and not the file.
+    # Bytes that are not UTF-8 become lone surrogates, so that they cost their own row and not the
+    # file.
     encoding, errors = ("utf-16", "strict") if wide else ("utf-8-sig", "surrogateescape")
     first_lines = head.decode(encoding, "replace" if not wide else "ignore").splitlines()
     notes = ["UTF-16"] if wide else []
@@ -402,13 +450,20 @@ def text_table(stream: io.RawIOBase | io.BufferedIOBase, name: str, header_of: H
         header, above = [*made], skipped
     elif len(first[1]) == len(header) + 1 and first[1][-1]:
         header = ["", *header]
-        notes.append("the header has a name less than the rows, as R writes it: the first column is their names")
+        notes.append(
+            "the header has a name less than the rows, as R writes it: the first column is their"
+            " names"
+        )
     rejected: list[Rejected] = []
-    whole = _whole_rows(itertools.chain([first] if first[1] else [], rows), len(header), lines, name, rejected)
+    whole = _whole_rows(
+        itertools.chain([first] if first[1] else [], rows), len(header), lines, name, rejected
+    )
     return Table(name, header, whole, rejected, notes, TextForm(encoding, delimiter, above))
 
 
-def _numbered_rows(reader: Iterable[list[str]], lines: _Lines, name: str) -> Iterator[tuple[int, list[str]]]:
+def _numbered_rows(
+    reader: Iterable[list[str]], lines: _Lines, name: str
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a text that have cells, with the line on which each starts."""
     line = lines.n + 1
     try:
@@ -421,14 +476,24 @@ def _numbered_rows(reader: Iterable[list[str]], lines: _Lines, name: str) -> Ite
 
 
 def _whole_rows(
-    rows: Iterable[tuple[int, list[str]]], width: int, lines: _Lines, name: str, rejected: list[Rejected]
+    rows: Iterable[tuple[int, list[str]]],
+    width: int,
+    lines: _Lines,
+    name: str,
+    rejected: list[Rejected],
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a width in UTF-8; the others go to `rejected`."""
     for line, cells in rows:
         if byte := _undecoded_byte(cells):
-            rejected.append(Rejected(name, line, "wrong encoding", f"byte 0x{byte:02X} is not UTF-8"))
+            rejected.append(
+                Rejected(name, line, "wrong encoding", f"byte 0x{byte:02X} is not UTF-8")
+            )
         elif lines.ran_out or len(cells) != width:
-            swallowed = f"a quote that opens here is never closed and takes all up to line {lines.n}; " if lines.ran_out else ""
+            swallowed = (
+                f"a quote that opens here is never closed and takes all up to line {lines.n}; "
+                if lines.ran_out
+                else ""
+            )
             detail = f"{swallowed}{len(cells)} columns, expected {width}"
             rejected.append(Rejected(name, line, "wrong number of columns", detail))
         else:
@@ -438,7 +503,9 @@ def _whole_rows(
 def _above_header(lines: Sequence[str], notes: list[str]) -> tuple[int, str]:
     """Return how many lines stand above the header, and what stands between its cells."""
     skipped = 0
-    while skipped < len(lines) - 1 and (not lines[skipped].strip() or lines[skipped].startswith("#")):
+    while skipped < len(lines) - 1 and (
+        not lines[skipped].strip() or lines[skipped].startswith("#")
+    ):
         skipped += 1
     remarks = [line for line in lines[:skipped] if line.strip()]
     if remarks:
@@ -455,8 +522,9 @@ def _above_header(lines: Sequence[str], notes: list[str]) -> tuple[int, str]:
 
 
 def delimiter_of(line: str) -> str:
-    """Return what stands between the cells of a table whose first line this is: what makes most cells, a comma
-    where nothing is there. Of two that make as many it is not the comma, which is a decimal one then (A;0,5)."""
+    """Return what stands between the cells of a table whose first line this is: what makes most
+    cells, a comma where nothing is there. Of two that make as many it is not the comma, which is a
+    decimal one then (A;0,5)."""
     counts = {delimiter: len(_cells(line, delimiter)) for delimiter in DELIMITERS}
     most = max(counts.values())
     return next((each for each in reversed(DELIMITERS) if counts[each] == most > 1), ",")
@@ -470,9 +538,12 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 def refuse_wide_encodings(head: bytes, name: str) -> None:
-    """Raise UnknownFormat for a file that begins as binary or as UTF-32 does; head: its first four bytes."""
+    """Raise UnknownFormat for a file that begins as binary or as UTF-32 does; head: its first four
+    bytes."""
     if b"\0" in head:
-        raise UnknownFormat(f"{name}: UTF-16, UTF-32 or binary, expected text; save it as CSV UTF-8")
+        raise UnknownFormat(
+            f"{name}: UTF-16, UTF-32 or binary, expected text; save it as CSV UTF-8"
+        )
 
 
 def _undecoded_byte(cells: list[str]) -> int | None:
@@ -490,7 +561,9 @@ def _refuse_no_header(cells: list[str], name: str) -> list[str]:
     if not cells:
         raise UnknownFormat(f"{name}: empty, expected a table with a header")
     if _undecoded_byte(cells):
-        raise UnknownFormat(f"{name}: the first line is not UTF-8 text, expected the header of a table, or a zip")
+        raise UnknownFormat(
+            f"{name}: the first line is not UTF-8 text, expected the header of a table, or a zip"
+        )
     cells[0] = cells[0].removeprefix("#") if len(cells) > 1 else cells[0]
     return cells
 
@@ -500,12 +573,15 @@ def _check_header(header: Sequence[str], name: str) -> tuple[str, ...]:
         raise InputError(f"{name}: {len(header):,} columns, expected at most {MAX_COLUMNS:,}")
     twice = sorted(column for column, n in Counter(header).items() if n > 1)
     if twice:
-        raise InputError(f"{name}: column {', '.join(map(quote, twice))} more than once in the header")
+        raise InputError(
+            f"{name}: column {', '.join(map(quote, twice))} more than once in the header"
+        )
     return tuple(header)
 
 
 class _ParquetTable(Table):
-    """The rows of a Parquet file, read in parts; see `table_of`. copy: a temporary file that goes with the table."""
+    """The rows of a Parquet file, read in parts; see `table_of`. copy: a temporary file that goes
+    with the table."""
 
     def __init__(self, path: Path, name: str, copy: object = None) -> None:
         import pyarrow as pa
@@ -520,9 +596,16 @@ class _ParquetTable(Table):
         odd = [field for field in self.schema if not _is_plain(field.type)]
         if odd:
             kind = InputError if {"pert", "gene"} <= {*self.schema.names} else UnknownFormat
-            raise kind(f"{name}: column {odd[0].name} of type {odd[0].type}, expected texts and numbers")
+            raise kind(
+                f"{name}: column {odd[0].name} of type {odd[0].type}, expected texts and numbers"
+            )
         self._texts = [field.name for field in self.schema if is_text(field.type)]
-        refuse_bomb(name, path.stat().st_size, metadata.num_rows * len(self.schema) * _BYTES_A_CELL, MAX_UNPACKED_BYTES)
+        refuse_bomb(
+            name,
+            path.stat().st_size,
+            metadata.num_rows * len(self.schema) * _BYTES_A_CELL,
+            MAX_UNPACKED_BYTES,
+        )
         self._file = parquet.ParquetFile(path, read_dictionary=self._texts)
         super().__init__(name, self.schema.names, self._read_rows())
 
@@ -532,7 +615,11 @@ class _ParquetTable(Table):
         try:
             for batch in self._file.iter_batches(rows, columns=[*columns]):
                 batch.validate(full=True)  # finds texts that are not UTF-8
-                texts = sum(text_bytes(pa.chunked_array([batch[name]])) for name in columns if name in self._texts)
+                texts = sum(
+                    text_bytes(pa.chunked_array([batch[name]]))
+                    for name in columns
+                    if name in self._texts
+                )
                 refuse_bomb(self.name, self._path.stat().st_size, texts, MAX_UNPACKED_BYTES)
                 yield batch
         except (pa.ArrowException, OverflowError) as error:
@@ -556,7 +643,11 @@ class _ParquetTable(Table):
         for batch in self._batches(columns, rows):
             # The metadata of pandas would turn columns into an index again.
             frame = batch.to_pandas(ignore_metadata=True)
-            texts = {name: frame[name].astype(object).where(frame[name].notna(), "") for name in columns if name in self._texts}
+            texts = {
+                name: frame[name].astype(object).where(frame[name].notna(), "")
+                for name in columns
+                if name in self._texts
+            }
             frame = frame.assign(**texts)
             frame.index = np.arange(line, line + len(frame))
             line += len(frame)
@@ -572,7 +663,11 @@ def is_text(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner))
+    return bool(
+        pa.types.is_string(inner)
+        or pa.types.is_large_string(inner)
+        or pa.types.is_string_view(inner)
+    )
 
 
 def _is_plain(kind: pa.DataType) -> bool:
@@ -584,13 +679,16 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 def json_rows(data: bytes, name: str) -> list[Any] | None:
-    """Return the rows of JSON: of a list of objects, of an object a line, of {"rows": …}, of columns as pandas
-    writes them, and of {id: {…}}, perhaps by seed; None for other JSON and for what is none. A line that is no JSON is None.
+    """Return the rows of JSON: of a list of objects, of an object a line, of {"rows": …}, of
+    columns as pandas writes them, and of {id: {…}}, perhaps by seed; None for other JSON and for
+    what is none. A line that is no JSON is None.
 
     Raise InputError for a file that is too large.
     """
     if len(data) > _MOST_JSON_BYTES:
-        raise InputError(f"{name}: JSON of more than {_MOST_JSON_BYTES:,} bytes, expected less; save it as CSV")
+        raise InputError(
+            f"{name}: JSON of more than {_MOST_JSON_BYTES:,} bytes, expected less; save it as CSV"
+        )
     text = data.decode("utf-8-sig", "replace")
     try:
         value = parse_json(text)
@@ -602,18 +700,31 @@ def json_rows(data: bytes, name: str) -> list[Any] | None:
         value = inner if isinstance(inner, list | dict) else value
     if isinstance(value, list):
         return value
-    if not isinstance(value, dict) or not value or not all(isinstance(each, dict) and each for each in value.values()):
+    if (
+        not isinstance(value, dict)
+        or not value
+        or not all(isinstance(each, dict) and each for each in value.values())
+    ):
         return None
     rows = [*value.values()]
-    if len(rows) > 1 and all(row.keys() == rows[0].keys() for row in rows) and {"pert", "gene", "id"} & value.keys():
+    if (
+        len(rows) > 1
+        and all(row.keys() == rows[0].keys() for row in rows)
+        and {"pert", "gene", "id"} & value.keys()
+    ):
         return [{column: cells[index] for column, cells in value.items()} for index in rows[0]]
     # {gene: {…}} is a knowledge pack.
     is_run = is_wrapped or any(_OF_RUNS & row.keys() for row in rows[:1])
-    return [{"id": key, **part} for key, row in value.items() for part in _by_seed(row)] if is_run else None
+    return (
+        [{"id": key, **part} for key, row in value.items() for part in _by_seed(row)]
+        if is_run
+        else None
+    )
 
 
 def _by_seed(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each of a row's seeds: {"seeds": {"42": {…}}}; the row itself without them."""
+    """Yield a row for each of a row's seeds: {"seeds": {"42": {…}}}; the row itself without
+    them."""
     seeds = row.get("seeds")
     if not isinstance(seeds, dict) or not all(isinstance(part, dict) for part in seeds.values()):
         yield row
@@ -635,7 +746,8 @@ def _json_lines(text: str) -> list[Any] | None:
 
 
 def object_table(objects: Sequence[Any], name: str) -> Table:
-    """Return the table of JSON objects; line: their number, from 1. Numbers are written so that they read the same."""
+    """Return the table of JSON objects; line: their number, from 1. Numbers are written so that
+    they read the same."""
     header = list(dict.fromkeys(key for row in objects if isinstance(row, dict) for key in row))
     if not header:
         raise UnknownFormat(f"{name}: JSON without objects, expected a row in each")
@@ -646,7 +758,9 @@ def object_table(objects: Sequence[Any], name: str) -> Table:
             if isinstance(row, dict):
                 yield line, [_json_cell(row.get(key)) for key in header]
             else:
-                rejected.append(Rejected(name, line, "empty cell", f"{quote(str(row))}, expected an object"))
+                rejected.append(
+                    Rejected(name, line, "empty cell", f"{quote(str(row))}, expected an object")
+                )
 
     return Table(name, header, rows(), rejected)
 
@@ -656,4 +770,8 @@ def _json_cell(value: Any) -> str:
         return ""
     if isinstance(value, str):
         return value
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict | bool) else repr(value)
+    return (
+        json.dumps(value, ensure_ascii=False)
+        if isinstance(value, list | dict | bool)
+        else repr(value)
+    )

@@ -1,5 +1,5 @@
-"""Short texts that every room reads and writes: gene symbols, numbers and estimates, names that can be told
-apart, and text that can be encoded."""
+"""Short texts that every room reads and writes: gene symbols, numbers and estimates, names that can
+be told apart, and text that can be encoded."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ NO_BIOLOGY = "no-biology baseline"  # what a run has to beat before it can be sa
 SMALLEST = 1e-4  # that a table writes with its digits
 MAX_NAME = 255  # characters, which is what most file systems allow for a file's
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Letters and marks without a shape: the fillers of Hangul, the blank of Braille, the grapheme joiner, variation selectors.
-_UNSEEN = frozenset([*"\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5", *map(chr, range(0xFE00, 0xFE10))])
+# Letters and marks without a shape: the fillers of Hangul, the blank of Braille, the grapheme
+# joiner, variation selectors.
+_UNSEEN = frozenset(
+    [*"\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5", *map(chr, range(0xFE00, 0xFE10))]
+)
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _NAMELESS = {"Cc": "a control character", "Cs": "half of a surrogate pair"}
 SymbolKind = Literal["named", "RIKEN clone", "gene model", "accession", "locus"]
 
-# Source: the mouse nomenclature's provisional symbols, as in the published agents' gene_class tool, and Ensembl's numbers.
+# Source: the mouse nomenclature's provisional symbols, as in the published agents' gene_class tool,
+# and Ensembl's numbers.
 _PROVISIONAL: tuple[tuple[re.Pattern[str], SymbolKind], ...] = (
     (re.compile(r"Rik\d*$"), "RIKEN clone"),
     (re.compile(r"^Gm\d+$"), "gene model"),
@@ -42,7 +46,8 @@ def quote(text: str, limit: int = 60) -> str:
 
 
 def symbol_kind(symbol: str) -> SymbolKind:
-    """Return the kind of a symbol; every kind but "named" is provisional, so little is known of the gene."""
+    """Return the kind of a symbol; every kind but "named" is provisional, so little is known of the
+    gene."""
     return next((kind for pattern, kind in _PROVISIONAL if pattern.search(symbol)), "named")
 
 
@@ -52,7 +57,8 @@ def number_text(value: float, form: str = ".3f") -> str:
 
 
 def title_in_sentence(title: str) -> str:
-    """Return a title as it stands inside a sentence: "gene spaces" for "Gene spaces", "P(DE)" as it is."""
+    """Return a title as it stands inside a sentence: "gene spaces" for "Gene spaces", "P(DE)" as it
+    is."""
     return title[:1].lower() + title[1:] if title[1:2].islower() else title
 
 
@@ -62,7 +68,8 @@ def count_text(n: int, noun: str) -> str:
 
 
 def quantity_text(value: float) -> str:
-    """Return a number of any size with three digits, for a sentence: "0.0123", "1,230", "5.49 × 10⁻¹¹"; an en dash if NaN."""
+    """Return a number of any size with three digits, for a sentence: "0.0123", "1,230", "5.49 ×
+    10⁻¹¹"; an en dash if NaN."""
     if value == 0 or not math.isfinite(value):
         return "–" if math.isnan(value) else number_text(value, "g")
     exponent = int(f"{value:.2e}".partition("e")[2])
@@ -70,30 +77,36 @@ def quantity_text(value: float) -> str:
         return number_text(value, ".3g")
     if 0 < exponent < 6:
         return number_text(value, ",.0f")
-    return f"{number_text(value / 10**exponent, '.3g')} × 10{str(exponent).translate(_SUPERSCRIPTS)}"
+    return (
+        f"{number_text(value / 10**exponent, '.3g')} × 10{str(exponent).translate(_SUPERSCRIPTS)}"
+    )
 
 
 def rows_behind(metric: str, n: int) -> str:
-    """Return the rows that a score of DE, DIR or their mean counts: DIR those with a direction, the others every labelled row."""
+    """Return the rows that a score of DE, DIR or their mean counts: DIR those with a direction, the
+    others every labelled row."""
     return f"{n:,} rows labelled up or down" if metric.upper() == "DIR" else f"{n:,} labelled rows"
 
 
 def estimate_text(estimate: float, low: float, high: float, form: str = ".3f") -> str:
-    """Return an estimate with its interval, "0.621 [0.604, 0.638]" or "0.621 [no interval]"; an en dash if it is NaN."""
+    """Return an estimate with its interval, "0.621 [0.604, 0.638]" or "0.621 [no interval]"; an en
+    dash if it is NaN."""
     if math.isnan(estimate):
         return number_text(estimate, form)
     return f"{number_text(estimate, form)} {range_text(low, high, form)}"
 
 
 def range_text(low: float, high: float, form: str = ".3f") -> str:
-    """Return the ends of an interval, "[0.604, 0.638]" or "[no interval]", where the estimate is shown already."""
+    """Return the ends of an interval, "[0.604, 0.638]" or "[no interval]", where the estimate is
+    shown already."""
     if math.isnan(low) or math.isnan(high):
         return "[no interval]"
     return f"[{number_text(low, form)}, {number_text(high, form)}]"
 
 
 def cell_text(value: object, *, signed: bool = False) -> str:
-    """Return a plain value of a table as text: "–" for None and NaN, "yes" for True, four decimals for a fraction.
+    """Return a plain value of a table as text: "–" for None and NaN, "yes" for True, four decimals
+    for a fraction.
 
     A smaller fraction, such as a p, is "< 0.0001". signed: whether a fraction has a sign in front.
     """
@@ -112,28 +125,38 @@ def cell_text(value: object, *, signed: bool = False) -> str:
 
 
 def table_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return rows of plain values as lines of text below their titles, numbers on the right; a column of None is left out."""
+    """Return rows of plain values as lines of text below their titles, numbers on the right; a
+    column of None is left out."""
     columns = []
     for title in rows[0] if rows else ():
         values = [row[title] for row in rows]
         known = [value for value in values if value is not None]
-        are_numbers = all(isinstance(value, Real) and not isinstance(value, bool) for value in known)
+        are_numbers = all(
+            isinstance(value, Real) and not isinstance(value, bool) for value in known
+        )
         signed = are_numbers and any(value < 0 for value in known)
         texts = [title, *(cell_text(value, signed=signed) for value in values)]
         width = max(map(len, texts))
         if known:
-            columns.append([text.rjust(width) if are_numbers else text.ljust(width) for text in texts])
+            columns.append(
+                [text.rjust(width) if are_numbers else text.ljust(width) for text in texts]
+            )
     return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
 
 
 def replace_surrogates(text: str) -> str:
-    """Return the text with � for each unpaired surrogate, which can be neither sent nor written to a file."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """Return the text with � for each unpaired surrogate, which can be neither sent nor written to
+    a file."""
+    return (
+        text
+        if text.isascii()
+        else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    )
 
 
 def check_name(what: str, name: str) -> None:
-    """Raise InputError for a name that people cannot tell from another or that breaks a line: empty, blank or too long, or
-    with a control character or one that cannot be seen.
+    """Raise InputError for a name that people cannot tell from another or that breaks a line:
+    empty, blank or too long, or with a control character or one that cannot be seen.
 
     what: it is the name of, such as "run".
     """
@@ -144,16 +167,18 @@ def check_name(what: str, name: str) -> None:
     for i, character in enumerate(name, 1):
         if unicodedata.category(character) in _UNSEEN_CATEGORIES or character in _UNSEEN:
             known_as = unicodedata.name(
-                character, _NAMELESS.get(unicodedata.category(character), "a character without a meaning")
+                character,
+                _NAMELESS.get(unicodedata.category(character), "a character without a meaning"),
             )
             raise InputError(
-                f"name of a {what}: character {i} of '{printable(name)[:80]}' is U+{ord(character):04X} ({known_as}), "
-                "expected characters that can be seen"
+                f"name of a {what}: character {i} of '{printable(name)[:80]}' is"
+                f" U+{ord(character):04X} ({known_as}), expected characters that can be seen"
             )
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text. Raise ValueError for anything else, and for values that are nested too deeply."""
+    """Return the value of a JSON text. Raise ValueError for anything else, and for values that are
+    nested too deeply."""
     try:
         return json.loads(text)
     except RecursionError as error:
@@ -161,7 +186,8 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def is_encodable(text: str) -> bool:
-    """Return whether a text can be written to a file: a name of the file system that is not UTF-8 cannot."""
+    """Return whether a text can be written to a file: a name of the file system that is not UTF-8
+    cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -171,11 +197,16 @@ def is_encodable(text: str) -> bool:
 
 def printable(text: str) -> str:
     """Return the text on one line: characters that cannot be printed are escaped as in Python."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return (
+        text
+        if text.isprintable()
+        else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    )
 
 
 def list_known(name: str, known: Sequence[str]) -> str:
-    """Return what to say of the names that exist where `name` does not: those like it, else the first few and how many more."""
+    """Return what to say of the names that exist where `name` does not: those like it, else the
+    first few and how many more."""
     return _ask_if_meant(name, known) or f"which has {list_some(known) or 'none'}"
 
 
@@ -187,7 +218,9 @@ def list_choices(name: str, known: Sequence[str]) -> str:
 def _ask_if_meant(name: str, known: Sequence[str]) -> str:
     """Return whether a name like it was meant, as a question; "" where none is like it."""
     wanted = name.casefold()
-    like = [each for each in known if wanted and wanted in each.casefold()] or get_close_matches(name, known, 5)
+    like = [each for each in known if wanted and wanted in each.casefold()] or get_close_matches(
+        name, known, 5
+    )
     return f"did you mean {list_some(like)}?" if like else ""
 
 
@@ -198,8 +231,8 @@ def list_some(names: Sequence[str], most: int = 5) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Return the text with its middle left out if it is longer than `most` characters: what is wrong stands at the beginning of
-    a message, what is expected at its end."""
+    """Return the text with its middle left out if it is longer than `most` characters: what is
+    wrong stands at the beginning of a message, what is expected at its end."""
     if len(text) <= most:
         return text
     left_out = f" … ({len(text):,} characters) … "
@@ -211,4 +244,10 @@ def describe_duration(seconds: float) -> str:
     """Return seconds in the words of a clock: "2 h 5 min", "3 min 20 s", "12 s"."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return (
+        f"{hours} h {minutes} min"
+        if hours
+        else f"{minutes} min {rest} s"
+        if minutes
+        else f"{rest} s"
+    )

@@ -1,4 +1,5 @@
-"""Workbooks of Excel (.xlsx, .xlsm): the table in one, as the text that a CSV file has, so that both are read alike."""
+"""Workbooks of Excel (.xlsx, .xlsm): the table in one, as the text that a CSV file has, so that
+both are read alike."""
 
 from __future__ import annotations
 
@@ -19,18 +20,29 @@ from core.base.texts import list_some
 MOST_ROWS: Final = 1 << 20  # of a sheet of Excel
 _MOST_COLUMNS: Final = 10_000
 _MOST_LEADING: Final = 100  # rows of titles and remarks above a header
-_DAMAGED: Final = (*DAMAGE, ParseError, LookupError, TypeError, AttributeError, RecursionError, OSError)
+_DAMAGED: Final = (
+    *DAMAGE,
+    ParseError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+    OSError,
+)
 Row = tuple[Any, ...]
 
 
 def is_workbook(file: io.BufferedIOBase) -> bool:
-    """Return whether a file is a workbook that `text_of_workbook` reads, from what its zip lists."""
+    """Return whether a file is a workbook that `text_of_workbook` reads, from what its zip
+    lists."""
     try:
         names = set(_members(file))
     except DAMAGE:
         return False
     # one without its list of sheets is damaged, which is said when it is read
-    return "xl/workbook.xml" in names or any(name.startswith("xl/worksheets/") and name.endswith(".xml") for name in names)
+    return "xl/workbook.xml" in names or any(
+        name.startswith("xl/worksheets/") and name.endswith(".xml") for name in names
+    )
 
 
 def _members(file: io.BufferedIOBase) -> list[str]:
@@ -41,11 +53,12 @@ def _members(file: io.BufferedIOBase) -> list[str]:
 
 
 def text_of_workbook(file: io.BufferedIOBase, name: str) -> bytes:
-    """Return the table of a workbook as CSV: line n is row n of its sheet, and formulas are the values that were saved with them.
+    """Return the table of a workbook as CSV: line n is row n of its sheet, and formulas are the
+    values that were saved with them.
 
-    Titles above the header are left out, as empty lines. name: of the file, for errors. Raise InputError for a damaged workbook
-    and for several sheets with tables, UnknownFormat for one without any, UnsafeFile for more than a workbook may hold, and
-    MissingPackage.
+    Titles above the header are left out, as empty lines. name: of the file, for errors. Raise
+    InputError for a damaged workbook and for several sheets with tables, UnknownFormat for one
+    without any, UnsafeFile for more than a workbook may hold, and MissingPackage.
     """
     openpyxl = require_package("openpyxl", f"{name}, a workbook of Excel,", "requirements.txt")
     packed = file.seek(0, io.SEEK_END)
@@ -53,12 +66,16 @@ def text_of_workbook(file: io.BufferedIOBase, name: str) -> bytes:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of parts of a workbook that hold no values
             members = open_archive(file, name).infolist()
-            refuse_bomb(name, packed, sum(member.file_size for member in members), MAX_UNPACKED_BYTES)
+            refuse_bomb(
+                name, packed, sum(member.file_size for member in members), MAX_UNPACKED_BYTES
+            )
             file.seek(0)
             book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
             return _write_csv(_choose_sheet(book.worksheets, name), name)
     except _DAMAGED as error:
-        raise InputError(f"{name}: a damaged workbook of Excel ({type(error).__name__}: {str(error)[:100]})") from error
+        raise InputError(
+            f"{name}: a damaged workbook of Excel ({type(error).__name__}: {str(error)[:100]})"
+        ) from error
 
 
 def _choose_sheet(sheets: list[Any], name: str) -> Any:
@@ -69,12 +86,15 @@ def _choose_sheet(sheets: list[Any], name: str) -> Any:
         if len([row for row, _ in zip(_table_rows(sheet, name), range(2), strict=False)]) == 2:
             tables.append(sheet)
     if not tables:
-        raise UnknownFormat(f"{name}: a workbook without a table, expected a sheet with the names of columns and rows below them")
+        raise UnknownFormat(
+            f"{name}: a workbook without a table, expected a sheet with the names of columns and"
+            " rows below them"
+        )
     if len(tables) > 1:
         titles = [str(sheet.title)[:40] for sheet in tables]
         raise InputError(
-            f"{name}: {len(tables):,} sheets with tables ({list_some(titles)}), expected one. Save the one "
-            "that is meant as CSV UTF-8, or delete the others"
+            f"{name}: {len(tables):,} sheets with tables ({list_some(titles)}), expected one. Save"
+            " the one that is meant as CSV UTF-8, or delete the others"
         )
     return tables[0]
 
@@ -84,7 +104,9 @@ def _table_rows(sheet: Any, name: str) -> Iterator[tuple[int, Row]]:
     width = 0
     for number, cells in enumerate(sheet.iter_rows(max_col=_MOST_COLUMNS + 1, values_only=True), 1):
         if number > MOST_ROWS:
-            raise UnsafeFile(f"{name}: more than {MOST_ROWS:,} rows in a sheet, which Excel cannot have")
+            raise UnsafeFile(
+                f"{name}: more than {MOST_ROWS:,} rows in a sheet, which Excel cannot have"
+            )
         end = len(cells)
         while end and cells[end - 1] is None:
             end -= 1
@@ -111,7 +133,8 @@ def _write_csv(sheet: Any, name: str) -> bytes:
 
 
 def _text(cell: Any) -> str:
-    """Return a cell as text: whole numbers without a point, dates as Excel's damage to symbols is known by."""
+    """Return a cell as text: whole numbers without a point, dates as Excel's damage to symbols is
+    known by."""
     if cell is None:
         return ""
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:

@@ -1,7 +1,7 @@
 """The command line: every action and every number, with the same effect as the pages.
 
-`--json` prints one JSON object on standard output and nothing else. Exit 0: done; 1: the input or the state is wrong
-(one line on standard error); 2: wrong usage; 130: interrupted.
+`--json` prints one JSON object on standard output and nothing else. Exit 0: done; 1: the input or
+the state is wrong (one line on standard error); 2: wrong usage; 130: interrupted.
 
 base        the application, its workspace, how results are printed
 commands    every command with its heading and its module
@@ -66,7 +66,8 @@ _LONG_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
 def main() -> None:
     """Entry point: an error is one line and exit 1; usage (2) and interruption (130) are typer's.
 
-    Every error is in the workspace's log with its traceback; unexpected errors are left to Python if there is no log.
+    Every error is in the workspace's log with its traceback; unexpected errors are left to Python
+    if there is no log.
     """
     try:
         keep_memory_small()
@@ -80,7 +81,10 @@ def main() -> None:
         if not log.record_error("failed", error):
             raise
         text = _in_one_line(" ".join(str(error).split()))
-        say(f"error: {type(error).__name__}: {text}; this is a bug, please report it with the end of the log")
+        say(
+            f"error: {type(error).__name__}: {text}; this is a bug, please report it with the end"
+            " of the log"
+        )
         sys.exit(1)
     finally:
         log.close()
@@ -88,7 +92,8 @@ def main() -> None:
 
 @contextmanager
 def _quiet_libraries() -> Iterator[None]:
-    """Keep what libraries warn of and log off standard error, where it would stand beside the one line of an error."""
+    """Keep what libraries warn of and log off standard error, where it would stand beside the one
+    line of an error."""
     silent, root = logging.NullHandler(), logging.getLogger()
     logging.captureWarnings(True)
     root.addHandler(silent)
@@ -103,11 +108,22 @@ def _run() -> None:
     """Run the command. Raise DeskError, also for what the operating system refuses."""
     try:
         for i, argument in enumerate(sys.argv[1:], 1):
-            byte = next((ord(character) - 0xDC00 for character in argument if "\udc80" <= character <= "\udcff"), None)
+            byte = next(
+                (
+                    ord(character) - 0xDC00
+                    for character in argument
+                    if "\udc80" <= character <= "\udcff"
+                ),
+                None,
+            )
             if byte is not None:
                 shown = argument.encode("utf-8", "backslashreplace").decode()
-                raise InputError(f"argument {i}, {shown[:80]!r}: byte 0x{byte:02X} is not UTF-8, expected text; rename the file")
-        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # of a terminal that lacks a character
+                raise InputError(
+                    f"argument {i}, {shown[:80]!r}: byte 0x{byte:02X} is not UTF-8, expected text;"
+                    " rename the file"
+                )
+        # of a terminal that lacks a character
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         status = _run_command()
         _flush()
         sys.exit(status)
@@ -119,7 +135,8 @@ def _run() -> None:
 
 
 def _run_command() -> int:
-    """Run the command; return its exit status. Wrong usage is one line, which names the command whose help says more."""
+    """Run the command; return its exit status. Wrong usage is one line, which names the command
+    whose help says more."""
     try:
         return int(app(standalone_mode=False) or 0)
     except NoArgsIsHelpError as error:
@@ -128,7 +145,10 @@ def _run_command() -> int:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         help_of = f"; see {context.command_path} --help" if context is not None else ""
-        say(f"error: {shorten(printable(error.format_message()), _LONGEST_REASON).rstrip('.')}{help_of}")
+        say(
+            "error:"
+            f" {shorten(printable(error.format_message()), _LONGEST_REASON).rstrip('.')}{help_of}"
+        )
         return error.exit_code
     except Abort:
         say("error: aborted")
@@ -136,7 +156,8 @@ def _run_command() -> int:
 
 
 def _flush() -> None:
-    """Flush the output while a failure can still be reported; Python would fail later, with a traceback."""
+    """Flush the output while a failure can still be reported; Python would fail later, with a
+    traceback."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -146,5 +167,6 @@ def _flush() -> None:
 
 
 def _in_one_line(text: str) -> str:
-    """Return an error's text with its line breaks escaped, since they may belong to a quotation, and long words cut."""
+    """Return an error's text with its line breaks escaped, since they may belong to a quotation,
+    and long words cut."""
     return _LONG_WORD.sub(lambda word: shorten(word[0], _LONGEST_WORD), printable(text.strip()))

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 _LONGEST_LINE = 1_500  # characters of a line on standard error
-Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker process continues.")]
+Detach = Annotated[
+    bool, typer.Option("--detach", help="Return at once; a worker process continues.")
+]
 Out = Annotated[Path, typer.Option(help="The file to write.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace what is there already.")]
 
@@ -39,12 +41,21 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def workspace(
     context: typer.Context,
-    folder: Annotated[Path | None, typer.Option("--workspace", help="The folder that holds data/ and cache/.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--workspace", help="The folder that holds data/ and cache/.")
+    ] = None,
     _version: Annotated[
-        bool, typer.Option("--version", help="Print the version and the commit.", is_eager=True, callback=_print_version)
+        bool,
+        typer.Option(
+            "--version",
+            help="Print the version and the commit.",
+            is_eager=True,
+            callback=_print_version,
+        ),
     ] = False,
     progress: Annotated[
-        bool, typer.Option("--progress", help="Print progress even if standard error is not a terminal.")
+        bool,
+        typer.Option("--progress", help="Print progress even if standard error is not a terminal."),
     ] = False,
 ) -> None:
     """The workbench for debates, neighbours and fusions over (perturbation, gene) pairs."""
@@ -64,7 +75,8 @@ def workspace(
 
 
 def say(text: str) -> None:
-    """Print a remark on standard error, in one line that no name in it can break, colour or make endless."""
+    """Print a remark on standard error, in one line that no name in it can break, colour or make
+    endless."""
     print(shorten(printable(text), _LONGEST_LINE), file=sys.stderr)
 
 
@@ -74,7 +86,8 @@ def is_watched() -> bool:
 
 
 def say_progress(text: str) -> None:
-    """Print how far a command is on standard error: for people at a terminal, since a command that fails says one line."""
+    """Print how far a command is on standard error: for people at a terminal, since a command that
+    fails says one line."""
     if is_watched():
         say(text)
 
@@ -89,8 +102,11 @@ def show(result: Mapping[str, Any], text: str) -> None:
     print(json.dumps(plain(result), ensure_ascii=False) if Output.as_json else text)
 
 
-def show_list(key: str, records: Sequence[Mapping[str, Any]], columns: Sequence[str], none: str) -> None:
-    """Print a list: as JSON under a key, or as a table of these columns. none: what to say where it is empty."""
+def show_list(
+    key: str, records: Sequence[Mapping[str, Any]], columns: Sequence[str], none: str
+) -> None:
+    """Print a list: as JSON under a key, or as a table of these columns. none: what to say where it
+    is empty."""
     rows = [{name: _cell(record[name]) for name in columns} for record in records]
     show({key: records}, "\n".join(table_lines(rows)) or none)
 

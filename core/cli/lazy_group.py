@@ -1,4 +1,5 @@
-"""A command line that imports the module of the command that is run, and no other, and gives it the option --json."""
+"""A command line that imports the module of the command that is run, and no other, and gives it the
+option --json."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ _WITHOUT_JSON = ("serve", "serve-app", "work", "worker")
 
 
 class Output:
-    """How a command prints. as_json: its result as one JSON object. progress: also where standard error is no terminal."""
+    """How a command prints. as_json: its result as one JSON object. progress: also where standard
+    error is no terminal."""
 
     as_json = False
     progress = False
@@ -29,7 +31,11 @@ class LazyGroup(TyperGroup):
         brought = [entry for feature in features().values() for entry in feature.commands.items()]
         self._entries = dict(sorted(brought, key=lambda entry: PANELS.index(entry[1].panel)))
         for name, entry in self._entries.items():
-            self.add_command(TyperCommand(name, help=entry.about, rich_help_panel=entry.panel, hidden=entry.is_hidden))
+            self.add_command(
+                TyperCommand(
+                    name, help=entry.about, rich_help_panel=entry.panel, hidden=entry.is_hidden
+                )
+            )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the imported command named by the arguments, and the remaining arguments."""
@@ -55,7 +61,8 @@ def _with_json(command: Any) -> Any:
     for inner in getattr(command, "commands", {}).values():
         _with_json(inner)
     if getattr(command, "invoke_without_command", True) and command.name not in _WITHOUT_JSON:
-        app = typer.Typer(add_completion=False)  # typer has no public way to make an option but from a function
+        # typer has no public way to make an option but from a function
+        app = typer.Typer(add_completion=False)
         app.command()(_take_json)
         [option] = get_command(app).params
         option.expose_value = False
@@ -65,7 +72,12 @@ def _with_json(command: Any) -> Any:
 
 def _take_json(
     _as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", callback=lambda value: setattr(Output, "as_json", value))
+        bool,
+        typer.Option(
+            "--json",
+            help="Print one JSON object.",
+            callback=lambda value: setattr(Output, "as_json", value),
+        ),
     ] = False,
 ) -> None:
     pass

@@ -1,4 +1,5 @@
-"""The names in a workspace that commands take, each kind defined once and completed by the shell."""
+"""The names in a workspace that commands take, each kind defined once and completed by the
+shell."""
 
 from __future__ import annotations
 
@@ -21,10 +22,11 @@ ListNames = Callable[["Workspace"], Iterable[Any]]  # names, or records that hav
 
 
 def _complete(list_names: ListNames, *, several: bool = False, mark: str = ",") -> Complete:
-    """Return what lists, for the shell, the names that begin as the word does; none where the store cannot be read.
+    """Return what lists, for the shell, the names that begin as the word does; none where the store
+    cannot be read.
 
-    several: names with a comma between them, of which the last is completed; a name with a comma cannot stand in such a list.
-    mark: what else stands before the name that is completed.
+    several: names with a comma between them, of which the last is completed; a name with a comma
+    cannot stand in such a list. mark: what else stands before the name that is completed.
     """
 
     def complete(context: typer.Context, begun: str) -> list[str]:
@@ -33,9 +35,15 @@ def _complete(list_names: ListNames, *, several: bool = False, mark: str = ",") 
 
         before, between, last = begun.rpartition(mark) if several else ("", "", begun)
         try:
-            listed = list_names(open_workspace(load_settings(context.find_root().params.get("folder"))))
+            listed = list_names(
+                open_workspace(load_settings(context.find_root().params.get("folder")))
+            )
             names = dict.fromkeys(str(getattr(each, "name", each)) for each in listed)
-            found = [f"{before}{between}{name}" for name in names if name.startswith(last) and not (several and "," in name)]
+            found = [
+                f"{before}{between}{name}"
+                for name in names
+                if name.startswith(last) and not (several and "," in name)
+            ]
         except (DeskError, OSError):
             return []
         return _as_words(found)
@@ -45,12 +53,20 @@ def _complete(list_names: ListNames, *, several: bool = False, mark: str = ",") 
 
 def _as_words(found: list[str]) -> list[str]:
     """Return what is found as the shell inserts it: as one word each."""
-    return [re.sub(r"([^\w@%+=:,./-])", r"\\\1", name) for name in found] if _is_typed_bare() else found
+    return (
+        [re.sub(r"([^\w@%+=:,./-])", r"\\\1", name) for name in found]
+        if _is_typed_bare()
+        else found
+    )
 
 
 def _is_typed_bare() -> bool:
-    """Return whether bash completes a word without a quote before it: there it inserts a name as it gets it, spaces and all."""
-    is_bash = any(name.endswith("_COMPLETE") and value == "complete_bash" for name, value in os.environ.items())
+    """Return whether bash completes a word without a quote before it: there it inserts a name as it
+    gets it, spaces and all."""
+    is_bash = any(
+        name.endswith("_COMPLETE") and value == "complete_bash"
+        for name, value in os.environ.items()
+    )
     words = os.environ.get("COMP_WORDS", "").splitlines() or [""]
     typed = words[min(int(os.environ.get("COMP_CWORD", "0") or 0), len(words) - 1)]
     return is_bash and not typed.startswith(("'", '"'))
@@ -83,52 +99,87 @@ complete_run, complete_runs = _complete(_RUNS), _complete(_RUNS, several=True)
 complete_dataset = _complete(_stored("core.store.datasets:list_all"))
 complete_space, complete_spaces = _complete(_SPACES), _complete(_SPACES, several=True)
 complete_pack = _complete(_stored("core.store.spaces:list_packs"))
-complete_import = _complete(_stored("core.store.imports:list_imports", lambda imports: imports["file"]))
-complete_walk = _complete(_stored("core.features.sharing.walk_tables:list_all", lambda walks: [name for _, name, _ in walks]))
+complete_import = _complete(
+    _stored("core.store.imports:list_imports", lambda imports: imports["file"])
+)
+complete_walk = _complete(
+    _stored(
+        "core.features.sharing.walk_tables:list_all", lambda walks: [name for _, name, _ in walks]
+    )
+)
 complete_hypothesis = _complete(_stored("core.features.experiments.ledger_table:list_all"))
 complete_job = _complete(_jobs)
 complete_method = _complete(lambda _: resolve("core.methods.base:methods")())
 complete_report = _complete(_saved("core.features.sharing.actions:saved_reports"))
 complete_rubric, complete_rubrics = _complete(_RUBRICS), _complete(_RUBRICS, several=True)
-complete_experiment_kind = _complete(lambda _: resolve("core.features.experiments.registry:kinds")())
+complete_experiment_kind = _complete(
+    lambda _: resolve("core.features.experiments.registry:kinds")()
+)
 complete_experiment = _complete(_saved("core.features.experiments.engine:list_saved"))
 complete_ranking = _complete(_saved("core.features.targets.actions:list_all"))
 _complete_reference = _complete(_RUNS, several=True, mark="=")
 
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.", autocompletion=complete_run)]
+RunName = Annotated[
+    str, typer.Argument(metavar="RUN", help="A run's name or id.", autocompletion=complete_run)
+]
 DatasetName = Annotated[
     str | None,
-    typer.Option("--dataset", help="By default the only one that is not the demo.", autocompletion=complete_dataset),
+    typer.Option(
+        "--dataset",
+        help="By default the only one that is not the demo.",
+        autocompletion=complete_dataset,
+    ),
 ]
 JobName = Annotated[
     str,
     typer.Argument(
-        metavar="JOB", help="A name or id of `jobs list`, with its kind if several have it.", autocompletion=complete_job
+        metavar="JOB",
+        help="A name or id of `jobs list`, with its kind if several have it.",
+        autocompletion=complete_job,
     ),
 ]
 RubricName = Annotated[
     str,
-    typer.Argument(metavar="NAME", help="A rubric's name, as `rubric list` prints it.", autocompletion=complete_rubric),
+    typer.Argument(
+        metavar="NAME",
+        help="A rubric's name, as `rubric list` prints it.",
+        autocompletion=complete_rubric,
+    ),
 ]
 
 
 def _complete_choice(option: Option) -> Complete:
-    """Return what lists the choices that begin as the word does; of several, the last one is completed."""
+    """Return what lists the choices that begin as the word does; of several, the last one is
+    completed."""
 
     def complete(_: typer.Context, begun: str) -> list[str]:
         before, comma, last = begun.rpartition(",") if option.several else ("", "", begun)
-        return _as_words([f"{before}{comma}{choice}" for choice in option.named_choices if choice.startswith(last)])
+        return _as_words(
+            [
+                f"{before}{comma}{choice}"
+                for choice in option.named_choices
+                if choice.startswith(last)
+            ]
+        )
 
     return complete
 
 
 def complete_option(option: Option) -> Complete | None:
-    """Return what completes a declared setting that has choices or names what a workspace holds; None of another."""
+    """Return what completes a declared setting that has choices or names what a workspace holds;
+    None of another."""
     if option.choices:
         return _complete_choice(option)
-    of_names = {"dataset": complete_dataset, "run": complete_run, "method": complete_method, "pack": complete_pack}
+    of_names = {
+        "dataset": complete_dataset,
+        "run": complete_run,
+        "method": complete_method,
+        "pack": complete_pack,
+    }
     of_names["ranking"] = complete_ranking
     of_named = {"run": complete_run, "runs": complete_runs, "spaces": complete_spaces}
     if option.kind is Mapping:
         return _complete_reference if option.about.names else None
-    return of_named.get(option.about.names) or (None if option.about.names or option.several else of_names.get(option.name))
+    return of_named.get(option.about.names) or (
+        None if option.about.names or option.several else of_names.get(option.name)
+    )

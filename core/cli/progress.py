@@ -17,8 +17,8 @@ EVERY_S = 10.0  # between two lines
 def working(what: str) -> Iterator[Callable[[str], None]]:
     """Show the current step during the block; call the yielded function with each next step.
 
-    A person at a terminal sees each step as it begins. Plain output gets a line after FIRST_S seconds and then every EVERY_S,
-    with the step that is on and the seconds since the block began.
+    A person at a terminal sees each step as it begins. Plain output gets a line after FIRST_S
+    seconds and then every EVERY_S, with the step that is on and the seconds since the block began.
     """
     begun, ended, steps = time.monotonic(), threading.Event(), [what]
 

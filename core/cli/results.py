@@ -14,7 +14,8 @@ def show_result(result: Result) -> None:
 
 
 def result_lines(result: Result) -> list[str]:
-    """Return a result as lines: its sentence, its tables with their titles, its scope, then its caveats."""
+    """Return a result as lines: its sentence, its tables with their titles, its scope, then its
+    caveats."""
     lines = [result.sentence]
     for table in (each for each in result.tables() if each.rows):
         lines += ["", f"{table.title}:", *table_lines(table.texts())]

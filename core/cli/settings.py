@@ -26,15 +26,20 @@ _EMPTY = inspect.Parameter.empty
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The settings that a command has options for. required: those that have to be given although they have a default."""
+    """The settings that a command has options for. required: those that have to be given although
+    they have a default."""
 
     record: type
     options: tuple[Option, ...]
     required: Collection[str] = ()
 
     def pop(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Take the values of the options out of a command's parameters; return what they mean, by the settings' names."""
-        return {option.name: _value(option, values.pop(_parameter_name(option))) for option in self.options}
+        """Take the values of the options out of a command's parameters; return what they mean, by
+        the settings' names."""
+        return {
+            option.name: _value(option, values.pop(_parameter_name(option)))
+            for option in self.options
+        }
 
     @contextmanager
     def name_options(self) -> Iterator[None]:
@@ -52,13 +57,19 @@ class Taken:
         return option.default is MISSING or option.name in self.required
 
 
-def takes(record: type, *, without: Collection[str] = (), required: Collection[str] = ()) -> Callable[[F], F]:
+def takes(
+    record: type, *, without: Collection[str] = (), required: Collection[str] = ()
+) -> Callable[[F], F]:
     """Give a command an option for each setting of a record, without those that are named.
 
-    The command gets all values as `chosen`, by name, instead of the options. `taken_by` returns what it has. required: as of
-    `Taken`.
+    The command gets all values as `chosen`, by name, instead of the options. `taken_by` returns
+    what it has. required: as of `Taken`.
     """
-    options = tuple(each for each in options_of(record) if each.about.where != "elsewhere" and each.name not in without)
+    options = tuple(
+        each
+        for each in options_of(record)
+        if each.about.where != "elsewhere" and each.name not in without
+    )
     taken = Taken(record, options, required)
 
     def decorate(command: F) -> F:
@@ -70,7 +81,9 @@ def takes(record: type, *, without: Collection[str] = (), required: Collection[s
         signature = inspect.signature(command, eval_str=True)
         parameters = list(signature.parameters.values())
         at = list(signature.parameters).index("chosen")
-        parameters[at : at + 1] = [_parameter(option, taken.is_needed(option)) for option in options]
+        parameters[at : at + 1] = [
+            _parameter(option, taken.is_needed(option)) for option in options
+        ]
         parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -88,7 +101,8 @@ def taken_by(callback: Callable[..., Any]) -> Taken | None:
 def listing(settings_of: Callable[[Sequence[str]], type | None]) -> type[TyperCommand]:
     """Return a kind of command whose --help also lists what its --set takes.
 
-    settings_of: of the words of the command, the record whose settings these are; None to list none.
+    settings_of: of the words of the command, the record whose settings these are; None to list
+    none.
     """
 
     class Listing(TyperCommand):
@@ -110,15 +124,25 @@ def listing(settings_of: Callable[[Sequence[str]], type | None]) -> type[TyperCo
 def _describe(option: Option) -> str:
     """Return the meaning of a setting, its values and its default."""
     value = option.default
-    usual = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else value
-    default = "needed" if value is MISSING else f"default {'none' if value in (None, '', ()) else usual}"
+    usual = (
+        ", ".join(map(str, value))
+        if isinstance(value, tuple)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else value
+    )
+    default = (
+        "needed" if value is MISSING else f"default {'none' if value in (None, '', ()) else usual}"
+    )
     return f"{option.about.help} [{option.expected}; {default}]"
 
 
 def option_help(option: Option) -> str:
     """Return what the option of a setting does, in --help."""
     help = option.about.help
-    return f"Say no to what is so by default: {help[:1].lower()}{help[1:]}" if option.negates else help
+    return (
+        f"Say no to what is so by default: {help[:1].lower()}{help[1:]}" if option.negates else help
+    )
 
 
 def _parameter_name(option: Option) -> str:
@@ -142,7 +166,12 @@ def _parameter(option: Option, is_needed: bool) -> inspect.Parameter:
         autocompletion=complete_option(option),
     )
     annotation: Any = Annotated[kind | None if default is None else kind, about]
-    return inspect.Parameter(_parameter_name(option), inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(
+        _parameter_name(option),
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=annotation,
+    )
 
 
 def _metavar(option: Option) -> str | None:
@@ -151,7 +180,8 @@ def _metavar(option: Option) -> str | None:
         return option.about.metavar or "|".join(option.named_choices)
     if option.kind not in (int, float):
         return None
-    return f"<{','.join([option.kind.__name__] * (option.length or 1))}>{f' [{option.range}]' if option.range else ''}"
+    kinds = ",".join([option.kind.__name__] * (option.length or 1))
+    return f"<{kinds}>{f' [{option.range}]' if option.range else ''}"
 
 
 def _type_of(option: Option) -> Any:

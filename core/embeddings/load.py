@@ -26,23 +26,36 @@ from core.embeddings.plain_pickle import read_pickled_vectors
 from core.embeddings.space import Space, first_line, make_space
 from core.embeddings.table_checks import make_imported_space
 
-FORMATS = "safetensors, npz, parquet, CSV, xlsx, word2vec text, a pickle of GenePT, or a folder of scGPT or Geneformer"
+FORMATS = (
+    "safetensors, npz, parquet, CSV, xlsx, word2vec text, a pickle of GenePT, or a folder of scGPT"
+    " or Geneformer"
+)
 
 _MOST_MEMBERS = 1_000  # of an npz
 _NUMPY_DAMAGE = (
-    *(ValueError, EOFError, LookupError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error),
+    *(
+        ValueError,
+        EOFError,
+        LookupError,
+        MemoryError,
+        NotImplementedError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ),
     *(TypeError, OverflowError, RecursionError, SyntaxError, struct.error),
 )
 _MAX_LINE_BYTES = 1 << 24
 
 
 def load_space(path: Path, name: str, *, named: bool = False, kept: Collection[str] = ()) -> Space:
-    """Return the space in a file or folder of one of FORMATS. name: its name here. named: accept a CSV only if a column is
-    called symbol or gene, or if the first column has no name; for tables that may not be spaces. kept: columns of a table to
-    use although they do not look like dimensions.
+    """Return the space in a file or folder of one of FORMATS. name: its name here. named: accept a
+    CSV only if a column is called symbol or gene, or if the first column has no name; for tables
+    that may not be spaces. kept: columns of a table to use although they do not look like
+    dimensions.
 
-    Raise UnknownFormat, UnsafeFile (a pickle that imports anything, an archive that unpacks to too much), MissingPackage (a scGPT
-    checkpoint without torch) or InputError (damaged, incomplete, or without one finite vector for each gene).
+    Raise UnknownFormat, UnsafeFile (a pickle that imports anything, an archive that unpacks to too
+    much), MissingPackage (a scGPT checkpoint without torch) or InputError (damaged, incomplete, or
+    without one finite vector for each gene).
     """
     try:
         if path.is_dir():
@@ -58,7 +71,9 @@ def load_space(path: Path, name: str, *, named: bool = False, kept: Collection[s
                 raise type(error)(str(error).replace(plain.name, path.name, 1)) from error
             return space if plain == path else replace(space, source=path.name)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or first_line(error)})") from error
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror or first_line(error)})"
+        ) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path.name}: text that is not UTF-8 ({first_line(error)})") from error
 
@@ -69,7 +84,8 @@ def is_checkpoint(folder: Path) -> bool:
     if {checkpoints.VOCABULARY, checkpoints.CHECKPOINT} <= inside:
         return True
     pickles = sum(name.endswith((".pkl", ".pickle")) for name in inside)
-    return pickles >= 2 and any(name.endswith(".safetensors") for name in inside)  # Geneformer has two dictionaries
+    # Geneformer has two dictionaries
+    return pickles >= 2 and any(name.endswith(".safetensors") for name in inside)
 
 
 def _load_folder(path: Path, name: str) -> Space:
@@ -81,8 +97,9 @@ def _load_folder(path: Path, name: str) -> Space:
     if any(file.endswith(".safetensors") for file in inside):
         return checkpoints.read_geneformer(path, name)
     raise UnknownFormat(
-        f"{path.name}: a folder with {list_some(inside) or 'nothing'}, expected scGPT's {checkpoints.VOCABULARY} and "
-        f"{checkpoints.CHECKPOINT}, or Geneformer's *.safetensors and its two dictionaries (*.pkl)"
+        f"{path.name}: a folder with {list_some(inside) or 'nothing'}, expected scGPT's"
+        f" {checkpoints.VOCABULARY} and {checkpoints.CHECKPOINT}, or Geneformer's *.safetensors and"
+        " its two dictionaries (*.pkl)"
     )
 
 
@@ -91,7 +108,9 @@ def _load_file(path: Path, name: str, named: bool, kept: Collection[str]) -> Spa
         first = file.readline(_MAX_LINE_BYTES)
         if is_workbook(file):
             text = text_of_workbook(file, path.name)
-            return tables.load_text(lambda: io.BytesIO(text), path.name, name, named=named, kept=kept)
+            return tables.load_text(
+                lambda: io.BytesIO(text), path.name, name, named=named, kept=kept
+            )
     if first.startswith(b"PAR1"):
         return tables.load_parquet(path, name, named=named, kept=kept)
     if first.startswith(b"PK"):
@@ -99,8 +118,11 @@ def _load_file(path: Path, name: str, named: bool, kept: Collection[str]) -> Spa
     if first[8:9] == b"{" and int.from_bytes(first[:8], "little") <= path.stat().st_size:
         return _load_safetensors(path, name)
     if first[:1] == b"\x80" or path.suffix in {".pkl", ".pickle"}:
-        vectors = read_pickled_vectors(path)  # raises UnsafeFile, which names the import of a hostile pickle
-        return make_imported_space(name, list(vectors), np.array(list(vectors.values()), dtype=np.float64), path.name)
+        # raises UnsafeFile, which names the import of a hostile pickle
+        vectors = read_pickled_vectors(path)
+        return make_imported_space(
+            name, list(vectors), np.array(list(vectors.values()), dtype=np.float64), path.name
+        )
     if first_character(first) == b"{":
         return _load_json(path, name)
     if _is_word2vec(first.decode("utf-8-sig", "replace")):
@@ -119,7 +141,9 @@ def _load_json(path: Path, name: str) -> Space:
         if values.ndim != 2:
             raise ValueError
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise UnknownFormat(f"{path.name}: JSON, expected {{symbol: [numbers]}}, all of one length, or {FORMATS}") from error
+        raise UnknownFormat(
+            f"{path.name}: JSON, expected {{symbol: [numbers]}}, all of one length, or {FORMATS}"
+        ) from error
     return make_imported_space(name, list(vectors), values, path.name)
 
 
@@ -132,13 +156,17 @@ def _load_safetensors(path: Path, name: str) -> Space:
         raise InputError(f"{path.name}: damaged safetensors ({first_line(error)})") from error
     if len(keys) != 1 or "symbols" not in metadata:
         raise InputError(
-            f"{path.name}: tensors {list_some(keys)}, metadata {list_some(sorted(metadata)) or 'none'}. Expected one matrix and "
-            "its genes, one per line, under 'symbols' (a Geneformer checkpoint is loaded as a folder with its dictionaries)"
+            f"{path.name}: tensors {list_some(keys)}, metadata"
+            f" {list_some(sorted(metadata)) or 'none'}. Expected one matrix and its genes, one per"
+            " line, under 'symbols' (a Geneformer checkpoint is loaded as a folder with its"
+            " dictionaries)"
         )
     try:
         notes = [str(note) for note in parse_json(metadata.get("notes", "[]"))]
     except (ValueError, TypeError, RecursionError) as error:
-        raise InputError(f"{path.name}: the metadata's notes are not a JSON list ({error})") from error
+        raise InputError(
+            f"{path.name}: the metadata's notes are not a JSON list ({error})"
+        ) from error
     return make_space(
         name,
         metadata["symbols"].split("\n"),
@@ -155,48 +183,73 @@ def _load_npz(path: Path, name: str) -> Space:
         with zipfile.ZipFile(path) as archive:
             _check_members(archive, path)
         with np.load(path, allow_pickle=False) as file:
-            arrays = {key: value for key in file.files if isinstance(value := file[key], np.ndarray)}
+            arrays = {
+                key: value for key in file.files if isinstance(value := file[key], np.ndarray)
+            }
     except _NUMPY_DAMAGE as error:
         raise InputError(f"{path.name}: cannot be read as npz ({first_line(error)})") from error
     texts = [array for array in arrays.values() if array.ndim == 1 and array.dtype.kind in "US"]
     matrices = [array for array in arrays.values() if array.ndim == 2 and array.dtype.kind in "fiu"]
     if len(texts) != 1 or len(matrices) != 1:
-        found = list_some([f"{key} {value.dtype}{value.shape}" for key, value in arrays.items()]) or "no array"
-        raise InputError(f"{path.name}: contains {found}, expected one list of symbols and one matrix")
-    symbols = texts[0] if texts[0].dtype.kind == "U" else np.char.decode(texts[0], "utf-8", "replace")
+        found = (
+            list_some([f"{key} {value.dtype}{value.shape}" for key, value in arrays.items()])
+            or "no array"
+        )
+        raise InputError(
+            f"{path.name}: contains {found}, expected one list of symbols and one matrix"
+        )
+    symbols = (
+        texts[0] if texts[0].dtype.kind == "U" else np.char.decode(texts[0], "utf-8", "replace")
+    )
     return make_imported_space(name, symbols.tolist(), matrices[0], path.name)
 
 
 def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
-    """Raise UnsafeFile for an archive that unpacks to too much and for pickled arrays. Raise InputError for arrays that claim
-    to be larger than their members, and NumPy's errors for damaged headers.
+    """Raise UnsafeFile for an archive that unpacks to too much and for pickled arrays. Raise
+    InputError for arrays that claim to be larger than their members, and NumPy's errors for damaged
+    headers.
     """
     members = archive.infolist()
     if len(members) > _MOST_MEMBERS or len({member.filename for member in members}) < len(members):
-        raise UnsafeFile(f"{path.name}: {len(members):,} members, expected at most {_MOST_MEMBERS:,}, each once")
+        raise UnsafeFile(
+            f"{path.name}: {len(members):,} members, expected at most {_MOST_MEMBERS:,}, each once"
+        )
     tables.refuse_large(path, sum(member.file_size for member in members))
     for member in members:
         if member.filename.endswith(".npy"):
             with archive.open(member) as file:
                 # NumPy limits the length of a header, so reading it cannot take long
                 version = np.lib.format.read_magic(file)
-                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                read = (
+                    np.lib.format.read_array_header_1_0
+                    if version == (1, 0)
+                    else np.lib.format.read_array_header_2_0
+                )
                 shape, _, dtype = read(file)
             if dtype.hasobject:
-                raise UnsafeFile(f"{path.name}: contains a pickled array of objects, expected arrays of numbers and text")
+                raise UnsafeFile(
+                    f"{path.name}: contains a pickled array of objects, expected arrays of numbers"
+                    " and text"
+                )
             if math.prod(shape) * dtype.itemsize > member.file_size:
                 raise InputError(
-                    f"{path.name}: {member.filename!r} claims {math.prod(shape) * dtype.itemsize:,} bytes, and has "
-                    f"{member.file_size:,}"
+                    f"{path.name}: {member.filename!r} claims {math.prod(shape) * dtype.itemsize:,}"
+                    f" bytes, and has {member.file_size:,}"
                 )
 
 
 def _is_word2vec(header: str) -> bool:
-    """Return whether a first line is "genes columns", or a symbol and numbers separated by spaces."""
+    """Return whether a first line is "genes columns", or a symbol and numbers separated by
+    spaces."""
     fields = header.split()
     if len(fields) == 2 and all(field.isdecimal() for field in fields):
         return True
-    return " " in header.strip() and not set(",;") & set(header) and len(fields) > 1 and all(map(tables.is_number, fields[1:]))
+    return (
+        " " in header.strip()
+        and not set(",;") & set(header)
+        and len(fields) > 1
+        and all(map(tables.is_number, fields[1:]))
+    )
 
 
 def _load_word2vec(path: Path, name: str) -> Space:
@@ -213,7 +266,9 @@ def _load_word2vec(path: Path, name: str) -> Space:
                 symbols.append(fields[0])
                 vectors.append(_numbers(fields[1:], width, f"{path.name}, line {line}"))
     if not vectors or len(vectors) != (count or len(vectors)):
-        raise InputError(f"{path.name}: {len(vectors):,} vectors, expected {count or 1:,}, as stated in line 1")
+        raise InputError(
+            f"{path.name}: {len(vectors):,} vectors, expected {count or 1:,}, as stated in line 1"
+        )
     return make_imported_space(name, symbols, np.stack(vectors), path.name)
 
 

@@ -1,4 +1,5 @@
-"""A gene space: one vector for each symbol, with its identity, its source and its first two principal components."""
+"""A gene space: one vector for each symbol, with its identity, its source and its first two
+principal components."""
 
 from __future__ import annotations
 
@@ -23,9 +24,10 @@ from core.base.texts import list_some
 class Space:
     """The vectors of genes, all finite and none zero.
 
-    symbols: distinct, spelled as in the source. vectors: of shape (n_symbols, n_columns), read-only. source: the file, or how
-    the space was built. sha256: of symbols and vectors, so that a space has the same identity in every format. notes: on
-    merged, dropped or omitted rows and columns. built_from_labels: the dataset and label view of a space built from labels.
+    symbols: distinct, spelled as in the source. vectors: of shape (n_symbols, n_columns),
+    read-only. source: the file, or how the space was built. sha256: of symbols and vectors, so that
+    a space has the same identity in every format. notes: on merged, dropped or omitted rows and
+    columns. built_from_labels: the dataset and label view of a space built from labels.
     """
 
     name: str
@@ -50,10 +52,12 @@ def make_space(
     notes: Iterable[str] = (),
     built_from_labels: str | None = None,
 ) -> Space:
-    """Return a space from raw rows. Rows of one symbol are averaged and zero vectors dropped; notes record both.
+    """Return a space from raw rows. Rows of one symbol are averaged and zero vectors dropped; notes
+    record both.
 
-    vectors: real numbers, of shape (n_symbols, n_columns). Symbols keep the order of their first rows. Raise InputError for
-    another shape, a symbol that is empty or has line breaks, a value that is not finite in float32, and if no vector remains.
+    vectors: real numbers, of shape (n_symbols, n_columns). Symbols keep the order of their first
+    rows. Raise InputError for another shape, a symbol that is empty or has line breaks, a value
+    that is not finite in float32, and if no vector remains.
     """
     names = [symbol.strip() for symbol in symbols]
     values = _check_vectors(names, vectors, source)
@@ -68,35 +72,57 @@ def make_space(
         raise InputError(f"{source}: no gene with a vector other than zero, expected at least one")
     values = np.ascontiguousarray(values)
     values.setflags(write=False)
-    return Space(name, tuple(names), values, source, _identity(names, values), tuple(all_notes), built_from_labels)
+    return Space(
+        name,
+        tuple(names),
+        values,
+        source,
+        _identity(names, values),
+        tuple(all_notes),
+        built_from_labels,
+    )
 
 
 def save_space(space: Space, path: Path) -> None:
-    """Write a space as safetensors for `load_space`. The file appears only when it is complete. Raise OSError."""
-    metadata = {"symbols": "\n".join(space.symbols), "source": space.source, "notes": json.dumps(space.notes)}
+    """Write a space as safetensors for `load_space`. The file appears only when it is complete.
+    Raise OSError."""
+    metadata = {
+        "symbols": "\n".join(space.symbols),
+        "source": space.source,
+        "notes": json.dumps(space.notes),
+    }
     if space.built_from_labels is not None:
         metadata["built_from_labels"] = space.built_from_labels
     replace_file(path, save({"embedding": space.vectors}, metadata=metadata))
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an exception's message, or its type's name if the message is empty."""
+    """Return the first line of an exception's message, or its type's name if the message is
+    empty."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _check_vectors(names: list[str], vectors: NDArray[Any], source: str) -> NDArray[np.float32]:
     if vectors.ndim != 2 or vectors.shape[0] != len(names) or vectors.shape[1] == 0:
-        raise InputError(f"{source}: vectors of shape {vectors.shape} for {len(names):,} symbols, expected a row for each")
+        raise InputError(
+            f"{source}: vectors of shape {vectors.shape} for {len(names):,} symbols, expected a row"
+            " for each"
+        )
     if vectors.dtype.kind not in "fiu":
         raise InputError(f"{source}: vectors of type {vectors.dtype}, expected real numbers")
     bad = next((i for i, name in enumerate(names) if not name or len(name.splitlines()) > 1), None)
     if bad is not None:
-        raise InputError(f"{source}: row {bad + 1} has the symbol {names[bad]!r}, expected one line of text")
+        raise InputError(
+            f"{source}: row {bad + 1} has the symbol {names[bad]!r}, expected one line of text"
+        )
     with np.errstate(over="ignore"):  # overflow is detected as not finite
         values = np.array(vectors, dtype=np.float32)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
-        raise InputError(f"{source}: the vector of {names[row]!r} (row {row + 1}) is not finite, expected finite numbers")
+        raise InputError(
+            f"{source}: the vector of {names[row]!r} (row {row + 1}) is not finite, expected finite"
+            " numbers"
+        )
     return values
 
 
@@ -110,7 +136,9 @@ def _average_repeated_symbols(
     distinct, counts = list(place), np.bincount(row)
     repeated = [distinct[i] for i in np.flatnonzero(counts > 1)]
     notes.append(f"{len(repeated):,} symbols with several rows, averaged: {list_some(repeated)}")
-    averaging = csr_array((1.0 / counts[row], (row, np.arange(len(row)))), shape=(len(distinct), len(names)))
+    averaging = csr_array(
+        (1.0 / counts[row], (row, np.arange(len(row)))), shape=(len(distinct), len(names))
+    )
     return distinct, (averaging @ values.astype(np.float64)).astype(np.float32)
 
 
@@ -124,14 +152,17 @@ def _identity(names: list[str], values: NDArray[np.float32]) -> str:
 SAME = 1e-9  # rounding makes components of equal directions differ by less than this
 
 
-def project_to_two_axes(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[float, float]]:
-    """Return the first two principal components of the vectors, which are scaled to length 1 first, and their shares of the
-    variance.
+def project_to_two_axes(
+    vectors: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], tuple[float, float]]:
+    """Return the first two principal components of the vectors, which are scaled to length 1 first,
+    and their shares of the variance.
 
-    vectors: of shape (n, columns), a row of NaN for a missing vector; the result is of shape (n, 2), NaN for missing vectors.
-    Without variance the components are 0 and the shares NaN.
+    vectors: of shape (n, columns), a row of NaN for a missing vector; the result is of shape (n,
+    2), NaN for missing vectors. Without variance the components are 0 and the shares NaN.
     """
-    from sklearn.decomposition import PCA  # imported here because few pages need it and it takes 60 MB
+    # imported here because few pages need it and it takes 60 MB
+    from sklearn.decomposition import PCA
 
     present = np.isfinite(vectors).all(axis=1)
     length = np.linalg.norm(vectors, axis=1)

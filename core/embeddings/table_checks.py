@@ -1,5 +1,5 @@
-"""Check a table of symbols and numbers before using it as a gene space. It may have symbols damaged by a spreadsheet, be
-transposed, or have columns that are not dimensions.
+"""Check a table of symbols and numbers before using it as a gene space. It may have symbols damaged
+by a spreadsheet, be transposed, or have columns that are not dimensions.
 """
 
 from __future__ import annotations
@@ -19,10 +19,14 @@ from core.embeddings.space import Space, make_space
 
 # Columns of numbers about a gene, or of groups, that are not dimensions of a space.
 _ABOUT: Final = re.compile(
-    "clusters?|leiden|louvain|n(?:u)?(?:cells|counts|genes)(?:bycounts)?|(?:logp)?(?:total|mean)counts|means|dispersions(?:norm)?"
-    "|variances(?:norm)?|pctdropoutbycounts|highlyvariable|entrez(?:gene)?(?:id)?|(?:gene|ncbi|hgnc)id|(?:gene)?length|size|start"
-    "|end|strand|chr|chrom|chromosome|pos|position|gc|gccontent|percentagegccontent|[tfr]pkm|tpm|rank|index|unnamed"
-    "|labels?|class(?:es)?|split|fold|batch|p(?:adj|vals?|values?)|fdr|q(?:vals?|values?)|l(?:og)?fc|logfoldchanges?|foldchange"
+    "clusters?|leiden|louvain|n(?:u)?(?:cells|counts|genes)(?:bycounts)?|(?:logp)?(?:total"
+    "|mean)counts|means|dispersions(?:norm)?"
+    "|variances(?:norm)?|pctdropoutbycounts|highlyvariable|entrez(?:gene)?(?:id)?|(?:gene|ncbi"
+    "|hgnc)id|(?:gene)?length|size|start"
+    "|end|strand|chr|chrom|chromosome|pos|position|gc|gccontent|percentagegccontent|[tfr]pkm|tpm"
+    "|rank|index|unnamed"
+    "|labels?|class(?:es)?|split|fold|batch|p(?:adj|vals?|values?)|fdr|q(?:vals?|values?)"
+    "|l(?:og)?fc|logfoldchanges?|foldchange"
     "|basemean|n?effects?"
     "|communit(?:y|ies)|kmeans|modules?|degree|counts?|umis?|mean|std|variance|tss"
 )
@@ -43,39 +47,51 @@ def make_imported_space(
 ) -> Space:
     """Return the space from a file's rows, as in `make_space`.
 
-    Symbols damaged by a spreadsheet and columns that are not dimensions are left out and named in the notes. columns: the names
-    of the vectors' columns, if the file has any. kept: columns requested by a person. Raise InputError if most rows have no
-    symbol, for numbers as symbols, and for a transposed table.
+    Symbols damaged by a spreadsheet and columns that are not dimensions are left out and named in
+    the notes. columns: the names of the vectors' columns, if the file has any. kept: columns
+    requested by a person. Raise InputError if most rows have no symbol, for numbers as symbols, and
+    for a transposed table.
     """
     cleaned, said = [clean(symbol) for symbol in symbols], list(notes)
     rows = sum(DIMENSION.fullmatch(symbol) is not None for symbol in cleaned)
-    genes = sum(_SYMBOL.fullmatch(column) is not None and not DIMENSION.fullmatch(column) for column in columns)
+    genes = sum(
+        _SYMBOL.fullmatch(column) is not None and not DIMENSION.fullmatch(column)
+        for column in columns
+    )
     if len(cleaned) > 1 and rows == len(cleaned) and columns and 2 * genes > len(columns):
         raise InputError(
-            f"{source}: rows are called {list_some(cleaned, 3)}, columns {list_some(list(columns), 3)}: the table is "
-            "transposed; expected a row for each gene"
+            f"{source}: rows are called {list_some(cleaned, 3)}, columns"
+            f" {list_some(list(columns), 3)}: the table is transposed; expected a row for each gene"
         )
     refuse_matrix(cleaned, columns, source)
     if len(columns) >= _LEAST_COLUMNS and _are_counts(vectors):
         refuse_counts(columns, source)
-    damaged = {i: words for i, symbol in enumerate(cleaned) if not is_missing(symbol) and (words := spreadsheet_damage(symbol))}
+    damaged = {
+        i: words
+        for i, symbol in enumerate(cleaned)
+        if not is_missing(symbol) and (words := spreadsheet_damage(symbol))
+    }
     if 2 * len(damaged) > len(cleaned):
         first, words = next(iter(damaged.items()))
         raise InputError(
-            f"{source}: {len(damaged):,} of {len(cleaned):,} symbols are not gene symbols, the first {cleaned[first]!r}: "
-            f"{words}; expected gene symbols"
+            f"{source}: {len(damaged):,} of {len(cleaned):,} symbols are not gene symbols, the"
+            f" first {cleaned[first]!r}: {words}; expected gene symbols"
         )
     if damaged:
         shown = list_some([f"{cleaned[i]} in row {i + 1}" for i in damaged])
         said.append(
-            f"{len(damaged):,} rows left out with symbols made by a spreadsheet ({shown}): {next(iter(damaged.values()))}"
+            f"{len(damaged):,} rows left out with symbols made by a spreadsheet ({shown}):"
+            f" {next(iter(damaged.values()))}"
         )
         sound = [i for i in range(len(cleaned)) if i not in damaged]
         cleaned, vectors = [cleaned[i] for i in sound], vectors[sound]
     odd = [i for i in _odd_columns(columns, vectors) if columns[i] not in kept]
     if odd:
         names = list_some([columns[i] for i in odd])
-        said.append(f"{len(odd):,} columns left out that are not dimensions ({names}); --keep-column keeps one")
+        said.append(
+            f"{len(odd):,} columns left out that are not dimensions ({names}); --keep-column"
+            " keeps one"
+        )
         vectors = np.delete(vectors, odd, axis=1)
     return make_space(name, cleaned, vectors, source, notes=said)
 
@@ -88,9 +104,9 @@ def _are_counts(vectors: NDArray[Any]) -> bool:
 
 
 def _odd_columns(columns: Sequence[str], vectors: NDArray[Any]) -> list[int]:
-    """Return the positions of columns that are not dimensions: those named in _ABOUT, and those with a much larger scale than
-    the others. Of the latter, only columns of whole numbers, or with names unlike dimensions, count, because the first
-    principal component may be large.
+    """Return the positions of columns that are not dimensions: those named in _ABOUT, and those
+    with a much larger scale than the others. Of the latter, only columns of whole numbers, or with
+    names unlike dimensions, count, because the first principal component may be large.
     """
     if len(columns) < _LEAST_COLUMNS or vectors.dtype.kind not in "fiu" or not len(vectors):
         return []

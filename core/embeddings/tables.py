@@ -1,4 +1,5 @@
-"""Load gene spaces from tables of text and of Parquet. Arrow reads the numbers, which are too many for Python."""
+"""Load gene spaces from tables of text and of Parquet. Arrow reads the numbers, which are too many
+for Python."""
 
 from __future__ import annotations
 
@@ -28,11 +29,14 @@ _SYMBOL_NAMES = {"symbol", "symbols", "gene", "genes", "gene_symbol", "gene_name
 _INDEX_NAMES = {"", "Unnamed: 0", "__index_level_0__"}  # pandas' names for an index in a file
 
 
-def load_parquet(path: Path, name: str, *, named: bool = False, kept: Collection[str] = ()) -> Space:
-    """Return the space in a parquet file: a column of symbols, and columns of numbers or one column of lists of numbers.
+def load_parquet(
+    path: Path, name: str, *, named: bool = False, kept: Collection[str] = ()
+) -> Space:
+    """Return the space in a parquet file: a column of symbols, and columns of numbers or one column
+    of lists of numbers.
 
-    named: as in `load_text`. Only the columns of a space are read, and symbols as dictionaries, so that one that is repeated a
-    million times is stored once.
+    named: as in `load_text`. Only the columns of a space are read, and symbols as dictionaries, so
+    that one that is repeated a million times is stored once.
     """
     try:
         found = walk_parquet(path, path.name)
@@ -45,10 +49,19 @@ def load_parquet(path: Path, name: str, *, named: bool = False, kept: Collection
         others = [field for field in schema if field.name != symbol]
         left_out = [] if named else [field.name for field in others if is_text(field.type)]
         columns = [field.name for field in others if field.name not in left_out]
-        of_numbers = [field for field in others if field.name in columns and field.name not in _INDEX_NAMES]
-        wrong = [each.name for each in of_numbers if not (pa.types.is_integer(each.type) or pa.types.is_floating(each.type))]
+        of_numbers = [
+            field for field in others if field.name in columns and field.name not in _INDEX_NAMES
+        ]
+        wrong = [
+            each.name
+            for each in of_numbers
+            if not (pa.types.is_integer(each.type) or pa.types.is_floating(each.type))
+        ]
         if wrong or not of_numbers:
-            raise InputError(f"{path.name}: {list_some(wrong) or 'no column'} beside {symbol!r}, expected columns of numbers")
+            raise InputError(
+                f"{path.name}: {list_some(wrong) or 'no column'} beside {symbol!r}, expected"
+                " columns of numbers"
+            )
         refuse_large(path, found.num_rows * len(columns) * _BYTES_A_NUMBER)
         table = parquet.ParquetFile(path, read_dictionary=[symbol]).read(columns=[symbol, *columns])
         refuse_large(path, text_bytes(table[symbol]))
@@ -65,7 +78,8 @@ def _load_lists(path: Path, name: str, symbol: str, column: str) -> Space:
     lengths = pc.unique(pc.list_value_length(lists)).to_pylist()
     if len(lengths) != 1 or not lengths[0]:
         raise InputError(
-            f"{path.name}: column {column!r} has lists of {list_some([str(n) for n in lengths])} numbers, expected one length"
+            f"{path.name}: column {column!r} has lists of {list_some([str(n) for n in lengths])}"
+            " numbers, expected one length"
         )
     if lists.flatten().null_count or table[symbol].null_count:
         raise InputError(f"{path.name}: a symbol or a number is missing, expected all of them")
@@ -74,23 +88,35 @@ def _load_lists(path: Path, name: str, symbol: str, column: str) -> Space:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    is_any = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-    return bool(is_any and (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)))
+    is_any = (
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    )
+    return bool(
+        is_any and (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))
+    )
 
 
 def load_text(
-    open_text: Callable[[], io.BufferedIOBase], source: str, name: str, *, named: bool, kept: Collection[str] = ()
+    open_text: Callable[[], io.BufferedIOBase],
+    source: str,
+    name: str,
+    *,
+    named: bool,
+    kept: Collection[str] = (),
 ) -> Space:
-    """Return the space in a text table (see `text_table`). A first line of a symbol and numbers is a row.
+    """Return the space in a text table (see `text_table`). A first line of a symbol and numbers is
+    a row.
 
-    source: the file's name. named: as in `load_space`; other columns of texts are left out only without it.
+    source: the file's name. named: as in `load_space`; other columns of texts are left out only
+    without it.
     """
     table = text_table(open_text(), source, _header_above_row)
     rows = table.sample()[:_LOOKED_AT]
     style = number_style(cell for cells in rows for cell in cells)
     if style.thousands or not style.decimal:
         raise InputError(
-            f"{source}: numbers with {style.thousands or ','!r}; expected a decimal point, and nothing between thousands"
+            f"{source}: numbers with {style.thousands or ','!r}; expected a decimal point, and"
+            " nothing between thousands"
         )
     header = list(table.header)
     if len(header) == 1:
@@ -103,30 +129,46 @@ def load_text(
         if any(cells) and all(style.read(cell) is None for cell in cells):
             texts.append(header[i])
     # Types are set, not guessed, and no text means a missing value: NA and None are gene symbols.
-    types = {column: pa.string() if column == symbol or column in texts else pa.float64() for column in header}
+    types = {
+        column: pa.string() if column == symbol or column in texts else pa.float64()
+        for column in header
+    }
     try:
         numbers = _read_numbers(open_text(), table, types, style)
     except pa.ArrowException as error:
-        where = _first_text(open_text(), source, {*header} - {*texts, symbol}, style) or first_line(error)
+        where = _first_text(open_text(), source, {*header} - {*texts, symbol}, style) or first_line(
+            error
+        )
         raise InputError(f"{source}: cannot be read as symbols and numbers ({where})") from error
-    return _space_from_table(numbers.drop_columns(texts), symbol, (source, name, kept), table.notes + _note_texts(texts))
+    return _space_from_table(
+        numbers.drop_columns(texts), symbol, (source, name, kept), table.notes + _note_texts(texts)
+    )
 
 
-def _read_numbers(file: io.BufferedIOBase, table: Table, types: Mapping[str, pa.DataType], style: NumberStyle) -> pa.Table:
+def _read_numbers(
+    file: io.BufferedIOBase, table: Table, types: Mapping[str, pa.DataType], style: NumberStyle
+) -> pa.Table:
     """Return the rows of a text table, which has been opened before to learn its form."""
     form = table.form
     assert form is not None  # a text has one
     if any("\n" in column or "\r" in column for column in table.header):
-        raise InputError(f"{table.name}, line 1: names of columns over several lines, expected one line")
+        raise InputError(
+            f"{table.name}, line 1: names of columns over several lines, expected one line"
+        )
     with file:
         return arrow_csv.read_csv(
             file,
             read_options=arrow_csv.ReadOptions(
-                column_names=[*table.header], skip_rows=form.above, encoding=form.encoding.removesuffix("-sig")
+                column_names=[*table.header],
+                skip_rows=form.above,
+                encoding=form.encoding.removesuffix("-sig"),
             ),
             parse_options=arrow_csv.ParseOptions(delimiter=form.delimiter),
             convert_options=arrow_csv.ConvertOptions(
-                column_types=types, null_values=[], strings_can_be_null=False, decimal_point=style.decimal
+                column_types=types,
+                null_values=[],
+                strings_can_be_null=False,
+                decimal_point=style.decimal,
             ),
         )
 
@@ -135,8 +177,11 @@ def _note_texts(columns: Sequence[str]) -> list[str]:
     return [f"columns of texts left out ({list_some(columns)})"] if columns else []
 
 
-def _first_text(file: io.BufferedIOBase, source: str, columns: Collection[str], style: NumberStyle) -> str:
-    """Describe the first cell that should be a number and is not; "" if rows are wrong in another way."""
+def _first_text(
+    file: io.BufferedIOBase, source: str, columns: Collection[str], style: NumberStyle
+) -> str:
+    """Describe the first cell that should be a number and is not; "" if rows are wrong in another
+    way."""
     table = text_table(file, source, _header_above_row)
     for line, cells in table.records():
         for column, cell in zip(table.header, cells, strict=True):
@@ -148,13 +193,18 @@ def _first_text(file: io.BufferedIOBase, source: str, columns: Collection[str], 
 
 
 def _header_above_row(cells: Sequence[str]) -> list[str] | None:
-    """Return names for the columns of a table without a header: its first row is a symbol and numbers that cannot be a header."""
+    """Return names for the columns of a table without a header: its first row is a symbol and
+    numbers that cannot be a header."""
     numbers = cells[1:]
     counted = all(cell.strip().isdecimal() for cell in numbers) and sorted(map(int, numbers)) in (
         [*range(len(numbers))],
         [*range(1, len(numbers) + 1)],
     )
-    is_name = bool(cells[0].strip()) and not is_number(cells[0]) and cells[0].strip().lower() not in _SYMBOL_NAMES
+    is_name = (
+        bool(cells[0].strip())
+        and not is_number(cells[0])
+        and cells[0].strip().lower() not in _SYMBOL_NAMES
+    )
     is_row = numbers and is_name and all(map(is_number, numbers)) and not counted
     return ["symbol", *(f"d{i}" for i in range(len(numbers)))] if is_row else None
 
@@ -172,13 +222,20 @@ def _symbol_column(columns: list[str], texts: list[str], source: str) -> str:
     for candidates in (named, texts):
         if len(candidates) == 1:
             return candidates[0]
-    raise UnknownFormat(f"{source}: columns {list_some(columns)}, expected one called symbol and others of numbers")
+    raise UnknownFormat(
+        f"{source}: columns {list_some(columns)}, expected one called symbol and others of numbers"
+    )
 
 
-def _space_from_table(table: pa.Table, symbol: str, about: tuple[str, str, Collection[str]], notes: Sequence[str] = ()) -> Space:
-    """Return the space from a table. about: the file's name, the space's name, and the columns to keep in any case."""
+def _space_from_table(
+    table: pa.Table, symbol: str, about: tuple[str, str, Collection[str]], notes: Sequence[str] = ()
+) -> Space:
+    """Return the space from a table. about: the file's name, the space's name, and the columns to
+    keep in any case."""
     source, name, kept = about
-    left_out = [column for column in table.column_names if column in _INDEX_NAMES and column != symbol]
+    left_out = [
+        column for column in table.column_names if column in _INDEX_NAMES and column != symbol
+    ]
     columns = [column for column in table.column_names if column not in (*left_out, symbol)]
     if not columns:
         raise InputError(f"{source}: no column beside {symbol!r}, expected columns of numbers")
@@ -187,9 +244,12 @@ def _space_from_table(table: pa.Table, symbol: str, about: tuple[str, str, Colle
     vectors = np.column_stack([table[column].to_numpy() for column in columns])
     numbered = [f"a column of row numbers ({left_out[0]!r}) left out"] if left_out else []
     symbols = table[symbol].to_pylist()
-    return make_imported_space(name, symbols, vectors, source, columns=columns, notes=[*notes, *numbered], kept=kept)
+    return make_imported_space(
+        name, symbols, vectors, source, columns=columns, notes=[*notes, *numbered], kept=kept
+    )
 
 
 def refuse_large(path: Path, unpacked: int) -> None:
-    """Raise UnsafeFile for a file that unpacks to more than the largest space, or to many times its own size."""
+    """Raise UnsafeFile for a file that unpacks to more than the largest space, or to many times its
+    own size."""
     refuse_bomb(path.name, path.stat().st_size, unpacked, _MOST_BYTES)

@@ -1,4 +1,5 @@
-"""What is known about a perturbation and a gene: evidence tools, which answer with typed `Evidence`.
+"""What is known about a perturbation and a gene: evidence tools, which answer with typed
+`Evidence`.
 
 tools/            one file per tool, each with a `TOOL`
 tool              what a tool is, and how its answers become Evidence

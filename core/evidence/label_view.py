@@ -1,4 +1,5 @@
-"""The labelled rows that a tool may see: all training rows, or those that a blinded benchmark allows.
+"""The labelled rows that a tool may see: all training rows, or those that a blinded benchmark
+allows.
 
 A view holds the visible rows and nothing else, so no tool can reach a hidden row through it.
 """
@@ -25,7 +26,8 @@ NAME_LENGTH = 12  # characters of the content's SHA-256
 
 
 class Counts(NamedTuple):
-    """Rows (n), rows that changed (de), and those that went up and down; the rest of `de` changed in an unknown direction."""
+    """Rows (n), rows that changed (de), and those that went up and down; the rest of `de` changed
+    in an unknown direction."""
 
     n: int
     de: int
@@ -39,7 +41,8 @@ class Counts(NamedTuple):
 
     @property
     def p_up_given_de(self) -> float | None:
-        """The share that went up among rows of known direction, in [0, 1]; None without such rows."""
+        """The share that went up among rows of known direction, in [0, 1]; None without such
+        rows."""
         directed = self.up + self.down
         return self.up / directed if directed else None
 
@@ -69,9 +72,12 @@ class LabelView:
         wrong = next((row for row in self.rows if row.label is None or row.split != TRAIN), None)
         if wrong is not None:
             raise InputError(
-                f"label view: {wrong.pair_id} has label {wrong.label} and split {wrong.split!r}, expected labelled training rows"
+                f"label view: {wrong.pair_id} has label {wrong.label} and split {wrong.split!r},"
+                " expected labelled training rows"
             )
-        object.__setattr__(self, "rows", tuple(sorted(self.rows, key=lambda row: (row.pert, row.gene, row.label))))
+        object.__setattr__(
+            self, "rows", tuple(sorted(self.rows, key=lambda row: (row.pert, row.gene, row.label)))
+        )
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -116,24 +122,33 @@ class LabelView:
 
 def all_training(pairs: Iterable[Pair]) -> LabelView:
     """Return the view of every labelled row of the training split."""
-    return LabelView(tuple(pair for pair in pairs if pair.label is not None and pair.split == TRAIN))
+    return LabelView(
+        tuple(pair for pair in pairs if pair.label is not None and pair.split == TRAIN)
+    )
 
 
 def blinded_view(pairs: Iterable[Pair], evaluated: Iterable[Pair]) -> LabelView:
-    """Return the view of the labelled training rows that share neither a perturbation nor a target gene with any evaluated row.
+    """Return the view of the labelled training rows that share neither a perturbation nor a target
+    gene with any evaluated row.
 
     Symbols that differ in case only count as the same, since tools ignore case.
     """
     hidden = list(evaluated)
     perts, genes = {row.pert.casefold() for row in hidden}, {row.gene.casefold() for row in hidden}
-    return all_training(pair for pair in pairs if pair.pert.casefold() not in perts and pair.gene.casefold() not in genes)
+    return all_training(
+        pair
+        for pair in pairs
+        if pair.pert.casefold() not in perts and pair.gene.casefold() not in genes
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """Doubly disjoint cells: perturbations and genes are each cut into k parts; a cell is one part of each.
+    """Doubly disjoint cells: perturbations and genes are each cut into k parts; a cell is one part
+    of each.
 
-    views: of length k², the rows visible to each cell, which are outside both of its parts. cells: pair id → cell number.
+    views: of length k², the rows visible to each cell, which are outside both of its parts. cells:
+    pair id → cell number.
     """
 
     views: tuple[LabelView, ...]
@@ -145,10 +160,12 @@ class Folds:
 
 
 def fold_views(pairs: Sequence[Pair], k: int = 5, seed: int = 0) -> Folds:
-    """Cut pairs, labelled or not, into k × k cells of about equal numbers of perturbations and genes.
+    """Cut pairs, labelled or not, into k × k cells of about equal numbers of perturbations and
+    genes.
 
-    The cells depend on the symbols and the seed, not on the order of the pairs; symbols that differ in case only are in the same
-    part. The cells are those of the kNN protocol "folds" with the same pairs, k and seed. Raise InputError if k < 2.
+    The cells depend on the symbols and the seed, not on the order of the pairs; symbols that differ
+    in case only are in the same part. The cells are those of the kNN protocol "folds" with the same
+    pairs, k and seed. Raise InputError if k < 2.
     """
     if isinstance(k, bool) or not isinstance(k, int) or k < 2:
         raise InputError(f"folds: k is {k!r}, expected a whole number of at least 2")
@@ -157,11 +174,15 @@ def fold_views(pairs: Sequence[Pair], k: int = 5, seed: int = 0) -> Folds:
     genes = _cut_into_parts([pair.gene for pair in pairs], k, rng)
     parts = [(perts[pair.pert], genes[pair.gene]) for pair in pairs]
     views = tuple(
-        all_training(pair for pair, (p, g) in zip(pairs, parts, strict=True) if p != pert and g != gene)
+        all_training(
+            pair for pair, (p, g) in zip(pairs, parts, strict=True) if p != pert and g != gene
+        )
         for pert in range(k)
         for gene in range(k)
     )
-    return Folds(views, {pair.pair_id: p * k + g for pair, (p, g) in zip(pairs, parts, strict=True)})
+    return Folds(
+        views, {pair.pair_id: p * k + g for pair, (p, g) in zip(pairs, parts, strict=True)}
+    )
 
 
 def _cut_into_parts(symbols: Iterable[str], k: int, rng: np.random.Generator) -> dict[str, int]:

@@ -1,4 +1,5 @@
-"""Tables by gene symbol, and knowledge packs as tools read them: such tables, each built on first use."""
+"""Tables by gene symbol, and knowledge packs as tools read them: such tables, each built on first
+use."""
 
 from __future__ import annotations
 
@@ -10,8 +11,18 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 from core.base.errors import InputError
 
-PackName = Literal["descriptions", "orthologs", "pathways", "edges", "signs", "responses", "signalling"]
-PACK_NAMES: tuple[PackName, ...] = ("descriptions", "orthologs", "pathways", "edges", "signs", "responses", "signalling")
+PackName = Literal[
+    "descriptions", "orthologs", "pathways", "edges", "signs", "responses", "signalling"
+]
+PACK_NAMES: tuple[PackName, ...] = (
+    "descriptions",
+    "orthologs",
+    "pathways",
+    "edges",
+    "signs",
+    "responses",
+    "signalling",
+)
 
 V = TypeVar("V")
 
@@ -28,7 +39,8 @@ class Table(Generic[V]):
     present: bool = True
 
     def spellings(self, symbol: str) -> tuple[str, ...]:
-        """Return the symbol itself if it is listed, else every listed spelling that differs in case only, sorted."""
+        """Return the symbol itself if it is listed, else every listed spelling that differs in case
+        only, sorted."""
         return (symbol,) if symbol in self.entries else self._by_casefold.get(symbol.casefold(), ())
 
     @cached_property
@@ -40,7 +52,8 @@ class Table(Generic[V]):
 
 
 class Source(NamedTuple):
-    """The source of a pack: a name for people and the file's SHA-256, of which the first 12 characters are shown."""
+    """The source of a pack: a name for people and the file's SHA-256, of which the first 12
+    characters are shown."""
 
     name: str
     sha256: str
@@ -57,14 +70,16 @@ class Partner(NamedTuple):
 
 
 class Regulated(NamedTuple):
-    """The other gene of a regulation, its factor or its target; sign: 1 activated, −1 repressed, 0 unknown."""
+    """The other gene of a regulation, its factor or its target; sign: 1 activated, −1 repressed, 0
+    unknown."""
 
     symbol: str
     sign: int
 
 
 class Response(NamedTuple):
-    """How LPS changes a gene's expression: log fold change, p-values in [0, 1], mean expression with and without LPS."""
+    """How LPS changes a gene's expression: log fold change, p-values in [0, 1], mean expression
+    with and without LPS."""
 
     logfc: float
     p_value: float
@@ -75,12 +90,13 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Packs:
-    """What is known about genes apart from the labels; None for a pack that the run has not: when it was planned, the workspace
-    had none about genes of its organism.
+    """What is known about genes apart from the labels; None for a pack that the run has not: when
+    it was planned, the workspace had none about genes of its organism.
 
-    descriptions: gene → text. orthologs: gene → symbol in the other organism. pathways: gene → names. edges: (gene, gene,
-    score from 1 to 1000), each pair once. signs, signalling: (factor, target) → 1, −1 or 0. responses: gene → the numbers of
-    `Response`, in that order. sources: one for each pack that is not None. Raises InputError if a pack has no source.
+    descriptions: gene → text. orthologs: gene → symbol in the other organism. pathways: gene →
+    names. edges: (gene, gene, score from 1 to 1000), each pair once. signs, signalling: (factor,
+    target) → 1, −1 or 0. responses: gene → the numbers of `Response`, in that order. sources: one
+    for each pack that is not None. Raises InputError if a pack has no source.
     """
 
     descriptions: Mapping[str, str] | None = None
@@ -93,10 +109,15 @@ class Packs:
     sources: Mapping[PackName, Source] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        without_source = [name for name in PACK_NAMES if getattr(self, name) is not None and name not in self.sources]
+        without_source = [
+            name
+            for name in PACK_NAMES
+            if getattr(self, name) is not None and name not in self.sources
+        ]
         if without_source:
             raise InputError(
-                f"knowledge packs: {', '.join(without_source)} without a source, expected a name and a SHA-256 for each"
+                f"knowledge packs: {', '.join(without_source)} without a source, expected a name"
+                " and a SHA-256 for each"
             )
 
     @cached_property
@@ -114,12 +135,16 @@ class Packs:
         """Pathways by gene, the most specific first: those with the fewest genes in the pack."""
         pathways = self.pathways or {}
         genes = Counter(name for names in pathways.values() for name in set(names))
-        ranked = {gene: tuple(sorted(set(names), key=lambda name: (genes[name], name))) for gene, names in pathways.items()}
+        ranked = {
+            gene: tuple(sorted(set(names), key=lambda name: (genes[name], name)))
+            for gene, names in pathways.items()
+        }
         return self._table("pathways", ranked)
 
     @cached_property
     def partner_table(self) -> Table[tuple[Partner, ...]]:
-        """Interaction partners by gene, the highest score first, equal scores in alphabetical order."""
+        """Interaction partners by gene, the highest score first, equal scores in alphabetical
+        order."""
         by_gene: dict[str, list[Partner]] = defaultdict(list)
         for a, b, score in self.edges or ():
             by_gene[a].append(Partner(b, score))
@@ -141,16 +166,22 @@ class Packs:
         return self._regulation(0)
 
     def _regulation(self, place: int) -> Table[tuple[Regulated, ...]]:
-        """Return the other gene and the sign of each regulation by its factor, place 0, or by its target, 1."""
+        """Return the other gene and the sign of each regulation by its factor, place 0, or by its
+        target, 1."""
         by_gene: dict[str, list[Regulated]] = defaultdict(list)
         for pair, sign in (self.signs or {}).items():
             by_gene[pair[place]].append(Regulated(pair[1 - place], sign))
-        return self._table("signs", {gene: tuple(sorted(others)) for gene, others in by_gene.items()})
+        return self._table(
+            "signs", {gene: tuple(sorted(others)) for gene, others in by_gene.items()}
+        )
 
     @cached_property
     def lps_table(self) -> Table[Response]:
         """Responses to LPS by gene."""
-        return self._table("responses", {gene: Response(*numbers) for gene, numbers in (self.responses or {}).items()})
+        return self._table(
+            "responses",
+            {gene: Response(*numbers) for gene, numbers in (self.responses or {}).items()},
+        )
 
     def _table(self, name: PackName, entries: Mapping[str, V]) -> Table[V]:
         """Return the table of a pack, one that is not present if the run has none."""

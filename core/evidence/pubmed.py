@@ -20,7 +20,8 @@ _YEAR = re.compile(r"\b(1[89]|20)\d\d\b")
 
 
 class Article(NamedTuple):
-    """An article. parts: the paragraphs of its abstract, none if it has no abstract. year: None if PubMed gives none."""
+    """An article. parts: the paragraphs of its abstract, none if it has no abstract. year: None if
+    PubMed gives none."""
 
     pmid: str
     year: int | None
@@ -53,13 +54,20 @@ def _identify(settings: SourceSettings) -> Mapping[str, str]:
 SITE = Site("pubmed", "PubMed", per_s=3.0, per_s_with_key=10.0, identify=_identify)
 
 
-async def fetch_articles(client: SourceClient, queries: Sequence[str]) -> tuple[list[Article], list[CachedResponse]]:
-    """Return the articles that match the queries best, up to eight a query, each once, best first; and the responses.
+async def fetch_articles(
+    client: SourceClient, queries: Sequence[str]
+) -> tuple[list[Article], list[CachedResponse]]:
+    """Return the articles that match the queries best, up to eight a query, each once, best first;
+    and the responses.
 
     Raise SourceError.
     """
     searches = await client.fetch_many(SEARCH, queries)
-    pmids = list(dict.fromkeys(pmid for response in searches.values() for pmid in json.loads(response.body or "[]")))
+    pmids = list(
+        dict.fromkeys(
+            pmid for response in searches.values() for pmid in json.loads(response.body or "[]")
+        )
+    )
     texts = await client.fetch_many(ARTICLE, pmids)
     articles = [_article_from_json(response.body) for response in texts.values() if response.body]
     return articles, [*searches.values(), *texts.values()]
@@ -72,7 +80,13 @@ def _article_from_json(text: str) -> Article:
 
 # Sent in the body: an address with the key in it would end up in logs, on either side.
 def _search_request(query: str) -> SourceRequest:
-    params = {"db": "pubmed", "term": query, "retmax": str(MAX_FOUND), "retmode": "json", "sort": "relevance"}
+    params = {
+        "db": "pubmed",
+        "term": query,
+        "retmax": str(MAX_FOUND),
+        "retmode": "json",
+        "sort": "relevance",
+    }
     return SourceRequest("POST", "esearch.fcgi", params)
 
 
@@ -91,7 +105,8 @@ async def _search(client: SourceClient, queries: Sequence[str]) -> dict[str, str
 
 
 def _read_pmids(text: str) -> list[str]:
-    """Return the PMIDs of a search; none if PubMed does not know a word, since it then searches for the other words alone."""
+    """Return the PMIDs of a search; none if PubMed does not know a word, since it then searches for
+    the other words alone."""
     result = parse_json(_Search, text).esearchresult
     if not all(pmid.isascii() and pmid.isdecimal() for pmid in result.idlist):
         raise ValueError("no PMIDs")
@@ -105,7 +120,8 @@ async def _fetch(client: SourceClient, pmids: Sequence[str]) -> dict[str, str | 
 
 
 def read_articles(text: str) -> list[Article]:
-    """Return the articles of an efetch answer. Raise ValueError if it is anything else, or refers to other files."""
+    """Return the articles of an efetch answer. Raise ValueError if it is anything else, or refers
+    to other files."""
     from defusedxml.ElementTree import fromstring
 
     try:
@@ -121,12 +137,17 @@ def _read_article(element: Element) -> Article:
     pmid = element.findtext("MedlineCitation/PMID")
     if not pmid:
         raise ValueError("an article without a PMID")
-    date = " ".join(part.text or "" for part in element.iterfind("MedlineCitation/Article/Journal/JournalIssue/PubDate/*"))
+    date = " ".join(
+        part.text or ""
+        for part in element.iterfind("MedlineCitation/Article/Journal/JournalIssue/PubDate/*")
+    )
     year = _YEAR.search(date)
     title = element.find("MedlineCitation/Article/ArticleTitle")
     paragraphs = element.iterfind("MedlineCitation/Article/Abstract/AbstractText")
     parts = tuple(text for paragraph in paragraphs if (text := _text(paragraph)))
-    return Article(pmid, int(year.group()) if year else None, "" if title is None else _text(title), parts)
+    return Article(
+        pmid, int(year.group()) if year else None, "" if title is None else _text(title), parts
+    )
 
 
 def _text(element: Element) -> str:

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 
 def load_tools(package: ModuleType) -> Mapping[str, Tool]:
-    """Import every module of a package and return their `TOOL`s by name; a module without one adds nothing."""
-    return MappingProxyType({tool.name: tool for tool in declared_in(package, "TOOL") if isinstance(tool, Tool)})
+    """Import every module of a package and return their `TOOL`s by name; a module without one adds
+    nothing."""
+    return MappingProxyType(
+        {tool.name: tool for tool in declared_in(package, "TOOL") if isinstance(tool, Tool)}
+    )
 
 
 TOOLS: Mapping[str, Tool] = load_tools(tools)
@@ -39,7 +42,8 @@ def packs_read_by(used: Iterable[Tool]) -> tuple[PackName, ...]:
 
 
 def tool_file(name: str) -> Path:
-    """Return the source file of the tool of that name: each tool is defined in the file of its name."""
+    """Return the source file of the tool of that name: each tool is defined in the file of its
+    name."""
     return Path(tools.__path__[0]) / f"{tool_named(name).name}.py"
 
 
@@ -53,10 +57,15 @@ async def gather(
 ) -> tuple[Evidence, ...]:
     """Return the named tools' answers about a pair, in the order of the names, each once.
 
-    A tool about single symbols is asked about the perturbation and about the gene. All questions are asked concurrently.
-    on_answer: called with each answer when it arrives. Raise NotFound for an unknown name.
+    A tool about single symbols is asked about the perturbation and about the gene. All questions
+    are asked concurrently. on_answer: called with each answer when it arrives. Raise NotFound for
+    an unknown name.
     """
-    calls = [(tool, arguments) for tool in map(tool_named, names) for arguments in tool.calls(pair.pert, pair.gene)]
+    calls = [
+        (tool, arguments)
+        for tool in map(tool_named, names)
+        for arguments in tool.calls(pair.pert, pair.gene)
+    ]
 
     async def ask(tool: Tool, arguments: tuple[str | None, str | None]) -> Evidence:
         answer = await tool.run(*arguments, packs, view, client)

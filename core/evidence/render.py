@@ -1,6 +1,7 @@
 """The one place where evidence becomes text for a prompt.
 
-A failure is never written as evidence: it is returned as a note beside the text, for the run's record and its pages.
+A failure is never written as evidence: it is returned as a note beside the text, for the run's
+record and its pages.
 """
 
 from __future__ import annotations
@@ -21,28 +22,32 @@ Symbols = Collection[str]
 
 
 class Rendered(NamedTuple):
-    """An answer as text. text: one line of at most so many characters, "" if the tool failed. note: the failure, else ""."""
+    """An answer as text. text: one line of at most so many characters, "" if the tool failed. note:
+    the failure, else ""."""
 
     text: str
     note: str
 
 
 class Dossier(NamedTuple):
-    """The answers about a pair. text: one line per answer. notes: one line for each tool that failed."""
+    """The answers about a pair. text: one line per answer. notes: one line for each tool that
+    failed."""
 
     text: str
     notes: tuple[str, ...]
 
 
 def dossier(items: Iterable[Evidence], pair: Pair) -> Dossier:
-    """Return all answers about a pair as text; the pair's own symbols come first in long lists, so that they are not cut off."""
+    """Return all answers about a pair as text; the pair's own symbols come first in long lists, so
+    that they are not cut off."""
     rendered = [render(item, (pair.pert, pair.gene)) for item in items]
     lines = [f"- {text}" for text, _ in rendered if text]
     return Dossier("\n".join(lines), tuple(note for _, note in rendered if note))
 
 
 def render(item: Evidence, first: Symbols = (), limit: int = MAX_CHARACTERS) -> Rendered:
-    """Return one answer as one line of at most `limit` characters, unchanged if it was edited by hand.
+    """Return one answer as one line of at most `limit` characters, unchanged if it was edited by
+    hand.
 
     first: symbols that come first in every list.
     """
@@ -54,15 +59,21 @@ def render(item: Evidence, first: Symbols = (), limit: int = MAX_CHARACTERS) -> 
     if item.status == "empty":
         spellings = item.body.get("ambiguous", ())
         ambiguous = f" (several spellings fit: {', '.join(spellings)})" if spellings else ""
-        return Rendered(textwrap.shorten(f"{title}: nothing known{ambiguous}.", limit, placeholder=" …"), "")
+        return Rendered(
+            textwrap.shorten(f"{title}: nothing known{ambiguous}.", limit, placeholder=" …"), ""
+        )
     text = _write(item, first)
     spelling = f" (listed as {_spelling(item.body)})" if "asked" in item.body else ""
-    abstracts = len(item.body["passages"]) if item.body.get("mode") == "keyword" else 1  # each has the room of an answer
-    return Rendered(textwrap.shorten(f"{title}{spelling}: {text}", limit * abstracts, placeholder=" …"), "")
+    # each has the room of an answer
+    abstracts = len(item.body["passages"]) if item.body.get("mode") == "keyword" else 1
+    return Rendered(
+        textwrap.shorten(f"{title}{spelling}: {text}", limit * abstracts, placeholder=" …"), ""
+    )
 
 
 def _write(item: Evidence, first: Symbols) -> str:
-    """Return a body in the words of its tool. List the fields of an imported or demo body that lacks some of today's fields."""
+    """Return a body in the words of its tool. List the fields of an imported or demo body that
+    lacks some of today's fields."""
     try:
         return _WRITERS.get(item.tool, _write_fields)(item.body, first)
     except (KeyError, TypeError, AttributeError):
@@ -74,7 +85,11 @@ def _subject(item: Evidence) -> str:
     pert, bar, gene = key.partition("|")
     if not bar:
         return key
-    parts = [f"{role} {symbol}" for role, symbol in (("perturbation", pert), ("gene", gene)) if symbol != "*"]
+    parts = [
+        f"{role} {symbol}"
+        for role, symbol in (("perturbation", pert), ("gene", gene))
+        if symbol != "*"
+    ]
     return " and ".join(parts)
 
 
@@ -94,7 +109,8 @@ def _gene_class(body: Body, _: Symbols) -> str:
     kind = f"uncharacterised ({body['naming']})" if body["uncharacterised"] else "a named gene"
     if body["program"] is None:
         return f"{kind}, in no curated program."
-    # The direction is named where it holds: genes of programs that were expected to go down do not (experiment program_priors).
+    # The direction is named where it holds: genes of programs that were expected to go down do not
+    # (experiment program_priors).
     direction = ", expected to go up" if body["expected"] == "up" else ""
     return f"{kind}, of the program {body['program']}{direction}."
 
@@ -105,16 +121,28 @@ def _base_rates(body: Body, _: Symbols) -> str:
 
 def _pathway_neighbours(body: Body, first: Symbols) -> str:
     partners = [
-        (p["symbol"], f"{p['symbol']} (score {p['score']}: {p['n']} rows, {p['de']} changed, {p['up']} up, {p['down']} down)")
+        (
+            p["symbol"],
+            (
+                f"{p['symbol']} (score {p['score']}: {p['n']} rows, {p['de']} changed, {p['up']}"
+                f" up, {p['down']} down)"
+            ),
+        )
         for p in body["partners"]
     ]
     n = len(partners)
-    return f"pooled over {n} perturbed partner{'s' * (n > 1)}: {_counts(body)}. {_list(partners, first, MAX_PHRASES, '; ')}."
+    return (
+        f"pooled over {n} perturbed partner{'s' * (n > 1)}: {_counts(body)}."
+        f" {_list(partners, first, MAX_PHRASES, '; ')}."
+    )
 
 
 def _protein_interactions(body: Body, first: Symbols) -> str:
     partners = [(p["symbol"], f"{p['symbol']} {p['score']}") for p in body["partners"]]
-    return f"{len(partners):,} partner{'s' * (len(partners) > 1)}, scores out of 1000: {_list(partners, first)}."
+    return (
+        f"{len(partners):,} partner{'s' * (len(partners) > 1)}, scores out of 1000:"
+        f" {_list(partners, first)}."
+    )
 
 
 def _train_lookup(body: Body, first: Symbols) -> str:
@@ -136,9 +164,20 @@ _REGULATED = {
 
 
 def _regulation(body: Body, first: Symbols) -> str:
-    unknown = "regulated in an unknown direction by" if "activators" in body else "regulates in an unknown direction"
+    unknown = (
+        "regulated in an unknown direction by"
+        if "activators" in body
+        else "regulates in an unknown direction"
+    )
     kinds = _REGULATED | {"unknown": unknown}
-    return "; ".join(f"{words} {_list_symbols(body[kind], first)}" for kind, words in kinds.items() if body.get(kind)) + "."
+    return (
+        "; ".join(
+            f"{words} {_list_symbols(body[kind], first)}"
+            for kind, words in kinds.items()
+            if body.get(kind)
+        )
+        + "."
+    )
 
 
 def _pathways(body: Body, _: Symbols) -> str:
@@ -168,7 +207,10 @@ def _write_fields(body: Body, first: Symbols) -> str:
     parts = []
     for name, value in body.items():
         if isinstance(value, list | tuple):
-            items = [_write_fields(item, first) if isinstance(item, Mapping) else _plain(item) for item in value]
+            items = [
+                _write_fields(item, first) if isinstance(item, Mapping) else _plain(item)
+                for item in value
+            ]
             value = _list([(item, item) for item in items], first, MAX_PHRASES, "; ") or None
         parts.append(f"{name.replace('_', ' ')}: {_plain(value)}")
     return ", ".join(parts)
@@ -194,19 +236,32 @@ def _counts(body: Body) -> str:
     """Return the counts, and the shares P(DE) and P(up | DE) that follow from them."""
     n, de, up, down = (body[name] for name in ("n", "de", "up", "down"))
     text = f"{n:,} labelled row{'s' * (n != 1)}, {de:,} changed (P(DE) {de / n:.2f})"
-    return f"{text}, up:down {up:,}:{down:,} (P(up | DE) {up / (up + down):.2f})" if up + down else text
+    return (
+        f"{text}, up:down {up:,}:{down:,} (P(up | DE) {up / (up + down):.2f})"
+        if up + down
+        else text
+    )
 
 
 def _list_symbols(symbols: Iterable[str], first: Symbols) -> str:
     return _list([(symbol, symbol) for symbol in symbols], first)
 
 
-def _list(entries: Sequence[tuple[str, str]], first: Symbols, max_entries: int = MAX_SYMBOLS, separator: str = ", ") -> str:
-    """Return the texts of (symbol, text) entries, those of the symbols in `first` first; entries beyond the limit are counted."""
+def _list(
+    entries: Sequence[tuple[str, str]],
+    first: Symbols,
+    max_entries: int = MAX_SYMBOLS,
+    separator: str = ", ",
+) -> str:
+    """Return the texts of (symbol, text) entries, those of the symbols in `first` first; entries
+    beyond the limit are counted."""
     leading = {symbol.casefold() for symbol in first}
-    ordered = sorted(entries, key=lambda entry: entry[0].casefold() not in leading)  # stable: otherwise in the given order
+    # stable: otherwise in the given order
+    ordered = sorted(entries, key=lambda entry: entry[0].casefold() not in leading)
     shown = separator.join(text for _, text in ordered[:max_entries])
-    return f"{shown} and {len(ordered) - max_entries:,} more" if len(ordered) > max_entries else shown
+    return (
+        f"{shown} and {len(ordered) - max_entries:,} more" if len(ordered) > max_entries else shown
+    )
 
 
 def _plain(value: object) -> str:

@@ -37,8 +37,9 @@ Literature = Literal["keyword", "passage"]
 class Batch:
     """One kind of question that a site answers for several names at once.
 
-    request_for: the request about one name alone, which is the cache key of its answer. fetch: the answer texts by name;
-    None or a missing name means that the site has nothing. max_names: the most names in one request.
+    request_for: the request about one name alone, which is the cache key of its answer. fetch: the
+    answer texts by name; None or a missing name means that the site has nothing. max_names: the
+    most names in one request.
     """
 
     site: Site
@@ -48,13 +49,16 @@ class Batch:
 
 
 class SourceClient:
-    """The client of one worker, for one event loop; `async with` cancels pending requests and closes the connections.
+    """The client of one worker, for one event loop; `async with` cancels pending requests and
+    closes the connections.
 
-    mode: "offline" answers from the cache and opens no connection. literature: how abstracts are read. A source with a
-    version is asked for it once, before the first other request.
+    mode: "offline" answers from the cache and opens no connection. literature: how abstracts are
+    read. A source with a version is asked for it once, before the first other request.
     """
 
-    def __init__(self, settings: SourceSettings, mode: Mode = "live", literature: Literature = "passage") -> None:
+    def __init__(
+        self, settings: SourceSettings, mode: Mode = "live", literature: Literature = "passage"
+    ) -> None:
         self.settings, self.mode, self.literature = settings, mode, literature
         self.perts: tuple[str, ...] = ()
         self.genes: tuple[str, ...] = ()
@@ -64,13 +68,16 @@ class SourceClient:
         self._transports: dict[str, SourceTransport] = {}
         self._versions: dict[str, asyncio.Task[str]] = {}
         self._pending: dict[str, asyncio.Task[Mapping[str, CachedResponse]]] = {}
-        self._uncached: dict[str, CachedResponse] = {}  # answers that the cache file could not store
+        # answers that the cache file could not store
+        self._uncached: dict[str, CachedResponse] = {}
         self._blocked_until: dict[str, float] = {}  # site → loop time
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
+    ) -> None:
         tasks: list[asyncio.Task[Any]] = [*self._pending.values(), *self._versions.values()]
         for task in tasks:
             task.cancel()
@@ -82,16 +89,24 @@ class SourceClient:
 
     def expect(self, perts: Iterable[str], genes: Iterable[str]) -> None:
         """Set the symbols that the run will ask about, so that one request fetches many of them."""
-        self.perts, self.genes = (tuple(dict.fromkeys(filter(is_askable, symbols))) for symbols in (perts, genes))
+        self.perts, self.genes = (
+            tuple(dict.fromkeys(filter(is_askable, symbols))) for symbols in (perts, genes)
+        )
 
-    async def fetch_one(self, batch: Batch, name: str, expected: Iterable[str] = ()) -> CachedResponse:
-        """Return the answer about one name; expected names that are not in the cache are fetched in the same request.
+    async def fetch_one(
+        self, batch: Batch, name: str, expected: Iterable[str] = ()
+    ) -> CachedResponse:
+        """Return the answer about one name; expected names that are not in the cache are fetched in
+        the same request.
 
-        Raise SourceOffline if the cache lacks the answer and the mode is "offline", and other errors below SourceError.
+        Raise SourceOffline if the cache lacks the answer and the mode is "offline", and other
+        errors below SourceError.
         """
         return (await self.fetch_many(batch, [name], expected))[name]
 
-    async def fetch_many(self, batch: Batch, names: Sequence[str], expected: Iterable[str] = ()) -> dict[str, CachedResponse]:
+    async def fetch_many(
+        self, batch: Batch, names: Sequence[str], expected: Iterable[str] = ()
+    ) -> dict[str, CachedResponse]:
         """Return the answers about several names, by name; see `fetch_one`."""
         cached = {name: self._from_cache(batch, name) for name in names}
         missing = [name for name, response in cached.items() if response is None]
@@ -104,17 +119,26 @@ class SourceClient:
             for name in dict.fromkeys(expected):
                 if len(new) + len(beside) >= batch.max_names:
                     break
-                if name not in new and self._key(batch, name) not in self._pending and self._from_cache(batch, name) is None:
+                if (
+                    name not in new
+                    and self._key(batch, name) not in self._pending
+                    and self._from_cache(batch, name) is None
+                ):
                     beside.append(name)
             self._start_fetching(batch, [*new, *beside])
         tasks = {name: self._pending[self._key(batch, name)] for name in missing}
         fetched = {name: (await asyncio.shield(task))[name] for name, task in tasks.items()}
-        return {name: fetched[name] if response is None else response for name, response in cached.items()}
+        return {
+            name: fetched[name] if response is None else response
+            for name, response in cached.items()
+        }
 
     async def send(self, site: Site, request: SourceRequest, read: Callable[[str], T]) -> T | None:
-        """Return what `read` makes of the text of the answer, None if the site has no entry; retried, but not cached.
+        """Return what `read` makes of the text of the answer, None if the site has no entry;
+        retried, but not cached.
 
-        read: raises ValueError if the text is not what the site sends. Raise SourceError if no attempt succeeds.
+        read: raises ValueError if the text is not what the site sends. Raise SourceError if no
+        attempt succeeds.
         """
         failures = 0
         while True:
@@ -129,15 +153,20 @@ class SourceClient:
         """Wait for the next attempt. Raise SourceError if the policy says to give up."""
         reason = self._policy.reason_to_give_up(fault, failures)
         if reason == "wait too long":
-            self._blocked_until[site.name] = asyncio.get_running_loop().time() + (fault.wait_s or 0.0)
+            self._blocked_until[site.name] = asyncio.get_running_loop().time() + (
+                fault.wait_s or 0.0
+            )
             self._check_not_blocked(site)
         wait_s = self._policy.wait_s(fault, failures, self._rng)
         if fault.busy:
-            self._transport(site).rate_limit.block(wait_s)  # every process that asks this source waits
+            # every process that asks this source waits
+            self._transport(site).rate_limit.block(wait_s)
         if reason is not None:
             attempts = f"; gave up after {failures} attempts" if failures > 1 else ""
             # The site's title, not its address: errors are stored and passed on.
-            raise ERROR_OF_FAULT[fault.kind](f"{site.title}: {fault.message}, expected an answer{attempts}")
+            raise ERROR_OF_FAULT[fault.kind](
+                f"{site.title}: {fault.message}, expected an answer{attempts}"
+            )
         if not fault.busy:
             await asyncio.sleep(wait_s)
 
@@ -146,12 +175,17 @@ class SourceClient:
         left_s = self._blocked_until.get(site.name, 0.0) - asyncio.get_running_loop().time()
         if left_s > 0:
             longest = f"{self.settings.longest_wait_s:,.0f}"
-            raise SourceSilent(f"{site.title}: asks to be left alone for {left_s:,.0f} s, expected at most {longest}")
+            raise SourceSilent(
+                f"{site.title}: asks to be left alone for {left_s:,.0f} s, expected at most"
+                f" {longest}"
+            )
 
     def _transport(self, site: Site) -> SourceTransport:
         if site.name not in self._transports:
             lease_s = self.settings.timeout_s + MARGIN
-            rate_limit = RateLimit(site.name, site.rate(self.settings), site.serial, self.cache, lease_s=lease_s)
+            rate_limit = RateLimit(
+                site.name, site.rate(self.settings), site.serial, self.cache, lease_s=lease_s
+            )
             self._transports[site.name] = SourceTransport(site, self.settings, rate_limit)
         return self._transports[site.name]
 
@@ -175,7 +209,9 @@ class SourceClient:
         for key in keys:
             self._pending.pop(key, None)
 
-    async def _fetch_and_store(self, batch: Batch, names: Sequence[str]) -> Mapping[str, CachedResponse]:
+    async def _fetch_and_store(
+        self, batch: Batch, names: Sequence[str]
+    ) -> Mapping[str, CachedResponse]:
         version = await self._version(batch.site)
         bodies = await batch.fetch(self, names)
         now = datetime.now(UTC)
@@ -215,7 +251,8 @@ def _start(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
 
 
 def describe_source(site: Site, *responses: CachedResponse) -> str:
-    """Return the source of an answer made from these responses: the site, its versions, and the days of retrieval."""
+    """Return the source of an answer made from these responses: the site, its versions, and the
+    days of retrieval."""
     versions = ", ".join(sorted({response.version for response in responses} - {""}))
     days = sorted({f"{response.retrieved_at:%Y-%m-%d}" for response in responses})
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"

@@ -10,18 +10,26 @@ from typing import TYPE_CHECKING, TypeVar
 from core import __version__
 from core.base.net.rate_limit import RateLimit, Take
 from core.base.net.retry import Fault
-from core.base.net.transport import HttpResponse, exchange, fault_of_status, open_http_client, send_request
+from core.base.net.transport import (
+    HttpResponse,
+    exchange,
+    fault_of_status,
+    open_http_client,
+    send_request,
+)
 from core.evidence.sources import Site, SourceRequest, SourceSettings
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
 T = TypeVar("T")
-_LONG = 1 << 16  # characters: a longer text is parsed in a thread, so that it does not block the event loop
+# characters: a longer text is parsed in a thread, so that it does not block the event loop
+_LONG = 1 << 16
 
 
 class SourceTransport:
-    """Persistent connections to one source, for one event loop. The first is opened at the first exchange."""
+    """Persistent connections to one source, for one event loop. The first is opened at the first
+    exchange."""
 
     def __init__(self, site: Site, settings: SourceSettings, rate_limit: RateLimit) -> None:
         self.site, self.settings, self.rate_limit = site, settings, rate_limit
@@ -33,7 +41,8 @@ class SourceTransport:
             await self._client.aclose()
 
     async def send(self, request: SourceRequest, read: Callable[[str], T]) -> T | Fault | None:
-        """Return what `read` returns for the text of a 200 answer, None for a 404 if the request allows it, else a fault.
+        """Return what `read` returns for the text of a 200 answer, None for a 404 if the request
+        allows it, else a fault.
 
         A ValueError of `read` is a fault. No fault contains text from the source.
         """
@@ -49,10 +58,14 @@ class SourceTransport:
             text = self.settings.scrub(response.content.decode("utf-8"))
             return await asyncio.to_thread(read, text) if len(text) > _LONG else read(text)
         except ValueError as error:
-            message = f"an answer unlike those that {self.site.title} sends ({type(error).__name__})"
+            message = (
+                f"an answer unlike those that {self.site.title} sends ({type(error).__name__})"
+            )
             return Fault("malformed", message, retryable=True)
 
-    async def _send(self, request: SourceRequest, take: Take, limit: asyncio.Timeout) -> HttpResponse:
+    async def _send(
+        self, request: SourceRequest, take: Take, limit: asyncio.Timeout
+    ) -> HttpResponse:
         params = {**request.params, **self.site.identify(self.settings)}
         if self._client is None:
             contact = f" (mailto:{self.settings.contact})" if self.settings.contact else ""
@@ -71,8 +84,11 @@ class SourceTransport:
         )
 
 
-def _trace(take: Take, limit: asyncio.Timeout, timeout_s: float) -> Callable[[str, object], Awaitable[None]]:
-    """Return a trace hook that waits for a permit once the connection is made, right before the request is written.
+def _trace(
+    take: Take, limit: asyncio.Timeout, timeout_s: float
+) -> Callable[[str, object], Awaitable[None]]:
+    """Return a trace hook that waits for a permit once the connection is made, right before the
+    request is written.
 
     Time spent waiting for it does not count towards the time limit.
     """

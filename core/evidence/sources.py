@@ -3,11 +3,12 @@
 How a request to a public source can fail, as one tree.
 
 DeskError
-└── SourceError          any of the errors below: a source gave no answer; a tool turns it into a status, never into text
+└── SourceError          any of the errors below: a source gave no answer; a tool turns it into a
+status, never into text
     ├── SourceOffline    the answer is not in the cache, and the run may ask nobody
     ├── SourceSilent     no server listens, or every attempt failed with a retryable fault
-    ├── SourceRefused    the source rejects the request (another 4xx, a redirect), or the symbol cannot be asked about
-    └── SourceGarbled    the answer is too long, or not what the source sends
+    ├── SourceRefused    the source rejects the request (another 4xx, a redirect), or the symbol
+    cannot be asked about └── SourceGarbled    the answer is too long, or not what the source sends
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class SourceRefused(SourceError):
 
 
 class SourceGarbled(SourceError):
-    """The answer is no JSON or XML, has another shape than expected, or is longer than allowed, after every retry."""
+    """The answer is no JSON or XML, has another shape than expected, or is longer than allowed,
+    after every retry."""
 
 
 ERROR_OF_FAULT: Mapping[str, type[SourceError]] = MappingProxyType(
@@ -65,11 +67,12 @@ _ONE_SYMBOL = re.compile(r"[\w.\-()/@']{1,60}", re.ASCII)
 class SourceSettings:
     """The addresses of public sources, who asks them, and the limits of an exchange.
 
-    cache: the file of their answers, None for none. api_key: NCBI's, which PubMed's address alone gets; it is never written
-    anywhere. secrets: what else no answer may hold. contact: an e-mail address for those who run the sources, "" for none.
-    rate_factor: multiplies the allowed rates; more than 1 is for servers on this machine only. timeout_s: for one whole answer.
-    The other numbers: see `RetryPolicy`. max_bytes: of one answer. Raises InputError if an address, the contact or the factor is
-    invalid.
+    cache: the file of their answers, None for none. api_key: NCBI's, which PubMed's address alone
+    gets; it is never written anywhere. secrets: what else no answer may hold. contact: an e-mail
+    address for those who run the sources, "" for none. rate_factor: multiplies the allowed rates;
+    more than 1 is for servers on this machine only. timeout_s: for one whole answer. The other
+    numbers: see `RetryPolicy`. max_bytes: of one answer. Raises InputError if an address, the
+    contact or the factor is invalid.
     """
 
     cache: Path | None = None
@@ -91,16 +94,22 @@ class SourceSettings:
         for name in SITE_NAMES:
             check_address(name, getattr(self, name), MYGENE)
         if not self.contact.isprintable() or not self.contact.isascii():
-            raise InputError(f"contact: got {self.contact!r}, expected an e-mail address in ASCII, or nothing")
+            raise InputError(
+                f"contact: got {self.contact!r}, expected an e-mail address in ASCII, or nothing"
+            )
         if not 0 < self.rate_factor < math.inf:
             raise InputError(f"rate_factor: got {self.rate_factor!r}, expected more than 0")
         if self.rate_factor > 1 and not all(is_local(getattr(self, name)) for name in SITE_NAMES):
-            raise InputError("rate_factor: more than 1 for a server on another machine, expected at most 1")
+            raise InputError(
+                "rate_factor: more than 1 for a server on another machine, expected at most 1"
+            )
 
     @property
     def retry_policy(self) -> RetryPolicy:
         """When a failed request is sent again."""
-        return RetryPolicy(self.retries, self.backoff_s, self.longest_backoff_s, self.longest_wait_s)
+        return RetryPolicy(
+            self.retries, self.backoff_s, self.longest_backoff_s, self.longest_wait_s
+        )
 
     def scrub(self, text: str) -> str:
         """Return the text without the key and other secrets."""
@@ -123,8 +132,8 @@ def source_settings_of(settings: Settings) -> SourceSettings:
 class SourceRequest(NamedTuple):
     """A request to a site, without the requester's identification, which is added when it is sent.
 
-    path: below the site's address. may_be_missing: whether a 404 means that the site knows nothing about the question; otherwise
-    it means that the path does not exist.
+    path: below the site's address. may_be_missing: whether a 404 means that the site knows nothing
+    about the question; otherwise it means that the path does not exist.
     """
 
     method: Literal["GET", "POST"]
@@ -142,10 +151,11 @@ def identify_nobody(_: SourceSettings) -> Mapping[str, str]:
 class Site:
     """What is fixed about a source.
 
-    title: its name for people. per_s, per_s_with_key: the requests a second that it allows. serial: whether each request
-    must be answered before the next is sent. version: the request for its version, None if it has none; read_version: reads
-    that answer, and raises ValueError if it holds no version. identify: the parameters that say who asks; they are part of
-    no cache key and of no record.
+    title: its name for people. per_s, per_s_with_key: the requests a second that it allows. serial:
+    whether each request must be answered before the next is sent. version: the request for its
+    version, None if it has none; read_version: reads that answer, and raises ValueError if it holds
+    no version. identify: the parameters that say who asks; they are part of no cache key and of no
+    record.
     """
 
     name: SiteName
@@ -178,13 +188,18 @@ def is_askable(symbol: str) -> bool:
 
 
 def check_symbol(site: Site, symbol: str) -> str:
-    """Return the symbol, unchanged. Raise SourceRefused if the source would take it for something else."""
+    """Return the symbol, unchanged. Raise SourceRefused if the source would take it for something
+    else."""
     if not is_askable(symbol):
-        raise SourceRefused(f"{site.title}: symbol {symbol!r}, expected letters and digits that may be joined by . - _ ( ) / @ '")
+        raise SourceRefused(
+            f"{site.title}: symbol {symbol!r}, expected letters and digits that may be joined by ."
+            " - _ ( ) / @ '"
+        )
     return symbol
 
 
 def parse_json(kind: type[T], text: str) -> T:
-    """Return the value of a JSON text as a type, such as a list of dataclasses. Raise ValueError if it has another shape."""
+    """Return the value of a JSON text as a type, such as a list of dataclasses. Raise ValueError if
+    it has another shape."""
     value: T = adapter(cast("Any", kind)).validate_json(text)
     return value

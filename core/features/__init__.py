@@ -1,7 +1,9 @@
-"""The features: what the product does, one folder each. A folder holds `feature.py` with its FEATURE, and is named here.
+"""The features: what the product does, one folder each. A folder holds `feature.py` with its
+FEATURE, and is named here.
 
-Features of installed packages are found by the entry point `perturbdesk.features`. Features import the kernel, never each other;
-the kernel imports none. It asks here for what features bring (`core.base.feature.Feature`), and imports it when it is used.
+Features of installed packages are found by the entry point `perturbdesk.features`. Features import
+the kernel, never each other; the kernel imports none. It asks here for what features bring
+(`core.base.feature.Feature`), and imports it when it is used.
 """
 
 from __future__ import annotations
@@ -47,8 +49,11 @@ def features() -> Mapping[str, Feature]:
 
 
 def references(name: str) -> tuple[Reference, ...]:
-    """Return what every feature brings under a hook, such as "report_parts", in their order, without importing it."""
-    return tuple(reference for feature in features().values() for reference in getattr(feature, name))
+    """Return what every feature brings under a hook, such as "report_parts", in their order,
+    without importing it."""
+    return tuple(
+        reference for feature in features().values() for reference in getattr(feature, name)
+    )
 
 
 def hooks(name: str) -> Iterator[Any]:

@@ -6,14 +6,16 @@ client            concurrency, retries
 streaming         answers that come in pieces
 streamed_answer   the whole answer that they make, within limits
 reply_cache       replies on disk
-server_pool       several servers behind one client: the one with the fewest requests is asked, those that fail rest
+server_pool       several servers behind one client: the one with the fewest requests is asked,
+                  those that fail rest
 errors            how a call can fail
 completion        reads the JSON of one completion, and whether it is whole
 kept_answer       what of it is kept with a row
 thinking          which part of a reply is thinking; live_text: while it is written
 answers           the label, option or probability that a reply marks as its answer
 call_settings     how a server is asked, beyond what a method decides
-server_errors     what a server says is wrong, and what it means; refused_parameters: which setting helps
+server_errors     what a server says is wrong, and what it means; refused_parameters: which setting
+                  helps
 health            whether a server is fit for a run
 json_objects      the JSON objects in a text
 structured        answers as JSON, by a schema that the server is held to

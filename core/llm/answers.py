@@ -2,8 +2,8 @@
 
 Marks are, the strongest first: a tag (<answer>B</answer>), a field (JSON, DSPy, a LaTeX box), a
 statement ("Answer: B" or "The answer is B" where a line or sentence begins), and an answer alone on
-its line. The last one of the strongest form counts, whatever prose stands around it. It is unread if
-a later mark says otherwise or the next words take it back, and so are statements and lines that
+its line. The last one of the strongest form counts, whatever prose stands around it. It is unread
+if a later mark says otherwise or the next words take it back, and so are statements and lines that
 differ: to ask once more is cheap. What nothing marks is unread. Every search takes linear time.
 """
 
@@ -24,27 +24,44 @@ Form = Literal["tag", "field", "statement", "line"]
 
 OPTIONS = {"A": Label.UP, "B": Label.DOWN, "C": Label.NONE}
 _CHANGED = "{0}|{0}regulated|{0}-regulated|{0}regulation|{0}-regulation|goes {0}|{1}|{1}d|{1}s"
-_UNCHANGED = "none|no change|no effect|no_change|no_effect|unchanged|not changed|no significant change|neither"
+_UNCHANGED = (
+    "none|no change|no effect|no_change|no_effect|unchanged|not changed|no significant"
+    " change|neither"
+)
 _OUTCOMES = (_CHANGED.format("up", "increase"), _CHANGED.format("down", "decrease"), _UNCHANGED)
 _WORDS = zip(OPTIONS.values(), _OUTCOMES, strict=True)
 LABELS = OPTIONS | {word: label for label, words in _WORDS for word in words.split("|")}
 
 # What an answer is called, the words that may stand before, and what joins it to the answer.
-_NOUNS = "answer|verdict|prediction|final|correction|antwort|korrektur|réponse|reponse|respuesta|risposta|resposta|ответ|答案"
+_NOUNS = (
+    "answer|verdict|prediction|final|correction|antwort|korrektur|réponse|reponse|respuesta"
+    "|risposta|resposta|ответ|答案"
+)
 _BEFORE = (
-    "no|nein|wait|actually|the|my|our|an?|so|thus|therefore|hence|and|final|correct|right|best|likely|most|predicted|estimated"
-    "|overall|die|der|meine|richtige|la|le|ma|bonne|finale|mi|correcta|il|mia|corretta|minha|correta|правильный|мой"
+    "no|nein|wait|actually|the|my|our|an?|so|thus|therefore|hence|and|final|correct|right|best"
+    "|likely|most|predicted|estimated"
+    "|overall|die|der|meine|richtige|la|le|ma|bonne|finale|mi|correcta|il|mia|corretta|minha"
+    "|correta|правильный|мой"
     "|因此|所以|最终|最終|正确"
 )
-_IS = r"(?:is|must be|remains|ist|lautet|est|es|è|é)\b(?: (?:therefore|thus|clearly|likely|probably|donc|de)\b)?|[:=–—是为は은]"
-_SAME_EVENT = r"(?:[\s\d%–/.,:-]|in|to|per|cent|of|de|yes|an?|the|effect|any|change|final|estimated){0,60}"
-_REASONS = "because|since|as|given|due|with|for|weil|da|denn|car|parce|porque|pues|perché|потому|因为|因為|です|입니다"
+_IS = (
+    r"(?:is|must be|remains|ist|lautet|est|es|è|é)\b(?:"
+    r" (?:therefore|thus|clearly|likely|probably|donc|de)\b)?|[:=–—是为は은]"
+)
+_SAME_EVENT = (
+    r"(?:[\s\d%–/.,:-]|in|to|per|cent|of|de|yes|an?|the|effect|any|change|final|estimated){0,60}"
+)
+_REASONS = (
+    "because|since|as|given|due|with|for|weil|da|denn|car|parce|porque|pues|perché"
+    "|потому|因为|因為|です|입니다"
+)
 _OTHERS = "or|and|then|but|maybe|perhaps|rather|to|oder|und|ou|et|o|y|e|или|и|或|和"
 _ABOUT = r"about|approximately|approx\.?|around|roughly|~|≈|ca\.?|etwa|environ|circa"
 _PER_CENT = r"%|per ?cent|pct|/\s?100(?!\d)|out of 100|prozent|pour ?cent|por ?ciento"
 TAKES_BACK = (
-    "wait|correction|actually|no[,.]|hmm|scratch that|on second thought|on reflection|sorry|oops|that is wrong|that's wrong"
-    "|i was wrong|my mistake|korrektur|moment|en fait|en realidad|поправка|更正|不对|訂正"
+    "wait|correction|actually|no[,.]|hmm|scratch that|on second thought|on"
+    " reflection|sorry|oops|that is wrong|that's wrong|i was wrong|my mistake|korrektur|moment|en"
+    " fait|en realidad|поправка|更正|不对|訂正"
 )
 REFUSES = re.compile(
     r"(?i)\bi(?:'?m| am)? (?:\w+ )?(?:can(?:no|')?t|won't|will not|don't|unable to|not able to) "
@@ -64,16 +81,20 @@ _CLOSE = r"[*_`\"'”»」』】\]})$]{0,9}"
 
 def _patterns(names: str, nouns: str) -> tuple[re.Pattern[str], ...]:
     """Return the patterns of tags, fields and statements about a question."""
-    tags = rf"(?i)(?:<|&lt;)\s{{0,4}}(?P<end>/\s{{0,4}})?(?:{names})(?:\s[^<>&\n]{{0,100}})?/?(?:>|&gt;|\Z)"
+    tags = rf"(?i)(?:<|&lt;)\s{{0,4}}(?P<end>/\s{{0,4}})?(?:{names})(?:\s[^<>&\n]{{0,100}})?/?"
+    tags += r"(?:>|&gt;|\Z)"
     fields = (
         rf"(?i)(?<!\\)[\"'](?:{names})[\"']\s{{0,9}}:\s{{0,9}}"
         r"(?:\"([^\"\\\n]{0,200})\"|'([^'\\\n]{0,200})'|([-+.\d%]{1,30}))"
-        r"|\\boxed\s{0,4}\{((?:[^{}\n]|\{[^{}\n]{0,60}\}){0,200})\}|<\|begin_of_box\|>([^<\n]{0,200})"
+        r"|\\boxed\s{0,4}\{((?:[^{}\n]|\{[^{}\n]{0,60}\}){0,200})\}|<\|begin_of_box\|>([^<\n]{0,"
+        r"200})"
         rf"|\[\[\s{{0,4}}##\s{{0,4}}(?:{names})\s{{0,4}}##\s{{0,4}}\]\]\s{{0,9}}([^\n]{{0,200}})"
     )
     statements = (
-        r"(?im)(?:^|(?<=[.!?;])[ \t]{1,4}|(?<=,) (?=answer ?:))[ \t>#*_`\"'“(•–-]{0,12}(?:\d{1,2}[.)] )?"
-        rf"(?<!\w)(?:(?:{_BEFORE})[ ,*_]{{0,4}}){{0,5}}(?:{_NOUNS}|{nouns})(?![A-Za-zÀ-я0-9_-])[ *_`\"'“”(\[{{$]{{0,30}}"
+        r"(?im)(?:^|(?<=[.!?;])[ \t]{1,4}|(?<=,) (?=answer ?:))["
+        r" \t>#*_`\"'“(•–-]{0,12}(?:\d{1,2}[.)] )?"
+        rf"(?<!\w)(?:(?:{_BEFORE})[ ,*_]{{0,4}}){{0,5}}(?:{_NOUNS}|{nouns})(?![A-Za-zÀ-я0-9_-])["
+        r" *_`\"'“”(\[{$]{0,30}"
         r"(?:correct[ae])?(?: {1,4}(?:of|for) {1,4}(?:yes|an? (?:effect|change)))?"
         rf" {{0,4}}(?:\({_SAME_EVENT}\))?[ *_]{{0,6}}(?:{_IS})[ :*_]{{0,6}}(?=([^\n]{{0,300}}))"
     )
@@ -87,26 +108,35 @@ _MARKS: Mapping[Question, tuple[re.Pattern[str], ...]] = {
     ),
     "probability": _patterns(
         "prob|probability|answer|final_answer|estimate|p_de|p_up_given_de",
-        "probability|prob|chance|likelihood|estimate|wahrscheinlichkeit|probabilité|probabilidad|вероятность|概率|確率|확률",
+        "probability|prob|chance|likelihood|estimate|wahrscheinlichkeit|probabilité|probabilidad"
+        "|вероятность|概率|確率|확률",
     ),
 }
 _INNER = re.compile(r"</?[a-zA-Z][^<>\n]{0,40}>|\\(?:text|math)(?:bf|rm|it)?(?=\s{0,4}\{)")
 _JOINED = re.compile(rf"[\s,;/–-]{{0,9}}(?:{_OTHERS})?[\s,;/–-]{{0,9}}<[^<>\n]{{0,40}}>")
 _BACK = re.compile(rf"(?i)[\s*_(\[\].,;:!>)]{{0,9}}(?:{TAKES_BACK})(?![a-zа-я])")
 _LEAD = re.compile(  # "B. The gene …", no initials
-    r"[\s*_(\[]{0,9}([A-Z])[*_]{0,3}([)\].:])[*_]{0,3}(?:\s+(?=[A-Z\"“(*])|(?=[^\x00-\x7f]))(?![*_(\[]{0,4}[A-Z][*_]{0,3}[.)\]:])"
+    r"[\s*_(\[]{0,9}([A-Z])[*_]{0,3}([)\].:])[*_]{0,3}(?:\s+(?=[A-Z\"“(*])"
+    r"|(?=[^\x00-\x7f]))(?![*_(\[]{0,4}[A-Z][*_]{0,3}[.)\]:])"
 )
 _DRESS = rf"[{re.escape(_DECORATION)}]*"
-_BEGIN = re.compile(rf"(?i){_DRESS}(?:(?:the |die |la )?(?:option|letter|choice|answer|réponse|opción|选项){_DRESS})?")
+_BEGIN = re.compile(
+    rf"(?i){_DRESS}(?:(?:the |die |la"
+    rf" )?(?:option|letter|choice|answer|réponse|opción|选项){_DRESS})?"
+)
 _OPTION_ENDS = re.compile(rf"{_CLOSE}(?:[.;!](?!\w)(?!\s+[a-z])|\s{{0,4}}[,)(:–—\]]|\s+-\s)")
 _REASON = re.compile(rf"(?i){_CLOSE}[\s,;:–—-]{{0,9}}(?:{_REASONS})(?![a-zа-я])")
-_NEXT = re.compile(rf"(?i){_CLOSE}[\s*_`\"'“(\[:,;/=–—-]{{0,9}}(?:(?:{_OTHERS})(?![a-zа-я])\s{{0,4}})?[*_`\"'“(]{{0,4}}")
+_NEXT = re.compile(
+    rf"(?i){_CLOSE}[\s*_`\"'“(\[:,;/=–—-]{{0,9}}(?:(?:{_OTHERS})(?![a-zа-я])\s{{0,"
+    rf"4}})?[*_`\"'“(]{{0,4}}"
+)
 _NUMBER = (
     rf"(?:(?:{_ABOUT})\s{{0,4}})?([+-]?(?:[0-9]{{1,30}}(?:[.,][0-9]{{0,30}})?|[.,][0-9]{{1,30}}))"
     rf"(\s{{0,4}}\\?(?:{_PER_CENT}))?"
 )
 _NUMBER_ENDS = re.compile(
-    rf"(?i){_CLOSE}(?:\s*\Z|[.;!](?!\w)|[ \t]{{0,4}}[,)](?!\s*[0-9])|[ \t]+\(|\s{{0,4}}(?:{_REASONS})(?!\w))"
+    rf"(?i){_CLOSE}(?:\s*\Z|[.;!](?!\w)|[ \t]{{0,4}}[,)](?!\s*[0-9])|["
+    rf" \t]+\(|\s{{0,4}}(?:{_REASONS})(?!\w))"
 )
 
 
@@ -135,7 +165,8 @@ def read_label(reply: str) -> Label | Unread:
 
 
 def read_option(reply: str, options: Mapping[str, T]) -> T | Unread:
-    """Return the option that a reply names; letters in their own case. options: what may be written → a hashable value."""
+    """Return the option that a reply names; letters in their own case. options: what may be written
+    → a hashable value."""
     found = _read(reply, "option", *_option_reader(options))
     return found if isinstance(found, Unread) else found[0]
 
@@ -165,18 +196,27 @@ def readable(text: str) -> str:
     return text.translate(_PLAIN)
 
 
-def _read(reply: str, question: Question, read: _ReadValue[T], expected: str) -> tuple[T, Mark] | Unread:
+def _read(
+    reply: str, question: Question, read: _ReadValue[T], expected: str
+) -> tuple[T, Mark] | Unread:
     """Return the value of the mark that counts and that mark, or why there is none."""
     parts = part_thinking(reply)
     if parts.text is None:
-        return Unread(f"{'only thinking' if parts.thinking else 'an empty text'}, expected {expected}")
+        return Unread(
+            f"{'only thinking' if parts.thinking else 'an empty text'}, expected {expected}"
+        )
     plain = "\n" * parts.start + readable(reply[parts.start : parts.end])
     text = without_tool_calls(plain)
     called = "a tool call is written as text, and " if text != plain else ""
     problem = Unread(f"{called}no answer is marked, expected {expected}")
     tags, fields, statements = _MARKS[question]
-    bare = _INNER.sub(lambda tag: " " * len(tag[0]), text)  # without the tags and commands inside values
-    forms = [_tags(tags, text, bare), _marks("field", fields, bare), _marks("statement", statements, bare)]
+    # without the tags and commands inside values
+    bare = _INNER.sub(lambda tag: " " * len(tag[0]), text)
+    forms = [
+        _tags(tags, text, bare),
+        _marks("field", fields, bare),
+        _marks("statement", statements, bare),
+    ]
     forms.append(_lines(text, question))
     for strength, marks in enumerate(forms):
         values = [(mark, value) for mark in marks if (value := read(mark)) is not None]
@@ -187,20 +227,39 @@ def _read(reply: str, question: Question, read: _ReadValue[T], expected: str) ->
                 return problem
         if values:
             behind = values[-1][0].end
-            return _agree(text, values, [read(mark) for form in forms[strength + 1 :] for mark in form if mark.start >= behind])
+            return _agree(
+                text,
+                values,
+                [
+                    read(mark)
+                    for form in forms[strength + 1 :]
+                    for mark in form
+                    if mark.start >= behind
+                ],
+            )
     return problem
 
 
-def _agree(text: str, values: list[tuple[Mark, T | Unread]], later: list[T | Unread | None]) -> tuple[T, Mark] | Unread:
+def _agree(
+    text: str, values: list[tuple[Mark, T | Unread]], later: list[T | Unread | None]
+) -> tuple[T, Mark] | Unread:
     """Return the last value, unless others or weaker marks differ, or the next words take it back.
 
     Of tags and fields one before the last counts only if it is joined to it ("… or …").
     """
     last = values[-1][0]
     if last.form in ("tag", "field"):
-        values = [(mark, value) for mark, value in values if mark is last or _JOINED.fullmatch(text, mark.end, last.start)]
+        values = [
+            (mark, value)
+            for mark, value in values
+            if mark is last or _JOINED.fullmatch(text, mark.end, last.start)
+        ]
     unread = [value for _, value in values if isinstance(value, Unread)]
-    different = {value for value in (*(value for _, value in values), *later) if not isinstance(value, Unread | None)}
+    different = {
+        value
+        for value in (*(value for _, value in values), *later)
+        if not isinstance(value, Unread | None)
+    }
     if unread:
         return unread[0]
     if len(different) > 1:
@@ -213,7 +272,8 @@ def _agree(text: str, values: list[tuple[Mark, T | Unread]], later: list[T | Unr
 
 
 def _tags(pattern: re.Pattern[str], text: str, bare: str) -> list[Mark]:
-    """Return what stands between a tag and the next; if none is closed, the line behind the last."""
+    """Return what stands between a tag and the next; if none is closed, the line behind the
+    last."""
     tags = list(pattern.finditer(text))
     spans = [
         (tag.end(), after.start(), after.end())
@@ -229,11 +289,16 @@ def _tags(pattern: re.Pattern[str], text: str, bare: str) -> list[Mark]:
 def _marks(form: Form, pattern: re.Pattern[str], text: str) -> list[Mark]:
     """Return what stands in the one group that matches, unless it is decoration."""
     found = [(match, match.lastindex or 0) for match in pattern.finditer(text)]
-    return [Mark(form, m.start(i), m[i], max(m.end(), m.start(i) + 1)) for m, i in found if m[i].strip(_DECORATION)]
+    return [
+        Mark(form, m.start(i), m[i], max(m.end(), m.start(i) + 1))
+        for m, i in found
+        if m[i].strip(_DECORATION)
+    ]
 
 
 def _lines(text: str, question: Question) -> list[Mark]:
-    """Return the lines (of numbers the first, last and with %), and the letter that begins the first, or ends all as "A) …"."""
+    """Return the lines (of numbers the first, last and with %), and the letter that begins the
+    first, or ends all as "A) …"."""
     lines = [line for line in re.finditer(r"[^\n]+", text) if line[0].strip(_DECORATION)]
     leads = [lead for line in lines if (lead := _LEAD.match(text, line.start(), line.end()))]
     signs = {lines[-1].start(): ")", lines[0].start(): ")].:"} if lines else {}
@@ -246,7 +311,8 @@ def _lines(text: str, question: Question) -> list[Mark]:
 
 
 def _option_reader(options: Mapping[str, T]) -> tuple[_ReadValue[T], str]:
-    """Return what reads an option, and what is expected. Words count in any case, letters in their own."""
+    """Return what reads an option, and what is expected. Words count in any case, letters in their
+    own."""
     by_name = {name.casefold(): option for name, option in options.items()}
     listed = sorted(map(re.escape, options), key=len, reverse=True)
     named = "|".join(name if len(name) == 1 else f"(?i:{name})" for name in listed)
@@ -277,7 +343,8 @@ def _option_reader(options: Mapping[str, T]) -> tuple[_ReadValue[T], str]:
 
 
 def _read_percent(mark: Mark) -> float | Unread | None:
-    """Return the probability that begins a value and is all of it, or goes on as its form allows."""
+    """Return the probability that begins a value and is all of it, or goes on as its form
+    allows."""
     value = mark.value.lstrip(re.sub("[.,>]", "", _DECORATION))
     number = re.match(rf"(?i){_NUMBER}", value)
     if not number:
@@ -291,7 +358,9 @@ def _read_percent(mark: Mark) -> float | Unread | None:
         return None  # or "1." and "2)", of a list
     decimals = re.split("[.,]", f"{number[1]}.")[1]
     if "," in number[1] and len(decimals) > 2:
-        return Unread(f"{number[1]} may have thousands or decimals, expected a number from 0 to 100")
+        return Unread(
+            f"{number[1]} may have thousands or decimals, expected a number from 0 to 100"
+        )
     if not 0 <= percent <= 100:
         return Unread(f"{percent:g} lies outside 0 to 100")
     if decimals and not number[2] and 0 < percent <= 1:

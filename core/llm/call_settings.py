@@ -1,4 +1,5 @@
-"""Call options of a model server that methods do not set: renamed, refused and additional parameters."""
+"""Call options of a model server that methods do not set: renamed, refused and additional
+parameters."""
 
 from __future__ import annotations
 
@@ -16,9 +17,30 @@ from core.base.fields.setting import setting
 from core.base.texts import parse_json
 from core.llm.messages import LIMIT_NAMES, MAX_TOP_LOGPROBS, SAMPLING, Request, Sampling
 
-_OURS = ("model", "messages", "stream", "stream_options", "n", "logprobs", "top_logprobs", *SAMPLING, *LIMIT_NAMES)
-_KEYS = re.compile(r"authorization|cookie|api[-_]?key|token|secret", re.IGNORECASE)  # names of headers that hold one
-_OF_HTTP = ("host", "connection", "content-length", "content-type", "expect", "te", "trailer", "transfer-encoding", "upgrade")
+_OURS = (
+    "model",
+    "messages",
+    "stream",
+    "stream_options",
+    "n",
+    "logprobs",
+    "top_logprobs",
+    *SAMPLING,
+    *LIMIT_NAMES,
+)
+# names of headers that hold one
+_KEYS = re.compile(r"authorization|cookie|api[-_]?key|token|secret", re.IGNORECASE)
+_OF_HTTP = (
+    "host",
+    "connection",
+    "content-length",
+    "content-type",
+    "expect",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+)
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
@@ -26,8 +48,8 @@ _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 class CallSettings:
     """Call options of a server; the defaults do not change the methods' requests.
 
-    Raises InputError for values that cannot be sent. Those that can change an answer are part of a run's identity while they are
-    not at their defaults.
+    Raises InputError for values that cannot be sent. Those that can change an answer are part of a
+    run's identity while they are not at their defaults.
     """
 
     temperature: Annotated[
@@ -36,26 +58,40 @@ class CallSettings:
     ] = None
     top_p: Annotated[
         Annotated[float, Gt(0), Le(1)] | None,
-        setting("Nucleus sampling (top_p) of every call, up to 1.", title="top_p", missing="the method's"),
+        setting(
+            "Nucleus sampling (top_p) of every call, up to 1.",
+            title="top_p",
+            missing="the method's",
+        ),
     ] = None
     top_logprobs: Annotated[
         Annotated[int, Ge(1), Le(MAX_TOP_LOGPROBS)] | None,
         setting(
-            "How many log-probabilities to ask for at each token; fewer where the server allows fewer.",
+            "How many log-probabilities to ask for at each token; fewer where the server allows"
+            " fewer.",
             title="Log-probabilities a token",
             missing="20",
         ),
     ] = None
     extra_body: Annotated[
         str,
-        setting('What each request holds besides, as a JSON object, such as {"top_k": 20}.', title="Extra body", metavar="JSON"),
+        setting(
+            'What each request holds besides, as a JSON object, such as {"top_k": 20}.',
+            title="Extra body",
+            metavar="JSON",
+        ),
     ] = ""
     leave_out: Annotated[
-        tuple[Sampling, ...], setting("Parameters that are not sent.", title="Leave out", metavar="NAME[,NAME…]")
+        tuple[Sampling, ...],
+        setting("Parameters that are not sent.", title="Leave out", metavar="NAME[,NAME…]"),
     ] = ()
     limit_name: Annotated[
         Literal["max_completion_tokens", "max_tokens"],
-        setting("What the server calls the longest answer.", title="Longest answer is called", changes_result=False),
+        setting(
+            "What the server calls the longest answer.",
+            title="Longest answer is called",
+            changes_result=False,
+        ),
     ] = "max_completion_tokens"
     extra_headers: Annotated[
         str,
@@ -68,10 +104,20 @@ class CallSettings:
     ] = ""
     auth_header: Annotated[
         Literal["Authorization", "api-key"],
-        setting("The header that carries the key; Azure wants api-key.", title="The key is sent in", changes_result=False),
+        setting(
+            "The header that carries the key; Azure wants api-key.",
+            title="The key is sent in",
+            changes_result=False,
+        ),
     ] = "Authorization"
     api_version: Annotated[
-        str, setting("api-version of each address, which Azure wants.", title="API version", metavar="DATE", changes_result=False)
+        str,
+        setting(
+            "api-version of each address, which Azure wants.",
+            title="API version",
+            metavar="DATE",
+            changes_result=False,
+        ),
     ] = ""
 
     def __post_init__(self) -> None:
@@ -80,24 +126,39 @@ class CallSettings:
         object.__setattr__(self, "extra_body", _canonical("extra_body", self.extra_body))
         object.__setattr__(self, "extra_headers", _canonical("extra_headers", self.extra_headers))
         for ours in set(_OURS) & set(_object("extra_body", self.extra_body)):
-            raise SettingError("extra_body", f"holds {ours!r}, which has a setting or a method's option of its own")
+            raise SettingError(
+                "extra_body", f"holds {ours!r}, which has a setting or a method's option of its own"
+            )
         for header, value in self.headers.items():
             _check_header(header, value)
 
     @property
     def headers(self) -> dict[str, str]:
         """The extra headers."""
-        return {name: str(value) for name, value in _object("extra_headers", self.extra_headers).items()}
+        return {
+            name: str(value) for name, value in _object("extra_headers", self.extra_headers).items()
+        }
 
     @property
     def identity(self) -> dict[str, Any]:
         """The settings that can change an answer and are not at their defaults, as plain data."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in values_with_effect(self).items()}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values_with_effect(self).items()
+        }
 
     def with_identity(self, identity: Mapping[str, Any]) -> CallSettings:
-        """Return these settings, with an identity's values for all settings that can change an answer."""
-        defaults = {option.name: option.default for option in options_of(CallSettings) if option.about.changes_result}
-        chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in identity.items()}
+        """Return these settings, with an identity's values for all settings that can change an
+        answer."""
+        defaults = {
+            option.name: option.default
+            for option in options_of(CallSettings)
+            if option.about.changes_result
+        }
+        chosen = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in identity.items()
+        }
         return replace(self, **{**defaults, **chosen})
 
     def over_run(self, spec: Mapping[str, Any]) -> CallSettings:
@@ -108,11 +169,20 @@ class CallSettings:
         """Return these settings, with the values of `others` for settings at their defaults."""
         defaults = {option.name: option.default for option in options_of(CallSettings)}
         own, fallback = values_of(self), values_of(others)
-        return CallSettings(**{name: fallback[name] if own[name] == default else own[name] for name, default in defaults.items()})
+        return CallSettings(
+            **{
+                name: fallback[name] if own[name] == default else own[name]
+                for name, default in defaults.items()
+            }
+        )
 
     def apply(self, request: Request) -> Request:
         """Return the request in the form for this server."""
-        top = request.top_logprobs if self.top_logprobs is None or request.top_logprobs is None else self.top_logprobs
+        top = (
+            request.top_logprobs
+            if self.top_logprobs is None or request.top_logprobs is None
+            else self.top_logprobs
+        )
         return replace(
             request,
             temperature=request.temperature if self.temperature is None else self.temperature,
@@ -131,7 +201,9 @@ def _object(name: str, text: str) -> dict[str, Any]:
     try:
         value = parse_json(text)
     except ValueError as error:
-        raise SettingError(name, f'no JSON ({error}), expected an object such as {{"top_k": 20}}') from error
+        raise SettingError(
+            name, f'no JSON ({error}), expected an object such as {{"top_k": 20}}'
+        ) from error
     if not isinstance(value, dict):
         raise SettingError(name, f'got {text!r}, expected a JSON object such as {{"top_k": 20}}')
     return value
@@ -141,17 +213,25 @@ def _canonical(name: str, text: str) -> str:
     """Return the object in canonical spelling, "" for an empty one."""
     value = _object(name, text)
     try:
-        return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False) if value else ""
+        return (
+            json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False) if value else ""
+        )
     except ValueError as error:
         raise SettingError(name, f"{error}, expected JSON") from error
 
 
 def _check_header(name: str, value: str) -> None:
     if not _HEADER.fullmatch(name) or not all(" " <= character <= "~" for character in value):
-        raise SettingError("extra_headers", f"{name!r} cannot be sent, expected a name and printable ASCII")
+        raise SettingError(
+            "extra_headers", f"{name!r} cannot be sent, expected a name and printable ASCII"
+        )
     if name.lower() in _OF_HTTP:
-        raise SettingError("extra_headers", f"{name!r} is set by the connection itself, expected another")
+        raise SettingError(
+            "extra_headers", f"{name!r} is set by the connection itself, expected another"
+        )
     if _KEYS.search(name):
         raise SettingError(
-            "extra_headers", f"{name!r} may hold a key, which is written to no file: expected it in PERTURBDESK_API_KEYS"
+            "extra_headers",
+            f"{name!r} may hold a key, which is written to no file: expected it in"
+            " PERTURBDESK_API_KEYS",
         )

@@ -17,43 +17,106 @@ from core.llm.messages import Outcome, TokenLogprob, Usage
 from core.llm.server_errors import fault_in_answer, hide_in_tokens
 from core.llm.thinking import part_thinking
 
-# For content and for reasoning: twice the longest answers of today's models, readable in less than a second.
+# For content and for reasoning: twice the longest answers of today's models, readable in less than
+# a second.
 MAX_CHARACTERS = 1_000_000
 _MOST_TOKENS = 10**9
 # Where servers put the thinking: a text, or texts in lists and objects.
-THINKING = ("reasoning", "reasoning_content", "reasoning_details", "thinking", "thinking_blocks", "reasoning_text")
+THINKING = (
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "thinking",
+    "thinking_blocks",
+    "reasoning_text",
+)
 _LONGEST_NAME = 200
 
 
 Ending = Literal["whole", "cut", "declined", "failed", "tool call", "unknown"]
 
-_STOP_TOKEN = re.compile(r"<[|｜][a-z_▁]{1,40}[|｜]>|</s>|<(?:eos|end_of_turn)>")  # of a template, such as <|eot_id|>
+# of a template, such as <|eot_id|>
+_STOP_TOKEN = re.compile(r"<[|｜][a-z_▁]{1,40}[|｜]>|</s>|<(?:eos|end_of_turn)>")
 # Of finish_reason, in the words of OpenAI, vLLM,
 # SGLang, TGI, Anthropic, Gemini, Bedrock, Mistral, DeepSeek, Zhipu, Cohere and Inspect.
 _WORDS: Mapping[Ending, tuple[str, ...]] = {
     "whole": (  # SGLang and KoboldCpp give none at all
-        *("", "stop", "stopped", "eos", "eos_token", "end_turn", "stop_sequence", "stop_token", "done", "end"),
+        *(
+            "",
+            "stop",
+            "stopped",
+            "eos",
+            "eos_token",
+            "end_turn",
+            "stop_sequence",
+            "stop_token",
+            "done",
+            "end",
+        ),
         *("complete", "completed", "finished"),
     ),
     "cut": (
-        *("length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit", "incomplete"),
+        *(
+            "length",
+            "max_tokens",
+            "max_output_tokens",
+            "max_length",
+            "model_length",
+            "token_limit",
+            "incomplete",
+        ),
         *("model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded"),
     ),
     "declined": (
-        *("content_filter", "content_filtered", "refusal", "refused", "safety", "recitation", "blocklist", "blocked"),
-        *("prohibited_content", "spii", "image_safety", "language", "guardrail_intervened", "sensitive"),
+        *(
+            "content_filter",
+            "content_filtered",
+            "refusal",
+            "refused",
+            "safety",
+            "recitation",
+            "blocklist",
+            "blocked",
+        ),
+        *(
+            "prohibited_content",
+            "spii",
+            "image_safety",
+            "language",
+            "guardrail_intervened",
+            "sensitive",
+        ),
     ),
     "failed": (
-        *("error", "abort", "aborted", "cancelled", "canceled", "failed", "timeout", "network_error", "unexpected_error"),
+        *(
+            "error",
+            "abort",
+            "aborted",
+            "cancelled",
+            "canceled",
+            "failed",
+            "timeout",
+            "network_error",
+            "unexpected_error",
+        ),
         *("insufficient_system_resource", "malformed_response", "overloaded"),
     ),
-    "tool call": ("tool_calls", "tool_call", "tool_use", "function_call", "malformed_function_call"),
+    "tool call": (
+        "tool_calls",
+        "tool_call",
+        "tool_use",
+        "function_call",
+        "malformed_function_call",
+    ),
 }
-_ENDINGS: Mapping[str, Ending] = MappingProxyType({word: ending for ending, words in _WORDS.items() for word in words})
+_ENDINGS: Mapping[str, Ending] = MappingProxyType(
+    {word: ending for ending, words in _WORDS.items() for word in words}
+)
 
 
 def ending_of(finish_reason: str) -> Ending:
-    """Return the meaning of a finish_reason, in any case and with any prefix (FINISH_REASON_STOP, FinishReason.STOP)."""
+    """Return the meaning of a finish_reason, in any case and with any prefix (FINISH_REASON_STOP,
+    FinishReason.STOP)."""
     word = finish_reason.strip().lower().replace("-", "_").replace(" ", "_")
     word = word.removeprefix("finish_reason_").removeprefix("finishreason.")
     return "whole" if _STOP_TOKEN.fullmatch(word) else _ENDINGS.get(word, "unknown")
@@ -63,9 +126,9 @@ def ending_of(finish_reason: str) -> Ending:
 class Answer:
     """The first choice of a completion. usage: holds tokens only.
 
-    content: the final text, None if the server sent none or only thinking; reasoning: the thinking, of a field of its own or of
-    the content. finish_reason: "" if not given. refusal: the model's refusal, or "". model: its name according to the server, or
-    "".
+    content: the final text, None if the server sent none or only thinking; reasoning: the thinking,
+    of a field of its own or of the content. finish_reason: "" if not given. refusal: the model's
+    refusal, or "". model: its name according to the server, or "".
     """
 
     content: str | None
@@ -89,7 +152,11 @@ class Answer:
     @property
     def is_all_thinking(self) -> bool:
         """Whether the model stopped by itself and wrote only thinking."""
-        return self.content is None and bool(self.reasoning) and ending_of(self.finish_reason) == "whole"
+        return (
+            self.content is None
+            and bool(self.reasoning)
+            and ending_of(self.finish_reason) == "whole"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,35 +170,55 @@ def cost_of(outcome: Answer | Fault) -> Outcome:
     """Return the cost of an exchange, also if its answer cannot be used."""
     if isinstance(outcome, Answer):
         return outcome.usage
-    return outcome.usage if isinstance(outcome, AnswerFault) and outcome.usage != Usage() else "failed"
+    return (
+        outcome.usage if isinstance(outcome, AnswerFault) and outcome.usage != Usage() else "failed"
+    )
 
 
 def fault_of_length(usage: Usage) -> AnswerFault:
     """Return the fault of an answer that is longer than any model's."""
-    return AnswerFault("malformed", f"an answer of more than {MAX_CHARACTERS:,} characters", usage=usage)
+    return AnswerFault(
+        "malformed", f"an answer of more than {MAX_CHARACTERS:,} characters", usage=usage
+    )
 
 
 def fault_of_ending(answer: Answer) -> AnswerFault | None:
-    """Return the fault that the end of an answer stands for; None if it is whole, or was cut at a limit."""
+    """Return the fault that the end of an answer stands for; None if it is whole, or was cut at a
+    limit."""
     said = f"finish_reason {answer.finish_reason!r}"
-    text = f": {_in_short(answer.refusal or answer.content or '')}" if answer.refusal or answer.content else ""
+    text = (
+        f": {_in_short(answer.refusal or answer.content or '')}"
+        if answer.refusal or answer.content
+        else ""
+    )
     match ending_of(answer.finish_reason):
         case "declined":
             return AnswerFault("declined", f"a refusal ({said}){text}", usage=answer.usage)
         case _ if answer.refusal:
             return AnswerFault("declined", f"the model refused{text}", usage=answer.usage)
         case "failed":
-            return AnswerFault("unanswered", f"the server failed while it wrote ({said})", retryable=True, usage=answer.usage)
+            return AnswerFault(
+                "unanswered",
+                f"the server failed while it wrote ({said})",
+                retryable=True,
+                usage=answer.usage,
+            )
         case "tool call":
-            why = "the server took the answer for a tool call, and no tool was offered: start it without a parser of tool calls"
+            why = (
+                "the server took the answer for a tool call, and no tool was offered: start it"
+                " without a parser of tool calls"
+            )
             return AnswerFault("malformed", f"{why} ({said})", usage=answer.usage)
         case "unknown":
-            return AnswerFault("malformed", f"an answer {said}, which is not known to be whole", usage=answer.usage)
+            return AnswerFault(
+                "malformed", f"an answer {said}, which is not known to be whole", usage=answer.usage
+            )
     return None
 
 
 def describe_truncation(address: str, answer: Answer, tokens: int | None) -> str:
-    """Return the message about an answer without content or cut short. tokens: at first, None for the server's limit."""
+    """Return the message about an answer without content or cut short. tokens: at first, None for
+    the server's limit."""
     said = f"finish_reason {answer.finish_reason!r}"
     if answer.is_all_thinking:
         why = "the server, or its parser of thinking, leaves nothing for the answer"
@@ -147,7 +234,8 @@ def read_answer(text: str) -> Answer | AnswerFault:
 
 
 def read_scrubbed(text: str, scrub: Scrubber) -> tuple[str, Answer | AnswerFault]:
-    """Return the body of a response without the secrets that are cut into its tokens, and what `read_answer` reads in it."""
+    """Return the body of a response without the secrets that are cut into its tokens, and what
+    `read_answer` reads in it."""
     text = text.removeprefix("\ufeff")
     try:
         body = parse_json(text)
@@ -163,26 +251,40 @@ def _answer_in(body: Any) -> Answer | AnswerFault:
 
     An answer of another shape will have it again, and is not worth a retry; a body without any is.
     """
-    usage = _usage(body.get("usage")) if isinstance(body, Mapping) and isinstance(body.get("usage"), Mapping) else Usage()
+    usage = (
+        _usage(body.get("usage"))
+        if isinstance(body, Mapping) and isinstance(body.get("usage"), Mapping)
+        else Usage()
+    )
     match body:
         case {"choices": [{"message": {**message}, **choice}, *_]}:
             pass
         case {"choices": [{"text": str()}, *_]}:
-            return AnswerFault("malformed", "no choices with a message, but a text completion", usage=usage)
+            return AnswerFault(
+                "malformed", "no choices with a message, but a text completion", usage=usage
+            )
         case _:
             return _fault_given(body, usage)
-    if choice.get("error"):  # OpenRouter's, of the server behind it, beside what was written until then
+    # OpenRouter's, of the server behind it, beside what was written until then
+    if choice.get("error"):
         return _fault_given({"error": choice["error"]}, usage)
     parts = read_parts(message.get("content"))
     if parts is None:
-        return AnswerFault("malformed", f"content {_kind_of(message['content'])}, expected text", usage=usage)
+        return AnswerFault(
+            "malformed", f"content {_kind_of(message['content'])}, expected text", usage=usage
+        )
     if len(parts.text or "") > MAX_CHARACTERS:
         return fault_of_length(usage)
     final = part_thinking(replace_surrogates(parts.text or ""))
     thinking = next((part for name in THINKING if (part := text_of(message.get(name)))), "")
     return Answer(
         final.text,
-        "\n\n".join(filter(None, (replace_surrogates(thinking), replace_surrogates(parts.thinking), final.thinking))),
+        "\n\n".join(
+            filter(
+                None,
+                (replace_surrogates(thinking), replace_surrogates(parts.thinking), final.thinking),
+            )
+        ),
         _name(choice.get("finish_reason")),
         _usage(body.get("usage")),
         _logprobs(choice.get("logprobs")),
@@ -194,11 +296,14 @@ def _answer_in(body: Any) -> Answer | AnswerFault:
 def _fault_given(body: Any, usage: Usage) -> AnswerFault:
     """Return the fault of a successful response without an answer, in the server's own words."""
     fault = fault_in_answer(body)
-    return AnswerFault(**{each.name: getattr(fault, each.name) for each in fields(fault)}, usage=usage)
+    return AnswerFault(
+        **{each.name: getattr(fault, each.name) for each in fields(fault)}, usage=usage
+    )
 
 
 class ContentParts(NamedTuple):
-    """The combined parts of a message's content: text, None for no content; thinking and refusal, "" for none."""
+    """The combined parts of a message's content: text, None for no content; thinking and refusal,
+    "" for none."""
 
     text: str | None
     thinking: str = ""
@@ -206,19 +311,25 @@ class ContentParts(NamedTuple):
 
 
 def read_parts(content: Any) -> ContentParts | None:
-    """Read a message's content: text, null, or a list of parts, where only text parts are part of the answer. Return None for
-    content in any other form.
+    """Read a message's content: text, null, or a list of parts, where only text parts are part of
+    the answer. Return None for content in any other form.
     """
     if content is None or isinstance(content, str):
         return ContentParts(content)
     if not isinstance(content, list) or not all(isinstance(part, Mapping) for part in content):
         return None
     texts = [text_of(part) for part in content if part.get("type") in ("text", "output_text")]
-    thinking = [text_of(part) for part in content if part.get("type") in ("thinking", "reasoning", "redacted_thinking")]
+    thinking = [
+        text_of(part)
+        for part in content
+        if part.get("type") in ("thinking", "reasoning", "redacted_thinking")
+    ]
     refusal = [text_of(part) for part in content if part.get("type") == "refusal"]
     if content and not (texts or thinking or refusal):
         return None
-    return ContentParts("".join(texts) if texts else None, "\n\n".join(filter(None, thinking)), " ".join(refusal))
+    return ContentParts(
+        "".join(texts) if texts else None, "\n\n".join(filter(None, thinking)), " ".join(refusal)
+    )
 
 
 def text_of(part: Any) -> str:
@@ -230,14 +341,27 @@ def text_of(part: Any) -> str:
     if not isinstance(part, Mapping):
         return ""
     return next(
-        (text for name in ("text", "thinking", "reasoning", "summary", "refusal") if (text := text_of(part.get(name)))), ""
+        (
+            text
+            for name in ("text", "thinking", "reasoning", "summary", "refusal")
+            if (text := text_of(part.get(name)))
+        ),
+        "",
     )
 
 
 def _kind_of(content: Any) -> str:
     """Of what form a content is that cannot be read."""
-    types = [str(part.get("type")) for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
-    return f"of parts {_in_short(', '.join(dict.fromkeys(types)))}" if types else f"of type {type(content).__name__}"
+    types = (
+        [str(part.get("type")) for part in content if isinstance(part, Mapping)]
+        if isinstance(content, list)
+        else []
+    )
+    return (
+        f"of parts {_in_short(', '.join(dict.fromkeys(types)))}"
+        if types
+        else f"of type {type(content).__name__}"
+    )
 
 
 def _in_short(text: str) -> str:
@@ -247,17 +371,27 @@ def _in_short(text: str) -> str:
 
 def _name(value: Any) -> str:
     """Return a name that a server gives, on one line and in short; "" if it gives none."""
-    return " ".join(replace_surrogates(value).split())[:_LONGEST_NAME] if isinstance(value, str) else ""
+    return (
+        " ".join(replace_surrogates(value).split())[:_LONGEST_NAME]
+        if isinstance(value, str)
+        else ""
+    )
 
 
 def _usage(report: Any) -> Usage:
     """Return the tokens that the server reports; one uncounted answer if it reports none."""
     if not isinstance(report, Mapping):
         return Usage(uncounted=1)
-    prompt, completion = read_token_count(report.get("prompt_tokens")), read_token_count(report.get("completion_tokens"))
+    prompt, completion = (
+        read_token_count(report.get("prompt_tokens")),
+        read_token_count(report.get("completion_tokens")),
+    )
     details = report.get("completion_tokens_details")
-    reasoning = read_token_count((details if isinstance(details, Mapping) else report).get("reasoning_tokens"))
-    beside = (read_token_count(report.get("total_tokens")) or 0) - (prompt or 0) - (completion or 0)  # xAI's reasoning
+    reasoning = read_token_count(
+        (details if isinstance(details, Mapping) else report).get("reasoning_tokens")
+    )
+    # xAI's reasoning
+    beside = (read_token_count(report.get("total_tokens")) or 0) - (prompt or 0) - (completion or 0)
     return Usage(
         prompt_tokens=prompt or 0,
         completion_tokens=(completion or 0) + max(beside, 0),
@@ -285,7 +419,10 @@ def _logprobs(value: Any) -> tuple[TokenLogprob, ...] | None:
             TokenLogprob(
                 _text(token["token"]),
                 _number(token["logprob"]),
-                tuple((_text(other["token"]), _number(other["logprob"])) for other in token.get("top_logprobs") or ()),
+                tuple(
+                    (_text(other["token"]), _number(other["logprob"]))
+                    for other in token.get("top_logprobs") or ()
+                ),
             )
             for token in value["content"]
         )
@@ -294,13 +431,18 @@ def _logprobs(value: Any) -> tuple[TokenLogprob, ...] | None:
 
 
 def _logprobs_by_token(value: Mapping[str, Any]) -> tuple[TokenLogprob, ...]:
-    """Return the same in the form of text completions, which TGI sends: three lists, one of them of token → log-probability."""
+    """Return the same in the form of text completions, which TGI sends: three lists, one of them of
+    token → log-probability."""
     alternatives = value.get("top_logprobs") or [None] * len(value["tokens"])
     return tuple(
         TokenLogprob(
-            _text(token), _number(logprob), tuple((_text(other), _number(number)) for other, number in (others or {}).items())
+            _text(token),
+            _number(logprob),
+            tuple((_text(other), _number(number)) for other, number in (others or {}).items()),
         )
-        for token, logprob, others in zip(value["tokens"], value["token_logprobs"], alternatives, strict=True)
+        for token, logprob, others in zip(
+            value["tokens"], value["token_logprobs"], alternatives, strict=True
+        )
     )
 
 

@@ -1,4 +1,5 @@
-"""A model server: its address, key, time limits and retry policy, and one exchange with it through the `openai` package."""
+"""A model server: its address, key, time limits and retry policy, and one exchange with it through
+the `openai` package."""
 
 from __future__ import annotations
 
@@ -33,11 +34,13 @@ from core.llm.server_errors import error_message_of, judge_fault
 
 Method = Literal["GET", "POST"]
 EXAMPLE = "http://127.0.0.1:8000/v1"
-CONCURRENCY = 16  # calls at once, a cap, not a target: vLLM queues without bound instead of answering 429
+# calls at once, a cap, not a target: vLLM queues without bound instead of answering 429
+CONCURRENCY = 16
 TIMEOUT_S = 600.0  # for one whole answer
 MAX_ANSWER_MB = 4.0  # a million characters of four bytes
-# An entry of log-probabilities in JSON, as vLLM writes it: a token of 5 characters, a number of 20 digits, and the token's
-# bytes as a list take 80 bytes. With 20 alternatives to each token, 8 MB would hold 4,700 tokens.
+# An entry of log-probabilities in JSON, as vLLM writes it: a token of 5 characters, a number of 20
+# digits, and the token's bytes as a list take 80 bytes. With 20 alternatives to each token, 8 MB
+# would hold 4,700 tokens.
 _BYTES_PER_LOGPROB = 100
 _MOST_SHOWN = 200  # characters of an address that is not ours
 
@@ -46,10 +49,11 @@ _MOST_SHOWN = 200  # characters of an address that is not ours
 class Endpoint:
     """An OpenAI-compatible server; base_url ends in /v1.
 
-    access: the source of its key, and whether it may be asked. timeout_s: for one whole answer. connect_timeout_s: for making a
-    connection. calls: its call options. max_answer_mb: an answer is cut off beyond this many million bytes (see
-    `max_answer_bytes`). The other numbers: see `RetryPolicy`. Raises InputError if the address, the key or a number is invalid;
-    its text never shows the key.
+    access: the source of its key, and whether it may be asked. timeout_s: for one whole answer.
+    connect_timeout_s: for making a connection. calls: its call options. max_answer_mb: an answer is
+    cut off beyond this many million bytes (see `max_answer_bytes`). The other numbers: see
+    `RetryPolicy`. Raises InputError if the address, the key or a number is invalid; its text never
+    shows the key.
     """
 
     base_url: str
@@ -66,14 +70,33 @@ class Endpoint:
     def __post_init__(self) -> None:
         check_address("endpoint", self.base_url, EXAMPLE)
         if not all("!" <= character <= "~" for character in self.api_key):
-            raise InputError("endpoint: the key holds a space, a line break or no ASCII, expected printable ASCII (not shown)")
+            raise InputError(
+                "endpoint: the key holds a space, a line break or no ASCII, expected printable"
+                " ASCII (not shown)"
+            )
         for name in ("timeout_s", "connect_timeout_s"):
-            check_value("endpoint", name, getattr(self, name), 0 < getattr(self, name) < math.inf, "seconds, more than 0")
+            check_value(
+                "endpoint",
+                name,
+                getattr(self, name),
+                0 < getattr(self, name) < math.inf,
+                "seconds, more than 0",
+            )
         check_value(
-            "endpoint", "max_answer_mb", self.max_answer_mb, 0 < self.max_answer_mb < math.inf, "million bytes, more than 0"
+            "endpoint",
+            "max_answer_mb",
+            self.max_answer_mb,
+            0 < self.max_answer_mb < math.inf,
+            "million bytes, more than 0",
         )
         for name in ("retries", "backoff_s", "longest_backoff_s", "longest_wait_s"):
-            check_value("endpoint", name, getattr(self, name), 0 <= getattr(self, name) < math.inf, "0 or more")
+            check_value(
+                "endpoint",
+                name,
+                getattr(self, name),
+                0 <= getattr(self, name) < math.inf,
+                "0 or more",
+            )
 
     @property
     def api_key(self) -> str:
@@ -83,14 +106,19 @@ class Endpoint:
     @property
     def retry_policy(self) -> RetryPolicy:
         """The policy for sending a failed call again."""
-        return RetryPolicy(self.retries, self.backoff_s, self.longest_backoff_s, self.longest_wait_s)
+        return RetryPolicy(
+            self.retries, self.backoff_s, self.longest_backoff_s, self.longest_wait_s
+        )
 
     def max_answer_bytes(self, request: Request | None = None) -> int:
-        """Return the largest size of an answer in bytes: `max_answer_mb`, or more if that many log-probabilities need it."""
+        """Return the largest size of an answer in bytes: `max_answer_mb`, or more if that many
+        log-probabilities need it."""
         most = int(1e6 * self.max_answer_mb)
         if request is None or request.top_logprobs is None or request.max_completion_tokens is None:
             return most
-        return max(most, request.max_completion_tokens * (1 + request.top_logprobs) * _BYTES_PER_LOGPROB)
+        return max(
+            most, request.max_completion_tokens * (1 + request.top_logprobs) * _BYTES_PER_LOGPROB
+        )
 
     def scrub(self, text: str) -> str:
         """Return the text without any key."""
@@ -98,7 +126,8 @@ class Endpoint:
 
 
 def asks_several(text: str) -> bool:
-    """Return whether a text names several model servers (with commas, or as the path of a file) rather than one address."""
+    """Return whether a text names several model servers (with commas, or as the path of a file)
+    rather than one address."""
     return "," in text or (bool(text) and "://" not in text)
 
 
@@ -106,9 +135,9 @@ def asks_several(text: str) -> bool:
 class ServerState:
     """The state of one of several servers in a run.
 
-    state: checking (asked what it serves), ready, resting (after failures, until it is checked again), refused (it differs
-    from the others). in_flight: its requests. done: its answers; failed: its faults; tokens: of its answers. problem: why
-    it is not ready.
+    state: checking (asked what it serves), ready, resting (after failures, until it is checked
+    again), refused (it differs from the others). in_flight: its requests. done: its answers;
+    failed: its faults; tokens: of its answers. problem: why it is not ready.
     """
 
     address: str
@@ -121,13 +150,14 @@ class ServerState:
 
 
 def load_libraries() -> None:
-    """Import the libraries for the first connection. This takes a second or more, so an event loop should use a thread."""
+    """Import the libraries for the first connection. This takes a second or more, so an event loop
+    should use a thread."""
     import httpx2  # noqa: F401
-    from openai import AsyncOpenAI, DefaultAioHttpClient  # noqa: F401  # whose import brings aiohttp, if that is installed
 
 
 class ModelTransport:
-    """Persistent connections to one model server, for one event loop. Answers and faults contain no key.
+    """Persistent connections to one model server, for one event loop. Answers and faults contain no
+    key.
 
     Raises AddressRefused for a server that may not be asked.
     """
@@ -145,13 +175,20 @@ class ModelTransport:
             max_retries=0,
             timeout=timeout,
             default_headers=endpoint.calls.headers,
-            default_query={"api-version": endpoint.calls.api_version} if endpoint.calls.api_version else None,
+            default_query=(
+                {"api-version": endpoint.calls.api_version} if endpoint.calls.api_version else None
+            ),
             http_client=open_http_client(
                 endpoint.base_url,
                 endpoint.access,
                 key_header=endpoint.calls.auth_header,
-                # The client of aiohttp needs a third less time a call; openai carries it, aiohttp is optional.
-                base=DefaultAioHttpClient if importlib.util.find_spec("aiohttp") else DefaultAsyncHttpxClient,
+                # The client of aiohttp needs a third less time a call; openai carries it, aiohttp
+                # is optional.
+                base=(
+                    DefaultAioHttpClient
+                    if importlib.util.find_spec("aiohttp")
+                    else DefaultAsyncHttpxClient
+                ),
                 timeout=timeout,
                 limits=Limits(max_connections=connections, max_keepalive_connections=connections),
             ),
@@ -172,22 +209,33 @@ class ModelTransport:
         yield self
 
     def count(self, cost: Outcome) -> None:
-        """Count nothing: the numbers of the only server are the run's (see `PooledServer.count`)."""
+        """Count nothing: the numbers of the only server are the run's (see
+        `PooledServer.count`)."""
 
     def record(self, outcome: Answer | Fault) -> Answer | Fault:
-        """Return the outcome unchanged: the only server is used in any case (see `PooledServer.record`)."""
+        """Return the outcome unchanged: the only server is used in any case (see
+        `PooledServer.record`)."""
         return outcome
 
     async def send(
-        self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None, on_part: OnPart | None = None
+        self,
+        method: Method,
+        url: str,
+        body: str | None = None,
+        max_bytes: int | None = None,
+        on_part: OnPart | None = None,
     ) -> str | Fault:
-        """Return the text of an answer of status 2xx. url: a path below the endpoint's, or a whole address.
+        """Return the text of an answer of status 2xx. url: a path below the endpoint's, or a whole
+        address.
 
-        max_bytes: the most that the answer may hold, by default the endpoint's limit. on_part: takes its parts as they come, in
-        place of the text, which is "" then (see `allow_no_more_than`).
+        max_bytes: the most that the answer may hold, by default the endpoint's limit. on_part:
+        takes its parts as they come, in place of the text, which is "" then (see
+        `allow_no_more_than`).
         """
         most = max_bytes or self.endpoint.max_answer_bytes()
-        response = await exchange(lambda _: self._send(method, url, body, most, on_part), self.endpoint.timeout_s)
+        response = await exchange(
+            lambda _: self._send(method, url, body, most, on_part), self.endpoint.timeout_s
+        )
         if isinstance(response, Fault):
             return response
         text = await read_aside(self.endpoint.scrub, response.content.decode("utf-8", "replace"))
@@ -198,18 +246,30 @@ class ModelTransport:
                 lambda found: "//" if found[0].startswith("//") else "",
                 response.headers.get("location", ""),
             )
-            return fault_of_status(response, f" to {self.endpoint.scrub(target)[:_MOST_SHOWN]}" if target else "", text)
+            return fault_of_status(
+                response, f" to {self.endpoint.scrub(target)[:_MOST_SHOWN]}" if target else "", text
+            )
         if not 200 <= response.status < 300:
             hint = self.endpoint.access.describe_missing_key(self.address, response.status)
-            return judge_fault(fault_of_status(response, f" ({error_message_of(text)}){hint}", text))
+            return judge_fault(
+                fault_of_status(response, f" ({error_message_of(text)}){hint}", text)
+            )
         try:
             response.content.decode()
         except UnicodeDecodeError as error:
             where = f"byte {error.start + 1:,} of {len(response.content):,}"
-            return Fault("malformed", f"an answer that is not UTF-8 ({where})", True, response.status, raw=text)
+            return Fault(
+                "malformed",
+                f"an answer that is not UTF-8 ({where})",
+                True,
+                response.status,
+                raw=text,
+            )
         return text
 
-    async def _send(self, method: Method, url: str, body: str | None, max_bytes: int, on_part: OnPart | None) -> HttpResponse:
+    async def _send(
+        self, method: Method, url: str, body: str | None, max_bytes: int, on_part: OnPart | None
+    ) -> HttpResponse:
         from openai import APIConnectionError, APIStatusError
 
         response: Any
@@ -218,7 +278,9 @@ class ModelTransport:
                 if method == "GET":
                     response = await self._openai.get(url, cast_to=self._response_type)
                 else:
-                    response = await self._openai.post(url, cast_to=self._response_type, content=(body or "").encode())
+                    response = await self._openai.post(
+                        url, cast_to=self._response_type, content=(body or "").encode()
+                    )
         except APIStatusError as error:
             response = error.response
         except APIConnectionError as error:
@@ -226,13 +288,17 @@ class ModelTransport:
         except FarTooLong:
             raise
         except TooLong as error:
-            raise TooLong(f"{error} (max_answer_mb is {self.endpoint.max_answer_mb:g}, a larger one allows more)") from None
+            raise TooLong(
+                f"{error} (max_answer_mb is {self.endpoint.max_answer_mb:g}, a larger one allows"
+                " more)"
+            ) from None
         return HttpResponse(response.status_code, response.headers, response.content)
 
     def _describe_failure(self, cause: BaseException) -> str:
         """Return why there is no answer: the text of the error if there was no connection.
 
-        Later errors are named only by kind, because their texts quote the answer, which may contain a part of the key.
+        Later errors are named only by kind, because their texts quote the answer, which may contain
+        a part of the key.
         """
         from httpx2 import ConnectError, DecodingError, ReadError, RemoteProtocolError
 

@@ -2,12 +2,13 @@
 
 DeskError
 └── ModelError          any of the errors below: one call without an answer, and what it cost
-    ├── Unanswered      no server listens, or every attempt failed with a retryable fault: broken HTTP, no answer in time, 5xx
-    ├── Refused         the server rejects the request (a 4xx that is not retryable), or redirects it
-    ├── Declined        the model, or a filter of its server, declines to answer
-    ├── Truncated       the content is missing or cut at the token limit, also with twice the token limit
-    ├── Malformed       an answer is no UTF-8, invalid JSON or holds no choice, is longer than allowed, or unknown to be whole
-    └── NoLogprobs      the server does not give the log-probabilities that the request asks for
+    ├── Unanswered      no server listens, or every attempt failed with a retryable fault: broken
+    HTTP, no answer in time, 5xx ├── Refused         the server rejects the request (a 4xx that is
+    not retryable), or redirects it ├── Declined        the model, or a filter of its server,
+    declines to answer ├── Truncated       the content is missing or cut at the token limit, also
+    with twice the token limit ├── Malformed       an answer is no UTF-8, invalid JSON or holds no
+    choice, is longer than allowed, or unknown to be whole └── NoLogprobs      the server does not
+    give the log-probabilities that the request asks for
 
 What a server refuses of a request, and which setting helps.
 """
@@ -24,24 +25,35 @@ from core.llm.messages import LIMIT_NAMES, SAMPLING, Request, Usage
 
 _LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
 _AT_MOST = re.compile(
-    r"(?:(?:less|lower) than or equal to|at most|no more than|up to|<=|≤|not exceed|maximum|max|between \d+ and|\[\d+, ?)"
+    r"(?:(?:less|lower) than or equal to|at most|no more than|up to|<=|≤|not"
+    r" exceed|maximum|max|between \d+ and|\[\d+, ?)"
     r"[^\d\n]{0,30}(\d{1,2})\b",
     re.IGNORECASE,
 )
 _STEPS = (
     10,
     5,
-)  # smaller numbers to try if a server does not say how many it allows; five are enough for three letters
+    # smaller numbers to try if a server does not say how many it allows; five are enough for three
+    # letters
+)
 
 
 class ModelError(DeskError):
     """A call without an answer.
 
-    usage: what its attempts cost. request: the JSON sent last ("" if nothing was sent). raw: the server's last answer
-    ("" if there was none). meaning: of a refusal, as in `core.llm.server_errors`. None of them holds the key.
+    usage: what its attempts cost. request: the JSON sent last ("" if nothing was sent). raw: the
+    server's last answer ("" if there was none). meaning: of a refusal, as in
+    `core.llm.server_errors`. None of them holds the key.
     """
 
-    def __init__(self, message: str, usage: Usage | None = None, request: str = "", raw: str = "", meaning: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        usage: Usage | None = None,
+        request: str = "",
+        raw: str = "",
+        meaning: str = "",
+    ) -> None:
         super().__init__(message)
         self.usage, self.request, self.raw, self.meaning = usage or Usage(), request, raw, meaning
 
@@ -58,16 +70,18 @@ class Refused(ModelError):
 
 
 class Declined(ModelError):
-    """The model refuses, or a filter withholds its answer; the text says so in the server's words."""
+    """The model refuses, or a filter withholds its answer; the text says so in the server's
+    words."""
 
 
 class Truncated(ModelError):
-    """The content is missing or cut at the token limit, also after a second attempt with twice the limit."""
+    """The content is missing or cut at the token limit, also after a second attempt with twice the
+    limit."""
 
 
 class Malformed(ModelError):
-    """The answer is still not UTF-8 or not JSON after every retry; or it has no choice, is longer than allowed, or it is
-    unclear from its end whether it is complete.
+    """The answer is still not UTF-8 or not JSON after every retry; or it has no choice, is longer
+    than allowed, or it is unclear from its end whether it is complete.
     """
 
 
@@ -81,13 +95,14 @@ ERROR_OF_FAULT: Mapping[str, type[ModelError]] = MappingProxyType(
 
 
 def refuses_logprobs(fault: Fault) -> bool:
-    """Return whether a server rejects a request because of its log-probabilities, or of their number."""
+    """Return whether a server rejects a request because of its log-probabilities, or of their
+    number."""
     return fault.kind == "refused" and _LOGPROBS.search(fault.message) is not None
 
 
 def fewer_logprobs(fault: Fault, asked: int | None) -> int | None:
-    """Return the number of log-probabilities to request after a refusal: the number that the server allows, or the next smaller
-    one if it refuses the number; None if it allows none.
+    """Return the number of log-probabilities to request after a refusal: the number that the server
+    allows, or the next smaller one if it refuses the number; None if it allows none.
     """
     if asked is None:
         return None
@@ -95,11 +110,16 @@ def fewer_logprobs(fault: Fault, asked: int | None) -> int | None:
     allowed = [number for number in said if 1 <= number < asked]
     if allowed:
         return max(allowed)
-    return next((step for step in _STEPS if step < asked), None) if "top_logprobs" in fault.message else None
+    return (
+        next((step for step in _STEPS if step < asked), None)
+        if "top_logprobs" in fault.message
+        else None
+    )
 
 
 def describe_remedy(fault: Fault, request: Request) -> str:
-    """Return the setting that omits the part of a request that a server refuses, "" if there is none."""
+    """Return the setting that omits the part of a request that a server refuses, "" if there is
+    none."""
     message = fault.message
     if LIMIT_NAMES[0] in message:
         return f"set --limit-name {LIMIT_NAMES[1]}"

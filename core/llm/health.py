@@ -1,4 +1,5 @@
-"""The health check before a run: whether a server is fit for it, and which command starts one if nothing answers."""
+"""The health check before a run: whether a server is fit for it, and which command starts one if
+nothing answers."""
 
 from __future__ import annotations
 
@@ -9,7 +10,14 @@ from core.base.net.retry import Fault
 from core.base.texts import list_some, parse_json
 from core.features.predicting.serve import FLAGS, PORT
 from core.llm.client import Client
-from core.llm.completion import Answer, AnswerFault, ending_of, fault_of_ending, read_answer, read_token_count
+from core.llm.completion import (
+    Answer,
+    AnswerFault,
+    ending_of,
+    fault_of_ending,
+    read_answer,
+    read_token_count,
+)
 from core.llm.endpoint import Endpoint
 from core.llm.errors import describe_remedy, fewer_logprobs, refuses_logprobs
 from core.llm.json_objects import find_objects
@@ -18,7 +26,8 @@ from core.llm.streaming import CHAT, whole_answer
 from core.llm.structured import letter_schema
 
 START_COMMAND = f"vllm serve openai/gpt-oss-120b --port {PORT} {' '.join(FLAGS)}"
-_MOST_MODELS, _LONGEST_NAME, MOST_NAMED = 10_000, 1_000, 20  # that are read of a list, of a name, and shown of a list
+# that are read of a list, of a name, and shown of a list
+_MOST_MODELS, _LONGEST_NAME, MOST_NAMED = 10_000, 1_000, 20
 CHECK_S = 60.0  # for each request of a check
 _TINY_PROMPT = "Answer with the single letter A."
 _TINY_LIMIT = 32  # tokens, of thinking too
@@ -26,11 +35,13 @@ _TINY_LIMIT = 32  # tokens, of thinking too
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The abilities of a server. models: those that it lists. logprobs: whether it gives log-probabilities.
+    """The abilities of a server. models: those that it lists. logprobs: whether it gives
+    log-probabilities.
 
-    max_model_len: the longest context in tokens, None if the server does not say. problem: why no run can start, "" if one can.
-    most_logprobs: how many it gives at a token, if fewer than requested, else None. structured: whether it takes a schema, and
-    answers by it as far as it answers.
+    max_model_len: the longest context in tokens, None if the server does not say. problem: why no
+    run can start, "" if one can. most_logprobs: how many it gives at a token, if fewer than
+    requested, else None. structured: whether it takes a schema, and answers by it as far as it
+    answers.
     """
 
     reachable: bool
@@ -50,12 +61,18 @@ def describe_logprobs(health: Health) -> str:
 
 
 async def check_health(
-    endpoint: Endpoint, model: str | None = None, timeout_s: float = CHECK_S, *, by_schema: bool = False
+    endpoint: Endpoint,
+    model: str | None = None,
+    timeout_s: float = CHECK_S,
+    *,
+    by_schema: bool = False,
 ) -> Health:
-    """List the models and ask `model`, or the only one, for a tiny completion as a run would ask; nothing is retried.
+    """List the models and ask `model`, or the only one, for a tiny completion as a run would ask;
+    nothing is retried.
 
-    A server that lists no models is asked all the same if a model is given. timeout_s: for each request; a server that has just
-    started takes long for its first answer. by_schema: whether it is asked for an answer by schema, too.
+    A server that lists no models is asked all the same if a model is given. timeout_s: for each
+    request; a server that has just started takes long for its first answer. by_schema: whether it
+    is asked for an answer by schema, too.
     """
     async with Client(replace(endpoint, timeout_s=timeout_s)) as client:
         response = await client.fetch("GET", "/models")
@@ -68,7 +85,11 @@ async def check_health(
         if problem:
             return replace(health, problem=f"{endpoint.base_url}: {problem}")
         health = await _check_completion(client, health, model or models[0])
-        structured = by_schema and not health.problem and await _answers_by_schema(client, model or models[0])
+        structured = (
+            by_schema
+            and not health.problem
+            and await _answers_by_schema(client, model or models[0])
+        )
         return replace(health, structured=structured)
 
 
@@ -79,13 +100,19 @@ def _problem_of_list(models: Sequence[str], model: str | None) -> str:
     if model is not None and model not in models:
         return f"{model!r} is not served, expected one of {list_some(models, MOST_NAMED)}"
     if model is None and len(models) > 1:
-        return f"{len(models):,} models are served, expected the name of one with --model: {list_some(models, MOST_NAMED)}"
+        return (
+            f"{len(models):,} models are served, expected the name of one with --model:"
+            f" {list_some(models, MOST_NAMED)}"
+        )
     return ""
 
 
 async def list_models(endpoint: Endpoint, timeout_s: float) -> Health:
-    """Return whether a server answers, and the models that it lists; no completion is requested, so `logprobs` is False."""
-    async with Client(replace(endpoint, timeout_s=timeout_s, connect_timeout_s=timeout_s)) as client:
+    """Return whether a server answers, and the models that it lists; no completion is requested, so
+    `logprobs` is False."""
+    async with Client(
+        replace(endpoint, timeout_s=timeout_s, connect_timeout_s=timeout_s)
+    ) as client:
         response = await client.fetch("GET", "/models")
         if isinstance(response, Fault):
             return _health_without_list(endpoint, response)
@@ -93,14 +120,21 @@ async def list_models(endpoint: Endpoint, timeout_s: float) -> Health:
 
 
 async def _check_completion(client: Client, health: Health, model: str) -> Health:
-    """Ask for a completion with everything that methods send, and with fewer log-probabilities, or none, if they are refused."""
+    """Ask for a completion with everything that methods send, and with fewer log-probabilities, or
+    none, if they are refused."""
     plain = Request(
-        model, (Message("user", _TINY_PROMPT),), seed=0, max_completion_tokens=_TINY_LIMIT, top_logprobs=MAX_TOP_LOGPROBS
+        model,
+        (Message("user", _TINY_PROMPT),),
+        seed=0,
+        max_completion_tokens=_TINY_LIMIT,
+        top_logprobs=MAX_TOP_LOGPROBS,
     )
     request = client.prepare(plain)
     asked = request.top_logprobs
     answer = await _request_once(client, request)
-    while isinstance(answer, Fault) and request.top_logprobs is not None and refuses_logprobs(answer):
+    while (
+        isinstance(answer, Fault) and request.top_logprobs is not None and refuses_logprobs(answer)
+    ):
         request = replace(request, top_logprobs=fewer_logprobs(answer, request.top_logprobs))
         answer = await _request_once(client, request)
     if isinstance(answer, Answer):
@@ -109,7 +143,10 @@ async def _check_completion(client: Client, health: Health, model: str) -> Healt
     advice = describe_remedy(answer, request)
     return replace(
         health,
-        problem=f"{client.endpoint.base_url}: {answer.message}, expected a completion of {model}{advice and f'; {advice}'}",
+        problem=(
+            f"{client.endpoint.base_url}: {answer.message}, expected a completion of"
+            f" {model}{advice and f'; {advice}'}"
+        ),
     )
 
 
@@ -142,17 +179,24 @@ async def _request_once(client: Client, request: Request) -> Answer | Fault:
 def _health_without_list(endpoint: Endpoint, fault: Fault) -> Health:
     problem = f"{endpoint.base_url}: {fault.message}, expected a list of models"
     if fault.status is not None:
-        return Health(reachable=True, problem=f"{problem}; if it serves a model all the same, give its name with --model")
-    return Health(reachable=False, problem=f"{problem}; start a server, for example: {START_COMMAND}")
+        return Health(
+            reachable=True,
+            problem=f"{problem}; if it serves a model all the same, give its name with --model",
+        )
+    return Health(
+        reachable=False, problem=f"{problem}; start a server, for example: {START_COMMAND}"
+    )
 
 
 def _context_lengths(text: str) -> dict[str, int | None]:
-    """Return the listed models, each with its longest context in tokens, None if not stated; {} for any other text."""
+    """Return the listed models, each with its longest context in tokens, None if not stated; {} for
+    any other text."""
     try:
         body = parse_json(text)
     except ValueError:
         return {}
-    is_usual = not isinstance(body, Mapping) or "models" not in body  # Ollama's own list has names instead of ids
+    # Ollama's own list has names instead of ids
+    is_usual = not isinstance(body, Mapping) or "models" not in body
     listed = body.get("data" if is_usual else "models") if isinstance(body, Mapping) else body
     lengths: dict[str, int | None] = {}
     for item in listed[:_MOST_MODELS] if isinstance(listed, list) else ():
@@ -163,18 +207,27 @@ def _context_lengths(text: str) -> dict[str, int | None]:
 
 
 def describe_difference(health: Health, model: str, reference: Health, at: str) -> str:
-    """Return how a server differs from the first one, whose address is `at`; "" if one run can use both.
+    """Return how a server differs from the first one, whose address is `at`; "" if one run can use
+    both.
 
     at: "" for the first one itself, which has to serve the model.
     """
     if model not in health.models:
-        return f"serves {', '.join(health.models) or 'no model'}, expected {model}{f' as {at} does' if at else ''}"
+        return (
+            f"serves {', '.join(health.models) or 'no model'}, expected"
+            f" {model}{f' as {at} does' if at else ''}"
+        )
     if health.problem:  # without a completion, the server's abilities are unknown
         return ""
     if health.logprobs != reference.logprobs:
         gives = {True: "gives log-probabilities", False: "gives no log-probabilities"}
         return f"{gives[health.logprobs]}, but {at} {gives[reference.logprobs]}"
     if health.max_model_len != reference.max_model_len:
-        lengths = [f"{n:,} tokens" if n else "of unknown length" for n in (health.max_model_len, reference.max_model_len)]
-        return f"has a longest context of {lengths[0]}, expected {lengths[1]} as at {at}".replace("of of", "of")
+        lengths = [
+            f"{n:,} tokens" if n else "of unknown length"
+            for n in (health.max_model_len, reference.max_model_len)
+        ]
+        return f"has a longest context of {lengths[0]}, expected {lengths[1]} as at {at}".replace(
+            "of of", "of"
+        )
     return ""

@@ -1,4 +1,5 @@
-"""The part of a raw answer that is stored with a row's calls; the reply cache has all of it, compressed.
+"""The part of a raw answer that is stored with a row's calls; the reply cache has all of it,
+compressed.
 
 Also counts the tokens of a text: by the server, by tiktoken, or as an upper bound.
 """
@@ -28,8 +29,8 @@ _TABLE_OF = {"o200k_harmony": "o200k_base", "p50k_edit": "p50k_base"}
 class TokenCount:
     """The number of tokens of a text, without a chat template.
 
-    counted_by: "server", the model's own tokenizer; "tiktoken", that package's tokenizer for this model; "bytes", an upper
-    bound, since a byte-level tokenizer never makes more tokens than bytes.
+    counted_by: "server", the model's own tokenizer; "tiktoken", that package's tokenizer for this
+    model; "bytes", an upper bound, since a byte-level tokenizer never makes more tokens than bytes.
     """
 
     tokens: int
@@ -38,7 +39,11 @@ class TokenCount:
     @property
     def words(self) -> str:
         """The count, as in "5,000 tokens (counted by server)"."""
-        who = "an upper bound: nobody counted them" if self.counted_by == "bytes" else f"counted by {self.counted_by}"
+        who = (
+            "an upper bound: nobody counted them"
+            if self.counted_by == "bytes"
+            else f"counted by {self.counted_by}"
+        )
         return f"{self.tokens:,} tokens ({who})"
 
 
@@ -50,22 +55,29 @@ class TokenCounter:
         self._server_counts = True
 
     async def count(self, text: str) -> TokenCount:
-        """Return the count of the server's /tokenize (in vLLM, beside /v1), otherwise tiktoken's if it knows the model,
-        otherwise the bound.
+        """Return the count of the server's /tokenize (in vLLM, beside /v1), otherwise tiktoken's if
+        it knows the model, otherwise the bound.
         """
         if self._server_counts:
             count = await self._request_count(text)
             if count is not None:
                 return TokenCount(count, "server")
         count = count_with_tiktoken(self.model, text)
-        return TokenCount(len(text.encode()), "bytes") if count is None else TokenCount(count, "tiktoken")
+        return (
+            TokenCount(len(text.encode()), "bytes")
+            if count is None
+            else TokenCount(count, "tiktoken")
+        )
 
     async def _request_count(self, text: str) -> int | None:
         """Return the server's count; None if it gives none."""
         body = {"model": self.model, "prompt": text, "add_special_tokens": False}
-        response = await self.client.fetch("POST", "/tokenize", json.dumps(body, ensure_ascii=False), beside=True)
+        response = await self.client.fetch(
+            "POST", "/tokenize", json.dumps(body, ensure_ascii=False), beside=True
+        )
         if isinstance(response, Fault):
-            self._server_counts = response.retryable  # a server that does not offer it is not asked again
+            # a server that does not offer it is not asked again
+            self._server_counts = response.retryable
             return None
         try:
             answer = parse_json(response)
@@ -80,10 +92,11 @@ NOTE = "left out here"
 
 
 def kept_answer(raw: str) -> str:
-    """Return the stored form of a raw answer: a long one without the log-probabilities of its tokens, with a remark in front.
+    """Return the stored form of a raw answer: a long one without the log-probabilities of its
+    tokens, with a remark in front.
 
-    What a method reads from them is in the row's trace by then. Those of one token with twenty alternatives are 2 KB: a run's
-    rows would take gigabytes that nobody reads.
+    What a method reads from them is in the row's trace by then. Those of one token with twenty
+    alternatives are 2 KB: a run's rows would take gigabytes that nobody reads.
     """
     if len(raw) <= LONG_CHARACTERS:
         return raw
@@ -94,7 +107,8 @@ def kept_answer(raw: str) -> str:
 
 
 async def keep_answer(raw: str) -> str:
-    """Return `kept_answer`, made in a thread where the text is long, so that other rows have their turn."""
+    """Return `kept_answer`, made in a thread where the text is long, so that other rows have their
+    turn."""
     return await read_aside(kept_answer, raw)
 
 
@@ -106,7 +120,10 @@ def _without_logprobs(raw: str) -> str:
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, list):
         return raw
-    kept = [{**each, "logprobs": None} if isinstance(each, Mapping) and each.get("logprobs") else each for each in choices]
+    kept = [
+        {**each, "logprobs": None} if isinstance(each, Mapping) and each.get("logprobs") else each
+        for each in choices
+    ]
     if kept == choices:
         return raw
     shorter = {**body, "choices": kept}
@@ -115,17 +132,22 @@ def _without_logprobs(raw: str) -> str:
 
 
 def count_with_tiktoken(model: str, text: str) -> int | None:
-    """Return the number of tokens; None if tiktoken is missing, does not know the model, or has no local table for it."""
+    """Return the number of tokens; None if tiktoken is missing, does not know the model, or has no
+    local table for it."""
     try:
         tiktoken = importlib.import_module("tiktoken")
         encoding = tiktoken.encoding_name_for_model(model.rpartition("/")[2])
     except (ImportError, KeyError):
         return None
-    # tiktoken would download a missing table without a time limit, even if the run may not use the network.
-    return len(tiktoken.get_encoding(encoding).encode_ordinary(text)) if has_table(encoding) else None
+    # tiktoken would download a missing table without a time limit, even if the run may not use the
+    # network.
+    return (
+        len(tiktoken.get_encoding(encoding).encode_ordinary(text)) if has_table(encoding) else None
+    )
 
 
 def has_table(encoding: str) -> bool:
-    """Return whether tiktoken has the table of an encoding on this machine, under the hash of its address."""
+    """Return whether tiktoken has the table of an encoding on this machine, under the hash of its
+    address."""
     address = f"{_TABLES}/{_TABLE_OF.get(encoding, encoding)}.tiktoken"
     return (tiktoken_folder() / hashlib.sha1(address.encode()).hexdigest()).is_file()

@@ -1,7 +1,7 @@
 """An answer in progress, separated into answer and thinking as in `part_thinking`.
 
-What came may turn out to be something else: of "A? </think> B" the first words are thinking. So `part_thinking` reads the text
-again whenever a mark has come, and at the end.
+What came may turn out to be something else: of "A? </think> B" the first words are thinking. So
+`part_thinking` reads the text again whenever a mark has come, and at the end.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from typing import NamedTuple
 
 from core.llm.thinking import CHANGES, part_of_next, part_thinking
 
-# An end that may go on as a mark, or special tokens that are no part of an answer if it ends behind them.
+# An end that may go on as a mark, or special tokens that are no part of an answer if it ends behind
+# them.
 _MAY_GO_ON = re.compile(
     r"(?:<\|(?:start|channel)\|>(?:(?!<\|message\|>)[^\n]){0,300}+(?:<\|message\|>)?"
-    r"|(?:<[^<>\s]{1,30}+>\s{0,4}+){1,10}+(?:<[^<>\n]{0,40}+)?|<[^<>\n]{0,40}+|&(?:l?t?|lt;[^;\n]{0,40}+)|\[/?[A-Z]{0,5}+|◁[^▷\n]{0,10}+|assist[antfil]{0,8}+|assis|assi|ass|as|a)\Z",
+    r"|(?:<[^<>\s]{1,30}+>\s{0,4}+){1,10}+(?:<[^<>\n]{0,40}+)?|<[^<>\n]{0,40}+|&(?:l?t?"
+    r"|lt;[^;\n]{0,40}+)|\[/?[A-Z]{0,5}+|◁[^▷\n]{0,10}+|assist[antfil]{0,8}+|assis|assi|ass|as"
+    r"|a)\Z",
     re.IGNORECASE,
 )
 _FIRST = "analysis"  # with which a text may begin whose marks are taken away
@@ -34,10 +37,11 @@ class LiveWords(NamedTuple):
 
 
 class LiveText:
-    """An answer while its content and its reasoning arrive in separate fields; the content may contain thinking too.
+    """An answer while its content and its reasoning arrive in separate fields; the content may
+    contain thinking too.
 
-    The shown text equals the `part_thinking` of the whole content, "" for none, and the reasoning followed by the content's
-    thinking.
+    The shown text equals the `part_thinking` of the whole content, "" for none, and the reasoning
+    followed by the content's thinking.
     """
 
     def __init__(self) -> None:
@@ -73,13 +77,18 @@ class LiveText:
             self._waiting = new
         elif self._next == "answer" and self._content.tell() and not CHANGES.search(known):
             yield from self._say(known, "")
-        elif self._next == "thinking" and self._reasoning.tell() > self._field.tell() and not CHANGES.search(known):
+        elif (
+            self._next == "thinking"
+            and self._reasoning.tell() > self._field.tell()
+            and not CHANGES.search(known)
+        ):
             yield from self._say("", known)
         elif self._next != "neither" or CHANGES.search(known):
             yield from self._read_again()
 
     def _read_again(self) -> Iterator[LiveWords]:
-        """Read the whole text and yield how what was said differs from it; nothing if it has been read too often."""
+        """Read the whole text and yield how what was said differs from it; nothing if it has been
+        read too often."""
         n = self._whole.tell() - len(self._waiting)
         self._next = ""
         if self._n_read > _READINGS * n + _FREE:
@@ -87,7 +96,10 @@ class LiveText:
         self._n_read += n
         whole = self._whole.getvalue()[:n]
         self._next, found = part_of_next(whole), part_thinking(whole)
-        content, reasoning = found.text or "", "\n\n".join(filter(None, (self._field.getvalue(), found.thinking)))
+        content, reasoning = (
+            found.text or "",
+            "\n\n".join(filter(None, (self._field.getvalue(), found.thinking))),
+        )
         said = self._content.getvalue(), self._reasoning.getvalue()
         if content.startswith(said[0]) and reasoning.startswith(said[1]):
             yield from self._say(content[len(said[0]) :], reasoning[len(said[1]) :])

@@ -16,14 +16,17 @@ from core.llm.messages import TokenLogprob
 from core.llm.thinking import part_thinking
 
 LETTERS = ("A", "B", "C")
-FLOOR_GAP = 20.0  # a letter that the server did not list gets the smallest listed log-probability minus this
+# a letter that the server did not list gets the smallest listed log-probability minus this
+FLOOR_GAP = 20.0
 _VLLM_MISSING = -9999.0  # what vLLM writes for a log-probability that it does not have
-_LETTER = re.compile(r"[^A-Za-z0-9]*+([A-Za-z0-9])(?![A-Za-z0-9_])")  # after a prefix such as ">" or " "
+# after a prefix such as ">" or " "
+_LETTER = re.compile(r"[^A-Za-z0-9]*+([A-Za-z0-9])(?![A-Za-z0-9_])")
 
 
 @dataclass(frozen=True, slots=True)
 class LetterProbabilities:
-    """The letter that was answered and the probability of each allowed letter; the probabilities sum to 1.
+    """The letter that was answered and the probability of each allowed letter; the probabilities
+    sum to 1.
 
     That of a letter that the server did not list, or without a usable number, is a lower bound.
     """
@@ -35,13 +38,15 @@ class LetterProbabilities:
 def letter_probabilities(
     tokens: Sequence[TokenLogprob], letters: Sequence[str] = LETTERS, content: str | None = None
 ) -> LetterProbabilities | Unread:
-    """Return softmax over the allowed letters among the alternatives at the answer letter; Unread if there is none.
+    """Return softmax over the allowed letters among the alternatives at the answer letter; Unread
+    if there is none.
 
-    The answer letter is found by its offset inside the last <answer>…</answer> of the joined tokens, so that it does not matter
-    how the text is cut into tokens. A letter that several alternatives spell ("A", " A") gets the sum of their probabilities. A
-    letter that none spells, or only with −inf, NaN or −9999, gets the smallest log-probability minus 20; if that is the answered
-    letter, the result is Unread. content: the final text of the reply; the tokens may also hold its thinking, in which no
-    answer is looked for, and must give the same letter.
+    The answer letter is found by its offset inside the last <answer>…</answer> of the joined
+    tokens, so that it does not matter how the text is cut into tokens. A letter that several
+    alternatives spell ("A", " A") gets the sum of their probabilities. A letter that none spells,
+    or only with −inf, NaN or −9999, gets the smallest log-probability minus 20; if that is the
+    answered letter, the result is Unread. content: the final text of the reply; the tokens may also
+    hold its thinking, in which no answer is looked for, and must give the same letter.
     """
     text = "".join(token.token for token in tokens)
     start = text.rfind(content) if content else -1
@@ -60,7 +65,9 @@ def letter_probabilities(
             return Unread(f"the tokens answer {answered}, the content: {other}")
     ends = list(accumulate(len(token.token) for token in tokens))
     index = bisect_right(ends, offset)
-    logprobs = _letter_logprobs(*(tokens[index], offset - (ends[index] - len(tokens[index].token))), letters)
+    logprobs = _letter_logprobs(
+        *(tokens[index], offset - (ends[index] - len(tokens[index].token))), letters
+    )
     if answered not in logprobs:
         return Unread(f"the answer {answered} has no log-probability")
     floor = min(logprobs.values()) - FLOOR_GAP

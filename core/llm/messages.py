@@ -12,8 +12,11 @@ from core.base.errors import InputError
 from core.base.hashes import sha256_of
 
 MAX_TOP_LOGPROBS = 20
-LIMIT_NAMES = ("max_completion_tokens", "max_tokens")  # of the longest answer, in the protocol's words
-Sampling = Literal["temperature", "top_p", "seed", "reasoning_effort", "stop", "max_completion_tokens"]  # optional parts
+# of the longest answer, in the protocol's words
+LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
+Sampling = Literal[
+    "temperature", "top_p", "seed", "reasoning_effort", "stop", "max_completion_tokens"
+]  # optional parts
 SAMPLING: tuple[Sampling, ...] = get_args(Sampling)
 _BYTES_PER_TOKEN = 4
 
@@ -40,11 +43,12 @@ class TokenLogprob(NamedTuple):
 class Request:
     """A request for one chat completion.
 
-    seed, max_completion_tokens, reasoning_effort: None leaves them to the server. top_logprobs: the number of alternatives to
-    each token, 0 to 20; None asks for no log-probabilities. repeat: distinguishes equal requests that are all to be sent; it is
-    not sent itself. extra_body: additional parameters, as a JSON object, or "". leave_out: names of SAMPLING that are not sent.
-    limit_name: the server's name of max_completion_tokens. response_format: of the answer, as JSON, or "". Raises InputError
-    for values that no server accepts.
+    seed, max_completion_tokens, reasoning_effort: None leaves them to the server. top_logprobs: the
+    number of alternatives to each token, 0 to 20; None asks for no log-probabilities. repeat:
+    distinguishes equal requests that are all to be sent; it is not sent itself. extra_body:
+    additional parameters, as a JSON object, or "". leave_out: names of SAMPLING that are not sent.
+    limit_name: the server's name of max_completion_tokens. response_format: of the answer, as JSON,
+    or "". Raises InputError for values that no server accepts.
     """
 
     model: str
@@ -65,18 +69,40 @@ class Request:
     def __post_init__(self) -> None:
         limit, top = self.max_completion_tokens, self.top_logprobs
         check_value("request", "model", self.model, bool(self.model), "a name")
-        check_value("request", "messages", len(self.messages), len(self.messages) > 0, "at least one")
-        check_value("request", "temperature", self.temperature, 0 <= self.temperature < math.inf, "0 or more")
+        check_value(
+            "request", "messages", len(self.messages), len(self.messages) > 0, "at least one"
+        )
+        check_value(
+            "request",
+            "temperature",
+            self.temperature,
+            0 <= self.temperature < math.inf,
+            "0 or more",
+        )
         check_value("request", "top_p", self.top_p, 0 < self.top_p <= 1, "more than 0, at most 1")
-        check_value("request", "max_completion_tokens", limit, limit is None or limit >= 1, "1 or more")
-        check_value("request", "top_logprobs", top, top is None or 0 <= top <= MAX_TOP_LOGPROBS, f"0 to {MAX_TOP_LOGPROBS}")
+        check_value(
+            "request", "max_completion_tokens", limit, limit is None or limit >= 1, "1 or more"
+        )
+        check_value(
+            "request",
+            "top_logprobs",
+            top,
+            top is None or 0 <= top <= MAX_TOP_LOGPROBS,
+            f"0 to {MAX_TOP_LOGPROBS}",
+        )
         check_value("request", "repeat", self.repeat, self.repeat >= 0, "0 or more")
-        for text in (self.model, *self.stop, *(part for message in self.messages for part in message)):
+        for text in (
+            self.model,
+            *self.stop,
+            *(part for message in self.messages for part in message),
+        ):
             try:
                 text.encode()
             except UnicodeEncodeError as error:
                 character = f"character {error.start + 1} of {len(text):,}"
-                raise InputError(f"request: {character} is half of a surrogate pair, expected text") from error
+                raise InputError(
+                    f"request: {character} is half of a surrogate pair, expected text"
+                ) from error
 
     @property
     def body(self) -> dict[str, Any]:
@@ -110,12 +136,13 @@ class Request:
 
     @property
     def key(self) -> str:
-        """The identity of the request, 64 hexadecimal digits: of its whole content and `repeat`, not of the server, nor of what
-        that calls the longest answer."""
+        """The identity of the request, 64 hexadecimal digits: of its whole content and `repeat`,
+        not of the server, nor of what that calls the longest answer."""
         return sha256_of(f"{self.repeat}\n{_as_text(self._body(LIMIT_NAMES[0]))}")
 
     def with_twice_the_limit(self) -> Request:
-        """Return the same request with twice the token limit; the request itself if it leaves the limit to the server."""
+        """Return the same request with twice the token limit; the request itself if it leaves the
+        limit to the server."""
         limit = self.max_completion_tokens
         return self if limit is None else replace(self, max_completion_tokens=2 * limit)
 
@@ -125,7 +152,8 @@ def _as_text(body: dict[str, Any]) -> str:
 
 
 def estimate_tokens(*texts: str) -> int:
-    """Return about how many tokens texts have, rounded up: a token holds some 4 bytes of English and of JSON."""
+    """Return about how many tokens texts have, rounded up: a token holds some 4 bytes of English
+    and of JSON."""
     return -(-sum(len(text.encode()) for text in texts) // _BYTES_PER_TOKEN)
 
 
@@ -133,9 +161,10 @@ def estimate_tokens(*texts: str) -> int:
 class Usage:
     """The cost of calls over all their attempts; `+` adds two costs.
 
-    Tokens are those that servers reported. uncounted: answers without such a report; with any, the totals are lower bounds.
-    attempts: HTTP requests. estimated_tokens: our own estimate of what the uncounted answers cost. latency_ms: time of the
-    exchanges, without queueing and waits between attempts.
+    Tokens are those that servers reported. uncounted: answers without such a report; with any, the
+    totals are lower bounds. attempts: HTTP requests. estimated_tokens: our own estimate of what the
+    uncounted answers cost. latency_ms: time of the exchanges, without queueing and waits between
+    attempts.
     """
 
     attempts: int = 0
@@ -150,16 +179,18 @@ class Usage:
         return Usage(*map(add, astuple(self), astuple(other)))
 
 
-Outcome = Usage | Literal["asked", "failed"]  # of a request: what its answer cost, that it is sent, or that it failed
+# of a request: what its answer cost, that it is sent, or that it failed
+Outcome = Usage | Literal["asked", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """An answer with content.
 
-    reasoning: "" if there is none. usage: the cost over all attempts, when the request was first sent. logprobs: None if they
-    were not asked for. request: the JSON that was answered (its token limit may be twice the original one); raw: the JSON of the
-    answer. model: its name according to the server, or "".
+    reasoning: "" if there is none. usage: the cost over all attempts, when the request was first
+    sent. logprobs: None if they were not asked for. request: the JSON that was answered (its token
+    limit may be twice the original one); raw: the JSON of the answer. model: its name according to
+    the server, or "".
     """
 
     content: str

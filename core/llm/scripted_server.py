@@ -188,10 +188,16 @@ def completion(
         for name, field in fields.items():
             if "enum" in field:
                 letter = _draw_letter(prompt)
-                values[name] = letter if letter in field["enum"] else prompt.choose(name, field["enum"])
+                values[name] = (
+                    letter if letter in field["enum"] else prompt.choose(name, field["enum"])
+                )
             else:
                 is_number = field["type"] == "integer"
-                values[name] = round(100 * prompt.draw(name)) if is_number else "A scripted reason, which no model gave."
+                values[name] = (
+                    round(100 * prompt.draw(name))
+                    if is_number
+                    else "A scripted reason, which no model gave."
+                )
         text = json.dumps(values)
     for stop in body.get("stop") or ():
         text = text.partition(stop)[0]

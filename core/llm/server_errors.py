@@ -1,6 +1,8 @@
-"""Errors of a model server: the message in the body, and its meaning, from code and type before wording.
+"""Errors of a model server: the message in the body, and its meaning, from code and type before
+wording.
 
-Secrets that are cut into the tokens of an answer with log-probabilities, where no single token shows one.
+Secrets that are cut into the tokens of an answer with log-probabilities, where no single token
+shows one.
 """
 
 from __future__ import annotations
@@ -21,51 +23,85 @@ _MOST_READ = 10  # times the characters that are shown: blanks and controls are 
 _MOST_LEVELS = 8  # of an error inside an error
 _MESSAGES = ("error", "message", "detail", "msg", "errors", "raw", "reason", "title")
 _GENERIC = re.compile(
-    r"provider returned error|an error occurred|bad request|invalid request|internal server error", re.IGNORECASE
+    r"provider returned error|an error occurred|bad request|invalid request|internal server error",
+    re.IGNORECASE,
 )
 _CODES = ("code", "type", "status", "error_type", "reason", "finish_reason")
 _SAYS_WHEN = re.compile(r"(?:retry|try again) (?:in|after)", re.IGNORECASE)
 _CODES_OF: Mapping[str, str] = {
-    "context": "context_length_exceeded exceed_context_size_error context_window_exceeded"
-    " string_above_max_length max_tokens_exceeded",
-    "quota": "insufficient_quota billing_hard_limit_reached billing_not_active insufficient_balance exceeded_current_quota_error"
-    " account_deactivated credits_exhausted payment_required",
-    "overload": "overloaded_error overloaded engine_overloaded_error server_overloaded unavailable_error",
+    "context": (
+        "context_length_exceeded exceed_context_size_error context_window_exceeded"
+        " string_above_max_length max_tokens_exceeded"
+    ),
+    "quota": (
+        "insufficient_quota billing_hard_limit_reached billing_not_active insufficient_balance"
+        " exceeded_current_quota_error account_deactivated credits_exhausted payment_required"
+    ),
+    "overload": (
+        "overloaded_error overloaded engine_overloaded_error server_overloaded unavailable_error"
+    ),
 }
-_BY_CODE: Mapping[str, str] = {code: meaning for meaning, codes in _CODES_OF.items() for code in codes.split()}
+_BY_CODE: Mapping[str, str] = {
+    code: meaning for meaning, codes in _CODES_OF.items() for code in codes.split()
+}
 _WORDS_OF: Mapping[str, str] = {
-    "context": r"context.?(?:length|window|size)|maximum model length|max_model_len|max_seq_len|too many (?:input )?tokens"
-    r"|(?:prompt|inputs?|messages?)\b.{0,40}\btoo (?:long|large)\b|input token count|maximum (?:number of )?(?:input )?tokens"
-    r"|maximum prompt length|reduce the length of|`?inputs`? tokens \+ `?max_new_tokens`? must be|exceeded model token limit"
-    r"|range of input length|(?:input|prompt) length.{0,30}exceeds|maximum allowed (?:token|input) length|kontextlänge"
-    r"|longueur (?:maximale )?du contexte|longitud (?:máxima )?del contexto"
-    r"|token limit exceeded|tokens?.{0,20}exceeds?.{0,40}(?:limit|maximum)|超长|超出.{0,12}(?:长度|上下文)"
-    r"|上下文.{0,8}(?:超|过长)",
-    "quota": r"exceeded your current quota|insufficient (?:balance|quota|credits?|funds)"
-    r"|out of credits|credit balance is too low|requires more credits"
-    r"|check your plan and billing|no credits? (?:left|remaining)|billing (?:hard )?limit|余额不足|欠费",
-    "overload": r"overloaded|over capacity|at capacity|(?:server|model|engine) (?:is )?(?:too |currently )?busy"
-    r"|temporarily unavailable|model is loading|loading model",
+    "context": (
+        r"context.?(?:length|window|size)|maximum model length|max_model_len|max_seq_len|too many"
+        r" (?:input )?tokens"
+        r"|(?:prompt|inputs?|messages?)\b.{0,40}\btoo (?:long|large)\b|input token count|maximum"
+        r" (?:number of )?(?:input )?tokens"
+        r"|maximum prompt length|reduce the length of|`?inputs`? tokens \+ `?max_new_tokens`? must"
+        r" be|exceeded model token limit"
+        r"|range of input length|(?:input|prompt) length.{0,30}exceeds|maximum allowed"
+        r" (?:token|input) length|kontextlänge"
+        r"|longueur (?:maximale )?du contexte|longitud (?:máxima )?del contexto"
+        r"|token limit"
+        r" exceeded|tokens?.{0,20}exceeds?.{0,40}(?:limit|maximum)|超长|超出.{0,12}(?:长度|上下文)"
+        r"|上下文.{0,8}(?:超|过长)"
+    ),
+    "quota": (
+        r"exceeded your current quota|insufficient (?:balance|quota|credits?|funds)"
+        r"|out of credits|credit balance is too low|requires more credits"
+        r"|check your plan and billing|no credits? (?:left|remaining)|billing (?:hard"
+        r" )?limit|余额不足|欠费"
+    ),
+    "overload": (
+        r"overloaded|over capacity|at capacity|(?:server|model|engine) (?:is )?(?:too |currently"
+        r" )?busy"
+        r"|temporarily unavailable|model is loading|loading model"
+    ),
 }
-_BY_WORDS = tuple((meaning, re.compile(words, re.IGNORECASE)) for meaning, words in _WORDS_OF.items())
+_BY_WORDS = tuple(
+    (meaning, re.compile(words, re.IGNORECASE)) for meaning, words in _WORDS_OF.items()
+)
 
 
 def error_message_of(text: str, max_length: int = _LONGEST_MESSAGE) -> str:
-    """Return a server's error message on one line, with the message of a provider behind it; the whole body without a message."""
+    """Return a server's error message on one line, with the message of a provider behind it; the
+    whole body without a message."""
     try:
         value = parse_json(text)
     except ValueError:
         value = None
     found = list(dict.fromkeys(part for part in _messages(value, 0) if part.strip()))
     specific = [part for part in found if not _GENERIC.fullmatch(part.strip(" ."))]
-    said = "; ".join(specific[:5] or found[:1] if found else [value if isinstance(value, str) and value else text])
-    line = " ".join("".join(each if each.isprintable() else " " for each in said[: _MOST_READ * max_length]).split())
+    said = "; ".join(
+        specific[:5] or found[:1]
+        if found
+        else [value if isinstance(value, str) and value else text]
+    )
+    line = " ".join(
+        "".join(
+            each if each.isprintable() else " " for each in said[: _MOST_READ * max_length]
+        ).split()
+    )
     return line if len(line) <= max_length else f"{line[:max_length]}…"
 
 
 def meaning_of(text: str) -> str:
-    """Return the meaning of an error for the client: the context is too short, the account has no quota, the server has too much
-    to do; "" for anything else. Codes and types are looked at before words.
+    """Return the meaning of an error for the client: the context is too short, the account has no
+    quota, the server has too much to do; "" for anything else. Codes and types are looked at before
+    words.
     """
     try:
         value = parse_json(text)
@@ -76,36 +112,59 @@ def meaning_of(text: str) -> str:
             return _BY_CODE[code.lower()]
     message = error_message_of(text, 2_000)
     found = next((meaning for meaning, words in _BY_WORDS if words.search(message)), "")
-    return "" if found == "quota" and _SAYS_WHEN.search(message) else found  # a rate limit in the words of a quota
+    # a rate limit in the words of a quota
+    return "" if found == "quota" and _SAYS_WHEN.search(message) else found
 
 
 def judge_fault(fault: Fault) -> Fault:
-    """Return the fault with its meaning. A fault that would repeat is not worth a retry, and a full context is a refusal
-    whatever its status.
+    """Return the fault with its meaning. A fault that would repeat is not worth a retry, and a full
+    context is a refusal whatever its status.
     """
     meaning = meaning_of(fault.raw) if fault.status is not None and fault.status >= 400 else ""
-    if (meaning == "context" and fault.status != 429) or (meaning == "quota" and fault.wait_s is None):
+    if (meaning == "context" and fault.status != 429) or (
+        meaning == "quota" and fault.wait_s is None
+    ):
         why = ", the account has no quota" if meaning == "quota" else ""
-        return replace(fault, kind="refused", retryable=False, wait_s=None, meaning=meaning, message=f"{fault.message}{why}")
+        return replace(
+            fault,
+            kind="refused",
+            retryable=False,
+            wait_s=None,
+            meaning=meaning,
+            message=f"{fault.message}{why}",
+        )
     return replace(fault, meaning=meaning if meaning == "overload" else "")
 
 
 def fault_in_answer(body: Any) -> Fault:
-    """Return the fault of a successful response whose body has no answer: a refusal or a limit by its code, otherwise a fault
-    that may not repeat.
+    """Return the fault of a successful response whose body has no answer: a refusal or a limit by
+    its code, otherwise a fault that may not repeat.
     """
     text = json.dumps(body)
     what = "but an error" if any(_messages(body, 0)) else "with a message"
     status = next((number for code in _codes(body, 0) if (number := _status(code))), None)
     if status is None or status >= 500:
-        return judge_fault(Fault("malformed", f"no choices {what}: {error_message_of(text)}", retryable=True, raw=text))
+        return judge_fault(
+            Fault(
+                "malformed",
+                f"no choices {what}: {error_message_of(text)}",
+                retryable=True,
+                raw=text,
+            )
+        )
     retryable = is_retryable(status)
     message = f"HTTP {status} in the answer ({error_message_of(text)})"
-    return judge_fault(Fault("unanswered" if retryable else "refused", message, retryable, status, raw=text))
+    return judge_fault(
+        Fault("unanswered" if retryable else "refused", message, retryable, status, raw=text)
+    )
 
 
 def _status(code: str) -> int | None:
-    return int(code) if len(code) == 3 and code.isdecimal() and code.isascii() and code[0] in "45" else None
+    return (
+        int(code)
+        if len(code) == 3 and code.isdecimal() and code.isascii() and code[0] in "45"
+        else None
+    )
 
 
 def _messages(value: Any, level: int) -> Iterator[str]:
@@ -127,7 +186,8 @@ def _messages(value: Any, level: int) -> Iterator[str]:
 
 def _messages_in(value: Mapping[str, Any], level: int) -> Iterator[str]:
     where = value.get("loc")
-    if isinstance(where, list) and isinstance(value.get("msg"), str):  # pydantic's name of the field
+    # pydantic's name of the field
+    if isinstance(where, list) and isinstance(value.get("msg"), str):
         yield f"{'.'.join(str(part) for part in where if part != 'body')}: {value['msg']}"
         return
     for name in _MESSAGES:
@@ -157,7 +217,8 @@ def _codes(value: Any, level: int) -> Iterator[str]:
 
 
 def _as_json(text: str) -> Any:
-    """Return the JSON object or list in a text, None if it is none: providers put whole bodies into a message."""
+    """Return the JSON object or list in a text, None if it is none: providers put whole bodies into
+    a message."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
@@ -167,8 +228,8 @@ def _as_json(text: str) -> Any:
 
 
 def hide_in_tokens(body: Any, scrub: Scrubber) -> bool:
-    """Put one token `[key]` instead of those that a secret is cut into, in the JSON of a completion; return whether there
-    was one."""
+    """Put one token `[key]` instead of those that a secret is cut into, in the JSON of a
+    completion; return whether there was one."""
     found = False
     for tokens in _token_lists(body):
         texts = [_text_of(token) for token in tokens]
@@ -193,7 +254,8 @@ def _text_of(token: Any) -> str:
 
 
 def _text_ranges(texts: list[str], spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the ranges of texts that spans touch, in order, overlapping ones joined; spans: in the joined texts."""
+    """Return the ranges of texts that spans touch, in order, overlapping ones joined; spans: in the
+    joined texts."""
     ends, i = list(accumulate(map(len, texts))), 0
     found: list[tuple[int, int]] = []
     for start, end in spans:
@@ -209,9 +271,14 @@ def _text_ranges(texts: list[str], spans: list[tuple[int, int]]) -> list[tuple[i
 
 
 def _marker(tokens: list[Any]) -> Any:
-    """Return a replacement for tokens: with their joint log-probability, without their bytes and alternatives."""
+    """Return a replacement for tokens: with their joint log-probability, without their bytes and
+    alternatives."""
     if not isinstance(tokens[0], dict):
         return HIDDEN
     logprobs = [token.get("logprob") for token in tokens if isinstance(token, dict)]
     are_numbers = all(isinstance(logprob, int | float) for logprob in logprobs)
-    return {"token": HIDDEN, "logprob": sum(logprobs) if are_numbers else logprobs[0], "top_logprobs": []}
+    return {
+        "token": HIDDEN,
+        "logprob": sum(logprobs) if are_numbers else logprobs[0],
+        "top_logprobs": [],
+    }

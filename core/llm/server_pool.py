@@ -1,7 +1,8 @@
 """Several model servers behind one client: each request goes to the one with the fewest in flight.
 
-A server that fails rests, and is checked before it is used again. It has to serve what the first usable one in the list
-serves; one that differs is refused by name. While none can be used, requests wait.
+A server that fails rests, and is checked before it is used again. It has to serve what the first
+usable one in the list serves; one that differs is refused by name. While none can be used, requests
+wait.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from core.llm.messages import Outcome, Usage
 
 Say = Callable[[str], object]
 REST_S, LONGEST_REST_S = 1.0, 30.0  # the first rest of a server; each after it is twice as long
-CHECK_S, WATCH_S = 20.0, 0.25  # for each request of a check; between two looks at the servers and the file of addresses
+# for each request of a check; between two looks at the servers and the file of addresses
+CHECK_S, WATCH_S = 20.0, 0.25
 MAX_FAULTS = 3  # in succession, before a server that answers rests
 OWN_REFUSALS = frozenset({401, 403, 404})  # a wrong key, no such model: another server may answer
 
@@ -39,7 +41,8 @@ class PooledServer(ModelTransport):
         self.check: asyncio.Task[None] | None = None
 
     def record(self, outcome: Answer | Fault) -> Answer | Fault:
-        """Count what came of a request. Return a fault that other servers may not have as one worth a retry."""
+        """Count what came of a request. Return a fault that other servers may not have as one worth
+        a retry."""
         if isinstance(outcome, Answer):
             self.count(outcome.usage)
             return outcome
@@ -68,15 +71,20 @@ class PooledServer(ModelTransport):
         if problem != self.now.problem:
             self._say(f"server {self.address}: {state}: {problem}")
         self.now.state, self.now.problem = state, problem
-        self.rests_until = time.monotonic() + min(LONGEST_REST_S, REST_S * 2 ** min(self._rests, 30))
+        self.rests_until = time.monotonic() + min(
+            LONGEST_REST_S, REST_S * 2 ** min(self._rests, 30)
+        )
         self._rests += 1
 
 
 class ServerPool:
-    """The servers of a run. servers: addresses, or the file that lists them. endpoint: key and limits of each. say: takes a
-    line about each event. Raises InputError without a usable address, AddressRefused if one may not be asked."""
+    """The servers of a run. servers: addresses, or the file that lists them. endpoint: key and
+    limits of each. say: takes a line about each event. Raises InputError without a usable address,
+    AddressRefused if one may not be asked."""
 
-    def __init__(self, servers: str, endpoint: Endpoint, model: str, connections: int, say: Say) -> None:
+    def __init__(
+        self, servers: str, endpoint: Endpoint, model: str, connections: int, say: Say
+    ) -> None:
         self._text, self._endpoint, self._model = servers, endpoint, model
         self._connections, self._say = connections, say
         self._servers: dict[str, PooledServer] = {}
@@ -104,7 +112,10 @@ class ServerPool:
             self._watcher.cancel()
             await asyncio.gather(self._watcher, return_exceptions=True)
         for server in (*self._servers.values(), *self._left):
-            self._say(f"server {server.address}: {server.now.done:,} answers, {server.now.failed:,} faults")
+            self._say(
+                f"server {server.address}: {server.now.done:,} answers, {server.now.failed:,}"
+                " faults"
+            )
             await server.close()
 
     @property
@@ -120,11 +131,16 @@ class ServerPool:
     def notice(self) -> str:
         """The reason why requests wait; "" if they do not."""
         problems = "; ".join(f"{now.address}: {now.problem}" for now in self.states)
-        return f"waiting for a server, none of {len(self._servers)} can be used: {problems}" if self._waiting_since else ""
+        return (
+            f"waiting for a server, none of {len(self._servers)} can be used: {problems}"
+            if self._waiting_since
+            else ""
+        )
 
     @asynccontextmanager
     async def choose(self) -> AsyncIterator[PooledServer]:
-        """The ready server with the fewest requests in flight, of equals the one with the fewest answers; wait for one."""
+        """The ready server with the fewest requests in flight, of equals the one with the fewest
+        answers; wait for one."""
         self._watcher = self._watcher or asyncio.create_task(self._watch())
         server = await self._wait_for_ready(self._watcher)
         server.now.in_flight += 1
@@ -136,7 +152,9 @@ class ServerPool:
     async def _wait_for_ready(self, watcher: asyncio.Task[None]) -> PooledServer:
         self._n_waiting += 1
         try:
-            while not (ready := [each for each in self._servers.values() if each.now.state == "ready"]):
+            while not (
+                ready := [each for each in self._servers.values() if each.now.state == "ready"]
+            ):
                 self._some_ready.clear()
                 if watcher.done():
                     watcher.result()  # raises the error that ended it
@@ -146,15 +164,20 @@ class ServerPool:
         return min(ready, key=lambda server: (server.now.in_flight, server.now.done))
 
     async def _watch(self) -> None:
-        """Check new servers and those whose rest is over, and read the file again, until the pool is closed."""
+        """Check new servers and those whose rest is over, and read the file again, until the pool
+        is closed."""
         try:
             async with asyncio.TaskGroup() as checks:
                 while True:
                     earlier = None
                     for server in self._servers.values():
-                        is_over = server.now.state != "ready" and time.monotonic() >= server.rests_until
+                        is_over = (
+                            server.now.state != "ready" and time.monotonic() >= server.rests_until
+                        )
                         if is_over and (server.check is None or server.check.done()):
-                            server.check = earlier = checks.create_task(self._check(server, earlier))
+                            server.check = earlier = checks.create_task(
+                                self._check(server, earlier)
+                            )
                     # Say when requests begin to wait for a server, and when they go on.
                     if not self._n_waiting or any(now.state == "ready" for now in self.states):
                         if self._waiting_since:
@@ -175,15 +198,24 @@ class ServerPool:
         if earlier is not None and self._first is None:
             await asyncio.wait({earlier})  # the first in the list decides, whichever answers faster
         address, first = self._first or ("", health)
-        differs = health.reachable and health.models and describe_difference(health, self._model, first, address)
+        differs = (
+            health.reachable
+            and health.models
+            and describe_difference(health, self._model, first, address)
+        )
         if differs:
             server.rest(differs, "refused")
         elif health.problem:
-            server.rest(health.problem.removeprefix(f"{server.address}: ").partition(", expected a list")[0])
+            server.rest(
+                health.problem.removeprefix(f"{server.address}: ").partition(", expected a list")[0]
+            )
         else:
             self._first = self._first or (server.address, health)
             if server.now.problem or not server.now.done:
-                self._say(f"server {server.address}: ready{server.now.problem and f', after {server.now.problem}'}")
+                self._say(
+                    f"server {server.address}:"
+                    f" ready{server.now.problem and f', after {server.now.problem}'}"
+                )
             server.now.state, server.now.problem, server.faults = "ready", "", 0
             self._some_ready.set()
 

@@ -1,7 +1,9 @@
-"""The server-sent events of a streamed answer, joined to the JSON of the whole answer while its bytes arrive.
+"""The server-sent events of a streamed answer, joined to the JSON of the whole answer while its
+bytes arrive.
 
-Time and memory grow only with the answer, whatever the server sends. The helper of the openai package joins chunks too,
-but copies what came before with each chunk, and each log-probability several times.
+Time and memory grow only with the answer, whatever the server sends. The helper of the openai
+package joins chunks too, but copies what came before with each chunk, and each log-probability
+several times.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ class StreamedAnswer:
         self._head: dict[str, Any] = {}
         self._texts: dict[str, list[str]] = {}  # field of the message → its pieces
         self._fields: dict[str, Any] = {}  # other fields of the message
-        self._logprobs: dict[str, list[str]] = {}  # field → the JSON of its entries, without brackets
+        # field → the JSON of its entries, without brackets
+        self._logprobs: dict[str, list[str]] = {}
         self._indices: set[str] = set()  # of choices
         self._finish_reason: Any = None
         self._usage: Any = None
@@ -60,7 +63,8 @@ class StreamedAnswer:
         return self._as_json() if self._is_stream else ""
 
     def take(self, part: bytes) -> bool:
-        """Take what comes next; return whether no more is needed, since the answer is whole or cannot become one.
+        """Take what comes next; return whether no more is needed, since the answer is whole or
+        cannot become one.
 
         Raise TooLong for an answer, a text or a line that is longer than allowed.
         """
@@ -83,9 +87,11 @@ class StreamedAnswer:
         return any(self._take_line(line) for line in lines)
 
     def whole(self) -> str:
-        """Return the JSON of the whole answer; texts that are not streams, and errors in a stream, unchanged.
+        """Return the JSON of the whole answer; texts that are not streams, and errors in a stream,
+        unchanged.
 
-        Raise ValueError, with what is wrong in words, for a stream that broke off, and for chunks that are not JSON objects.
+        Raise ValueError, with what is wrong in words, for a stream that broke off, and for chunks
+        that are not JSON objects.
         """
         if not (self._is_stream or self._buffer.lstrip(_BLANK).startswith(STREAM_BEGINS)):
             return bytes(self._buffer).decode("utf-8")
@@ -109,7 +115,9 @@ class StreamedAnswer:
             if data and not self._is_ended:
                 self._take_chunk(_read_chunk(data))
         except UnicodeDecodeError as error:
-            self._problem = ValueError(f"a stream that is not UTF-8 (byte {error.start + 6:,} of a line)")
+            self._problem = ValueError(
+                f"a stream that is not UTF-8 (byte {error.start + 6:,} of a line)"
+            )
         except ValueError as problem:
             self._problem = problem
         except RecursionError:
@@ -124,9 +132,13 @@ class StreamedAnswer:
             return
         self._usage = self._usage if chunk.get("usage") is None else chunk["usage"]
         if not self._head:
-            self._head = {name: value for name, value in chunk.items() if name not in ("choices", "usage")}
+            self._head = {
+                name: value for name, value in chunk.items() if name not in ("choices", "usage")
+            }
             self._size += len(json.dumps(self._head))
-        if not isinstance(choices, list) or not all(isinstance(choice, Mapping) for choice in choices):
+        if not isinstance(choices, list) or not all(
+            isinstance(choice, Mapping) for choice in choices
+        ):
             raise ValueError("a stream with a choice that is no JSON object")
         for choice in choices:
             self._indices.add(json.dumps(choice.get("index")))
@@ -141,10 +153,16 @@ class StreamedAnswer:
                 self._add_to_message(choice["delta"])
 
     def _add_to_message(self, delta: Mapping[str, Any]) -> None:
-        """Add to the texts of the message. A list of parts is added to the fields that hold such parts elsewhere."""
+        """Add to the texts of the message. A list of parts is added to the fields that hold such
+        parts elsewhere."""
         parts = read_parts(delta.get("content")) if isinstance(delta.get("content"), list) else None
         if parts is not None:
-            delta = {**delta, "content": parts.text, "reasoning": parts.thinking or None, "refusal": parts.refusal or None}
+            delta = {
+                **delta,
+                "content": parts.text,
+                "reasoning": parts.thinking or None,
+                "refusal": parts.refusal or None,
+            }
         for name, value in delta.items():
             value = text_of(value) if name in THINKING and value is not None else value
             if isinstance(value, str) and name != "role":
@@ -164,7 +182,8 @@ class StreamedAnswer:
         return next((text for name in names if (text := text_of(delta.get(name)))), "")
 
     def _add_logprobs(self, value: Any) -> None:
-        """Add the log-probabilities of more tokens, as JSON: Python objects would take ten times the memory."""
+        """Add the log-probabilities of more tokens, as JSON: Python objects would take ten times
+        the memory."""
         for name, entries in value.items() if isinstance(value, Mapping) else ():
             if isinstance(entries, list):
                 text = json.dumps(entries)[1:-1]
@@ -183,7 +202,9 @@ class StreamedAnswer:
     def _as_json(self) -> str:
         message = {"role": "assistant", "content": None, **self._fields}
         message |= {name: "".join(pieces) for name, pieces in self._texts.items()}
-        logprobs = ", ".join(f"{json.dumps(name)}: [{', '.join(pieces)}]" for name, pieces in self._logprobs.items())
+        logprobs = ", ".join(
+            f"{json.dumps(name)}: [{', '.join(pieces)}]" for name, pieces in self._logprobs.items()
+        )
         choice = json.dumps({"index": 0, "message": message, "finish_reason": self._finish_reason})
         choice = f'{choice[:-1]}, "logprobs": {f"{{{logprobs}}}" if self._logprobs else "null"}}}'
         head = json.dumps({**self._head, "object": "chat.completion"})

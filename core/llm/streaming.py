@@ -1,5 +1,6 @@
-"""Answers in pieces: the server-sent events of the OpenAI protocol, and the whole answer from them. A stream becomes the same
-JSON as the answer without a stream, and is saved, parsed and cached in the same way.
+"""Answers in pieces: the server-sent events of the OpenAI protocol, and the whole answer from them.
+A stream becomes the same JSON as the answer without a stream, and is saved, parsed and cached in
+the same way.
 
 Also the interface of a client to its servers: one, or several with one chosen for each exchange.
 """
@@ -24,15 +25,17 @@ from core.llm.messages import Outcome, Request
 from core.llm.streamed_answer import MAX_RAW_BYTES, STREAM_BEGINS, StreamedAnswer
 
 CHAT = "/chat/completions"
-# Each token of a stream has an envelope, so a stream may have this many times the bytes of its answer, up to a limit.
+# Each token of a stream has an envelope, so a stream may have this many times the bytes of its
+# answer, up to a limit.
 TRANSIT, MOST_IN_TRANSIT = 64, 1 << 27
 _LONGEST_BLANK = 1000  # characters before the first event
 _MENTIONS_STREAMS = re.compile(r"\bstream", re.IGNORECASE)
 
 
 class Words(NamedTuple):
-    """What is new of an answer, and of its thinking. attempt: of the call, 1 for the first; what came under an earlier one is not
-    the answer. is_anew: whether it stands instead of what came before, which turned out to be another part."""
+    """What is new of an answer, and of its thinking. attempt: of the call, 1 for the first; what
+    came under an earlier one is not the answer. is_anew: whether it stands instead of what came
+    before, which turned out to be another part."""
 
     content: str
     reasoning: str
@@ -47,7 +50,12 @@ class Sends(Protocol):
     """The sender of a streamed request: a model server (see `Server`)."""
 
     async def send(
-        self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None, on_part: OnPart | None = None
+        self,
+        method: Method,
+        url: str,
+        body: str | None = None,
+        max_bytes: int | None = None,
+        on_part: OnPart | None = None,
     ) -> str | Fault: ...
 
 
@@ -56,14 +64,16 @@ async def send_streamed(
 ) -> str | Fault:
     """Request a stream and return the JSON of the whole answer.
 
-    most: the most bytes of the answer. say: called with answer and thinking as they arrive. scrub: removes secrets from both,
-    even if one comes in pieces. A stream that breaks off or is not JSON is a fault that may be retried, like a broken answer.
-    Bytes after its end are not read.
+    most: the most bytes of the answer. say: called with answer and thinking as they arrive. scrub:
+    removes secrets from both, even if one comes in pieces. A stream that breaks off or is not JSON
+    is a fault that may be retried, like a broken answer. Bytes after its end are not read.
     """
     content, reasoning, live = _Shown(scrub), _Shown(scrub), LiveText()
 
     def show(*new: str) -> None:
-        for words in live.add(*(shown.add(text) for shown, text in zip((content, reasoning), new, strict=True))):
+        for words in live.add(
+            *(shown.add(text) for shown, text in zip((content, reasoning), new, strict=True))
+        ):
             say(words)
 
     answer = StreamedAnswer(most, show)
@@ -76,7 +86,11 @@ async def send_streamed(
         answer.take,
     )
     if isinstance(text, Fault):
-        return replace(text, message=f"{text.message}, with {answer.n_said:,} characters of content") if text.began else text
+        return (
+            replace(text, message=f"{text.message}, with {answer.n_said:,} characters of content")
+            if text.began
+            else text
+        )
     try:
         whole = answer.whole()
         for words in itertools.chain(live.add(content.end(), reasoning.end()), live.end()):
@@ -98,7 +112,8 @@ async def send_streamed(
 
 
 def _stored_part(answer: StreamedAnswer, scrub: Scrubber) -> str:
-    """Return the stored part of a broken stream: its beginning, or its joined chunks if a secret is split across chunks."""
+    """Return the stored part of a broken stream: its beginning, or its joined chunks if a secret is
+    split across chunks."""
     try:
         whole = answer.so_far
     except RecursionError:  # for values nested too deeply, the joined pieces are unknown
@@ -108,7 +123,8 @@ def _stored_part(answer: StreamedAnswer, scrub: Scrubber) -> str:
 
 
 class _Shown:
-    """The shown part of a text that arrives in pieces: its end waits while it may be the start of a secret."""
+    """The shown part of a text that arrives in pieces: its end waits while it may be the start of a
+    secret."""
 
     def __init__(self, scrub: Scrubber) -> None:
         self._scrub, self._rest = scrub, ""
@@ -126,11 +142,16 @@ class _Shown:
 
 def refuses_streams(outcome: str | Fault) -> bool:
     """Return whether a server rejects a request because it asks for a stream."""
-    return isinstance(outcome, Fault) and outcome.kind == "refused" and bool(_MENTIONS_STREAMS.search(outcome.message))
+    return (
+        isinstance(outcome, Fault)
+        and outcome.kind == "refused"
+        and bool(_MENTIONS_STREAMS.search(outcome.message))
+    )
 
 
 def whole_answer(text: str) -> str:
-    """Return the JSON of an answer that came as a stream although none was asked for; any other text as it is.
+    """Return the JSON of an answer that came as a stream although none was asked for; any other
+    text as it is.
 
     Raise ValueError for a stream that broke off.
     """
@@ -147,8 +168,8 @@ def join_stream(text: str) -> str:
 
 
 class Server(Sends, Protocol):
-    """A model server that was chosen for one exchange; `record` is told what came of it, and may make it worth a retry.
-    `count` takes the cost of a request that another process made."""
+    """A model server that was chosen for one exchange; `record` is told what came of it, and may
+    make it worth a retry. `count` takes the cost of a request that another process made."""
 
     @property
     def address(self) -> str: ...
@@ -157,13 +178,15 @@ class Server(Sends, Protocol):
 
 
 class Servers(Protocol):
-    """Where a client sends its requests: one server, or several of which one is chosen for each exchange."""
+    """Where a client sends its requests: one server, or several of which one is chosen for each
+    exchange."""
 
     def choose(self) -> AbstractAsyncContextManager[Server]: ...
     async def close(self) -> None: ...
 
 
 def are_one_model(asked: str, answered: str) -> bool:
-    """Return whether two names may denote one model: equal except for the publisher, or for a version at the end of one."""
+    """Return whether two names may denote one model: equal except for the publisher, or for a
+    version at the end of one."""
     one, other = (name.rpartition("/")[2].lower() for name in (asked, answered))
     return one.startswith(other) or other.startswith(one)

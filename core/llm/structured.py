@@ -11,7 +11,8 @@ _PER_CENT = {"type": "integer", "minimum": 0, "maximum": 100}
 
 
 class AnswerSchema(NamedTuple):
-    """The JSON object that an answer is. form: as prompts show it; response_format: the parameter."""
+    """The JSON object that an answer is. form: as prompts show it; response_format: the
+    parameter."""
 
     form: str
     response_format: str
@@ -24,13 +25,16 @@ def letter_schema(letters: Sequence[str], *, reasoned: bool = False) -> AnswerSc
 
 
 def percent_schema(*names: str) -> AnswerSchema:
-    """Return the schema of fields of these names, each a whole number from 0 to 100, behind reasons."""
+    """Return the schema of fields of these names, each a whole number from 0 to 100, behind
+    reasons."""
     return _schema(dict.fromkeys(names, _PER_CENT), "NN", reasoned=True)
 
 
 def _schema(answers: Mapping[str, Any], example: str, *, reasoned: bool) -> AnswerSchema:
     fields = {"reasoning": _REASONING, **answers} if reasoned else answers
-    shown = ('"reasoning": "…"' if name == "reasoning" else f'"{name}": {example}' for name in fields)
+    shown = (
+        '"reasoning": "…"' if name == "reasoning" else f'"{name}": {example}' for name in fields
+    )
     form = f"{{{', '.join(shown)}}}"
     schema = {"type": "object", "properties": fields, "required": [*fields]}
     answer = {"name": "answer", "strict": True, "schema": {**schema, "additionalProperties": False}}

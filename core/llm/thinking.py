@@ -1,7 +1,8 @@
 """Part a reply into thinking and answer. Only this module separates them.
 
-Servers with a parser send the thinking in a field of its own; others send one text that holds both. Models mark the thinking by
-tags such as <think>…</think>, whose opening one the prompt's template may have written, or by the channels of harmony or Gemma.
+Servers with a parser send the thinking in a field of its own; others send one text that holds both.
+Models mark the thinking by tags such as <think>…</think>, whose opening one the prompt's template
+may have written, or by the channels of harmony or Gemma.
 """
 
 from __future__ import annotations
@@ -9,40 +10,57 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-# What a model writes around its thinking, in the words of those that do: Qwen, DeepSeek, GLM (think), Seed-OSS (seed:think),
-# LongCat (longcat_think), Mistral ([THINK]), Kimi-VL (◁think▷), Command A (<|START_THINKING|>), Gemma 4 (<|channel>thought …
-# <channel|>), Apertus (<|inner_prefix|>), and what prompts ask for (reasoning, scratchpad, …).
+# What a model writes around its thinking, in the words of those that do: Qwen, DeepSeek, GLM
+# (think), Seed-OSS (seed:think), LongCat (longcat_think), Mistral ([THINK]), Kimi-VL (◁think▷),
+# Command A (<|START_THINKING|>), Gemma 4 (<|channel>thought … <channel|>), Apertus
+# (<|inner_prefix|>), and what prompts ask for (reasoning, scratchpad, …).
 _NAMES = (
-    r"(?:[a-z]{1,12}[:_])?(?:think(?:ing)?|thoughts?|antthinking|reason(?:ing(?:_content)?)?|scratchpad|(?:inner|internal)_monologue"
+    r"(?:[a-z]{1,12}[:_])?(?:think(?:ing)?|thoughts?|antthinking|reason(?:ing(?:_content)?)?"
+    r"|scratchpad|(?:inner|internal)_monologue"
     r"|chain[_-]of[_-]thoughts?|cot|rationale|reflection|analysis)"
 )
 _OF = r"(?:of[_▁])?"
 _LESS, _MORE = r"(?:<|&lt;)\s{0,4}+", r"\s{0,4}+(?:>|&gt;)"
 _TAG = re.compile(
-    rf"{_LESS}(?P<end1>/\s{{0,4}}+)?+{_NAMES}(?:\s[^<>]{{0,60}}+)?+{_MORE}|\[(?P<end2>/)?+(?-i:THINK)\]|◁(?P<end3>/)?+think▷"
-    rf"|<[|｜](?:(?:start|begin)[_▁]{_OF}|(?P<end4>/|end[_▁]{_OF}))?(?:think(?:ing)?|thoughts?|reasoning)[|｜]>"
+    rf"{_LESS}(?P<end1>/\s{{0,4}}+)?+{_NAMES}(?:\s[^<>]{{0,60}}+)?+{_MORE}"
+    rf"|\[(?P<end2>/)?+(?-i:THINK)\]|◁(?P<end3>/)?+think▷"
+    rf"|<[|｜](?:(?:start|begin)[_▁]{_OF}|(?P<end4>/|end[_▁]{_OF}))?(?:think(?:ing)?|thoughts?"
+    rf"|reasoning)[|｜]>"
     r"|(?P<end5><unused95>)|<unused94>"
-    r"|<\|channel>\s{0,4}+(?:thought|thinking|analysis)\b|(?P<end6><channel\|>)|<\|inner_prefix\|>|(?P<end7><\|inner_suffix\|>)",
+    r"|<\|channel>\s{0,4}+(?:thought|thinking|analysis)\b|(?P<end6><channel\|>)"
+    r"|<\|inner_prefix\|>|(?P<end7><\|inner_suffix\|>)",
     re.IGNORECASE,
 )
 _ENDS = ("end1", "end2", "end3", "end4", "end5", "end6", "end7")
-# Harmony (gpt-oss): <|channel|>analysis<|message|>…<|end|><|start|>assistant<|channel|>final<|message|>…<|return|>
-_CHANNEL = re.compile(r"<\|channel\|>\s*+([a-z]*+)[^<]{0,200}+(?:<\|constrain\|>[^<]{0,100}+)?+<\|message\|>", re.IGNORECASE)
+# Harmony (gpt-oss):
+# <|channel|>analysis<|message|>…<|end|><|start|>assistant<|channel|>final<|message|>…<|return|>
+_CHANNEL = re.compile(
+    r"<\|channel\|>\s*+([a-z]*+)[^<]{0,200}+(?:<\|constrain\|>[^<]{0,100}+)?+<\|message\|>",
+    re.IGNORECASE,
+)
 _CHANNEL_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
 _FINAL = "final"
-# The same without its special tokens, which a server may take away: "analysisWe need …assistantfinalB".
-_BARE_ANALYSIS, _BARE_FINAL = re.compile(r"\s*+analysis(?=[A-Z])"), re.compile(r"assistantfinal(?![a-z])")
+# The same without its special tokens, which a server may take away: "analysisWe need
+# …assistantfinalB".
+_BARE_ANALYSIS, _BARE_FINAL = (
+    re.compile(r"\s*+analysis(?=[A-Z])"),
+    re.compile(r"assistantfinal(?![a-z])"),
+)
 _SOLUTION = re.compile(r"<\|(?:begin|end)_of_solution\|>|<\|(?:START|END)_RESPONSE\|>")
 _STRAY = re.compile(r"(?:<\|[a-z_]{1,30}\|>|</s>|<eos>|<end_of_turn>)\Z", re.IGNORECASE)
 _LONGEST_STRAY, _MOST_STRAY = 40, 10  # characters of a stray mark, and their largest number
 _MARKS = re.compile(
-    rf"{_TAG.pattern}|(?:<\|start\|>\s*+assistant\s*+)?{_CHANNEL.pattern}|{_CHANNEL_END.pattern}|{_SOLUTION.pattern}",
+    rf"{_TAG.pattern}|(?:<\|start\|>\s*+assistant\s*+)?{_CHANNEL.pattern}|{_CHANNEL_END.pattern}"
+    rf"|{_SOLUTION.pattern}",
     re.IGNORECASE,
 )
 
 
 # Marks that may change which part of a text is the answer, at any position.
-CHANGES = re.compile(rf"{_MARKS.pattern}|{_STRAY.pattern.removesuffix(chr(92) + 'Z')}|(?-i:{_BARE_FINAL.pattern})", re.IGNORECASE)
+CHANGES = re.compile(
+    rf"{_MARKS.pattern}|{_STRAY.pattern.removesuffix(chr(92) + 'Z')}|(?-i:{_BARE_FINAL.pattern})",
+    re.IGNORECASE,
+)
 
 
 # Calls of tools that a server left in the text: what they are given is no answer.
@@ -59,8 +77,8 @@ _TOOL_CALL = re.compile(
 class ReplyParts(NamedTuple):
     """The parts of a model's text.
 
-    text: the answer, None if there is only thinking. thinking: "" for none. start, end: the position of the answer in the whole
-    text; both are its length without an answer.
+    text: the answer, None if there is only thinking. thinking: "" for none. start, end: the
+    position of the answer in the whole text; both are its length without an answer.
     """
 
     text: str | None
@@ -70,10 +88,11 @@ class ReplyParts(NamedTuple):
 
 
 def part_thinking(whole: str) -> ReplyParts:
-    """Return the answer in a text: what follows the last end of thinking, or harmony's last final channel.
+    """Return the answer in a text: what follows the last end of thinking, or harmony's last final
+    channel.
 
-    A text whose thinking has no end has no answer, nor has one of which nothing but blanks is left. Text without any marks is
-    the answer as it stands.
+    A text whose thinking has no end has no answer, nor has one of which nothing but blanks is left.
+    Text without any marks is the answer as it stands.
     """
     span = _answer_span(whole)
     start, end = (len(whole), len(whole)) if span is None else span
@@ -83,7 +102,8 @@ def part_thinking(whole: str) -> ReplyParts:
         if stray is None:
             break
         end = stray.start()
-    answer = whole[start:end].lstrip() if start else whole[:end]  # the blanks behind the thinking belong to neither
+    # the blanks behind the thinking belong to neither
+    answer = whole[start:end].lstrip() if start else whole[:end]
     thinking = _MARKS.sub("", whole[:start]).strip()
     if not answer.strip():
         return ReplyParts(None, thinking, len(whole), len(whole))
@@ -111,7 +131,8 @@ def _answer_span(whole: str) -> tuple[int, int] | None:
 
 
 def _final_channel(whole: str) -> tuple[int, int] | None:
-    """Return harmony's last final channel, None if it has others only; the whole text if it has none."""
+    """Return harmony's last final channel, None if it has others only; the whole text if it has
+    none."""
     channels = list(_CHANNEL.finditer(whole))
     if channels or "<|channel|>" in whole:
         starts = [found.end() for found in channels if found[1].lower() == _FINAL]
@@ -124,7 +145,8 @@ def _final_channel(whole: str) -> tuple[int, int] | None:
 
 
 def _solution(whole: str, start: int, end: int) -> tuple[int, int]:
-    """Return the answer in a part of the text, without the marks that some models write around it."""
+    """Return the answer in a part of the text, without the marks that some models write around
+    it."""
     marks = list(_SOLUTION.finditer(whole, start, end))
     if not marks:
         return start, end

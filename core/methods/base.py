@@ -1,4 +1,5 @@
-"""The interface of methods: options, context and prediction; and the list of methods in this folder."""
+"""The interface of methods: options, context and prediction; and the list of methods in this
+folder."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
 
 class RowText(NamedTuple):
-    """One text of a row of a run that is read. seq: of its event, or of a whole row (see `core.features.arguments.rubric_tables`)."""
+    """One text of a row of a run that is read. seq: of its event, or of a whole row (see
+    `core.features.arguments.rubric_tables`)."""
 
     seq: int
     stage: str
@@ -42,8 +44,8 @@ class RowText(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextsOfRun:
-    """What a `ReadsTexts` reads of its run. of_row: pair id → its texts in order. evidence: pair id → what the row saw of it, if
-    the rubric asks for the dossier; rows that saw none are absent."""
+    """What a `ReadsTexts` reads of its run. of_row: pair id → its texts in order. evidence: pair id
+    → what the row saw of it, if the rubric asks for the dossier; rows that saw none are absent."""
 
     of_row: Mapping[str, Sequence[RowText]]
     evidence: Mapping[str, Sequence[Evidence]] = field(default_factory=dict)
@@ -51,7 +53,8 @@ class TextsOfRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EarlierRow:
-    """What an earlier run holds of a row: the evidence that its agents saw, and its trace, both in order."""
+    """What an earlier run holds of a row: the evidence that its agents saw, and its trace, both in
+    order."""
 
     evidence: tuple[Evidence, ...]
     events: tuple[TraceEvent, ...]
@@ -59,15 +62,18 @@ class EarlierRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """The context of a method for the rows of one run; labels are accessible only through `view_of`.
+    """The context of a method for the rows of one run; labels are accessible only through
+    `view_of`.
 
-    pairs: the run's rows, without their labels. options: every option of the method. view_of: returns the labelled rows that may
-    be seen for a row. client: None if the method needs no model. components: loads the runs and gene spaces that a
-    `DerivedMethod` computes its rows from. web: public sources of evidence, None if only packs are read. prompts: id → prompt, of
-    the file that the option `prompts` names. texts: what a `ReadsTexts` reads, which sees no labels; None for other methods.
-    earlier: pair id → what its run holds of the row, for an `AsksAgain`; empty for other methods. feed: receives the events of
-    the predicted row for its watchers; None if it cannot be watched. naming: how gene names are shown to a model, if they are
-    changed. dossiers: pair id → the evidence of a `GathersDossier`, where it was gathered before.
+    pairs: the run's rows, without their labels. options: every option of the method. view_of:
+    returns the labelled rows that may be seen for a row. client: None if the method needs no model.
+    components: loads the runs and gene spaces that a `DerivedMethod` computes its rows from. web:
+    public sources of evidence, None if only packs are read. prompts: id → prompt, of the file that
+    the option `prompts` names. texts: what a `ReadsTexts` reads, which sees no labels; None for
+    other methods. earlier: pair id → what its run holds of the row, for an `AsksAgain`; empty for
+    other methods. feed: receives the events of the predicted row for its watchers; None if it
+    cannot be watched. naming: how gene names are shown to a model, if they are changed. dossiers:
+    pair id → the evidence of a `GathersDossier`, where it was gathered before.
     """
 
     pairs: tuple[Pair, ...]
@@ -93,7 +99,8 @@ class Context:
 class Method(Protocol):
     """A way to predict. A new one is a file in this room with a `METHOD`.
 
-    name: as in the store. version: raised when the same options would predict something else. about: one sentence for people.
+    name: as in the store. version: raised when the same options would predict something else.
+    about: one sentence for people.
     """
 
     name: str
@@ -103,7 +110,8 @@ class Method(Protocol):
 
     @property
     def settings(self) -> type:
-        """A dataclass whose fields declare its options (`core.base.fields.setting`); specifications hold them by name."""
+        """A dataclass whose fields declare its options (`core.base.fields.setting`); specifications
+        hold them by name."""
         ...
 
     def calls(self, options: Mapping[str, Any]) -> float:
@@ -111,7 +119,8 @@ class Method(Protocol):
         ...
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Return the texts that its prompts are made from, whose hash belongs to a run's identity; "" without prompts."""
+        """Return the texts that its prompts are made from, whose hash belongs to a run's identity;
+        "" without prompts."""
         ...
 
 
@@ -120,13 +129,15 @@ class RowMethod(Method, Protocol):
     """Predicts row by row; several rows of a run are predicted at a time."""
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """Return the prediction of one row. A DeskError becomes the row's failure; `RowFailed` also keeps the calls made."""
+        """Return the prediction of one row. A DeskError becomes the row's failure; `RowFailed` also
+        keeps the calls made."""
         ...
 
 
 @runtime_checkable
 class GathersDossier(RowMethod, Protocol):
-    """Gathers all of a row's evidence before it asks a model, so that another process than the row's may do so."""
+    """Gathers all of a row's evidence before it asks a model, so that another process than the
+    row's may do so."""
 
     async def dossier_of(self, pair: Pair, context: Context) -> tuple[Evidence, ...]:
         """Return the evidence about a row."""
@@ -144,7 +155,8 @@ class BatchMethod(Method, Protocol):
 
 @runtime_checkable
 class ReadsPacks(Protocol):
-    """A method that reads knowledge packs: they belong to the identity of its runs, which read exactly these."""
+    """A method that reads knowledge packs: they belong to the identity of its runs, which read
+    exactly these."""
 
     def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
         """Return the names of the packs that are read with these options."""
@@ -153,14 +165,16 @@ class ReadsPacks(Protocol):
 
 @runtime_checkable
 class ReadsOtherOrganisms(Protocol):
-    """A method that finds genes by their orthologs: of the kinds of packs that a run's organism lacks, it reads another's."""
+    """A method that finds genes by their orthologs: of the kinds of packs that a run's organism
+    lacks, it reads another's."""
 
     reads_other_organisms: bool
 
 
 @runtime_checkable
 class ReadsTexts(Protocol):
-    """A method that reads the texts of a run, the parent of its runs; their rows are those that have such texts.
+    """A method that reads the texts of a run, the parent of its runs; their rows are those that
+    have such texts.
 
     It sees no labels and no predictions.
     """
@@ -170,10 +184,13 @@ class ReadsTexts(Protocol):
         ...
 
     def rubric(self, options: Mapping[str, Any]) -> Rubric:
-        """Return the rubric that is answered, which says of which texts. Raise InputError if the options hold none."""
+        """Return the rubric that is answered, which says of which texts. Raise InputError if the
+        options hold none."""
         ...
 
-    def row_prompts(self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]) -> Sequence[tuple[Message, ...]]:
+    def row_prompts(
+        self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]
+    ) -> Sequence[tuple[Message, ...]]:
         """Return the prompts of a row."""
         ...
 
@@ -184,7 +201,8 @@ class ReadsTexts(Protocol):
 
 @runtime_checkable
 class AsksAgain(Protocol):
-    """A method that asks about rows of another run again, the parent of its runs, with what their agents saw; it calls no tool.
+    """A method that asks about rows of another run again, the parent of its runs, with what their
+    agents saw; it calls no tool.
 
     Its runs have the parent's label view, model, seed and repeat.
     """
@@ -195,8 +213,11 @@ class AsksAgain(Protocol):
         """Return the name or id of the run that is asked again."""
         ...
 
-    def complete(self, options: Mapping[str, Any], parent: str, asked: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        """Return the options as a specification holds them: its own, with those of the parent, an id, beside them.
+    def complete(
+        self, options: Mapping[str, Any], parent: str, asked: Mapping[str, Any], seed: int
+    ) -> dict[str, Any]:
+        """Return the options as a specification holds them: its own, with those of the parent, an
+        id, beside them.
 
         asked: the parent's options; seed: of the parent.
         """
@@ -204,7 +225,8 @@ class AsksAgain(Protocol):
 
 
 def packs_read(method: Method, options: Mapping[str, Any]) -> tuple[PackName, ...]:
-    """Return the names of the packs that a method reads; none for a method that is not a `ReadsPacks`."""
+    """Return the names of the packs that a method reads; none for a method that is not a
+    `ReadsPacks`."""
     return method.packs_read(options) if isinstance(method, ReadsPacks) else ()
 
 
@@ -224,7 +246,8 @@ class WithoutModel:
 
 
 class DerivedMethod(WithoutModel):
-    """A method that computes its rows from runs and gene spaces, and keeps labels away by its own protocol.
+    """A method that computes its rows from runs and gene spaces, and keeps labels away by its own
+    protocol.
 
     inherits_track: whether its runs have the track and model of their first parent.
     """
@@ -235,7 +258,8 @@ class DerivedMethod(WithoutModel):
     inherits_track: bool = False
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
-        """Return the options in the form of a specification: runs by id, and options without effect at their defaults.
+        """Return the options in the form of a specification: runs by id, and options without effect
+        at their defaults.
 
         Raise InputError or NotFound for options that conflict or name missing objects.
         """
@@ -245,23 +269,35 @@ class DerivedMethod(WithoutModel):
         """Return the ids of the runs that completed options name; by default none."""
         return ()
 
-    def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
-        """Return the ids of the rows to predict if a request chooses none: by default those of the base run."""
+    def default_rows(
+        self, options: Mapping[str, Any], components: ComponentLoader
+    ) -> Sequence[str]:
+        """Return the ids of the rows to predict if a request chooses none: by default those of the
+        base run."""
         return components.predictions(components.run(options["base"]).id)["pair_id"].tolist()
 
-    def predict_rows(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> list[RowResult]:
-        """Return the results of these rows. Raise InputError or StateError if they cannot be computed."""
+    def predict_rows(
+        self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
+    ) -> list[RowResult]:
+        """Return the results of these rows. Raise InputError or StateError if they cannot be
+        computed."""
         raise NotImplementedError
 
-    def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
+    def check(
+        self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
+    ) -> None:
         """Raise what the prediction would raise; called before a run is created."""
         self.predict_rows(pair_ids, options, components)
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
         """Return the rows. Raise what `check` raises."""
         if context.components is None:
-            raise InputError(f"{self.name}: got no runs or gene spaces, expected a run of a workspace")
-        return self.predict_rows([pair.pair_id for pair in pairs], context.options, context.components)
+            raise InputError(
+                f"{self.name}: got no runs or gene spaces, expected a run of a workspace"
+            )
+        return self.predict_rows(
+            [pair.pair_id for pair in pairs], context.options, context.components
+        )
 
     def evaluation(
         self,
@@ -269,20 +305,27 @@ class DerivedMethod(WithoutModel):
         options: Mapping[str, Any],  # noqa: ARG002
         components: ComponentLoader,  # noqa: ARG002
     ) -> dict[str, Any] | None:
-        """Return how labels were hidden from the rows, and the scores of other cuts of the folds; None without labels.
+        """Return how labels were hidden from the rows, and the scores of other cuts of the folds;
+        None without labels.
 
-        Plain data: `protocols`, a list of {kind, k, seed}, and `cuts`, a list of [DE, DIR] inside the cells of the cuts with
-        seeds 0, 1, …, which is empty if nothing was cut or if other cuts cannot be made.
+        Plain data: `protocols`, a list of {kind, k, seed}, and `cuts`, a list of [DE, DIR] inside
+        the cells of the cuts with seeds 0, 1, …, which is empty if nothing was cut or if other cuts
+        cannot be made.
         """
         return None
 
 
-def rows_of_base(name: str, results: Sequence[RowResult], pair_ids: Sequence[str]) -> list[RowResult]:
-    """Return the results of these rows, in their order. Raise InputError for a row that the base run does not have."""
+def rows_of_base(
+    name: str, results: Sequence[RowResult], pair_ids: Sequence[str]
+) -> list[RowResult]:
+    """Return the results of these rows, in their order. Raise InputError for a row that the base
+    run does not have."""
     by_id = {result.prediction.pair_id: result for result in results}
     missing = next((pair_id for pair_id in pair_ids if pair_id not in by_id), None)
     if missing is not None:
-        raise InputError(f"{name}: row {missing!r} is not in the base run; expected rows that it has")
+        raise InputError(
+            f"{name}: row {missing!r} is not in the base run; expected rows that it has"
+        )
     return [by_id[pair_id] for pair_id in pair_ids]
 
 
@@ -298,15 +341,22 @@ def refuse_missing_sources(method: Method, values: Mapping[str, Any]) -> None:
     """Raise InputError for the first option that has to name gene spaces or runs and names none."""
     expected = {"spaces": "one or more gene spaces", "run": "a run", "runs": "one or more runs"}
     for option in options_of(method.settings):
-        if option.about.names in expected and option.kind is str and not split_names(values[option.name]):
+        if (
+            option.about.names in expected
+            and option.kind is str
+            and not split_names(values[option.name])
+        ):
             raise InputError(f"{option.name}: got none; expected {expected[option.about.names]}")
 
 
 @cache
 def methods() -> Mapping[str, Method]:
-    """Return the methods by name, sorted: each file of this room with a `METHOD`, and what features bring. Imports them all."""
+    """Return the methods by name, sorted: each file of this room with a `METHOD`, and what features
+    bring. Imports them all."""
     found = [*declared_in(room, "METHOD"), *hooks("methods")]
-    return MappingProxyType({method.name: method for method in sorted(found, key=lambda method: method.name)})
+    return MappingProxyType(
+        {method.name: method for method in sorted(found, key=lambda method: method.name)}
+    )
 
 
 def method_named(name: str) -> Method:

@@ -1,9 +1,11 @@
-"""Gene names as a model is shown them: coded, hidden or swapped in every request of a row, and put back in every reply.
+"""Gene names as a model is shown them: coded, hidden or swapped in every request of a row, and put
+back in every reply.
 
-All requests of a row pass through `NamesOfRow`, so what a method writes in them, dossier, examples and briefs included, is coded
-alike. A gene has one code in a whole run, whichever of its spellings stands in a text: in any case (Stat1, STAT1), with a hyphen
-before its number (IL-6), behind a small p (pSTAT1), as its ortholog, or as the full name that a knowledge pack gives it.
-What a text says of a gene without naming it stays.
+All requests of a row pass through `NamesOfRow`, so what a method writes in them, dossier, examples
+and briefs included, is coded alike. A gene has one code in a whole run, whichever of its spellings
+stands in a text: in any case (Stat1, STAT1), with a hyphen before its number (IL-6), behind a small
+p (pSTAT1), as its ortholog, or as the full name that a knowledge pack gives it. What a text says of
+a gene without naming it stays.
 """
 
 from __future__ import annotations
@@ -23,11 +25,13 @@ from core.evidence.packs import Packs
 
 CODED, HIDDEN, SWAPPED, ALONE = "coded", "hidden", "swapped", "alone"
 NAMES = setting(
-    "Gene names as a model sees them. If empty, as they are. `coded`: every gene has a code. `hidden`: only the row's two genes "
-    "have one. `swapped`: every gene has another's name. `alone`: names as they are, without a dossier."
+    "Gene names as a model sees them. If empty, as they are. `coded`: every gene has a code."
+    " `hidden`: only the row's two genes have one. `swapped`: every gene has another's name."
+    " `alone`: names as they are, without a dossier."
 )
 ShownNames = Annotated[Literal["", "coded", "hidden", "swapped", "alone"], NAMES]
-NamesOfPrompt = Annotated[Literal["", "coded", "hidden", "swapped"], NAMES]  # without a dossier that could be left out
+# without a dossier that could be left out
+NamesOfPrompt = Annotated[Literal["", "coded", "hidden", "swapped"], NAMES]
 REWRITTEN = (CODED, HIDDEN, SWAPPED)
 _WORD = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*")
 _CODE = re.compile(r"(?i)(?<![^\W_])GENE\d{5}(?![^\W_])")
@@ -39,8 +43,8 @@ _SEED = 0
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Every gene that a text may name. identity: casefolded spelling → the gene. groups: genes that swap names among themselves.
-    full_names: casefolded full name → the gene."""
+    """Every gene that a text may name. identity: casefolded spelling → the gene. groups: genes that
+    swap names among themselves. full_names: casefolded full name → the gene."""
 
     identity: Mapping[str, str]
     groups: Sequence[Sequence[str]]
@@ -55,7 +59,8 @@ class Vocabulary:
 
     @cached_property
     def partners(self) -> dict[str, str]:
-        """Gene → the gene whose name it is shown under, never its own. Raise InputError for a single gene."""
+        """Gene → the gene whose name it is shown under, never its own. Raise InputError for a
+        single gene."""
         rng = np.random.default_rng(_SEED)
         found: dict[str, str] = {}
         for group in self.groups:
@@ -67,7 +72,8 @@ class Vocabulary:
 
 
 def vocabulary_of(pairs: Iterable[Pair], packs: Packs) -> Vocabulary:
-    """Return the genes of a dataset and of knowledge packs. Raise InputError if one of them looks like a code."""
+    """Return the genes of a dataset and of knowledge packs. Raise InputError if one of them looks
+    like a code."""
     pairs = tuple(pairs)
     perts, measured = ({getattr(pair, axis) for pair in pairs} for axis in ("pert", "gene"))
     own = {symbol.casefold(): symbol for symbol in sorted(perts | measured, reverse=True)}
@@ -81,7 +87,9 @@ def vocabulary_of(pairs: Iterable[Pair], packs: Packs) -> Vocabulary:
         identity.setdefault(symbol.casefold(), symbol)
     taken = next((spelling for spelling in identity if _CODE.fullmatch(spelling)), None)
     if taken is not None:
-        raise InputError(f"names: the gene {identity[taken]!r} looks like a code, so names cannot be coded here")
+        raise InputError(
+            f"names: the gene {identity[taken]!r} looks like a code, so names cannot be coded here"
+        )
     names = {
         text.removeprefix(_NAME_ONLY).strip().rstrip(".").casefold(): identity[symbol.casefold()]
         for symbol, text in (packs.descriptions or {}).items()
@@ -109,8 +117,9 @@ def _symbols(packs: Packs) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False)
 class _Rewriter:
-    """Replaces names in a text from left to right, once. spellings, phrases: casefolded → replacement. always: spellings that are
-    names also where they look like a common word, in small letters and without a digit."""
+    """Replaces names in a text from left to right, once. spellings, phrases: casefolded →
+    replacement. always: spellings that are names also where they look like a common word, in small
+    letters and without a digit."""
 
     spellings: Mapping[str, str]
     phrases: Mapping[str, str]
@@ -126,7 +135,11 @@ class _Rewriter:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        odd = sorted((re.escape(name) for name in self.always if not _WORD.fullmatch(name)), key=len, reverse=True)
+        odd = sorted(
+            (re.escape(name) for name in self.always if not _WORD.fullmatch(name)),
+            key=len,
+            reverse=True,
+        )
         edges = [rf"(?<![^\W_]){name}(?![^\W_])" for name in odd]
         return re.compile("|".join((*edges, _WORD.pattern)), re.IGNORECASE)
 
@@ -162,9 +175,14 @@ class _Rewriter:
         for name in (key, joined) if any(map(str.isdigit, key)) else (key,):
             if name in self.always:
                 return self.spellings[name]
-            if name in self.spellings and len(name) >= _SHORTEST_SYMBOL and not (word.islower() and word.isalpha()):
+            if (
+                name in self.spellings
+                and len(name) >= _SHORTEST_SYMBOL
+                and not (word.islower() and word.isalpha())
+            ):
                 return self.spellings[name]
-        if word[0] == "p" and any(map(str.isdigit, key)) and key[1:] in self.spellings:  # phosphorylated
+        # phosphorylated
+        if word[0] == "p" and any(map(str.isdigit, key)) and key[1:] in self.spellings:
             return f"p{self.spellings[key[1:]]}"
         return None
 
@@ -182,15 +200,28 @@ class GeneNaming:
 
     def of_row(self, pair: Pair) -> NamesOfRow:
         """Return the encoder of a row's texts. Raise InputError for a symbol of one letter."""
-        short = next((symbol for symbol in (pair.pert, pair.gene) if len(symbol) < _SHORTEST_SYMBOL), None)
+        short = next(
+            (symbol for symbol in (pair.pert, pair.gene) if len(symbol) < _SHORTEST_SYMBOL), None
+        )
         if short is not None:
-            raise InputError(f"{pair.pair_id}: the symbol {short!r} cannot be coded, expected two characters at least")
+            raise InputError(
+                f"{pair.pair_id}: the symbol {short!r} cannot be coded, expected two characters at"
+                " least"
+            )
         own = self.spellings_of(pair)
         if self.kind != HIDDEN:
-            return NamesOfRow(_Rewriter(self._spellings, self._phrases, own | self._odd), self._back)
+            return NamesOfRow(
+                _Rewriter(self._spellings, self._phrases, own | self._odd), self._back
+            )
         genes = self._genes_of(pair)
-        phrases = {name: self._phrases[name] for name, gene in self._vocabulary.full_names.items() if gene in genes}
-        return NamesOfRow(_Rewriter({name: self._spellings[name] for name in own}, phrases, own), self._back)
+        phrases = {
+            name: self._phrases[name]
+            for name, gene in self._vocabulary.full_names.items()
+            if gene in genes
+        }
+        return NamesOfRow(
+            _Rewriter({name: self._spellings[name] for name in own}, phrases, own), self._back
+        )
 
     def spellings_of(self, pair: Pair) -> frozenset[str]:
         """Return every casefolded spelling of the row's two genes."""
@@ -213,7 +244,8 @@ class GeneNaming:
 
 
 def _not_words(names: Iterable[str]) -> frozenset[str]:
-    """Return the names that hold more than letters, digits, hyphens and dots, which no text has by chance."""
+    """Return the names that hold more than letters, digits, hyphens and dots, which no text has by
+    chance."""
     return frozenset(name for name in names if not _WORD.fullmatch(name))
 
 
@@ -226,7 +258,8 @@ class NamesOfRow:
 
 
 def count_leaks(texts: Iterable[str], names: Iterable[str]) -> int:
-    """Return in how many texts one of these names stands, in any case, with neither letter nor digit beside it."""
+    """Return in how many texts one of these names stands, in any case, with neither letter nor
+    digit beside it."""
     each = sorted(map(re.escape, names), key=len, reverse=True)
     found = re.compile(rf"(?<![^\W_])(?:{'|'.join(each)})(?![^\W_])", re.IGNORECASE)
     return sum(found.search(text) is not None for text in texts)

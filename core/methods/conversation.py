@@ -1,4 +1,5 @@
-"""The calls of one row to a model: each is recorded, and a question whose answer cannot be read is asked once more."""
+"""The calls of one row to a model: each is recorded, and a question whose answer cannot be read is
+asked once more."""
 
 from __future__ import annotations
 
@@ -31,20 +32,22 @@ Reader = Callable[[Reply], T | Unread]
 ReAsk = Callable[[Unread], str]
 
 
-FALLBACK = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}  # of a question whose answer cannot be read
+# of a question whose answer cannot be read
+FALLBACK = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
 
 
 class NoBaseRates(DeskError):
-    """An answer cannot be read, and the label view holds no labelled rows whose rates could stand in for it."""
+    """An answer cannot be read, and the label view holds no labelled rows whose rates could stand
+    in for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallSpec:
     """How one call is made, and the stage and role of the trace event that it leads to.
 
-    max_tokens: limit of the answer, reasoning included. effort: reasoning effort, "" leaves it to the server. logprobs:
-    whether to ask for log-probabilities. temperature, top_p: of sampling. schema: of the JSON object that the answer has to be;
-    None for any text.
+    max_tokens: limit of the answer, reasoning included. effort: reasoning effort, "" leaves it to
+    the server. logprobs: whether to ask for log-probabilities. temperature, top_p: of sampling.
+    schema: of the JSON object that the answer has to be; None for any text.
     """
 
     stage: str
@@ -60,7 +63,8 @@ class CallSpec:
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer(Generic[T]):
-    """The value that was read from the last reply, or why none could be (Unread); rejected: the reply before it."""
+    """The value that was read from the last reply, or why none could be (Unread); rejected: the
+    reply before it."""
 
     value: T | Unread
     reply: Reply
@@ -73,7 +77,10 @@ class RowConversation:
     def __init__(self, context: Context, pair: Pair) -> None:
         self._context, self._pair = context, pair
         if context.naming is None and context.options.get("names") in REWRITTEN:
-            raise InputError(f"{pair.pair_id}: names are to be {context.options['names']}, but no gene names are known here")
+            raise InputError(
+                f"{pair.pair_id}: names are to be {context.options['names']}, but no gene names are"
+                " known here"
+            )
         self._names = context.naming.of_row(pair) if context.naming is not None else None
         self._calls: list[Call | None] = []
         self._is_counted = True
@@ -82,8 +89,8 @@ class RowConversation:
     def calls(self) -> tuple[Call, ...]:
         """Every call that has ended, grouped by stage and role.
 
-        Groups stand in the order of their first calls, which does not depend on which of several concurrent answers
-        arrives first.
+        Groups stand in the order of their first calls, which does not depend on which of several
+        concurrent answers arrives first.
         """
         ended = [call for call in self._calls if call is not None]
         place: dict[tuple[str, str], int] = {}
@@ -91,11 +98,14 @@ class RowConversation:
         for call in ended:
             stages.setdefault(call.stage, len(stages))
             place.setdefault((call.stage, call.role), len(place))
-        return tuple(sorted(ended, key=lambda call: (stages[call.stage], place[call.stage, call.role])))
+        return tuple(
+            sorted(ended, key=lambda call: (stages[call.stage], place[call.stage, call.role]))
+        )
 
     @property
     def tokens(self) -> int | None:
-        """Prompt and completion tokens of all calls and attempts, None if the server did not count them all."""
+        """Prompt and completion tokens of all calls and attempts, None if the server did not count
+        them all."""
         if not self._is_counted:
             return None
         return sum(call.prompt_tokens + call.completion_tokens for call in self.calls)
@@ -105,18 +115,24 @@ class RowConversation:
         return self._read_names(await self._send(spec, self._request(spec, messages)))
 
     async def ask_once(self, spec: CallSpec, messages: Messages) -> Reply:
-        """Return one reply that all rows of the run with the same request share, also those that ask before it is there.
+        """Return one reply that all rows of the run with the same request share, also those that
+        ask before it is there.
 
-        The row that asks first makes the call; every other one records it as answered by the cache, so that a row's calls do
-        not depend on which row was first. A failure is raised in all rows that wait for it, and the next row asks again.
+        The row that asks first makes the call; every other one records it as answered by the cache,
+        so that a row's calls do not depend on which row was first. A failure is raised in all rows
+        that wait for it, and the next row asks again.
         """
         request = self._request(spec, messages)
-        pending: dict[str, asyncio.Future[Reply]] = self._context.notes.setdefault("shared replies", {})
+        pending: dict[str, asyncio.Future[Reply]] = self._context.notes.setdefault(
+            "shared replies", {}
+        )
         if request.key in pending:
             place = self._reserve()
             reply = await asyncio.shield(pending[request.key])
             self._is_counted &= not reply.usage.uncounted
-            self._calls[place] = replace(await _call(spec, request, reply.usage, reply.request, reply.raw), cached=True)
+            self._calls[place] = replace(
+                await _call(spec, request, reply.usage, reply.request, reply.raw), cached=True
+            )
             return self._read_names(reply)
         shared = pending[request.key] = asyncio.get_running_loop().create_future()
         try:
@@ -133,12 +149,20 @@ class RowConversation:
         return self._read_names(reply)
 
     def _read_names(self, reply: Reply) -> Reply:
-        """Return a reply with the row's own names in place of those shown to the model; its record keeps the original."""
-        return reply if self._names is None else replace(reply, content=self._names.decode(reply.content))
+        """Return a reply with the row's own names in place of those shown to the model; its record
+        keeps the original."""
+        return (
+            reply
+            if self._names is None
+            else replace(reply, content=self._names.decode(reply.content))
+        )
 
     def _request(self, spec: CallSpec, messages: Messages) -> Request:
         if self._names is not None:
-            messages = tuple(message._replace(content=self._names.encode(message.content)) for message in messages)
+            messages = tuple(
+                message._replace(content=self._names.encode(message.content))
+                for message in messages
+            )
         request = Request(
             self._context.model,
             messages,
@@ -155,7 +179,9 @@ class RowConversation:
 
     def _client_for(self, spec: CallSpec) -> Client:
         if self._context.client is None:
-            raise InputError(f"{self._pair.pair_id}: no model server is given, expected one for {spec.role}")
+            raise InputError(
+                f"{self._pair.pair_id}: no model server is given, expected one for {spec.role}"
+            )
         return self._context.client
 
     def _reserve(self) -> int:
@@ -169,7 +195,9 @@ class RowConversation:
         try:
             reply = await self._client_for(spec).complete(request, on_words)
         except ModelError as error:
-            failed = await _call(spec, request, error.usage, error.request or request.text, error.raw)
+            failed = await _call(
+                spec, request, error.usage, error.request or request.text, error.raw
+            )
             self._calls[place] = replace(failed, error=f"{type(error).__name__}: {error}")
             if feed:
                 feed.fail_call(place, str(error))
@@ -177,11 +205,16 @@ class RowConversation:
         self._is_counted &= not reply.usage.uncounted
         if feed:
             feed.end_call(place, reply)
-        self._calls[place] = replace(await _call(spec, request, reply.usage, reply.request, reply.raw), cached=reply.cached)
+        self._calls[place] = replace(
+            await _call(spec, request, reply.usage, reply.request, reply.raw), cached=reply.cached
+        )
         return reply
 
-    async def read(self, spec: CallSpec, messages: Messages, reader: Reader[T], re_ask: ReAsk) -> ReadAnswer[T]:
-        """Asks, and reads the reply with `reader`; if that fails, asks what `re_ask` writes and reads once more."""
+    async def read(
+        self, spec: CallSpec, messages: Messages, reader: Reader[T], re_ask: ReAsk
+    ) -> ReadAnswer[T]:
+        """Asks, and reads the reply with `reader`; if that fails, asks what `re_ask` writes and
+        reads once more."""
         reply = await self.ask(spec, messages)
         value = reader(reply)
         if not isinstance(value, Unread):
@@ -189,8 +222,14 @@ class RowConversation:
             return ReadAnswer(value, reply)
         rejected = event_of(spec, "rejected", reply, why=value.reason)
         if self._context.feed:
-            self._context.feed.add("rejected", stage=spec.stage, role=spec.role, seed=spec.seed, why=value.reason)
-        again = (*messages, Message("assistant", reply.content), Message("user", with_form(re_ask(value), spec.schema)))
+            self._context.feed.add(
+                "rejected", stage=spec.stage, role=spec.role, seed=spec.seed, why=value.reason
+            )
+        again = (
+            *messages,
+            Message("assistant", reply.content),
+            Message("user", with_form(re_ask(value), spec.schema)),
+        )
         reply = await self.ask(spec, again)
         value = reader(reply)
         self._note_read(spec, value)
@@ -214,12 +253,15 @@ class ConversationMethod(ABC):
         return await raise_with_calls(conversation, self.predict_in(conversation, pair, context))
 
     @abstractmethod
-    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
+    async def predict_in(
+        self, conversation: RowConversation, pair: Pair, context: Context
+    ) -> RowResult:
         """Return the prediction of one row, with every call made in `conversation`."""
 
 
 async def raise_with_calls(conversation: RowConversation, work: Awaitable[T]) -> T:
-    """Return the result of the work on a row. Raise RowFailed, with the calls that were made, for any failure."""
+    """Return the result of the work on a row. Raise RowFailed, with the calls that were made, for
+    any failure."""
     try:
         return await work
     except Exception as error:
@@ -227,7 +269,8 @@ async def raise_with_calls(conversation: RowConversation, work: Awaitable[T]) ->
 
 
 async def system_tokens(context: Context, prompts: Callable[[], Sequence[str]]) -> TokenCount:
-    """Return the tokens of the longest of a run's system prompts, counted once a run. Raise InputError without a client."""
+    """Return the tokens of the longest of a run's system prompts, counted once a run. Raise
+    InputError without a client."""
     if context.client is None:
         raise InputError("no model server is given, expected one")
     async with context.notes.setdefault("counting", asyncio.Lock()):
@@ -244,7 +287,8 @@ def read_probability(reply: Reply) -> float | Unread:
 
 
 def read_letters(letters: Sequence[str]) -> Reader[dict[str, float]]:
-    """Return a reader of each letter's probability from log-probabilities, which the call has to ask for."""
+    """Return a reader of each letter's probability from log-probabilities, which the call has to
+    ask for."""
 
     def read(reply: Reply) -> dict[str, float] | Unread:
         found = letter_probabilities(reply.logprobs or (), letters, reply.content)
@@ -254,7 +298,8 @@ def read_letters(letters: Sequence[str]) -> Reader[dict[str, float]]:
 
 
 def ask_probability_again(problem: Unread) -> str:
-    """Return the second request for a probability, with the reason why the first answer was rejected."""
+    """Return the second request for a probability, with the reason why the first answer was
+    rejected."""
     return fill(prompt_text("reask_prob"), reason=problem.reason)
 
 
@@ -264,13 +309,17 @@ def ask_letter_again(problem: Unread, letters: Sequence[str]) -> str:
 
 
 def event_of(spec: CallSpec, kind: str, reply: Reply, **meta: object) -> TraceEvent:
-    """Return a reply as a trace event; tokens are those of prompt and completion over all attempts."""
+    """Return a reply as a trace event; tokens are those of prompt and completion over all
+    attempts."""
     tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens
-    return TraceEvent(spec.stage, spec.role, kind, reply.content, tokens, round(reply.latency_ms, 1), meta)
+    return TraceEvent(
+        spec.stage, spec.role, kind, reply.content, tokens, round(reply.latency_ms, 1), meta
+    )
 
 
 async def gather_all(*work: Awaitable[T]) -> list[T]:
-    """Return the results of independent tasks, run concurrently and all to their end, so that every call is counted.
+    """Return the results of independent tasks, run concurrently and all to their end, so that every
+    call is counted.
 
     Raise the first failure, in the order given, after all tasks have ended.
     """
@@ -282,16 +331,19 @@ async def gather_all(*work: Awaitable[T]) -> list[T]:
 
 
 def base_rates(view: LabelView, pair: Pair) -> tuple[float, float]:
-    """Return P(DE) and P(up | DE) among the labelled rows in view. Raise NoBaseRates if one of them is undefined there."""
+    """Return P(DE) and P(up | DE) among the labelled rows in view. Raise NoBaseRates if one of them
+    is undefined there."""
     return base_rate(view, pair, "de"), base_rate(view, pair, "dir")
 
 
 def base_rate(view: LabelView, pair: Pair, stage: Literal["de", "dir"]) -> float:
-    """Return P(DE) or P(up | DE) among the labelled rows in view. Raise NoBaseRates if it is undefined there."""
+    """Return P(DE) or P(up | DE) among the labelled rows in view. Raise NoBaseRates if it is
+    undefined there."""
     rate = view.counts.p_de if stage == "de" else view.counts.p_up_given_de
     if rate is None:
         raise NoBaseRates(
-            f"{pair.pair_id}: the answer cannot be read and {len(view):,} labelled rows are in view, expected some of each label"
+            f"{pair.pair_id}: the answer cannot be read and {len(view):,} labelled rows are in"
+            " view, expected some of each label"
         )
     return rate
 

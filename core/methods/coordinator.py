@@ -1,4 +1,5 @@
-"""Track B: a coordinator that asks a biology expert and a data analyst, each an agent with its own tools, then answers."""
+"""Track B: a coordinator that asks a biology expert and a data analyst, each an agent with its own
+tools, then answers."""
 
 from __future__ import annotations
 
@@ -29,7 +30,10 @@ class Colleague(NamedTuple):
 
 COLLEAGUES = (
     Colleague("biology_expert", "Knows what genes do and with what they interact."),
-    Colleague("data_analyst", "Knows what changed in the measured pairs of a perturbation or a target gene."),
+    Colleague(
+        "data_analyst",
+        "Knows what changed in the measured pairs of a perturbation or a target gene.",
+    ),
 )
 
 
@@ -39,10 +43,18 @@ class CoordinatorSettings(agents.AgentSettings):
 
     specialist_steps: Annotated[
         agents.Steps | None,
-        setting("The most steps of each agent that it asks; by default as many as its own.", missing="as many", added=True),
+        setting(
+            "The most steps of each agent that it asks; by default as many as its own.",
+            missing="as many",
+            added=True,
+        ),
     ] = None
-    biology_expert_tools: Annotated[str, setting("Evidence tools of the biology expert.")] = "gene_info,protein_interactions"
-    data_analyst_tools: Annotated[str, setting("Evidence tools of the data analyst.")] = "train_lookup"
+    biology_expert_tools: Annotated[str, setting("Evidence tools of the biology expert.")] = (
+        "gene_info,protein_interactions"
+    )
+    data_analyst_tools: Annotated[str, setting("Evidence tools of the data analyst.")] = (
+        "train_lookup"
+    )
 
 
 class Coordinator:
@@ -50,17 +62,25 @@ class Coordinator:
 
     name = "coordinator"
     version = 2
-    about = "A coordinator asks a biology expert and a data analyst, and answers from what they say. Both are agents with tools."
+    about = (
+        "A coordinator asks a biology expert and a data analyst, and answers from what they say."
+        " Both are agents with tools."
+    )
     needs_model = True
     settings = CoordinatorSettings
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Return three steps and an answer for each of three agents, or fewer if fewer are allowed; the model chooses."""
+        """Return three steps and an answer for each of three agents, or fewer if fewer are allowed;
+        the model chooses."""
         own: int = options["max_steps"]
-        return sum(min(most, 3) + 1 for most in (own, *[options.get("specialist_steps") or own] * len(COLLEAGUES)))
+        return sum(
+            min(most, 3) + 1
+            for most in (own, *[options.get("specialist_steps") or own] * len(COLLEAGUES))
+        )
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Return every text of a prompt. Raise NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
+        """Return every text of a prompt. Raise NotFound for an unknown tool, MissingPackage if DSPy
+        is not installed."""
         return agent_prompts(options, [_outline(options), *_colleagues(options)])
 
     def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
@@ -77,13 +97,17 @@ METHOD: RowMethod = Coordinator()
 
 
 def _outline(options: Mapping[str, Any]) -> agents.PromptOutline:
-    return agents.outline_of_answerer(options, list(map(_describe_colleague, COLLEAGUES)), prompt_text("agent_coordinator"))
+    return agents.outline_of_answerer(
+        options, list(map(_describe_colleague, COLLEAGUES)), prompt_text("agent_coordinator")
+    )
 
 
 def _describe_colleague(who: Colleague) -> agents.ToolDescription:
     """Return how a colleague is described to the coordinator, for which it is a tool."""
     return agents.ToolDescription(
-        who.name, who.about, {"question": {**TEXT, "description": "a question in words, with the genes' symbols"}}
+        who.name,
+        who.about,
+        {"question": {**TEXT, "description": "a question in words, with the genes' symbols"}},
     )
 
 
@@ -95,7 +119,12 @@ def _tools(options: Mapping[str, Any], who: Colleague) -> tuple[Tool, ...]:
 def _colleagues(options: Mapping[str, Any]) -> list[agents.PromptOutline]:
     tools = [_tools(options, who) for who in COLLEAGUES]
     return [
-        agents.PromptOutline(prompt_text(f"agent_{who.name}"), tuple(map(describe_tool, own)), ("question",), agents.IN_WORDS)
+        agents.PromptOutline(
+            prompt_text(f"agent_{who.name}"),
+            tuple(map(describe_tool, own)),
+            ("question",),
+            agents.IN_WORDS,
+        )
         for who, own in zip(COLLEAGUES, tools, strict=True)
     ]
 
@@ -103,7 +132,10 @@ def _colleagues(options: Mapping[str, Any]) -> list[agents.PromptOutline]:
 async def _predict(episode: Episode) -> RowResult:
     options = episode.context.options
     colleagues = _colleagues(options)
-    tools = [_bind_colleague(episode, who, outline) for who, outline in zip(COLLEAGUES, colleagues, strict=True)]
+    tools = [
+        _bind_colleague(episode, who, outline)
+        for who, outline in zip(COLLEAGUES, colleagues, strict=True)
+    ]
     return await answer_row(episode, _outline(options), tools, colleagues)
 
 
@@ -112,6 +144,8 @@ def _bind_colleague(episode: Episode, who: Colleague, outline: agents.PromptOutl
 
     async def act(given: Mapping[str, Any]) -> str:
         own = [bind_evidence_tool(episode, tool) for tool in _tools(episode.context.options, who)]
-        return await consult_colleague(episode, who.name, outline, own, str(given.get("question", "")))
+        return await consult_colleague(
+            episode, who.name, outline, own, str(given.get("question", ""))
+        )
 
     return BoundTool(_describe_colleague(who), act)

@@ -1,6 +1,8 @@
-"""What a run that is made from labels records of its evaluation: its protocols, and its scores under ten cuts of the folds.
+"""What a run that is made from labels records of its evaluation: its protocols, and its scores
+under ten cuts of the folds.
 
-How perturbations and genes are cut into folds is part of a score's noise: ten cuts vary by some hundredths in DIR.
+How perturbations and genes are cut into folds is part of a score's noise: ten cuts vary by some
+hundredths in DIR.
 """
 
 from __future__ import annotations
@@ -14,7 +16,12 @@ import numpy as np
 import pandas as pd
 
 from core.base.errors import NotFound, StateError
-from core.methods.fusion_components import ComponentLoader, DatasetPriors, SourceRun, load_components
+from core.methods.fusion_components import (
+    ComponentLoader,
+    DatasetPriors,
+    SourceRun,
+    load_components,
+)
 from core.methods.fusion_settings import FusionSettings, read_fusion_settings
 from core.stats.official_score import point_score
 from core.transfer.cut_priors import SEEDS
@@ -24,10 +31,18 @@ from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
-from core.transfer.run_cells import cells_under, distinct_protocols, folds_among, protocols_of, with_seed
+from core.transfer.run_cells import (
+    cells_under,
+    distinct_protocols,
+    folds_among,
+    protocols_of,
+    with_seed,
+)
 
 
-def evaluate_knn(settings: KnnSettings, pair_ids: Sequence[str], loader: ComponentLoader) -> dict[str, Any]:
+def evaluate_knn(
+    settings: KnnSettings, pair_ids: Sequence[str], loader: ComponentLoader
+) -> dict[str, Any]:
     """Return the evaluation of a kNN, as `core.base.types.RunRecord.evaluation` holds it."""
     values: list[list[float]] = []
     if settings.protocol.kind == "folds":
@@ -36,7 +51,9 @@ def evaluate_knn(settings: KnnSettings, pair_ids: Sequence[str], loader: Compone
     return _record([settings.protocol], values)
 
 
-def evaluate_fusion(settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader) -> dict[str, Any]:
+def evaluate_fusion(
+    settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader
+) -> dict[str, Any]:
     """Return the evaluation of a fusion, as `core.base.types.RunRecord.evaluation` holds it.
 
     The cuts are unknown if a run that is fused saw labels by folds and cannot be made again here.
@@ -47,27 +64,39 @@ def evaluate_fusion(settings: FusionSettings, pair_ids: Sequence[str], loader: C
     if folds_among(protocols) and can_cut_again(settings, loader):
         try:
             values = list(_score_cuts(settings, protocols, pair_ids, loader))
-        except (NotFound, StateError):  # a space that was deleted or changed: other cuts cannot be known any more
+        # a space that was deleted or changed: other cuts cannot be known any more
+        except (NotFound, StateError):
             values = []
     return _record(protocols, values)
 
 
-def fusion_protocols(settings: FusionSettings, loader: ComponentLoader) -> tuple[EvaluationProtocol, ...]:
+def fusion_protocols(
+    settings: FusionSettings, loader: ComponentLoader
+) -> tuple[EvaluationProtocol, ...]:
     """Return the protocols that keep labels away from the parts of a fusion."""
     found: list[EvaluationProtocol] = []
     for part in (settings.base, *settings.others):
-        found += [part.protocol] if isinstance(part, KnnSettings) else protocols_of(loader.run(part), _finder(loader))
+        found += (
+            [part.protocol]
+            if isinstance(part, KnnSettings)
+            else protocols_of(loader.run(part), _finder(loader))
+        )
     return distinct_protocols(found)
 
 
 def can_cut_again(settings: FusionSettings, loader: ComponentLoader) -> bool:
     """Return whether every part of a fusion that saw labels by folds can be made by another cut."""
-    parts = [part for part in (settings.base, *settings.others) if not isinstance(part, KnnSettings)]
+    parts = [
+        part for part in (settings.base, *settings.others) if not isinstance(part, KnnSettings)
+    ]
     return all(_is_made_again(loader.run(part), loader) for part in parts)
 
 
-def percentiles_of_cut(settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader, seed: int) -> Percentiles:
-    """Return the percentiles of every part of a fusion on these rows of its base, if the folds were cut with this seed."""
+def percentiles_of_cut(
+    settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader, seed: int
+) -> Percentiles:
+    """Return the percentiles of every part of a fusion on these rows of its base, if the folds were
+    cut with this seed."""
     rows, components = load_components(CutLoader(loader, seed), settings)
     position = {pair_id: i for i, pair_id in enumerate(rows["pair_id"])}
     order = np.array([position[pair_id] for pair_id in pair_ids])
@@ -80,29 +109,42 @@ def _record(protocols: Sequence[EvaluationProtocol], cuts: list[list[float]]) ->
 
 
 def _score_cuts(
-    settings: FusionSettings, protocols: Sequence[EvaluationProtocol], pair_ids: Sequence[str], loader: ComponentLoader
+    settings: FusionSettings,
+    protocols: Sequence[EvaluationProtocol],
+    pair_ids: Sequence[str],
+    loader: ComponentLoader,
 ) -> Iterator[list[float]]:
     """Yield DE and DIR of each cut, inside its own cells."""
     index, weights = loader.index(), settings.weights()
     positions = index.positions_of(pair_ids)
     for seed in SEEDS:
         scores = fuse(percentiles_of_cut(settings, pair_ids, loader, seed), weights).scores()
-        found = point_score(index.labels[positions], scores, cells_under(with_seed(protocols, seed), index, positions))
+        found = point_score(
+            index.labels[positions],
+            scores,
+            cells_under(with_seed(protocols, seed), index, positions),
+        )
         yield [found.de, found.dir]
 
 
 class KeptRuns:
-    """Loads components as another loader does, every run and its rows once: all of the cuts ask for the same."""
+    """Loads components as another loader does, every run and its rows once: all of the cuts ask for
+    the same."""
 
     def __init__(self, loader: ComponentLoader) -> None:
-        self.dataset_id, self.run, self.predictions = loader.dataset_id, cache(loader.run), cache(loader.predictions)
+        self.dataset_id, self.run, self.predictions = (
+            loader.dataset_id,
+            cache(loader.run),
+            cache(loader.predictions),
+        )
         self.index, self.priors, self.predict_knn = loader.index, loader.priors, loader.predict_knn
         self.contents = loader.contents
 
 
 @dataclass(frozen=True, slots=True)
 class CutLoader:
-    """Loads components as another loader does, with every kNN under folds, and fusions of it, computed with another cut."""
+    """Loads components as another loader does, with every kNN under folds, and fusions of it,
+    computed with another cut."""
 
     loader: ComponentLoader
     seed: int
@@ -149,11 +191,15 @@ def _with_seed(settings: KnnSettings, seed: int) -> KnnSettings:
 
 
 def _is_made_again(run: SourceRun, loader: ComponentLoader) -> bool:
-    """Return whether another cut of a run can be made here: it saw no labels by folds, or it is a kNN or fused from some."""
+    """Return whether another cut of a run can be made here: it saw no labels by folds, or it is a
+    kNN or fused from some."""
     if run.method == "knn":
         return True
     if run.method == "fusion":
-        return all(parent is not None and _is_made_again(parent, loader) for parent in map(_finder(loader), run.parents))
+        return all(
+            parent is not None and _is_made_again(parent, loader)
+            for parent in map(_finder(loader), run.parents)
+        )
     return not folds_among(protocols_of(run, _finder(loader)))
 
 

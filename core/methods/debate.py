@@ -1,7 +1,9 @@
-"""Track B: advocates argue one side each over one dossier, and a judge turns their arguments into probabilities.
+"""Track B: advocates argue one side each over one dossier, and a judge turns their arguments into
+probabilities.
 
-Two debates run concurrently for each row: EFFECT against NULL gives P(DE), UP against DOWN gives P(up | DE). No advocate sees a
-multiple-choice question. A brief that does not argue for its side is requested once more, then flagged.
+Two debates run concurrently for each row: EFFECT against NULL gives P(DE), UP against DOWN gives
+P(up | DE). No advocate sees a multiple-choice question. A brief that does not argue for its side is
+requested once more, then flagged.
 """
 
 from __future__ import annotations
@@ -63,19 +65,43 @@ OwnJudge = Annotated[Judge | None, setting("", missing="as both", added=True)]
 class DebateSettings:
     """The options of debates."""
 
-    rounds: Annotated[int, Ge(0), Le(2), setting("0: judges read the dossier alone. 1: briefs. 2: briefs and rebuttals.")] = 1
-    judge: Annotated[Judge, setting("How judges answer: a number, a sharper number, or log-probabilities.")] = "sharp"
-    judge_de: Annotated[OwnJudge, setting("How the judge of the effect answers; by default as `judge` says.")] = None
-    judge_dir: Annotated[OwnJudge, setting("How the judge of the direction answers; by default as `judge` says.")] = None
-    advocate_effort: Annotated[Effort, setting("Reasoning effort of advocates; empty leaves it to the server.")] = ""
-    judge_effort: Annotated[Effort, setting("Reasoning effort of judges; empty leaves it to the server.")] = ""
-    advocate_tokens: Annotated[Count, setting("The longest brief in tokens, reasoning included.")] = 3_000
-    judge_tokens: Annotated[Count, setting("The longest verdict in tokens, reasoning included.")] = 4_000
+    rounds: Annotated[
+        int,
+        Ge(0),
+        Le(2),
+        setting("0: judges read the dossier alone. 1: briefs. 2: briefs and rebuttals."),
+    ] = 1
+    judge: Annotated[
+        Judge, setting("How judges answer: a number, a sharper number, or log-probabilities.")
+    ] = "sharp"
+    judge_de: Annotated[
+        OwnJudge, setting("How the judge of the effect answers; by default as `judge` says.")
+    ] = None
+    judge_dir: Annotated[
+        OwnJudge, setting("How the judge of the direction answers; by default as `judge` says.")
+    ] = None
+    advocate_effort: Annotated[
+        Effort, setting("Reasoning effort of advocates; empty leaves it to the server.")
+    ] = ""
+    judge_effort: Annotated[
+        Effort, setting("Reasoning effort of judges; empty leaves it to the server.")
+    ] = ""
+    advocate_tokens: Annotated[
+        Count, setting("The longest brief in tokens, reasoning included.")
+    ] = 3_000
+    judge_tokens: Annotated[
+        Count, setting("The longest verdict in tokens, reasoning included.")
+    ] = 4_000
     judge_repeats: Annotated[
-        int, Ge(1), Le(20), setting("Verdicts asked for on the same briefs, averaged: what the judge alone changes.")
+        int,
+        Ge(1),
+        Le(20),
+        setting("Verdicts asked for on the same briefs, averaged: what the judge alone changes."),
     ] = 1
     tools: Tools = PACK_TOOLS
-    seeds: Annotated[str, setting("Seeds to hold the debates under, averaged; empty takes the run's.")] = ""
+    seeds: Annotated[
+        str, setting("Seeds to hold the debates under, averaged; empty takes the run's.")
+    ] = ""
     sources: Sources = "packs"
     literature: Literature = "passage"
     context: CellContext = "kit"
@@ -85,20 +111,26 @@ class DebateSettings:
 
 
 class Debate(ConversationMethod):
-    """Debates in up to two rounds (briefs, rebuttals) before a judge; without rounds the judge reads the dossier alone."""
+    """Debates in up to two rounds (briefs, rebuttals) before a judge; without rounds the judge
+    reads the dossier alone."""
 
     name = "debate"
     version = 2
-    about = "Advocates argue EFFECT against NULL and UP against DOWN over one dossier; a judge turns each debate into a number."
+    about = (
+        "Advocates argue EFFECT against NULL and UP against DOWN over one dossier; a judge turns"
+        " each debate into a number."
+    )
     settings = DebateSettings
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Return the calls of two debates for each seed, each of its verdicts and two calls (briefs or rebuttals) per round."""
+        """Return the calls of two debates for each seed, each of its verdicts and two calls (briefs
+        or rebuttals) per round."""
         rounds: int = options["rounds"]
         return 2 * (_judge_repeats(options) + 2 * rounds) * len(read_seeds(options["seeds"], 0))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Return every text that a prompt with these options may hold. Raise InputError or NotFound for impossible options."""
+        """Return every text that a prompt with these options may hold. Raise InputError or NotFound
+        for impossible options."""
         read_seeds(options["seeds"], 0)
         tool_names(options)
         return texts.all_texts(options)
@@ -113,16 +145,22 @@ class Debate(ConversationMethod):
             return context.dossiers[pair.pair_id]
         on_answer = context.feed.tool_answered if context.feed else None
         names = tool_names(context.options)
-        return await gather(pair, context.packs, context.view_of(pair), names, context.web, on_answer)
+        return await gather(
+            pair, context.packs, context.view_of(pair), names, context.web, on_answer
+        )
 
-    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
+    async def predict_in(
+        self, conversation: RowConversation, pair: Pair, context: Context
+    ) -> RowResult:
         """Hold the debates of all seeds and averages them."""
         view, options = context.view_of(pair), context.options
         evidence = await self.dossier_of(pair, context)
         shown = examples(pair, view, options["shots"], context.seed)
         case = DebateCase(pair.pert, pair.gene, dossier(evidence, pair).text, shown, options)
         seeds = read_seeds(options["seeds"], context.seed)
-        debates = await gather_all(*(hold_debate(conversation, stage, case, seed) for stage in SIDES for seed in seeds))
+        debates = await gather_all(
+            *(hold_debate(conversation, stage, case, seed) for stage in SIDES for seed in seeds)
+        )
         of_stage = {stage: debates[i * len(seeds) :][: len(seeds)] for i, stage in enumerate(SIDES)}
         return await result_of_debates(conversation, pair, context, evidence, of_stage)
 
@@ -144,7 +182,8 @@ def _judge_repeats(options: Mapping[str, Any]) -> int:
 class DebateResult(NamedTuple):
     """One debate under one seed.
 
-    ps: the probability of each verdict, None where it could not be read. collapsed: whether a brief did not argue for its side.
+    ps: the probability of each verdict, None where it could not be read. collapsed: whether a brief
+    did not argue for its side.
     """
 
     ps: tuple[float | None, ...]
@@ -153,15 +192,19 @@ class DebateResult(NamedTuple):
 
 
 class StageResult(NamedTuple):
-    """The probability of a stage over all its verdicts, its events, and its flag if one of them could not be read."""
+    """The probability of a stage over all its verdicts, its events, and its flag if one of them
+    could not be read."""
 
     p: float
     events: list[TraceEvent]
     flags: tuple[Flag, ...] = ()
 
 
-def combine_debates(stage: Stage, debates: list[DebateResult], rate: Callable[[], float]) -> StageResult:
-    """Return the mean probability over the verdicts that could be read; without any, the base rate, marked as a fallback.
+def combine_debates(
+    stage: Stage, debates: list[DebateResult], rate: Callable[[], float]
+) -> StageResult:
+    """Return the mean probability over the verdicts that could be read; without any, the base rate,
+    marked as a fallback.
 
     A mean over fewer verdicts than asked is flagged.
     """
@@ -177,7 +220,11 @@ def combine_debates(stage: Stage, debates: list[DebateResult], rate: Callable[[]
         of = {} if len(asked) == len(debates) else {"of": "verdicts"}
         text = f"Mean over {len(read)} of {len(asked)} {of.get('of', 'seeds')}: {p:.6f}."
         counts = {"read": len(read), "asked": len(asked), **of}
-        events.append(TraceEvent(stage, "JUDGE", "verdict", text, 0, meta={"p": p, "fallback": False, **counts}))
+        events.append(
+            TraceEvent(
+                stage, "JUDGE", "verdict", text, 0, meta={"p": p, "fallback": False, **counts}
+            )
+        )
     return StageResult(p, events, (Flag.FEWER_SEEDS,) if len(read) < len(asked) else ())
 
 
@@ -188,38 +235,61 @@ async def result_of_debates(
     evidence: tuple[Evidence, ...],
     debates: Mapping[Stage, list[DebateResult]],
 ) -> RowResult:
-    """Return the row that the debates of both stages give: for each the mean over all of its verdicts."""
+    """Return the row that the debates of both stages give: for each the mean over all of its
+    verdicts."""
     view = context.view_of(pair)
-    p_de, de_events, de_flags = combine_debates("de", debates["de"], lambda: base_rates(view, pair)[0])
-    p_up, dir_events, dir_flags = combine_debates("dir", debates["dir"], lambda: base_rates(view, pair)[1])
-    collapse = (Flag.ROLE_COLLAPSE,) if any(debate.collapsed for stage in SIDES for debate in debates[stage]) else ()
+    p_de, de_events, de_flags = combine_debates(
+        "de", debates["de"], lambda: base_rates(view, pair)[0]
+    )
+    p_up, dir_events, dir_flags = combine_debates(
+        "dir", debates["dir"], lambda: base_rates(view, pair)[1]
+    )
+    collapse = (
+        (Flag.ROLE_COLLAPSE,)
+        if any(debate.collapsed for stage in SIDES for debate in debates[stage])
+        else ()
+    )
     up = p_de * p_up
     prediction = Prediction(
         *(pair.pair_id, up, p_de - up, p_de, p_up, "trace"),
         flags=(*collapse, *dict.fromkeys((*de_flags, *dir_flags))),
         tokens=conversation.tokens,
-        prompt_tokens=(await system_tokens(context, lambda: texts.system_prompts(context.options))).tokens,
+        prompt_tokens=(
+            await system_tokens(context, lambda: texts.system_prompts(context.options))
+        ).tokens,
         tool_calls=len(evidence),
     )
     return RowResult(prediction, (*de_events, *dir_events), evidence, conversation.calls)
 
 
-async def hold_debate(conversation: RowConversation, stage: Stage, case: DebateCase, seed: int) -> DebateResult:
-    """Ask for both briefs concurrently, then for both rebuttals concurrently, then for all verdicts on them concurrently."""
+async def hold_debate(
+    conversation: RowConversation, stage: Stage, case: DebateCase, seed: int
+) -> DebateResult:
+    """Ask for both briefs concurrently, then for both rebuttals concurrently, then for all verdicts
+    on them concurrently."""
     rounds, sides = case.options["rounds"], SIDES[stage]
     events: list[TraceEvent] = []
     speeches: list[Speech] = []
     collapsed = False
     if rounds:
-        briefs = await gather_all(*(_ask_brief(conversation, stage, side, case, seed) for side in sides))
+        briefs = await gather_all(
+            *(_ask_brief(conversation, stage, side, case, seed) for side in sides)
+        )
         events += [one for brief in briefs for one in brief.events]
         speeches += [(side, brief.text) for side, brief in zip(sides, briefs, strict=True)]
         collapsed = any(brief.collapsed for brief in briefs)
     if rounds > 1:
         briefs_by_side = dict(speeches)
-        replies = await gather_all(*(_ask_rebuttal(conversation, stage, side, case, seed, briefs_by_side) for side in sides))
+        replies = await gather_all(
+            *(
+                _ask_rebuttal(conversation, stage, side, case, seed, briefs_by_side)
+                for side in sides
+            )
+        )
         events += replies
-        speeches += [(f"{side} in reply", reply.content) for side, reply in zip(sides, replies, strict=True)]
+        speeches += [
+            (f"{side} in reply", reply.content) for side, reply in zip(sides, replies, strict=True)
+        ]
     judged = await judge_debate(conversation, stage, case, seed, speeches)
     return DebateResult(judged.ps, (*events, *judged.events), collapsed)
 
@@ -229,19 +299,28 @@ async def judge_debate(
 ) -> DebateResult:
     """Request all verdicts on the speeches, concurrently."""
     repeats = range(_judge_repeats(case.options))
-    verdicts = await gather_all(*(_ask_verdict(conversation, stage, case, (seed, repeat), speeches) for repeat in repeats))
-    return DebateResult(tuple(p for p, _ in verdicts), tuple(one for _, events in verdicts for one in events), collapsed=False)
+    verdicts = await gather_all(
+        *(_ask_verdict(conversation, stage, case, (seed, repeat), speeches) for repeat in repeats)
+    )
+    return DebateResult(
+        tuple(p for p, _ in verdicts),
+        tuple(one for _, events in verdicts for one in events),
+        collapsed=False,
+    )
 
 
 class _Brief(NamedTuple):
-    """A brief's text and events; collapsed: it did not argue for its side, even when asked again."""
+    """A brief's text and events; collapsed: it did not argue for its side, even when asked
+    again."""
 
     text: str
     events: tuple[TraceEvent, ...]
     collapsed: bool
 
 
-async def _ask_brief(conversation: RowConversation, stage: Stage, side: str, case: DebateCase, seed: int) -> _Brief:
+async def _ask_brief(
+    conversation: RowConversation, stage: Stage, side: str, case: DebateCase, seed: int
+) -> _Brief:
     spec = _advocate_call(stage, side, case, seed)
 
     def reader(reply: Reply) -> str | Unread:
@@ -249,31 +328,56 @@ async def _ask_brief(conversation: RowConversation, stage: Stage, side: str, cas
         return Unread("; ".join(FAULTS[fault] for fault in found)) if found else reply.content
 
     found: ReadAnswer[str] = await conversation.read(
-        spec, texts.brief_messages(side, case), reader, lambda problem: texts.ask_brief_again(side, case, problem.reason)
+        spec,
+        texts.brief_messages(side, case),
+        reader,
+        lambda problem: texts.ask_brief_again(side, case, problem.reason),
     )
     collapsed = isinstance(found.value, Unread)
-    meta = {"seed": seed, **({"role_collapse": found.value.reason} if isinstance(found.value, Unread) else {})}
-    return _Brief(found.reply.content, (*found.rejected, event_of(spec, "brief", found.reply, **meta)), collapsed)
+    meta = {
+        "seed": seed,
+        **({"role_collapse": found.value.reason} if isinstance(found.value, Unread) else {}),
+    }
+    return _Brief(
+        found.reply.content,
+        (*found.rejected, event_of(spec, "brief", found.reply, **meta)),
+        collapsed,
+    )
 
 
 async def _ask_rebuttal(
-    conversation: RowConversation, stage: Stage, side: str, case: DebateCase, seed: int, briefs: Mapping[str, str]
+    conversation: RowConversation,
+    stage: Stage,
+    side: str,
+    case: DebateCase,
+    seed: int,
+    briefs: Mapping[str, str],
 ) -> TraceEvent:
     spec = _advocate_call(stage, side, case, seed)
-    reply = await conversation.ask(spec, texts.rebuttal_messages(side, case, briefs[side], briefs[texts.OPPONENT[side]]))
+    reply = await conversation.ask(
+        spec, texts.rebuttal_messages(side, case, briefs[side], briefs[texts.OPPONENT[side]])
+    )
     return event_of(spec, "rebuttal", reply, seed=seed, round=1)
 
 
 def _advocate_call(stage: Stage, side: str, case: DebateCase, seed: int) -> CallSpec:
-    return CallSpec(stage, side, seed, case.options["advocate_tokens"], case.options["advocate_effort"])
+    return CallSpec(
+        stage, side, seed, case.options["advocate_tokens"], case.options["advocate_effort"]
+    )
 
 
 async def _ask_verdict(
-    conversation: RowConversation, stage: Stage, case: DebateCase, draw: tuple[int, int], speeches: Speeches
+    conversation: RowConversation,
+    stage: Stage,
+    case: DebateCase,
+    draw: tuple[int, int],
+    speeches: Speeches,
 ) -> tuple[float | None, tuple[TraceEvent, ...]]:
-    """Return the judge's probability of yes, None if neither of its two answers could be read, and the events.
+    """Return the judge's probability of yes, None if neither of its two answers could be read, and
+    the events.
 
-    draw: the debate's seed, and which verdict on it this is; the first is asked under the seed itself.
+    draw: the debate's seed, and which verdict on it this is; the first is asked under the seed
+    itself.
     """
     seed, repeat = draw
     by_letter = texts.judge_of(stage, case.options) == "logprob"
@@ -286,11 +390,18 @@ async def _ask_verdict(
         by_letter,
         schema=texts.verdict_schema(stage, case.options),
     )
-    reader, re_ask = (_read_yes, _ask_letter_again) if by_letter else (read_probability, ask_probability_again)
-    found: ReadAnswer[float] = await conversation.read(spec, texts.verdict_messages(stage, case, speeches), reader, re_ask)
+    reader, re_ask = (
+        (_read_yes, _ask_letter_again) if by_letter else (read_probability, ask_probability_again)
+    )
+    found: ReadAnswer[float] = await conversation.read(
+        spec, texts.verdict_messages(stage, case, speeches), reader, re_ask
+    )
     p = None if isinstance(found.value, Unread) else found.value
     which = {"repeat": repeat} if _judge_repeats(case.options) > 1 else {}
-    return p, (*found.rejected, event_of(spec, "verdict", found.reply, seed=seed, **which, p=p, fallback=False))
+    return p, (
+        *found.rejected,
+        event_of(spec, "verdict", found.reply, seed=seed, **which, p=p, fallback=False),
+    )
 
 
 def _read_yes(reply: Reply) -> float | Unread:

@@ -23,7 +23,8 @@ ANSWERS = (YES, NO)
 
 @dataclass(frozen=True, slots=True)
 class DebateCase:
-    """One row as every advocate and judge sees it; dossier, examples: texts; options: the method's."""
+    """One row as every advocate and judge sees it; dossier, examples: texts; options: the
+    method's."""
 
     pert: str
     gene: str
@@ -48,7 +49,8 @@ def _system_prompt(name: str, options: Mapping[str, Any]) -> str:
 
 
 def brief_messages(side: str, case: DebateCase) -> Messages:
-    """Return the request for a brief: the pair, the side and the dossier, without a multiple-choice question."""
+    """Return the request for a brief: the pair, the side and the dossier, without a multiple-choice
+    question."""
     position = fill(prompt_text(f"side_{side.lower()}"), pert=case.pert, gene=case.gene)
     task = fill(
         prompt_text("advocate_task"),
@@ -76,7 +78,10 @@ def verdict_messages(stage: Stage, case: DebateCase, speeches: Speeches) -> Mess
         dossier=case.dossier_and_examples,
         debate="\n\n".join(f"{who}:\n{words}" for who, words in speeches),
         question=fill(prompt_text(f"question_{stage}"), **pair),
-        format=with_form(fill(prompt_text(_format(stage, case.options)), **pair), verdict_schema(stage, case.options)),
+        format=with_form(
+            fill(prompt_text(_format(stage, case.options)), **pair),
+            verdict_schema(stage, case.options),
+        ),
     )
     return Message("system", _system_prompt("judge", case.options)), Message("user", task)
 
@@ -96,20 +101,40 @@ def verdict_schema(stage: Stage, options: Mapping[str, Any]) -> AnswerSchema | N
     """Return the schema of a verdict; None for a verdict in any text."""
     if not options.get("structured"):
         return None
-    return letter_schema(ANSWERS) if judge_of(stage, options) == "logprob" else percent_schema("probability")
+    return (
+        letter_schema(ANSWERS)
+        if judge_of(stage, options) == "logprob"
+        else percent_schema("probability")
+    )
 
 
 def ask_brief_again(side: str, case: DebateCase, reason: str) -> str:
     """Return the second request for a brief, with the reason why the first answer was rejected."""
-    return fill(prompt_text("reask_brief"), reason=reason, side=side, pert=case.pert, gene=case.gene)
+    return fill(
+        prompt_text("reask_brief"), reason=reason, side=side, pert=case.pert, gene=case.gene
+    )
 
 
 def all_texts(options: Mapping[str, Any]) -> str:
     """Return every text that a prompt with these options may hold, one after the other."""
     formats = dict.fromkeys(_format(stage, options) for stage in SIDES)
-    names = ["judge", "judge_task", "question_de", "question_dir", *formats, "reask_letter", "reask_prob", "examples"]
+    names = [
+        "judge",
+        "judge_task",
+        "question_de",
+        "question_dir",
+        *formats,
+        "reask_letter",
+        "reask_prob",
+        "examples",
+    ]
     if options["rounds"]:
-        names += ["advocate", "advocate_task", "reask_brief", *(f"side_{side.lower()}" for side in OPPONENT)]
+        names += [
+            "advocate",
+            "advocate_task",
+            "reask_brief",
+            *(f"side_{side.lower()}" for side in OPPONENT),
+        ]
     if options["rounds"] > 1:
         names.append("rebuttal")
     text = "\n\n".join((*map(prompt_text, names), prompt_text("measure"), cell_desc(options)))

@@ -1,4 +1,5 @@
-"""Fusion as a method: weighted percentiles of runs as predictions, each with a trace that holds its arithmetic."""
+"""Fusion as a method: weighted percentiles of runs as predictions, each with a trace that holds its
+arithmetic."""
 
 from __future__ import annotations
 
@@ -15,10 +16,19 @@ from core.methods.cut_scores import evaluate_fusion
 from core.methods.fusion_components import ComponentLoader, load_components, refuse_other_dataset
 from core.methods.fusion_settings import FusionSettings, fusion_options, read_fusion_settings
 from core.stats.arrays import Floats
-from core.transfer.fusion import Component, Reference, Weights, fuse, percentiles_of, weights_in_rows
+from core.transfer.fusion import (
+    Component,
+    Reference,
+    Weights,
+    fuse,
+    percentiles_of,
+    weights_in_rows,
+)
 
 BY_SUPPORT = "The weight of a kNN is scaled by the support of its prior of this row."
-BY_AGREEMENT = "The weight of each other run is scaled by how near its rank of this row is to the base's."
+BY_AGREEMENT = (
+    "The weight of each other run is scaled by how near its rank of this row is to the base's."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +49,8 @@ def build_results(
     reference: Reference,
     remarks: Sequence[str] = (),
 ) -> list[RowResult]:
-    """Return the fusion of components that are lined up with the rows of the base, one result per row, in its order.
+    """Return the fusion of components that are lined up with the rows of the base, one result per
+    row, in its order.
 
     remarks: sentences that close each row's arithmetic, on how its weights are scaled.
     """
@@ -47,10 +58,14 @@ def build_results(
     fused = fuse(percentiles, weights)
     scaled = weights_in_rows(percentiles, weights)
     of_de, of_dir = (
-        np.broadcast_to(each if each.ndim > 1 else each[:, None], percentiles.de.shape) for each in (scaled.de, scaled.up)
+        np.broadcast_to(each if each.ndim > 1 else each[:, None], percentiles.de.shape)
+        for each in (scaled.de, scaled.up)
     )
     names = [component.name for component in components]
-    over = f"Percentiles over {'the rows of ' + names[0] if reference == 'population' else 'labelled reference rows'}."
+    over = (
+        "Percentiles over"
+        f" {'the rows of ' + names[0] if reference == 'population' else 'labelled reference rows'}."
+    )
     results = []
     for i, row in enumerate(base):
         p_de, p_up = float(fused.p_de[i]), float(fused.p_up[i])
@@ -63,7 +78,11 @@ def build_results(
             *remarks,
         ]
         if uncovered:
-            lines.insert(2, f"{', '.join(uncovered)}: does not cover this row; the others' weights count in proportion.")
+            lines.insert(
+                2,
+                f"{', '.join(uncovered)}: does not cover this row; the others' weights count in"
+                " proportion.",
+            )
         prediction = Prediction(
             *(row.pair_id, p_de * p_up, p_de - p_de * p_up, p_de, p_up, "trace"),
             flags=flags_of(row, de, up),
@@ -71,16 +90,27 @@ def build_results(
             prompt_tokens=row.prompt_tokens,
             tool_calls=row.tool_calls,
         )
-        results.append(RowResult(prediction, (TraceEvent("fusion", "FUSION", "arithmetic", "\n".join(lines), tokens=0),)))
+        results.append(
+            RowResult(
+                prediction,
+                (TraceEvent("fusion", "FUSION", "arithmetic", "\n".join(lines), tokens=0),),
+            )
+        )
     return results
 
 
 def flags_of(row: BaseRow, de: Floats, up: Floats) -> tuple[Flag, ...]:
-    """Return the base's fallback flags, and those for a row that not every component covers; 0.5 stands in if none does.
+    """Return the base's fallback flags, and those for a row that not every component covers; 0.5
+    stands in if none does.
 
-    What no component ranks because the base is an external score for the other question has no score.
+    What no component ranks because the base is an external score for the other question has no
+    score.
     """
-    flags: list[Flag] = [flag for flag in row.flags if flag in FALLBACKS and flag not in (*STAND_INS, Flag.UNCOVERED_DIR)]
+    flags: list[Flag] = [
+        flag
+        for flag in row.flags
+        if flag in FALLBACKS and flag not in (*STAND_INS, Flag.UNCOVERED_DIR)
+    ]
     if np.isnan(de).any():
         flags.append(Flag.PARTLY_COVERED)
     if np.isnan(de).all():
@@ -91,11 +121,16 @@ def flags_of(row: BaseRow, de: Floats, up: Floats) -> tuple[Flag, ...]:
 
 
 def _describe_sum(names: Sequence[str], percentiles: Floats, weights: Floats) -> str:
-    """Return "0.5 × 0.812 (llm) + 0.5 × 0.4 (knn)", with the weights rescaled over the components that cover the row."""
+    """Return "0.5 × 0.812 (llm) + 0.5 × 0.4 (knn)", with the weights rescaled over the components
+    that cover the row."""
     covers = ~np.isnan(percentiles)
     total = float(weights[covers].sum())
     if total == 0:
-        return f"{percentiles[0]:.4f} ({names[0]}, alone)" if covers[0] else "0.5 (no component covers this row)"
+        return (
+            f"{percentiles[0]:.4f} ({names[0]}, alone)"
+            if covers[0]
+            else "0.5 (no component covers this row)"
+        )
     return " + ".join(
         f"{weight / total:.4g} × {value:.4f} ({name})"
         for name, value, weight, known in zip(names, percentiles, weights, covers, strict=True)
@@ -115,7 +150,8 @@ class Fusion(DerivedMethod):
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
         """Return runs by id, and weights as they read back.
 
-        Raise InputError for weights off the simplex, and for a reference of a run that is not fused or that nothing uses.
+        Raise InputError for weights off the simplex, and for a reference of a run that is not fused
+        or that nothing uses.
         """
         named = read_fusion_settings(options)
         base, *others = (components.run(name).id for name in (named.base, *map(str, named.others)))
@@ -125,10 +161,14 @@ class Fusion(DerivedMethod):
             found = components.run(component)
             if named.reference != "train":
                 raise InputError(
-                    f"reference run of {found.name}: nothing is taken against it under {named.reference}; expected train"
+                    f"reference run of {found.name}: nothing is taken against it under"
+                    f" {named.reference}; expected train"
                 )
             if found.id not in (base, *others):
-                raise InputError(f"reference run of {found.name}: it is not fused here; expected the base or one of the others")
+                raise InputError(
+                    f"reference run of {found.name}: it is not fused here; expected the base or one"
+                    " of the others"
+                )
             references[found.id] = components.run(reference).id
         settings = replace(named, base=base, others=tuple(others), references=references)
         settings.weights()
@@ -142,18 +182,30 @@ class Fusion(DerivedMethod):
     def evaluation(
         self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
     ) -> dict[str, Any] | None:
-        """Return the protocols of the runs that are fused, and the scores of ten cuts of their folds."""
+        """Return the protocols of the runs that are fused, and the scores of ten cuts of their
+        folds."""
         return evaluate_fusion(read_fusion_settings(options), pair_ids, components)
 
-    def predict_rows(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> list[RowResult]:
-        """Return the fused rows. Raise what `load_components` raises, and InputError for a row that the base does not have."""
+    def predict_rows(
+        self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
+    ) -> list[RowResult]:
+        """Return the fused rows. Raise what `load_components` raises, and InputError for a row that
+        the base does not have."""
         settings = read_fusion_settings(options)
         rows, fused = load_components(components, settings)
-        remarks = [*([BY_SUPPORT] * (settings.by_support != "no")), *([BY_AGREEMENT] * settings.by_agreement)]
-        counts = [rows[name].astype(object).where(rows[name].notna(), None) for name in ("tokens", "prompt_tokens", "tool_calls")]
+        remarks = [
+            *([BY_SUPPORT] * (settings.by_support != "no")),
+            *([BY_AGREEMENT] * settings.by_agreement),
+        ]
+        counts = [
+            rows[name].astype(object).where(rows[name].notna(), None)
+            for name in ("tokens", "prompt_tokens", "tool_calls")
+        ]
         results = build_results(
             [
-                BaseRow(key, tuple(map(Flag, flags)), *(None if n is None else int(n) for n in known))
+                BaseRow(
+                    key, tuple(map(Flag, flags)), *(None if n is None else int(n) for n in known)
+                )
                 for key, flags, *known in zip(rows["pair_id"], rows["flags"], *counts, strict=True)
             ],
             fused,

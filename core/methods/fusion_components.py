@@ -1,7 +1,7 @@
 """Inputs of kNN, fusion and decomposition: runs on the same rows, and priors from labelled rows.
 
-Pages, commands and workers pass a `ComponentLoader`; a page's loader caches, a worker's does not. Both compute and check here, so
-that pages and runs agree.
+Pages, commands and workers pass a `ComponentLoader`; a page's loader caches, a worker's does not.
+Both compute and check here, so that pages and runs agree.
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ from core.base.types import TRAIN
 from core.methods.fusion_settings import FusionSettings, Part
 from core.stats.arrays import Codes, Floats
 from core.transfer.evaluation import Evaluation, evaluate
-from core.transfer.fusion import Component, Reference, agreement_with_base, component_of, percentiles_of
+from core.transfer.fusion import (
+    Component,
+    Reference,
+    agreement_with_base,
+    component_of,
+    percentiles_of,
+)
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.prior_support import support_range, weights_by_support
@@ -43,7 +49,8 @@ class SourceRun(RunWithParents, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DatasetPriors:
-    """A kNN's priors of the rows at these positions of a dataset, and their inputs. seconds: their time from vectors on."""
+    """A kNN's priors of the rows at these positions of a dataset, and their inputs. seconds: their
+    time from vectors on."""
 
     index: RowIndex
     rows: Codes
@@ -92,37 +99,53 @@ class ComponentLoader(Protocol):
         ...
 
 
-def load_components(loader: ComponentLoader, settings: FusionSettings) -> tuple[pd.DataFrame, list[Component]]:
+def load_components(
+    loader: ComponentLoader, settings: FusionSettings
+) -> tuple[pd.DataFrame, list[Component]]:
     """Return the base's rows, and every component lined up with them, the base first.
 
-    Raise InputError for a run of another dataset, one that covers no row of the base, and one without the reference for its
-    percentiles; StateError for a kNN whose spaces or labels have changed. InputError also for weights by support if none of the
-    others is a kNN.
+    Raise InputError for a run of another dataset, one that covers no row of the base, and one
+    without the reference for its percentiles; StateError for a kNN whose spaces or labels have
+    changed. InputError also for weights by support if none of the others is a kNN.
     """
     base = loader.run(settings.base)
     rows = loader.predictions(base.id)
     ids = rows["pair_id"].tolist()
-    components = [_load_component(loader, part, ids, base, settings) for part in (base.id, *settings.others)]
+    components = [
+        _load_component(loader, part, ids, base, settings) for part in (base.id, *settings.others)
+    ]
     if settings.by_support != "no":
         components = _scale_by_support(loader, components, ids, settings)
-    return rows, scale_by_agreement(components, settings.reference) if settings.by_agreement else components
+    return rows, (
+        scale_by_agreement(components, settings.reference) if settings.by_agreement else components
+    )
 
 
 def scale_by_agreement(components: Sequence[Component], reference: Reference) -> list[Component]:
-    """Return the components with the weight of each but the base multiplied by its agreement with the base in each row."""
+    """Return the components with the weight of each but the base multiplied by its agreement with
+    the base in each row."""
     agreement = agreement_with_base(percentiles_of(components, reference))
     found = list(components[:1])
     for each, scale in zip(components[1:], agreement[1:], strict=True):
-        found.append(replace(each, weight_scale=scale if each.weight_scale is None else each.weight_scale * scale))
+        found.append(
+            replace(
+                each, weight_scale=scale if each.weight_scale is None else each.weight_scale * scale
+            )
+        )
     return found
 
 
 def _scale_by_support(
-    loader: ComponentLoader, components: Sequence[Component], ids: Sequence[str], settings: FusionSettings
+    loader: ComponentLoader,
+    components: Sequence[Component],
+    ids: Sequence[str],
+    settings: FusionSettings,
 ) -> list[Component]:
-    """Return the components with every kNN's weight scaled by the support of its priors; the base and other runs keep theirs.
+    """Return the components with every kNN's weight scaled by the support of its priors; the base
+    and other runs keep theirs.
 
-    Support is scaled over the rows that percentiles are taken over: these, or the labelled rows of its priors under folds.
+    Support is scaled over the rows that percentiles are taken over: these, or the labelled rows of
+    its priors under folds.
     """
     ends = (0.0, 1.0) if settings.by_support == "more" else (1.0, 0.0)
     found = list(components)
@@ -132,14 +155,20 @@ def _scale_by_support(
             continue
         support = _support_of(loader, part, knn, ids)
         over = support if settings.reference == "population" else _fold_priors(loader, knn).support
-        found[place] = replace(found[place], weight_scale=weights_by_support(*ends, support, support_range(over)))
+        found[place] = replace(
+            found[place], weight_scale=weights_by_support(*ends, support, support_range(over))
+        )
     if all(component.weight_scale is None for component in found):
-        raise InputError("weights by support: none of the runs fused with the base is a kNN; expected one, or the same weights")
+        raise InputError(
+            "weights by support: none of the runs fused with the base is a kNN; expected one, or"
+            " the same weights"
+        )
     return found
 
 
 def _knn_of(loader: ComponentLoader, part: Part) -> KnnSettings | None:
-    """Return the settings of a part that is a kNN. Raise StateError if its spaces or labels have changed."""
+    """Return the settings of a part that is a kNN. Raise StateError if its spaces or labels have
+    changed."""
     if isinstance(part, KnnSettings):
         return part
     run = loader.run(part)
@@ -150,7 +179,9 @@ def _knn_of(loader: ComponentLoader, part: Part) -> KnnSettings | None:
     return settings
 
 
-def _support_of(loader: ComponentLoader, part: Part, knn: KnnSettings, ids: Sequence[str]) -> Floats:
+def _support_of(
+    loader: ComponentLoader, part: Part, knn: KnnSettings, ids: Sequence[str]
+) -> Floats:
     """Return the support of a kNN's priors of these rows, 0 for rows that it does not predict."""
     if isinstance(part, KnnSettings):
         return loader.priors(knn, ids).support
@@ -160,7 +191,11 @@ def _support_of(loader: ComponentLoader, part: Part, knn: KnnSettings, ids: Sequ
 
 
 def _load_component(
-    loader: ComponentLoader, part: Part, ids: Sequence[str], base: SourceRun, settings: FusionSettings
+    loader: ComponentLoader,
+    part: Part,
+    ids: Sequence[str],
+    base: SourceRun,
+    settings: FusionSettings,
 ) -> Component:
     if isinstance(part, KnnSettings):
         priors = loader.priors(part, ids)
@@ -168,32 +203,48 @@ def _load_component(
     else:
         run = loader.run(part)
         if run.dataset != base.dataset:
-            raise InputError(f"{run.name} and {base.name}: on different datasets; expected runs of one dataset")
+            raise InputError(
+                f"{run.name} and {base.name}: on different datasets; expected runs of one dataset"
+            )
         component = _align(loader, run, ids)
     if np.isnan(component.p_de).all() and np.isnan(component.p_up).all():
         raise NothingCovered(
-            f"{component.name}: covers none of the {len(ids):,} rows of {base.name}. Expected a run on the same rows, or gene "
-            "spaces with vectors of their genes"
+            f"{component.name}: covers none of the {len(ids):,} rows of {base.name}. Expected a run"
+            " on the same rows, or gene spaces with vectors of their genes"
         )
-    return with_reference(loader, component, part, settings.references) if settings.reference == "train" else component
+    return (
+        with_reference(loader, component, part, settings.references)
+        if settings.reference == "train"
+        else component
+    )
 
 
 def refuse_other_dataset(loader: ComponentLoader, base: str) -> None:
     """Raise InputError if the base is not a run of the predicted dataset."""
     run = loader.run(base)
     if run.dataset != loader.dataset_id:
-        raise InputError(f"{run.name}: a run of another dataset than the one chosen; expected its own")
+        raise InputError(
+            f"{run.name}: a run of another dataset than the one chosen; expected its own"
+        )
 
 
 def _align(loader: ComponentLoader, run: SourceRun, ids: Sequence[str]) -> Component:
     rows = loader.predictions(run.id)
-    return component_of(run.name, ids, *(rows[name].tolist() for name in ("pair_id", "p_de", "p_up_given_de", "flags")))
+    return component_of(
+        run.name,
+        ids,
+        *(rows[name].tolist() for name in ("pair_id", "p_de", "p_up_given_de", "flags")),
+    )
 
 
-def with_reference(loader: ComponentLoader, component: Component, part: Part, references: Mapping[str, str]) -> Component:
-    """Return a component with its scores on labelled rows: those of the run named for it, or a kNN's priors under folds.
+def with_reference(
+    loader: ComponentLoader, component: Component, part: Part, references: Mapping[str, str]
+) -> Component:
+    """Return a component with its scores on labelled rows: those of the run named for it, or a
+    kNN's priors under folds.
 
-    Raise InputError for a reference run without labels, StateError for a kNN whose spaces or labels have changed.
+    Raise InputError for a reference run without labels, StateError for a kNN whose spaces or labels
+    have changed.
     """
     if isinstance(part, KnnSettings):
         return _with_fold_priors(loader, component, part)
@@ -204,7 +255,10 @@ def with_reference(loader: ComponentLoader, component: Component, part: Part, re
         rows = loader.predictions(reference.id)
         labelled = rows[rows["label"].notna() & (rows["split"] == TRAIN)]
         if labelled.empty:
-            raise InputError(f"reference run {reference.name}: has no labelled training row; expected a run on labelled rows")
+            raise InputError(
+                f"reference run {reference.name}: has no labelled training row; expected a run on"
+                " labelled rows"
+            )
         aligned = _align(loader, reference, labelled["pair_id"].tolist())
         return replace(component, reference_de=aligned.p_de, reference_up=aligned.p_up)
     if run.method != "knn":
@@ -214,7 +268,9 @@ def with_reference(loader: ComponentLoader, component: Component, part: Part, re
     return _with_fold_priors(loader, component, settings)
 
 
-def _with_fold_priors(loader: ComponentLoader, component: Component, settings: KnnSettings) -> Component:
+def _with_fold_priors(
+    loader: ComponentLoader, component: Component, settings: KnnSettings
+) -> Component:
     priors = _fold_priors(loader, settings)
     return replace(component, reference_de=priors.de, reference_up=priors.up)
 
@@ -223,12 +279,18 @@ def _fold_priors(loader: ComponentLoader, settings: KnnSettings) -> Priors:
     return loader.priors(replace(settings, protocol=EvaluationProtocol("folds")), None)
 
 
-def _refuse_changed(loader: ComponentLoader, run: SourceRun, settings: KnnSettings, otherwise: str) -> None:
-    """Raise StateError if a kNN's spaces or labels are no longer those of its specification. otherwise: what else helps."""
+def _refuse_changed(
+    loader: ComponentLoader, run: SourceRun, settings: KnnSettings, otherwise: str
+) -> None:
+    """Raise StateError if a kNN's spaces or labels are no longer those of its specification.
+    otherwise: what else helps."""
     present = loader.contents(settings)
-    changed = next((name for name in ("sources", "dataset_sha256") if run.spec.get(name) != present[name]), None)
+    changed = next(
+        (name for name in ("sources", "dataset_sha256") if run.spec.get(name) != present[name]),
+        None,
+    )
     if changed is not None:
         raise StateError(
-            f"{run.name}: its {'spaces' if changed == 'sources' else 'labels'} have changed since it was made, so its priors "
-            f"would be another's; make it anew, or {otherwise}"
+            f"{run.name}: its {'spaces' if changed == 'sources' else 'labels'} have changed since"
+            f" it was made, so its priors would be another's; make it anew, or {otherwise}"
         )

@@ -1,4 +1,5 @@
-"""Track A: one prompt for each row, asked under several seeds; the letters or their log-probabilities are averaged.
+"""Track A: one prompt for each row, asked under several seeds; the letters or their
+log-probabilities are averaged.
 
 The prompt is made from a template, or stands in a file of prompts, which is asked as it is.
 """
@@ -52,7 +53,8 @@ HARD = {Label.UP: (1.0, 0.0), Label.DOWN: (0.0, 1.0), Label.NONE: (0.0, 0.0)}
 
 
 class SeedAnswer(NamedTuple):
-    """One seed's answer: prediction (up, down), None if it could not be read; its events; and the prompt's length."""
+    """One seed's answer: prediction (up, down), None if it could not be read; its events; and the
+    prompt's length."""
 
     prediction: tuple[float, float] | None
     events: tuple[TraceEvent, ...]
@@ -60,7 +62,8 @@ class SeedAnswer(NamedTuple):
 
 
 class MeanAnswer(NamedTuple):
-    """P(up) and P(down) over several answers, what is odd about them, and the events that say so."""
+    """P(up) and P(down) over several answers, what is odd about them, and the events that say
+    so."""
 
     up: float
     down: float
@@ -68,7 +71,9 @@ class MeanAnswer(NamedTuple):
     events: tuple[TraceEvent, ...] = ()
 
 
-Answers = Annotated[Literal["letters", "logprobs"], setting("What counts: the letter, or log-probabilities.")]
+Answers = Annotated[
+    Literal["letters", "logprobs"], setting("What counts: the letter, or log-probabilities.")
+]
 Reasoning = Annotated[bool, setting("Whether the prompt asks for a reason before the letter.")]
 
 
@@ -84,7 +89,8 @@ class PromptSettings:
     template: Annotated[
         str,
         setting(
-            "A prompt of your own with {pert}, {gene} and {cell_desc}, or in a command its file. Empty takes the built-in one."
+            "A prompt of your own with {pert}, {gene} and {cell_desc}, or in a command its file."
+            " Empty takes the built-in one."
         ),
     ] = ""
     max_tokens: MaxTokens = 4_000
@@ -112,7 +118,10 @@ class PromptOnly(ConversationMethod):
 
     name = "prompt_only"
     version = 2
-    about = "One prompt per row, asked under several seeds and averaged: the answer's letter, or the probabilities of all three."
+    about = (
+        "One prompt per row, asked under several seeds and averaged: the answer's letter, or the"
+        " probabilities of all three."
+    )
     settings = PromptOnlySettings
 
     def calls(self, options: Mapping[str, Any]) -> float:
@@ -126,25 +135,43 @@ class PromptOnly(ConversationMethod):
         """
         read_seeds(options["seeds"])
         if options.get("prompts"):
-            # Raises InputError for options that only a template obeys and that are not at their defaults
+            # Raises InputError for options that only a template obeys and that are not at their
+            # defaults
             for option in options_of(self.settings):
                 if option.name in _OF_TEMPLATES and options[option.name] != option.default:
-                    got = f"got {options[option.name]!r}, which has no effect on the prompts of a file"
+                    got = (
+                        f"got {options[option.name]!r}, which has no effect on the prompts of a"
+                        " file"
+                    )
                     raise InputError(f"{option.name}: {got}; expected {option.default!r}")
             return "\n\n".join((str(options["prompts"]), reask_text(options)))
         return "\n\n".join(
-            (_template(options), prompt_text("measure"), cell_desc(options), prompt_text("examples"), reask_text(options))
+            (
+                _template(options),
+                prompt_text("measure"),
+                cell_desc(options),
+                prompt_text("examples"),
+                reask_text(options),
+            )
         )
 
-    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Ask under every seed and average the answers that could be read; a mean over fewer seeds is flagged.
+    async def predict_in(
+        self, conversation: RowConversation, pair: Pair, context: Context
+    ) -> RowResult:
+        """Ask under every seed and average the answers that could be read; a mean over fewer seeds
+        is flagged.
 
         A call that fails fails the row: only an answer that came and cannot be read is left out.
         """
         prompt = prompt_for(pair, context)
         counted = await _count_tokens(prompt, pair, context)
         seeds = read_seeds(context.options["seeds"])
-        said = await gather_all(*(ask_under_seed(conversation, prompt, seed, counted, context.options) for seed in seeds))
+        said = await gather_all(
+            *(
+                ask_under_seed(conversation, prompt, seed, counted, context.options)
+                for seed in seeds
+            )
+        )
         return result_of_answers(said, mean_of_answers(said, pair, context), pair, conversation)
 
 
@@ -157,18 +184,31 @@ def reask_text(options: Mapping[str, Any]) -> str:
 
 
 def answer_schema(options: Mapping[str, Any]) -> AnswerSchema | None:
-    """Return the schema of an answer, with its reasons if they are asked for; None for an answer in any text."""
-    return letter_schema(LETTERS, reasoned=options["reasoning"]) if options.get("structured") else None
+    """Return the schema of an answer, with its reasons if they are asked for; None for an answer in
+    any text."""
+    return (
+        letter_schema(LETTERS, reasoned=options["reasoning"]) if options.get("structured") else None
+    )
 
 
-def result_of_answers(said: Sequence[SeedAnswer], chosen: MeanAnswer, pair: Pair, conversation: RowConversation) -> RowResult:
+def result_of_answers(
+    said: Sequence[SeedAnswer], chosen: MeanAnswer, pair: Pair, conversation: RowConversation
+) -> RowResult:
     """Return the row that the chosen one of several answers, or their mean, gives."""
     total = chosen.up + chosen.down
     prediction = Prediction(
-        *(pair.pair_id, chosen.up, chosen.down, min(total, 1.0), chosen.up / total if total else None, "file"),
+        *(
+            pair.pair_id,
+            chosen.up,
+            chosen.down,
+            min(total, 1.0),
+            chosen.up / total if total else None,
+            "file",
+        ),
         flags=chosen.flags,
         tokens=conversation.tokens,
-        prompt_tokens=min(answer.prompt_tokens.tokens for answer in said),  # a re-ask is longer than the prompt
+        # a re-ask is longer than the prompt
+        prompt_tokens=min(answer.prompt_tokens.tokens for answer in said),
         tool_calls=0,
     )
     events = (*(event for answer in said for event in answer.events), *chosen.events)
@@ -176,7 +216,8 @@ def result_of_answers(said: Sequence[SeedAnswer], chosen: MeanAnswer, pair: Pair
 
 
 def mean_of_answers(said: Sequence[SeedAnswer], pair: Pair, context: Context) -> MeanAnswer:
-    """Return the mean of the answers that could be read, flagged if it is over fewer than were asked for.
+    """Return the mean of the answers that could be read, flagged if it is over fewer than were
+    asked for.
 
     Base rates of the label view, flagged, if none could be read; raises NoBaseRates if it has none.
     """
@@ -188,84 +229,125 @@ def mean_of_answers(said: Sequence[SeedAnswer], pair: Pair, context: Context) ->
     if len(read) == len(said):
         return MeanAnswer(up, down)
     text = f"Mean over {len(read)} of {len(said)} seeds: up {up:.6f}, down {down:.6f}."
-    event = TraceEvent("mean", "MEAN", "arithmetic", text, 0, meta={"read": len(read), "asked": len(said)})
+    event = TraceEvent(
+        "mean", "MEAN", "arithmetic", text, 0, meta={"read": len(read), "asked": len(said)}
+    )
     return MeanAnswer(up, down, (Flag.FEWER_SEEDS,), (event,))
 
 
 def prompt_for(pair: Pair, context: Context) -> str:
-    """Return a row's whole prompt, which is sent as one message. Raise InputError if the file of prompts has none for it."""
+    """Return a row's whole prompt, which is sent as one message. Raise InputError if the file of
+    prompts has none for it."""
     options = context.options
     if options.get("prompts"):
         if pair.pair_id not in context.prompts:
-            raise InputError(f"{pair.pair_id}: the file of prompts {options['prompts'][:10]} has none for it, expected one")
+            raise InputError(
+                f"{pair.pair_id}: the file of prompts {options['prompts'][:10]} has none for it,"
+                " expected one"
+            )
         return context.prompts[pair.pair_id]
     shown = examples(pair, context.view_of(pair), options["shots"], context.seed)
     template = _template(options)
     if "examples" not in check_fields("template", template, FIELDS):
         template = f"{{examples}}\n\n{template}"
-    return fill(template, pert=pair.pert, gene=pair.gene, cell_desc=cell_desc(options), examples=shown)
+    return fill(
+        template, pert=pair.pert, gene=pair.gene, cell_desc=cell_desc(options), examples=shown
+    )
 
 
 def _template(options: Mapping[str, Any]) -> str:
-    """Return the template of the options, checked, or the built-in one with the answer format that the options ask for."""
+    """Return the template of the options, checked, or the built-in one with the answer format that
+    the options ask for."""
     given = str(options["template"])
     if not given.strip():
         answer_format = prompt_text("format_reasoned" if options["reasoning"] else "format_direct")
-        answer_format = with_form(answer_format, answer_schema(options)).replace("{", "{{").replace("}", "}}")
+        answer_format = (
+            with_form(answer_format, answer_schema(options)).replace("{", "{{").replace("}", "}}")
+        )
         ours = prompt_text("prompt_only")
         return ours.replace("{measure}", prompt_text("measure")).replace("{format}", answer_format)
-    missing = [name for name in ("pert", "gene") if name not in check_fields("template", given, FIELDS)]
+    missing = [
+        name for name in ("pert", "gene") if name not in check_fields("template", given, FIELDS)
+    ]
     if missing:
-        raise InputError(f"template: without {{{missing[0]}}}, expected both {{pert}} and {{gene}} in it")
+        raise InputError(
+            f"template: without {{{missing[0]}}}, expected both {{pert}} and {{gene}} in it"
+        )
     if lacks_answer(given, options):
-        raise InputError("template: asks for no <answer>X</answer>, expected it, since log-probabilities are read there")
+        raise InputError(
+            "template: asks for no <answer>X</answer>, expected it, since log-probabilities are"
+            " read there"
+        )
     return given
 
 
 def lacks_answer(prompt: str, options: Mapping[str, Any]) -> bool:
-    """Return whether log-probabilities are to be read where neither a prompt nor a schema asks for the answer."""
-    return bool(options["answers"] == "logprobs" and "<answer>" not in prompt and not options.get("structured"))
+    """Return whether log-probabilities are to be read where neither a prompt nor a schema asks for
+    the answer."""
+    return bool(
+        options["answers"] == "logprobs"
+        and "<answer>" not in prompt
+        and not options.get("structured")
+    )
 
 
 async def _count_tokens(prompt: str, pair: Pair, context: Context) -> TokenCount:
-    """Return `count_prompt` of a row. Raise InputError, before any call, for a prompt longer than allowed."""
+    """Return `count_prompt` of a row. Raise InputError, before any call, for a prompt longer than
+    allowed."""
     if context.client is None:
         raise InputError(f"{pair.pair_id}: no model server is given, expected one")
     counted = await count_prompt(prompt, TokenCounter(context.client, context.model))
     if counted.tokens > A_PROMPT_TOKENS:
-        raise InputError(f"{pair.pair_id}: prompt of {counted.words}, expected at most {A_PROMPT_TOKENS:,}")
+        raise InputError(
+            f"{pair.pair_id}: prompt of {counted.words}, expected at most {A_PROMPT_TOKENS:,}"
+        )
     return counted
 
 
 async def count_prompt(prompt: str, counter: TokenCounter) -> TokenCount:
     """Return an upper bound of the prompt's tokens, and who counted them.
 
-    A prompt with no more bytes than tokens are allowed is not sent to be counted: the server's answer will count it.
+    A prompt with no more bytes than tokens are allowed is not sent to be counted: the server's
+    answer will count it.
     """
     bound = TokenCount(len(prompt.encode()), "bytes")
     return bound if bound.tokens <= A_PROMPT_TOKENS else await counter.count(prompt)
 
 
 async def ask_under_seed(
-    conversation: RowConversation, prompt: str, seed: int, counted: TokenCount, options: Mapping[str, Any]
+    conversation: RowConversation,
+    prompt: str,
+    seed: int,
+    counted: TokenCount,
+    options: Mapping[str, Any],
 ) -> SeedAnswer:
     """Return the answer to a prompt under a seed, asked once more if it cannot be read.
 
-    counted: the prompt's tokens if the server does not count them. options: answers, max_tokens, effort.
+    counted: the prompt's tokens if the server does not count them. options: answers, max_tokens,
+    effort.
     """
     by_logprobs = options["answers"] == "logprobs"
     limits = options["max_tokens"], options["effort"], by_logprobs
     spec = CallSpec(f"seed {seed}", "MODEL", seed, *limits, schema=answer_schema(options))
     reader = _read_letter_odds if by_logprobs else _read_letter
-    found = await conversation.read(spec, (Message("user", prompt),), reader, lambda problem: ask_letter_again(problem, LETTERS))
+    found = await conversation.read(
+        spec, (Message("user", prompt),), reader, lambda problem: ask_letter_again(problem, LETTERS)
+    )
     prediction = None if isinstance(found.value, Unread) else found.value
     up, down = prediction or (None, None)
     # The server's own count has the chat template in it.
     usage = found.reply.usage
     is_exact = usage.attempts == 1 and usage.uncounted == 0 and usage.prompt_tokens > 0
     exact = TokenCount(usage.prompt_tokens, "server") if is_exact else counted
-    meta = {"prediction_up": up, "prediction_down": down, "prompt_tokens": exact.tokens, "counted_by": exact.counted_by}
-    return SeedAnswer(prediction, (*found.rejected, event_of(spec, "answer", found.reply, **meta)), exact)
+    meta = {
+        "prediction_up": up,
+        "prediction_down": down,
+        "prompt_tokens": exact.tokens,
+        "counted_by": exact.counted_by,
+    }
+    return SeedAnswer(
+        prediction, (*found.rejected, event_of(spec, "answer", found.reply, **meta)), exact
+    )
 
 
 def _read_letter(reply: Reply) -> tuple[float, float] | Unread:

@@ -30,7 +30,10 @@ class React:
 
     name = "react"
     version = 2
-    about = "An agent calls the evidence tools it chooses, one after the other, and answers from what they say."
+    about = (
+        "An agent calls the evidence tools it chooses, one after the other, and answers from what"
+        " they say."
+    )
     needs_model = True
     settings = ReactSettings
 
@@ -39,7 +42,8 @@ class React:
         return min(int(options["max_steps"]), 5) + 1
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Return every text of a prompt. Raise NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
+        """Return every text of a prompt. Raise NotFound for an unknown tool, MissingPackage if DSPy
+        is not installed."""
         return agent_prompts(options, [_outline(options)])
 
     def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
@@ -56,7 +60,9 @@ METHOD: RowMethod = React()
 
 
 def _outline(options: Mapping[str, Any]) -> agents.PromptOutline:
-    return agents.outline_of_answerer(options, [describe_tool(tool) for tool in dossier_tools(options)])
+    return agents.outline_of_answerer(
+        options, [describe_tool(tool) for tool in dossier_tools(options)]
+    )
 
 
 async def _predict(episode: Episode) -> RowResult:

@@ -1,11 +1,14 @@
-"""What happens on the way to one row's prediction, for whoever watches: tools that answer, words as they come, numbers.
+"""What happens on the way to one row's prediction, for whoever watches: tools that answer, words as
+they come, numbers.
 
 The events, each with `kind` and `at` (seconds since 1970):
 
 tool      item: an answer of a tool, as `Evidence`
-asked     call: a number; stage, role, seed: of the call that is sent; streams: whether its words come one by one
-words     call, attempt; content, reasoning: what is new of its answer and its thinking; is_anew: whether that stands instead of
-          what came before. Not kept: only what somebody watches is streamed
+asked     call: a number; stage, role, seed: of the call that is sent; streams: whether its words
+          come one by one
+words     call, attempt; content, reasoning: what is new of its answer and its thinking; is_anew:
+          whether that stands instead of what came before. Not kept: only what somebody watches is
+          streamed
 answered  call; content, tokens, latency_ms, cached
 failed    call; why: the error
 read      stage, role, seed; p: the number in the answer, None if it holds none
@@ -44,7 +47,8 @@ class _Said:
 
 
 class RowFeed:
-    """The events of one row, which are kept while the row is predicted; while somebody watches, they also go to its sinks."""
+    """The events of one row, which are kept while the row is predicted; while somebody watches,
+    they also go to its sinks."""
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
@@ -58,7 +62,8 @@ class RowFeed:
         return bool(self._sinks)
 
     def attach(self, sink: Sink) -> None:
-        """Hand what has happened so far to a sink, and from now on what happens. A sink does not raise."""
+        """Hand what has happened so far to a sink, and from now on what happens. A sink does not
+        raise."""
         for event in self._events:
             sink(event)
         for call, said in self._said.items():

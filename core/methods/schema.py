@@ -1,4 +1,5 @@
-"""A schema: an answer to a rubric that lists findings with fields, instead of one of the rubric's answers.
+"""A schema: an answer to a rubric that lists findings with fields, instead of one of the rubric's
+answers.
 
 A quotation has to stand in the text verbatim, white space and the quotation marks around it aside.
 One that does not stand there is invented: it is counted, and never shown.
@@ -28,8 +29,8 @@ class Field:
     """A field of a finding. about: its line in the prompt.
 
     kind: one of `values`; a side of the debate; a word of the text, such as a gene; or a quotation.
-    of: in whose words it stands: of the finding's side (of the text if it has none), of the others, or of
-    the judge. optional: whether it may be "", and a finding counts without it.
+    of: in whose words it stands: of the finding's side (of the text if it has none), of the others,
+    or of the judge. optional: whether it may be "", and a finding counts without it.
     """
 
     name: str
@@ -44,8 +45,8 @@ class Field:
 class Schema:
     """What a model lists about each text, or each debate, of a run.
 
-    rubric: says which texts are read. listed: the plural of a finding. role: what the model does; request:
-    what it lists; note: further rules. key: the fields that tell findings apart.
+    rubric: says which texts are read. listed: the plural of a finding. role: what the model does;
+    request: what it lists; note: further rules. key: the fields that tell findings apart.
     """
 
     rubric: Rubric
@@ -64,7 +65,8 @@ class Schema:
 
     @property
     def columns(self) -> list[str]:
-        """What a finding holds: its fields, `NAME_by`, the side whose words are quoted of others, and what is invented."""
+        """What a finding holds: its fields, `NAME_by`, the side whose words are quoted of others,
+        and what is invented."""
         by = [f"{field.name}_by" for field in self.fields if field.of == "others"]
         return [*self.names("choice", "side", "word", "quote"), *by, "invented"]
 
@@ -93,14 +95,22 @@ class Passage(NamedTuple):
 
 
 def passages_of(schema: Schema, texts: Sequence[RowText]) -> list[Passage]:
-    """Return what is asked about, out of the texts of a row: each text, or each debate of two sides.
+    """Return what is asked about, out of the texts of a row: each text, or each debate of two
+    sides.
 
     A speech after a verdict begins another debate of its stage.
     """
     if schema.of == "text":
-        return [Passage(text.stage, text.role, text.seq, {text.role: text.content}, text.content) for text in texts]
+        return [
+            Passage(text.stage, text.role, text.seq, {text.role: text.content}, text.content)
+            for text in texts
+        ]
     stages = dict.fromkeys(text.stage for text in texts)
-    debates = [_debate(part) for stage in stages for part in _split([text for text in texts if text.stage == stage])]
+    debates = [
+        _debate(part)
+        for stage in stages
+        for part in _split([text for text in texts if text.stage == stage])
+    ]
     return [debate for debate in debates if len(debate.sides) > 1]
 
 
@@ -123,11 +133,19 @@ def _debate(texts: Sequence[RowText]) -> Passage:
         sides.setdefault(text.role, []).append(text.content)
     joined = {role: "\n\n".join(of_role) for role, of_role in sides.items()}
     content = "\n\n".join(f"{text.role}:\n{text.content}" for text in (*speeches, *reasons))
-    return Passage(texts[0].stage, "READER", texts[0].seq, joined, content, "".join(text.content for text in reasons))
+    return Passage(
+        texts[0].stage,
+        "READER",
+        texts[0].seq,
+        joined,
+        content,
+        "".join(text.content for text in reasons),
+    )
 
 
 class Findings(NamedTuple):
-    """The findings in a passage, each with the `columns` of its schema, and the number of invented quotations."""
+    """The findings in a passage, each with the `columns` of its schema, and the number of invented
+    quotations."""
 
     findings: tuple[Mapping[str, Any], ...]
     invented: int
@@ -150,15 +168,27 @@ def read_findings(schema: Schema, content: str, passage: Passage) -> Findings | 
         quoted: dict[str, Any] = {**given, **dict.fromkeys(schema.names("side"), own)}
         for field in schema.fields:
             if field.kind == "word":
-                stands = re.search(rf"(?<!\w){re.escape(given[field.name])}(?!\w)", passage.content, re.IGNORECASE)
+                stands = re.search(
+                    rf"(?<!\w){re.escape(given[field.name])}(?!\w)", passage.content, re.IGNORECASE
+                )
                 quoted[field.name] = stands[0] if stands else ""
             elif field.kind == "quote":
-                sides = {side: text for side, text in passage.sides.items() if not own or (side == own) == (field.of == "side")}
+                sides = {
+                    side: text
+                    for side, text in passage.sides.items()
+                    if not own or (side == own) == (field.of == "side")
+                }
                 texts = {JUDGE: passage.verdict} if field.of == "judge" else sides
-                standing = {side: quote for side, text in texts.items() if (quote := find_passage(text, given[field.name]))}
+                standing = {
+                    side: quote
+                    for side, text in texts.items()
+                    if (quote := find_passage(text, given[field.name]))
+                }
                 by, quoted[field.name] = next(iter(standing.items()), ("", ""))
                 quoted |= {f"{field.name}_by": by} if field.of == "others" else {}
-        finding = quoted | {"invented": [name for name in given if given[name] and not quoted[name]]}
+        finding = quoted | {
+            "invented": [name for name in given if given[name] and not quoted[name]]
+        }
         lost = any(not finding[field.name] for field in schema.fields if not field.optional)
         invented += 1 if lost else len(finding["invented"])
         if not lost:
@@ -167,14 +197,24 @@ def read_findings(schema: Schema, content: str, passage: Passage) -> Findings | 
 
 
 def _given(schema: Schema, each: object) -> dict[str, str] | Unread:
-    """Return the fields of a finding as the reply gives them, without quotation marks around them."""
+    """Return the fields of a finding as the reply gives them, without quotation marks around
+    them."""
     values = each if isinstance(each, Mapping) else {}
-    given = {field.name: values.get(field.name, "" if field.optional else None) for field in schema.fields}
+    given = {
+        field.name: values.get(field.name, "" if field.optional else None)
+        for field in schema.fields
+    }
     if not all(isinstance(value, str) for value in given.values()):
         names = ", ".join(given)
-        return Unread(f"a {schema.listed.removesuffix('s')} is {json.dumps(each)[:80]}, expected the texts {names}")
+        return Unread(
+            f"a {schema.listed.removesuffix('s')} is {json.dumps(each)[:80]}, expected the texts"
+            f" {names}"
+        )
     given = {name: value.strip(QUOTES) for name, value in given.items()}
     for field in schema.fields:
         if field.kind == "choice" and given[field.name] not in field.values:
-            return Unread(f"a {field.name} is {given[field.name][:40]!r}, expected one of {', '.join(field.values)}")
+            return Unread(
+                f"a {field.name} is {given[field.name][:40]!r}, expected one of"
+                f" {', '.join(field.values)}"
+            )
     return given

@@ -13,9 +13,9 @@ import plotly.graph_objects as go
 class CaptionedFigure:
     """One figure, or a sentence instead of it. title: its topic. subject: its run or runs.
 
-    finding: its message as a headline, "" if the sentence is one. sentence: its message, with numbers. caption: dataset or run,
-    n, and the interval or why there is none. chart: None where there is nothing to draw; the sentence then says why. table: its
-    numbers.
+    finding: its message as a headline, "" if the sentence is one. sentence: its message, with
+    numbers. caption: dataset or run, n, and the interval or why there is none. chart: None where
+    there is nothing to draw; the sentence then says why. table: its numbers.
     """
 
     title: str
@@ -32,7 +32,9 @@ class CaptionedFigure:
         return (self.finding or self.sentence).removesuffix(".")
 
 
-def together(made: Sequence[CaptionedFigure], draw: Callable[[pd.DataFrame], go.Figure]) -> CaptionedFigure:
+def together(
+    made: Sequence[CaptionedFigure], draw: Callable[[pd.DataFrame], go.Figure]
+) -> CaptionedFigure:
     """Return the figures of several runs, in order, as one; of one run, it alone.
 
     draw: draws their tables, which have the column `run` then.
@@ -46,7 +48,9 @@ def together(made: Sequence[CaptionedFigure], draw: Callable[[pd.DataFrame], go.
         return CaptionedFigure(title, subject, sentence)
     table = pd.concat([one.table.assign(run=one.subject) for one in drawn], ignore_index=True)
     caption = f"{subject} · {_join_captions([one.caption for one in drawn])}"
-    return CaptionedFigure(title, subject, sentence, caption, draw(table), table, f"{title}, {subject}")
+    return CaptionedFigure(
+        title, subject, sentence, caption, draw(table), table, f"{title}, {subject}"
+    )
 
 
 def _join_captions(captions: Sequence[str]) -> str:

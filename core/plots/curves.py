@@ -1,4 +1,5 @@
-"""Figure: curves by a step, an epoch or k, such as the losses of a training or how often a model finds a target."""
+"""Figure: curves by a step, an epoch or k, such as the losses of a training or how often a model
+finds a target."""
 
 from __future__ import annotations
 
@@ -18,12 +19,14 @@ _MAX_POINTS: Final = 60  # a longer curve is a line alone
 _FEW_STEPS: Final = 12  # up to this many, each has a tick
 
 
-def figure(table: pd.DataFrame, x_title: str, y_title: str, references: Sequence[str] = ()) -> go.Figure:
+def figure(
+    table: pd.DataFrame, x_title: str, y_title: str, references: Sequence[str] = ()
+) -> go.Figure:
     """Draw a line for each curve in its order, the first in the colour of what is chosen.
 
-    table: COLUMNS, and optionally low and high (a 95% interval) and is_best (a star); rows without y
-    are left out. x: numbers, or texts at equal distances. references: curves to draw dashed, without
-    points.
+    table: COLUMNS, and optionally low and high (a 95% interval) and is_best (a star); rows without
+    y are left out. x: numbers, or texts at equal distances. references: curves to draw dashed,
+    without points.
     """
     chart = go.Figure()
     is_numeric = pd.api.types.is_numeric_dtype(table["x"])

@@ -16,7 +16,8 @@ from core.plots import theme
 
 CHANCE: Final = 0.5  # the AUROC of a random score
 TEXT_PX: Final = 18  # one line of text above a plot
-BEFORE_FIRST: Final = 0.5  # the end of an axis of ranks: ticks begin with 1, because there is no rank 0
+# the end of an axis of ranks: ticks begin with 1, because there is no rank 0
+BEFORE_FIRST: Final = 0.5
 SMALL: Final = 12  # font size of names beside lines and curves
 METRICS: Final = {"DE": "AUROC of DE", "DIR": "AUROC of DIR", "mean": "mean AUROC of DE and DIR"}
 _CHARACTER_PX, _NARROW_PX = 7, 160  # width of a character, and of a narrow plot (half a page)
@@ -35,7 +36,10 @@ class Line:
 def reference_lines(lines: Mapping[str, float]) -> list[Line]:
     """Return the line of chance and one line for each control in `lines`, named with its value."""
     chance = Line(CHANCE, f"chance {CHANCE}", dash="dot")
-    return [chance, *(Line(at, f"{name} {at:.3f}") for name, at in lines.items() if name != "chance")]
+    return [
+        chance,
+        *(Line(at, f"{name} {at:.3f}") for name, at in lines.items() if name != "chance"),
+    ]
 
 
 def escape(text: object, longest: int = 1000) -> str:
@@ -46,10 +50,17 @@ def escape(text: object, longest: int = 1000) -> str:
 
 
 def rows_text(n: float, metric: str = "") -> str:
-    """Return a number of rows as "2,499 rows", with the labels behind a DE, DIR or mean; "rows unknown" if it is NaN."""
+    """Return a number of rows as "2,499 rows", with the labels behind a DE, DIR or mean; "rows
+    unknown" if it is NaN."""
     if np.isnan(n):
         return "rows not known"
-    return rows_behind(metric, int(n)) if metric.upper() in ("DE", "DIR", "MEAN") else "1 row" if n == 1 else f"{n:,.0f} rows"
+    return (
+        rows_behind(metric, int(n))
+        if metric.upper() in ("DE", "DIR", "MEAN")
+        else "1 row"
+        if n == 1
+        else f"{n:,.0f} rows"
+    )
 
 
 def transparent(colour: str, opacity: float) -> str:
@@ -59,30 +70,57 @@ def transparent(colour: str, opacity: float) -> str:
 
 
 def error_bars(table: pd.DataFrame, value: str, colour: str) -> dict[str, object]:
-    """Return Plotly's error bars from `low` to `high` of a table around its column `value`; no bar if one of them is NaN."""
+    """Return Plotly's error bars from `low` to `high` of a table around its column `value`; no bar
+    if one of them is NaN."""
     above, below = table["high"] - table[value], table[value] - table["low"]
     return {"array": above, "arrayminus": below, "color": colour, "thickness": 1.5, "width": 3}
 
 
 def draw_vertical(figure: go.Figure, lines: Sequence[Line], span: tuple[float, float]) -> int:
-    """Draw vertical lines with their names above the plot; return the height of the names in pixels.
+    """Draw vertical lines with their names above the plot; return the height of the names in
+    pixels.
 
-    span: the range of the x axis. A name that would touch the previous one is placed one line of text higher.
+    span: the range of the x axis. A name that would touch the previous one is placed one line of
+    text higher.
     """
     ends: list[float] = []  # where the last name on each level ends
-    scale = _CHARACTER_PX / _NARROW_PX * (span[1] - span[0])  # width of a character in units of the axis
-    for line in sorted((line for line in lines if not np.isnan(line.value)), key=lambda line: line.value):
+    # width of a character in units of the axis
+    scale = _CHARACTER_PX / _NARROW_PX * (span[1] - span[0])
+    for line in sorted(
+        (line for line in lines if not np.isnan(line.value)), key=lambda line: line.value
+    ):
         half = len(line.name) * scale / 2
         level = next((k for k, end in enumerate(ends) if end < line.value - half), len(ends))
         ends[level : level + 1] = [line.value + half]
-        figure.add_shape(type="line", x0=line.value, x1=line.value, yref="paper", y0=0, y1=1, line=_stroke(line), layer="between")
-        figure.add_annotation(x=line.value, yref="paper", y=1, yshift=level * TEXT_PX, yanchor="bottom", **_name(line))
+        figure.add_shape(
+            type="line",
+            x0=line.value,
+            x1=line.value,
+            yref="paper",
+            y0=0,
+            y1=1,
+            line=_stroke(line),
+            layer="between",
+        )
+        figure.add_annotation(
+            x=line.value, yref="paper", y=1, yshift=level * TEXT_PX, yanchor="bottom", **_name(line)
+        )
     return len(ends) * TEXT_PX
 
 
 def draw_horizontal(figure: go.Figure, line: Line) -> int:
-    """Draw a horizontal line with its name outside the plot on the right; return the width of the name in pixels."""
-    figure.add_shape(type="line", y0=line.value, y1=line.value, xref="paper", x0=0, x1=1, line=_stroke(line), layer="between")
+    """Draw a horizontal line with its name outside the plot on the right; return the width of the
+    name in pixels."""
+    figure.add_shape(
+        type="line",
+        y0=line.value,
+        y1=line.value,
+        xref="paper",
+        x0=0,
+        x1=1,
+        line=_stroke(line),
+        layer="between",
+    )
     figure.add_annotation(y=line.value, xref="paper", x=1, xanchor="left", xshift=4, **_name(line))
     return _CHARACTER_PX * len(line.name) + 12
 
@@ -90,7 +128,9 @@ def draw_horizontal(figure: go.Figure, line: Line) -> int:
 def draw_diagonal(figure: go.Figure, first: float, last: float, **place: int) -> None:
     """Draw the line of equal values."""
     line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
-    figure.add_shape(type="line", x0=first, y0=first, x1=last, y1=last, line=line, layer="between", **place)
+    figure.add_shape(
+        type="line", x0=first, y0=first, x1=last, y1=last, line=line, layer="between", **place
+    )
 
 
 def _stroke(line: Line) -> dict[str, object]:

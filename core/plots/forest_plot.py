@@ -1,4 +1,5 @@
-"""A forest plot: names on the left, dots with error bars in the middle, words on the right. Many figures use it."""
+"""A forest plot: names on the left, dots with error bars in the middle, words on the right. Many
+figures use it."""
 
 from __future__ import annotations
 
@@ -22,9 +23,10 @@ _DOT, _GAP_PX = 9, 6
 class Row:
     """A row of the plot; every text is shown as it is.
 
-    ends: estimate, low, high. A row without an estimate has no dot, one without an interval a hollow dot. words: on the right.
-    hover: the lines of the hover text. is_bold: whether the reader should see the row first. colour: by default that of the
-    chosen run for a bold row, that of the others otherwise. longest: characters of the name; the hover shows the full name.
+    ends: estimate, low, high. A row without an estimate has no dot, one without an interval a
+    hollow dot. words: on the right. hover: the lines of the hover text. is_bold: whether the reader
+    should see the row first. colour: by default that of the chosen run for a bold row, that of the
+    others otherwise. longest: characters of the name; the hover shows the full name.
     """
 
     name: str
@@ -38,7 +40,8 @@ class Row:
     is_heading: bool = False
 
     def as_record(self) -> dict[str, object]:
-        """Return the row as drawn: name and hover as markup, words, colour, symbol, estimate, low and high."""
+        """Return the row as drawn: name and hover as markup, words, colour, symbol, estimate, low
+        and high."""
         name = drawing.escape(self.name, self.longest)
         name = f"<b>{name}</b>" if self.is_bold else f"<i>{name}</i>" if self.is_heading else name
         return {
@@ -57,9 +60,13 @@ def heading(name: str, words: str = "") -> Row:
 
 
 def rows_in_blocks(
-    table: pd.DataFrame, by: str, row: Callable[[Any], Row], words: Callable[[pd.DataFrame], str] = lambda _: ""
+    table: pd.DataFrame,
+    by: str,
+    row: Callable[[Any], Row],
+    words: Callable[[pd.DataFrame], str] = lambda _: "",
 ) -> list[Row]:
-    """Return the rows of a table below headings. by: the column of the headings; words: of a heading, from its rows."""
+    """Return the rows of a table below headings. by: the column of the headings; words: of a
+    heading, from its rows."""
     rows: list[Row] = []
     for name, part in table.groupby(by, sort=False):
         rows += [heading(str(name), words(part)), *map(row, part.itertuples())]
@@ -89,12 +96,19 @@ def draw_forest(
             x=part["estimate"],
             y=part["y"],
             mode="markers",
-            marker={"color": colour, "size": _DOT, "symbol": part["symbol"].where(~hollow, part["symbol"] + "-open")},
+            marker={
+                "color": colour,
+                "size": _DOT,
+                "symbol": part["symbol"].where(~hollow, part["symbol"] + "-open"),
+            },
             error_x=drawing.error_bars(part, "estimate", str(colour)),
             hovertext=part["hover"],
             hovertemplate="%{hovertext}<extra></extra>",
         )
-    ends = [*rows[list(ENDS)].to_numpy(dtype=np.float64).ravel(), *[*(line.value for line in lines), *reach]]
+    ends = [
+        *rows[list(ENDS)].to_numpy(dtype=np.float64).ravel(),
+        *[*(line.value for line in lines), *reach],
+    ]
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
     room = 0.04 * (high - low) or 0.05
     span = low - room, high + room
@@ -102,13 +116,16 @@ def draw_forest(
     height = above + 70 + theme.ROW_PX * len(rows)
     figure.update_layout(height=height, margin_t=8 + above, minreducedheight=theme.ROW_PX)
     figure.update_xaxes(title=title, range=span, zeroline=False)
-    figure.update_yaxes(range=[len(rows) - 0.5, -0.5], tickvals=rows["y"], ticktext=rows["name"], zeroline=False)
+    figure.update_yaxes(
+        range=[len(rows) - 0.5, -0.5], tickvals=rows["y"], ticktext=rows["name"], zeroline=False
+    )
     figure.update_yaxes(ticklabelstandoff=_GAP_PX)
     return _draw_words(figure, rows)
 
 
 def _draw_words(figure: go.Figure, rows: pd.DataFrame) -> go.Figure:
-    """Draw the words as ticks of a second axis, so that the margin fits them; an axis without a trace is not drawn."""
+    """Draw the words as ticks of a second axis, so that the margin fits them; an axis without a
+    trace is not drawn."""
     figure.add_scatter(x=[None], y=[None], yaxis="y2", hoverinfo="skip")
     figure.update_layout(
         yaxis2={

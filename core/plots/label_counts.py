@@ -27,7 +27,9 @@ def figure(counts: pd.DataFrame) -> go.Figure:
             x=values,
             orientation="h",
             marker_color=theme.LABEL_COLOURS[key],
-            text=[f"{theme.LABEL_SIGNS[key]} {word} {value:,}" if value else "" for value in values],
+            text=[
+                f"{theme.LABEL_SIGNS[key]} {word} {value:,}" if value else "" for value in values
+            ],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,

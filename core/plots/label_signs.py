@@ -23,7 +23,8 @@ COLOURS: Final = {**theme.LABEL_COLOURS, "mixed": theme.BASELINE}
 SIGNS: Final = {**theme.LABEL_SIGNS, "mixed": "■"}
 WORDS: Final = {**theme.LABEL_WORDS, "mixed": "mixed"}
 _FILLED: Final = {"opacity": 0.75}
-_OPEN: Final = {"opacity": 1, "line": {"width": 1.5}}  # an open sign must be visible on a dark page too
+# an open sign must be visible on a dark page too
+_OPEN: Final = {"opacity": 1, "line": {"width": 1.5}}
 ABOVE_PX: Final = 8 + drawing.TEXT_PX + 6  # top margin for the key
 
 
@@ -39,34 +40,51 @@ def sign_markup(label: str) -> str:
 
 
 def hover_words(label: str) -> str:
-    """Return the text for a row's label in a hover: "label up", or a text for a row without a label."""
+    """Return the text for a row's label in a hover: "label up", or a text for a row without a
+    label."""
     return WORDS[label] if label == "unknown" else f"label {WORDS[label]}"
 
 
 def counts_by_label(labels: pd.Series[str]) -> list[str]:
     """Return each label in the data, with its sign and its number of rows, as markup."""
     counts = labels.value_counts()
-    return [f"{sign_markup(label)} {WORDS[label]} {counts[label]:,}" for label in reversed(SYMBOLS) if label in counts]
+    return [
+        f"{sign_markup(label)} {WORDS[label]} {counts[label]:,}"
+        for label in reversed(SYMBOLS)
+        if label in counts
+    ]
 
 
 def draw_key(chart: go.Figure, words: Sequence[str]) -> None:
     """Draw the key of the marks (words as markup) in one line above the plot."""
-    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "yshift": 4}
+    place = {
+        "xref": "paper",
+        "yref": "paper",
+        "x": 0,
+        "y": 1,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "yshift": 4,
+    }
     chart.add_annotation(text="    ".join(words), showarrow=False, **place)
 
 
-def draw_marks(chart: go.Figure, table: pd.DataFrame, x: str, y: str, extra: str, hover: str) -> None:
+def draw_marks(
+    chart: go.Figure, table: pd.DataFrame, x: str, y: str, extra: str, hover: str
+) -> None:
     """Draw the sign of its label for each row, label by label, with the key above the plot.
 
-    table: label (of `label_column`), name (markup, the first line of the hover), and the columns x, y and extra, which is
-    the customdata of the marks. hover: the last line of the hover, as a template.
+    table: label (of `label_column`), name (markup, the first line of the hover), and the columns x,
+    y and extra, which is the customdata of the marks. hover: the last line of the hover, as a
+    template.
     """
     for label in SYMBOLS:
         part = table[table["label"] == label]
         if part.empty:
             continue
         stroke = _OPEN if label == "unknown" else _FILLED
-        # No WebGL, because some browsers lack it, and seven thousand marks are fast enough without it.
+        # No WebGL, because some browsers lack it, and seven thousand marks are fast enough without
+        # it.
         chart.add_scatter(
             x=part[x],
             y=part[y],

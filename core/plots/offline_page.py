@@ -1,4 +1,5 @@
-"""Shared parts of HTML files opened from disk: colours for both surfaces, and a policy that allows no request.
+"""Shared parts of HTML files opened from disk: colours for both surfaces, and a policy that allows
+no request.
 
 Figures are data that a browser draws with plotly's script, without a server, in light and dark.
 """
@@ -16,36 +17,49 @@ from plotly.offline import get_plotlyjs
 
 from core.plots import theme
 
-_MUTED = {"light": "#52606D", "dark": "#A9B4C0"}  # secondary text: contrast of 6:1 or more on both surfaces
+# secondary text: contrast of 6:1 or more on both surfaces
+_MUTED = {"light": "#52606D", "dark": "#A9B4C0"}
 
 
 def policy(scripts: Sequence[str]) -> str:
-    """Return the content-security policy of a file: no requests, and only these scripts, by their hashes.
+    """Return the content-security policy of a file: no requests, and only these scripts, by their
+    hashes.
 
     Inline styles are allowed, because Plotly writes some.
     """
-    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts)
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+        for script in scripts
+    )
     return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:;"
+        " base-uri 'none'; form-action 'none'"
     )
 
 
 def colours() -> str:
-    """Return the colours of both surfaces as CSS variables. The visitor's system setting applies until a switch sets
-    `data-theme`.
+    """Return the colours of both surfaces as CSS variables. The visitor's system setting applies
+    until a switch sets `data-theme`.
     """
-    light, dark = (_variables(base) for base in ("light", "dark"))
+    light, dark = (f"{_variables(base)}color-scheme:{base}" for base in ("light", "dark"))
     return (
-        f":root{{{light}color-scheme:light}}\n"
-        f"@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}color-scheme:dark}}}}\n"
-        f"@media screen{{:root[data-theme=dark]{{{dark}color-scheme:dark}}}}"
+        f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark)"
+        f"{{:root:not([data-theme=light]){{{dark}}}}}\n"
+        f"@media screen{{:root[data-theme=dark]{{{dark}}}}}"
     )
 
 
 def _variables(base: str) -> str:
-    values = {**theme.SURFACES[base], "accent": theme.ACCENT[base], "muted": _MUTED[base], "warning": theme.WARNING}
+    values = {
+        **theme.SURFACES[base],
+        "accent": theme.ACCENT[base],
+        "muted": _MUTED[base],
+        "warning": theme.WARNING,
+    }
     roles = {f"role-{role.lower()}": colour for role, colour in theme.ROLE_COLOURS.items()}
-    return "".join(f"--{name}:{value};" for name, value in {**values, **theme.LABEL_COLOURS, **roles}.items())
+    return "".join(
+        f"--{name}:{value};" for name, value in {**values, **theme.LABEL_COLOURS, **roles}.items()
+    )
 
 
 def as_data(chart: go.Figure) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Figure: the paired differences between two runs, with every interval; or those between groups of rows."""
+"""Figure: the paired differences between two runs, with every interval; or those between groups of
+rows."""
 
 from __future__ import annotations
 
@@ -22,15 +23,20 @@ _NAMES = {
 }
 
 
-def figure(table: pd.DataFrame, detectable: float = np.nan, title: str = "change of the AUROC") -> go.Figure:
-    """Draw one row of the forest plot for each difference, grouped by metric, with the line of no difference.
+def figure(
+    table: pd.DataFrame, detectable: float = np.nan, title: str = "change of the AUROC"
+) -> go.Figure:
+    """Draw one row of the forest plot for each difference, grouped by metric, with the line of no
+    difference.
 
-    table: metric, unit (as in `_NAMES`, or a name), estimate, low, high (NaN if there is none), n, and optionally p_holm: a
-    difference that is significant stands out. detectable: the smallest change of the mean that such runs can detect, in AUROC;
-    NaN: unknown. title: of the value axis.
+    table: metric, unit (as in `_NAMES`, or a name), estimate, low, high (NaN if there is none), n,
+    and optionally p_holm: a difference that is significant stands out. detectable: the smallest
+    change of the mean that such runs can detect, in AUROC; NaN: unknown. title: of the value axis.
     """
     words = "" if np.isnan(detectable) else f"detectable ±{detectable:.3f}"
-    rows = forest_plot.rows_in_blocks(table, "metric", _row, lambda part: words if part["metric"].iloc[0] == "mean" else "")
+    rows = forest_plot.rows_in_blocks(
+        table, "metric", _row, lambda part: words if part["metric"].iloc[0] == "mean" else ""
+    )
     return forest_plot.draw_forest(rows, [drawing.Line(0.0, "no difference", dash="dot")], title)
 
 

@@ -17,12 +17,15 @@ FORMS: Final = get_args(Form)
 WIDTH_PX: Final = 900
 DPI: Final = 300  # of a PNG, as journals require
 _SCREEN_DPI: Final = 96  # CSS pixels per inch
-_TITLE_PX, _CAPTION_PX, _GAP_PX = 34, 17, 14  # heights of the title, of a line of the caption, and below both
+# heights of the title, of a line of the caption, and below both
+_TITLE_PX, _CAPTION_PX, _GAP_PX = 34, 17, 14
 _LINE_CHARACTERS: Final = 130  # of the caption, at WIDTH_PX
 _LONGEST_NAME: Final = 80  # characters of a file name, without its extension
 
 
-def with_heading(chart: go.Figure, title: str, caption: str, width: int | None = WIDTH_PX) -> go.Figure:
+def with_heading(
+    chart: go.Figure, title: str, caption: str, width: int | None = WIDTH_PX
+) -> go.Figure:
     """Return a copy of a figure with its title and caption above it; the plot keeps its height.
 
     width: in pixels, None for the width of the page.
@@ -30,13 +33,18 @@ def with_heading(chart: go.Figure, title: str, caption: str, width: int | None =
     lines = textwrap.wrap(caption, _LINE_CHARACTERS)
     above = _TITLE_PX + _CAPTION_PX * len(lines) + _GAP_PX
     printed = go.Figure(chart)
-    printed.update_layout(template=theme.template(), paper_bgcolor=theme.SURFACES["light"]["paper"], width=width)
+    printed.update_layout(
+        template=theme.template(), paper_bgcolor=theme.SURFACES["light"]["paper"], width=width
+    )
     layout = printed.layout
     margin = layout.margin.t if layout.margin.t is not None else layout.template.layout.margin.t
     printed.update_layout(
         title={
             "text": f"<b>{drawing.escape(title)}</b>",
-            "subtitle": {"text": "<br>".join(map(drawing.escape, lines)), "font": {"size": drawing.SMALL}},
+            "subtitle": {
+                "text": "<br>".join(map(drawing.escape, lines)),
+                "font": {"size": drawing.SMALL},
+            },
             "font": {"size": 17},
             "x": 0,
             "xanchor": "left",
@@ -54,16 +62,24 @@ def with_heading(chart: go.Figure, title: str, caption: str, width: int | None =
 def encode(chart: go.Figure, form: Form, title: str, caption: str) -> bytes:
     """Return the bytes of a file with a figure, its title and its caption.
 
-    HTML is interactive and needs no network. Raise StateError for an image if no browser is installed to draw it.
+    HTML is interactive and needs no network. Raise StateError for an image if no browser is
+    installed to draw it.
     """
     if form == "html":
         page: str = with_heading(chart, title, caption, width=None).to_html(
-            include_plotlyjs=True, include_mathjax=False, div_id="figure", config={"displaylogo": False}
+            include_plotlyjs=True,
+            include_mathjax=False,
+            div_id="figure",
+            config={"displaylogo": False},
         )
         return page.replace("<head>", f"<head><title>{drawing.escape(title)}</title>", 1).encode()
     if missing := why_no_images():
         raise StateError(f"{title}: {missing}")
-    drawn = bytes(with_heading(chart, title, caption).to_image(form, scale=DPI / _SCREEN_DPI if form == "png" else 1))
+    drawn = bytes(
+        with_heading(chart, title, caption).to_image(
+            form, scale=DPI / _SCREEN_DPI if form == "png" else 1
+        )
+    )
     return _with_density(drawn) if form == "png" else drawn
 
 
@@ -88,10 +104,13 @@ def why_no_images() -> str:
     """Return why figures cannot be written as images here; "" if they can."""
     if find_browser():
         return ""
-    return "PNG, SVG and PDF need Chromium, which is not installed here. Set BROWSER_PATH, or use HTML"
+    return (
+        "PNG, SVG and PDF need Chromium, which is not installed here. Set BROWSER_PATH, or use HTML"
+    )
 
 
 def file_name(*parts: str) -> str:
-    """Return a file name for a figure or a table, without extension: its subject, dataset and run."""
+    """Return a file name for a figure or a table, without extension: its subject, dataset and
+    run."""
     words = (re.sub(r"[^\w.]+", "-", part).strip("-._") for part in parts)
     return "_".join(filter(None, words))[:_LONGEST_NAME] or "figure"

@@ -16,15 +16,18 @@ _NAME_LENGTH = 24  # of a run beside its curve
 
 
 def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = None) -> go.Figure:
-    """Draw observed shares against predicted probabilities, with the line of perfect calibration and a calibrated model's bands.
+    """Draw observed shares against predicted probabilities, with the line of perfect calibration
+    and a calibrated model's bands.
 
-    table: `COLUMNS`, one row for each bin; of several runs with a column run, which are named lines without bands, the first
-    in colour. score: the probability's name, such as "P(DE)". recalibrated: the same table for recalibrated probabilities,
-    drawn hollow.
+    table: `COLUMNS`, one row for each bin; of several runs with a column run, which are named lines
+    without bands, the first in colour. score: the probability's name, such as "P(DE)".
+    recalibrated: the same table for recalibrated probabilities, drawn hollow.
     """
     chart = go.Figure()
     drawing.draw_diagonal(chart, 0, 1)
-    chart.add_annotation(x=1, y=1, text="perfect", xanchor="left", xshift=4, showarrow=False, font_size=drawing.SMALL)
+    chart.add_annotation(
+        x=1, y=1, text="perfect", xanchor="left", xshift=4, showarrow=False, font_size=drawing.SMALL
+    )
     if "run" in table:
         _draw_runs(chart, table)
     else:
@@ -33,7 +36,9 @@ def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = 
     if recalibrated is not None:
         _draw_curve(chart, recalibrated, "diamond-open")
     chart.update_layout(height=int(1.6 * theme.HEIGHT_PX), margin_r=60)
-    chart.update_xaxes(title=f"predicted {score}, mean of a bin", range=[-0.03, 1.03], zeroline=False)
+    chart.update_xaxes(
+        title=f"predicted {score}, mean of a bin", range=[-0.03, 1.03], zeroline=False
+    )
     chart.update_yaxes(showgrid=True, title="observed share", range=[-0.03, 1.03], zeroline=False)
     return chart
 
@@ -44,7 +49,11 @@ def _draw_runs(chart: go.Figure, table: pd.DataFrame) -> None:
         part = bins.sort_values("predicted")
         colour = theme.CHOSEN if run == first else theme.BASELINE
         chart.add_scatter(
-            x=part["predicted"], y=part["observed"], mode="lines", line={"color": colour, "width": 1.5}, hoverinfo="skip"
+            x=part["predicted"],
+            y=part["observed"],
+            mode="lines",
+            line={"color": colour, "width": 1.5},
+            hoverinfo="skip",
         )
         _draw_curve(chart, part, "circle", colour)
         last = part.iloc[-1]
@@ -61,8 +70,8 @@ def _draw_runs(chart: go.Figure, table: pd.DataFrame) -> None:
 
 
 def _draw_bands(chart: go.Figure, table: pd.DataFrame) -> None:
-    """Draw each bin's band as a wide vertical bar around the line of perfect calibration. A bin with few rows has none, because
-    its band would cover the whole height.
+    """Draw each bin's band as a wide vertical bar around the line of perfect calibration. A bin
+    with few rows has none, because its band would cover the whole height.
     """
     ends = table.loc[table["n"] >= _FEWEST, ["predicted", "band_low", "band_high"]].to_numpy()
     chart.add_scatter(
@@ -74,8 +83,11 @@ def _draw_bands(chart: go.Figure, table: pd.DataFrame) -> None:
     )
 
 
-def _draw_curve(chart: go.Figure, table: pd.DataFrame, symbol: str, colour: str = theme.CHOSEN) -> None:
-    """Draw the observed shares, larger for more rows; the hover shows the interval, the band and the number of rows."""
+def _draw_curve(
+    chart: go.Figure, table: pd.DataFrame, symbol: str, colour: str = theme.CHOSEN
+) -> None:
+    """Draw the observed shares, larger for more rows; the hover shows the interval, the band and
+    the number of rows."""
     chart.add_scatter(
         x=table["predicted"],
         y=table["observed"],
@@ -87,8 +99,8 @@ def _draw_curve(chart: go.Figure, table: pd.DataFrame, symbol: str, colour: str 
             "line": {"color": colour, "width": 2 if symbol.endswith("open") else 0},
         },
         hovertext=[
-            f"{estimate_text(observed, low, high)}<br>a calibrated model: {band_low:.3f} to {band_high:.3f}"
-            f"<br>{drawing.rows_text(n)}"
+            f"{estimate_text(observed, low, high)}<br>a calibrated model: {band_low:.3f} to"
+            f" {band_high:.3f}<br>{drawing.rows_text(n)}"
             for _, observed, low, high, band_low, band_high, n in table[list(COLUMNS)].to_numpy()
         ],
         hovertemplate="predicted %{x:.3f}, observed %{hovertext}<extra></extra>",

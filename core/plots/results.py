@@ -13,7 +13,8 @@ from core.plots.captioned import CaptionedFigure, together
 
 
 def captioned(result: Result, subject: str) -> CaptionedFigure:
-    """Return a result with the table that its figure draws, or its first one. subject: the run or runs that it is about.
+    """Return a result with the table that its figure draws, or its first one. subject: the run or
+    runs that it is about.
 
     The caption holds scope and caveats.
     """
@@ -25,7 +26,11 @@ def captioned(result: Result, subject: str) -> CaptionedFigure:
         sentence=result.sentence,
         caption=" · ".join(filter(None, (result.scope, *result.caveats))),
         chart=None if figure is None else resolve(figure.draw)(**figure.values),
-        table=drawn if drawn is not None else pd.DataFrame() if first is None else pd.DataFrame(first.texts()),
+        table=drawn
+        if drawn is not None
+        else pd.DataFrame()
+        if first is None
+        else pd.DataFrame(first.texts()),
     )
 
 

@@ -25,38 +25,55 @@ CONTROL: Final = NO_BIOLOGY  # drawn dashed
 _LINE_LENGTH: Final = 22  # characters that fit into the narrowest panel, on a page of 900 px
 _NAME_STEP: Final = 0.14  # height of a name of two lines, as a share of the panel
 _ROOM: Final = 0.46  # height of the empty corner
-POINTS: Final = 500  # of a curve; an omitted corner is within 2 / 499 of a drawn one, less than the width of a line
+# of a curve; an omitted corner is within 2 / 499 of a drawn one, less than the width of a line
+POINTS: Final = 500
 
 
-def table(labels: ArrayLike, scores: Mapping[str, Scores], cells: Codes | None = None) -> pd.DataFrame:
-    """Return the points of the curves; columns: task (DE, DIR), who, n (rows behind the curve), auroc, fpr, tpr.
+def table(
+    labels: ArrayLike, scores: Mapping[str, Scores], cells: Codes | None = None
+) -> pd.DataFrame:
+    """Return the points of the curves; columns: task (DE, DIR), who, n (rows behind the curve),
+    auroc, fpr, tpr.
 
-    labels: of shape (n_rows,), None if unknown; scores: of each run, and of the control under the name `CONTROL`, on the same
-    rows. cells: codes of shape (n_rows,), only pairs of rows inside one cell count; None: all pairs. A curve has at most
-    `POINTS` points. A curve with a single class is left out.
+    labels: of shape (n_rows,), None if unknown; scores: of each run, and of the control under the
+    name `CONTROL`, on the same rows. cells: codes of shape (n_rows,), only pairs of rows inside one
+    cell count; None: all pairs. A curve has at most `POINTS` points. A curve with a single class is
+    left out.
     """
     outcome = outcome_of(labels)
     curves = []
     for who, score in scores.items():
         found = point_score(labels, score, cells)
-        for name, area, task in zip(TASKS, (found.de, found.dir), tasks(outcome, score), strict=True):
+        for name, area, task in zip(
+            TASKS, (found.de, found.dir), tasks(outcome, score), strict=True
+        ):
             if not np.isnan(area):
                 positive, values = task.positive[task.rows], task.values[task.rows]
-                curve = roc_curve(positive, values) if cells is None else roc_curve_within(positive, values, cells[task.rows])
-                # The first corner in each of equal steps of fpr + tpr, which never falls along the curve
+                curve = (
+                    roc_curve(positive, values)
+                    if cells is None
+                    else roc_curve_within(positive, values, cells[task.rows])
+                )
+                # The first corner in each of equal steps of fpr + tpr, which never falls along the
+                # curve
                 fpr, tpr = curve.false_positive_rate, curve.true_positive_rate
                 along = fpr + tpr
                 corners = np.unique(np.searchsorted(along, np.linspace(0, along[-1], POINTS)))
                 points = {"fpr": fpr[corners], "tpr": tpr[corners]}
-                curves.append(pd.DataFrame({"task": name, "who": who, "n": task.rows.sum(), "auroc": area, **points}))
+                curves.append(
+                    pd.DataFrame(
+                        {"task": name, "who": who, "n": task.rows.sum(), "auroc": area, **points}
+                    )
+                )
     return pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=list(COLUMNS))
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Draw one panel for each task with a curve and AUROC for each run: the first in colour, others grey, the control dashed.
+    """Draw one panel for each task with a curve and AUROC for each run: the first in colour, others
+    grey, the control dashed.
 
-    table: task, who, n, auroc, fpr, tpr, the points of each curve in order. Where it has a column run, the control is that of
-    the first one.
+    table: task, who, n, auroc, fpr, tpr, the points of each curve in order. Where it has a column
+    run, the control is that of the first one.
     """
     if "run" in table:
         table = table[(table["who"] != CONTROL) | (table["run"] == table["run"].iloc[0])]
@@ -67,9 +84,13 @@ def figure(table: pd.DataFrame) -> go.Figure:
         part = table[table["task"] == task]
         drawing.draw_diagonal(chart, 0, 1, row=1, col=column)
         text = {"text": f"chance {drawing.CHANCE}", "showarrow": False, "font_size": drawing.SMALL}
-        chart.add_annotation(x=0.1, y=0.02, xanchor="left", yanchor="bottom", row=1, col=column, **text)
+        chart.add_annotation(
+            x=0.1, y=0.02, xanchor="left", yanchor="bottom", row=1, col=column, **text
+        )
         for who, curve in part.groupby("who", sort=False):
-            _draw_curve(chart, column, str(who), curve, theme.CHOSEN if who == chosen else theme.BASELINE)
+            _draw_curve(
+                chart, column, str(who), curve, theme.CHOSEN if who == chosen else theme.BASELINE
+            )
         _draw_names(chart, column, part, chosen)
         _label_panel(chart, column, TASKS[task])
     chart.update_layout(height=int(1.6 * theme.HEIGHT_PX), margin_t=8 + drawing.TEXT_PX + 6)
@@ -86,14 +107,18 @@ def _draw_curve(chart: go.Figure, column: int, who: str, curve: pd.DataFrame, co
         mode="lines",
         line={"color": colour, "width": 2, "dash": "dash" if who == CONTROL else "solid"},
         hovertext=[hover] * len(curve),
-        hovertemplate="%{hovertext}<br>false positive rate %{x:.3f}, true positive rate %{y:.3f}<extra></extra>",
+        hovertemplate=(
+            "%{hovertext}<br>false positive rate %{x:.3f}, true positive rate"
+            " %{y:.3f}<extra></extra>"
+        ),
         row=1,
         col=column,
     )
 
 
 def _draw_names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: object) -> None:
-    """Write each curve's name in the empty corner with a leader to the curve; the lowest curve's name is at the top.
+    """Write each curve's name in the empty corner with a leader to the curve; the lowest curve's
+    name is at the top.
 
     A long name continues on a second line, and is cut there.
     """
@@ -102,7 +127,9 @@ def _draw_names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: objec
     for k, (area, who) in enumerate(curves):
         curve = part[part["who"] == who]
         fpr = 0.5 * 0.75**k
-        words = textwrap.wrap(f"{who} {area:.3f}", _LINE_LENGTH, max_lines=2, placeholder=f"… {area:.3f}")
+        words = textwrap.wrap(
+            f"{who} {area:.3f}", _LINE_LENGTH, max_lines=2, placeholder=f"… {area:.3f}"
+        )
         chart.add_annotation(
             x=fpr,
             y=float(np.interp(fpr, curve["fpr"], curve["tpr"])),
@@ -124,8 +151,17 @@ def _draw_names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: objec
 
 
 def _label_panel(chart: go.Figure, column: int, title: str) -> None:
-    chart.update_xaxes(title="false positive rate", range=[-0.01, 1.01], zeroline=False, row=1, col=column)
-    chart.update_yaxes(showgrid=True, title="true positive rate", range=[-0.01, 1.01], zeroline=False, row=1, col=column)
+    chart.update_xaxes(
+        title="false positive rate", range=[-0.01, 1.01], zeroline=False, row=1, col=column
+    )
+    chart.update_yaxes(
+        showgrid=True,
+        title="true positive rate",
+        range=[-0.01, 1.01],
+        zeroline=False,
+        row=1,
+        col=column,
+    )
     axis = "" if column == 1 else str(column)
     chart.add_annotation(
         text=f"<b>{title}</b>",

@@ -20,7 +20,8 @@ KINDS: Final = {"up or down": "de", "none": "none", "up": "up", "down": "down"}
 def figure(table: pd.DataFrame, score: str) -> go.Figure:
     """Draw one step histogram for each label over shared bins, of which each sums to 1.
 
-    table: label ("up or down", "none", "up", "down") and value of each row. score: the value's name, such as "P(DE)".
+    table: label ("up or down", "none", "up", "down") and value of each row. score: the value's
+    name, such as "P(DE)".
     """
     edges = _edges(table["value"].to_numpy(dtype=np.float64))
     parts = table.groupby("label", sort=False)["value"]
@@ -29,7 +30,10 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
     chart = go.Figure()
     for label, count in counts.items():
         _draw_steps(chart, label, edges, count)
-    keys = [f"{label_signs.sign_markup(KINDS[label])} {label}, {drawing.rows_text(n.sum())}" for label, n in counts.items()]
+    keys = [
+        f"{label_signs.sign_markup(KINDS[label])} {label}, {drawing.rows_text(n.sum())}"
+        for label, n in counts.items()
+    ]
     label_signs.draw_key(chart, keys)
     chart.update_layout(margin_t=label_signs.ABOVE_PX)
     chart.update_xaxes(showgrid=False, title=score, range=[edges[0], edges[-1]], zeroline=False)
@@ -38,7 +42,8 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
 
 
 def _edges(values: Floats) -> Floats:
-    """Return the edges of equal bins over [0, 1], or over the range of the values if that is larger."""
+    """Return the edges of equal bins over [0, 1], or over the range of the values if that is
+    larger."""
     low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
     edges: Floats = round_for_ranks(np.linspace(low, high, BINS + 1))
     return edges
@@ -51,7 +56,10 @@ def _percent(count: Codes) -> Floats:
 def _draw_steps(chart: go.Figure, label: str, edges: Floats, count: Codes) -> None:
     colour, share = theme.LABEL_COLOURS[KINDS[label]], _percent(count)
     bins = zip(edges, edges[1:], count, share, strict=False)  # there is one more edge than bins
-    hover = [f"{low:.2f} to {high:.2f}: {n:,} of {count.sum():,} rows, {part:.1f}%" for low, high, n, part in bins]
+    hover = [
+        f"{low:.2f} to {high:.2f}: {n:,} of {count.sum():,} rows, {part:.1f}%"
+        for low, high, n, part in bins
+    ]
     chart.add_scatter(
         x=[edges[0], *edges],
         y=[0.0, *share, 0.0],

@@ -1,4 +1,5 @@
-"""Figure: scores with their intervals, such as of runs, of the slices of a run, or of baselines without biology."""
+"""Figure: scores with their intervals, such as of runs, of the slices of a run, or of baselines
+without biology."""
 
 from __future__ import annotations
 
@@ -14,7 +15,12 @@ from core.plots.forest_plot import Row, ends_of
 
 _OPTIONAL: Final[dict[str, Any]] = {"kind": "", "about": "", "cost": np.nan, "n_labelled": np.nan}
 _SYMBOLS: Final = {"": "circle", "here": "circle", "public": "diamond", "baseline": "square"}
-_WORDS: Final = {"": "", "here": "measured here", "public": "public score", "baseline": "without biology"}
+_WORDS: Final = {
+    "": "",
+    "here": "measured here",
+    "public": "public score",
+    "baseline": "without biology",
+}
 
 
 def figure(
@@ -30,15 +36,17 @@ def figure(
 ) -> go.Figure:
     """Draw one row of the forest plot for each score, in the given order, with the line of chance.
 
-    Diamonds are public scores, squares baselines without biology. table: name, estimate, low, high, n
-    (NaN if unknown; a score without an estimate shows the reason), and optionally kind (here, public or
-    baseline), chosen (in bold), about (a line of the hover), cost (of a slice; the costliest is in bold)
-    and n_labelled. title: of the value axis, or DE, DIR, mean. by: a column of headings; names: of the
-    names. most: how many are drawn. overall, control: the scores of all rows and of the no-biology
-    baseline, as lines.
+    Diamonds are public scores, squares baselines without biology. table: name, estimate, low, high,
+    n (NaN if unknown; a score without an estimate shows the reason), and optionally kind (here,
+    public or baseline), chosen (in bold), about (a line of the hover), cost (of a slice; the
+    costliest is in bold) and n_labelled. title: of the value axis, or DE, DIR, mean. by: a column
+    of headings; names: of the names. most: how many are drawn. overall, control: the scores of all
+    rows and of the no-biology baseline, as lines.
     """
     rows = table.head(most or len(table)).assign(name=table[names])
-    rows = rows.assign(**{column: rows.get(column, default) for column, default in _OPTIONAL.items()})
+    rows = rows.assign(
+        **{column: rows.get(column, default) for column, default in _OPTIONAL.items()}
+    )
     if "chosen" not in rows:
         rows = rows.assign(chosen=rows["cost"] == rows["cost"].max())
     shown = (
@@ -46,14 +54,21 @@ def figure(
         if by
         else [_row(row, title) for row in rows.itertuples()]
     )
-    lines = drawing.reference_lines({} if control is None else {NO_BIOLOGY: control}) if has_chance else []
+    lines = (
+        drawing.reference_lines({} if control is None else {NO_BIOLOGY: control})
+        if has_chance
+        else []
+    )
     if overall is not None:
         lines.append(drawing.Line(overall, f"all rows {overall:.3f}", theme.CHOSEN))
     return forest_plot.draw_forest(shown, lines, drawing.METRICS.get(title, drawing.escape(title)))
 
 
 def _row(row: Any, metric: str) -> Row:
-    words, rows = estimate_text(*ends_of(row)), "" if np.isnan(row.n) else drawing.rows_text(row.n, metric)
+    words, rows = (
+        estimate_text(*ends_of(row)),
+        "" if np.isnan(row.n) else drawing.rows_text(row.n, metric),
+    )
     if not np.isnan(row.n_labelled):
         rows = f"{row.n:,.0f} rows, {row.n_labelled:,.0f} with a label"
     if np.isnan(row.estimate):
@@ -61,8 +76,12 @@ def _row(row: Any, metric: str) -> Row:
     elif row.low == row.estimate == row.high:
         words = f"{row.estimate:.3f}, all rows tied"
     cost = "" if np.isnan(row.cost) else f"cost for the whole {number_text(row.cost, '+.4f')}"
-    hover = [*filter(None, (str(row.name), row.about, f"{_WORDS[row.kind]} {words}".strip(), rows, cost))]
+    hover = [
+        *filter(None, (str(row.name), row.about, f"{_WORDS[row.kind]} {words}".strip(), rows, cost))
+    ]
     if row.kind == "public":
         words = f"{words} public"
     colour = theme.WARNING if row.kind == "baseline" else None
-    return Row(str(row.name), ends_of(row), words, hover, bool(row.chosen), colour, _SYMBOLS[row.kind])
+    return Row(
+        str(row.name), ends_of(row), words, hover, bool(row.chosen), colour, _SYMBOLS[row.kind]
+    )

@@ -1,7 +1,8 @@
 """Colours, signs and the plotly template, used by every figure, by the pages and by the report.
 
-The colours are Okabe–Ito's, which colour-blind readers can tell apart. Each means the same everywhere, in light and dark, and
-comes with a sign or a word. `.streamlit/config.toml` repeats the few that Streamlit needs; a test compares them.
+The colours are Okabe–Ito's, which colour-blind readers can tell apart. Each means the same
+everywhere, in light and dark, and comes with a sign or a word. `.streamlit/config.toml` repeats the
+few that Streamlit needs; a test compares them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ NULL: Final = "#5F6B7A"
 CHOSEN: Final = "#009E73"
 BASELINE: Final = NONE
 WARNING: Final = "#E69F00"
-# The chosen run's colour, also used for controls; as text it has a contrast of 4.5:1 on each surface.
+# The chosen run's colour, also used for controls; as text it has a contrast of 4.5:1 on each
+# surface.
 ACCENT: Final = {"light": "#007556", "dark": CHOSEN}
 
 LABEL_COLOURS: Final = {"up": UP, "down": DOWN, "none": NONE, "de": EFFECT, "unknown": NULL}
@@ -39,7 +41,8 @@ ROW_PX: Final = 26  # one bar, with its gap
 HEIGHT_PX: Final = 260  # figures on a page are one or two of these high
 
 
-INK_ON: Final = {True: "#FFFFFF", False: SURFACES["light"]["text"]}  # text on a strong colour, on a tint
+# text on a strong colour, on a tint
+INK_ON: Final = {True: "#FFFFFF", False: SURFACES["light"]["text"]}
 
 
 def tint(colour: str, strength: float) -> str:
@@ -49,7 +52,8 @@ def tint(colour: str, strength: float) -> str:
 
 
 def template(base: str = "light") -> go.layout.Template:
-    """Return the plotly template of a surface: grid on the value axis only, no legend, room for direct labels."""
+    """Return the plotly template of a surface: grid on the value axis only, no legend, room for
+    direct labels."""
     colours = SURFACES[base]
     axis = {
         "gridcolor": colours["line"],

@@ -1,4 +1,5 @@
-"""What a person can do to a run: rename it, record a public score, add a note, delete it; and presets of a page."""
+"""What a person can do to a run: rename it, record a public score, add a note, delete it; and
+presets of a page."""
 
 from __future__ import annotations
 
@@ -48,7 +49,9 @@ def set_values(workspace: Workspace, run: str, values: Mapping[str, str]) -> Run
         elif key == "note":
             checked[key] = value.strip() or None
         else:
-            raise InputError(f"set {run}: got {key}={value}, expected public_score=NUMBER or note=TEXT")
+            raise InputError(
+                f"set {run}: got {key}={value}, expected public_score=NUMBER or note=TEXT"
+            )
     with workspace.change("set", run) as (db, detail):
         found = runs.find_predicting(db, run) if "public_score" in checked else runs.find(db, run)
         runs.change(db, found.id, **checked)
@@ -58,7 +61,8 @@ def set_values(workspace: Workspace, run: str, values: Mapping[str, str]) -> Run
 
 
 def delete(workspace: Workspace, run: str) -> Run:
-    """Delete a run with its traces, journal and notes (the notes' text stays in the audit log); its file can be imported again.
+    """Delete a run with its traces, journal and notes (the notes' text stays in the audit log); its
+    file can be imported again.
 
     Raise StateError while a worker is on it.
     """
@@ -74,13 +78,16 @@ def delete(workspace: Workspace, run: str) -> Run:
     return found
 
 
-def add_note(workspace: Workspace, run: str, pair_id: str | None, text: str, author: str = "") -> str:
+def add_note(
+    workspace: Workspace, run: str, pair_id: str | None, text: str, author: str = ""
+) -> str:
     """Add a note on a row of a run, or on the run if `pair_id` is None; return the note's id."""
     return _add_note(workspace, Subject(run, pair_id), text, author)
 
 
 def add_figure_note(workspace: Workspace, run: str, figure: str, address: str, text: str) -> str:
-    """Add a note on a figure of a run, by its title; address: of the view that has it. Return the note's id."""
+    """Add a note on a figure of a run, by its title; address: of the view that has it. Return the
+    note's id."""
     return _add_note(workspace, Subject(run, figure=figure, address=address), text, "")
 
 
@@ -92,20 +99,25 @@ def _add_note(workspace: Workspace, subject: Subject, text: str, author: str) ->
         found = runs.find(db, subject.run)
         if subject.pair_id is not None:
             runs.refuse_unknown_row(db, found.id, subject.pair_id)
-        note = notes.add(db, subject._replace(run=found.id), author.strip() or workspace.settings.author, text)
+        note = notes.add(
+            db, subject._replace(run=found.id), author.strip() or workspace.settings.author, text
+        )
         changes.bump(db, "notes", f"run:{found.id}")
         detail |= {"run": found.id, "note": note, "text": text}
         return note
 
 
 def delete_note(workspace: Workspace, note: str) -> None:
-    """Delete a note that this author wrote; its text stays in the audit log, which has it since it was written."""
+    """Delete a note that this author wrote; its text stays in the audit log, which has it since it
+    was written."""
     with workspace.change("delete note", note) as (db, _):
         author = notes.author_of(db, note)
         if author is None:
             raise InputError(f"note {note!r}: not in this workspace")
         if author != workspace.settings.author:
-            raise InputError(f"note {note!r}: {author} wrote it, expected one by {workspace.settings.author}")
+            raise InputError(
+                f"note {note!r}: {author} wrote it, expected one by {workspace.settings.author}"
+            )
         notes.delete(db, note)
         changes.bump(db, "notes")
 
@@ -114,7 +126,9 @@ def save_preset(workspace: Workspace, page: str, name: str, settings: Mapping[st
     """Save a page's settings under a name; a preset of that name is replaced."""
     name = name.strip()
     if not 0 < len(name) <= MAX_PRESET_NAME:
-        raise InputError(f"preset: got a name of {len(name)} characters, expected 1 to {MAX_PRESET_NAME}")
+        raise InputError(
+            f"preset: got a name of {len(name)} characters, expected 1 to {MAX_PRESET_NAME}"
+        )
     check_name("preset", name)
     with workspace.change("preset", name) as (db, detail):
         notes.save_preset(db, page, name, settings, workspace.settings.author)

@@ -33,7 +33,8 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditedRows:
-    """Rows with the findings of the audit. pair_ids: of all rows, in order. left_out: ids of rows that are not to be written."""
+    """Rows with the findings of the audit. pair_ids: of all rows, in order. left_out: ids of rows
+    that are not to be written."""
 
     pair_ids: Sequence[str]
     left_out: frozenset[str]
@@ -56,7 +57,9 @@ class AuditedRows:
     def _read(self, place: _Place, run: str, left_out: pa.Array) -> Insertion:
         table = self._spool.read(place.start)
         if "run" in table.column_names:  # evidence is shared by all runs
-            table = table.set_column(table.column_names.index("run"), "run", pa.repeat(run, table.num_rows))
+            table = table.set_column(
+                table.column_names.index("run"), "run", pa.repeat(run, table.num_rows)
+            )
             if len(left_out):
                 table = table.filter(pc.invert(pc.is_in(table["pair_id"], value_set=left_out)))
         return Insertion(place.table, table, place.ignore_existing)
@@ -90,16 +93,25 @@ class RowSpool:
             return
         findings, collapsed = brief_checks.check_rows(rows)
         insertions = [
-            predictions.insertion_of(_NO_RUN, rows, brief_checks.flags_with_collapse(rows, collapsed)),
+            predictions.insertion_of(
+                _NO_RUN, rows, brief_checks.flags_with_collapse(rows, collapsed)
+            ),
             traces.insertion_of(_NO_RUN, rows, findings),
             *evidence.insertions_of(_NO_RUN, rows),
         ]
         self._pair_ids += [row.prediction.pair_id for row in rows]
-        self._places.append([_Place(table, ignored, self._spool.add(new)) for table, new, ignored in insertions if new.num_rows])
+        self._places.append(
+            [
+                _Place(table, ignored, self._spool.add(new))
+                for table, new, ignored in insertions
+                if new.num_rows
+            ]
+        )
 
 
 def audit_rows(rows: Iterable[RowResult]) -> AuditedRows:
-    """Return rows with the findings of their briefs. Called before the store is locked, since it takes a while."""
+    """Return rows with the findings of their briefs. Called before the store is locked, since it
+    takes a while."""
     spool = RowSpool()
     for row in rows:
         spool.add(row)

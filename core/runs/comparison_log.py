@@ -1,7 +1,9 @@
-"""The log of all comparisons of two runs, so that each p is corrected for all comparisons on its dataset.
+"""The log of all comparisons of two runs, so that each p is corrected for all comparisons on its
+dataset.
 
-With the results of the ledger on the dataset they are one family: p after Holm is the same here and there. One line of JSON for
-each in data/comparisons, a file for each dataset, appended when a pair of runs is first compared, or when its p has changed.
+With the results of the ledger on the dataset they are one family: p after Holm is the same here and
+there. One line of JSON for each in data/comparisons, a file for each dataset, appended when a pair
+of runs is first compared, or when its p has changed.
 """
 
 from __future__ import annotations
@@ -27,13 +29,18 @@ from core.stats.multiplicity import holm, p_value
 from core.store import datasets
 
 Pair = tuple[str, str]  # ids of two runs, or names of two arms, in alphabetical order
-LookedAt = Mapping[str, Mapping[Pair, float]]  # dataset name → pair → p of the mean, for every viewed pair
+# dataset name → pair → p of the mean, for every viewed pair
+LookedAt = Mapping[str, Mapping[Pair, float]]
 
 
-def look_at(workspace: Workspace, dataset: str, compared: Iterable[tuple[str, str, float]]) -> list[CountedComparison]:
-    """Count comparisons of two runs (ids) with the p of their mean, and return each among all of the dataset.
+def look_at(
+    workspace: Workspace, dataset: str, compared: Iterable[tuple[str, str, float]]
+) -> list[CountedComparison]:
+    """Count comparisons of two runs (ids) with the p of their mean, and return each among all of
+    the dataset.
 
-    They are written down unless the workspace is open for reading only, in which they count for this answer alone.
+    They are written down unless the workspace is open for reading only, in which they count for
+    this answer alone.
     """
     known = read_looked(workspace, dataset)
     asked = [(pair_of(a, b), p) for a, b, p in compared]
@@ -48,20 +55,28 @@ def look_at(workspace: Workspace, dataset: str, compared: Iterable[tuple[str, st
 
 
 def looked_by_dataset(workspace: Workspace) -> dict[str, dict[Pair, float]]:
-    """Return the comparisons made on each dataset, by name, for the correction of the ledger's p."""
+    """Return the comparisons made on each dataset, by name, for the correction of the ledger's
+    p."""
     with workspace.store.read() as db:
         known = datasets.list_all(db)
     return {each.name: read_looked(workspace, each.id) for each in known}
 
 
-def _results_beside(workspace: Workspace, dataset: str, looked: Mapping[Pair, float]) -> list[float]:
-    """Return the p of the results of the ledger on a dataset (id), but for one about each of these comparisons."""
+def _results_beside(
+    workspace: Workspace, dataset: str, looked: Mapping[Pair, float]
+) -> list[float]:
+    """Return the p of the results of the ledger on a dataset (id), but for one about each of these
+    comparisons."""
     with workspace.store.read() as db:
         name = next((each.name for each in datasets.list_all(db) if each.id == dataset), "")
         entries = ledger_table.list_all(db)
     left, others = set(looked), list[float]()
     for entry in entries:
-        if (entry.source, entry.dataset, entry.kind) == (HERE, name, "result") and entry.z is not None:
+        if (entry.source, entry.dataset, entry.kind) == (
+            HERE,
+            name,
+            "result",
+        ) and entry.z is not None:
             pair = pair_of_entry(entry)
             if pair in left:
                 left.discard(pair)
@@ -81,7 +96,8 @@ def pair_of_arms(experiment: str, a: str, b: str) -> Pair:
 
 
 def pair_of_entry(entry: Entry) -> Pair | None:
-    """Return what a result of the ledger compares: two arms, or the mean of two runs; None for anything else."""
+    """Return what a result of the ledger compares: two arms, or the mean of two runs; None for
+    anything else."""
     if entry.experiment and entry.name_a and entry.name_b:
         return pair_of_arms(entry.experiment, entry.name_a, entry.name_b)
     if entry.run_a and entry.run_b and entry.metric in (None, "mean"):
@@ -96,13 +112,16 @@ def p_of(entry: Entry) -> float:
 
 
 def read_looked(workspace: Workspace, dataset: str) -> dict[Pair, float]:
-    """Return the last p of every compared pair of runs on a dataset (id), NaN without one. Torn lines are left out."""
+    """Return the last p of every compared pair of runs on a dataset (id), NaN without one. Torn
+    lines are left out."""
     try:
         lines = _file(workspace, dataset).read_bytes().decode("utf-8", "replace").splitlines()
     except FileNotFoundError:
         return {}
     except OSError as error:
-        LOGGER.warning("comparisons that were looked at: %s", explain(error, _file(workspace, dataset)))
+        LOGGER.warning(
+            "comparisons that were looked at: %s", explain(error, _file(workspace, dataset))
+        )
         return {}
     found: dict[Pair, float] = {}
     for line in lines:
@@ -116,12 +135,22 @@ def read_looked(workspace: Workspace, dataset: str) -> dict[Pair, float]:
 
 
 def write_looked(workspace: Workspace, dataset: str, compared: dict[Pair, float]) -> None:
-    """Append comparisons. Raise ReadOnly; a disk that is full is logged, since the comparison itself can be shown."""
+    """Append comparisons. Raise ReadOnly; a disk that is full is logged, since the comparison
+    itself can be shown."""
     workspace.refuse_if_read_only("look at comparisons", dataset)
     file = _file(workspace, dataset)
     when = datetime.now(UTC).isoformat(timespec="seconds")
     lines = [
-        json.dumps({"a": a, "b": b, "p": None if math.isnan(p) else p, "at": when, "by": workspace.settings.author}) + "\n"
+        json.dumps(
+            {
+                "a": a,
+                "b": b,
+                "p": None if math.isnan(p) else p,
+                "at": when,
+                "by": workspace.settings.author,
+            }
+        )
+        + "\n"
         for (a, b), p in compared.items()
     ]
     try:

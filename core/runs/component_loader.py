@@ -38,11 +38,22 @@ def default_dataset(workspace: Workspace, name: str | None) -> Dataset:
     """
     with workspace.store.read() as db:
         found = datasets.find(db, name) if name else datasets.default(db)
-        others = [] if name else [each for each in datasets.list_all(db) if each.origin != "simulated" and each != found]
+        others = (
+            []
+            if name
+            else [
+                each
+                for each in datasets.list_all(db)
+                if each.origin != "simulated" and each != found
+            ]
+        )
     if found is None:
         raise InputError("this workspace has no dataset; import one first")
     if others and workspace.remark is not None:
-        workspace.remark(f"dataset {found.name}: of {len(others) + 1} the one made or used last; --dataset chooses another")
+        workspace.remark(
+            f"dataset {found.name}: of {len(others) + 1} the one made or used last; --dataset"
+            " chooses another"
+        )
     return found
 
 
@@ -52,8 +63,11 @@ def load_index(workspace: Workspace, dataset: Dataset) -> RowIndex:
         return RowIndex.of_frame(pairs.frame(db, dataset.id))
 
 
-def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: Sequence[str]) -> list[Space]:
-    """Return the spaces of these names over an index's symbols; one built from this dataset's labels can be rebuilt per fold."""
+def load_spaces(
+    workspace: Workspace, index: RowIndex, dataset: Dataset, names: Sequence[str]
+) -> list[Space]:
+    """Return the spaces of these names over an index's symbols; one built from this dataset's
+    labels can be rebuilt per fold."""
     with workspace.store.read() as db:
         records = [spaces.find(db, name) for name in names]
     orthologs = packs.read_orthologs(workspace, dataset.organism)
@@ -64,37 +78,55 @@ def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: 
         def rebuild(visible: Bools, of: spaces.SpaceRecord = space) -> Floats:
             rows = index.known_positions[visible]
             symbols = index.symbols
-            pert, gene = ([symbols[code] for code in axis[rows]] for axis in (index.rows.pert, index.rows.gene))
-            built = space_actions.coresponse_of((pert, gene, list(index.labels[rows])), of.name, of.spec)
+            pert, gene = (
+                [symbols[code] for code in axis[rows]]
+                for axis in (index.rows.pert, index.rows.gene)
+            )
+            built = space_actions.coresponse_of(
+                (pert, gene, list(index.labels[rows])), of.name, of.spec
+            )
             return space_over(built, symbols, orthologs).columns
 
         can_rebuild = space.kind == "coresponse" and space.built_from == dataset.name
-        loaded.append(space_over(vectors, index.symbols, orthologs, rebuild if can_rebuild else None))
+        loaded.append(
+            space_over(vectors, index.symbols, orthologs, rebuild if can_rebuild else None)
+        )
     return loaded
 
 
 def hash_contents(workspace: Workspace, dataset: str, names: Sequence[str]) -> dict[str, Any]:
-    """Return the hashes of a kNN's inputs over the spaces of these names; see `ComponentLoader.contents`."""
+    """Return the hashes of a kNN's inputs over the spaces of these names; see
+    `ComponentLoader.contents`."""
     with workspace.store.read() as db:
         hashes = {name: spaces.find(db, name).sha256 for name in names}
-    return {"sources": hashes, "dataset_sha256": dataset_sha256(load_pairs(workspace.store, dataset).values())}
+    return {
+        "sources": hashes,
+        "dataset_sha256": dataset_sha256(load_pairs(workspace.store, dataset).values()),
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceComponents:
-    """Loads components of one dataset from the store; see `core.methods.fusion_components.ComponentLoader`.
+    """Loads components of one dataset from the store; see
+    `core.methods.fusion_components.ComponentLoader`.
 
-    It caches the last predicted kNN, so that checking and running a request predict once. It also caches the last priors, since
-    several fusions under ten cuts use the same ones.
+    It caches the last predicted kNN, so that checking and running a request predict once. It also
+    caches the last priors, since several fusions under ten cuts use the same ones.
     """
 
     workspace: Workspace
     dataset: Dataset
-    _last_knn: dict[tuple[KnnSettings, tuple[str, ...]], DatasetPriors] = field(default_factory=dict, compare=False)
-    _priors: dict[tuple[KnnSettings, tuple[str, ...] | None], Priors] = field(default_factory=dict, compare=False)
+    _last_knn: dict[tuple[KnnSettings, tuple[str, ...]], DatasetPriors] = field(
+        default_factory=dict, compare=False
+    )
+    _priors: dict[tuple[KnnSettings, tuple[str, ...] | None], Priors] = field(
+        default_factory=dict, compare=False
+    )
     _contents: dict[tuple[str, ...], Mapping[str, Any]] = field(default_factory=dict, compare=False)
-    _index: dict[str, RowIndex] = field(default_factory=dict, compare=False)  # of the one dataset, once it was read
-    _spaces: dict[tuple[str, ...], list[Space]] = field(default_factory=dict, compare=False)  # the last ones
+    # of the one dataset, once it was read
+    _index: dict[str, RowIndex] = field(default_factory=dict, compare=False)
+    # the last ones
+    _spaces: dict[tuple[str, ...], list[Space]] = field(default_factory=dict, compare=False)
 
     @property
     def dataset_id(self) -> str:
@@ -123,7 +155,11 @@ class WorkspaceComponents:
 
     def predict_knn(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> DatasetPriors:
         index = self.index()
-        rows = rows_to_predict(index, settings.protocol) if pair_ids is None else index.positions_of(pair_ids)
+        rows = (
+            rows_to_predict(index, settings.protocol)
+            if pair_ids is None
+            else index.positions_of(pair_ids)
+        )
         key = settings, tuple(index.pair_ids[row] for row in rows)
         if key not in self._last_knn:
             names = settings.spaces
@@ -133,10 +169,14 @@ class WorkspaceComponents:
             loaded = self._spaces[names]
             start = time.perf_counter()
             evaluated = UNLABELLED if settings.protocol.kind == "test" else self.dataset.name
-            inputs = KnnInputs(index.rows.take(rows), index.known, tuple(loaded), settings.similarity, evaluated)
+            inputs = KnnInputs(
+                index.rows.take(rows), index.known, tuple(loaded), settings.similarity, evaluated
+            )
             predicted = predict_knn(settings.protocol, inputs)
             self._last_knn.clear()
-            self._last_knn[key] = DatasetPriors(index, np.asarray(rows), inputs, predicted, time.perf_counter() - start)
+            self._last_knn[key] = DatasetPriors(
+                index, np.asarray(rows), inputs, predicted, time.perf_counter() - start
+            )
         return self._last_knn[key]
 
     def contents(self, settings: KnnSettings) -> Mapping[str, Any]:

@@ -38,23 +38,29 @@ INGEST_EVERY_S = 2.0
 
 def read_no_pack(planned: Mapping[str, str]) -> Packs:
     """Raise StateError: if there is no workspace, there is no pack."""
-    raise StateError(f"knowledge packs: none is known here, expected {_list_contents(planned)} as planned")
+    raise StateError(
+        f"knowledge packs: none is known here, expected {_list_contents(planned)} as planned"
+    )
 
 
 def read_no_prompts(sha256: str) -> Mapping[str, str]:
     """Raise StateError: without a workspace, no file of prompts is stored."""
-    raise StateError(f"prompts: no file is kept here, expected the one with hash {sha256[:10]} as planned")
+    raise StateError(
+        f"prompts: no file is kept here, expected the one with hash {sha256[:10]} as planned"
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dependencies:
     """What a worker works with.
 
-    read_packs: returns the knowledge packs of these names and hashes, called for the runs that read some. cache: the file of the
-    response cache. access: the model servers that may be asked, with their keys, in memory only. method: returns the method of a
-    name. components: as in `Context`. ingest_every_s, heartbeat_every_s: the least time between two. source_settings: returns the
-    addresses of the public sources of evidence, called for the runs that need them. read_prompts: returns id → prompt of the file
-    with this SHA-256, called for the runs that ask the prompts of a file.
+    read_packs: returns the knowledge packs of these names and hashes, called for the runs that read
+    some. cache: the file of the response cache. access: the model servers that may be asked, with
+    their keys, in memory only. method: returns the method of a name. components: as in `Context`.
+    ingest_every_s, heartbeat_every_s: the least time between two. source_settings: returns the
+    addresses of the public sources of evidence, called for the runs that need them. read_prompts:
+    returns id → prompt of the file with this SHA-256, called for the runs that ask the prompts of a
+    file.
     """
 
     store: Store
@@ -70,7 +76,8 @@ class Dependencies:
 
 
 def load_pairs(store: Store, dataset: str) -> dict[str, Pair]:
-    """Return every row of a dataset by its id, in file order, behind them the pairs that people typed."""
+    """Return every row of a dataset by its id, in file order, behind them the pairs that people
+    typed."""
     with store.read() as db:
         frame = pairs.frame(db, dataset, asked=True)
     columns = (frame[name].tolist() for name in ("pair_id", "pert", "gene", "label", "split"))
@@ -81,12 +88,13 @@ def load_pairs(store: Store, dataset: str) -> dict[str, Pair]:
 
 
 def find_rows(known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
-    """Return the run's rows, with their labels. Raise StateError if the dataset has changed since the run was planned."""
+    """Return the run's rows, with their labels. Raise StateError if the dataset has changed since
+    the run was planned."""
     present = dataset_sha256(known.values())
     if present != spec.dataset_sha256:
         raise StateError(
-            f"dataset {spec.dataset}: has other rows or labels than when the run was planned (hash {present[:10]}, expected "
-            f"{spec.dataset_sha256[:10]}); start a new run"
+            f"dataset {spec.dataset}: has other rows or labels than when the run was planned (hash"
+            f" {present[:10]}, expected {spec.dataset_sha256[:10]}); start a new run"
         )
     missing = next((row for row in spec.rows if row not in known), None)
     if missing is not None:
@@ -95,39 +103,62 @@ def find_rows(known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
 
 
 def source_client(dependencies: Dependencies, spec: RunSpec) -> SourceClient | None:
-    """Return a client for public sources; None for a run that reads packs only. Raise InputError without addresses."""
+    """Return a client for public sources; None for a run that reads packs only. Raise InputError
+    without addresses."""
     sources = spec.options.get("sources", "packs")
     if sources == "packs":
         return None
     if dependencies.source_settings is None:
-        raise InputError(f"sources: {sources}, but no addresses of public sources are known here; expected packs")
+        raise InputError(
+            f"sources: {sources}, but no addresses of public sources are known here; expected packs"
+        )
     return SourceClient(
-        dependencies.source_settings(), "live" if sources == "web" else "offline", spec.options.get("literature", "passage")
+        dependencies.source_settings(),
+        "live" if sources == "web" else "offline",
+        spec.options.get("literature", "passage"),
     )
 
 
 def build_context(
-    dependencies: Dependencies, spec: RunSpec, method: Method, client: Client | None, web: SourceClient | None = None
+    dependencies: Dependencies,
+    spec: RunSpec,
+    method: Method,
+    client: Client | None,
+    web: SourceClient | None = None,
 ) -> Context:
     """Return the method's context; tell `web` the symbols of the run.
 
-    Raise StateError if the method, the dataset, a pack, a gene space or the file of prompts is not the one of the specification.
+    Raise StateError if the method, the dataset, a pack, a gene space or the file of prompts is not
+    the one of the specification.
     """
     if spec.version != method.version:
-        raise StateError(f"method {spec.method}: is version {method.version}, expected {spec.version}; start a new run")
+        raise StateError(
+            f"method {spec.method}: is version {method.version}, expected {spec.version}; start a"
+            " new run"
+        )
     packs = dependencies.read_packs(spec.packs) if spec.packs else Packs()
     with dependencies.store.read() as db:
-        _refuse_changed("gene spaces", {name: spaces.find(db, name).sha256 for name in spec.sources}, spec.sources)
+        _refuse_changed(
+            "gene spaces",
+            {name: spaces.find(db, name).sha256 for name in spec.sources},
+            spec.sources,
+        )
     known = load_pairs(dependencies.store, spec.dataset)
     rows = find_rows(known, spec)
-    viewed = _rows_of_parent(dependencies.store, known, spec) if isinstance(method, AsksAgain) else rows
+    viewed = (
+        _rows_of_parent(dependencies.store, known, spec) if isinstance(method, AsksAgain) else rows
+    )
     if web is not None:
         web.expect((row.pert for row in rows), (row.gene for row in rows))
     names = spec.options.get("names")
     return Context(
         pairs=tuple(Pair(row.pair_id, row.pert, row.gene, None, row.split) for row in rows),
         options=dict(spec.options),
-        view_of=(lambda _: LabelView(())) if isinstance(method, ReadsTexts) else _view_of(known, viewed, spec),
+        view_of=(
+            (lambda _: LabelView(()))
+            if isinstance(method, ReadsTexts)
+            else _view_of(known, viewed, spec)
+        ),
         packs=packs,
         client=client,
         model=spec.model,
@@ -136,16 +167,22 @@ def build_context(
         components=dependencies.components,
         web=web,
         prompts=dependencies.read_prompts(spec.prompt_file) if spec.prompt_file else {},
-        texts=load_texts(dependencies.store, spec, method) if isinstance(method, ReadsTexts) else None,
-        earlier=load_earlier(dependencies.store, spec, method) if isinstance(method, AsksAgain) else {},
+        texts=(
+            load_texts(dependencies.store, spec, method) if isinstance(method, ReadsTexts) else None
+        ),
+        earlier=(
+            load_earlier(dependencies.store, spec, method) if isinstance(method, AsksAgain) else {}
+        ),
         naming=GeneNaming(names, known.values(), packs) if names in REWRITTEN else None,
     )
 
 
 def load_texts(store: Store, spec: RunSpec, method: ReadsTexts) -> TextsOfRun:
-    """Return the texts of a reading's rows, in the order of the rows, and their evidence if the rubric asks for the dossier.
+    """Return the texts of a reading's rows, in the order of the rows, and their evidence if the
+    rubric asks for the dossier.
 
-    Raise NotFound if the run that is read was deleted, StateError if one of the rows has lost its text.
+    Raise NotFound if the run that is read was deleted, StateError if one of the rows has lost its
+    text.
     """
     rubric = method.rubric(spec.options)
     found: dict[str, list[RowText]] = {row: [] for row in spec.rows}
@@ -158,44 +195,65 @@ def load_texts(store: Store, spec: RunSpec, method: ReadsTexts) -> TextsOfRun:
             found[pair_id].append(RowText(*text))
     empty = next((row for row, texts in found.items() if not texts), None)
     if empty is not None:
-        raise StateError(f"row {empty!r}: has no text in run {run.name} any more; start a new reading")
+        raise StateError(
+            f"row {empty!r}: has no text in run {run.name} any more; start a new reading"
+        )
     return TextsOfRun(found, {row: seen[row] for row in spec.rows if row in seen})
 
 
 def load_earlier(store: Store, spec: RunSpec, method: AsksAgain) -> dict[str, EarlierRow]:
-    """Return the records of these rows in the run that is asked again. Raise NotFound if it, or one of its rows, was deleted."""
+    """Return the records of these rows in the run that is asked again. Raise NotFound if it, or one
+    of its rows, was deleted."""
     found = {}
     with store.read() as db:
         run = runs.find(db, method.parent(spec.options)).id
         for row in spec.rows:
             runs.refuse_unknown_row(db, run, row)
             seen = (Evidence(**item) for item in evidence.of_row(db, run, row))
-            events = ({name: event[name] for name in TraceEvent._fields} for event in traces.of_row(db, run, row))
+            events = (
+                {name: event[name] for name in TraceEvent._fields}
+                for event in traces.of_row(db, run, row)
+            )
             found[row] = EarlierRow(tuple(seen), tuple(TraceEvent(**event) for event in events))
     return found
 
 
 def _rows_of_parent(store: Store, known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
-    """Return the parent's rows, because its label view depends on them, and a run that asks again has the same view."""
+    """Return the parent's rows, because its label view depends on them, and a run that asks again
+    has the same view."""
     with store.read() as db:
         ids = predictions.all_ids(db, spec.parents[0])
     return tuple(pair for key, pair in known.items() if key in ids)
 
 
-def _view_of(known: Mapping[str, Pair], rows: tuple[Pair, ...], spec: RunSpec) -> Callable[[Pair], LabelView]:
+def _view_of(
+    known: Mapping[str, Pair], rows: tuple[Pair, ...], spec: RunSpec
+) -> Callable[[Pair], LabelView]:
     if spec.view.kind == "folds":
-        # Unlabelled rows that the run does not predict are left out, so that the cells are those of a kNN under folds.
+        # Unlabelled rows that the run does not predict are left out, so that the cells are those of
+        # a kNN under folds.
         predicted = {pair.pair_id for pair in rows}
-        rows_of_folds = [pair for key, pair in known.items() if (pair.label and pair.split == TRAIN) or key in predicted]
+        rows_of_folds = [
+            pair
+            for key, pair in known.items()
+            if (pair.label and pair.split == TRAIN) or key in predicted
+        ]
         return fold_views(rows_of_folds, spec.view.k, spec.view.seed).view_of
-    view = all_training(known.values()) if spec.view.kind == "all" else blinded_view(known.values(), rows)
+    view = (
+        all_training(known.values())
+        if spec.view.kind == "all"
+        else blinded_view(known.values(), rows)
+    )
     return lambda _: view
 
 
 def _refuse_changed(what: str, present: Mapping[str, str], planned: Mapping[str, str]) -> None:
     """Raise StateError if contents, name → SHA-256, are not those that the run was planned with."""
     if dict(present) != dict(planned):
-        raise StateError(f"{what}: {_list_contents(present)}, expected {_list_contents(planned)} as planned; start a new run")
+        raise StateError(
+            f"{what}: {_list_contents(present)}, expected {_list_contents(planned)} as planned;"
+            " start a new run"
+        )
 
 
 def _list_contents(contents: Mapping[str, str]) -> str:
@@ -203,7 +261,8 @@ def _list_contents(contents: Mapping[str, str]) -> str:
 
 
 class RetryCache(ReplyCache):
-    """A response cache that lacks each of `rejected_keys` once, so that a reply that made its row fail is requested again."""
+    """A response cache that lacks each of `rejected_keys` once, so that a reply that made its row
+    fail is requested again."""
 
     def __init__(self, path: Path, rejected_keys: set[str]) -> None:
         super().__init__(path)

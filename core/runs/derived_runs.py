@@ -1,6 +1,7 @@
 """Requests of kNN, fusion and decomposition as runs, and the neighbours behind one row's priors.
 
-A setting of such a run belongs to the record `settings` of its request: forms of runs show that, and the run keeps it.
+A setting of such a run belongs to the record `settings` of its request: forms of runs show that,
+and the run keeps it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,12 @@ from core.transfer.protocols import EvaluationProtocol, predict_priors
 class FusionRequest:
     """A fusion as a person asks for it. name: of the run that is saved."""
 
-    name: Annotated[str, setting("The new run's name.", title="Name of the new run", key="mix_name", changes_result=False)] = ""
+    name: Annotated[
+        str,
+        setting(
+            "The new run's name.", title="Name of the new run", key="mix_name", changes_result=False
+        ),
+    ] = ""
     settings: FusionSettings = field(default_factory=FusionSettings)
 
 
@@ -40,9 +46,16 @@ class KnnRequest:
     settings: KnnSettings
     dataset: DatasetName = None
     permutations: Annotated[
-        Whole, setting("Under folds, the number of permutations for the null; 0 for none.", where="command", changes_result=False)
+        Whole,
+        setting(
+            "Under folds, the number of permutations for the null; 0 for none.",
+            where="command",
+            changes_result=False,
+        ),
     ] = N_PERMUTATIONS
-    name: Annotated[str | None, setting("Also save the priors as a run.", where="command", changes_result=False)] = None
+    name: Annotated[
+        str | None, setting("Also save the priors as a run.", where="command", changes_result=False)
+    ] = None
 
 
 def knn_request(dataset: Dataset, settings: KnnSettings, name: str) -> RunRequest:
@@ -51,13 +64,15 @@ def knn_request(dataset: Dataset, settings: KnnSettings, name: str) -> RunReques
 
 
 def fusion_request(dataset: str, settings: FusionSettings, name: str) -> RunRequest:
-    """Return the request of a fusion of saved runs on the rows of its base; dataset: of the base, by name or id."""
+    """Return the request of a fusion of saved runs on the rows of its base; dataset: of the base,
+    by name or id."""
     return RunRequest("fusion", dataset, fusion_options(settings), name=name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbours:
-    """The labelled rows behind one row's priors: provenance, and in its order their pair ids and labels."""
+    """The labelled rows behind one row's priors: provenance, and in its order their pair ids and
+    labels."""
 
     settings: KnnSettings
     why: Provenance
@@ -76,8 +91,8 @@ def neighbours_of(
 ) -> Neighbours:
     """Return the labelled rows behind one row's priors.
 
-    protocol_chosen: whether a person chose the protocol; if not, a row that is no labelled training row gets the protocol test,
-    which sees all of those. without: ids of labelled rows to leave out.
+    protocol_chosen: whether a person chose the protocol; if not, a row that is no labelled training
+    row gets the protocol test, which sees all of those. without: ids of labelled rows to leave out.
     """
     index = load_index(workspace, dataset)
     row = int(index.positions_of([pair_id])[0])
@@ -86,9 +101,17 @@ def neighbours_of(
     query = index.rows.take(np.array([row]))
     loaded = load_spaces(workspace, index, dataset, settings.spaces)
     evaluated = dataset.name if index.knows(row) else UNLABELLED
-    [group] = predict_priors(settings.protocol, query, index.known, loaded, settings.similarity, evaluated).groups
-    left_out = np.flatnonzero(np.isin(index.known_positions[group.known_positions], index.positions_of(without)))
+    [group] = predict_priors(
+        settings.protocol, query, index.known, loaded, settings.similarity, evaluated
+    ).groups
+    left_out = np.flatnonzero(
+        np.isin(index.known_positions[group.known_positions], index.positions_of(without))
+    )
     codes = int(query.pert[0]), int(query.gene[0])
-    why = explain_prior(codes, group.known, group.similar, settings.similarity.weighting, group.parts, left_out)
+    why = explain_prior(
+        codes, group.known, group.similar, settings.similarity.weighting, group.parts, left_out
+    )
     at = index.known_positions[group.known_positions[why.neighbours]]
-    return Neighbours(settings, why, [index.pair_ids[i] for i in at], [str(index.labels[i]) for i in at])
+    return Neighbours(
+        settings, why, [index.pair_ids[i] for i in at], [str(index.labels[i]) for i in at]
+    )

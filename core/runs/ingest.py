@@ -1,8 +1,10 @@
-"""Copies a journal into the store, in brief transactions that also record how many bytes of it are copied.
+"""Copies a journal into the store, in brief transactions that also record how many bytes of it are
+copied.
 
-So a crash between two transactions neither loses nor doubles a row, and it does not matter who ingests: the worker while it
-works, or another process after it crashed. The store's column `run.folded_bytes` holds the bytes ingested.
-While a worker works, its `RunReporter` ingests from time to time, and writes its log and heartbeats.
+So a crash between two transactions neither loses nor doubles a row, and it does not matter who
+ingests: the worker while it works, or another process after it crashed. The store's column
+`run.folded_bytes` holds the bytes ingested. While a worker works, its `RunReporter` ingests from
+time to time, and writes its log and heartbeats.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from core.runs.run_state import Counts, Ending, Heartbeat, State, write_heartbea
 from core.store import Cursor, Store, changes, predictions, runs
 from core.store.queries import insert_all
 
-# Of a transaction: a commit takes about three times its bytes in memory; a worker's store has `WORKER_STORE_MB`.
+# Of a transaction: a commit takes about three times its bytes in memory; a worker's store has
+# `WORKER_STORE_MB`.
 BATCH_ROWS = 5_000
 BATCH_BYTES = 1 << 24
 _MOST_STORE_MB = 1 << 11  # DuckDB needs the content of some 2,000 rows in memory
@@ -33,22 +36,29 @@ _LONGEST_LINE = 500  # characters of an error in the run's log
 _REST = 10  # the pause after an ingest is at least this many times its duration
 
 
-def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "", *, until: int | None = None) -> int:
-    """Bring the store up to date with a journal and the state of its run; return how many rows were written.
+def ingest_journal(
+    store: Store, folder: RunFolder, state: State, cause: str = "", *, until: int | None = None
+) -> int:
+    """Bring the store up to date with a journal and the state of its run; return how many rows were
+    written.
 
-    until: for a journal that is being written, the bytes that are certainly on disk, so that the store never has more than the
-    journal after a power cut. Raise NotFound if the store has no such run, StoreBusy if another process holds it; both can be
-    tried again. Raise InputError for an invalid line, after those before it are in the store.
+    until: for a journal that is being written, the bytes that are certainly on disk, so that the
+    store never has more than the journal after a power cut. Raise NotFound if the store has no such
+    run, StoreBusy if another process holds it; both can be tried again. Raise InputError for an
+    invalid line, after those before it are in the store.
     """
     with store.read() as db:
         start = _ingested_bytes(db, folder)
     size = folder.rows.stat().st_size if folder.rows.exists() else 0
     left = Piece(folder.run, folder.rows.absolute(), start, size if until is None else until)
-    written = sum(_write(store, folder, batch) for batch in read_batches(left, BATCH_ROWS, BATCH_BYTES))
+    written = sum(
+        _write(store, folder, batch) for batch in read_batches(left, BATCH_ROWS, BATCH_BYTES)
+    )
     with store.write() as db:
         _ingested_bytes(db, folder)
         _record_spending(db, folder)
-        ended = None if state in LIVE_STATES or state == "crashed" else datetime.now()  # the time of a crash is unknown
+        # the time of a crash is unknown
+        ended = None if state in LIVE_STATES or state == "crashed" else datetime.now()
         runs.change_by_worker(db, folder.run, status=state, cause=cause, finished_at=ended)
         evaluation = folder.evaluation()
         if evaluation is not None:
@@ -60,11 +70,15 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
 def record_start(store: Store, folder: RunFolder) -> None:
     """Record in the store that a worker began. Called before it appends to the journal."""
     with store.write() as db:
-        if _ingested_bytes(db, folder) > (folder.rows.stat().st_size if folder.rows.exists() else 0):
+        if _ingested_bytes(db, folder) > (
+            folder.rows.stat().st_size if folder.rows.exists() else 0
+        ):
             runs.change_by_worker(
                 db, folder.run, folded_bytes=0
             )  # lines were lost since then, so the remaining ones are ingested again
-        runs.change_by_worker(db, folder.run, status="running", cause="", started_at=datetime.now(), finished_at=None)
+        runs.change_by_worker(
+            db, folder.run, status="running", cause="", started_at=datetime.now(), finished_at=None
+        )
         changes.bump(db, "runs")
 
 
@@ -83,7 +97,8 @@ def _write(store: Store, folder: RunFolder, batch: RowBatch) -> int:
 
 
 def _record_spending(db: Cursor, folder: RunFolder, of_rows: int = 0) -> None:
-    """Update the tokens that a run has paid for; without a spending log, adds those of rows that were ingested."""
+    """Update the tokens that a run has paid for; without a spending log, adds those of rows that
+    were ingested."""
     spending = read_spending(folder.spending)
     if spending is None:
         runs.add_spent(db, folder.run, of_rows)
@@ -102,16 +117,30 @@ def _ingested_bytes(db: Cursor, folder: RunFolder) -> int:
 class RunReporter:
     """Reports on the work on a run of `total` rows: to the log, by heartbeats, and to the store.
 
-    state: of the run now. missing: how many rows were not finished when the work began. scrub: removes secrets from a text. pool:
-    of several model servers, or None.
+    state: of the run now. missing: how many rows were not finished when the work began. scrub:
+    removes secrets from a text. pool: of several model servers, or None.
     """
 
-    def __init__(self, folder: RunFolder, store: Store, progress: Progress, total: int, scrub: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        folder: RunFolder,
+        store: Store,
+        progress: Progress,
+        total: int,
+        scrub: Callable[[str], str],
+    ) -> None:
         self.state: State = "running"
         self.missing = total - len(progress.finished)
-        self._folder, self._store, self._progress, self._total, self._scrub = folder, store, progress, total, scrub
+        self._folder, self._store, self._progress, self._total, self._scrub = (
+            folder,
+            store,
+            progress,
+            total,
+            scrub,
+        )
         self.pool: ServerPool | None = None
-        self._begun_at, self._begun = time.time(), time.monotonic()  # for messages, and for the rate
+        # for messages, and for the rate
+        self._begun_at, self._begun = time.time(), time.monotonic()
         self._unforeseen_kinds: set[str] = set()
 
     @property
@@ -120,12 +149,17 @@ class RunReporter:
         return Counts.of(self._folder, self._progress)
 
     def log(self, text: str) -> None:
-        """Append a line to the run's log, with the time and without secrets. A line that cannot be written is dropped."""
-        with contextlib.suppress(OSError), self._folder.log.open("a", encoding="utf-8", errors="replace") as log:
+        """Append a line to the run's log, with the time and without secrets. A line that cannot be
+        written is dropped."""
+        with (
+            contextlib.suppress(OSError),
+            self._folder.log.open("a", encoding="utf-8", errors="replace") as log,
+        ):
             log.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {self._scrub(text)}\n")
 
     def log_unforeseen(self, pair_id: str, error: BaseException) -> None:
-        """Log an unexpected error of a row, only the first of its kind: a line here, and the traceback in the workspace's log."""
+        """Log an unexpected error of a row, only the first of its kind: a line here, and the
+        traceback in the workspace's log."""
         kind = type(error).__name__
         if kind not in self._unforeseen_kinds:
             self._unforeseen_kinds.add(kind)
@@ -146,12 +180,17 @@ class RunReporter:
         seconds = time.monotonic() - self._begun
         rate = rows / seconds if rows > 0 and seconds > 0 else None
         servers, notice = (self.pool.states, self.pool.notice) if self.pool else ((), "")
-        write_heartbeat(self._folder, Heartbeat(self.state, self._total, self.counts, self._begun_at, rate, servers, notice))
+        write_heartbeat(
+            self._folder,
+            Heartbeat(self.state, self._total, self.counts, self._begun_at, rate, servers, notice),
+        )
 
     async def ingest_until(self, stop: asyncio.Event, every_s: float) -> None:
-        """Ingest at intervals until `stop` is set; retry the next time if the store is busy or the disk full.
+        """Ingest at intervals until `stop` is set; retry the next time if the store is busy or the
+        disk full.
 
-        Large tables take longer to write, so the interval grows with them. Raise NotFound if the store has lost the run.
+        Large tables take longer to write, so the interval grows with them. Raise NotFound if the
+        store has lost the run.
         """
         ingested: tuple[int, State] = (0, "running")
         took_s = 0.0
@@ -171,17 +210,21 @@ class RunReporter:
             took_s = time.monotonic() - start
 
     async def ingest_ending(self, ending: Ending, cause: str) -> None:
-        """Bring the store up to date with how the work ended; log it if that fails, and leave it to the next ingest."""
+        """Bring the store up to date with how the work ended; log it if that fails, and leave it to
+        the next ingest."""
         try:
             await self._ingest(ending, cause, until=self._progress.bytes)
         except (StoreBusy, SystemFailure, NotFound) as error:
             self.log(f"not in the store yet: {error}")
 
     async def _ingest(self, state: State, cause: str = "", *, until: int) -> None:
-        """Ingest as `ingest_journal` does. If the store's memory is too small for long rows, double it from now on."""
+        """Ingest as `ingest_journal` does. If the store's memory is too small for long rows, double
+        it from now on."""
         while True:
             try:
-                await asyncio.to_thread(ingest_journal, self._store, self._folder, state, cause, until=until)
+                await asyncio.to_thread(
+                    ingest_journal, self._store, self._folder, state, cause, until=until
+                )
                 return
             except StoreMemoryShort as error:
                 if self._store.memory_mb >= _MOST_STORE_MB:

@@ -1,8 +1,10 @@
-"""Files that a run appends to: the journal, with one line per finished or failed row, and the spending log.
+"""Files that a run appends to: the journal, with one line per finished or failed row, and the
+spending log.
 
-A run that asks a model keeps a spending log: a line for each request and one for its answer, with the answers and the tokens of
-the run so far and the requests that wait for an answer, as JSON ("[12, 3456, 8]"). A line is written before a request is sent,
-and as soon as its answer is read, before it is parsed. Requests of a killed worker count as unanswered, since their answers are
+A run that asks a model keeps a spending log: a line for each request and one for its answer, with
+the answers and the tokens of the run so far and the requests that wait for an answer, as JSON
+("[12, 3456, 8]"). A line is written before a request is sent, and as soon as its answer is read,
+before it is parsed. Requests of a killed worker count as unanswered, since their answers are
 unknown. Answers from the response cache cost nothing and are not in it.
 """
 
@@ -24,7 +26,14 @@ from core.base.file_io import sync_folder
 from core.base.texts import parse_json
 from core.base.types import Failed, RowResult
 from core.llm.messages import Outcome, Usage
-from core.runs.row_codec import Entry, RetryMark, calls_tokens, decode_entry, encode_entry, pair_id_of
+from core.runs.row_codec import (
+    Entry,
+    RetryMark,
+    calls_tokens,
+    decode_entry,
+    encode_entry,
+    pair_id_of,
+)
 from core.runs.run_folder import RunFolder
 
 _LONGEST_LINE = 64  # bytes, of the spending log
@@ -34,9 +43,10 @@ _LONGEST_LINE = 64  # bytes, of the spending log
 class Progress:
     """The contents of a journal, counted.
 
-    finished: ids of the rows that need no request. failed: those of them that failed → the request keys of their calls, () if a
-    call got no answer. rejected_keys: such keys of rows to be repeated, whose cached answers would make them fail again. cost:
-    tokens of each row's last line; spent: tokens of all lines, answers from the cache left out. repeated: how many rows were
+    finished: ids of the rows that need no request. failed: those of them that failed → the request
+    keys of their calls, () if a call got no answer. rejected_keys: such keys of rows to be
+    repeated, whose cached answers would make them fail again. cost: tokens of each row's last line;
+    spent: tokens of all lines, answers from the cache left out. repeated: how many rows were
     finished again without a retry. bytes: of whole lines.
     """
 
@@ -62,7 +72,11 @@ class Progress:
         self.spent += calls_tokens(entry.calls, spent=True)
         self.cost[pair_id] = cost_of(entry)
         if isinstance(entry, Failed):
-            self.failed[pair_id] = () if any(call.error for call in entry.calls) else tuple(call.key for call in entry.calls)
+            self.failed[pair_id] = (
+                ()
+                if any(call.error for call in entry.calls)
+                else tuple(call.key for call in entry.calls)
+            )
 
     @property
     def done(self) -> int:
@@ -71,14 +85,16 @@ class Progress:
 
 
 def cost_of(row: RowResult | Failed) -> int:
-    """Return the tokens of a row, including cached answers: the method's count, or otherwise the sum over its calls."""
+    """Return the tokens of a row, including cached answers: the method's count, or otherwise the
+    sum over its calls."""
     if isinstance(row, RowResult) and row.prediction.tokens is not None:
         return row.prediction.tokens
     return calls_tokens(row.calls, spent=False)
 
 
 def read_lines(file: Path, start: int = 0) -> Iterator[tuple[bytes, int]]:
-    """Yield (line, position of its end in bytes) of the lines from a byte on; a torn last line is left out."""
+    """Yield (line, position of its end in bytes) of the lines from a byte on; a torn last line is
+    left out."""
     if not file.exists():
         return
     with file.open("rb") as journal:
@@ -91,7 +107,8 @@ def read_lines(file: Path, start: int = 0) -> Iterator[tuple[bytes, int]]:
 
 
 def read_entries(file: Path, start: int = 0) -> Iterator[tuple[Entry, int]]:
-    """Yield (entry, position of its line's end in bytes) from a byte on. Raise InputError for any other line."""
+    """Yield (entry, position of its line's end in bytes) from a byte on. Raise InputError for any
+    other line."""
     for line, end in read_lines(file, start):
         try:
             yield decode_entry(line), end
@@ -122,13 +139,17 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
+    def __exit__(
+        self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
+    ) -> None:
         self._file.close()
 
     def append(self, entries: Iterable[Entry]) -> None:
-        """Append entries and wait until they are on disk: then, and not before, their rows are finished.
+        """Append entries and wait until they are on disk: then, and not before, their rows are
+        finished.
 
-        A result that JSON cannot hold is written as its row's failure. Raise OSError, with none of the entries written.
+        A result that JSON cannot hold is written as its row's failure. Raise OSError, with none of
+        the entries written.
         """
         written = [self._line(entry) for entry in entries]
         content = memoryview(b"".join(line for _, line in written))
@@ -144,13 +165,19 @@ class Journal:
             self.progress.add(entry)
 
     def _line(self, entry: Entry) -> tuple[Entry, bytes]:
-        """Return the written part of an entry, and its line. A failure has its calls if JSON can represent them."""
+        """Return the written part of an entry, and its line. A failure has its calls if JSON can
+        represent them."""
         try:
             return entry, encode_entry(entry, self._scrub)
         except InputError as error:
             if isinstance(entry, RetryMark):
                 raise
-            failed = Failed(pair_id_of(entry), type(error).__name__, str(error).encode("utf-8", "replace").decode(), entry.calls)
+            failed = Failed(
+                pair_id_of(entry),
+                type(error).__name__,
+                str(error).encode("utf-8", "replace").decode(),
+                entry.calls,
+            )
         if isinstance(entry, Failed):
             failed = replace(failed, calls=())
             return failed, encode_entry(failed, self._scrub)
@@ -164,7 +191,8 @@ def mark_for_retry(folder: RunFolder, pair_ids: Sequence[str]) -> None:
 
 
 class Spending(NamedTuple):
-    """The spending of a run: answers and their tokens. unanswered: requests without an answer or a failure.
+    """The spending of a run: answers and their tokens. unanswered: requests without an answer or a
+    failure.
 
     Those of dead workers may have been answered, and paid for, after their death.
     """
@@ -184,10 +212,12 @@ def read_spending(file: Path) -> Spending | None:
 
 
 class SpendingLog:
-    """A run's spending log, for appending; the first request creates the file. so_far: the run's spending.
+    """A run's spending log, for appending; the first request creates the file. so_far: the run's
+    spending.
 
-    estimated: further tokens, of answers whose tokens the server did not count. before: tokens of the rows in the run's journal,
-    for a run that was started without this log. A torn last line is cut off.
+    estimated: further tokens, of answers whose tokens the server did not count. before: tokens of
+    the rows in the run's journal, for a run that was started without this log. A torn last line is
+    cut off.
     """
 
     def __init__(self, file: Path, before: int = 0) -> None:
@@ -203,23 +233,30 @@ class SpendingLog:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
+    def __exit__(
+        self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
+    ) -> None:
         if self._file is not None:
             self._file.close()
 
     def count(self, outcome: Outcome) -> None:
-        """Count a request that is sent, that failed, or that got an answer of this cost, and writes the sums down.
+        """Count a request that is sent, that failed, or that got an answer of this cost, and writes
+        the sums down.
 
         Raise OSError if the line cannot be written whole.
         """
         answers, tokens, unanswered = self.so_far
         if isinstance(outcome, Usage):
             self.estimated += outcome.estimated_tokens
-            answers, tokens = answers + 1, tokens + outcome.prompt_tokens + outcome.completion_tokens
+            answers, tokens = (
+                answers + 1,
+                tokens + outcome.prompt_tokens + outcome.completion_tokens,
+            )
         self.so_far = Spending(answers, tokens, unanswered + (1 if outcome == "asked" else -1))
         if self._file is None:
             self._file = self._path.open("ab", buffering=0)
-        line = f"{json.dumps([*self.so_far, self.estimated] if self.estimated else self.so_far)}\n".encode()
+        spent = [*self.so_far, self.estimated] if self.estimated else self.so_far
+        line = f"{json.dumps(spent)}\n".encode()
         if self._file.write(line) < len(line):
             self._file.truncate(self._bytes)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
@@ -227,9 +264,11 @@ class SpendingLog:
 
 
 def _read_last_line(file: Path) -> tuple[Spending, int, int]:
-    """Return the last whole line of a log, zeros without one: the spending, the estimated tokens, and its end in bytes.
+    """Return the last whole line of a log, zeros without one: the spending, the estimated tokens,
+    and its end in bytes.
 
-    A torn line after it is ignored. A fourth number is there if the server does not count all tokens.
+    A torn line after it is ignored. A fourth number is there if the server does not count all
+    tokens.
     """
     with file.open("rb") as log:
         end = log.seek(0, os.SEEK_END)

@@ -21,7 +21,14 @@ from core.features.predicting.prompt_texts import PromptFile
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import asks_several
 from core.llm.health import MOST_NAMED, Health
-from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsOtherOrganisms, ReadsPacks, method_named
+from core.methods.base import (
+    AsksAgain,
+    DerivedMethod,
+    Method,
+    ReadsOtherOrganisms,
+    ReadsPacks,
+    method_named,
+)
 from core.methods.fusion_components import ComponentLoader
 from core.runs import model_servers, run_control
 from core.runs.changed_settings import change_settings
@@ -52,9 +59,10 @@ def resolve(
 ) -> RunSpec:
     """Return the specification of a request: all that the identity of its run is made from.
 
-    known_health: of the model server; without it, a request that names no model asks the server for its models. components: by
-    default loaded from the workspace. Raise InputError for invalid options, rows or a name, and for a file of prompts that is not
-    for these rows; Unreachable without a model.
+    known_health: of the model server; without it, a request that names no model asks the server for
+    its models. components: by default loaded from the workspace. Raise InputError for invalid
+    options, rows or a name, and for a file of prompts that is not for these rows; Unreachable
+    without a model.
     """
     check_name("run", name_of(request))
     found = method(request.method)
@@ -66,27 +74,39 @@ def resolve(
             known_health = asyncio.run(health(workspace, request.endpoint, calls=request.calls))
         request = replace(request, model=only_model(known_health))
     if found.needs_model:
-        calls = _calls_of(workspace, request)  # one that asks again asks as its run was asked, whatever a file says now
-        chosen = calls.with_identity(request.calls.identity) if isinstance(found, AsksAgain) else calls
+        # one that asks again asks as its run was asked, whatever a file says now
+        calls = _calls_of(workspace, request)
+        chosen = (
+            calls.with_identity(request.calls.identity) if isinstance(found, AsksAgain) else calls
+        )
         request = replace(request, calls=chosen)
     sha256 = str(request.options.get("prompts") or "")
     if is_sha256(sha256) and not request.rows:
-        request = replace(request, rows=prompt_files.rows_of(workspace, loader.dataset_id, sha256, file))
-    with workspace.store.read():  # all that is asked of the store meanwhile is read of one state, by one attachment
-        spec = resolve_request(workspace.store, request, found, loader, _packs_for(workspace, found, loader.dataset_id))
+        request = replace(
+            request, rows=prompt_files.rows_of(workspace, loader.dataset_id, sha256, file)
+        )
+    # all that is asked of the store meanwhile is read of one state, by one attachment
+    with workspace.store.read():
+        spec = resolve_request(
+            workspace.store, request, found, loader, _packs_for(workspace, found, loader.dataset_id)
+        )
     if spec.prompt_file:
         prompt_files.check(workspace, spec, file)
     return spec
 
 
 def describe_not_asked(workspace: Workspace, request: RunRequest, spec: RunSpec) -> str:
-    """Return a sentence on the prompts of a request's file that are for no row of its dataset; "" without any."""
+    """Return a sentence on the prompts of a request's file that are for no row of its dataset; ""
+    without any."""
     _, file = _name_prompts_by_hash(request, method_named(request.method))
     return prompt_files.describe_unknown(workspace, spec, file)
 
 
-def _name_prompts_by_hash(request: RunRequest, method: Method) -> tuple[RunRequest, PromptFile | None]:
-    """Return a request with the SHA-256 instead of the file of prompts in its options, and that file; None without one."""
+def _name_prompts_by_hash(
+    request: RunRequest, method: Method
+) -> tuple[RunRequest, PromptFile | None]:
+    """Return a request with the SHA-256 instead of the file of prompts in its options, and that
+    file; None without one."""
     for option in options_of(method.settings):
         file = request.options.get(option.name)
         if isinstance(file, PromptFile):
@@ -95,11 +115,16 @@ def _name_prompts_by_hash(request: RunRequest, method: Method) -> tuple[RunReque
 
 
 def _packs_for(workspace: Workspace, method: Method, dataset: str) -> dict[str, str]:
-    """Return the hashes of the packs that are here for a method on a dataset; none for a method that reads none."""
+    """Return the hashes of the packs that are here for a method on a dataset; none for a method
+    that reads none."""
     if not isinstance(method, ReadsPacks):
         return {}
     organism = default_dataset(workspace, dataset).organism
-    return pack_hashes(workspace, organism, or_another=isinstance(method, ReadsOtherOrganisms) and method.reads_other_organisms)
+    return pack_hashes(
+        workspace,
+        organism,
+        or_another=isinstance(method, ReadsOtherOrganisms) and method.reads_other_organisms,
+    )
 
 
 def start(
@@ -114,14 +139,18 @@ def start(
 ) -> Run:
     """Start the run of a request in its own worker (`detach`) or here until it ends.
 
-    Return an existing run of any name with the same specification. spec: the value of `resolve`. Raise StateError if the name is
-    another run's, unless `replace`, and, before anything is written, what the prediction of a derived method would raise,
-    InputError for prompts of a file that are too long, what `refuse_unfit` raises for several model servers, and what `check_ray`
+    Return an existing run of any name with the same specification. spec: the value of `resolve`.
+    Raise StateError if the name is another run's, unless `replace`, and, before anything is
+    written, what the prediction of a derived method would raise, InputError for prompts of a file
+    that are too long, what `refuse_unfit` raises for several model servers, and what `check_ray`
     raises.
     """
     workspace.refuse_if_read_only("run", request.name or request.method)
     if request.method in READING_METHODS:
-        raise InputError(f"method {request.method}: reads a run's texts; start it with `rubric run NAME RUN --judge model`")
+        raise InputError(
+            f"method {request.method}: reads a run's texts; start it with `rubric run NAME RUN"
+            " --judge model`"
+        )
     spec = spec or resolve(workspace, request, components=components, method=method)
     loader = components or WorkspaceComponents(workspace, default_dataset(workspace, spec.dataset))
     found = method(spec.method)
@@ -135,7 +164,9 @@ def start(
         check_ray(settings, found, spec.options)
     one_server = settings
     if existing is None and settings.has_several:
-        fit = model_servers.refuse_unfit(workspace, settings.servers, spec.model, calls=settings.calls)
+        fit = model_servers.refuse_unfit(
+            workspace, settings.servers, spec.model, calls=settings.calls
+        )
         one_server = dataclasses.replace(settings, servers=fit)
     if existing is None and spec.prompt_file:
         prompt_files.check_lengths(workspace, spec, prompts, one_server)
@@ -145,11 +176,17 @@ def start(
         return existing
     if isinstance(found, DerivedMethod):
         found.check(spec.rows, spec.options, loader)
-    begin = run_control.start_worker if detach else partial(run_control.work_on, method=method, components=loader)
+    begin = (
+        run_control.start_worker
+        if detach
+        else partial(run_control.work_on, method=method, components=loader)
+    )
     if existing is not None:
         return run_control.resume(workspace, existing.id, begin=begin)
     expected = expected_calls(found, spec.options, len(spec.rows))
-    return run_control.start(workspace, spec, name_of(request), settings, calls=expected, replace=replace, begin=begin)
+    return run_control.start(
+        workspace, spec, name_of(request), settings, calls=expected, replace=replace, begin=begin
+    )
 
 
 def name_of(request: RunRequest) -> str:
@@ -160,8 +197,11 @@ def name_of(request: RunRequest) -> str:
     return request.name or f"{request.method} {what or 'all rows'}"
 
 
-def execution_settings(workspace: Workspace, request: RunRequest, method: Method) -> ExecutionSettings:
-    """Return how a request is carried out. Raise AddressRefused for a server or cluster that this workspace may not ask."""
+def execution_settings(
+    workspace: Workspace, request: RunRequest, method: Method
+) -> ExecutionSettings:
+    """Return how a request is carried out. Raise AddressRefused for a server or cluster that this
+    workspace may not ask."""
     settings = ExecutionSettings(
         servers=_servers_of(workspace, request) if method.needs_model else "",
         concurrency=request.concurrency,
@@ -179,14 +219,23 @@ def execution_settings(workspace: Workspace, request: RunRequest, method: Method
 
 
 def settings_to_resume(
-    workspace: Workspace, request: RunRequest, spec: RunSpec, present: ExecutionSettings, method: Method
+    workspace: Workspace,
+    request: RunRequest,
+    spec: RunSpec,
+    present: ExecutionSettings,
+    method: Method,
 ) -> ExecutionSettings:
-    """Return how a run is carried out from now on: as a request for it says, and as it is where that is at its default.
+    """Return how a run is carried out from now on: as a request for it says, and as it is where
+    that is at its default.
 
     Raise AddressRefused as `execution_settings` does.
     """
     asked, usual = execution_settings(workspace, request, method), RunRequest(request.method)
-    given = {each.name for each in fields(request) if getattr(request, each.name) != getattr(usual, each.name)}
+    given = {
+        each.name
+        for each in fields(request)
+        if getattr(request, each.name) != getattr(usual, each.name)
+    }
     changes = {each.name: getattr(asked, each.name) for each in fields(asked) if each.name in given}
     if request.endpoint is not None:
         changes["servers"] = asked.servers
@@ -196,8 +245,11 @@ def settings_to_resume(
 
 
 def _calls_of(workspace: Workspace, request: RunRequest) -> CallSettings:
-    """Return how the servers of a request are asked: as chosen, else as the file of endpoints says."""
-    return model_servers.call_settings(workspace, _servers_of(workspace, request), request.model or "", request.calls)
+    """Return how the servers of a request are asked: as chosen, else as the file of endpoints
+    says."""
+    return model_servers.call_settings(
+        workspace, _servers_of(workspace, request), request.model or "", request.calls
+    )
 
 
 def _servers_of(workspace: Workspace, request: RunRequest) -> str:
@@ -206,19 +258,30 @@ def _servers_of(workspace: Workspace, request: RunRequest) -> str:
     return normalise(text) if asks_several(text) else text
 
 
-def estimate(workspace: Workspace, spec: RunSpec, concurrency: int, endpoint: str | None = None) -> Expectation:
-    """Return the expected cost of a run, from earlier calls of its method and model. endpoint: its model server."""
+def estimate(
+    workspace: Workspace, spec: RunSpec, concurrency: int, endpoint: str | None = None
+) -> Expectation:
+    """Return the expected cost of a run, from earlier calls of its method and model. endpoint: its
+    model server."""
     n_calls = expected_calls(method_named(spec.method), spec.options, len(spec.rows))
     rate = rate_of(workspace, spec.method, spec.model)
-    return expect(n_calls, concurrency, rate, model_servers.price_at(workspace, endpoint, spec.model))
+    return expect(
+        n_calls, concurrency, rate, model_servers.price_at(workspace, endpoint, spec.model)
+    )
 
 
 async def health(
-    workspace: Workspace, base_url: str | None = None, model: str | None = None, calls: CallSettings | None = None
+    workspace: Workspace,
+    base_url: str | None = None,
+    model: str | None = None,
+    calls: CallSettings | None = None,
 ) -> Health:
-    """Return the abilities of a model server, or of several together; by default those of the settings."""
+    """Return the abilities of a model server, or of several together; by default those of the
+    settings."""
     address = base_url or workspace.settings.endpoint
-    return model_servers.combine(await model_servers.check_each(workspace, address, model, calls=calls))
+    return model_servers.combine(
+        await model_servers.check_each(workspace, address, model, calls=calls)
+    )
 
 
 def rate_of(workspace: Workspace, method: str, model: str) -> Rate | None:
@@ -240,8 +303,9 @@ def read_key_values(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 def read_options(method: Method, texts: Iterable[str]) -> dict[str, object]:
     """Return the options in "key=value" texts.
 
-    A path of prompts is replaced by its file (a SHA-256 stays), and a template without {fields} by its file's text. Raises
-    InputError as `read_key_values` does, and for a path that cannot be opened.
+    A path of prompts is replaced by its file (a SHA-256 stays), and a template without {fields} by
+    its file's text. Raises InputError as `read_key_values` does, and for a path that cannot be
+    opened.
     """
     values: dict[str, object] = dict(read_key_values(texts))
     for option in options_of(method.settings):
@@ -252,12 +316,15 @@ def read_options(method: Method, texts: Iterable[str]) -> dict[str, object]:
             try:
                 values[option.name] = read_file(Path(value), MAX_TEMPLATE_BYTES).decode("utf-8-sig")
             except UnicodeDecodeError as error:
-                raise InputError(f"{value}: cannot be read ({error}), expected a template in UTF-8") from error
+                raise InputError(
+                    f"{value}: cannot be read ({error}), expected a template in UTF-8"
+                ) from error
     return values
 
 
 def _dataset_of(workspace: Workspace, request: RunRequest) -> Dataset:
-    """Return the chosen dataset, else that of the base run if the request names one, else the default."""
+    """Return the chosen dataset, else that of the base run if the request names one, else the
+    default."""
     base = request.options.get("base")
     if request.dataset is None and base:
         with workspace.store.read() as db:
@@ -268,13 +335,14 @@ def _dataset_of(workspace: Workspace, request: RunRequest) -> Dataset:
 def only_model(health: Health) -> str:
     """Return the model of a server that serves one.
 
-    Raise Unreachable without any, InputError with several: none is the first choice of everybody, and the first that is listed
-    may make embeddings.
+    Raise Unreachable without any, InputError with several: none is the first choice of everybody,
+    and the first that is listed may make embeddings.
     """
     if not health.models:
         raise Unreachable(health.problem)
     if len(health.models) > 1:
         raise InputError(
-            f"model: got none, and {len(health.models):,} are served; expected one of {list_some(health.models, MOST_NAMED)}"
+            f"model: got none, and {len(health.models):,} are served; expected one of"
+            f" {list_some(health.models, MOST_NAMED)}"
         )
     return health.models[0]

@@ -25,7 +25,8 @@ from core.store.runs import Run
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The prompt texts behind a run. text: the present texts, None if there are none or they may differ from those that ran.
+    """The prompt texts behind a run. text: the present texts, None if there are none or they may
+    differ from those that ran.
 
     recorded: the hashes in the runs' specifications. fault: why the texts may differ, else "".
     """
@@ -36,7 +37,8 @@ class Prompts:
 
 
 def missing_parents(db: Cursor, line: Sequence[Run]) -> dict[str, str]:
-    """Return id → name of each parent that is not in the workspace; the id again if no bundle names it."""
+    """Return id → name of each parent that is not in the workspace; the id again if no bundle names
+    it."""
     here = {run.id for run in line}
     missing = dict.fromkeys(parent for run in line for parent in run.parents if parent not in here)
     names = bundle_tables.run_names(db) if missing else {}
@@ -44,9 +46,11 @@ def missing_parents(db: Cursor, line: Sequence[Run]) -> dict[str, str]:
 
 
 def prompts_of(workspace: Workspace, db: Cursor, line: Sequence[Run]) -> Prompts:
-    """Return the prompt texts of a lineage's runs, each once, as far as today's texts can be shown to be those that ran.
+    """Return the prompt texts of a lineage's runs, each once, as far as today's texts can be shown
+    to be those that ran.
 
-    Of a run that asked the prompts of a file these are the prompts of its rows, as `write_prompts` writes them.
+    Of a run that asked the prompts of a file these are the prompts of its rows, as `write_prompts`
+    writes them.
     """
     texts: dict[str, str] = {}
     faults, recorded = [], []
@@ -71,17 +75,21 @@ def prompts_of(workspace: Workspace, db: Cursor, line: Sequence[Run]) -> Prompts
 
 
 def _prompts_of_file(workspace: Workspace, db: Cursor, run: Run) -> str:
-    """Return the prompts of a run's rows from its file; "" for a run without one. Raise StateError if it is missing."""
+    """Return the prompts of a run's rows from its file; "" for a run without one. Raise StateError
+    if it is missing."""
     sha256 = run.spec["options"].get("prompts")
     if not sha256:
         return ""
     prompts = prompt_files.read_kept(workspace, str(sha256))
     asked = predictions.find_pair_ids(db, run.id, RowFilter())
-    return write_prompts({key: prompts[key] for key in asked if key in prompts}, reask_text(run.spec["options"]))
+    return write_prompts(
+        {key: prompts[key] for key in asked if key in prompts}, reask_text(run.spec["options"])
+    )
 
 
 def tools_of(db: Cursor, line: Sequence[Run]) -> dict[str, bytes]:
-    """Return file name → source code of every evidence tool that the lineage's rows used, as far as it still exists."""
+    """Return file name → source code of every evidence tool that the lineage's rows used, as far as
+    it still exists."""
     used = {name for run in line for name in evidence.tools(db, run.id)}
     return {f"{name}.py": tool_file(name).read_bytes() for name in TOOLS if name in used}
 
@@ -90,7 +98,9 @@ def provenance_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> RunProve
     """Return the facts about the first run of a lineage that rules check."""
     requests = [request for run in line for request in calls.request_settings(db, run.id)]
     models = [*(run.model for run in line), *(model for model, _, _ in requests)]
-    sampling = {(heat, top_p) for _, heat, top_p in requests if heat is not None and top_p is not None}
+    sampling = {
+        (heat, top_p) for _, heat, top_p in requests if heat is not None and top_p is not None
+    }
     fewer_seeds = RowFilter(flags=(Flag.FEWER_SEEDS,))
     return RunProvenance(
         run=line[0].name,
@@ -100,7 +110,11 @@ def provenance_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> RunProve
         models=tuple(dict.fromkeys(model for model in models if model)),
         learned=tuple(_learned_parts(line)),
         shots=max((int(run.spec.get("options", {}).get("shots", 0)) for run in line), default=0),
-        fewer_seeds=tuple(dict.fromkeys(key for run in line for key in predictions.find_pair_ids(db, run.id, fewer_seeds))),
+        fewer_seeds=tuple(
+            dict.fromkeys(
+                key for run in line for key in predictions.find_pair_ids(db, run.id, fewer_seeds)
+            )
+        ),
         changed="; ".join(_code_changes(line, list(missing_parents(db, line).values()))),
     )
 
@@ -108,9 +122,14 @@ def provenance_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> RunProve
 def _learned_parts(line: Sequence[Run]) -> Iterator[str]:
     for run in line:
         if run.method == "knn":
-            spaces = run.spec.get("spaces") or run.spec.get("options", {}).get("spaces") or "unknown"
+            spaces = (
+                run.spec.get("spaces") or run.spec.get("options", {}).get("spaces") or "unknown"
+            )
             named = spaces if isinstance(spaces, str) else ", ".join(spaces)
-            yield f"{run.name}, a kNN over the training labels (gene spaces: {named}; state how they were made)"
+            yield (
+                f"{run.name}, a kNN over the training labels (gene spaces: {named}; state how they"
+                " were made)"
+            )
         elif run.method == "recovered":
             yield f"{run.name}, recovered from a fusion, whose training data are unknown"
         elif run.method in MADE_ELSEWHERE:

@@ -1,4 +1,5 @@
-"""Runs that an experiment or a row asked again needs: found if they are done, made here until they are, or waited for."""
+"""Runs that an experiment or a row asked again needs: found if they are done, made here until they
+are, or waited for."""
 
 from __future__ import annotations
 
@@ -21,20 +22,22 @@ from core.store import runs
 from core.store.runs import Run
 
 _LOOK_EVERY_S = 0.5  # at a run that another process makes
-Progress = Callable[[str, int, int], object]  # is told a run's name, how many are done, and of how many
+# is told a run's name, how many are done, and of how many
+Progress = Callable[[str, int, int], object]
 
 
 def refuse_changed(run: Run, changed: Sequence[str]) -> None:
     """Raise StateError if anything changed, since asking again would then not ask the same."""
     if changed:
         raise StateError(
-            f"run {run.name}: {' and '.join(changed)} changed since it was made, so asking again would not repeat it. Expected "
-            "a run made with the present versions"
+            f"run {run.name}: {' and '.join(changed)} changed since it was made, so asking again"
+            " would not repeat it. Expected a run made with the present versions"
         )
 
 
 def find_done(workspace: Workspace, spec: RunSpec) -> Run | None:
-    """Return the run of a specification if it is done; None if it is not there or not done. Starts nothing."""
+    """Return the run of a specification if it is done; None if it is not there or not done. Starts
+    nothing."""
     with workspace.store.read() as db:
         found = next((run for run in runs.list_all(db, spec.dataset) if run.id == spec.key), None)
     return found if found is not None and found.status == "done" else None
@@ -49,12 +52,14 @@ def run_to_end(
     method: FindMethod = method_named,
     say: Callable[[str], object] = LOGGER.info,
 ) -> Run:
-    """Return the run of a request, worked on here until it is done; resumed if an earlier worker left it.
+    """Return the run of a request, worked on here until it is done; resumed if an earlier worker
+    left it.
 
-    One that is resumed is asked from now on as the request says, on another server, say: a setting at its default stays as it
-    is in the run. While another process works on it, such as that of another study with the same arm, this one waits, and tells
-    `say`. Raise StateError if it ends otherwise, KeyboardInterrupt if a signal ended its worker, which took it for itself: it is
-    meant for the experiment too; and what `check_change` raises.
+    One that is resumed is asked from now on as the request says, on another server, say: a setting
+    at its default stays as it is in the run. While another process works on it, such as that of
+    another study with the same arm, this one waits, and tells `say`. Raise StateError if it ends
+    otherwise, KeyboardInterrupt if a signal ended its worker, which took it for itself: it is meant
+    for the experiment too; and what `check_change` raises.
     """
     there = run_control.find_same(workspace, spec, launch.name_of(request))
     if there is None:
@@ -67,18 +72,26 @@ def run_to_end(
                 is_told = True
             time.sleep(_LOOK_EVERY_S)
         made = _go_on(workspace, request, spec, now, components, method)
-    [run] = overview.with_present_states(workspace, [made])  # a full disk may have kept its ending from the store
+    # a full disk may have kept its ending from the store
+    [run] = overview.with_present_states(workspace, [made])
     if run.status == "interrupted":
         raise KeyboardInterrupt
     if run.status != "done":
         why = f" ({run.cause})" if run.cause else ""
         rows = f"{run.done:,} of {run.total:,} rows"
-        raise StateError(f"{run.name}: is {run.status}{why}, {rows}; started again, it goes on from there")
+        raise StateError(
+            f"{run.name}: is {run.status}{why}, {rows}; started again, it goes on from there"
+        )
     return run
 
 
 def _go_on(
-    workspace: Workspace, request: RunRequest, spec: RunSpec, there: Run, components: ComponentLoader, method: FindMethod
+    workspace: Workspace,
+    request: RunRequest,
+    spec: RunSpec,
+    there: Run,
+    components: ComponentLoader,
+    method: FindMethod,
 ) -> Run:
     if there.status == "done":
         return there
@@ -99,12 +112,21 @@ def _look_at(workspace: Workspace, run: Run) -> Run:
 
 
 def server_of(workspace: Workspace, made: Iterable[str], since: float = 0.0) -> dict[str, Any]:
-    """Return how the latest of some runs that is there is asked: a request's endpoint, concurrency and calls; {} without.
+    """Return how the latest of some runs that is there is asked: a request's endpoint, concurrency
+    and calls; {} without.
 
     since: only of runs whose settings were written later, in seconds since 1970.
     """
-    folders = [folder for run in made if (folder := workspace.run_folder(run)).exists and folder.settings_written_at >= since]
+    folders = [
+        folder
+        for run in made
+        if (folder := workspace.run_folder(run)).exists and folder.settings_written_at >= since
+    ]
     settings = folders[-1].execution_settings() if folders else None
     if settings is None:
         return {}
-    return {"endpoint": settings.servers, "concurrency": settings.concurrency, "calls": settings.calls}
+    return {
+        "endpoint": settings.servers,
+        "concurrency": settings.concurrency,
+        "calls": settings.calls,
+    }

@@ -1,4 +1,5 @@
-"""Model servers that a person names, one or several: how they are asked, what each can do, and whether they can be in one run."""
+"""Model servers that a person names, one or several: how they are asked, what each can do, and
+whether they can be in one run."""
 
 from __future__ import annotations
 
@@ -22,27 +23,32 @@ from core.runs.spec import ExecutionSettings
 from core.runs.workspace import Workspace
 from core.store.runs import Run
 
-ENDPOINT_FILE: Final = "endpoints.toml"  # in data/: how model servers are asked, and what their tokens cost
+# in data/: how model servers are asked, and what their tokens cost
+ENDPOINT_FILE: Final = "endpoints.toml"
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointEntry:
-    """A table [[endpoint]]. model: "" for all models there. calls: how it is asked. The prices are of a million tokens."""
+    """A table [[endpoint]]. model: "" for all models there. calls: how it is asked. The prices are
+    of a million tokens."""
 
     address: Annotated[str, setting("Address of the model server, ending in /v1.")]
     model: Annotated[str, setting("The model with these settings; by default all models.")] = ""
     calls: CallSettings = field(default_factory=CallSettings)
     price_prompt: Annotated[
-        Annotated[float, Ge(0)] | None, setting("Price of a million prompt tokens.", changes_result=False)
+        Annotated[float, Ge(0)] | None,
+        setting("Price of a million prompt tokens.", changes_result=False),
     ] = None
     price_completion: Annotated[
-        Annotated[float, Ge(0)] | None, setting("Price of a million answer tokens.", changes_result=False)
+        Annotated[float, Ge(0)] | None,
+        setting("Price of a million answer tokens.", changes_result=False),
     ] = None
 
     def __post_init__(self) -> None:
         if (self.price_prompt is None) != (self.price_completion is None):
             raise InputError(
-                f"{ENDPOINT_FILE}: {self.address} has one price, expected price_prompt and price_completion or neither"
+                f"{ENDPOINT_FILE}: {self.address} has one price, expected price_prompt and"
+                " price_completion or neither"
             )
 
     @property
@@ -65,41 +71,69 @@ def _read_entries(workspace: Workspace) -> tuple[EndpointEntry, ...]:
     return read_toml(path).record(EndpointFile).endpoint if path.is_file() else ()
 
 
-def _entries_about(entries: Sequence[EndpointEntry], servers: str, model: str) -> list[EndpointEntry]:
-    """Return the entries for a server, or the first of several, and a model: those of the model first, then those of all."""
+def _entries_about(
+    entries: Sequence[EndpointEntry], servers: str, model: str
+) -> list[EndpointEntry]:
+    """Return the entries for a server, or the first of several, and a model: those of the model
+    first, then those of all."""
     if not entries:
         return []
     address = (read_addresses(servers)[0] if asks_several(servers) else servers).rstrip("/")
-    found = [each for each in entries if each.address.rstrip("/") == address and each.model in ("", model)]
+    found = [
+        each
+        for each in entries
+        if each.address.rstrip("/") == address and each.model in ("", model)
+    ]
     return sorted(found, key=lambda each: not each.model)
 
 
-def call_settings(workspace: Workspace, servers: str, model: str, chosen: CallSettings) -> CallSettings:
-    """Return the call options of a server: as chosen, else as in the file. Raise InputError for one that cannot be read."""
+def call_settings(
+    workspace: Workspace, servers: str, model: str, chosen: CallSettings
+) -> CallSettings:
+    """Return the call options of a server: as chosen, else as in the file. Raise InputError for one
+    that cannot be read."""
     for entry in _entries_about(_read_entries(workspace), servers, model):
         chosen = chosen.over(entry.calls)
     return chosen
 
 
 def price_at(workspace: Workspace, servers: str | None, model: str) -> Price | None:
-    """Return the price of a million tokens of a model at a server, by default that of the settings; None if it is unknown."""
-    return _price_among(workspace, _read_entries(workspace), servers or workspace.settings.endpoint, model)
+    """Return the price of a million tokens of a model at a server, by default that of the settings;
+    None if it is unknown."""
+    return _price_among(
+        workspace, _read_entries(workspace), servers or workspace.settings.endpoint, model
+    )
 
 
-def _price_among(workspace: Workspace, entries: Sequence[EndpointEntry], servers: str, model: str) -> Price | None:
+def _price_among(
+    workspace: Workspace, entries: Sequence[EndpointEntry], servers: str, model: str
+) -> Price | None:
     settings = workspace.settings
-    own = next((entry.price for entry in _entries_about(entries, servers, model) if entry.price is not None), None)
+    own = next(
+        (
+            entry.price
+            for entry in _entries_about(entries, servers, model)
+            if entry.price is not None
+        ),
+        None,
+    )
     if own is not None or settings.price_prompt is None or settings.price_completion is None:
         return own
     return Price(settings.price_prompt, settings.price_completion)
 
 
 def prices_of_runs(workspace: Workspace, runs: Sequence[Run]) -> dict[str, Price]:
-    """Return run id → the price of a million tokens where it asked, as `price_at`; of one that was not made here, by its model at
-    the server of the settings. A run without a known price is left out.
+    """Return run id → the price of a million tokens where it asked, as `price_at`; of one that was
+    not made here, by its model at the server of the settings. A run without a known price is left
+    out.
     """
     entries = _read_entries(workspace)
-    prices = {run.id: _price_among(workspace, entries, _servers_of(workspace, run, entries), run.model or "") for run in runs}
+    prices = {
+        run.id: _price_among(
+            workspace, entries, _servers_of(workspace, run, entries), run.model or ""
+        )
+        for run in runs
+    }
     return {run: price for run, price in prices.items() if price is not None}
 
 
@@ -111,7 +145,8 @@ def _servers_of(workspace: Workspace, run: Run, entries: Sequence[EndpointEntry]
 
 
 def refuse_unlisted(workspace: Workspace, settings: ExecutionSettings) -> None:
-    """Raise AddressRefused if a run would ask a model server, or join a cluster, that this workspace may not.
+    """Raise AddressRefused if a run would ask a model server, or join a cluster, that this
+    workspace may not.
 
     Raise InputError if a file of addresses cannot be read.
     """
@@ -122,8 +157,11 @@ def refuse_unlisted(workspace: Workspace, settings: ExecutionSettings) -> None:
             access.refuse_unlisted(address)
 
 
-def endpoint_of(workspace: Workspace, address: str, model: str = "", calls: CallSettings | None = None) -> Endpoint:
-    """Return one model server with its key, asked as is chosen, else as the file of endpoints says."""
+def endpoint_of(
+    workspace: Workspace, address: str, model: str = "", calls: CallSettings | None = None
+) -> Endpoint:
+    """Return one model server with its key, asked as is chosen, else as the file of endpoints
+    says."""
     asked = call_settings(workspace, address, model, calls or CallSettings())
     return Endpoint(address, workspace.settings.server_access, calls=asked)
 
@@ -136,12 +174,12 @@ async def check_each(
     *,
     by_schema: bool = False,
 ) -> dict[str, Health]:
-    """Return address → the server's abilities, in order; the problem of a server that differs from the first states the
-    difference.
+    """Return address → the server's abilities, in order; the problem of a server that differs from
+    the first states the difference.
 
-    servers: one address, several joined by commas, or a file of them. model: by default the only one that is served. calls: the
-    call options, by default those in the file of endpoints. by_schema: as in `check_health`. Raise InputError if there is no
-    usable address.
+    servers: one address, several joined by commas, or a file of them. model: by default the only
+    one that is served. calls: the call options, by default those in the file of endpoints.
+    by_schema: as in `check_health`. Raise InputError if there is no usable address.
     """
     workspace.refuse_if_read_only("endpoint", servers)
     if not asks_several(servers):
@@ -150,14 +188,22 @@ async def check_each(
         return {servers: await check_health(endpoint, model, by_schema=by_schema)}
     found, differences = await _compare(workspace, servers, model, calls, by_schema=by_schema)
     return {
-        address: replace(health, problem=f"{address}: {differences[address]}") if address in differences else health
+        address: (
+            replace(health, problem=f"{address}: {differences[address]}")
+            if address in differences
+            else health
+        )
         for address, health in found.items()
     }
 
 
 async def _only_listed(workspace: Workspace, server: str) -> str | None:
-    """Return the only model that a server lists, where the file of endpoints says how one of its models is asked; else None."""
-    if not any(entry.model and entry.address.rstrip("/") == server.rstrip("/") for entry in _read_entries(workspace)):
+    """Return the only model that a server lists, where the file of endpoints says how one of its
+    models is asked; else None."""
+    if not any(
+        entry.model and entry.address.rstrip("/") == server.rstrip("/")
+        for entry in _read_entries(workspace)
+    ):
         return None
     listed = (await list_models(endpoint_of(workspace, server), CHECK_S)).models
     return listed[0] if len(listed) == 1 else None
@@ -171,44 +217,66 @@ async def _compare(
     *,
     by_schema: bool = False,
 ) -> tuple[dict[str, Health], dict[str, str]]:
-    """Return address → what each of several servers can do, and of those that differ from the first address → in what."""
+    """Return address → what each of several servers can do, and of those that differ from the first
+    address → in what."""
     addresses = read_addresses(normalise(servers))
     how = call_settings(workspace, servers, model or "", calls or CallSettings())
-    endpoints = [Endpoint(address, workspace.settings.server_access, calls=how) for address in addresses]
+    endpoints = [
+        Endpoint(address, workspace.settings.server_access, calls=how) for address in addresses
+    ]
     if model is None:
         listed = await asyncio.gather(*(list_models(endpoint, CHECK_S) for endpoint in endpoints))
         model = next((found.models[0] for found in listed if len(found.models) == 1), None)
-    checks = await asyncio.gather(*(check_health(each, model, by_schema=by_schema) for each in endpoints))
+    checks = await asyncio.gather(
+        *(check_health(each, model, by_schema=by_schema) for each in endpoints)
+    )
     found = {endpoint.base_url: health for endpoint, health in zip(endpoints, checks, strict=True)}
     at = _first_fit(found)
     if at is None or model is None:
         return found, {}
-    differences = {key: describe_difference(health, model, found[at], at) for key, health in found.items() if health.models}
+    differences = {
+        key: describe_difference(health, model, found[at], at)
+        for key, health in found.items()
+        if health.models
+    }
     return found, {address: difference for address, difference in differences.items() if difference}
 
 
 def _first_fit(found: Mapping[str, Health]) -> str | None:
     """Return the address of the first server that can be used."""
-    return next((address for address, health in found.items() if health.models and not health.problem), None)
+    return next(
+        (address for address, health in found.items() if health.models and not health.problem), None
+    )
 
 
 def combine(found: Mapping[str, Health]) -> Health:
-    """Return the abilities of servers in one run: those of the first usable one, and the problems of all."""
+    """Return the abilities of servers in one run: those of the first usable one, and the problems
+    of all."""
     best = next((health for health in found.values() if health.models and not health.problem), None)
-    best = best or next((health for health in found.values() if health.reachable), next(iter(found.values())))
-    return replace(best, problem="; ".join(health.problem for health in found.values() if health.problem))
+    best = best or next(
+        (health for health in found.values() if health.reachable), next(iter(found.values()))
+    )
+    return replace(
+        best, problem="; ".join(health.problem for health in found.values() if health.problem)
+    )
 
 
-def refuse_unfit(workspace: Workspace, servers: str, model: str, calls: CallSettings | None = None) -> str:
-    """Return the address of the first of several servers that can be used; the others may come later.
+def refuse_unfit(
+    workspace: Workspace, servers: str, model: str, calls: CallSettings | None = None
+) -> str:
+    """Return the address of the first of several servers that can be used; the others may come
+    later.
 
-    Raise InputError, by its name, if one answers and differs from the first, and Unreachable if none can be used.
+    Raise InputError, by its name, if one answers and differs from the first, and Unreachable if
+    none can be used.
     """
     workspace.refuse_if_read_only("endpoint", servers)
     found, differences = asyncio.run(_compare(workspace, servers, model, calls))
     fit = _first_fit(found)
     if fit is None:
-        raise Unreachable(f"none of {len(found)} model servers can be used: {combine(found).problem}")
+        raise Unreachable(
+            f"none of {len(found)} model servers can be used: {combine(found).problem}"
+        )
     if differences:
         named = "; ".join(f"{address}: {difference}" for address, difference in differences.items())
         raise InputError(f"{named}; expected the same model and limits at each server")

@@ -18,7 +18,8 @@ ORGANISMS = ("mouse", "human")
 
 
 def name_of_latest(workspace: Workspace, kind: str, organism: str = "") -> str | None:
-    """Return the name of the latest pack of a kind about an organism, "" for any; None without one."""
+    """Return the name of the latest pack of a kind about an organism, "" for any; None without
+    one."""
     return next(names_of_kind(workspace, kind, organism), None)
 
 
@@ -30,7 +31,8 @@ def names_of_kind(workspace: Workspace, kind: str, organism: str = "") -> Iterat
 
 
 def read_latest(workspace: Workspace, kind: str, organism: str = "") -> Pack | None:
-    """Return the contents of the latest pack of a kind about an organism, "" for any; None without one.
+    """Return the contents of the latest pack of a kind about an organism, "" for any; None without
+    one.
 
     Raise StateError if its file is missing.
     """
@@ -45,14 +47,21 @@ def read_orthologs(workspace: Workspace, organism: str) -> Mapping[str, str]:
 
 
 def read_symbol_tables(workspace: Workspace, organism: str = "") -> SymbolTables:
-    """Return the latest tables of proteins and orthologs; one that is missing or unreadable is empty and named in the notes."""
+    """Return the latest tables of proteins and orthologs; one that is missing or unreadable is
+    empty and named in the notes."""
     notes: list[str] = []
-    proteins = _read_or_note(workspace, "proteins", organism, "two names of one gene are not recognised", notes)
+    proteins = _read_or_note(
+        workspace, "proteins", organism, "two names of one gene are not recognised", notes
+    )
     orthologs = _read_or_note(workspace, "orthologs", organism, "paralogs are not listed", notes)
-    return SymbolTables(proteins.entries if proteins else {}, orthologs.entries if orthologs else {}, tuple(notes))
+    return SymbolTables(
+        proteins.entries if proteins else {}, orthologs.entries if orthologs else {}, tuple(notes)
+    )
 
 
-def _read_or_note(workspace: Workspace, kind: str, organism: str, effect: str, notes: list[str]) -> Pack | None:
+def _read_or_note(
+    workspace: Workspace, kind: str, organism: str, effect: str, notes: list[str]
+) -> Pack | None:
     try:
         pack = read_latest(workspace, kind, organism)
     except (InputError, StateError) as error:
@@ -77,10 +86,12 @@ _READ_BY_TOOLS: Mapping[str, PackName] = {
 
 
 def pack_hashes(workspace: Workspace, organism: str, *, or_another: bool = False) -> dict[str, str]:
-    """Return the SHA-256 of the packs that evidence tools would read now, by their names among `Packs`.
+    """Return the SHA-256 of the packs that evidence tools would read now, by their names among
+    `Packs`.
 
-    They are the latest of each kind that are about genes of this organism, or whose symbols do not show it; about any if the
-    organism is unknown. or_another: use the latest pack about another organism if a kind has none about this one.
+    They are the latest of each kind that are about genes of this organism, or whose symbols do not
+    show it; about any if the organism is unknown. or_another: use the latest pack about another
+    organism if a kind has none about this one.
     """
     with workspace.store.read() as db:
         records = [record for record in spaces.list_packs(db) if record.kind in _READ_BY_TOOLS]
@@ -106,7 +117,9 @@ def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
     for name, sha256 in planned.items():
         if sha256 not in records or name not in _READ_BY_TOOLS.values():
             planned_with = f"the version planned for the run (hash {sha256[:12]}) is missing"
-            raise StateError(f"knowledge pack {name}: {planned_with}; import it again, or start a new run")
+            raise StateError(
+                f"knowledge pack {name}: {planned_with}; import it again, or start a new run"
+            )
         contents[name] = _read_here_or_kept(workspace, records[sha256]).entries
         sources[name] = Source(records[sha256].source, sha256)
     return Packs(**contents, sources=sources)
@@ -115,7 +128,8 @@ def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
 def _read_here_or_kept(workspace: Workspace, record: PackRecord) -> Pack:
     try:
         return pack_files.read(workspace.settings, record.name, record.sha256)
-    except (InputError, StateError):  # replaced, perhaps just now: before that, its contents were kept
+    # replaced, perhaps just now: before that, its contents were kept
+    except (InputError, StateError):
         pack = pack_files.read_kept(workspace.settings, record)
         if pack is None or pack.sha256 != record.sha256:
             raise

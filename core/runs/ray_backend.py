@@ -1,7 +1,9 @@
-"""Predicts the rows of a run on a Ray cluster: batches of rows are Ray tasks, and this process is Ray's driver.
+"""Predicts the rows of a run on a Ray cluster: batches of rows are Ray tasks, and this process is
+Ray's driver.
 
-Each batch has a client of its own and its share of the calls and tokens; it reads no cache. The driver gathers dossiers,
-picks the server of a batch, counts its calls, and caches their answers. Rows of a task that dies are sent again.
+Each batch has a client of its own and its share of the calls and tokens; it reads no cache. The
+driver gathers dossiers, picks the server of a batch, counts its calls, and caches their answers.
+Rows of a task that dies are sent again.
 """
 
 from __future__ import annotations
@@ -31,19 +33,21 @@ from core.runs.row_prediction import LogError, describe_traceback, predict_row
 from core.runs.spec import ExecutionSettings
 
 CALLS_A_BATCH = 16  # at once
-ROWS_A_CALL = 4  # in a batch: more would be lost with it, fewer would leave more calls unused at its end
+# in a batch: more would be lost with it, fewer would leave more calls unused at its end
+ROWS_A_CALL = 4
 MAX_CHARACTERS = 300  # of Ray's own errors
 MAX_LOSSES = 5  # of tasks that had a row: it may be what kills them
 
-Work = tuple[RowMethod, Context, str]  # of all batches, without a client; and the version of the driver's code
+# of all batches, without a client; and the version of the driver's code
+Work = tuple[RowMethod, Context, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Reports:
     """What a backend tells its worker and asks of it.
 
-    say: called with a line on each event. log_unforeseen, scrub: as in `predict_row`. tokens_left: returns how many tokens
-    may still be spent, None for any number.
+    say: called with a line on each event. log_unforeseen, scrub: as in `predict_row`. tokens_left:
+    returns how many tokens may still be spent, None for any number.
     """
 
     say: Callable[[str], object]
@@ -53,7 +57,8 @@ class Reports:
 
 
 class Batch(NamedTuple):
-    """Rows of one task, with its share of the limits. has_others: whether other servers may answer if this one does not."""
+    """Rows of one task, with its share of the limits. has_others: whether other servers may answer
+    if this one does not."""
 
     pairs: tuple[Pair, ...]
     dossiers: Mapping[str, tuple[Evidence, ...]]
@@ -65,13 +70,15 @@ class Batch(NamedTuple):
 
 @dataclass(slots=True)
 class Returned:
-    """A row that comes back, with what the calls of its batch cost and answered since the last one."""
+    """A row that comes back, with what the calls of its batch cost and answered since the last
+    one."""
 
     row: RowResult | Failed | None = None
     costs: list[Outcome] = field(default_factory=list)
     replies: list[tuple[str, Reply]] = field(default_factory=list)
     other_models: Counter[str] = field(default_factory=Counter)
-    errors: list[tuple[str, str, str, str]] = field(default_factory=list)  # unforeseen: pair id, kind, text, traceback
+    # unforeseen: pair id, kind, text, traceback
+    errors: list[tuple[str, str, str, str]] = field(default_factory=list)
 
     def get(self, _key: str) -> None:
         """Return no reply, as an empty reply cache does."""
@@ -99,7 +106,9 @@ async def _predict(method: RowMethod, context: Context, batch: Batch) -> AsyncIt
     todo, finished = deque(batch.pairs), asyncio.Queue[RowResult | Failed | None]()
     new, spent = Returned(), 0
     scrub = batch.endpoint.scrub if batch.endpoint else str
-    client = Client(batch.endpoint, concurrency=batch.at_once, cache=new) if batch.endpoint else None
+    client = (
+        Client(batch.endpoint, concurrency=batch.at_once, cache=new) if batch.endpoint else None
+    )
     context = replace(context, client=client, dossiers=batch.dossiers)
 
     def count(cost: Outcome) -> None:
@@ -145,10 +154,18 @@ class _Row:
 
 
 class RayBackend:
-    """The batches of one run. context: as for this process, whose client's cache and servers serve all batches."""
+    """The batches of one run. context: as for this process, whose client's cache and servers serve
+    all batches."""
 
-    def __init__(self, method: RowMethod, context: Context, settings: ExecutionSettings, reports: Reports) -> None:
-        self._method, self._context, self._settings, self._reports = method, context, settings, reports
+    def __init__(
+        self, method: RowMethod, context: Context, settings: ExecutionSettings, reports: Reports
+    ) -> None:
+        self._method, self._context, self._settings, self._reports = (
+            method,
+            context,
+            settings,
+            reports,
+        )
         self.rows_at_once = ROWS_A_CALL * settings.rows_in_flight
         self._queue = asyncio.Queue[_Row]()
         self._senders: list[asyncio.Task[None]] = []
@@ -159,7 +176,9 @@ class RayBackend:
         self._cluster = await asyncio.to_thread(Cluster, self._settings.ray_address)
         here = replace(self._context, client=None, components=None, web=None, notes={})
         try:
-            self._work = await asyncio.to_thread(self._cluster.share, (self._method, here, describe_version()))
+            self._work = await asyncio.to_thread(
+                self._cluster.share, (self._method, here, describe_version())
+            )
         except BaseException:
             await asyncio.to_thread(self._cluster.close)
             raise
@@ -168,7 +187,9 @@ class RayBackend:
             at_once = min(at_once, self._settings.concurrency)
         cpus = self._cluster.cpus()
         n_batches = min(at_once, max(len(cpus), math.ceil(at_once / CALLS_A_BATCH)))
-        self._reports.say(f"ray: {n_batches:,} batches at a time on {len(cpus):,} nodes with {sum(cpus):,} CPUs")
+        self._reports.say(
+            f"ray: {n_batches:,} batches at a time on {len(cpus):,} nodes with {sum(cpus):,} CPUs"
+        )
         for i in range(n_batches):
             sender = asyncio.create_task(self._send_in_turn((at_once + i) // n_batches))
             sender.add_done_callback(self._end)
@@ -182,7 +203,8 @@ class RayBackend:
         await asyncio.to_thread(self._cluster.close)
 
     async def predict(self, pair: Pair, feed: RowFeed) -> RowResult | Failed | None:
-        """Return the result of a row or its failure, None for one to be sent again. Raise the error that ended the work."""
+        """Return the result of a row or its failure, None for one to be sent again. Raise the error
+        that ended the work."""
         if self._failure is not None:
             raise self._failure
         dossier = None
@@ -196,7 +218,8 @@ class RayBackend:
         return await row.finished
 
     async def _send_in_turn(self, at_once: int) -> None:
-        """Send one batch after the other, each of the rows that wait; give back the rows that it leaves out."""
+        """Send one batch after the other, each of the rows that wait; give back the rows that it
+        leaves out."""
         client = self._context.client
         while True:
             rows = [await self._queue.get()]
@@ -211,15 +234,19 @@ class RayBackend:
                         row.finish(None)
 
     def _most_rows(self, rows: list[_Row], at_once: int) -> int:
-        """Return how many rows a batch may have: fewer if one of them was lost, so that what kills a task ends up alone."""
+        """Return how many rows a batch may have: fewer if one of them was lost, so that what kills
+        a task ends up alone."""
         losses = max(self._losses[row.pair.pair_id] for row in rows)
         return max(1, ROWS_A_CALL * at_once >> 2 * losses)
 
     async def _send(self, rows: dict[str, _Row], server: Server | None, at_once: int) -> None:
-        """Send a batch, and take its rows out of `rows` as they come back. Raise the error of a task that cannot be run."""
+        """Send a batch, and take its rows out of `rows` as they come back. Raise the error of a
+        task that cannot be run."""
         left = self._reports.tokens_left()
         tokens = None if left is None else max(1, left // len(self._senders))
-        dossiers = {pair_id: row.dossier for pair_id, row in rows.items() if row.dossier is not None}
+        dossiers = {
+            pair_id: row.dossier for pair_id, row in rows.items() if row.dossier is not None
+        }
         batch = Batch(tuple(row.pair for row in rows.values()), dossiers, at_once, tokens)
         if self._context.client is not None and server is not None:
             endpoint, address = self._context.client.endpoint, server.address
@@ -241,7 +268,8 @@ class RayBackend:
                     row.finish(Failed(pair_id, "ProcessDied", message))
 
     def _take(self, returned: Returned, rows: dict[str, _Row], server: Server | None) -> None:
-        """Count the calls of a batch, keep their answers, and finish the row; one without an answer is given back."""
+        """Count the calls of a batch, keep their answers, and finish the row; one without an answer
+        is given back."""
         client, result = self._context.client, returned.row
         for pair_id, kind, text, traceback in returned.errors:
             error = type(kind, (Exception,), {})(text)
@@ -254,10 +282,16 @@ class RayBackend:
                 client.on_call(cost)
                 server.count(cost)
             client.other_models.update(returned.other_models)
-        if isinstance(server, PooledServer) and isinstance(result, Failed) and result.kind == Unanswered.__name__:
+        if (
+            isinstance(server, PooledServer)
+            and isinstance(result, Failed)
+            and result.kind == Unanswered.__name__
+        ):
             server.record(Fault("unanswered", result.message))
         elif result is not None:
-            rows.pop(result.pair_id if isinstance(result, Failed) else result.prediction.pair_id).finish(result)
+            rows.pop(
+                result.pair_id if isinstance(result, Failed) else result.prediction.pair_id
+            ).finish(result)
 
     def _end(self, sender: asyncio.Task[None]) -> None:
         """End the wait for every row if a sender failed."""

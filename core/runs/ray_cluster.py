@@ -1,6 +1,8 @@
-"""The connection to a Ray cluster: who may use it, how one starts here, and calls on its nodes. Ray is imported when needed.
+"""The connection to a Ray cluster: who may use it, how one starts here, and calls on its nodes. Ray
+is imported when needed.
 
-A cluster started here ends with this process, listens on the loopback interface only, and has no dashboard.
+A cluster started here ends with this process, listens on the loopback interface only, and has no
+dashboard.
 """
 
 from __future__ import annotations
@@ -31,25 +33,44 @@ REQUIREMENTS = "requirements-cluster.txt"
 CONNECT_S = 5.0
 OWN_STORE_BYTES = 200_000_000  # of shared memory, for the data that all rows need
 _PURPOSE = "the backend ray"
-# A cluster of our own listens on the loopback interface only and requires a token, which Ray reads once in a process.
-_OWN = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+# A cluster of our own listens on the loopback interface only and requires a token, which Ray reads
+# once in a process.
+_OWN = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": secrets.token_hex(32),
+}
 
 
 def check_ray(settings: ExecutionSettings, method: Method, options: Mapping[str, Any]) -> None:
-    """Raise InputError if Ray cannot run this method with these options, and what `check_cluster` raises."""
+    """Raise InputError if Ray cannot run this method with these options, and what `check_cluster`
+    raises."""
     if not isinstance(method, RowMethod):
-        raise InputError(f"backend: got ray, but {method.name} predicts all rows at once, on one machine; expected local")
+        raise InputError(
+            f"backend: got ray, but {method.name} predicts all rows at once, on one machine;"
+            " expected local"
+        )
     sources = options.get("sources", "packs")
     if sources != "packs" and not isinstance(method, GathersDossier):
-        why = f"the model of {method.name} asks them while it works, and one process has to observe their rate limits"
-        raise InputError(f"backend: got ray, but sources is {sources}: {why}; expected sources packs or backend local")
+        why = (
+            f"the model of {method.name} asks them while it works, and one process has to observe"
+            " their rate limits"
+        )
+        raise InputError(
+            f"backend: got ray, but sources is {sources}: {why}; expected sources packs or backend"
+            " local"
+        )
     check_cluster(settings.ray_address)
 
 
 def check_cluster(address: str) -> None:
-    """Raise MissingPackage without Ray, and Unreachable if nothing listens at HOST:PORT: Ray would try for a minute."""
+    """Raise MissingPackage without Ray, and Unreachable if nothing listens at HOST:PORT: Ray would
+    try for a minute."""
     if importlib.util.find_spec("ray") is None:
-        raise MissingPackage(f"{_PURPOSE} needs the package ray, which is not installed: pip install -r {REQUIREMENTS}")
+        raise MissingPackage(
+            f"{_PURPOSE} needs the package ray, which is not installed: pip install -r"
+            f" {REQUIREMENTS}"
+        )
     if address in ("", "auto"):
         return
     host, _, port = address.rpartition(":")
@@ -64,19 +85,24 @@ def check_cluster(address: str) -> None:
 def refuse_other_version(version: str) -> None:
     """Raise StateError if other code than the driver's, of this version, runs here."""
     if describe_version() != version:
-        raise StateError(f"ray: a node has PerturbDesk {describe_version()}, expected {version} as the driver")
+        raise StateError(
+            f"ray: a node has PerturbDesk {describe_version()}, expected {version} as the driver"
+        )
 
 
 def _log_lines(data: Mapping[str, Any], *_: object, **__: object) -> None:
-    """Write a message of Ray into the workspace's log, cut at a blank: no secret is cut in two and missed."""
+    """Write a message of Ray into the workspace's log, cut at a blank: no secret is cut in two and
+    missed."""
     for line in data["lines"]:
         LOGGER.info("ray: %s", shorten(line, 300))
 
 
 class Cluster:
-    """The connection to a cluster, one in a process: at HOST:PORT, "auto" for that of this machine, or "" to start one.
+    """The connection to a cluster, one in a process: at HOST:PORT, "auto" for that of this machine,
+    or "" to start one.
 
-    It takes seconds: call it in a thread. Raises MissingPackage without Ray, Unreachable if it can't be joined or started.
+    It takes seconds: call it in a thread. Raises MissingPackage without Ray, Unreachable if it
+    can't be joined or started.
     """
 
     def __init__(self, address: str) -> None:
@@ -94,7 +120,11 @@ class Cluster:
             self._connect(address)
         except (self.ray.exceptions.RayError, RuntimeError, ValueError, OSError) as error:
             self.close()
-            which = f"ray address {address}: cannot join a cluster" if address else "ray: cannot start a cluster here"
+            which = (
+                f"ray address {address}: cannot join a cluster"
+                if address
+                else "ray: cannot start a cluster here"
+            )
             raise Unreachable(f"{which} ({' '.join(str(error).split())})") from error
 
     def _connect(self, address: str) -> None:
@@ -102,15 +132,22 @@ class Cluster:
         if not address:
             from ray._private import ray_constants
 
-            ray_constants.ENABLE_RAY_CLUSTER = False  # as the environment says, if Ray was imported before
+            # as the environment says, if Ray was imported before
+            ray_constants.ENABLE_RAY_CLUSTER = False
             # For Ray's logs and sockets; a socket's path has at most 107 bytes.
             folder = self._own.enter_context(temporary_folder("ray", Path("/tmp")))
-            how = {"address": "local", "_node_ip_address": "127.0.0.1", "include_dashboard": False, "_temp_dir": str(folder)}
+            how = {
+                "address": "local",
+                "_node_ip_address": "127.0.0.1",
+                "include_dashboard": False,
+                "_temp_dir": str(folder),
+            }
             how["object_store_memory"] = OWN_STORE_BYTES
         elif address != "auto":
             from ray._private.services import canonicalize_bootstrap_address
 
-            # Ray replaces a loopback address by this machine's own, and retries for minutes if no cluster listens there.
+            # Ray replaces a loopback address by this machine's own, and retries for minutes if no
+            # cluster listens there.
             check_cluster(canonicalize_bootstrap_address(address) or address)
         # So that nodes with this checkout at the same path run it; other nodes need it installed.
         paths = self.ray.job_config.JobConfig(_py_driver_sys_path=[str(REPOSITORY)])
@@ -127,28 +164,43 @@ class Cluster:
 
     def cpus(self) -> list[int]:
         """Return the CPUs of each living node that has some."""
-        return [n for node in self.ray.nodes() if node["Alive"] and (n := int(node["Resources"].get("CPU", 0)))]
+        return [
+            n
+            for node in self.ray.nodes()
+            if node["Alive"] and (n := int(node["Resources"].get("CPU", 0)))
+        ]
 
     def share(self, value: Any) -> Any:
-        """Put a value into the cluster's store, which copies it to each node once; return its reference, or raise StateError."""
+        """Put a value into the cluster's store, which copies it to each node once; return its
+        reference, or raise StateError."""
         try:
             return self.ray.put(value)
         except self.ray.exceptions.RayError as error:
             raise self.error_of(error) from error
 
     def start_batch(self, function: Callable[..., Iterator[Any]], *arguments: Any) -> Any:
-        """Start a generator as a task, without retries; return an async iterator of references to what it yields."""
-        options = {"num_cpus": 1, "max_retries": 0, "num_returns": "streaming", "scheduling_strategy": "SPREAD"}
+        """Start a generator as a task, without retries; return an async iterator of references to
+        what it yields."""
+        options = {
+            "num_cpus": 1,
+            "max_retries": 0,
+            "num_returns": "streaming",
+            "scheduling_strategy": "SPREAD",
+        }
         return self.ray.remote(**options)(function).remote(*arguments)
 
-    def call_each(self, function: Callable[[Any, Any], Any], items: Iterable[Any], shared: Any) -> Iterator[Any]:
+    def call_each(
+        self, function: Callable[[Any, Any], Any], items: Iterable[Any], shared: Any
+    ) -> Iterator[Any]:
         """Yield function(item, shared) for each item, in order; few items are held at a time.
 
-        A call whose process dies is made again, three times at most. Raise the function's DeskError, StateError for all else.
+        A call whose process dies is made again, three times at most. Raise the function's
+        DeskError, StateError for all else.
         """
         call, everywhere = self.ray.remote(_call_checked), self.share(shared)
         waiting: deque[Any] = deque()
-        most = 2 * max(1, sum(self.cpus()))  # for each CPU one that is worked on, one whose item travels meanwhile
+        # for each CPU one that is worked on, one whose item travels meanwhile
+        most = 2 * max(1, sum(self.cpus()))
         try:
             for item in items:
                 waiting.append(call.remote(describe_version(), function, item, everywhere))
@@ -163,7 +215,11 @@ class Cluster:
         cause = getattr(error, "cause", None)
         if isinstance(cause, DeskError):
             return cause
-        what = f"{type(cause).__name__}: {cause}" if isinstance(cause, Exception) else " ".join(str(error).split())
+        what = (
+            f"{type(cause).__name__}: {cause}"
+            if isinstance(cause, Exception)
+            else " ".join(str(error).split())
+        )
         return StateError(f"ray: {what}")
 
 

@@ -51,19 +51,25 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A request for a run; None and "" mean the default. `resolve` turns it into the run's specification.
+    """A request for a run; None and "" mean the default. `resolve` turns it into the run's
+    specification.
 
-    options: name → value, as text or as it is. rows: as in `parse_row_selection`, or ids; by default the method's own choice for
-    a derived method, else the test split if there is one. name: by default made from method and rows. labels: all, blinded,
-    folds, or auto, which means folds if a chosen row has a label, so that no row sees its own, else all; or a label view. calls:
-    call options of the model's server. seed and repeat: of the calls of a model; repeat distinguishes runs that are otherwise the
-    same. endpoint to ray_address: how the run is carried out, which is not a part of its specification.
+    options: name → value, as text or as it is. rows: as in `parse_row_selection`, or ids; by
+    default the method's own choice for a derived method, else the test split if there is one. name:
+    by default made from method and rows. labels: all, blinded, folds, or auto, which means folds if
+    a chosen row has a label, so that no row sees its own, else all; or a label view. calls: call
+    options of the model's server. seed and repeat: of the calls of a model; repeat distinguishes
+    runs that are otherwise the same. endpoint to ray_address: how the run is carried out, which is
+    not a part of its specification.
     """
 
     method: str
     dataset: DatasetName = None
     options: Mapping[str, object] = field(default_factory=dict)
-    rows: Annotated[str | tuple[str, ...], setting('Such as "split=test", "sample=500,seed=0", "ids=FILE", joined by ";".')] = ""
+    rows: Annotated[
+        str | tuple[str, ...],
+        setting('Such as "split=test", "sample=500,seed=0", "ids=FILE", joined by ";".'),
+    ] = ""
     name: Annotated[
         str | None,
         setting(
@@ -80,15 +86,23 @@ class RunRequest:
             "Evidence from labelled rows, examples and base rates use only these labels.",
             title="Labels that the run may use",
             words={
-                "auto": "auto: labels of other folds for labelled rows, all training labels for the others",
+                "auto": (
+                    "auto: labels of other folds for labelled rows, all training labels for the"
+                    " others"
+                ),
                 "all": "all: all training labels",
                 "blinded": "blinded: no label of any chosen row's perturbation or gene",
                 "folds": "folds: labels of other folds",
             },
         ),
     ] = "auto"
-    seed: Annotated[Seed, setting("The run's random seed: of the calls, and of examples in prompts.", key="run_seed")] = 0
-    repeat: Annotated[Whole, setting("Tells apart runs that are the same in everything else.", title="Repeat")] = 0
+    seed: Annotated[
+        Seed,
+        setting("The run's random seed: of the calls, and of examples in prompts.", key="run_seed"),
+    ] = 0
+    repeat: Annotated[
+        Whole, setting("Tells apart runs that are the same in everything else.", title="Repeat")
+    ] = 0
     calls: CallSettings = field(default_factory=CallSettings)
     endpoint: Servers = None
     concurrency: CallsAtOnce = CONCURRENCY
@@ -102,18 +116,27 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class RowSelection:
-    """A choice of rows: of one split, with an id in a file, and of the rows left a sample. None does not restrict."""
+    """A choice of rows: of one split, with an id in a file, and of the rows left a sample. None
+    does not restrict."""
 
     split: Annotated[str | None, setting("Only rows of this split.", title="Rows of split")] = None
     sample: Annotated[
-        Count | None, setting("Draw so many of the rows without replacement.", title="Only a sample of", missing="all of them")
+        Count | None,
+        setting(
+            "Draw so many of the rows without replacement.",
+            title="Only a sample of",
+            missing="all of them",
+        ),
     ] = None
     seed: Annotated[Whole, setting("The random seed of the sample.", title="Sample seed")] = 0
-    ids: Annotated[Path | None, setting("Only rows whose ids are in this file, one a line.", where="command")] = None
+    ids: Annotated[
+        Path | None, setting("Only rows whose ids are in this file, one a line.", where="command")
+    ] = None
 
 
 def parse_row_selection(text: str) -> RowSelection:
-    """Return the choice that "split=test; sample=500,seed=0; ids=FILE" describes; every part may be left out.
+    """Return the choice that "split=test; sample=500,seed=0; ids=FILE" describes; every part may be
+    left out.
 
     Raise InputError for an unknown or repeated part, and for a value out of range.
     """
@@ -134,39 +157,55 @@ def parse_row_selection(text: str) -> RowSelection:
 
 
 def read_ids(file: Path) -> tuple[str, ...]:
-    """Return the ids in a text file, one per line; skips empty lines, a line "id", and what follows a comma.
+    """Return the ids in a text file, one per line; skips empty lines, a line "id", and what follows
+    a comma.
 
     Raise InputError if the file cannot be read or holds no id.
     """
     try:
         lines = read_file(file, MAX_IDS_BYTES).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise InputError(f"{file}: cannot be read ({error}), expected a text file of one id per line") from error
-    ids = tuple(dict.fromkeys(key for line in lines if (key := line.partition(",")[0].strip().strip('"')) and key != "id"))
+        raise InputError(
+            f"{file}: cannot be read ({error}), expected a text file of one id per line"
+        ) from error
+    ids = tuple(
+        dict.fromkeys(
+            key
+            for line in lines
+            if (key := line.partition(",")[0].strip().strip('"')) and key != "id"
+        )
+    )
     if not ids:
         raise InputError(f"{file}: holds no id, expected one per line")
     return ids
 
 
 def choose_rows(pairs: Sequence[Pair], rows: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Return the ids of the rows of a request, in the dataset's order. Raise NotFound for an unknown id."""
+    """Return the ids of the rows of a request, in the dataset's order. Raise NotFound for an
+    unknown id."""
     if isinstance(rows, str):
         return select_rows(pairs, parse_row_selection(rows))
     wanted = set(rows)
     found = tuple(pair.pair_id for pair in pairs if pair.pair_id in wanted)
     if len(found) < len(wanted):
         unknown = sorted(wanted.difference(found))
-        raise NotFound(f"rows: {len(unknown):,} of {len(wanted):,} ids are not in the dataset, such as {unknown[0]!r}")
+        raise NotFound(
+            f"rows: {len(unknown):,} of {len(wanted):,} ids are not in the dataset, such as"
+            f" {unknown[0]!r}"
+        )
     return found
 
 
 def select_rows(pairs: Sequence[Pair], rows: RowSelection) -> tuple[str, ...]:
     """Return the ids of the chosen rows, in the dataset's order. Reads the file of `rows.ids`.
 
-    A sample is drawn without replacement from the rows that the other parts leave, and depends on their order and the seed. Raise
-    InputError if no row is left or a sample is larger than the rows left, NotFound for an id that no row has.
+    A sample is drawn without replacement from the rows that the other parts leave, and depends on
+    their order and the seed. Raise InputError if no row is left or a sample is larger than the rows
+    left, NotFound for an id that no row has.
     """
-    left = [pair.pair_id for pair in pairs if rows.split in (None, pair.split) and pair.split != ASKED]
+    left = [
+        pair.pair_id for pair in pairs if rows.split in (None, pair.split) and pair.split != ASKED
+    ]
     if not left:
         splits = ", ".join(sorted({pair.split for pair in pairs} - {ASKED})) or "no rows"
         raise InputError(f"rows: none of split {rows.split!r}, this dataset has {splits}")
@@ -174,11 +213,17 @@ def select_rows(pairs: Sequence[Pair], rows: RowSelection) -> tuple[str, ...]:
         wanted = set(read_ids(rows.ids))
         unknown = sorted(wanted - set(left))
         if unknown:
-            raise NotFound(f"{rows.ids}: {len(unknown):,} of {len(wanted):,} ids are not among the rows, such as {unknown[0]!r}")
+            raise NotFound(
+                f"{rows.ids}: {len(unknown):,} of {len(wanted):,} ids are not among the rows, such"
+                f" as {unknown[0]!r}"
+            )
         left = [key for key in left if key in wanted]
     if rows.sample is not None:
         if rows.sample > len(left):
-            raise InputError(f"rows: a sample of {rows.sample:,}, expected at most the {len(left):,} rows there are")
+            raise InputError(
+                f"rows: a sample of {rows.sample:,}, expected at most the {len(left):,} rows"
+                " there are"
+            )
         drawn = np.random.default_rng(rows.seed).choice(len(left), rows.sample, replace=False)
         left = [left[i] for i in sorted(drawn)]
     return tuple(left)
@@ -212,7 +257,8 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a run is expected to take; tokens and seconds are None without a rate, money without a rate or a price."""
+    """What a run is expected to take; tokens and seconds are None without a rate, money without a
+    rate or a price."""
 
     calls: int
     prompt_tokens: float | None = None
@@ -230,7 +276,10 @@ def cost_sentence(cost: Expectation, runs: int, rows: int) -> str:
     """Return a sentence on what runs of some rows are expected to take."""
     if not runs:
         return "Every run is done: no new calls are needed."
-    parts = [f"{runs:,} run{'s' * (runs != 1)} of {rows:,} row{'s' * (rows != 1)}: about {cost.calls:,} calls"]
+    parts = [
+        f"{runs:,} run{'s' * (runs != 1)} of {rows:,} row{'s' * (rows != 1)}: about {cost.calls:,}"
+        " calls"
+    ]
     if cost.prompt_tokens is None or cost.completion_tokens is None or cost.seconds is None:
         parts.append("tokens and time are unknown before this method's first run with this model")
     else:
@@ -242,8 +291,11 @@ def cost_sentence(cost: Expectation, runs: int, rows: int) -> str:
     return f"{', '.join(parts)}. Cached answers cost nothing."
 
 
-def expect(calls: int, concurrency: int, rate: Rate | None = None, price: Price | None = None) -> Expectation:
-    """Return the cost of these calls if `concurrency` of them run at a time and each takes as long as in `rate`."""
+def expect(
+    calls: int, concurrency: int, rate: Rate | None = None, price: Price | None = None
+) -> Expectation:
+    """Return the cost of these calls if `concurrency` of them run at a time and each takes as long
+    as in `rate`."""
     if rate is None:
         return Expectation(calls)
     prompt, completion = calls * rate.prompt_tokens, calls * rate.completion_tokens

@@ -33,18 +33,30 @@ _OF_CALLS = tuple(option.name for option in options_of(CallSettings) if option.a
 _OF_MODEL = ("model", "endpoint", "token_budget", "timeout_s", "max_answer_mb", "cached")
 
 
-def resolve(store: Store, request: RunRequest, method: Method, components: ComponentLoader, packs: Mapping[str, str]) -> RunSpec:
+def resolve(
+    store: Store,
+    request: RunRequest,
+    method: Method,
+    components: ComponentLoader,
+    packs: Mapping[str, str],
+) -> RunSpec:
     """Return the specification of a request on the dataset of `components`.
 
-    packs: knowledge pack → SHA-256, of the existing ones; those that the method reads belong to the specification.
+    packs: knowledge pack → SHA-256, of the existing ones; those that the method reads belong to the
+    specification.
 
-    Requests that mean the same give equal specifications, whichever page or command they come from. Raise InputError for invalid
-    options or rows, NotFound for a run or a space that does not exist.
+    Requests that mean the same give equal specifications, whichever page or command they come from.
+    Raise InputError for invalid options or rows, NotFound for a run or a space that does not exist.
     """
     options = _options_of(method, request)
     known = list(load_pairs(store, components.dataset_id).values())
     prompts = "" if isinstance(method, AsksAgain) else method.prompts(options)
-    model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat, "calls": request.calls.identity}
+    model = {
+        "model": request.model or "",
+        "seed": request.seed,
+        "repeat": request.repeat,
+        "calls": request.calls.identity,
+    }
     if not method.needs_model:
         _refuse_without_effect(method, request, _OF_CALLS)
     if isinstance(method, DerivedMethod):
@@ -60,16 +72,28 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     elif isinstance(method, AsksAgain):
         _refuse_without_effect(method, request, _OF_ASKING)
         earlier, rows = _rows_asked_before(store, request, method, known, options)
-        of_parent: dict[str, Any] = {"seed": int(earlier.spec.get("seed", 0)), "repeat": int(earlier.spec.get("repeat", 0))}
+        of_parent: dict[str, Any] = {
+            "seed": int(earlier.spec.get("seed", 0)),
+            "repeat": int(earlier.spec.get("repeat", 0)),
+        }
         of_parent |= {"calls": request.calls.over_run(earlier.spec).identity}
         options = method.complete(options, earlier.id, earlier.spec["options"], of_parent["seed"])
         prompts, view = method.prompts(options), LabelViewSpec(**earlier.spec["view"])
-        particulars = {"parents": (earlier.id,), "model": earlier.model or "", "view": view, **of_parent}
+        particulars = {
+            "parents": (earlier.id,),
+            "model": earlier.model or "",
+            "view": view,
+            **of_parent,
+        }
     else:
         rows = choose_rows(known, request.rows or default_rows(known))
         view = _label_view(request.labels, known, rows)
         read = packs_read(method, options)
-        particulars = {"view": view, "packs": {name: packs[name] for name in packs if name in read}, **model}
+        particulars = {
+            "view": view,
+            "packs": {name: packs[name] for name in packs if name in read},
+            **model,
+        }
     return RunSpec(
         method=method.name,
         version=method.version,
@@ -79,7 +103,9 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
         rows=rows,
         prompts_sha256=sha256_of(prompts) if prompts else "",
         sources=_space_hashes(store, options),
-        without_effect=tuple(option.name for option in options_of(method.settings) if not option.about.changes_result),
+        without_effect=tuple(
+            option.name for option in options_of(method.settings) if not option.about.changes_result
+        ),
         **particulars,
     )
 
@@ -87,51 +113,71 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
 def _options_of(method: Method, request: RunRequest) -> dict[str, Any]:
     """Return the options of a request.
 
-    Raise InputError for invalid options, for missing sources, and for coded names with texts of public sources, because these
-    contain names that no pack lists.
+    Raise InputError for invalid options, for missing sources, and for coded names with texts of
+    public sources, because these contain names that no pack lists.
     """
     options = read_options(method.settings, request.options)
     refuse_missing_sources(method, options)
     if options.get("names") in REWRITTEN and options.get("sources", "packs") != "packs":
-        raise InputError(f"names: {options['names']} needs sources = packs, got {options['sources']!r}")
-    added = {option.name: option.default for option in options_of(method.settings) if option.about.added}
-    return {name: value for name, value in options.items() if name not in added or value != added[name]}
+        raise InputError(
+            f"names: {options['names']} needs sources = packs, got {options['sources']!r}"
+        )
+    added = {
+        option.name: option.default for option in options_of(method.settings) if option.about.added
+    }
+    return {
+        name: value for name, value in options.items() if name not in added or value != added[name]
+    }
 
 
 def check_typed(method: Method, request: RunRequest) -> None:
-    """Raise InputError for options and rows that cannot be read, before a server or the store is asked for anything."""
+    """Raise InputError for options and rows that cannot be read, before a server or the store is
+    asked for anything."""
     _options_of(method, request)
     if isinstance(request.rows, str):
         parse_row_selection(request.rows)
 
 
 def model_settings_without_effect(method: Method, request: RunRequest) -> list[Option]:
-    """Return the settings of a model's calls that were chosen for a method that calls none; a script may give them to all."""
+    """Return the settings of a model's calls that were chosen for a method that calls none; a
+    script may give them to all."""
     return [] if method.needs_model else list(_chosen(request, _OF_MODEL))
 
 
 def _refuse_without_effect(method: Method, request: RunRequest, names: Collection[str]) -> None:
-    """Raise SettingError for one of these settings of a request that has no effect on a method and is not at its default.
+    """Raise SettingError for one of these settings of a request that has no effect on a method and
+    is not at its default.
 
-    A derived method calls no model and has its own protocol for labels; one that reads texts sees no labels; one that asks again
-    asks as its parent did.
+    A derived method calls no model and has its own protocol for labels; one that reads texts sees
+    no labels; one that asks again asks as its parent did.
     """
     for option in _chosen(request, names):
         usual = "none" if option.default in (None, "", ()) else repr(option.default)
         got = f"got {values_of(request)[option.name]!r}"
-        raise SettingError(option.name, f"{got}, which has no effect on {method.name}; expected {usual}")
+        raise SettingError(
+            option.name, f"{got}, which has no effect on {method.name}; expected {usual}"
+        )
 
 
 def _chosen(request: RunRequest, names: Collection[str]) -> Iterator[Option]:
     """Yield those of these settings of a request that are not at their default."""
     values = values_of(request)
-    return (option for option in options_of(RunRequest) if option.name in names and values[option.name] != option.default)
+    return (
+        option
+        for option in options_of(RunRequest)
+        if option.name in names and values[option.name] != option.default
+    )
 
 
 def _rows_of_derived(
-    request: RunRequest, method: DerivedMethod, components: ComponentLoader, known: Sequence[Pair], options: Mapping[str, Any]
+    request: RunRequest,
+    method: DerivedMethod,
+    components: ComponentLoader,
+    known: Sequence[Pair],
+    options: Mapping[str, Any],
 ) -> tuple[str, ...]:
-    """Return the ids of the chosen rows, by default those of the method's own choice, in the dataset's order."""
+    """Return the ids of the chosen rows, by default those of the method's own choice, in the
+    dataset's order."""
     if request.rows:
         return choose_rows(known, request.rows)
     default = set(method.default_rows(options, components))
@@ -139,9 +185,14 @@ def _rows_of_derived(
 
 
 def _rows_with_texts(
-    store: Store, request: RunRequest, method: ReadsTexts, known: Sequence[Pair], options: Mapping[str, Any]
+    store: Store,
+    request: RunRequest,
+    method: ReadsTexts,
+    known: Sequence[Pair],
+    options: Mapping[str, Any],
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the id of the run that is read, and the ids of its rows, or of the chosen ones of them, that have texts.
+    """Return the id of the run that is read, and the ids of its rows, or of the chosen ones of
+    them, that have texts.
 
     Raise InputError if none has, or if the run is a reading itself.
     """
@@ -150,14 +201,22 @@ def _rows_with_texts(
         run = runs.find_predicting(db, method.parent(options))
         having = rubric_tables.rows_with_texts(db, run.id, rubric)
     if not having:
-        raise InputError(f"rubric {rubric.name}: run {run.name} has no {rubric.unit} that it asks about, expected one at least")
+        raise InputError(
+            f"rubric {rubric.name}: run {run.name} has no {rubric.unit} that it asks about,"
+            " expected one at least"
+        )
     return run.id, choose_rows([pair for pair in known if pair.pair_id in having], request.rows)
 
 
 def _rows_asked_before(
-    store: Store, request: RunRequest, method: AsksAgain, known: Sequence[Pair], options: Mapping[str, Any]
+    store: Store,
+    request: RunRequest,
+    method: AsksAgain,
+    known: Sequence[Pair],
+    options: Mapping[str, Any],
 ) -> tuple[Run, tuple[str, ...]]:
-    """Return the run that is asked again, and the ids of the chosen ones of its rows, by default of all.
+    """Return the run that is asked again, and the ids of the chosen ones of its rows, by default of
+    all.
 
     Raise StateError for a run that was not made here by the method that is asked again.
     """
@@ -166,12 +225,13 @@ def _rows_asked_before(
         answered = set(predictions.frame(db, run.id)["pair_id"])
     if run.method != method.asks_again or not isinstance(run.spec.get("options"), Mapping):
         raise StateError(
-            f"run {run.name} ({run.method}, {run.origin}): cannot be asked again; expected a {method.asks_again} that was made "
-            "here, whose settings are known"
+            f"run {run.name} ({run.method}, {run.origin}): cannot be asked again; expected a"
+            f" {method.asks_again} that was made here, whose settings are known"
         )
     if run.spec["options"].get("names") in REWRITTEN:
         raise StateError(
-            f"run {run.name}: its names were {run.spec['options']['names']}; expected a debate with names as they are"
+            f"run {run.name}: its names were {run.spec['options']['names']}; expected a debate with"
+            " names as they are"
         )
     return run, choose_rows([pair for pair in known if pair.pair_id in answered], request.rows)
 
@@ -181,19 +241,30 @@ def default_rows(known: Sequence[Pair]) -> str:
     return "split=test" if any(pair.split == "test" for pair in known) else ""
 
 
-def _label_view(labels: str | LabelViewSpec, known: Sequence[Pair], rows: Sequence[str]) -> LabelViewSpec:
-    """Return the label view that a request asks for; "auto" means folds if a labelled training row is among them."""
+def _label_view(
+    labels: str | LabelViewSpec, known: Sequence[Pair], rows: Sequence[str]
+) -> LabelViewSpec:
+    """Return the label view that a request asks for; "auto" means folds if a labelled training row
+    is among them."""
     if isinstance(labels, LabelViewSpec):
         return labels
     chosen = set(rows)
     labelled = any(pair.label and pair.split == TRAIN for pair in known if pair.pair_id in chosen)
-    kinds: dict[str, ViewKind] = {"all": "all", "blinded": "blinded", "folds": "folds", "auto": "folds" if labelled else "all"}
+    kinds: dict[str, ViewKind] = {
+        "all": "all",
+        "blinded": "blinded",
+        "folds": "folds",
+        "auto": "folds" if labelled else "all",
+    }
     if labels not in kinds:
         raise InputError(f"labels: got {labels!r}, expected {', '.join(kinds)}")
     return LabelViewSpec(kinds[labels])
 
 
 def _space_hashes(store: Store, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return gene space → SHA-256 of its symbols and vectors, of the spaces that the option `spaces` names."""
+    """Return gene space → SHA-256 of its symbols and vectors, of the spaces that the option
+    `spaces` names."""
     with store.read() as db:
-        return {name: spaces.find(db, name).sha256 for name in split_names(options.get("spaces", ""))}
+        return {
+            name: spaces.find(db, name).sha256 for name in split_names(options.get("spaces", ""))
+        }

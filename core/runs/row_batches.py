@@ -1,4 +1,5 @@
-"""Audit lines of a journal and convert them to the store's layout, the slow work before writing rows."""
+"""Audit lines of a journal and convert them to the store's layout, the slow work before writing
+rows."""
 
 from __future__ import annotations
 
@@ -27,9 +28,11 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:
-    """Some lines of a journal. start, end: in bytes. pair_ids: of the row of each line, also if it is marked for retry.
+    """Some lines of a journal. start, end: in bytes. pair_ids: of the row of each line, also if it
+    is marked for retry.
 
-    finished: the number of rows with a result or a failure. spent: tokens. damage: the fault in the next line, or None.
+    finished: the number of rows with a result or a failure. spent: tokens. damage: the fault in the
+    next line, or None.
     """
 
     start: int
@@ -65,9 +68,19 @@ class _Entries:
             predictions.insertion_of_failed(run, failures),
             traces.insertion_of(run, results, findings),
             *evidence.insertions_of(run, results),
-            *calls.insertions_of(run, {key: row.calls for key, row in self.rows.items() if row is not None}),
+            *calls.insertions_of(
+                run, {key: row.calls for key, row in self.rows.items() if row is not None}
+            ),
         ]
-        return RowBatch(start, end, list(self.rows), len(results) + len(failures), self.spent, insertions, damage)
+        return RowBatch(
+            start,
+            end,
+            list(self.rows),
+            len(results) + len(failures),
+            self.spent,
+            insertions,
+            damage,
+        )
 
 
 def read_batches(piece: Piece, most_rows: int, size: int) -> Iterator[RowBatch]:

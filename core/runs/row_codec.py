@@ -23,7 +23,11 @@ from core.base.row_schema import (
 from core.base.texts import parse_json
 from core.base.types import Call, Evidence, Failed, Prediction, RowResult, TraceEvent
 
-_NUMBERS = [column for column in TABLES["prediction"].columns_of(Prediction) if column.kind in ("share", "count")]
+_NUMBERS = [
+    column
+    for column in TABLES["prediction"].columns_of(Prediction)
+    if column.kind in ("share", "count")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +47,34 @@ def pair_id_of(row: RowResult | Failed) -> str:
 
 def calls_tokens(calls: tuple[Call, ...], *, spent: bool) -> int:
     """Return prompt and completion tokens of calls; `spent`: without cached answers."""
-    return sum(call.prompt_tokens + call.completion_tokens for call in calls if not (spent and call.cached))
+    return sum(
+        call.prompt_tokens + call.completion_tokens for call in calls if not (spent and call.cached)
+    )
 
 
 def encode_entry(entry: Entry, scrub: Callable[[str], str] = str) -> bytes:
     """Return one line of a journal, its text passed through `scrub`.
 
-    Raise InputError for a number that is not finite or not in its range, a lone surrogate, and a value that is not JSON.
+    Raise InputError for a number that is not finite or not in its range, a lone surrogate, and a
+    value that is not JSON.
     """
     if not isinstance(entry, RetryMark):
         _check(entry)
     try:
-        text = json.dumps({"v": VERSION, **_as_json(entry)}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(
+            {"v": VERSION, **_as_json(entry)},
+            ensure_ascii=False,
+            allow_nan=False,
+            separators=(",", ":"),
+        )
         return f"{scrub(text)}\n".encode()
     except (ValueError, TypeError, RecursionError) as error:  # also UnicodeEncodeError
-        where = "rows to ask again" if isinstance(entry, RetryMark) else f"row {pair_id_of(entry)!r}"
-        raise InputError(f"{where}: cannot be written down ({error}), expected plain data of finite numbers") from error
+        where = (
+            "rows to ask again" if isinstance(entry, RetryMark) else f"row {pair_id_of(entry)!r}"
+        )
+        raise InputError(
+            f"{where}: cannot be written down ({error}), expected plain data of finite numbers"
+        ) from error
 
 
 def decode_entry(line: bytes) -> Entry:
@@ -66,7 +82,10 @@ def decode_entry(line: bytes) -> Entry:
     try:
         values = _parse(line)
         if values["v"] != VERSION:
-            raise InputError(f"journal: a line of version {values['v']}, expected {VERSION}; update PerturbDesk to read it")
+            raise InputError(
+                f"journal: a line of version {values['v']}, expected {VERSION}; update PerturbDesk"
+                " to read it"
+            )
         if "again" in values:
             return RetryMark(tuple(values["again"]))
         content = values["failed"] if "failed" in values else values["row"]
@@ -80,13 +99,16 @@ def decode_entry(line: bytes) -> Entry:
             calls,
         )
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"journal: a line that cannot be read ({line[:60]!r}…: {error}), expected a row") from error
+        raise InputError(
+            f"journal: a line that cannot be read ({line[:60]!r}…: {error}), expected a row"
+        ) from error
 
 
 def _parse(line: bytes) -> Any:
     """Return the value of a line of JSON, three times as fast as Python's json.
 
-    That reads what the fast reader cannot: nesting deeper than 200, and errors, for their message. Raise ValueError.
+    That reads what the fast reader cannot: nesting deeper than 200, and errors, for their message.
+    Raise ValueError.
     """
     try:
         return jiter.from_json(line, cache_mode="keys")
@@ -103,20 +125,34 @@ def _check(row: RowResult | Failed) -> None:
             if is_reading and column.kind == "share":
                 if value is not None:
                     raise InputError(
-                        f"row {row.prediction.pair_id!r}: {column.name} is {value}, expected none in a row of a reading"
+                        f"row {row.prediction.pair_id!r}: {column.name} is {value}, expected none"
+                        " in a row of a reading"
                     )
                 continue
             if not (column.missing == "allowed" if value is None else 0 <= value <= column.largest):
-                found = f"{column.name} is {value}" if column.kind == "share" else f"{value:,} {column.name.replace('_', ' ')}"
-                raise InputError(f"row {row.prediction.pair_id!r}: {found}, expected 0 to {column.largest:,}")
+                found = (
+                    f"{column.name} is {value}"
+                    if column.kind == "share"
+                    else f"{value:,} {column.name.replace('_', ' ')}"
+                )
+                raise InputError(
+                    f"row {row.prediction.pair_id!r}: {found}, expected 0 to {column.largest:,}"
+                )
         total = 0.0 if is_reading else row.prediction.prediction_up + row.prediction.prediction_down
         if total > 1 + SUM_TOLERANCE:
-            raise InputError(f"row {row.prediction.pair_id!r}: up and down sum to {total:g}, expected at most 1")
+            raise InputError(
+                f"row {row.prediction.pair_id!r}: up and down sum to {total:g}, expected at most 1"
+            )
         if len(row.events) > MOST_EVENTS:
-            raise InputError(f"row {pair_id_of(row)!r}: {len(row.events):,} events, expected at most {MOST_EVENTS:,}")
+            raise InputError(
+                f"row {pair_id_of(row)!r}: {len(row.events):,} events, expected at most"
+                f" {MOST_EVENTS:,}"
+            )
     tokens = calls_tokens(row.calls, spent=False)
     if not 0 <= tokens <= MOST_TOKENS:
-        raise InputError(f"row {pair_id_of(row)!r}: calls of {tokens:,} tokens, expected 0 to {MOST_TOKENS:,}")
+        raise InputError(
+            f"row {pair_id_of(row)!r}: calls of {tokens:,} tokens, expected 0 to {MOST_TOKENS:,}"
+        )
 
 
 def _as_json(entry: Entry) -> dict[str, Any]:
@@ -124,7 +160,14 @@ def _as_json(entry: Entry) -> dict[str, Any]:
         return {"again": list(entry.pair_ids)}
     calls = [record_as_json(call) for call in entry.calls]
     if isinstance(entry, Failed):
-        return {"failed": {"pair_id": entry.pair_id, "kind": entry.kind, "message": entry.message, "calls": calls}}
+        return {
+            "failed": {
+                "pair_id": entry.pair_id,
+                "kind": entry.kind,
+                "message": entry.message,
+                "calls": calls,
+            }
+        }
     return {
         "row": {
             "prediction": record_as_json(entry.prediction),

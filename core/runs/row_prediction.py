@@ -1,4 +1,5 @@
-"""Predicts one row, whose error becomes the row's failure, and distinguishes a lost server from failing rows."""
+"""Predicts one row, whose error becomes the row's failure, and distinguishes a lost server from
+failing rows."""
 
 from __future__ import annotations
 
@@ -21,16 +22,28 @@ LogError = Callable[[str, BaseException], object]
 _NO_ANSWER = errors.Unanswered.__name__
 _REFUSED = frozenset({errors.Refused.__name__, errors.NoLogprobs.__name__})
 _AN_ANSWER = frozenset(
-    kind.__name__ for kind in (errors.Refused, errors.Declined, errors.Truncated, errors.Malformed, errors.NoLogprobs)
+    kind.__name__
+    for kind in (
+        errors.Refused,
+        errors.Declined,
+        errors.Truncated,
+        errors.Malformed,
+        errors.NoLogprobs,
+    )
 )
 
 
 async def predict_row(
-    method: RowMethod, pair: Pair, context: Context, log_unforeseen: LogError, scrub: Callable[[str], str]
+    method: RowMethod,
+    pair: Pair,
+    context: Context,
+    log_unforeseen: LogError,
+    scrub: Callable[[str], str],
 ) -> RowResult | Failed:
     """Return the result of a row, or its failure: no error of one row ends the run.
 
-    log_unforeseen: gets the row's id and an error that no room expects. scrub: takes secrets out of a message.
+    log_unforeseen: gets the row's id and an error that no room expects. scrub: takes secrets out of
+    a message.
     """
     task = asyncio.ensure_future(method.predict_row(pair, context))
     try:
@@ -46,7 +59,10 @@ async def predict_row(
         if predicted != pair.pair_id:
             message = f"the method answered for row {predicted!r}, expected {pair.pair_id!r}"
         elif lacks_prediction(result, method):
-            message = f"{method.name} gave no prediction, expected one: only {', '.join(READING_METHODS)} give none"
+            message = (
+                f"{method.name} gave no prediction, expected one: only {', '.join(READING_METHODS)}"
+                " give none"
+            )
         else:
             return result
         return Failed(pair.pair_id, InputError.__name__, message, result.calls)
@@ -63,7 +79,8 @@ def describe_traceback(error: BaseException) -> str:
 
 
 def lacks_prediction(result: RowResult, method: Method) -> bool:
-    """Return whether a row lacks a prediction that its method should make (reading methods make none)."""
+    """Return whether a row lacks a prediction that its method should make (reading methods make
+    none)."""
     return result.prediction.p_source == "none" and method.name not in READING_METHODS
 
 
@@ -83,7 +100,8 @@ class CommonFailures:
 
     @property
     def commonest(self) -> str:
-        """The number of rows with the most common failure, and an example of it; "" without failures."""
+        """The number of rows with the most common failure, and an example of it; "" without
+        failures."""
         if not self._counts:
             return ""
         alike, count = self._counts.most_common(1)[0]
@@ -97,11 +115,13 @@ def without_numbers(row: Failed) -> str:
 
 @dataclass(slots=True)
 class CircuitBreaker:
-    """Hold back consecutive rows without an answer, and the first rows of a run if all are refused in the same way.
+    """Hold back consecutive rows without an answer, and the first rows of a run if all are refused
+    in the same way.
 
-    limit: the number of rows without an answer that stops a run. is_fresh: whether the run has no finished rows yet. A lost
-    server, or one that refuses a parameter, fails every row, so these rows stay missing and are asked again when the run is
-    resumed. Once another row is answered, the rows held back become failures.
+    limit: the number of rows without an answer that stops a run. is_fresh: whether the run has no
+    finished rows yet. A lost server, or one that refuses a parameter, fails every row, so these
+    rows stay missing and are asked again when the run is resumed. Once another row is answered, the
+    rows held back become failures.
     """
 
     limit: int
@@ -110,9 +130,14 @@ class CircuitBreaker:
     _held: list[Failed] = field(default_factory=list)
 
     def add(self, row: RowResult | Failed) -> list[RowResult | Failed]:
-        """Take a row; return the rows that are finished now, in order: none, or this one behind those held back before."""
+        """Take a row; return the rows that are finished now, in order: none, or this one behind
+        those held back before."""
         answered = any(call.error == "" and not call.cached for call in row.calls)
-        if isinstance(row, Failed) and not answered and (row.kind == _NO_ANSWER or self._is_refused_alike(row)):
+        if (
+            isinstance(row, Failed)
+            and not answered
+            and (row.kind == _NO_ANSWER or self._is_refused_alike(row))
+        ):
             self._held.append(row)
             return []
         if isinstance(row, RowResult) or answered or row.kind in _AN_ANSWER:
@@ -136,13 +161,17 @@ class CircuitBreaker:
 
     @property
     def holds_unanswered(self) -> bool:
-        """Whether rows are held back because no server answered, rather than because of refusals."""
+        """Whether rows are held back because no server answered, rather than because of
+        refusals."""
         return any(held.kind == _NO_ANSWER for held in self._held)
 
     @property
     def is_open(self) -> bool:
-        """Whether the limit of consecutive rows without an answer is reached, or the first rows were all refused alike."""
-        return len(self._held) >= (self.limit if self.holds_unanswered else min(self.limit, FIRST_ROWS))
+        """Whether the limit of consecutive rows without an answer is reached, or the first rows
+        were all refused alike."""
+        return len(self._held) >= (
+            self.limit if self.holds_unanswered else min(self.limit, FIRST_ROWS)
+        )
 
     @property
     def last_message(self) -> str:

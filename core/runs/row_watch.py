@@ -1,9 +1,10 @@
 """Lets others watch a row while its worker predicts it, through files in the run's folder.
 
-Whoever watches puts the marker `any` into watch/ and renews it. Beside it the worker writes any.jsonl: the events of the row that
-began last (`core.methods.row_feed`) after one of kind `row` with the row's id; the last is of kind `ended`. Then the file is
-deleted, and watchers that have it open read it to its end. An expired marker is deleted with the file. Without a marker there is
-no such folder, and the worker only checks for it.
+Whoever watches puts the marker `any` into watch/ and renews it. Beside it the worker writes
+any.jsonl: the events of the row that began last (`core.methods.row_feed`) after one of kind `row`
+with the row's id; the last is of kind `ended`. Then the file is deleted, and watchers that have it
+open read it to its end. An expired marker is deleted with the file. Without a marker there is no
+such folder, and the worker only checks for it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _MOST_READ = 16 << 20  # at a time, and more than any event has
 
 @dataclass(slots=True)
 class _Stream:
-    """The file that the events of one row go to. n_bytes: in it. is_cut: whether its last line lacks its end."""
+    """The file that the events of one row go to. n_bytes: in it. is_cut: whether its last line
+    lacks its end."""
 
     feed: RowFeed
     path: Path
@@ -44,7 +46,8 @@ class _Stream:
     is_cut: bool = False
 
     def write(self, event: Event) -> None:
-        """Append an event. Events that cannot be written are dropped, so that watching cannot harm the run.
+        """Append an event. Events that cannot be written are dropped, so that watching cannot harm
+        the run.
 
         So are events beyond the size limit of the file, except the end of the row.
         """
@@ -134,7 +137,8 @@ class RowWatch:
         return False
 
     def _attach(self) -> None:
-        """Begin to write the events of the row that began last, if somebody watches and no row is watched yet."""
+        """Begin to write the events of the row that began last, if somebody watches and no row is
+        watched yet."""
         feed = next(reversed(self._feeds.values()), None)
         if not self._is_wanted or self._stream is not None or feed is None:
             return
@@ -144,7 +148,15 @@ class RowWatch:
         except OSError:
             return
         pair = feed.pair
-        stream.write({"kind": "row", "at": time.time(), "pair_id": pair.pair_id, "pert": pair.pert, "gene": pair.gene})
+        stream.write(
+            {
+                "kind": "row",
+                "at": time.time(),
+                "pair_id": pair.pair_id,
+                "pert": pair.pert,
+                "gene": pair.gene,
+            }
+        )
         feed.attach(stream.write)
 
     def _close_stream(self) -> None:
@@ -160,12 +172,18 @@ def _last_event(row: RowResult | Failed | None) -> dict[str, Any]:
     if isinstance(row, Failed):
         return {"error": f"{row.kind}: {row.message}"}
     p = row.prediction
-    numbers = {"p_de": p.p_de, "p_up_given_de": p.p_up_given_de, "up": p.prediction_up, "down": p.prediction_down}
+    numbers = {
+        "p_de": p.p_de,
+        "p_up_given_de": p.p_up_given_de,
+        "up": p.prediction_up,
+        "down": p.prediction_down,
+    }
     return {"error": "", **numbers, "flags": list(p.flags), "tokens": p.tokens}
 
 
 class Watcher:
-    """A watcher of the row of a run that is predicted now: requests its events and reads them as they are written.
+    """A watcher of the row of a run that is predicted now: requests its events and reads them as
+    they are written.
 
     After `ended` it reads nothing more.
     """
@@ -179,8 +197,8 @@ class Watcher:
         self.ended = False
 
     def renew(self) -> None:
-        """Ask for the events, at most once a second, until they or the run have ended. Raise OSError if the folder cannot be
-        written."""
+        """Ask for the events, at most once a second, until they or the run have ended. Raise
+        OSError if the folder cannot be written."""
         if self.ended or time.monotonic() - self._renewed_at < 1.0 or self._folder.done.exists():
             return
         self._folder.watch.mkdir(exist_ok=True)
@@ -191,7 +209,8 @@ class Watcher:
     def read(self) -> list[Mapping[str, Any]]:
         """Return the new events, only the first if there are very many.
 
-        They start again, with one of kind `row`, if the worker closed its file because the marker had expired.
+        They start again, with one of kind `row`, if the worker closed its file because the marker
+        had expired.
         """
         if self.ended:
             return []

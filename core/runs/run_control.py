@@ -1,4 +1,5 @@
-"""Controls runs that workers make: start, pause, cancel, resume, retry; their states; ingest after a crash."""
+"""Controls runs that workers make: start, pause, cancel, resume, retry; their states; ingest after
+a crash."""
 
 from __future__ import annotations
 
@@ -38,16 +39,20 @@ CACHE = "llm.sqlite"  # of replies, in the workspace's cache
 
 
 def start_worker(workspace: Workspace, run: str) -> int:
-    """Start a worker on the run with this id, in a process that outlives this one; return its process id."""
+    """Start a worker on the run with this id, in a process that outlives this one; return its
+    process id."""
     workspace.refuse_if_read_only("worker", run)
     return start_process(workspace.run_folder(run), settings_of_worker(workspace, run))
 
 
 def settings_of_worker(workspace: Workspace, run: str) -> Settings:
-    """Return the settings that a run's worker gets: of the keys, those that its servers and sources need."""
+    """Return the settings that a run's worker gets: of the keys, those that its servers and sources
+    need."""
     folder = workspace.run_folder(run)
     asks_sources = folder.spec().options.get("sources", "packs") != "packs"
-    return keys_needed(workspace.settings, folder.execution_settings().servers, sources=asks_sources)
+    return keys_needed(
+        workspace.settings, folder.execution_settings().servers, sources=asks_sources
+    )
 
 
 def work_on(
@@ -58,10 +63,11 @@ def work_on(
     components: ComponentLoader | None = None,
     ingest_every_s: float = INGEST_EVERY_S,
 ) -> Status:
-    """Work on a run in this process until it ends, as the command `worker RUN` does; return its status then.
+    """Work on a run in this process until it ends, as the command `worker RUN` does; return its
+    status then.
 
-    method: finds a method by its name. components: by default loaded from the workspace. ingest_every_s: the least time
-    between two ingests.
+    method: finds a method by its name. components: by default loaded from the workspace.
+    ingest_every_s: the least time between two ingests.
     """
     workspace.refuse_if_read_only("worker", run)
     found = _find(workspace, run)
@@ -71,7 +77,8 @@ def work_on(
         cache=workspace.settings.cache / CACHE,
         access=workspace.settings.server_access,
         method=method,
-        components=components or WorkspaceComponents(workspace, default_dataset(workspace, found.dataset)),
+        components=components
+        or WorkspaceComponents(workspace, default_dataset(workspace, found.dataset)),
         ingest_every_s=ingest_every_s,
         source_settings=partial(source_settings_of, workspace.settings),
         read_prompts=partial(prompt_files.read_kept, workspace),
@@ -79,7 +86,9 @@ def work_on(
     return work(workspace.run_folder(found.id), dependencies)
 
 
-def find_same(workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False) -> Run | None:
+def find_same(
+    workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False
+) -> Run | None:
     """Return the run of this specification, of any name.
 
     Raise StateError as `find_same_run` does, and InputError for a name as `check_name` does.
@@ -102,9 +111,10 @@ def start(
 ) -> Run:
     """Start a run; return an existing one of any name with the same specification.
 
-    calls: the expected number of calls of a model. begin: `start_worker`, or `work_on` to work here until it ends. origin: as in
-    `RunRecord`. Raise StateError if the name is another run's, unless `replace`, and if a worker is on the run that would be
-    replaced, AddressRefused as `refuse_unlisted` does.
+    calls: the expected number of calls of a model. begin: `start_worker`, or `work_on` to work here
+    until it ends. origin: as in `RunRecord`. Raise StateError if the name is another run's, unless
+    `replace`, and if a worker is on the run that would be replaced, AddressRefused as
+    `refuse_unlisted` does.
     """
     workspace.refuse_if_read_only("run", name)
     refuse_unlisted(workspace, settings)
@@ -112,12 +122,14 @@ def start(
     if existing is not None:
         return existing
     with workspace.change("run", name) as (db, detail):
-        same_runs.find_same_run(db, workspace, spec, name, replace=replace)  # the name may have been taken meanwhile
+        # the name may have been taken meanwhile
+        same_runs.find_same_run(db, workspace, spec, name, replace=replace)
         here = {record.sha256 for record in spaces.list_packs(db)}
         gone = [name for name, sha256 in spec.packs.items() if sha256 not in here]
         if gone:
             raise StateError(
-                f"knowledge packs: {', '.join(gone)} were deleted or replaced since the run was requested; request it again"
+                f"knowledge packs: {', '.join(gone)} were deleted or replaced since the run was"
+                " requested; request it again"
             )
         replaced = same_runs.delete_named_run(db, spec, name)
         workspace.run_folder(spec.key).create(spec, settings)
@@ -162,39 +174,60 @@ def _start_work(workspace: Workspace, run: str, begin: Begin) -> Run:
 
 
 def pause(workspace: Workspace, run: str) -> Run:
-    """Let the worker finish the rows in flight and wait. Raise StateError if no worker is on the run."""
+    """Let the worker finish the rows in flight and wait. Raise StateError if no worker is on the
+    run."""
     found, folder, status = _find_with_folder(workspace, run)
     if not status.has_worker:
-        raise StateError(f"pause {found.name}: it is {status.state}, expected a run that is running")
+        raise StateError(
+            f"pause {found.name}: it is {status.state}, expected a run that is running"
+        )
     return _send_command(workspace, found, folder, "pause")
 
 
 def cancel(workspace: Workspace, run: str) -> Run:
-    """End the work on a run and keep its finished rows. Raise StateError if it is done or cancelled."""
+    """End the work on a run and keep its finished rows. Raise StateError if it is done or
+    cancelled."""
     found, folder, status = _find_with_folder(workspace, run)
     if status.state in ("done", "cancelled"):
-        raise StateError(f"cancel {found.name}: it is {status.state} already, expected a run that is not")
+        raise StateError(
+            f"cancel {found.name}: it is {status.state} already, expected a run that is not"
+        )
     if status.has_worker:
         return _send_command(workspace, found, folder, "cancel")
     with workspace.change("cancel", found.name) as (_, detail), exclusive_lock(folder, "run"):
         progress = read_progress(folder.rows)
         folder.set_command("cancel")
-        write_ending(folder, "cancelled", Counts.of(folder, progress), found.total, "a person cancelled it")
+        write_ending(
+            folder, "cancelled", Counts.of(folder, progress), found.total, "a person cancelled it"
+        )
         detail |= {"run": found.id}
     return settle(workspace, found.id)
 
 
-def resume(workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, begin: Begin = start_worker) -> Run:
-    """Continue a run that is paused, or that ended with rows missing. settings: replace those it was started with, for good.
+def resume(
+    workspace: Workspace,
+    run: str,
+    *,
+    settings: ExecutionSettings | None = None,
+    begin: Begin = start_worker,
+) -> Run:
+    """Continue a run that is paused, or that ended with rows missing. settings: replace those it
+    was started with, for good.
 
-    Raise StateError if every row is finished or the run is running, and what `check_change` and `refuse_unlisted` raise.
+    Raise StateError if every row is finished or the run is running, and what `check_change` and
+    `refuse_unlisted` raise.
     """
     found, folder, status = _find_with_folder(workspace, run)
     if status.state == "done":
-        again = f"; {status.counts.failed:,} failed; retry repeats them" if status.counts.failed else ""
+        again = (
+            f"; {status.counts.failed:,} failed; retry repeats them" if status.counts.failed else ""
+        )
         raise StateError(f"resume {found.name}: every row is finished{again}")
     if status.state == "running":
-        raise StateError(f"resume {found.name}: process {status.pid} is working on it, expected a run that is not running")
+        raise StateError(
+            f"resume {found.name}: process {status.pid} is working on it, expected a run that is"
+            " not running"
+        )
     refuse_unlisted(workspace, settings or folder.execution_settings())
     if settings is not None:
         check_change(workspace, folder, status, settings)
@@ -206,14 +239,26 @@ def resume(workspace: Workspace, run: str, *, settings: ExecutionSettings | None
     return _start_work(workspace, found.id, begin)
 
 
-def retry(workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, begin: Begin = start_worker) -> Run:
-    """Predict every failed row again, and the missing ones. settings: replace those it was started with, for good.
+def retry(
+    workspace: Workspace,
+    run: str,
+    *,
+    settings: ExecutionSettings | None = None,
+    begin: Begin = start_worker,
+) -> Run:
+    """Predict every failed row again, and the missing ones. settings: replace those it was started
+    with, for good.
 
-    Raise StateError if no row failed or a worker is on the run, and what `check_change` and `refuse_unlisted` raise.
+    Raise StateError if no row failed or a worker is on the run, and what `check_change` and
+    `refuse_unlisted` raise.
     """
     found, folder, status = _find_with_folder(workspace, run)
     if status.state in LIVE_STATES:
-        doing = f"process {status.pid} is working on it" if status.has_worker else "its worker is starting"
+        doing = (
+            f"process {status.pid} is working on it"
+            if status.has_worker
+            else "its worker is starting"
+        )
         raise StateError(f"retry {found.name}: {doing}, expected a run that is not running")
     refuse_unlisted(workspace, settings or folder.execution_settings())
     if settings is not None:
@@ -235,7 +280,9 @@ def _prepare(folder: RunFolder, settings: ExecutionSettings | None) -> None:
     folder.set_command("run")
 
 
-def _send_command(workspace: Workspace, run: Run, folder: RunFolder, command: Command, action: str = "") -> Run:
+def _send_command(
+    workspace: Workspace, run: Run, folder: RunFolder, command: Command, action: str = ""
+) -> Run:
     with workspace.change(action or command, run.name) as (_, detail):
         folder.set_command(command)
         detail |= {"run": run.id}
@@ -246,11 +293,16 @@ def states(workspace: Workspace) -> dict[str, Status]:
     """Return run id → status, of every run that a worker of this workspace makes or made."""
     with workspace.store.read() as db:
         known = runs.statuses(db)
-    return {run: status_of(workspace.run_folder(run)) for run in known if workspace.run_folder(run).exists}
+    return {
+        run: status_of(workspace.run_folder(run))
+        for run in known
+        if workspace.run_folder(run).exists
+    }
 
 
 def settle(workspace: Workspace, run: str) -> Run:
-    """Ingest the rest of the journal and record the run's state; change nothing while a worker runs it."""
+    """Ingest the rest of the journal and record the run's state; change nothing while a worker runs
+    it."""
     found, folder = _find_folder(workspace, run)
     state, cause = state_of(folder)
     if state not in LIVE_STATES:
@@ -272,17 +324,21 @@ def find_status(workspace: Workspace, run: str) -> tuple[Run, Status]:
 
 
 def _find_with_folder(workspace: Workspace, run: str) -> tuple[Run, RunFolder, Status]:
-    """Return a run with its folder and status. Raise StateError if no worker of this workspace made it."""
+    """Return a run with its folder and status. Raise StateError if no worker of this workspace made
+    it."""
     found, folder = _find_folder(workspace, run)
     return found, folder, status_of(folder)
 
 
 def _find_folder(workspace: Workspace, run: str) -> tuple[Run, RunFolder]:
-    """Return the same without the status, which takes reading the whole journal of a crashed run."""
+    """Return the same without the status, which takes reading the whole journal of a crashed
+    run."""
     found = _find(workspace, run)
     folder = workspace.run_folder(found.id)
     if not folder.exists:
-        raise StateError(f"run {found.name}: {found.origin}, not made by a worker of this workspace")
+        raise StateError(
+            f"run {found.name}: {found.origin}, not made by a worker of this workspace"
+        )
     return found, folder
 
 

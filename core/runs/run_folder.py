@@ -1,12 +1,17 @@
-"""The folder of a run: its specification, its finished rows, and its control file. All else can be made from it again.
+"""The folder of a run: its specification, its finished rows, and its control file. All else can be
+made from it again.
 
 spec.json   the run's id and its specification; written first, never changed
 how.json    its execution settings; may change from one resume to the next
-rows.jsonl  the journal: one finished or failed row per line, in the order in which they were finished; only ever appended to
-spending.jsonl    what the run has paid for, a line per request and per answer; of runs that ask a model
-evaluation.json   how labels were kept away, and the scores of other cuts; of runs that are made from labels
+rows.jsonl  the journal: one finished or failed row per line, in the order in which they were
+            finished; only ever appended to
+spending.jsonl    what the run has paid for, a line per request and per answer; of runs that ask a
+                  model
+evaluation.json   how labels were kept away, and the scores of other cuts; of runs that are made
+                  from labels
 watch/      who watches a row, and what they are shown; there only while somebody watches
-Beside these lie the files of any job: control, heartbeat, done.json, log.txt, worker.lock, reserve (`core.runs.jobs.folder`).
+Beside these lie the files of any job: control, heartbeat, done.json, log.txt, worker.lock, reserve
+(`core.runs.jobs.folder`).
 
 Starts a worker in a process of its own, which outlives the one that started it.
 """
@@ -43,7 +48,8 @@ S = TypeVar("S", bound=HasKey)
 
 
 def read_spec(file: Path, kind: type[S], what: str) -> S:
-    """Return the specification in a file. Raise NotFound without one, InputError if it was changed or cannot be read."""
+    """Return the specification in a file. Raise NotFound without one, InputError if it was changed
+    or cannot be read."""
     values = read_json(file)
     if values is None:
         raise NotFound(f"{file.parent}: no {what} was begun here, expected {file.name}")
@@ -84,7 +90,8 @@ class RunFolder(JobFolder):
         return (self.path / "spec.json").is_file()
 
     def create(self, spec: RunSpec, settings: ExecutionSettings) -> None:
-        """Create the folder; one of the same specification, which the store has lost, is taken over with its rows.
+        """Create the folder; one of the same specification, which the store has lost, is taken over
+        with its rows.
 
         Raise StateError if the folder is another run's.
         """
@@ -94,7 +101,10 @@ class RunFolder(JobFolder):
         self.path.mkdir(parents=True, exist_ok=True)
         self.set_execution_settings(settings)
         self.set_command("run")
-        write_json(self.path / "spec.json", {"version": VERSION, "run": self.run, "key": spec.key, "spec": spec.as_json()})
+        write_json(
+            self.path / "spec.json",
+            {"version": VERSION, "run": self.run, "key": spec.key, "spec": spec.as_json()},
+        )
 
     def remove(self) -> None:
         """Delete the folder if it is a run's."""
@@ -102,12 +112,14 @@ class RunFolder(JobFolder):
             remove_folder(self.path)
 
     def spec(self) -> RunSpec:
-        """Return the run's specification. Raise NotFound without one, InputError if it was changed or cannot be read."""
+        """Return the run's specification. Raise NotFound without one, InputError if it was changed
+        or cannot be read."""
         return read_spec(self.path / "spec.json", RunSpec, "run")
 
     @property
     def settings_written_at(self) -> float:
-        """When the execution settings were last written, in seconds since 1970; 0 if the folder has none."""
+        """When the execution settings were last written, in seconds since 1970; 0 if the folder has
+        none."""
         return self._settings.stat().st_mtime if self._settings.exists() else 0.0
 
     @property
@@ -116,14 +128,19 @@ class RunFolder(JobFolder):
 
     def execution_settings(self) -> ExecutionSettings:
         """Return the execution settings of the run, or the defaults if the folder has none."""
-        return from_json(ExecutionSettings, read_json(self._settings) or {}, f"{self._settings}: settings of a run")
+        return from_json(
+            ExecutionSettings,
+            read_json(self._settings) or {},
+            f"{self._settings}: settings of a run",
+        )
 
     def set_execution_settings(self, settings: ExecutionSettings) -> None:
         """Write how the run is carried out from the next worker on."""
         write_json(self._settings, settings.as_json())
 
     def evaluation(self) -> dict[str, Any] | None:
-        """Return the run's evaluation (see `core.base.types.RunRecord`); None if none was written."""
+        """Return the run's evaluation (see `core.base.types.RunRecord`); None if none was
+        written."""
         return read_json(self.path / "evaluation.json")
 
     def write_evaluation(self, evaluation: Mapping[str, Any] | None) -> None:
@@ -153,11 +170,14 @@ def start_worker(
     within_s: float = FIRST_HEARTBEAT_S,
     keep: Sequence[str] = (),
 ) -> int:
-    """Start a run's worker in a session of its own, as `core.runs.jobs.start` does; return its process id.
+    """Start a run's worker in a session of its own, as `core.runs.jobs.start` does; return its
+    process id.
 
-    settings: with the keys that it needs, which go into its environment only. command: by default that of `command_of`. keep:
-    further secrets of the environment that it needs.
+    settings: with the keys that it needs, which go into its environment only. command: by default
+    that of `command_of`. keep: further secrets of the environment that it needs.
     """
     command = command or command_of(settings, folder.run)
-    environment = environment_of(replace(settings, store_memory_mb=WORKER_STORE_MB), keep) | SMALL_MEMORY
+    environment = (
+        environment_of(replace(settings, store_memory_mb=WORKER_STORE_MB), keep) | SMALL_MEMORY
+    )
     return start_process(folder, command, environment, within_s, "run")

@@ -1,4 +1,5 @@
-"""The state of a run, as its folder shows it: a run is running only while its worker writes heartbeats.
+"""The state of a run, as its folder shows it: a run is running only while its worker writes
+heartbeats.
 
 waiting      a worker was asked for less than 20 s ago, and has not begun
 running      a worker predicts rows
@@ -42,15 +43,27 @@ from core.runs.jobs.work import INTERRUPTED
 from core.runs.journal import Progress, Spending, read_progress, read_spending
 from core.runs.run_folder import RunFolder
 
-State = Literal["waiting", "running", "pausing", "paused", "crashed", "interrupted", "stopped", "budget", "cancelled", "done"]
+State = Literal[
+    "waiting",
+    "running",
+    "pausing",
+    "paused",
+    "crashed",
+    "interrupted",
+    "stopped",
+    "budget",
+    "cancelled",
+    "done",
+]
 Ending = Literal["interrupted", "stopped", "budget", "cancelled", "done"]
 _OF_WORKER: tuple[State, ...] = ("running", "pausing", "paused")  # which its heartbeat may say
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many rows of a run are done or failed. cost: tokens of its rows; spent: tokens paid for, cached answers left out, and
-    those of rows that were never finished included. unanswered: requests without an answer or a failure, see `Spending`."""
+    """How many rows of a run are done or failed. cost: tokens of its rows; spent: tokens paid for,
+    cached answers left out, and those of rows that were never finished included. unanswered:
+    requests without an answer or a failure, see `Spending`."""
 
     done: int = 0
     failed: int = 0
@@ -63,15 +76,17 @@ class Counts:
         """Return the counts of a run with this journal."""
         spending = read_spending(folder.spending) or Spending()
         spent = max(progress.spent, spending.tokens)
-        return cls(progress.done, len(progress.failed), progress.cost.total(), spent, spending.unanswered)
+        return cls(
+            progress.done, len(progress.failed), progress.cost.total(), spent, spending.unanswered
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
     """The record of a live worker.
 
-    begun_at: its start, in seconds since 1970. rows_per_s: None before its first row. servers: for a run with several. notice:
-    the reason why it waits, "" if it does not.
+    begun_at: its start, in seconds since 1970. rows_per_s: None before its first row. servers: for
+    a run with several. notice: the reason why it waits, "" if it does not.
     """
 
     state: State
@@ -85,7 +100,8 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class Status(Heartbeat):
-    """A run's state and counts, with what its last worker recorded; begun_at is None before the first.
+    """A run's state and counts, with what its last worker recorded; begun_at is None before the
+    first.
 
     cause: why it stopped, "" if it did not. pid: of its live worker, None without one.
     """
@@ -115,26 +131,34 @@ def write_heartbeat(folder: RunFolder, heartbeat: Heartbeat) -> None:
     beat(folder, asdict(heartbeat))
 
 
-def write_ending(folder: RunFolder, state: Ending, counts: Counts, total: int, cause: str = "") -> None:
+def write_ending(
+    folder: RunFolder, state: Ending, counts: Counts, total: int, cause: str = ""
+) -> None:
     """Record how the work on a run ended; the last thing that a worker writes."""
-    write_json(folder.done, {"state": state, "cause": cause, "counts": asdict(counts), "total": total})
+    write_json(
+        folder.done, {"state": state, "cause": cause, "counts": asdict(counts), "total": total}
+    )
 
 
 def state_of(folder: RunFolder) -> tuple[State, str]:
-    """Return the state of a run and its cause, as `status_of` does, without reading its rows. The folder must be a run's."""
+    """Return the state of a run and its cause, as `status_of` does, without reading its rows. The
+    folder must be a run's."""
     found = _observe(folder)
     return found.state, found.cause
 
 
 def status_of(folder: RunFolder) -> Status:
-    """Return the state of a run. Raise NotFound if the folder holds no run. Reads the whole journal of a crashed run."""
+    """Return the state of a run. Raise NotFound if the folder holds no run. Reads the whole journal
+    of a crashed run."""
     found = _observe(folder)
     worker, record = found.heartbeat or _last_heartbeat(folder) or {}, found.record
     if record is None:
         counts = Counts.of(folder, read_progress(folder.rows)) if folder.rows.exists() else Counts()
         record = {"counts": asdict(counts), "total": len(folder.spec().rows)}
     live = found.heartbeat if found.state in _OF_WORKER else None
-    notice = "; ".join(filter(None, ((live or {}).get("notice", ""), describe_silence(folder, live))))
+    notice = "; ".join(
+        filter(None, ((live or {}).get("notice", ""), describe_silence(folder, live)))
+    )
     return Status(
         found.state,
         record["total"],
@@ -149,8 +173,8 @@ def status_of(folder: RunFolder) -> Status:
 
 
 class _Observed(NamedTuple):
-    """What a run's folder shows. heartbeat: of a live worker. record: the file that has its total and counts, None if only the
-    journal has them."""
+    """What a run's folder shows. heartbeat: of a live worker. record: the file that has its total
+    and counts, None if only the journal has them."""
 
     state: State
     cause: str
@@ -165,7 +189,9 @@ def _observe(folder: RunFolder) -> _Observed:
         heartbeat = None
     try:
         ending = read_json(folder.done, {"state": str, "cause": str, "counts": dict, "total": int})
-        if ending is not None and not (ending["state"] in get_args(Ending) and _fits(Counts, ending["counts"])):
+        if ending is not None and not (
+            ending["state"] in get_args(Ending) and _fits(Counts, ending["counts"])
+        ):
             raise InputError(
                 f"{folder.done}: state or counts are not those of an ending"
             )  # read after the heartbeat, since a worker may have ended in between
@@ -177,7 +203,11 @@ def _observe(folder: RunFolder) -> _Observed:
         return _Observed(ending["state"], ending["cause"], heartbeat, ending)
     if heartbeat is not None:
         return _Observed(heartbeat["state"], "", heartbeat, heartbeat, int(heartbeat["pid"]))
-    return _Observed("waiting", "") if is_awaited(folder) else _Observed("crashed", describe_crash(folder))
+    return (
+        _Observed("waiting", "")
+        if is_awaited(folder)
+        else _Observed("crashed", describe_crash(folder))
+    )
 
 
 def _last_heartbeat(folder: RunFolder) -> Mapping[str, Any] | None:
@@ -186,8 +216,11 @@ def _last_heartbeat(folder: RunFolder) -> Mapping[str, Any] | None:
 
 
 def _is_of_worker(heartbeat: Mapping[str, Any]) -> bool:
-    """Return whether a heartbeat is one of a run's worker, of this version or before: another is ignored."""
-    known = {field.name: heartbeat[field.name] for field in fields(Heartbeat) if field.name in heartbeat}
+    """Return whether a heartbeat is one of a run's worker, of this version or before: another is
+    ignored."""
+    known = {
+        field.name: heartbeat[field.name] for field in fields(Heartbeat) if field.name in heartbeat
+    }
     return heartbeat.get("state") in _OF_WORKER and _fits(Heartbeat, known)
 
 
@@ -201,14 +234,19 @@ def _fits(record: type, values: object) -> bool:
 
 
 def refuse_live(folder: RunFolder) -> None:
-    """Raise StateError if a worker is on a run, or was asked for; called before the run is deleted."""
+    """Raise StateError if a worker is on a run, or was asked for; called before the run is
+    deleted."""
     if folder.exists and state_of(folder)[0] in LIVE_STATES:
-        raise StateError(f"run {folder.run}: a worker is on it or starts, expected one that is not running; cancel it first")
+        raise StateError(
+            f"run {folder.run}: a worker is on it or starts, expected one that is not running;"
+            " cancel it first"
+        )
 
 
 @contextlib.contextmanager
 def stop_on_signals(stop: Callable[[Ending, str], object]) -> Iterator[None]:
-    """Calls `stop` for SIGTERM and SIGINT while the block lasts; only a main thread receives them."""
+    """Calls `stop` for SIGTERM and SIGINT while the block lasts; only a main thread receives
+    them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,5 @@
-"""Settings that several requests have: which model is asked, how much at once, how many tokens, and where."""
+"""Settings that several requests have: which model is asked, how much at once, how many tokens, and
+where."""
 
 from __future__ import annotations
 
@@ -10,10 +11,12 @@ from core.base.fields.setting import Count, Positive, Whole, setting
 from core.runs.spec import MOST_CALLS, BackendName
 
 SERVERS_HELP = (
-    "A model server's address ending in /v1, or several, joined by commas. Or a file of them, one a line, which is read again "
-    "while the run goes on."
+    "A model server's address ending in /v1, or several, joined by commas. Or a file of them, one a"
+    " line, which is read again while the run goes on."
 )
-DatasetName = Annotated[str | None, setting("By default the only one that is not the demo.", where="command")]
+DatasetName = Annotated[
+    str | None, setting("By default the only one that is not the demo.", where="command")
+]
 Server = Annotated[
     str | None,
     setting(
@@ -27,19 +30,36 @@ Server = Annotated[
 Servers = Annotated[Server, setting(SERVERS_HELP, metavar="URL[,URL…]|FILE")]
 Model = Annotated[
     str | None,
-    setting("The model to ask; by default the only one that the server lists.", title="Model", missing="the server's only model"),
+    setting(
+        "The model to ask; by default the only one that the server lists.",
+        title="Model",
+        missing="the server's only model",
+    ),
 ]
 Seed = Annotated[Whole, setting("The random seed of the calls.", title="Seed")]
 CallsAtOnce = Annotated[
-    int, Ge(1), Le(MOST_CALLS), setting("How many calls to wait for at once.", title="Calls at once", changes_result=False)
+    int,
+    Ge(1),
+    Le(MOST_CALLS),
+    setting("How many calls to wait for at once.", title="Calls at once", changes_result=False),
 ]
 TokenBudget = Annotated[
     Count | None,
-    setting("Start no further row once so many tokens are spent.", title="Token budget", key="budget", changes_result=False),
+    setting(
+        "Start no further row once so many tokens are spent.",
+        title="Token budget",
+        key="budget",
+        changes_result=False,
+    ),
 ]
 Timeout = Annotated[
     Positive,
-    setting("Seconds to wait for one answer.", title="Seconds to wait", option="--timeout", changes_result=False),
+    setting(
+        "Seconds to wait for one answer.",
+        title="Seconds to wait",
+        option="--timeout",
+        changes_result=False,
+    ),
 ]
 LongestAnswer = Annotated[
     Positive,
@@ -70,8 +90,9 @@ Backend = Annotated[
 ClusterAddress = Annotated[
     str,
     setting(
-        "HOST:PORT of the Ray cluster, as `ray start --head` prints it; auto: the one on this machine. Without one, Ray starts "
-        "here and ends with the work. Answers, journal and store stay on this machine.",
+        "HOST:PORT of the Ray cluster, as `ray start --head` prints it; auto: the one on this"
+        " machine. Without one, Ray starts here and ends with the work. Answers, journal and store"
+        " stay on this machine.",
         title="Address of the cluster",
         names="cluster",
         missing="none: start one here",

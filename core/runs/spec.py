@@ -1,4 +1,5 @@
-"""What a run is (`RunSpec`, its identity) and how it is carried out (`ExecutionSettings`, which may change between resumes)."""
+"""What a run is (`RunSpec`, its identity) and how it is carried out (`ExecutionSettings`, which may
+change between resumes)."""
 
 from __future__ import annotations
 
@@ -26,11 +27,15 @@ _RAY_ADDRESS = re.compile(r"auto|(?:[\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 
 
 def check_backend(backend: str, ray_address: str) -> None:
-    """Raise SettingError unless there is such a backend, and the address is one of a Ray cluster; "" for none."""
+    """Raise SettingError unless there is such a backend, and the address is one of a Ray cluster;
+    "" for none."""
     if backend not in BACKENDS:
         raise SettingError("backend", f"got {backend!r}, expected {' or '.join(BACKENDS)}")
     if ray_address and backend != "ray":
-        raise SettingError("ray_address", f"got {ray_address}, but the backend is {backend}; expected the backend ray with it")
+        raise SettingError(
+            "ray_address",
+            f"got {ray_address}, but the backend is {backend}; expected the backend ray with it",
+        )
     if ray_address and not _is_ray_address(ray_address):
         raise SettingError("ray_address", f"got {ray_address!r}, expected HOST:PORT or auto")
 
@@ -43,8 +48,9 @@ def _is_ray_address(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LabelViewSpec:
-    """Which labels a row's tools may see: those of all training rows, of training rows that share no symbol with the run's rows
-    ("blinded"), or of rows outside the row's own cell ("folds"; k and seed as in `fold_views`)."""
+    """Which labels a row's tools may see: those of all training rows, of training rows that share
+    no symbol with the run's rows ("blinded"), or of rows outside the row's own cell ("folds"; k and
+    seed as in `fold_views`)."""
 
     kind: ViewKind = "all"
     k: int = 5
@@ -65,11 +71,13 @@ class LabelViewSpec:
 class RunSpec:
     """Everything that determines a run's answers except chance, as plain data.
 
-    version: the method's. dataset: an id; dataset_sha256: of its rows and labels. rows: pair ids, in the order of asking.
-    prompts_sha256: of the method's prompt texts, "" without. parents: ids of runs. packs: knowledge pack → SHA-256, of those that
-    the method reads. sources: gene space, as the options name it → SHA-256; part of the identity if there is one. calls: how the
-    model's server is asked, as far as it can change an answer and is not as by default; likewise. without_effect: names of the
-    options that change no answer, which the method reads, but the identity leaves out.
+    version: the method's. dataset: an id; dataset_sha256: of its rows and labels. rows: pair ids,
+    in the order of asking. prompts_sha256: of the method's prompt texts, "" without. parents: ids
+    of runs. packs: knowledge pack → SHA-256, of those that the method reads. sources: gene space,
+    as the options name it → SHA-256; part of the identity if there is one. calls: how the model's
+    server is asked, as far as it can change an answer and is not as by default; likewise.
+    without_effect: names of the options that change no answer, which the method reads, but the
+    identity leaves out.
     """
 
     method: str
@@ -108,8 +116,10 @@ class RunSpec:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data. `records.from_json` makes an equal record from it."""
-        values = to_json(self) | {"options": dict(self.options), "view": self.view.as_json()}  # NaN stays, to be refused
-        for name in ("sources", "calls", "without_effect"):  # without any, runs keep the ids they always had
+        # NaN stays, to be refused
+        values = to_json(self) | {"options": dict(self.options), "view": self.view.as_json()}
+        # without any, runs keep the ids they always had
+        for name in ("sources", "calls", "without_effect"):
             if not values[name]:
                 del values[name]
         return values
@@ -121,10 +131,13 @@ class RunSpec:
 
     @property
     def key(self) -> str:
-        """The run's identity, 10 hexadecimal digits: equal for equal specifications, independent of the runs' names."""
+        """The run's identity, 10 hexadecimal digits: equal for equal specifications, independent of
+        the runs' names."""
         values = self.as_json()
         left_out = values.pop("without_effect", ())
-        values["options"] = {name: value for name, value in values["options"].items() if name not in left_out}
+        values["options"] = {
+            name: value for name, value in values["options"].items() if name not in left_out
+        }
         return sha256_of(json.dumps(values, sort_keys=True, allow_nan=False))[:KEY_DIGITS]
 
 
@@ -132,13 +145,15 @@ class RunSpec:
 class ExecutionSettings:
     """How a run is carried out, which is not a part of its identity and holds no secret.
 
-    servers: the address of the model server; several, joined by commas; the absolute path of a file that lists them and is read
-    again while the run goes on; "" if none is needed. longest_outage_s: how long a run waits while none of several servers can be
-    used, before it stops. concurrency: the number of simultaneous calls; rows_in_flight: of rows. token_budget: no further row
-    starts once this run has spent this many tokens; None for no limit. cached: whether answers of the response cache are used.
-    unanswered_limit: the number of consecutive rows without an answer that stops the run. backend: where rows are predicted.
-    ray_address: of the Ray cluster, HOST:PORT or "auto" for the one that runs on this machine; "" starts one here. calls: how a
-    server is asked. The others are those of `Endpoint`.
+    servers: the address of the model server; several, joined by commas; the absolute path of a file
+    that lists them and is read again while the run goes on; "" if none is needed. longest_outage_s:
+    how long a run waits while none of several servers can be used, before it stops. concurrency:
+    the number of simultaneous calls; rows_in_flight: of rows. token_budget: no further row starts
+    once this run has spent this many tokens; None for no limit. cached: whether answers of the
+    response cache are used. unanswered_limit: the number of consecutive rows without an answer that
+    stops the run. backend: where rows are predicted. ray_address: of the Ray cluster, HOST:PORT or
+    "auto" for the one that runs on this machine; "" starts one here. calls: how a server is asked.
+    The others are those of `Endpoint`.
     """
 
     servers: str = ""
@@ -167,7 +182,9 @@ class ExecutionSettings:
         if self.token_budget is not None and self.token_budget < 1:
             raise InputError(f"token budget: got {self.token_budget}, expected 1 or more")
         if not 0 <= self.longest_outage_s < math.inf:
-            raise InputError(f"longest_outage_s: got {self.longest_outage_s}, expected 0 or more seconds")
+            raise InputError(
+                f"longest_outage_s: got {self.longest_outage_s}, expected 0 or more seconds"
+            )
         check_backend(self.backend, self.ray_address)
         if self.has_several:
             from core.base.net.addresses import check_addresses
@@ -186,13 +203,33 @@ class ExecutionSettings:
         return asks_several(self.servers)
 
     def endpoint(self, access: ServerAccess = NO_KEYS) -> Endpoint:
-        """Return the model server with its key, which is never written to a file. If there may be several, return only the
-        limits and the access, with an example address.
+        """Return the model server with its key, which is never written to a file. If there may be
+        several, return only the limits and the access, with an example address.
         """
-        limits = ("timeout_s", "retries", "backoff_s", "longest_backoff_s", "longest_wait_s", "max_answer_mb", "calls")
-        return Endpoint(EXAMPLE if self.has_several else self.servers, access, **{name: getattr(self, name) for name in limits})
+        limits = (
+            "timeout_s",
+            "retries",
+            "backoff_s",
+            "longest_backoff_s",
+            "longest_wait_s",
+            "max_answer_mb",
+            "calls",
+        )
+        return Endpoint(
+            EXAMPLE if self.has_several else self.servers,
+            access,
+            **{name: getattr(self, name) for name in limits},
+        )
 
 
 def dataset_sha256(pairs: Iterable[Pair]) -> str:
     """Return the SHA-256 of a dataset's own rows, labels and splits, in any order."""
-    return sha256_of(json.dumps(sorted([p.pair_id, p.pert, p.gene, p.label or "", p.split] for p in pairs if p.split != ASKED)))
+    return sha256_of(
+        json.dumps(
+            sorted(
+                [p.pair_id, p.pert, p.gene, p.label or "", p.split]
+                for p in pairs
+                if p.split != ASKED
+            )
+        )
+    )

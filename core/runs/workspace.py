@@ -28,12 +28,14 @@ class Person:
 
     @property
     def author(self) -> str:
-        """The person in the audit log and under notes. The address tells people of one name apart."""
+        """The person in the audit log and under notes. The address tells people of one name
+        apart."""
         return f"{self.name} <{self.email}>" if self.name else self.email
 
 
 def person_of(settings: Settings, email: str, name: str = "") -> Person | None:
-    """Return the person of an e-mail address that was verified; None if the settings name no role for it."""
+    """Return the person of an e-mail address that was verified; None if the settings name no role
+    for it."""
     address = email.strip().lower()
     if not address:
         return None
@@ -48,9 +50,10 @@ def person_of(settings: Settings, email: str, name: str = "") -> Person | None:
 class Workspace:
     """An open workspace. person: who signed in, None on the user's own machine.
 
-    look_up: returns that person's present role, None without one, since roles may be removed while a page is open.
-    closed_because: why every change is refused, if neither the settings nor a role do so. before_use: called with the workspace
-    before each use of the store; it updates a command's store before the first use. remark: says what an action chose by itself.
+    look_up: returns that person's present role, None without one, since roles may be removed while
+    a page is open. closed_because: why every change is refused, if neither the settings nor a role
+    do so. before_use: called with the workspace before each use of the store; it updates a
+    command's store before the first use. remark: says what an action chose by itself.
     """
 
     settings: Settings
@@ -72,7 +75,8 @@ class Workspace:
 
     @contextmanager
     def change(self, action: str, subject: str) -> Iterator[tuple[Cursor, dict[str, Any]]]:
-        """Open a write transaction that ends with a line in the audit log; the mapping becomes that line's detail.
+        """Open a write transaction that ends with a line in the audit log; the mapping becomes that
+        line's detail.
 
         Raise ReadOnly, before anything is touched, if the workspace is open for reading only.
         """
@@ -84,10 +88,13 @@ class Workspace:
         LOGGER.info("%s %s (audit log: entry %d)", action, subject, position)
 
     def refuse_if_read_only(self, action: str, subject: str) -> None:
-        """Raise ReadOnly in read-only mode, and for a person who may change nothing now; for actions that do something before
-        they write: wait, start a process, or ask a server."""
+        """Raise ReadOnly in read-only mode, and for a person who may change nothing now; for
+        actions that do something before they write: wait, start a process, or ask a server."""
         if why := self._why_closed():
-            raise ReadOnly(f"{action} {subject}: refused, {self.settings.workspace} is open for reading only ({why})")
+            raise ReadOnly(
+                f"{action} {subject}: refused, {self.settings.workspace} is open for reading only"
+                f" ({why})"
+            )
 
     def _why_closed(self) -> str:
         """Return why nothing may be changed here; "" if it may."""
@@ -96,7 +103,11 @@ class Workspace:
         if self.person is None or self.look_up is None:
             return ""
         now = self.look_up()
-        return "" if now is not None and now.role == "editor" else f"{self.person.email} is no longer an editor"
+        return (
+            ""
+            if now is not None and now.role == "editor"
+            else f"{self.person.email} is no longer an editor"
+        )
 
     def _why(self) -> str:
         if not _is_writable(self.settings):
@@ -105,17 +116,31 @@ class Workspace:
             return f"{self.person.email} is signed in as a reader"
         return "PERTURBDESK_READ_ONLY is set"
 
-    def for_person(self, person: Person, look_up: Callable[[], Person | None] | None = None) -> Workspace:
-        """Return the workspace for a person who signed in: changes are recorded under their name, and a reader cannot make any.
+    def for_person(
+        self, person: Person, look_up: Callable[[], Person | None] | None = None
+    ) -> Workspace:
+        """Return the workspace for a person who signed in: changes are recorded under their name,
+        and a reader cannot make any.
 
         look_up: as in the class.
         """
-        settings = replace(self.settings, author=person.author, read_only=self.settings.read_only or person.role != "editor")
-        return Workspace(_without_keys(settings) if settings.read_only else settings, person, look_up)
+        settings = replace(
+            self.settings,
+            author=person.author,
+            read_only=self.settings.read_only or person.role != "editor",
+        )
+        return Workspace(
+            _without_keys(settings) if settings.read_only else settings, person, look_up
+        )
 
     def for_reading(self, because: str) -> Workspace:
-        """Return the workspace for one who only reads: it refuses every change, and asks no server with a key."""
-        return replace(self, settings=_without_keys(replace(self.settings, read_only=True)), closed_because=because)
+        """Return the workspace for one who only reads: it refuses every change, and asks no server
+        with a key."""
+        return replace(
+            self,
+            settings=_without_keys(replace(self.settings, read_only=True)),
+            closed_because=because,
+        )
 
 
 def _without_keys(settings: Settings) -> Settings:
@@ -123,12 +148,13 @@ def _without_keys(settings: Settings) -> Settings:
 
 
 def open_workspace(settings: Settings | None = None) -> Workspace:
-    """Return the workspace that the settings (the environment's, by default) point to; open for reading only if its store is
-    on a disk that this user cannot write to."""
+    """Return the workspace that the settings (the environment's, by default) point to; open for
+    reading only if its store is on a disk that this user cannot write to."""
     settings = settings or load_settings()
     return Workspace(settings if _is_writable(settings) else replace(settings, read_only=True))
 
 
 def _is_writable(settings: Settings) -> bool:
-    """Return whether the store can be changed. A missing store counts as writable: creating it reports errors."""
+    """Return whether the store can be changed. A missing store counts as writable: creating it
+    reports errors."""
     return not settings.data.is_dir() or os.access(settings.data, os.W_OK)

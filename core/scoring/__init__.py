@@ -5,7 +5,8 @@ run_scores    the rows of a run as it is scored, and its score
 compare_runs  two runs on the rows that both cover, scored alike
 baselines     baselines without biology on a split of a dataset
 controls      controls without biology of a run, and whether the run beats it
-space_controls  kNN without biology beside a run: equal weights, random embeddings, scrambled symbols
+space_controls  kNN without biology beside a run: equal weights, random embeddings, scrambled
+                symbols
 label_means   means of labels over rows that share a gene or a perturbation
 public_noise  how far a leaderboard's score can be from the truth
 slices        the score of each slice of a run's rows

@@ -1,7 +1,8 @@
 """Scores of baselines on the labelled rows of a split.
 
-Also controls from a gene's expression in control cells, for a dataset made from cells: its mean, detection and variance. Effects
-are easier to find in genes with many counts, so that these alone predict which pairs were called. None uses labels.
+Also controls from a gene's expression in control cells, for a dataset made from cells: its mean,
+detection and variance. Effects are easier to find in genes with many counts, so that these alone
+predict which pairs were called. None uses labels.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ import numpy as np
 import pandas as pd
 
 from core.base.errors import InputError
-from core.scoring.controls import AXES, COUNT_ONLY, NO_SKILL, RARER_GENE, RunControls, constant, score_control
+from core.scoring.controls import (
+    AXES,
+    COUNT_ONLY,
+    NO_SKILL,
+    RARER_GENE,
+    RunControls,
+    constant,
+    score_control,
+)
 from core.scoring.label_means import training_means
 from core.scoring.run_scores import RunRows, add_count_controls
 from core.stats.delong import Estimate
@@ -35,7 +44,8 @@ _READ = "{}: higher values mean a likelier effect and likelier down; uses no lab
 
 @dataclass(frozen=True, slots=True)
 class BaselineScore:
-    """One question of a benchmark: the macro AUROC by gene over `genes` genes with both classes, and the pooled AUROC."""
+    """One question of a benchmark: the macro AUROC by gene over `genes` genes with both classes,
+    and the pooled AUROC."""
 
     macro: Estimate
     micro: Estimate
@@ -43,17 +53,24 @@ class BaselineScore:
 
     @property
     def json_value(self) -> dict[str, Any]:
-        """Both AUROCs, with their intervals beside; a macro AUROC is null where no gene has both classes."""
+        """Both AUROCs, with their intervals beside; a macro AUROC is null where no gene has both
+        classes."""
         intervals = {"macro": self.macro, "micro": self.micro}
-        return {"macro": self.macro.value, "micro": self.micro.value, "genes": self.genes, "intervals": intervals}
+        return {
+            "macro": self.macro.value,
+            "micro": self.micro.value,
+            "genes": self.genes,
+            "intervals": intervals,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A baseline's score on a split. de, dir: None for a question without both classes, or one that it does not answer.
+    """A baseline's score on a split. de, dir: None for a question without both classes, or one that
+    it does not answer.
 
-    note: how to read it. on_covered: its score on the rows that it covers, None if these are all. lacks: why it was not computed,
-    None if it was.
+    note: how to read it. on_covered: its score on the rows that it covers, None if these are all.
+    lacks: why it was not computed, None if it was.
     """
 
     name: str
@@ -66,7 +83,8 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class OnCovered:
-    """A baseline's score on the rows of a split that it covers. rows: their number; of: the number of all rows."""
+    """A baseline's score on the rows of a split that it covers. rows: their number; of: the number
+    of all rows."""
 
     rows: int
     of: int
@@ -74,8 +92,11 @@ class OnCovered:
     dir: BaselineScore | None
 
 
-def dataset_baselines(dataset: pd.DataFrame, split: str, expression: pd.DataFrame | None = None) -> tuple[Baseline, ...]:
-    """Return the baselines of a dataset (`pairs.frame`) on the labelled rows of a split, over all pairs of them.
+def dataset_baselines(
+    dataset: pd.DataFrame, split: str, expression: pd.DataFrame | None = None
+) -> tuple[Baseline, ...]:
+    """Return the baselines of a dataset (`pairs.frame`) on the labelled rows of a split, over all
+    pairs of them.
 
     expression: what genes are like in control cells, as in `add_expression`.
 
@@ -84,7 +105,10 @@ def dataset_baselines(dataset: pd.DataFrame, split: str, expression: pd.DataFram
     chosen = (dataset["split"] == split).to_numpy() & dataset["label"].notna().to_numpy()
     if not chosen.any():
         known = sorted(set(dataset[dataset["label"].notna()]["split"]))
-        raise InputError(f"split {split!r}: got no labelled row in it; expected one of {', '.join(known) or 'none'}")
+        raise InputError(
+            f"split {split!r}: got no labelled row in it; expected one of"
+            f" {', '.join(known) or 'none'}"
+        )
     index, splits = RowIndex.of_frame(dataset), dataset["split"].to_numpy(dtype=object)
     positions = np.flatnonzero(chosen)
     counted = add_count_controls(dataset.iloc[positions][["pair_id"]], dataset)
@@ -93,7 +117,9 @@ def dataset_baselines(dataset: pd.DataFrame, split: str, expression: pd.DataFram
         "constant": constant(len(positions)),
         "gene's training mean": means["gene"],
         "perturbation's training mean": means["pert"],
-        f"{COUNT_ONLY} and {RARER_GENE}": scores_from_probabilities(counted["count_only"], counted["rarer_gene"]),
+        f"{COUNT_ONLY} and {RARER_GENE}": scores_from_probabilities(
+            counted["count_only"], counted["rarer_gene"]
+        ),
     }
     if expression is not None:
         symbols = dataset["gene"].iloc[positions].tolist()
@@ -108,7 +134,8 @@ def dataset_baselines(dataset: pd.DataFrame, split: str, expression: pd.DataFram
 
 
 def score_baseline(rows: ScoredRows) -> tuple[BaselineScore | None, BaselineScore | None]:
-    """Return DE and DIR of a baseline on some rows; None for a question without both classes or without scores."""
+    """Return DE and DIR of a baseline on some rows; None for a question without both classes or
+    without scores."""
     within, pooled = score_within(rows, "gene"), score_of_rows(rows)
     return _baseline_score(within.de, pooled.de), _baseline_score(within.dir, pooled.dir)
 
@@ -125,12 +152,18 @@ def add_expression(found: RunControls, rows: RunRows, genes: pd.DataFrame | None
     if genes is None:
         return found
     symbols = np.array(rows.index.symbols, dtype=object)[rows.gene].tolist()
-    own = (score_control(rows, name, _READ.format(about), scores) for name, about, scores in score_expression(symbols, genes))
+    own = (
+        score_control(rows, name, _READ.format(about), scores)
+        for name, about, scores in score_expression(symbols, genes)
+    )
     return replace(found, controls=(*found.controls, *own))
 
 
-def score_expression(symbols: Sequence[str], genes: pd.DataFrame) -> Iterator[tuple[str, str, Scores]]:
-    """Yield name, description and scores of each control of rows with these genes; a gene that the table lacks has the median."""
+def score_expression(
+    symbols: Sequence[str], genes: pd.DataFrame
+) -> Iterator[tuple[str, str, Scores]]:
+    """Yield name, description and scores of each control of rows with these genes; a gene that the
+    table lacks has the median."""
     found = genes.set_index("gene").reindex(list(symbols))
     for column, (name, about) in CONTROLS.items():
         value = found[column].fillna(genes[column].median()).to_numpy(dtype=np.float64)

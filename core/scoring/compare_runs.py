@@ -1,6 +1,7 @@
 """The comparison of two runs on the rows that both cover, scored alike.
 
-Differences between two runs without labels: rank correlation, shared top rows, and the rows that move most.
+Differences between two runs without labels: rank correlation, shared top rows, and the rows that
+move most.
 """
 
 from __future__ import annotations
@@ -18,10 +19,24 @@ from core.base.label_marks import LabelMarks
 from core.base.result import Figure, Table, hidden, inline
 from core.base.texts import number_text, quantity_text, rows_behind
 from core.scoring.fusion_caveats import fusion_caveats
-from core.scoring.run_scores import MACRO_HEADLINE, NO_CUTS, RunRows, headline_name, without_stand_ins
+from core.scoring.run_scores import (
+    MACRO_HEADLINE,
+    NO_CUTS,
+    RunRows,
+    headline_name,
+    without_stand_ins,
+)
 from core.scoring.sentences import TWO_WAY, axes_text, describe_scored, interval_text, scored_text
 from core.stats.arrays import Floats, count_codes, sum_by_group
-from core.stats.comparison import Comparison, Difference, Equivalence, compare, compare_macro, equivalence, widen_difference
+from core.stats.comparison import (
+    Comparison,
+    Difference,
+    Equivalence,
+    compare,
+    compare_macro,
+    equivalence,
+    widen_difference,
+)
 from core.stats.delong import widen
 from core.stats.intervals import Interval
 from core.stats.multiplicity import adjust, p_value
@@ -33,7 +48,13 @@ from core.stats.verdicts import Verdict, side_of, verdict_of
 from core.stats.within_axis import scorable_genes
 from core.transfer.cuts import variances_between
 from core.transfer.live_fusion import FusionComparison, MetricChange
-from core.transfer.run_cells import ALL_ROWS, cells_under, distinct_protocols, folds_among, with_seed
+from core.transfer.run_cells import (
+    ALL_ROWS,
+    cells_under,
+    distinct_protocols,
+    folds_among,
+    with_seed,
+)
 
 FEWEST_PAIRS = 1_000  # of a positive and a negative row inside the cells of two cuts
 TESTS = "comparisons of runs on this dataset so far, including results in the ledger"
@@ -45,8 +66,8 @@ MOVERS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class GeneCounts:
-    """Numbers of genes in averages over genes, for DE and for DIR: genes where both runs have a score (used for the
-    comparison), and genes of each run alone.
+    """Numbers of genes in averages over genes, for DE and for DIR: genes where both runs have a
+    score (used for the comparison), and genes of each run alone.
     """
 
     common: tuple[int, int]
@@ -56,10 +77,15 @@ class GeneCounts:
     def sentences(self, a: str, b: str) -> list[str]:
         """Return how many genes averages count, and how many have a score of only one run."""
         sentences = []
-        for name, common, of_a, of_b in zip(("DE", "DIR"), self.common, self.a, self.b, strict=True):
+        for name, common, of_a, of_b in zip(
+            ("DE", "DIR"), self.common, self.a, self.b, strict=True
+        ):
             if common and not common == of_a == of_b:
                 alone = f"{a} alone has {of_a:,}, {b} alone {of_b:,}"
-                sentences.append(f"{name} is compared on the {common:,} genes for which both have a score; {alone}.")
+                sentences.append(
+                    f"{name} is compared on the {common:,} genes for which both have a score;"
+                    f" {alone}."
+                )
             elif common:
                 sentences.append(f"{name} is an average over {common:,} genes.")
         return sentences
@@ -84,7 +110,11 @@ class CountedComparison:
             one_of = "This is the only comparison of runs on this dataset so far"
         if math.isnan(self.p):
             return f"{one_of}; it has no p."
-        after = f", after Holm's correction for all of them {quantity_text(self.holm)}" if self.n > 1 else ""
+        after = (
+            f", after Holm's correction for all of them {quantity_text(self.holm)}"
+            if self.n > 1
+            else ""
+        )
         return f"{one_of}: p = {quantity_text(self.p)}{after}."
 
 
@@ -92,13 +122,14 @@ class CountedComparison:
 class RunComparison:
     """The result "is run b better than run a?".
 
-    covered: on the rows covered by both, the basis of conclusions; a, b: these rows of each, in the same order and with the same
-    scoring. all_rows: on all rows of both, None if both cover them all. cuts_known: whether the noise of the cut of folds is
-    in the intervals, if any folds were cut.
-    DE, DIR and their mean are those of the dataset's headline, which `headline` names; pooled: the AUROCs over all pairs
-    of the covered rows, None if they are the headline. genes: how many genes averages count, None if there are none.
-    margin: the largest difference of the mean that would not matter, None if none was chosen. looked_at: among all
-    comparisons of the dataset, None if it was not counted.
+    covered: on the rows covered by both, the basis of conclusions; a, b: these rows of each, in the
+    same order and with the same scoring. all_rows: on all rows of both, None if both cover them
+    all. cuts_known: whether the noise of the cut of folds is in the intervals, if any folds were
+    cut. DE, DIR and their mean are those of the dataset's headline, which `headline` names; pooled:
+    the AUROCs over all pairs of the covered rows, None if they are the headline. genes: how many
+    genes averages count, None if there are none. margin: the largest difference of the mean that
+    would not matter, None if none was chosen. looked_at: among all comparisons of the dataset, None
+    if it was not counted.
     """
 
     all_rows: Comparison | None
@@ -110,7 +141,15 @@ class RunComparison:
     genes: GeneCounts | None = None
     margin: float | None = None
     looked_at: CountedComparison | None = None
-    json_properties = ("p", "scored", "headline", "decision", "equivalence", "differences", "label_marks")
+    json_properties = (
+        "p",
+        "scored",
+        "headline",
+        "decision",
+        "equivalence",
+        "differences",
+        "label_marks",
+    )
 
     @property
     def names(self) -> tuple[str, str]:
@@ -140,12 +179,18 @@ class RunComparison:
     @property
     def decision(self) -> Verdict | None:
         """The verdict of the ledger's rule, the margin as the smallest difference worth having."""
-        return None if self.margin is None else verdict_of(self.covered.mean.change.shown, self.margin)
+        return (
+            None if self.margin is None else verdict_of(self.covered.mean.change.shown, self.margin)
+        )
 
     @property
     def equivalence(self) -> Equivalence | None:
         """Whether the mean lies within the margin."""
-        return None if self.margin is None else equivalence(self.covered.mean.change.shown, self.margin)
+        return (
+            None
+            if self.margin is None
+            else equivalence(self.covered.mean.change.shown, self.margin)
+        )
 
     @property
     def differences(self) -> dict[str, QuestionDifference]:
@@ -159,11 +204,19 @@ class RunComparison:
 
     @property
     def judged(self) -> tuple[str, Difference] | None:
-        """The difference that decides, with its name: of the mean, or of the one question that both runs answer."""
+        """The difference that decides, with its name: of the mean, or of the one question that both
+        runs answer."""
         by_gene = "" if self.pooled is None else f", {MACRO_HEADLINE}"
         names = {"mean": self.headline, "DE": f"DE{by_gene}", "DIR": f"DIR{by_gene}"}
         parts = self.covered.parts
-        return next(((names[name], parts[name]) for name in names if not math.isnan(parts[name].change.value)), None)
+        return next(
+            (
+                (names[name], parts[name])
+                for name in names
+                if not math.isnan(parts[name].change.value)
+            ),
+            None,
+        )
 
     @property
     def scope(self) -> str:
@@ -177,19 +230,30 @@ class RunComparison:
     @property
     def finding(self) -> str:
         """The verdict without its numbers, and on how many rows."""
-        verdict = self.sentence.rpartition(": ")[0].removesuffix(" on these rows") if self.covered.n_labelled else ""
-        return f"{verdict} on {self.covered.n_labelled:,} labelled rows" if verdict else self.sentence.removesuffix(".")
+        verdict = (
+            self.sentence.rpartition(": ")[0].removesuffix(" on these rows")
+            if self.covered.n_labelled
+            else ""
+        )
+        return (
+            f"{verdict} on {self.covered.n_labelled:,} labelled rows"
+            if verdict
+            else self.sentence.removesuffix(".")
+        )
 
     @property
     def sentence(self) -> str:
         """The verdict."""
         if self.covered.n_labelled == 0:
             rows = f"on these {self.covered.n:,} rows"
-            return f"No labels here: {rows} the better run is unknown; only their differences are shown."
+            return (
+                f"No labels here: {rows} the better run is unknown; only their differences are"
+                " shown."
+            )
         if self.judged is None:
             return (
-                f"{self.covered.n_labelled:,} labelled rows, but for neither question do both runs have a score and the labels "
-                "both classes. So there is no comparison."
+                f"{self.covered.n_labelled:,} labelled rows, but for neither question do both runs"
+                " have a score and the labels both classes. So there is no comparison."
             )
         name, part = self.judged
         return change_sentence(part.change.shown, name, *self.names)
@@ -197,7 +261,9 @@ class RunComparison:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What to know before trusting it."""
-        fusions = dict.fromkeys(each for rows in (self.a, self.b) for each in fusion_caveats(rows.run))
+        fusions = dict.fromkeys(
+            each for rows in (self.a, self.b) for each in fusion_caveats(rows.run)
+        )
         looked = self.looked_at.sentence if self.looked_at else ""
         return tuple(filter(None, (self.label_marks.sentence, *self.remarks, *fusions, looked)))
 
@@ -217,12 +283,22 @@ class RunComparison:
     def tables(self) -> tuple[Table, ...]:
         """Return the changes by every unit of resampling, and how the ranks differ."""
         changes = [
-            {"metric": metric, "unit": words, "change": getattr(part.change, unit), "rows": part.change.n}
+            {
+                "metric": metric,
+                "unit": words,
+                "change": getattr(part.change, unit),
+                "rows": part.change.n,
+            }
             for metric, part in self.covered.parts.items()
             for unit, words in UNITS.items()
         ]
         ranks = [
-            {"question": each.name, "rows": each.n, "rank correlation": each.spearman, "highest rows": each.top}
+            {
+                "question": each.name,
+                "rows": each.n,
+                "rank correlation": each.spearman,
+                "highest rows": each.top,
+            }
             | {"of both": each.shared_top}
             for each in self.differences.values()
         ]
@@ -239,7 +315,9 @@ class RunComparison:
             return None
         table = pd.DataFrame(rows)[["metric", "unit", "estimate", "low", "high", "n"]]
         return Figure(
-            "core.plots.paired_changes:figure", {"table": table, "detectable": self.covered.mean.detectable}, self.sentence
+            "core.plots.paired_changes:figure",
+            {"table": table, "detectable": self.covered.mean.detectable},
+            self.sentence,
         )
 
     def _remarks_on_change(self) -> list[str]:
@@ -248,43 +326,65 @@ class RunComparison:
         if math.isnan(mean.change.value):
             assert a_part is not None
             only = a_part[0].partition(",")[0]
-            return [f"Only {only} can be compared: for the other question a run has no score, or the labels have one class."]
+            return [
+                f"Only {only} can be compared: for the other question a run has no score, or the"
+                " labels have one class."
+            ]
         change = mean.change.shown
         if self.margin is not None:
             verdict = verdict_of(change, self.margin)
             words = {
-                "confirmed": f"it is better, and the estimate is at least the {self.margin:g} that matters",
+                "confirmed": (
+                    f"it is better, and the estimate is at least the {self.margin:g} that matters"
+                ),
                 "confirmed, small": f"it is better, by less than the {self.margin:g} that matters",
                 "rejected": f"it is not better by the {self.margin:g} that matters",
                 "harmful": "it is worse",
                 "undecided": "these rows do not decide it",
                 "no verdict": "these rows determine no interval",
             }
-            return [f"{verdict.capitalize()}: {words[verdict]}.", _equality_sentence(equivalence(change, self.margin))]
+            return [
+                f"{verdict.capitalize()}: {words[verdict]}.",
+                _equality_sentence(equivalence(change, self.margin)),
+            ]
         if side_of(change) != "open" or change.se == 0:
             return []
         low, high = (number_text(limit, "+.3f") for limit in (change.low, change.high))
-        return [f"That does not mean that they are equal: every difference from {low} to {high} is compatible with these rows."]
+        return [
+            f"That does not mean that they are equal: every difference from {low} to {high} is"
+            " compatible with these rows."
+        ]
 
     def _remarks_on_scoring(self) -> list[str]:
         """Return how both runs were scored, and on which rows."""
         remarks = []
         if self.pooled is not None:
-            pooled = {name: part.change.shown for name, part in self.pooled.parts.items() if name != "mean"}
-            known = {name: change for name, change in pooled.items() if not math.isnan(change.estimate)}
-            words = ", ".join(f"{name} by {interval_text(change, signed=True)}" for name, change in known.items())
+            pooled = {
+                name: part.change.shown
+                for name, part in self.pooled.parts.items()
+                if name != "mean"
+            }
+            known = {
+                name: change for name, change in pooled.items() if not math.isnan(change.estimate)
+            }
+            words = ", ".join(
+                f"{name} by {interval_text(change, signed=True)}" for name, change in known.items()
+            )
             remarks.append(f"Pooled over genes, {words}.")
         if self.genes is not None:
             remarks += self.genes.sentences(*self.names)
         if self.scored != ALL_ROWS:
             remarks.append(f"Both are scored {describe_scored(self.scored)}.")
         if not self.cuts_known:
-            remarks.append("The variation over other cuts of the folds is not recorded, so the intervals do not include it.")
+            remarks.append(
+                "The variation over other cuts of the folds is not recorded, so the intervals do"
+                " not include it."
+            )
         if self.all_rows is not None:
             everywhere = interval_text(self.all_rows.mean.change.shown, signed=True)
             remarks.append(
-                f"Compared on the {self.covered.n:,} of {self.all_rows.n:,} rows that both cover; with base rates in the other "
-                f"rows the mean differs by {everywhere}."
+                f"Compared on the {self.covered.n:,} of {self.all_rows.n:,} rows that both cover;"
+                f" with base rates in the other rows the mean differs by {everywhere}."
             )
         return remarks
 
@@ -302,7 +402,10 @@ def change_sentence(change: Interval, name: str, a: str, b: str) -> str:
     """Return whether b is better than a, by the change of a metric with this name."""
     rows = rows_behind(name, change.n)
     if change.se == 0 and change.estimate == 0:
-        return f"{b} and {a} are equal in {name}: each of {rows} has the same rank against the other class."
+        return (
+            f"{b} and {a} are equal in {name}: each of {rows} has the same rank against the other"
+            " class."
+        )
     numbers = f"{name} {interval_text(change, signed=True)}, {axes_text(change)}, {rows}"
     side = side_of(change)
     if side in ("above", "below"):
@@ -332,7 +435,9 @@ class SeveralComparisons:
         """Return the comparisons with their corrected p."""
         adjusted = adjust([each.p for each in comparisons])
         pairs = zip(comparisons, adjusted, strict=True)
-        return cls(tuple(ComparedRun(*each.names, p.holm, p.benjamini_hochberg, each) for each, p in pairs))
+        return cls(
+            tuple(ComparedRun(*each.names, p.holm, p.benjamini_hochberg, each) for each, p in pairs)
+        )
 
     @property
     def title(self) -> str:
@@ -347,7 +452,10 @@ class SeveralComparisons:
     @property
     def scope(self) -> str:
         """How the intervals and the p are made."""
-        return f"b minus a · paired 95% intervals {TWO_WAY} · p corrected for these {len(self.comparisons)} comparisons"
+        return (
+            f"b minus a · paired 95% intervals {TWO_WAY} · p corrected for these"
+            f" {len(self.comparisons)} comparisons"
+        )
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -355,12 +463,20 @@ class SeveralComparisons:
         caveats = []
         for each in self.comparisons:
             own, about = each.comparison.remarks, f"{each.b} against {each.a}: "
-            caveats += [f"{about}{text}" if text in own else text for text in each.comparison.caveats]
+            caveats += [
+                f"{about}{text}" if text in own else text for text in each.comparison.caveats
+            ]
         return tuple(dict.fromkeys(caveats))
 
     def tables(self) -> tuple[Table, ...]:
         """Return a row for each comparison."""
-        return (Table("Comparisons", tuple(map(_comparison_row, self.comparisons)), ("Δ DE", "Δ DIR", "Δ mean")),)
+        return (
+            Table(
+                "Comparisons",
+                tuple(map(_comparison_row, self.comparisons)),
+                ("Δ DE", "Δ DIR", "Δ mean"),
+            ),
+        )
 
     def figure(self) -> None:
         """Return None: the changes are in the table."""
@@ -370,23 +486,39 @@ def _comparison_row(each: ComparedRun) -> dict[str, Any]:
     found = each.comparison
     changes = {f"Δ {name}": part.change.shown for name, part in found.covered.parts.items()}
     p = {"p": found.p, "Holm": each.p_holm, "Benjamini–Hochberg": each.p_bh}
-    return {"b": each.b, "a": each.a, "labelled rows": found.covered.n_labelled, "scored": found.scored, **changes, **p}
+    return {
+        "b": each.b,
+        "a": each.a,
+        "labelled rows": found.covered.n_labelled,
+        "scored": found.scored,
+        **changes,
+        **p,
+    }
 
 
 def pair_runs(a: RunRows, b: RunRows) -> tuple[RunRows, RunRows]:
     """Return two runs on their common rows, scored inside the cells of both.
 
-    Raise InputError for runs on different datasets, without a common row, or made under two cuts with too few pairs inside the
-    cells of both.
+    Raise InputError for runs on different datasets, without a common row, or made under two cuts
+    with too few pairs inside the cells of both.
     """
     if a.run.dataset != b.run.dataset:
-        raise InputError(f"{a.run.name} and {b.run.name}: on different datasets with different labels; expected one dataset")
-    _, in_a, in_b = np.intersect1d(a.positions, b.positions, assume_unique=True, return_indices=True)
+        raise InputError(
+            f"{a.run.name} and {b.run.name}: on different datasets with different labels; expected"
+            " one dataset"
+        )
+    _, in_a, in_b = np.intersect1d(
+        a.positions, b.positions, assume_unique=True, return_indices=True
+    )
     if not len(in_a):
-        raise InputError(f"{a.run.name} and {b.run.name}: no row in common; expected runs with common rows")
+        raise InputError(
+            f"{a.run.name} and {b.run.name}: no row in common; expected runs with common rows"
+        )
     protocols = distinct_protocols((*a.protocols, *b.protocols))
     pair = a.take(in_a).under(protocols), b.take(in_b).under(protocols)
-    if len(folds_among(protocols)) > max(len(folds_among(a.protocols)), len(folds_among(b.protocols)), 1):
+    if len(folds_among(protocols)) > max(
+        len(folds_among(a.protocols)), len(folds_among(b.protocols)), 1
+    ):
         _refuse_few_pairs(*pair)
     return pair
 
@@ -400,11 +532,14 @@ def _refuse_few_pairs(a: RunRows, b: RunRows) -> None:
     )
     for name, positive, negative in sides:
         n_cells = count_codes(cells)
-        n_pairs = int((sum_by_group(cells, n_cells, positive) * sum_by_group(cells, n_cells, negative)).sum())
+        n_pairs = int(
+            (sum_by_group(cells, n_cells, positive) * sum_by_group(cells, n_cells, negative)).sum()
+        )
         if n_pairs < FEWEST_PAIRS:
             raise InputError(
-                f"{a.run.name} and {b.run.name}: made under different cuts, {a.scored}, with {n_pairs:,} pairs of "
-                f"rows for {name} inside both; expected {FEWEST_PAIRS:,}. Make one of them again with the seed of the other"
+                f"{a.run.name} and {b.run.name}: made under different cuts, {a.scored}, with"
+                f" {n_pairs:,} pairs of rows for {name} inside both; expected {FEWEST_PAIRS:,}."
+                " Make one of them again with the seed of the other"
             )
 
 
@@ -413,11 +548,16 @@ def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
     pair = pair_runs(a, b)
     both = pair[0].covered & pair[1].covered
     covered = pair if both.all() else (pair[0].take(both), pair[1].take(both))
-    differences: Floats | None = NO_CUTS  # b minus a in DE and DIR under each cut, of shape (n_cuts, 2)
+    # b minus a in DE and DIR under each cut, of shape (n_cuts, 2)
+    differences: Floats | None = NO_CUTS
     if folds_among(pair[0].protocols):
         n_cuts = max(len(a.cuts), len(b.cuts))
-        of_a, of_b = (scores_of_cuts(run, rows, n_cuts) for run, rows in zip((a, b), pair, strict=True))
-        differences = None if of_a is None or of_b is None or len(of_a) != len(of_b) else of_b - of_a
+        of_a, of_b = (
+            scores_of_cuts(run, rows, n_cuts) for run, rows in zip((a, b), pair, strict=True)
+        )
+        differences = (
+            None if of_a is None or of_b is None or len(of_a) != len(of_b) else of_b - of_a
+        )
     sound = without_stand_ins(covered[0]), without_stand_ins(covered[1])
     is_macro = a.headline == "macro"
     return RunComparison(
@@ -433,12 +573,15 @@ def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
 
 def _count_genes(a: RunRows, b: RunRows, sound: tuple[RunRows, RunRows]) -> GeneCounts:
     common = replace(sound[0], scores=shared_rows(sound[0].scores, sound[1].scores)[0])
-    counts = (scorable_genes(rows.arrays) for rows in (common, without_stand_ins(a), without_stand_ins(b)))
+    counts = (
+        scorable_genes(rows.arrays) for rows in (common, without_stand_ins(a), without_stand_ins(b))
+    )
     return GeneCounts(*counts)
 
 
 def _compare_headline(a: RunRows, b: RunRows, cut_differences: Floats | None) -> Comparison:
-    """Return the comparison by the dataset's headline. Scores of other cuts are known only for the pooled AUROCs."""
+    """Return the comparison by the dataset's headline. Scores of other cuts are known only for the
+    pooled AUROCs."""
     if a.headline == "macro":
         return compare_macro(a.arrays, b.arrays)
     return _compare(a, b, cut_differences)
@@ -456,14 +599,17 @@ def _compare(a: RunRows, b: RunRows, cut_differences: Floats | None) -> Comparis
 def scores_of_cuts(run: RunRows, rows: RunRows, n_cuts: int) -> Floats | None:
     """Return DE and DIR of a run under each cut, of shape (n_cuts, 2); None if they are unknown.
 
-    A run that was made without folds has the same numbers under every cut, and is scored inside the cells of each. rows: those of
-    the run that are compared, under the protocols of both runs.
+    A run that was made without folds has the same numbers under every cut, and is scored inside the
+    cells of each. rows: those of the run that are compared, under the protocols of both runs.
     """
     if folds_among(run.protocols):
         return run.cuts if len(run.cuts) else None
     if n_cuts == 0:
         return None
-    cells = (cells_under(with_seed(rows.protocols, seed), rows.index, rows.positions) for seed in range(n_cuts))
+    cells = (
+        cells_under(with_seed(rows.protocols, seed), rows.index, rows.positions)
+        for seed in range(n_cuts)
+    )
     outcome = outcome_of(rows.labels)
     return np.array([point_values(outcome, rows.scores, cut) for cut in cells])
 
@@ -471,12 +617,22 @@ def scores_of_cuts(run: RunRows, rows: RunRows, n_cuts: int) -> Floats | None:
 def add_cut_noise(found: FusionComparison, before: Floats, after: Floats) -> FusionComparison:
     """Return a live comparison with the variance between cuts in its intervals.
 
-    before, after: DE and DIR of the baseline and of the fusion under each cut, of shape (n_cuts, 2).
+    before, after: DE and DIR of the baseline and of the fusion under each cut, of shape (n_cuts,
+    2).
     """
-    variances = zip(variances_between(before), variances_between(after), variances_between(after - before), strict=True)
+    variances = zip(
+        variances_between(before),
+        variances_between(after),
+        variances_between(after - before),
+        strict=True,
+    )
     de, direction, mean = (
-        MetricChange(widen(part.before, old), widen(part.after, new), widen(part.change, change, (-1.0, 1.0)))
-        for part, (old, new, change) in zip((found.de, found.dir, found.mean), variances, strict=True)
+        MetricChange(
+            widen(part.before, old), widen(part.after, new), widen(part.change, change, (-1.0, 1.0))
+        )
+        for part, (old, new, change) in zip(
+            (found.de, found.dir, found.mean), variances, strict=True
+        )
     )
     return replace(found, de=de, dir=direction, mean=mean)
 
@@ -485,9 +641,10 @@ def add_cut_noise(found: FusionComparison, before: Floats, after: Floats) -> Fus
 class QuestionDifference:
     """The difference in ranks of the same rows between two runs, by one score.
 
-    name: DE or DIR. n: rows for which both have the score; spearman: their rank correlation. top: a tenth of them; shared_top:
-    number of rows, ties included, that are at the top of both. movers: of the rows whose rank moves most, pair_id, rank_a and
-    rank_b (1 is the highest), the largest move first.
+    name: DE or DIR. n: rows for which both have the score; spearman: their rank correlation. top: a
+    tenth of them; shared_top: number of rows, ties included, that are at the top of both. movers:
+    of the rows whose rank moves most, pair_id, rank_a and rank_b (1 is the highest), the largest
+    move first.
     """
 
     name: str
@@ -500,24 +657,35 @@ class QuestionDifference:
     def describe(self, a: str, b: str) -> str:
         """Return how run b differs from run a in this question."""
         start = (
-            f"{self.name}: rank correlation {number_text(self.spearman)} over {self.n:,} rows; of the {self.top:,} "
-            f"highest rows of each, ties included, {self.shared_top:,} are the same."
+            f"{self.name}: rank correlation {number_text(self.spearman)} over {self.n:,} rows; of"
+            f" the {self.top:,} highest rows of each, ties included, {self.shared_top:,} are the"
+            " same."
         )
         if not self.movers:
             return f"{start} No row moves in {self.name}."
-        moves = ", ".join(f"{row['pair_id']} {row['rank_a']:,.0f} → {row['rank_b']:,.0f}" for row in self.movers)
+        moves = ", ".join(
+            f"{row['pair_id']} {row['rank_a']:,.0f} → {row['rank_b']:,.0f}" for row in self.movers
+        )
         return f"{start} Rows that move most in {self.name}, rank in {a} → rank in {b}: {moves}."
 
 
 def run_differences(a: RunRows, b: RunRows) -> tuple[QuestionDifference, ...]:
-    """Return how two runs on the same rows differ in the questions for which both have a score; nothing in it needs labels."""
+    """Return how two runs on the same rows differ in the questions for which both have a score;
+    nothing in it needs labels."""
     ids, rho = a.frame["pair_id"].to_numpy(), agreement(a.scores, b.scores)
-    sides = (("DE", rho.de, a.scores.p_de, b.scores.p_de), ("DIR", rho.up, a.scores.p_up, b.scores.p_up))
-    questions = (_question(name, ids, spearman, first, second) for name, spearman, first, second in sides)
+    sides = (
+        ("DE", rho.de, a.scores.p_de, b.scores.p_de),
+        ("DIR", rho.up, a.scores.p_up, b.scores.p_up),
+    )
+    questions = (
+        _question(name, ids, spearman, first, second) for name, spearman, first, second in sides
+    )
     return tuple(each for each in questions if each is not None)
 
 
-def _question(name: str, ids: Any, spearman: float, a: Floats, b: Floats) -> QuestionDifference | None:
+def _question(
+    name: str, ids: Any, spearman: float, a: Floats, b: Floats
+) -> QuestionDifference | None:
     both = ~np.isnan(a) & ~np.isnan(b)
     n = int(both.sum())
     if n < 2:
@@ -527,6 +695,10 @@ def _question(name: str, ids: Any, spearman: float, a: Floats, b: Floats) -> Que
     top_a, top_b = (values[both] >= np.partition(values[both], -top)[-top] for values in (a, b))
     order = np.argsort(-np.abs(rank_b - rank_a), kind="stable")[:MOVERS]
     order = order[rank_a[order] != rank_b[order]]
-    columns = zip(ids[both][order].tolist(), rank_a[order].tolist(), rank_b[order].tolist(), strict=True)
-    movers = tuple({"pair_id": pair_id, "rank_a": old, "rank_b": new} for pair_id, old, new in columns)
+    columns = zip(
+        ids[both][order].tolist(), rank_a[order].tolist(), rank_b[order].tolist(), strict=True
+    )
+    movers = tuple(
+        {"pair_id": pair_id, "rank_a": old, "rank_b": new} for pair_id, old, new in columns
+    )
     return QuestionDifference(name, n, spearman, top, int((top_a & top_b).sum()), movers)

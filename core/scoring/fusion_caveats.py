@@ -18,5 +18,7 @@ def fusion_caveats(run: Run) -> tuple[str, ...]:
         return ()
     weights = f"{run.name} is a fusion. {CHOSEN}; Fuse says "
     options = run.spec.get("options")
-    ranked = [f"{RANKED[options.get('reference', 'population')]}. {RANK_SCORES}."] if options else []
+    ranked = (
+        [f"{RANKED[options.get('reference', 'population')]}. {RANK_SCORES}."] if options else []
+    )
     return (f"{weights}by how much.", *ranked)

@@ -1,4 +1,5 @@
-"""Means of labels over rows that share a gene or a perturbation: baselines without biology, and what the sampling reveals."""
+"""Means of labels over rows that share a gene or a perturbation: baselines without biology, and
+what the sampling reveals."""
 
 from __future__ import annotations
 
@@ -14,18 +15,24 @@ from core.transfer.protocols import EvaluationProtocol, parts_of
 from core.transfer.row_index import RowIndex
 
 
-def training_means(index: RowIndex, splits: NDArray[np.object_], positions: Codes, axis: Axis) -> Scores:
-    """Return the mean label of the training rows that share a row's gene or perturbation, for the rows at `positions`.
+def training_means(
+    index: RowIndex, splits: NDArray[np.object_], positions: Codes, axis: Axis
+) -> Scores:
+    """Return the mean label of the training rows that share a row's gene or perturbation, for the
+    rows at `positions`.
 
-    splits: of every row of the dataset. A training row may see no row that shares its gene or its perturbation, and some symbols
-    have no training row: there it is the base rate of all training rows.
+    splits: of every row of the dataset. A training row may see no row that shares its gene or its
+    perturbation, and some symbols have no training row: there it is the base rate of all training
+    rows.
     """
     codes = _codes(index, axis)
     is_training = splits == TRAIN
     means = []
     for counted, positive in _label_tasks(index):
         known = counted & is_training
-        sums, counts = (sum_by_group(codes[rows], count_codes(codes)) for rows in (known & positive, known))
+        sums, counts = (
+            sum_by_group(codes[rows], count_codes(codes)) for rows in (known & positive, known)
+        )
         base_rate = sums.sum() / max(counts.sum(), 1)
         of_code = divide(sums, counts, base_rate)
         means.append(np.where(is_training, base_rate, of_code[codes])[positions])
@@ -33,12 +40,18 @@ def training_means(index: RowIndex, splits: NDArray[np.object_], positions: Code
 
 
 def means_outside_part(
-    index: RowIndex, splits: NDArray[np.object_], positions: Codes, axis: Axis, protocol: EvaluationProtocol
+    index: RowIndex,
+    splits: NDArray[np.object_],
+    positions: Codes,
+    axis: Axis,
+    protocol: EvaluationProtocol,
 ) -> Scores:
-    """Return the mean label of rows with a row's gene (perturbation) and a perturbation (gene) in another part of the folds.
+    """Return the mean label of rows with a row's gene (perturbation) and a perturbation (gene) in
+    another part of the folds.
 
-    They are rows of the same split; under the protocol "loo" only the row itself is left out. Without such rows, the base rate
-    is used. Negatives were matched to each gene's positives, so these means point away from the label.
+    They are rows of the same split; under the protocol "loo" only the row itself is left out.
+    Without such rows, the base rate is used. Negatives were matched to each gene's positives, so
+    these means point away from the label.
     """
     used = np.union1d(index.labelled_positions, positions)
     rows = index.rows.take(used)
@@ -55,11 +68,14 @@ def means_outside_part(
     assert inner is not None
     places = np.searchsorted(used, positions)
     tasks = ((counted[used], positive[used]) for counted, positive in _label_tasks(index))
-    return scores_from_probabilities(*(_means_elsewhere(group, inner, *task)[places] for task in tasks))
+    return scores_from_probabilities(
+        *(_means_elsewhere(group, inner, *task)[places] for task in tasks)
+    )
 
 
 def _means_elsewhere(group: Codes, inner: Codes, counted: Bools, positive: Bools) -> Floats:
-    """Return the share of positives among the counted rows of each row's group that are not in its inner group."""
+    """Return the share of positives among the counted rows of each row's group that are not in its
+    inner group."""
 
     def outside(flags: Bools) -> Floats:
         of_group, of_inner = (np.bincount(codes, weights=flags)[codes] for codes in (group, inner))
@@ -75,6 +91,7 @@ def _codes(index: RowIndex, axis: Axis) -> Codes:
 
 
 def _label_tasks(index: RowIndex) -> tuple[tuple[Bools, Bools], tuple[Bools, Bools]]:
-    """Return (which rows count, which of them are positive) for DE and for DIR, over the whole dataset."""
+    """Return (which rows count, which of them are positive) for DE and for DIR, over the whole
+    dataset."""
     outcome = outcome_of(index.labels)
     return (outcome.labelled, outcome.effect), (outcome.directed, outcome.up)

@@ -1,4 +1,5 @@
-"""How far a public leaderboard's score can be from the truth: it is computed on a part of the rows without a label here."""
+"""How far a public leaderboard's score can be from the truth: it is computed on a part of the rows
+without a label here."""
 
 from __future__ import annotations
 
@@ -11,12 +12,14 @@ from core.scoring.run_scores import RunScore
 from core.stats.intervals import Z95
 from core.transfer.run_cells import ALL_ROWS
 
-PUBLIC_SHARE = 0.5  # of the rows without a label: leaderboards publish the score of a half; no file says which rows
+# of the rows without a label: leaderboards publish the score of a half; no file says which rows
+PUBLIC_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class PublicNoise:
-    """The standard error of a public score on `rows` rows, the median of what `runs` labelled runs have on as many."""
+    """The standard error of a public score on `rows` rows, the median of what `runs` labelled runs
+    have on as many."""
 
     se: float
     rows: int
@@ -31,19 +34,25 @@ class PublicNoise:
         """Describe the computation."""
         whose = "the labelled run" if self.runs == 1 else f"{self.runs} labelled runs (median)"
         return (
-            f"± {self.half:.3f}: the standard error of {whose}, for {self.rows:,} rows (half of those without a label), "
-            f"is {self.se:.3f}"
+            f"± {self.half:.3f}: the standard error of {whose}, for {self.rows:,} rows (half of"
+            f" those without a label), is {self.se:.3f}"
         )
 
 
 def public_noise(scores: Iterable[RunScore], n_unlabelled: int) -> PublicNoise | None:
-    """Return the noise of one public score of a dataset; None without rows to be scored on, or without a labelled run.
+    """Return the noise of one public score of a dataset; None without rows to be scored on, or
+    without a labelled run.
 
-    scores: of the dataset's runs; n_unlabelled: its rows without a label. Runs that are scored over all rows count, others only
-    if there are none: the noise of a cut of folds is not part of a public score.
+    scores: of the dataset's runs; n_unlabelled: its rows without a label. Runs that are scored over
+    all rows count, others only if there are none: the noise of a cut of folds is not part of a
+    public score.
     """
     rows = round(PUBLIC_SHARE * n_unlabelled)
-    known = [each.whole for each in scores if each.whole.n_labelled and not math.isnan(each.whole.mean.shown.se)]
+    known = [
+        each.whole
+        for each in scores
+        if each.whole.n_labelled and not math.isnan(each.whole.mean.shown.se)
+    ]
     chosen = [each for each in known if each.scored == ALL_ROWS] or known
     if not rows or not chosen:
         return None

@@ -1,4 +1,5 @@
-"""The trace of a row as people read it, on a page, in a report and on a site: stages of speeches and steps, and who argued."""
+"""The trace of a row as people read it, on a page, in a report and on a site: stages of speeches
+and steps, and who argued."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ NO_DOSSIER = "This file has no dossier, so the agents' evidence is unknown."
 NO_TRACE = "This file has no trace of this row."
 _AMONG_STEPS = "The tools' answers are among the steps below."
 _SPEECHES = ("brief", "rebuttal")
-SIDES: Mapping[str, tuple[str, str]] = MappingProxyType({"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")})
+SIDES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
+)
 _STAGES = {
     "de": "Does it change at all?",
     "dir": "If it changes, up or down?",
@@ -30,7 +33,8 @@ _STAGES = {
     "summarise": "Facts about the two genes",
     "retrieve": "Most similar labelled pairs",
 }
-TAG_MEANINGS = {"prob": "probability given:", "answer": "answer given:"}  # of tags that models are asked for
+# of tags that models are asked for
+TAG_MEANINGS = {"prob": "probability given:", "answer": "answer given:"}
 TAG = re.compile(r"<(prob|answer)>([^<>\n]*)</\1>", re.IGNORECASE)
 # The gravest first: a brief shows one warning at most.
 _BRIEF_WARNINGS = {
@@ -43,9 +47,11 @@ _BRIEF_WARNINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One text of a trace. title: who speaks, or what was done. p: the probability that it states, in [0, 1]; None without one.
+    """One text of a trace. title: who speaks, or what was done. p: the probability that it states,
+    in [0, 1]; None without one.
 
-    warning: the audit's about a brief, or about a verdict that could not be read; "" without one. event: as it is stored.
+    warning: the audit's about a brief, or about a verdict that could not be read; "" without one.
+    event: as it is stored.
     """
 
     title: str
@@ -61,8 +67,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage of a trace. rounds: in a debate the briefs of each side in the order of `SIDES`, then the rebuttals; empty
-    otherwise. steps: all other texts, in order; in a debate the judge's.
+    """One stage of a trace. rounds: in a debate the briefs of each side in the order of `SIDES`,
+    then the rebuttals; empty otherwise. steps: all other texts, in order; in a debate the judge's.
     """
 
     name: str
@@ -76,7 +82,8 @@ class Stage:
 
 
 def stages_of(events: Sequence[Event]) -> list[Stage]:
-    """Return the stages of a row's trace, in order. events: the fields of `TraceEvent`, meta a mapping."""
+    """Return the stages of a row's trace, in order. events: the fields of `TraceEvent`, meta a
+    mapping."""
     names = dict.fromkeys(event["stage"] for event in events)
     return [stage_of(name, [event for event in events if event["stage"] == name]) for name in names]
 
@@ -87,9 +94,17 @@ def stage_of(name: str, events: Sequence[Event]) -> Stage:
     if not sides or not any(event["kind"] == "brief" for event in events):
         titles = [step_title(event["role"], event["kind"], event["meta"]) for event in events]
         return Stage(name, (), tuple(map(_step, events, titles)))
-    steps = [_step(event, f"{event['role']} rebuts" if event["kind"] == "rebuttal" else event["role"]) for event in events]
+    steps = [
+        _step(event, f"{event['role']} rebuts" if event["kind"] == "rebuttal" else event["role"])
+        for event in events
+    ]
     rounds = [
-        tuple(tuple(step for step in steps if (step.event["kind"], step.event["role"]) == (kind, side)) for side in sides)
+        tuple(
+            tuple(
+                step for step in steps if (step.event["kind"], step.event["role"]) == (kind, side)
+            )
+            for side in sides
+        )
         for kind in _SPEECHES
     ]
     rest = tuple(step for step in steps if not (step.is_speech and step.event["role"] in sides))
@@ -109,7 +124,8 @@ def why_no_dossier(events: Sequence[Event]) -> str:
 
 
 def has_argued(brief: Event) -> bool:
-    """Return whether a brief argues, by the audit's wide definition: it is long enough and is no answer to the question."""
+    """Return whether a brief argues, by the audit's wide definition: it is long enough and is no
+    answer to the question."""
     return "argues" in brief["findings"]
 
 
@@ -129,12 +145,15 @@ def warning_of(findings: Collection[str], meta: Mapping[str, Any]) -> str:
 
 
 def step_title(role: str, kind: str, meta: Mapping[str, Any]) -> str:
-    """Return the title of an event outside debates, with its seed, the parsed answer and the predicted numbers."""
+    """Return the title of an event outside debates, with its seed, the parsed answer and the
+    predicted numbers."""
     parts = [f"seed {meta['seed']}"] if "seed" in meta else []
     if "answer" in meta:
         parts.append(meta["answer"] or "could not be read")
     parts += [
-        f"{k.removeprefix('prediction_')} {v:.3f}" for k, v in meta.items() if k.startswith("prediction_") and _is_number(v)
+        f"{k.removeprefix('prediction_')} {v:.3f}"
+        for k, v in meta.items()
+        if k.startswith("prediction_") and _is_number(v)
     ]
     if _is_number(meta.get("p")):
         parts.append(f"{100 * meta['p']:.0f}%{', a base rate' if meta.get('fallback') else ''}")
@@ -148,4 +167,6 @@ def _is_number(value: object) -> bool:
 
 def spell_tags(text: str) -> str:
     """Return a model's text with its tags replaced by their meaning: "answer given: B"."""
-    return TAG.sub(lambda found: f"{TAG_MEANINGS[found[1].lower()]} {found[2].strip() or '–'}", text)
+    return TAG.sub(
+        lambda found: f"{TAG_MEANINGS[found[1].lower()]} {found[2].strip() or '–'}", text
+    )

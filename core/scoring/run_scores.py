@@ -1,4 +1,5 @@
-"""The score of a run, one everywhere: the rows of a run with all that says how they are scored, and the score of them."""
+"""The score of a run, one everywhere: the rows of a run with all that says how they are scored, and
+the score of them."""
 
 from __future__ import annotations
 
@@ -23,7 +24,12 @@ from core.stats.delong import widen
 from core.stats.intervals import Interval, Resampled
 from core.stats.official_score import ScoreIntervals, score_of_rows
 from core.stats.scored_rows import ScoredRows
-from core.stats.scores_and_labels import Scores, outcome_of, ranked_scores, scores_from_probabilities
+from core.stats.scores_and_labels import (
+    Scores,
+    outcome_of,
+    ranked_scores,
+    scores_from_probabilities,
+)
 from core.stats.within_axis import score_within
 from core.store import datasets, pairs, predictions, runs
 from core.store.connection import Cursor
@@ -41,15 +47,18 @@ MACRO_HEADLINE = "macro AUROC by gene"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunRows:
-    """The rows of a run in the form used for scoring; every array is of shape (n_rows,), in file order.
+    """The rows of a run in the form used for scoring; every array is of shape (n_rows,), in file
+    order.
 
-    frame: `predictions.frame`, of its own columns those of `scored_columns` at least, with those of `add_count_controls`. scores:
-    the submitted numbers, as they are ranked. index, positions: the rows of the dataset, and where the run's rows are among them.
-    protocols: those that keep labels away from the run. cells: of their folds, only pairs of rows inside one count; None: all
-    pairs. cuts: DE and DIR that the run would have under other cuts of the folds, of shape (n_cuts, 2), seeds from 0; empty
-    without folds or if unknown. headline: of the dataset, the number that the run is judged by. covered: flags of the rows that
-    the method covers, not filled with base rates; undirected: of those without a predicted direction. marks: caveats about the
-    labels of the dataset.
+    frame: `predictions.frame`, of its own columns those of `scored_columns` at least, with those of
+    `add_count_controls`. scores: the submitted numbers, as they are ranked. index, positions: the
+    rows of the dataset, and where the run's rows are among them. protocols: those that keep labels
+    away from the run. cells: of their folds, only pairs of rows inside one count; None: all pairs.
+    cuts: DE and DIR that the run would have under other cuts of the folds, of shape (n_cuts, 2),
+    seeds from 0; empty without folds or if unknown. headline: of the dataset, the number that the
+    run is judged by. covered: flags of the rows that the method covers, not filled with base rates;
+    undirected: of those without a predicted direction. marks: caveats about the labels of the
+    dataset.
     """
 
     run: Run
@@ -95,7 +104,9 @@ class RunRows:
 
     def under(self, protocols: tuple[EvaluationProtocol, ...]) -> Self:
         """Return the rows, to be scored inside the cells of these protocols."""
-        return replace(self, protocols=protocols, cells=cells_under(protocols, self.index, self.positions))
+        return replace(
+            self, protocols=protocols, cells=cells_under(protocols, self.index, self.positions)
+        )
 
     def take(self, rows: Bools | Codes) -> Self:
         """Return the chosen rows."""
@@ -112,7 +123,8 @@ class RunRows:
         )
 
     def with_scores(self, scores: Scores) -> Self:
-        """Return the same rows with the scores of a control without labels, which is scored over all rows; see `under`."""
+        """Return the same rows with the scores of a control without labels, which is scored over
+        all rows; see `under`."""
         return replace(self, scores=scores, protocols=(), cells=None, cuts=NO_CUTS)
 
 
@@ -120,8 +132,9 @@ class RunRows:
 class Headline:
     """The number that a dataset is judged by, and what it is the mean of.
 
-    de, dir: the two questions, NaN for one without both classes, which then is not a part of the value. genes: how many each of
-    them counts of an average over genes; None if it is not an average.
+    de, dir: the two questions, NaN for one without both classes, which then is not a part of the
+    value. genes: how many each of them counts of an average over genes; None if it is not an
+    average.
     """
 
     name: str
@@ -135,13 +148,21 @@ class Headline:
         """How many genes each question counts of an average: "3,912 genes for DE, 598 for DIR"."""
         counts = zip(("DE", "DIR"), (self.de, self.dir), self.genes or (0, 0), strict=True)
         known = [(name, n) for name, value, n in counts if not math.isnan(value.estimate)]
-        return ", ".join(f"{n:,}{' genes' if i == 0 else ''} for {name}" for i, (name, n) in enumerate(known)) or "no genes"
+        return (
+            ", ".join(
+                f"{n:,}{' genes' if i == 0 else ''} for {name}" for i, (name, n) in enumerate(known)
+            )
+            or "no genes"
+        )
 
     @property
     def texts(self) -> dict[str, str]:
-        """DE, DIR and the number itself with their intervals, by name; of an average those that are defined."""
+        """DE, DIR and the number itself with their intervals, by name; of an average those that are
+        defined."""
         parts = {"DE": self.de, "DIR": self.dir, "mean": self.value}
-        if self.genes is not None and any(math.isnan(part.estimate) for part in (self.de, self.dir)):
+        if self.genes is not None and any(
+            math.isnan(part.estimate) for part in (self.de, self.dir)
+        ):
             parts = {self.name.rpartition(" ")[2]: self.value}
         return {name: interval_text(part) for name, part in parts.items()}
 
@@ -150,8 +171,9 @@ class Headline:
 class RunScore:
     """The score of a run.
 
-    whole: over all of its rows. covered: over rows without a stand-in; None if there are no stand-ins. cuts: as in `RunRows`;
-    their variance is part of the shown intervals. headline: over all rows.
+    whole: over all of its rows. covered: over rows without a stand-in; None if there are no
+    stand-ins. cuts: as in `RunRows`; their variance is part of the shown intervals. headline: over
+    all rows.
     """
 
     covered: ScoreIntervals | None
@@ -173,29 +195,40 @@ class RunScore:
         if whole.n_labelled == 0:
             return f"{rows}: no labels here, so no score."
         over = "" if headline.genes is None else f"{headline.name}, over {headline.counted}: "
-        return f"{over}{', '.join(f'{name} {text}' for name, text in headline.texts.items())}; {rows}."
+        return (
+            f"{over}{', '.join(f'{name} {text}' for name, text in headline.texts.items())}; {rows}."
+        )
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """How it was scored, the scores of other cuts of its folds, and its score without stand-ins."""
+        """How it was scored, the scores of other cuts of its folds, and its score without
+        stand-ins."""
         if self.whole.n_labelled == 0:
             return ()
-        of_cuts = "; the scores of other cuts of the folds are not recorded, so the intervals do not include them"
+        of_cuts = (
+            "; the scores of other cuts of the folds are not recorded, so the intervals do not"
+            " include them"
+        )
         if len(self.cuts):
             low, high = self.cuts.min(axis=0), self.cuts.max(axis=0)
             of_cuts = (
-                f"; {len(self.cuts)} cuts of the folds score DE {low[0]:.3f} to {high[0]:.3f}, DIR {low[1]:.3f} to "
-                f"{high[1]:.3f}, which is part of the intervals"
+                f"; {len(self.cuts)} cuts of the folds score DE {low[0]:.3f} to {high[0]:.3f}, DIR"
+                f" {low[1]:.3f} to {high[1]:.3f}, which is part of the intervals"
             )
         elif "cut" not in self.whole.scored:
             of_cuts = ""
         scored = f"Scored {describe_scored(self.whole.scored)}{of_cuts}."
         if self.covered is None:
             return (scored,)
-        values = ", ".join(f"{name} {number_text(part.value)}" for name, part in self.covered.parts.items())
-        return scored, (
-            f"{self.n_uncovered:,} of {self.whole.n:,} rows have the base rate; on the {self.covered.n_labelled:,} labelled "
-            f"rows among the others {values}."
+        values = ", ".join(
+            f"{name} {number_text(part.value)}" for name, part in self.covered.parts.items()
+        )
+        return (
+            scored,
+            (
+                f"{self.n_uncovered:,} of {self.whole.n:,} rows have the base rate; on the"
+                f" {self.covered.n_labelled:,} labelled rows among the others {values}."
+            ),
         )
 
 
@@ -208,35 +241,51 @@ def load_scored_rows(db: Cursor, name: str) -> RunRows:
 
 
 def _load_rows(db: Cursor, run: Run) -> tuple[pd.DataFrame, RowIndex]:
-    """Return a run's rows with the count controls, and the index of its dataset, without storing the dataset's own frame."""
+    """Return a run's rows with the count controls, and the index of its dataset, without storing
+    the dataset's own frame."""
     dataset = pairs.frame(db, run.dataset, asked=run.is_asked)
     index, found = RowIndex.of_frame(dataset), predictions.scored_columns(db, run.id)
     positions = index.positions_of(found.pop("pair_id").tolist())
     order = np.argsort(positions)
-    rows = dataset.take(positions[order]).reset_index(drop=True).join(found.take(order).reset_index(drop=True))
+    rows = (
+        dataset.take(positions[order])
+        .reset_index(drop=True)
+        .join(found.take(order).reset_index(drop=True))
+    )
     return add_count_controls(rows, dataset), index
 
 
-def scored_rows(run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame, index: RowIndex, dataset: Dataset) -> RunRows:
+def scored_rows(
+    run: Run,
+    find: Callable[[str], Run | None],
+    rows: pd.DataFrame,
+    index: RowIndex,
+    dataset: Dataset,
+) -> RunRows:
     """Return the rows of a run as it is scored. find: gets a run by id; rows: see `RunRows.frame`.
 
     Raise InputError for bad numbers.
     """
     positions, protocols = index.positions_of(rows["pair_id"].tolist()), protocols_of(run, find)
-    ids = [index.pair_ids[i] for i in positions.tolist()]  # shared, because a million separate texts take 60 MB
+    # shared, because a million separate texts take 60 MB
+    ids = [index.pair_ids[i] for i in positions.tolist()]
     cuts = np.array((run.evaluation or {}).get("cuts", ()), dtype=np.float64).reshape(-1, 2)
     wanted = (*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR)
     carried = {flag: np.zeros(len(rows), dtype=np.bool_) for flag in wanted}
     for row, flags in enumerate(rows["flags"]):
-        if len(flags):  # most rows have none, and a membership test takes much longer in an array than in a list
-            for flag in carried.keys() & set(flags.tolist() if isinstance(flags, np.ndarray) else flags):
+        # most rows have none, and a membership test takes much longer in an array than in a list
+        if len(flags):
+            for flag in carried.keys() & set(
+                flags.tolist() if isinstance(flags, np.ndarray) else flags
+            ):
                 carried[flag][row] = True
     ranked = ranked_scores(rows["prediction_up"], rows["prediction_down"], ids)
     return RunRows(
         run=run,
         frame=rows,
         scores=Scores(
-            np.where(carried[Flag.NO_DE], np.nan, ranked.p_de),  # an external score that does not answer a question
+            # an external score that does not answer a question
+            np.where(carried[Flag.NO_DE], np.nan, ranked.p_de),
             np.where(carried[Flag.NO_DIR], np.nan, ranked.p_up),
         ),
         index=index,
@@ -254,27 +303,33 @@ def scored_rows(run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame,
 def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFrame:
     """Return a run's rows with the count controls, which count rows over each row's whole split.
 
-    rows: `predictions.frame`; dataset: `pairs.frame`. Adds the columns gene_rows (rows of the gene), count_only (a DE control)
-    and rarer_gene (a DIR control).
+    rows: `predictions.frame`; dataset: `pairs.frame`. Adds the columns gene_rows (rows of the
+    gene), count_only (a DE control) and rarer_gene (a DIR control).
     """
     counted = []
     for _, split in dataset.groupby("split", sort=False):
         pert, gene = (pd.factorize(split[name])[0] for name in ("pert", "gene"))
         controls = {"count_only": count_only(pert, gene), "rarer_gene": rarer_gene(gene)}
-        counted.append(pd.DataFrame({"gene_rows": np.bincount(gene)[gene], **controls}, split.index))
+        counted.append(
+            pd.DataFrame({"gene_rows": np.bincount(gene)[gene], **controls}, split.index)
+        )
     of_dataset = dataset[["pair_id"]].join(pd.concat(counted))
-    if rows["pair_id"].equals(of_dataset["pair_id"]):  # a run on all rows: looking up a million ids takes seconds
+    # a run on all rows: looking up a million ids takes seconds
+    if rows["pair_id"].equals(of_dataset["pair_id"]):
         return rows.join(of_dataset.drop(columns="pair_id"))
     return rows.merge(of_dataset, on="pair_id", how="left", validate="one_to_one")
 
 
 def count_rows(rows: RunRows) -> RunRows:
     """Return a run's rows with scores from row counts only, without biology."""
-    return rows.with_scores(scores_from_probabilities(rows.frame["count_only"], rows.frame["rarer_gene"]))
+    return rows.with_scores(
+        scores_from_probabilities(rows.frame["count_only"], rows.frame["rarer_gene"])
+    )
 
 
 def score_run(rows: RunRows) -> RunScore:
-    """Return the score of a run, which every page, command, figure and export shows; NaN without labels."""
+    """Return the score of a run, which every page, command, figure and export shows; NaN without
+    labels."""
     covered, whole = rows.covered, _score(rows)
     return RunScore(
         whole=whole,
@@ -298,7 +353,9 @@ def why_not_resampled(rows: RunRows) -> str:
 
 def resample_mean(rows: RunRows, seed: int) -> Resampled:
     """Return the mean score's interval by the product bootstrap over both axes."""
-    return bootstrap_score(rows.labels, rows.scores, ResamplingPlan("two-way", seed), rows.pert, rows.gene).mean
+    return bootstrap_score(
+        rows.labels, rows.scores, ResamplingPlan("two-way", seed), rows.pert, rows.gene
+    ).mean
 
 
 def headline_name(kind: HeadlineKind) -> str:
@@ -307,7 +364,8 @@ def headline_name(kind: HeadlineKind) -> str:
 
 
 def _headline(rows: RunRows, whole: ScoreIntervals) -> Headline:
-    """Return the mean of DE and DIR, or of their macro AUROCs by gene; of only one question if the other lacks a class."""
+    """Return the mean of DE and DIR, or of their macro AUROCs by gene; of only one question if the
+    other lacks a class."""
     if rows.headline == "mean":
         return Headline(MEAN_HEADLINE, whole.de.shown, whole.dir.shown, None, whole.mean.shown)
     within = score_within(rows.arrays, "gene")
@@ -317,13 +375,17 @@ def _headline(rows: RunRows, whole: ScoreIntervals) -> Headline:
         name, value = f"{MACRO_HEADLINE}, DE", de
     elif math.isnan(de.value):
         name, value = f"{MACRO_HEADLINE}, DIR", direction
-    return Headline(name, de.shown, direction.shown, (within.de.groups, within.dir.groups), value.shown)
+    return Headline(
+        name, de.shown, direction.shown, (within.de.groups, within.dir.groups), value.shown
+    )
 
 
 def without_stand_ins(rows: RunRows) -> RunRows:
     """Return the rows without stand-ins; p_up is NaN if the method gave no direction."""
     some = rows.take(rows.covered)
-    return replace(some, scores=Scores(some.scores.p_de, np.where(some.undirected, np.nan, some.scores.p_up)))
+    return replace(
+        some, scores=Scores(some.scores.p_de, np.where(some.undirected, np.nan, some.scores.p_up))
+    )
 
 
 def _score(rows: RunRows) -> ScoreIntervals:

@@ -33,9 +33,9 @@ UNIT: Final = (
 class ScoreResult:
     """The score of a run.
 
-    same_predictions: other runs with the same predictions. constant: a sentence for each component of
-    a fusion that changes no order. others: None if they were not computed. product: the mean by a
-    conservative bootstrap, None if it was not resampled.
+    same_predictions: other runs with the same predictions. constant: a sentence for each component
+    of a fusion that changes no order. others: None if they were not computed. product: the mean by
+    a conservative bootstrap, None if it was not resampled.
     """
 
     same_predictions: tuple[str, ...]
@@ -66,7 +66,10 @@ class ScoreResult:
     def scope(self) -> str:
         """Which rows count."""
         whole = self.score.whole
-        return f"{whole.n_labelled:,} labelled rows, {scored_text(whole.scored)} · 95% intervals {TWO_WAY}"
+        return (
+            f"{whole.n_labelled:,} labelled rows, {scored_text(whole.scored)} · 95% intervals"
+            f" {TWO_WAY}"
+        )
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -80,14 +83,32 @@ class ScoreResult:
         if self.score.whole.n_labelled == 0:
             return ()
         whole, headline = self.score.whole, self.score.headline
-        rows = [_row(name, part.shown, part.row, rows_behind(name, part.n)) for name, part in whole.parts.items()]
+        rows = [
+            _row(name, part.shown, part.row, rows_behind(name, part.n))
+            for name, part in whole.parts.items()
+        ]
         if headline.genes is not None:
-            by_gene = zip(("DE by gene", "DIR by gene"), (headline.de, headline.dir), headline.genes, strict=True)
+            by_gene = zip(
+                ("DE by gene", "DIR by gene"),
+                (headline.de, headline.dir),
+                headline.genes,
+                strict=True,
+            )
             rows = [*(_row(name, part, None, f"{n:,} genes") for name, part, n in by_gene), *rows]
             rows.insert(0, _row(headline.name, headline.value, None, headline.counted))
         if self.product is not None:
-            how = f"{self.product.method} of perturbations and genes, {self.product.resamples:,} resamples: conservative"
-            rows.append({**_row("mean, resampled", self.product, None, rows_behind("mean", self.product.n)), "interval": how})
+            how = (
+                f"{self.product.method} of perturbations and genes, {self.product.resamples:,}"
+                " resamples: conservative"
+            )
+            rows.append(
+                {
+                    **_row(
+                        "mean, resampled", self.product, None, rows_behind("mean", self.product.n)
+                    ),
+                    "interval": how,
+                }
+            )
         return Table("Score", tuple(rows)), *(self.others.tables() if self.others else ())
 
     def figure(self) -> None:
@@ -98,7 +119,13 @@ def _row(name: str, shown: Interval, by_rows: Interval | None, counted: str) -> 
     how = axes_text(shown)
     if math.isnan(shown.estimate):
         how = "no score: the run does not rank rows by it, or the labels have one class"
-    return {"score": name, "AUROC": shown, "by rows alone": by_rows, "counted": counted, "interval": how}
+    return {
+        "score": name,
+        "AUROC": shown,
+        "by rows alone": by_rows,
+        "counted": counted,
+        "interval": how,
+    }
 
 
 def score_result(db: Cursor, rows: RunRows, score: RunScore) -> ScoreResult:
@@ -110,11 +137,16 @@ def score_result(db: Cursor, rows: RunRows, score: RunScore) -> ScoreResult:
 
 def same_runs_sentence(name: str, others: Sequence[str]) -> str:
     """Return a sentence on other runs with the same predictions; empty without any."""
-    return f"{name} has the same predictions as {' and '.join(others)}: they are one run." if others else ""
+    return (
+        f"{name} has the same predictions as {' and '.join(others)}: they are one run."
+        if others
+        else ""
+    )
 
 
 def constant_parents(db: Cursor, fused: Run) -> list[str]:
-    """Return one sentence for each number of a component that changes no order in a cell of the fusion.
+    """Return one sentence for each number of a component that changes no order in a cell of the
+    fusion.
 
     Components that were deleted since are left out.
     """

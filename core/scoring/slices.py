@@ -20,23 +20,29 @@ from core.stats.ranks import equal_groups
 from core.stats.slices import Slice, by_slice
 from core.store.predictions import GENE_ROWS
 
-P_BINS = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))  # low included, high excluded unless it is 1
+# low included, high excluded unless it is 1
+P_BINS = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))
 QUARTERS = ("least quarter", "second quarter", "third quarter", "most quarter")
 
 
 SHOWN = 15  # slices in the figure; the table has them all
 GENE_ROWS_KIND = "gene's rows"  # the kind of slice by how often the gene was measured
-KINDS = {GENE_ROWS_KIND: "how often the gene was measured"}  # on screen, where the kind's name does not do
+# on screen, where the kind's name does not do
+KINDS = {GENE_ROWS_KIND: "how often the gene was measured"}
 # A slice of one cluster has the other axis alone.
-INTERVALS = {"perturbation": "allowing for shared genes", "target gene": "allowing for shared perturbations"}
+INTERVALS = {
+    "perturbation": "allowing for shared genes",
+    "target gene": "allowing for shared perturbations",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlicesResult:
     """One kind of slice of a run's rows, the costliest first, each scored as the run is.
 
-    by: one of `SLICES`; metric: mean, DE or DIR, which the sentence and the figure are about. overall, control: the metric over
-    all rows, of the run and of row counts alone; None if they were not computed.
+    by: one of `SLICES`; metric: mean, DE or DIR, which the sentence and the figure are about.
+    overall, control: the metric over all rows, of the run and of row counts alone; None if they
+    were not computed.
     """
 
     by: str
@@ -50,12 +56,24 @@ class SlicesResult:
 
     @classmethod
     def of(
-        cls, rows: RunRows, by: str, metric: str = "mean", score: RunScore | None = None, counts: RunScore | None = None
+        cls,
+        rows: RunRows,
+        by: str,
+        metric: str = "mean",
+        score: RunScore | None = None,
+        counts: RunScore | None = None,
     ) -> Self:
-        """Return one kind of slice of a run. score: the run's; counts: of row counts alone on its rows."""
-        slices = sorted(score_slices(rows, by), key=lambda part: (math.isnan(part.mean.cost), -part.mean.cost))
-        overall, control = (None if each is None else each.whole.parts[metric].value for each in (score, counts))
-        return cls(by, rows.scored, tuple(slices), metric, overall, control, rows.run.name, rows.marks)
+        """Return one kind of slice of a run. score: the run's; counts: of row counts alone on its
+        rows."""
+        slices = sorted(
+            score_slices(rows, by), key=lambda part: (math.isnan(part.mean.cost), -part.mean.cost)
+        )
+        overall, control = (
+            None if each is None else each.whole.parts[metric].value for each in (score, counts)
+        )
+        return cls(
+            by, rows.scored, tuple(slices), metric, overall, control, rows.run.name, rows.marks
+        )
 
     @property
     def title(self) -> str:
@@ -73,7 +91,10 @@ class SlicesResult:
         score = interval_text(most.parts[self.metric].score.shown)
         name = describe_slice(self.by, most.name)
         rows = f"{most.n_labelled:,} labelled rows"
-        return f"“{name}” costs the {self.metric} most, {number_text(cost, '+.4f')}: {score} on its {rows}."
+        return (
+            f"“{name}” costs the {self.metric} most, {number_text(cost, '+.4f')}: {score} on its"
+            f" {rows}."
+        )
 
     @property
     def scope(self) -> str:
@@ -81,7 +102,10 @@ class SlicesResult:
         n = len(self.slices)
         drawn = f", drawn: the {SHOWN} that cost most" if n > SHOWN else ""
         rows = f"{n:,} slices of {sum(part.n for part in self.slices):,} rows{drawn}"
-        how = f"{self.metric} inside each slice, {scored_text(self.scored)}, interval {INTERVALS.get(self.by, TWO_WAY)}"
+        how = (
+            f"{self.metric} inside each slice, {scored_text(self.scored)}, interval"
+            f" {INTERVALS.get(self.by, TWO_WAY)}"
+        )
         return f"{self.run} · {rows} · {how}"
 
     @property
@@ -91,28 +115,47 @@ class SlicesResult:
 
     @property
     def in_order(self) -> list[Slice]:
-        """The slices in the order of their kind; those that cost the metric most first where it has none."""
+        """The slices in the order of their kind; those that cost the metric most first where it has
+        none."""
         order = ORDERS.get(self.by)
         if order is not None:
             return sorted(self.slices, key=lambda part: order.index(part.name))
         costs = {part.name: part.parts[self.metric].cost for part in self.slices}
-        return sorted(self.slices, key=lambda part: (math.isnan(costs[part.name]), -costs[part.name]))
+        return sorted(
+            self.slices, key=lambda part: (math.isnan(costs[part.name]), -costs[part.name])
+        )
 
     def frame(self) -> pd.DataFrame:
-        """Return the slices in their order: slice, n, n_labelled, estimate, low, high, clusters and cost of the metric."""
+        """Return the slices in their order: slice, n, n_labelled, estimate, low, high, clusters and
+        cost of the metric."""
         scored = [(part, part.parts[self.metric]) for part in self.in_order]
         return pd.DataFrame(
-            {"slice": describe_slice(self.by, part.name), "n": part.n, "n_labelled": part.n_labelled}
-            | {**found.score.shown.columns, "clusters": found.score.shown.clusters, "cost": found.cost}
+            {
+                "slice": describe_slice(self.by, part.name),
+                "n": part.n,
+                "n_labelled": part.n_labelled,
+            }
+            | {
+                **found.score.shown.columns,
+                "clusters": found.score.shown.clusters,
+                "cost": found.cost,
+            }
             for part, found in scored
         )
 
     def tables(self) -> tuple[Table, ...]:
         """Return the slices."""
         slices = [
-            {"slice": describe_slice(self.by, part.name), "rows": part.n, "labelled rows": part.n_labelled}
+            {
+                "slice": describe_slice(self.by, part.name),
+                "rows": part.n,
+                "labelled rows": part.n_labelled,
+            }
             | {name: one.score for name, one in part.parts.items()}
-            | {"clusters": part.parts[self.metric].score.shown.clusters, "cost": part.parts[self.metric].cost}
+            | {
+                "clusters": part.parts[self.metric].score.shown.clusters,
+                "cost": part.parts[self.metric].cost,
+            }
             for part in self.slices
         ]
         return (Table("Slices, the costliest first", tuple(slices), ("cost",)),)
@@ -133,11 +176,14 @@ def describe_slice(by: str, name: str) -> str:
 
 def score_slices(rows: RunRows, by: str) -> tuple[Slice, ...]:
     """Return every slice of a run's rows by one of `SLICES`, scored as the run is."""
-    return by_slice(rows.labels, rows.scores, SLICES[by](rows.frame), rows.pert, rows.gene, rows.cells)
+    return by_slice(
+        rows.labels, rows.scores, SLICES[by](rows.frame), rows.pert, rows.gene, rows.cells
+    )
 
 
 def available_slices(rows: pd.DataFrame) -> list[str]:
-    """Return the slices that apply to a run's rows; those by neighbours only if the run has neighbours."""
+    """Return the slices that apply to a run's rows; those by neighbours only if the run has
+    neighbours."""
     has_neighbours = bool(rows["support"].notna().any())
     return [name for name in SLICES if has_neighbours or not name.endswith("neighbours")]
 
@@ -157,19 +203,25 @@ def _gene_row_slices(counts: pd.Series) -> pd.Series:
 
 def _coverage_slices(flags: pd.Series) -> pd.Series:
     uncovered = {Flag.UNCOVERED, Flag.PARTLY_COVERED}
-    return flags.map(lambda each: "without a neighbour" if uncovered.intersection(each) else "with neighbours")
+    return flags.map(
+        lambda each: "without a neighbour" if uncovered.intersection(each) else "with neighbours"
+    )
 
 
 def _support_slices(support: pd.Series) -> pd.Series:
     """Return quarters of the rows that have support, least first; "none" without."""
-    quarters = pd.Series(equal_groups(support.where(support > 0), len(QUARTERS)), index=support.index)
+    quarters = pd.Series(
+        equal_groups(support.where(support > 0), len(QUARTERS)), index=support.index
+    )
     return quarters.map(dict(enumerate(QUARTERS, start=1))).astype(object).fillna("none")
 
 
 # The order of the slices of a kind, if it is not the default.
 ORDERS: dict[str, tuple[str, ...]] = {
     "gene's rows": tuple(GENE_ROWS),
-    **dict.fromkeys(("P(DE)", "P(up | DE)"), (*(f"{low:.1f}–{high:.1f}" for low, high in P_BINS), "missing")),
+    **dict.fromkeys(
+        ("P(DE)", "P(up | DE)"), (*(f"{low:.1f}–{high:.1f}" for low, high in P_BINS), "missing")
+    ),
     "support of neighbours": ("none", *QUARTERS),
 }
 # The ways to cut rows into slices: name on screen → function that gives each row's slice.

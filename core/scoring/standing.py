@@ -1,4 +1,5 @@
-"""The standing of a dataset's runs, and sentences on the best run and on whether any beats the no-biology baseline."""
+"""The standing of a dataset's runs, and sentences on the best run and on whether any beats the
+no-biology baseline."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ _MOST_WORDS = 3  # of a run's name in a headline
 class Standing:
     """The standing of a run among others.
 
-    verdicts: against baselines without biology. counts: the mean score of row counts on its rows. rows: equal for runs on the
-    same labelled rows.
+    verdicts: against baselines without biology. counts: the mean score of row counts on its rows.
+    rows: equal for runs on the same labelled rows.
     """
 
     score: RunScore
@@ -33,18 +34,28 @@ class Standing:
 
 
 def standing_of(rows: RunRows, score: RunScore, counts: RunScore) -> Standing:
-    """Return the standing of a run. score: the run's; counts: the score of row counts (`run_scores.score_counts`)."""
+    """Return the standing of a run. score: the run's; counts: the score of row counts
+    (`run_scores.score_counts`)."""
     labelled = np.sort(rows.positions[rows.arrays.outcome.labelled])
     return Standing(score, judge_run(rows), counts.whole.mean.value, sha256_of(labelled.tobytes()))
 
 
 def headline(standings: Mapping[str, Standing]) -> str:
-    """Return whether any of these runs (by name) is known to beat the baselines without biology, in at most twenty words."""
-    known = {name: each for name, each in standings.items() if not math.isnan(each.score.headline.value.estimate)}
+    """Return whether any of these runs (by name) is known to beat the baselines without biology, in
+    at most twenty words."""
+    known = {
+        name: each
+        for name, each in standings.items()
+        if not math.isnan(each.score.headline.value.estimate)
+    }
     if not known:
         return "No run has a score yet: none has labelled rows."
     axes = {
-        name: [axis for axis, verdict in (("DE", each.verdicts.de), ("DIR", each.verdicts.dir)) if verdict.beats]
+        name: [
+            axis
+            for axis, verdict in (("DE", each.verdicts.de), ("DIR", each.verdicts.dir))
+            if verdict.beats
+        ]
         for name, each in known.items()
     }
     beating = [name for name in known if axes[name]]
@@ -63,4 +74,8 @@ def headline(standings: Mapping[str, Standing]) -> str:
 def _name(run: str) -> str:
     """Return a run's name for a headline, at most three words."""
     words = run.split()
-    return run if len(words) <= _MOST_WORDS else " ".join((*words[: _MOST_WORDS - 1], f"{words[_MOST_WORDS - 1]}…"))
+    return (
+        run
+        if len(words) <= _MOST_WORDS
+        else " ".join((*words[: _MOST_WORDS - 1], f"{words[_MOST_WORDS - 1]}…"))
+    )

@@ -1,4 +1,5 @@
-"""The types of arrays in statistics, sums over groups of rows, and what stands where nothing can be divided."""
+"""The types of arrays in statistics, sums over groups of rows, and what stands where nothing can be
+divided."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ Codes = NDArray[np.intp]  # small non-negative integers instead of names
 def sum_by_group(groups: Codes, n_groups: int, weights: ArrayLike | None = None) -> Floats:
     """Return the sum of `weights` over the rows of each group, of shape (n_groups,).
 
-    groups: codes of shape (n_rows,) below `n_groups`; weights: of shape (n_rows,), None counts rows.
+    groups: codes of shape (n_rows,) below `n_groups`; weights: of shape (n_rows,), None counts
+    rows.
     """
     return np.bincount(groups, weights=weights, minlength=n_groups).astype(np.float64, copy=False)
 
@@ -35,10 +37,11 @@ def divide(part: Floats, whole: Floats | Codes, otherwise: float = np.nan) -> Fl
 
 
 def order_within(strata: Codes, values: Floats, n_strata: int) -> Codes:
-    """Return the order of rows by stratum, and by value inside each; in which order equal values stand is not said.
+    """Return the order of rows by stratum, and by value inside each; in which order equal values
+    stand is not said.
 
-    strata: codes of shape (n_rows,) below `n_strata`; values: finite. Two sorts of one key each take half the time of one by
-    both: NumPy counts short integers instead of comparing them.
+    strata: codes of shape (n_rows,) below `n_strata`; values: finite. Two sorts of one key each
+    take half the time of one by both: NumPy counts short integers instead of comparing them.
     """
     codes = strata.astype(np.uint16) if n_strata <= np.iinfo(np.uint16).max else strata
     order = np.argsort(values)

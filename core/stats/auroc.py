@@ -1,9 +1,12 @@
-"""AUROC by mid-ranks (Mann and Whitney), for one set of rows or inside each of many strata, in one sort; the ROC curve.
+"""AUROC by mid-ranks (Mann and Whitney), for one set of rows or inside each of many strata, in one
+sort; the ROC curve.
 
-AUROC for many sets of row weights at once: one sort, then two sparse products for each block of weights.
+AUROC for many sets of row weights at once: one sort, then two sparse products for each block of
+weights.
 
-Sorted rows are cut into steps, negatives first and positives after them, so that a positive beats the negatives of its
-own and of all lower steps; a group of equal values that holds both classes is a step of its own, where it wins half.
+Sorted rows are cut into steps, negatives first and positives after them, so that a positive beats
+the negatives of its own and of all lower steps; a group of equal values that holds both classes is
+a step of its own, where it wins half.
 """
 
 from __future__ import annotations
@@ -17,16 +20,26 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from core.stats import validate
-from core.stats.arrays import Bools, Codes, Floats, codes_or_one, count_codes, divide, order_within, sum_by_group
+from core.stats.arrays import (
+    Bools,
+    Codes,
+    Floats,
+    codes_or_one,
+    count_codes,
+    divide,
+    order_within,
+    sum_by_group,
+)
 from core.stats.scores_and_labels import Task
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedAuroc:
-    """One AUROC as a function of the weights of units; a unit is a row, or a cluster whose rows share its weight.
+    """One AUROC as a function of the weights of units; a unit is a row, or a cluster whose rows
+    share its weight.
 
-    positives, negatives: sparse, of shape (n_steps, n_units), each unit's number of rows of the class in each step. tied:
-    the steps that are groups of equal values.
+    positives, negatives: sparse, of shape (n_steps, n_units), each unit's number of rows of the
+    class in each step. tied: the steps that are groups of equal values.
     """
 
     positives: Any
@@ -34,7 +47,8 @@ class WeightedAuroc:
     tied: Codes
 
     def __call__(self, weights: Floats) -> Floats:
-        """Return AUROCs of shape (n_resamples,) for weights of shape (n_units, n_resamples); NaN if a class has no weight."""
+        """Return AUROCs of shape (n_resamples,) for weights of shape (n_units, n_resamples); NaN if
+        a class has no weight."""
         hits, misses = self.positives @ weights, self.negatives @ weights
         ties = np.einsum("kb,kb->b", hits[self.tied], misses[self.tied])
         below = running_sum(misses)
@@ -45,10 +59,11 @@ class WeightedAuroc:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placements:
-    """For every row, how many rows of the other class in its stratum it is ranked against correctly.
+    """For every row, how many rows of the other class in its stratum it is ranked against
+    correctly.
 
-    won: of shape (n_rows,), each row's pairs in the right order, ties counting half. positives, negatives: rows of each
-    class in each stratum, of shape (n_strata,).
+    won: of shape (n_rows,), each row's pairs in the right order, ties counting half. positives,
+    negatives: rows of each class in each stratum, of shape (n_strata,).
     """
 
     won: Floats
@@ -58,14 +73,15 @@ class Placements:
 
     @property
     def pairs(self) -> Floats:
-        """The number of pairs of a positive and a negative in each stratum, of shape (n_strata,)."""
+        """The number of pairs of a positive and a negative in each stratum, of shape
+        (n_strata,)."""
         return self.positives * self.negatives
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Roc:
-    """The ROC curve: false and true positive rates from (0, 0) to (1, 1), of shape (n_distinct + 1,); NaN for a class without
-    rows.
+    """The ROC curve: false and true positive rates from (0, 0) to (1, 1), of shape (n_distinct +
+    1,); NaN for a class without rows.
     """
 
     false_positive_rate: Floats
@@ -73,10 +89,11 @@ class Roc:
 
 
 def auroc(positive: ArrayLike, values: ArrayLike) -> float:
-    """Return the probability that a positive row is ranked above a negative one, ties counting half; NaN with one class.
+    """Return the probability that a positive row is ranked above a negative one, ties counting
+    half; NaN with one class.
 
-    positive: flags of shape (n_rows,); values: finite numbers of the same shape, ranked unchanged (see `ranks.round_for_ranks`).
-    O(n log n). Definition: Mann and Whitney 1947.
+    positive: flags of shape (n_rows,); values: finite numbers of the same shape, ranked unchanged
+    (see `ranks.round_for_ranks`). O(n log n). Definition: Mann and Whitney 1947.
     """
     chosen = validate.flags("positive", positive)
     numbers = validate.numbers("values", values)
@@ -85,12 +102,15 @@ def auroc(positive: ArrayLike, values: ArrayLike) -> float:
 
 
 def roc_curve(positive: ArrayLike, values: ArrayLike) -> Roc:
-    """Return the curve whose area is `auroc`; positive: flags, values: finite numbers, ranked unchanged; of shape (n_rows,)."""
+    """Return the curve whose area is `auroc`; positive: flags, values: finite numbers, ranked
+    unchanged; of shape (n_rows,)."""
     chosen, numbers = validate.flags("positive", positive), validate.numbers("values", values)
     validate.same_length(positive=chosen, values=numbers)
     order = np.argsort(-numbers)
     falling, hits = numbers[order], np.cumsum(chosen[order])
-    last = np.flatnonzero(np.append(falling[1:] != falling[:-1], np.ones(min(1, len(falling)), dtype=np.bool_)))
+    last = np.flatnonzero(
+        np.append(falling[1:] != falling[:-1], np.ones(min(1, len(falling)), dtype=np.bool_))
+    )
     true = np.append(0.0, hits[last])
     false = np.append(0.0, last + 1 - hits[last])
     with np.errstate(invalid="ignore"):  # 0 / 0 gives the NaN of a class without rows
@@ -100,44 +120,56 @@ def roc_curve(positive: ArrayLike, values: ArrayLike) -> Roc:
 def roc_curve_within(positive: Bools, values: Floats, cells: Codes) -> Roc:
     """Return the curve of pairs inside cells, at false positive rates in steps of 1/500.
 
-    Its area is the AUROC within cells. A positive row's true positive rate rises from the share of negatives in its cell that are
-    above it to the share that are above it or level with it; rows weigh as many pairs as they have. Definition: Janes and Pepe
-    2009, Biometrika 96:371-382.
+    Its area is the AUROC within cells. A positive row's true positive rate rises from the share of
+    negatives in its cell that are above it to the share that are above it or level with it; rows
+    weigh as many pairs as they have. Definition: Janes and Pepe 2009, Biometrika 96:371-382.
     """
     placed = placements(positive, values, cells)
     counts = positive & (placed.negatives[cells] > 0)
-    negatives, level = placed.negatives[cells][counts], level_negatives(positive, values, cells)[counts]
+    negatives, level = (
+        placed.negatives[cells][counts],
+        level_negatives(positive, values, cells)[counts],
+    )
     below = placed.won[counts] - level / 2
-    first, last = 1 - (below + level) / negatives, 1 - below / negatives  # the rates over which each positive is passed
+    # the rates over which each positive is passed
+    first, last = 1 - (below + level) / negatives, 1 - below / negatives
     rates = np.linspace(0, 1, 501)
     with np.errstate(invalid="ignore", divide="ignore"):
-        passed = np.where(last > first, (rates[:, None] - first) / (last - first), rates[:, None] >= first)
+        passed = np.where(
+            last > first, (rates[:, None] - first) / (last - first), rates[:, None] >= first
+        )
     weights = negatives / negatives.sum() if len(negatives) else negatives
     true = np.clip(passed, 0, 1) @ weights if len(negatives) else np.full(len(rates), np.nan)
     return Roc(rates, true)
 
 
 def level_negatives(positive: Bools, values: Floats, cells: Codes) -> Floats:
-    """Return the number of negative rows with the same value in each row's cell, of shape (n_rows,)."""
+    """Return the number of negative rows with the same value in each row's cell, of shape
+    (n_rows,)."""
     _, value = np.unique(values, return_inverse=True)
     _, group = np.unique(cells * count_codes(value) + value, return_inverse=True)
     return sum_by_group(group, int(group.max(initial=-1)) + 1, ~positive)[group]
 
 
-def placements(positive: Bools, values: Floats, strata: Codes | None = None, n_strata: int = 0) -> Placements:
-    """Return the placements of all rows, from one sort. strata: codes of shape (n_rows,), None for one; n_strata: 0 for one more
-    than the largest."""
+def placements(
+    positive: Bools, values: Floats, strata: Codes | None = None, n_strata: int = 0
+) -> Placements:
+    """Return the placements of all rows, from one sort. strata: codes of shape (n_rows,), None for
+    one; n_strata: 0 for one more than the largest."""
     stratum = codes_or_one(strata, len(values))
     n_strata = n_strata or count_codes(stratum)
     order = np.argsort(values) if strata is None else order_within(stratum, values, n_strata)
     hit = positive[order].astype(np.float64)
     positives = sum_by_group(stratum, n_strata, positive)
     negatives = sum_by_group(stratum, n_strata) - positives
-    hits_to = np.concatenate(([0.0], np.cumsum(hit)))  # positives before each sorted row, and in all
+    # positives before each sorted row, and in all
+    hits_to = np.concatenate(([0.0], np.cumsum(hit)))
     misses_to = np.arange(len(values) + 1) - hits_to
     first, last = tie_group_ends(values[order], stratum[order])
     here = stratum[order]
-    misses_below = (misses_to[first] + misses_to[last]) / 2 - (np.cumsum(negatives) - negatives)[here]
+    misses_below = (misses_to[first] + misses_to[last]) / 2 - (np.cumsum(negatives) - negatives)[
+        here
+    ]
     hits_above = np.cumsum(positives)[here] - (hits_to[first] + hits_to[last]) / 2
     won = np.empty(len(values))
     won[order] = np.where(hit > 0, misses_below, hits_above)
@@ -157,12 +189,14 @@ def tie_group_ends(values: Floats, stratum: Codes) -> tuple[Codes, Codes]:
 
 
 def weighted_auroc(task: Task, unit: Codes, n_units: int) -> WeightedAuroc:
-    """Return the AUROC of `task` as a function of unit weights. unit: codes of shape (n_rows,) below `n_units`."""
+    """Return the AUROC of `task` as a function of unit weights. unit: codes of shape (n_rows,)
+    below `n_units`."""
     values, positive, units = task.values[task.rows], task.positive[task.rows], unit[task.rows]
     order = np.argsort(values)
     positive, units = positive[order], units[order]
     step, tied = ranking_steps(values[order], positive)
-    n_steps = ceil(sqrt(step[-1] + 1)) ** 2 if len(step) else 1  # a square number, which `running_sum` needs
+    # a square number, which `running_sum` needs
+    n_steps = ceil(sqrt(step[-1] + 1)) ** 2 if len(step) else 1
 
     def count_matrix(chosen: Bools) -> Any:
         starts = np.searchsorted(step[chosen], np.arange(n_steps + 1))
@@ -172,7 +206,8 @@ def weighted_auroc(task: Task, unit: Codes, n_units: int) -> WeightedAuroc:
 
 
 def ranking_steps(values: Floats, positive: Bools) -> tuple[Codes, Codes]:
-    """Return each sorted row's step, and which steps are ties between the classes; values: ascending, of shape (n_rows,)."""
+    """Return each sorted row's step, and which steps are ties between the classes; values:
+    ascending, of shape (n_rows,)."""
     if not len(values):
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     starts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
@@ -180,16 +215,19 @@ def ranking_steps(values: Floats, positive: Bools) -> tuple[Codes, Codes]:
     size = np.diff(np.append(starts, len(values)))
     mixed = (hits > 0) & (hits < size)
     begins = mixed.copy()
-    begins[1:] |= mixed[:-1] | ((hits[1:] == 0) & (hits[:-1] > 0))  # a negative above a positive opens a step
+    # a negative above a positive opens a step
+    begins[1:] |= mixed[:-1] | ((hits[1:] == 0) & (hits[:-1] > 0))
     begins[0] = False
     step: Codes = np.cumsum(begins)
     return np.repeat(step, size), step[mixed]
 
 
 def running_sum(values: Floats) -> Floats:
-    """Return cumulative sums along the first axis, in place; values: of shape (n_steps, n_resamples), n_steps a square number.
+    """Return cumulative sums along the first axis, in place; values: of shape (n_steps,
+    n_resamples), n_steps a square number.
 
-    Computed in two levels, inside √n chunks of √n rows and over the chunks, in a sixth of np.cumsum's time.
+    Computed in two levels, inside √n chunks of √n rows and over the chunks, in a sixth of
+    np.cumsum's time.
     """
     side = isqrt(len(values))
     chunks = values.reshape(side, side, -1)

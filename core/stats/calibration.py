@@ -1,6 +1,7 @@
 """Calibration of probabilities, and how far ties could move an AUROC.
 
-An increasing function of the scores changes their calibration but not their AUROC; only breaking ties can change that.
+An increasing function of the scores changes their calibration but not their AUROC; only breaking
+ties can change that.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from core.stats.ranks import round_for_ranks
 class Bin:
     """The rows with a probability in [low, high), the last bin including 1.
 
-    observed: the share of positives, with the interval shown. band_low, band_high: the share that a calibrated model would
-    show in 95 of 100 data sets with as many perturbations and genes (a consistency band), around mean_probability.
+    observed: the share of positives, with the interval shown. band_low, band_high: the share that a
+    calibrated model would show in 95 of 100 data sets with as many perturbations and genes (a
+    consistency band), around mean_probability.
     """
 
     low: float
@@ -37,11 +39,12 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """The reliability curve, of bins with rows, and its summaries, of which 0 is perfect and which are NaN without rows.
+    """The reliability curve, of bins with rows, and its summaries, of which 0 is perfect and which
+    are NaN without rows.
 
-    ece: expected calibration error, Σ share of rows · |mean probability - observed share| over bins; sampling noise alone
-    makes it positive. debiased: ece minus the contribution of such noise to the absolute distances, at least 0. brier: mean
-    squared error of the probability.
+    ece: expected calibration error, Σ share of rows · |mean probability - observed share| over
+    bins; sampling noise alone makes it positive. debiased: ece minus the contribution of such noise
+    to the absolute distances, at least 0. brier: mean squared error of the probability.
     """
 
     n: int
@@ -53,9 +56,11 @@ class Reliability:
 
 @dataclass(frozen=True, slots=True)
 class TieBounds:
-    """The AUROC with every tie lost (floor), counted half (auroc) and won (ceiling); all NaN with one class.
+    """The AUROC with every tie lost (floor), counted half (auroc) and won (ceiling); all NaN with
+    one class.
 
-    tied_pairs: the share of positive-negative pairs that are ties; distinct: number of distinct scores.
+    tied_pairs: the share of positive-negative pairs that are ties; distinct: number of distinct
+    scores.
     """
 
     floor: float
@@ -65,13 +70,20 @@ class TieBounds:
     distinct: int
 
 
-def reliability(positive: ArrayLike, probability: ArrayLike, pert: ArrayLike, gene: ArrayLike, bins: int = 10) -> Reliability:
-    """Reliability over equally wide bins; positive: flags, probability: in [0, 1], all of shape (n_rows,).
+def reliability(
+    positive: ArrayLike, probability: ArrayLike, pert: ArrayLike, gene: ArrayLike, bins: int = 10
+) -> Reliability:
+    """Reliability over equally wide bins; positive: flags, probability: in [0, 1], all of shape
+    (n_rows,).
 
-    Consistency bands: Bröcker and Smith 2007, here by the clustered variance of what is left of the labels in a bin, or a
-    calibrated model's binomial variance if that is larger. Debiased: Kumar, Liang and Ma 2019, with the clustered variance.
+    Consistency bands: Bröcker and Smith 2007, here by the clustered variance of what is left of the
+    labels in a bin, or a calibrated model's binomial variance if that is larger. Debiased: Kumar,
+    Liang and Ma 2019, with the clustered variance.
     """
-    happened, p = validate.flags("positive", positive), validate.probabilities("probability", probability)
+    happened, p = (
+        validate.flags("positive", positive),
+        validate.probabilities("probability", probability),
+    )
     perts, genes = validate.axes(pert, gene)
     n = validate.same_length(positive=happened, probability=p, pert=perts, gene=genes)
     edges = round_for_ranks(np.linspace(0, 1, validate.whole_number("bins", bins, 1) + 1))
@@ -87,13 +99,22 @@ def reliability(positive: ArrayLike, probability: ArrayLike, pert: ArrayLike, ge
     for k, bin_ in enumerate(used):
         half = _half_width(residual[k].shown, float(binomial[k] / rows[k]))
         band = np.clip((mean[k] - half, mean[k] + half), 0.0, 1.0)
-        curve.append(Bin(float(edges[bin_]), float(edges[bin_ + 1]), float(mean[k]), observed[k].shown, *map(float, band)))
+        curve.append(
+            Bin(
+                float(edges[bin_]),
+                float(edges[bin_ + 1]),
+                float(mean[k]),
+                observed[k].shown,
+                *map(float, band),
+            )
+        )
     distance = np.array([each.value for each in residual])
     noise = np.array([each.two_way.se for each in residual])
     noise = np.where(np.isnan(noise), np.sqrt(binomial / rows), noise)
     ratio = divide(distance, noise, np.inf)
     added = np.asarray(
-        noise * np.sqrt(2 / np.pi) * np.exp(-np.square(ratio) / 2) + np.abs(distance) * (1 - 2 * ndtr(-np.abs(ratio)))
+        noise * np.sqrt(2 / np.pi) * np.exp(-np.square(ratio) / 2)
+        + np.abs(distance) * (1 - 2 * ndtr(-np.abs(ratio)))
     ) - np.abs(distance)
     debiased = max(0.0, float(rows @ (np.abs(distance) - added) / n))
     ece, brier = float(rows @ np.abs(distance) / n), float(np.mean((p - happened) ** 2))
@@ -107,10 +128,11 @@ def _half_width(residual: Interval, binomial: float) -> float:
 
 
 def tie_bounds(positive: ArrayLike, values: ArrayLike, cells: Codes | None = None) -> TieBounds:
-    """Return the AUROCs that the best and the worst possible tie-breaker would give scores that are rounded to 14 decimals.
+    """Return the AUROCs that the best and the worst possible tie-breaker would give scores that are
+    rounded to 14 decimals.
 
-    positive: flags, values: finite numbers, both of shape (n_rows,). cells: codes, only pairs of rows inside one cell count;
-    None: all pairs.
+    positive: flags, values: finite numbers, both of shape (n_rows,). cells: codes, only pairs of
+    rows inside one cell count; None: all pairs.
     """
     chosen = validate.flags("positive", positive)
     rounded = round_for_ranks(validate.numbers("values", values))

@@ -17,7 +17,8 @@ from core.stats.scores_and_labels import Task
 
 
 def auroc_within_cells(task: Task, cells: Codes | None) -> float:
-    """Return pairs won inside cells / pairs inside cells, without an interval; None: over all pairs. NaN without a pair.
+    """Return pairs won inside cells / pairs inside cells, without an interval; None: over all
+    pairs. NaN without a pair.
 
     cells: codes of shape (n_rows,).
     """
@@ -32,7 +33,8 @@ def auroc_within_cells(task: Task, cells: Codes | None) -> float:
 def influence_within_cells(
     tasks: Sequence[Task], cells: Codes | None, stratum: Codes | None = None, n_strata: int = 1
 ) -> Influence:
-    """Return the influence of each row on each AUROC from pairs inside cells, in each stratum; None: no cells, or one stratum.
+    """Return the influence of each row on each AUROC from pairs inside cells, in each stratum;
+    None: no cells, or one stratum.
 
     cells, stratum: codes of shape (n_rows,), of strata below `n_strata`.
     """

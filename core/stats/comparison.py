@@ -1,6 +1,7 @@
 """The paired comparison of two runs: is run b better than run a on their shared rows?
 
-Two runs can be called equal: two one-sided tests against a margin that a person names (Schuirmann 1987).
+Two runs can be called equal: two one-sided tests against a margin that a person names (Schuirmann
+1987).
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ LEVEL = 0.05
 class Equivalence:
     """Whether a difference lies within ± margin.
 
-    p_below: the p-value of the hypothesis that it is -margin or less; p_above: that it is margin or more; p: the larger of the
-    two. low, high: the 90% interval, which lies inside the margin exactly if p is below 5%. smallest_margin: the smallest margin
-    that would pass the test. All NaN without a standard error.
+    p_below: the p-value of the hypothesis that it is -margin or less; p_above: that it is margin or
+    more; p: the larger of the two. low, high: the 90% interval, which lies inside the margin
+    exactly if p is below 5%. smallest_margin: the smallest margin that would pass the test. All NaN
+    without a standard error.
     """
 
     margin: float
@@ -52,7 +54,8 @@ class Equivalence:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One metric of a and of b, and the change b - a, each with intervals by row, perturbation, gene and both axes."""
+    """One metric of a and of b, and the change b - a, each with intervals by row, perturbation,
+    gene and both axes."""
 
     a: Estimate
     b: Estimate
@@ -65,13 +68,17 @@ class Difference:
 
     @property
     def detectable(self) -> float:
-        """The smallest true difference that two such runs would show with 80% power on as many rows."""
+        """The smallest true difference that two such runs would show with 80% power on as many
+        rows."""
         return detectable_difference(self.change.shown.se, df=self.change.shown.df)
 
 
 def widen_difference(part: Difference, of_a: float, of_b: float, of_change: float) -> Difference:
-    """Return a difference with the variances between cuts added to each run's interval and to that of the change."""
-    return Difference(widen(part.a, of_a), widen(part.b, of_b), widen(part.change, of_change, (-1.0, 1.0)))
+    """Return a difference with the variances between cuts added to each run's interval and to that
+    of the change."""
+    return Difference(
+        widen(part.a, of_a), widen(part.b, of_b), widen(part.change, of_change, (-1.0, 1.0))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +93,19 @@ class Comparison(Metrics[Difference]):
         return {**counts, **changes, "p_gt_0": self.mean.p_gt_0, "detectable": self.mean.detectable}
 
 
-def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: ArrayLike, cells: Codes | None = None) -> Comparison:
-    """Return paired differences b - a in DE, DIR and their mean; every argument of shape (n_rows,), one row per shared pair.
+def compare(
+    labels: ArrayLike,
+    a: Scores,
+    b: Scores,
+    pert: ArrayLike,
+    gene: ArrayLike,
+    cells: Codes | None = None,
+) -> Comparison:
+    """Return paired differences b - a in DE, DIR and their mean; every argument of shape (n_rows,),
+    one row per shared pair.
 
-    DIR counts rows for which both runs have a p_up. cells: codes, only pairs of rows inside one cell count; None: all pairs. NaN
-    throughout without labels.
+    DIR counts rows for which both runs have a p_up. cells: codes, only pairs of rows inside one
+    cell count; None: all pairs. NaN throughout without labels.
     """
     outcome = outcome_of(labels)
     perts, genes = validate.axes(pert, gene)
@@ -101,11 +116,14 @@ def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: Arra
 
 
 def compare_macro(a: ScoredRows, b: ScoredRows) -> Comparison:
-    """Compare as `compare` does, but by the mean over genes of the AUROC inside each; b has the rows of a, in their order."""
+    """Compare as `compare` does, but by the mean over genes of the AUROC inside each; b has the
+    rows of a, in their order."""
     first, second = shared_rows(a.scores, b.scores)
     both = [*tasks(a.outcome, first), *tasks(a.outcome, second)]
     influence, dependence = macro_influence(both, a)
-    return Comparison(*row_counts(a.outcome, len(a.pert)), *_paired_estimates(influence, dependence))
+    return Comparison(
+        *row_counts(a.outcome, len(a.pert)), *_paired_estimates(influence, dependence)
+    )
 
 
 def paired_estimates(influence: Influence, pert: Codes, gene: Codes) -> list[Difference]:
@@ -119,27 +137,42 @@ def paired_estimates(influence: Influence, pert: Codes, gene: Codes) -> list[Dif
 def _paired_estimates(influence: Influence, dependence: Dependence) -> list[Difference]:
     none = np.zeros(2)
     metrics = (DE, DIR, MEAN)
-    values = [np.concatenate(sides) for metric in metrics for sides in ((metric, none), (none, metric))]
+    values = [
+        np.concatenate(sides) for metric in metrics for sides in ((metric, none), (none, metric))
+    ]
     scores = [one[0] for one in estimates_from(influence, dependence, values)]
-    changes = estimates_from(influence, dependence, [np.concatenate((-metric, metric)) for metric in metrics], (-1.0, 1.0))
-    return [Difference(a, b, change[0]) for a, b, change in zip(scores[::2], scores[1::2], changes, strict=True)]
+    changes = estimates_from(
+        influence,
+        dependence,
+        [np.concatenate((-metric, metric)) for metric in metrics],
+        (-1.0, 1.0),
+    )
+    return [
+        Difference(a, b, change[0])
+        for a, b, change in zip(scores[::2], scores[1::2], changes, strict=True)
+    ]
 
 
 def equivalence(change: Interval, margin: float) -> Equivalence:
-    """Test whether a difference is smaller than `margin` either way, by Student's t if the interval has clusters.
+    """Test whether a difference is smaller than `margin` either way, by Student's t if the interval
+    has clusters.
 
     The margin has to be named before looking: it is the largest difference that would not matter.
     """
     validate.between("margin", margin, 0, float("inf"))
     reach = float(stdtrit(change.df, 1 - LEVEL)) * change.se
     low, high = change.estimate - reach, change.estimate + reach
-    p_below, p_above = _one_sided_p(change.estimate + margin, change), _one_sided_p(margin - change.estimate, change)
+    p_below, p_above = (
+        _one_sided_p(change.estimate + margin, change),
+        _one_sided_p(margin - change.estimate, change),
+    )
     p = float(np.maximum(p_below, p_above))
     return Equivalence(margin, p_below, p_above, p, low, high, float(np.maximum(-low, high)))
 
 
 def _one_sided_p(distance: float, change: Interval) -> float:
-    """Return the p-value of the hypothesis that a distance, with the standard error of `change`, is 0 or less."""
+    """Return the p-value of the hypothesis that a distance, with the standard error of `change`, is
+    0 or less."""
     if change.se == 0:
         return float(distance <= 0)
     return float(stdtr(change.df, -distance / change.se))

@@ -1,8 +1,9 @@
-"""Controls that know no biology: what row counts reveal about labels through the way rows were sampled.
+"""Controls that know no biology: what row counts reveal about labels through the way rows were
+sampled.
 
-Negatives were matched to each gene's positives and then topped up with genes of their own, so counts alone predict DE.
-The control's score is shown beside a model's and never used by a model; a model that does not beat it on DE has shown no
-biology.
+Negatives were matched to each gene's positives and then topped up with genes of their own, so
+counts alone predict DE. The control's score is shown beside a model's and never used by a model; a
+model that does not beat it on DE has shown no biology.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ ROWS_PER_PERT = 9  # matched rows that the sampling aims at for each perturbatio
 class CountControls:
     """Scores of predicting labels from counts only.
 
-    count_only_de: DE of `count_only`. count_only_de_without_singletons: the same over genes with several rows. rarer_up_dir:
-    DIR of `rarer_gene`. singletons: rows whose gene occurs once; singletons_none: those labelled none.
+    count_only_de: DE of `count_only`. count_only_de_without_singletons: the same over genes with
+    several rows. rarer_up_dir: DIR of `rarer_gene`. singletons: rows whose gene occurs once;
+    singletons_none: those labelled none.
     """
 
     count_only_de: Estimate
@@ -37,10 +39,12 @@ class CountControls:
 
 
 def count_only(pert: ArrayLike, gene: ArrayLike) -> Floats:
-    """Return a DE score from row counts: 0 if the gene occurs once, else 9 / max(1, n_pert - singletons_pert) · 2⌊c/2⌋/c.
+    """Return a DE score from row counts: 0 if the gene occurs once, else 9 / max(1, n_pert -
+    singletons_pert) · 2⌊c/2⌋/c.
 
-    c: rows of the row's gene; n_pert: rows of its perturbation; singletons_pert: those of them whose gene occurs once. pert,
-    gene: names or codes of shape (n_rows,); the counts are over exactly these rows.
+    c: rows of the row's gene; n_pert: rows of its perturbation; singletons_pert: those of them
+    whose gene occurs once. pert, gene: names or codes of shape (n_rows,); the counts are over
+    exactly these rows.
     """
     perts, count = validate.codes("pert", pert), _gene_counts(gene)
     validate.same_length(pert=perts, gene=count)
@@ -50,12 +54,14 @@ def count_only(pert: ArrayLike, gene: ArrayLike) -> Floats:
 
 
 def rarer_gene(gene: ArrayLike) -> Floats:
-    """Return a direction score from row counts: -c, so that genes with fewer rows are predicted to go up."""
+    """Return a direction score from row counts: -c, so that genes with fewer rows are predicted to
+    go up."""
     return -_gene_counts(gene).astype(np.float64)
 
 
 def score_count_controls(labels: ArrayLike, pert: ArrayLike, gene: ArrayLike) -> CountControls:
-    """Return the scores of the count controls on labelled rows; labels, pert, gene: of shape (n_rows,)."""
+    """Return the scores of the count controls on labelled rows; labels, pert, gene: of shape
+    (n_rows,)."""
     outcome = outcome_of(labels)
     perts, genes, count = np.asarray(pert), np.asarray(gene), _gene_counts(gene)
     validate.same_length(labels=outcome.labelled, pert=perts, gene=genes)

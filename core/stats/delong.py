@@ -1,8 +1,9 @@
-"""DeLong's intervals for AUROCs: rows are independent, or share a perturbation or a gene (clustered, Obuchowski).
+"""DeLong's intervals for AUROCs: rows are independent, or share a perturbation or a gene
+(clustered, Obuchowski).
 
-DeLong, DeLong and Clarke-Pearson, Biometrics 1988, 44:837-845; the O(n log n) form is Sun and Xu's (2014). Clusters:
-Obuchowski, Biometrics 1997, 53:567-578. Two-way: V_pert + V_gene - V_row (Cameron, Gelbach and Miller 2011), for rows
-that share either.
+DeLong, DeLong and Clarke-Pearson, Biometrics 1988, 44:837-845; the O(n log n) form is Sun and Xu's
+(2014). Clusters: Obuchowski, Biometrics 1997, 53:567-578. Two-way: V_pert + V_gene - V_row
+(Cameron, Gelbach and Miller 2011), for rows that share either.
 """
 
 from __future__ import annotations
@@ -25,11 +26,21 @@ from core.stats.influence import (
     influence_of,
     variance_of,
 )
-from core.stats.intervals import AXES, Carriers, Interval, Unit, add_variance, auroc_interval, normal_interval, widest_interval
+from core.stats.intervals import (
+    AXES,
+    Carriers,
+    Interval,
+    Unit,
+    add_variance,
+    auroc_interval,
+    normal_interval,
+    widest_interval,
+)
 from core.stats.scores_and_labels import Task
 
 ONE = np.array([1.0])
-FEWEST_GROUPS = 20  # of an average over groups, below which its standard error says too little of itself
+# of an average over groups, below which its standard error says too little of itself
+FEWEST_GROUPS = 20
 METHODS: dict[Unit, str] = {
     "row": "DeLong",
     "pert": "clustered DeLong",
@@ -42,8 +53,9 @@ METHODS: dict[Unit, str] = {
 class Estimate:
     """One number with its intervals by row, perturbation, gene and both axes.
 
-    two_way: V_pert + V_gene - V_row with the normal quantile, which is too narrow with few clusters. shown: what pages,
-    commands and figures show and what conclusions rest on (see `intervals.widest_interval`).
+    two_way: V_pert + V_gene - V_row with the normal quantile, which is too narrow with few
+    clusters. shown: what pages, commands and figures show and what conclusions rest on (see
+    `intervals.widest_interval`).
     """
 
     row: Interval
@@ -67,19 +79,25 @@ class Estimate:
 
     @property
     def json_value(self) -> dict[str, object] | None:
-        """The interval shown as every command prints it, then those of each unit; None without an estimate."""
+        """The interval shown as every command prints it, then those of each unit; None without an
+        estimate."""
         shown = self.shown.json_value
         if shown is None:
             return None
-        units = {unit: getattr(self, unit).json_value for unit in ("row", "pert", "gene", "two_way")}
+        units = {
+            unit: getattr(self, unit).json_value for unit in ("row", "pert", "gene", "two_way")
+        }
         return {**shown, "clusters": self.shown.clusters, **units}
 
 
-def two_way_delong(positive: ArrayLike, values: ArrayLike, pert: ArrayLike, gene: ArrayLike) -> Estimate:
+def two_way_delong(
+    positive: ArrayLike, values: ArrayLike, pert: ArrayLike, gene: ArrayLike
+) -> Estimate:
     """Return one AUROC with intervals by row, perturbation, gene and both.
 
-    positive: flags, values: finite numbers, ranked unchanged, pert, gene: names or codes, each of shape (n_rows,). NaN with one
-    class; no interval by a unit if a class occurs in a single one of them only.
+    positive: flags, values: finite numbers, ranked unchanged, pert, gene: names or codes, each of
+    shape (n_rows,). NaN with one class; no interval by a unit if a class occurs in a single one of
+    them only.
     """
     chosen, numbers = validate.flags("positive", positive), validate.numbers("values", values)
     perts, genes = validate.axes(pert, gene)
@@ -98,9 +116,10 @@ def two_way_variance(row: Floats, pert: Floats, gene: Floats) -> Floats:
 class Dependence:
     """The covariances of k statistics, by row, perturbation and gene.
 
-    covariances: of shape (n_strata, k, k) for each of these units. perts, genes: numbers of clusters, of shape (k, n_strata).
-    methods: descriptions of how each unit's variance is computed. pert, gene: the codes of the clusters, of shape (n_rows,).
-    units: the units that carry the statistics if these are not rows, such as the groups of an average over groups; None: rows.
+    covariances: of shape (n_strata, k, k) for each of these units. perts, genes: numbers of
+    clusters, of shape (k, n_strata). methods: descriptions of how each unit's variance is computed.
+    pert, gene: the codes of the clusters, of shape (n_rows,). units: the units that carry the
+    statistics if these are not rows, such as the groups of an average over groups; None: rows.
     """
 
     covariances: Mapping[Unit, Floats]
@@ -112,21 +131,36 @@ class Dependence:
     units: Codes | None = None
 
 
-def dependence_of(influence: Influence, pert: Codes, gene: Codes, methods: Mapping[Unit, str] = METHODS) -> Dependence:
-    """Return the covariances of independent rows, of independent perturbations and of independent genes."""
+def dependence_of(
+    influence: Influence, pert: Codes, gene: Codes, methods: Mapping[Unit, str] = METHODS
+) -> Dependence:
+    """Return the covariances of independent rows, of independent perturbations and of independent
+    genes."""
     matrices: dict[Unit, Floats] = {
         "row": covariance(influence),
         "pert": covariance(influence, pert),
         "gene": covariance(influence, gene),
     }
-    return Dependence(matrices, cluster_counts(influence, pert), cluster_counts(influence, gene), methods, pert, gene)
+    return Dependence(
+        matrices,
+        cluster_counts(influence, pert),
+        cluster_counts(influence, gene),
+        methods,
+        pert,
+        gene,
+    )
 
 
-def widen(estimate: Estimate, variance: float, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
-    """Return the estimate with an independent source of noise in each of its intervals; variance: of that noise."""
+def widen(
+    estimate: Estimate, variance: float, limits: tuple[float, float] = (0.0, 1.0)
+) -> Estimate:
+    """Return the estimate with an independent source of noise in each of its intervals; variance:
+    of that noise."""
     if variance == 0:
         return estimate
-    return Estimate(*(add_variance(getattr(estimate, each.name), variance, limits) for each in fields(estimate)))
+    return Estimate(
+        *(add_variance(getattr(estimate, each.name), variance, limits) for each in fields(estimate))
+    )
 
 
 def estimates(
@@ -136,7 +170,8 @@ def estimates(
     weights: Sequence[Floats],
     limits: tuple[float, float] = (0.0, 1.0),
 ) -> list[list[Estimate]]:
-    """Return, for each combination of statistics in `weights` and each stratum, its value with all intervals.
+    """Return, for each combination of statistics in `weights` and each stratum, its value with all
+    intervals.
 
     The interval shown takes the smallest number of clusters of the statistics that are combined.
     """
@@ -144,13 +179,21 @@ def estimates(
 
 
 def estimates_from(
-    influence: Influence, dependence: Dependence, weights: Sequence[Floats], limits: tuple[float, float] = (0.0, 1.0)
+    influence: Influence,
+    dependence: Dependence,
+    weights: Sequence[Floats],
+    limits: tuple[float, float] = (0.0, 1.0),
 ) -> list[list[Estimate]]:
     """Return the estimates from known covariances."""
     found: list[list[Estimate]] = []
     for combination in weights:
-        variances = {unit: variance_of(combination, matrix) for unit, matrix in dependence.covariances.items()}
-        variances["two-way"] = two_way_variance(variances["row"], variances["pert"], variances["gene"])
+        variances = {
+            unit: variance_of(combination, matrix)
+            for unit, matrix in dependence.covariances.items()
+        }
+        variances["two-way"] = two_way_variance(
+            variances["row"], variances["pert"], variances["gene"]
+        )
         values = influence.combine(combination)
         used = np.flatnonzero(combination)
         counts, n_perts, n_genes = (
@@ -175,23 +218,29 @@ def estimates_from(
 def _carriers_of(
     influence: Influence, dependence: Dependence, weights: Floats, variances: Mapping[Unit, Floats]
 ) -> Callable[[int], Carriers] | None:
-    """Return the effective numbers behind the variances of a combination of AUROCs in each stratum; None for other statistics."""
+    """Return the effective numbers behind the variances of a combination of AUROCs in each stratum;
+    None for other statistics."""
     if len(influence.parts) != 2 * len(influence.values):
         return None
     axes = [getattr(dependence, unit) for unit in AXES]
     numbers = dict(zip(AXES, effective_clusters(influence, weights, axes), strict=True))
-    # Each question needs enough rows: rows of DE give no information on the error of DIR in the same mean.
+    # Each question needs enough rows: rows of DE give no information on the error of DIR in the
+    # same mean.
     parts: list[Floats] = []
     for k in np.flatnonzero(weights):
         for part in parts:
             first = int(np.flatnonzero(part)[0])
-            if np.array_equal(influence.members[2 * first : 2 * first + 2], influence.members[2 * k : 2 * k + 2]):
+            if np.array_equal(
+                influence.members[2 * first : 2 * first + 2], influence.members[2 * k : 2 * k + 2]
+            ):
                 part[k] = weights[k]
                 break
         else:
             parts.append(np.where(np.arange(len(weights)) == k, weights, 0.0))
     carrying = [carrying_rows(influence, part) for part in parts]
-    constant = np.array([_is_constant(influence, part, rows) for part, rows in zip(parts, carrying, strict=True)])
+    constant = np.array(
+        [_is_constant(influence, part, rows) for part, rows in zip(parts, carrying, strict=True)]
+    )
     enough = [_has_groups(influence, part, dependence.units) for part in parts]
     found = np.where(np.array(enough)[:, None], carrying, np.nan)
     numbers["row"] = np.where(constant, np.inf, found).min(axis=0)
@@ -214,9 +263,11 @@ def _has_groups(influence: Influence, weights: Floats, units: Codes | None) -> b
 
 
 def _is_constant(influence: Influence, weights: Floats, carrying: Floats) -> Bools:
-    """Return whether no row has an influence by construction, of shape (n_strata,): a score of 0.5 is constant then.
+    """Return whether no row has an influence by construction, of shape (n_strata,): a score of 0.5
+    is constant then.
 
-    Two rankings with equal AUROCs are equal, unless both are perfect or reversed. carrying: see `carrying_rows`.
+    Two rankings with equal AUROCs are equal, unless both are perfect or reversed. carrying: see
+    `carrying_rows`.
     """
     used, none = influence.values[np.flatnonzero(weights)], np.isnan(carrying)
     if (weights >= 0).all():

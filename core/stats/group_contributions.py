@@ -1,7 +1,9 @@
-"""Do the rows of one group add more to an AUROC than those of another? Mean contributions of two groups, and their difference.
+"""Do the rows of one group add more to an AUROC than those of another? Mean contributions of two
+groups, and their difference.
 
-A row's contribution is its structural component (DeLong 1988): the share of the rows of the other class, in its cell, that it
-is ranked correctly against, ties counting half. Its mean over the positives, as over the negatives, is the AUROC; 0.5 is chance.
+A row's contribution is its structural component (DeLong 1988): the share of the rows of the other
+class, in its cell, that it is ranked correctly against, ties counting half. Its mean over the
+positives, as over the negatives, is the AUROC; 0.5 is chance.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ from core.stats.scores_and_labels import Task
 
 @dataclass(frozen=True, slots=True)
 class GroupDifference:
-    """The means of a number over two groups of rows, and the mean of `yes` minus the mean of `no`; NaN for a group without
-    rows.
+    """The means of a number over two groups of rows, and the mean of `yes` minus the mean of `no`;
+    NaN for a group without rows.
     """
 
     yes: Estimate
@@ -30,23 +32,29 @@ class GroupDifference:
     change: Estimate
 
 
-def mean_difference(values: Floats, yes: Bools, no: Bools, pert: Codes, gene: Codes) -> GroupDifference:
-    """Return means of `values` in [0, 1] (NaN: does not count) over the rows of both groups; all of shape (n_rows,)."""
+def mean_difference(
+    values: Floats, yes: Bools, no: Bools, pert: Codes, gene: Codes
+) -> GroupDifference:
+    """Return means of `values` in [0, 1] (NaN: does not count) over the rows of both groups; all of
+    shape (n_rows,)."""
     groups = [_mean_of(values, group) for group in (yes, no)]
     return _difference(groups, [], pert, gene)
 
 
 def contributions(task: Task, cells: Codes | None) -> Floats:
-    """Return the contribution of every row, of shape (n_rows,); NaN for rows that do not count or lack an opposite class."""
+    """Return the contribution of every row, of shape (n_rows,); NaN for rows that do not count or
+    lack an opposite class."""
     opposite, won = _against(task, cells, task.rows)
     return divide(won, opposite)
 
 
-def contribution_difference(task: Task, cells: Codes | None, yes: Bools, no: Bools, pert: Codes, gene: Codes) -> GroupDifference:
+def contribution_difference(
+    task: Task, cells: Codes | None, yes: Bools, no: Bools, pert: Codes, gene: Codes
+) -> GroupDifference:
     """Return mean contributions of both groups' rows.
 
-    Yes, no: flags of shape (n_rows,), of rows that need not be all of the task's. The intervals allow for the sampling of the
-    other class's rows too.
+    Yes, no: flags of shape (n_rows,), of rows that need not be all of the task's. The intervals
+    allow for the sampling of the other class's rows too.
     """
     values = contributions(task, cells)
     groups = [_mean_of(values, group) for group in (yes, no)]
@@ -63,7 +71,8 @@ def _mean_of(values: Floats, group: Bools) -> Part:
 
 
 def _as_reference(task: Task, cells: Codes | None, group: Part, values: Floats) -> Part:
-    """Return each row's influence on a group's mean contribution as a row of the other class; mean 0."""
+    """Return each row's influence on a group's mean contribution as a row of the other class; mean
+    0."""
     inside, n_cells = _cells_of(task, cells)
     influence, counts = np.zeros(len(values)), np.zeros(len(values), dtype=np.bool_)
     for positive in (True, False):
@@ -79,8 +88,8 @@ def _as_reference(task: Task, cells: Codes | None, group: Part, values: Floats) 
 
 
 def _against(task: Task, cells: Codes | None, rows: Bools) -> tuple[Floats, Floats]:
-    """Return, for each of `rows`, the number of rows of the other class in its cell, and the number that it wins against; 0 of
-    the rest; both of shape (n_rows,).
+    """Return, for each of `rows`, the number of rows of the other class in its cell, and the number
+    that it wins against; 0 of the rest; both of shape (n_rows,).
     """
     inside, n_cells = _cells_of(task, cells)
     positive, where = task.positive[rows], inside[rows]
@@ -96,7 +105,9 @@ def _cells_of(task: Task, cells: Codes | None) -> tuple[Codes, int]:
     return inside, count_codes(inside)
 
 
-def _difference(groups: Sequence[Part], references: Sequence[Part], pert: Codes, gene: Codes) -> GroupDifference:
+def _difference(
+    groups: Sequence[Part], references: Sequence[Part], pert: Codes, gene: Codes
+) -> GroupDifference:
     """Return both means and their difference; references: an optional part to add to each group."""
     parts = [*groups, *references]
     rows_of = [float(part.counts.sum()) for part in groups] + [0.0] * len(references)
@@ -109,7 +120,10 @@ def _difference(groups: Sequence[Part], references: Sequence[Part], pert: Codes,
     )
     dependence = dependence_of(influence, pert, gene, METHODS)
     repeats = len(parts) // len(groups)
-    yes, no = (estimates_from(influence, dependence, [np.tile(weights, repeats)])[0][0] for weights in np.eye(2))
+    yes, no = (
+        estimates_from(influence, dependence, [np.tile(weights, repeats)])[0][0]
+        for weights in np.eye(2)
+    )
     of_both = replace(influence, counts=np.full((len(parts), 1), sum(rows_of)))
     [[change]] = estimates_from(of_both, dependence, [np.tile([1.0, -1.0], repeats)], (-1.0, 1.0))
     return GroupDifference(yes, no, change)

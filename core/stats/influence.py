@@ -1,10 +1,12 @@
-"""The influence of each row on a statistic, and the covariances that every analytic interval is computed from.
+"""The influence of each row on a statistic, and the covariances that every analytic interval is
+computed from.
 
-The influence of a positive row is (the share of negatives below it - AUROC) / positives, of a negative row likewise
-(DeLong's structural components, centred and scaled). Independent rows give DeLong's covariance; sums over clusters give
-Obuchowski's (Biometrics 1997, 53:567-578). Both keep the two classes apart, because each pair of parts has its own
-small-sample factor I / (I - 1), where I counts the units with rows in either part. A statistic other than an AUROC has one
-part, of all its rows.
+The influence of a positive row is (the share of negatives below it - AUROC) / positives, of a
+negative row likewise (DeLong's structural components, centred and scaled). Independent rows give
+DeLong's covariance; sums over clusters give Obuchowski's (Biometrics 1997, 53:567-578). Both keep
+the two classes apart, because each pair of parts has its own small-sample factor I / (I - 1), where
+I counts the units with rows in either part. A statistic other than an AUROC has one part, of all
+its rows.
 """
 
 from __future__ import annotations
@@ -24,11 +26,13 @@ ROUNDING = 1e-12  # of AUROCs, and of the terms of a variance, below which nothi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Influence:
-    """The values of k statistics and the influence of rows on them, inside each of n_strata strata (one without strata).
+    """The values of k statistics and the influence of rows on them, inside each of n_strata strata
+    (one without strata).
 
-    values, counts: of shape (k, n_strata), the statistic (NaN if undefined) and the number of its rows. parts: of shape
-    (2k, n_rows), for each AUROC the influence of positives and that of negatives, 0 for rows that do not count; of shape
-    (k, n_rows) for statistics of one part. members: of the same shape, which rows count. stratum: codes of shape (n_rows,).
+    values, counts: of shape (k, n_strata), the statistic (NaN if undefined) and the number of its
+    rows. parts: of shape (2k, n_rows), for each AUROC the influence of positives and that of
+    negatives, 0 for rows that do not count; of shape (k, n_rows) for statistics of one part.
+    members: of the same shape, which rows count. stratum: codes of shape (n_rows,).
     """
 
     values: Floats
@@ -48,7 +52,9 @@ class Influence:
         return np.array([fsum(term) for term in terms])  # exact, so that a run minus itself is 0
 
 
-def influence_of(tasks: Sequence[Task], stratum: Codes | None = None, n_strata: int = 1) -> Influence:
+def influence_of(
+    tasks: Sequence[Task], stratum: Codes | None = None, n_strata: int = 1
+) -> Influence:
     """Return the influence of every row on the AUROC of every task."""
     n_rows = len(tasks[0].rows)
     where = codes_or_one(stratum, n_rows)
@@ -57,7 +63,9 @@ def influence_of(tasks: Sequence[Task], stratum: Codes | None = None, n_strata: 
     members = np.zeros((2 * len(tasks), n_rows), dtype=np.bool_)
     for k, task in enumerate(tasks):
         rows, positive = task.rows, task.positive[task.rows]
-        placed = placements(positive, task.values[rows], None if stratum is None else stratum[rows], n_strata)
+        placed = placements(
+            positive, task.values[rows], None if stratum is None else stratum[rows], n_strata
+        )
         values[k], counts[k] = placed.auroc, placed.positives + placed.negatives
         influence = _row_influence(placed, positive, where[rows])
         members[2 * k], members[2 * k + 1] = rows & task.positive, rows & ~task.positive
@@ -74,9 +82,11 @@ def _row_influence(placed: Placements, positive: Bools, stratum: Codes) -> Float
 
 
 def mean_influence(found: Sequence[Influence]) -> Influence:
-    """Return each row's influence on the means over replicates of the same statistics on the same rows, without strata.
+    """Return each row's influence on the means over replicates of the same statistics on the same
+    rows, without strata.
 
-    Replicates share their rows, so they are averaged before rows are clustered, not treated as independent.
+    Replicates share their rows, so they are averaged before rows are clustered, not treated as
+    independent.
     """
     members = np.any([each.members for each in found], axis=0)
     k = len(found[0].values)
@@ -90,7 +100,8 @@ def mean_influence(found: Sequence[Influence]) -> Influence:
 
 
 def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
-    """Return the covariances of the k statistics, of shape (n_strata, k, k), by independent clusters, else rows.
+    """Return the covariances of the k statistics, of shape (n_strata, k, k), by independent
+    clusters, else rows.
 
     NaN for a pair of statistics if one of their parts has fewer than two units.
     """
@@ -106,24 +117,32 @@ def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
 
 
 def carrying_rows(influence: Influence, weights: Floats) -> Floats:
-    """Return the effective number of rows behind Σ weights · AUROC, of shape (n_strata,): (Σ x²)² / Σ x⁴, x a row's influence.
+    """Return the effective number of rows behind Σ weights · AUROC, of shape (n_strata,): (Σ x²)² /
+    Σ x⁴, x a row's influence.
 
     A third of as many normal ones. NaN without an influence.
     """
     squares = _scale((np.repeat(weights, 2) @ influence.parts) ** 2)
-    total, fourth = (sum_by_group(influence.stratum, influence.n_strata, each) for each in (squares, squares**2))
+    total, fourth = (
+        sum_by_group(influence.stratum, influence.n_strata, each) for each in (squares, squares**2)
+    )
     return divide(total**2, fourth)
 
 
-def effective_clusters(influence: Influence, weights: Floats, axes: Sequence[Codes]) -> list[Floats]:
-    """Return the effective number of clusters of Σ weights · AUROC on each axis, of shape (n_strata,): (Σ v)² / Σ v², v a
-    cluster's variance.
+def effective_clusters(
+    influence: Influence, weights: Floats, axes: Sequence[Codes]
+) -> list[Floats]:
+    """Return the effective number of clusters of Σ weights · AUROC on each axis, of shape
+    (n_strata,): (Σ v)² / Σ v², v a cluster's variance.
 
-    The squares of its rows' influences estimate v, and of a few rows they scatter: Σ v² is that of the estimates less ⅔ Σ x⁴, as
-    for normal influences x, so that clusters of a single row count as many as Satterthwaite gives to normal rows.
+    The squares of its rows' influences estimate v, and of a few rows they scatter: Σ v² is that of
+    the estimates less ⅔ Σ x⁴, as for normal influences x, so that clusters of a single row count as
+    many as Satterthwaite gives to normal rows.
     """
     squares = _scale((np.repeat(weights, 2) @ influence.parts) ** 2)
-    total, fourth = (sum_by_group(influence.stratum, influence.n_strata, each) for each in (squares, squares**2))
+    total, fourth = (
+        sum_by_group(influence.stratum, influence.n_strata, each) for each in (squares, squares**2)
+    )
     found: list[Floats] = []
     for clusters in axes:
         of_cluster, stratum = _sum_by_unit(squares, clusters, influence)
@@ -155,7 +174,8 @@ def cluster_counts(influence: Influence, clusters: Codes) -> Floats:
 
 
 def _unit_sums(influence: Influence, clusters: Codes | None) -> tuple[Floats, Floats, Codes]:
-    """Return, for each part and unit, its summed influence and whether it has rows of that part; and each unit's stratum."""
+    """Return, for each part and unit, its summed influence and whether it has rows of that part;
+    and each unit's stratum."""
     if clusters is None:
         return influence.parts, influence.members.astype(np.float64), influence.stratum
     n_clusters = count_codes(clusters)
@@ -169,7 +189,8 @@ def _unit_sums(influence: Influence, clusters: Codes | None) -> tuple[Floats, Fl
 
 
 def _per_stratum(columns: Floats, stratum: Codes, n_strata: int) -> Floats:
-    """Return the inner products of all pairs of rows of `columns` (p, n_units) in each stratum, of shape (n_strata, p, p)."""
+    """Return the inner products of all pairs of rows of `columns` (p, n_units) in each stratum, of
+    shape (n_strata, p, p)."""
     if n_strata == 1:
         return (columns @ columns.T)[None]
     products = np.empty((n_strata, len(columns), len(columns)))
@@ -180,9 +201,11 @@ def _per_stratum(columns: Floats, stratum: Codes, n_strata: int) -> Floats:
 
 
 def variance_of(weights: Floats, covariances: Floats) -> Floats:
-    """Return the variance of Σ weights · statistic, of shape (n_strata,), over the statistics whose weight is not 0.
+    """Return the variance of Σ weights · statistic, of shape (n_strata,), over the statistics whose
+    weight is not 0.
 
-    A difference of statistics that vary together counts as 0 if rounding alone explains it; NaN stays NaN.
+    A difference of statistics that vary together counts as 0 if rounding alone explains it; NaN
+    stays NaN.
     """
     used = np.flatnonzero(weights)
     block = covariances[:, used[:, None], used]

@@ -1,7 +1,8 @@
-"""Cohen's kappa of two readers of the same texts: their agreement beyond chance at their rates of answers.
+"""Cohen's kappa of two readers of the same texts: their agreement beyond chance at their rates of
+answers.
 
-Source: Cohen 1960; the variance is from Fleiss, Cohen and Everitt (1969). It is written as the influence of every text, so that
-texts that share a perturbation or a gene can be clustered.
+Source: Cohen 1960; the variance is from Fleiss, Cohen and Everitt (1969). It is written as the
+influence of every text, so that texts that share a perturbation or a gene can be clustered.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from core.stats.delong import Estimate
 def cohens_kappa(first: ArrayLike, second: ArrayLike, pert: ArrayLike, gene: ArrayLike) -> Estimate:
     """Return kappa with all intervals.
 
-    first, second: the readers' answers, names or codes of shape (n_texts,), like pert and gene. 1 means that they always agree,
-    and has no interval; 0 means no better than chance. NaN without texts, or if both give the same answer to every text.
+    first, second: the readers' answers, names or codes of shape (n_texts,), like pert and gene. 1
+    means that they always agree, and has no interval; 0 means no better than chance. NaN without
+    texts, or if both give the same answer to every text.
     """
     a, b = np.asarray(first), np.asarray(second)
     n = validate.same_length(first=a, second=b, pert=pert, gene=gene)

@@ -1,4 +1,5 @@
-"""p-values of comparisons, and their correction for many: Holm (family-wise error), Benjamini and Hochberg (false discovery)."""
+"""p-values of comparisons, and their correction for many: Holm (family-wise error), Benjamini and
+Hochberg (false discovery)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from core.stats.intervals import Interval
 
 @dataclass(frozen=True, slots=True)
 class AdjustedP:
-    """The two-sided p of one of several differences, as it is and adjusted for their number; NaN without a standard error."""
+    """The two-sided p of one of several differences, as it is and adjusted for their number; NaN
+    without a standard error."""
 
     p: float
     holm: float
@@ -25,21 +27,28 @@ class AdjustedP:
 
 
 def adjust(p: Sequence[float]) -> tuple[AdjustedP, ...]:
-    """Return the p-values of a family, each adjusted for all of them, in the order given; NaN (not tested) counts for nothing."""
-    return tuple(AdjustedP(*map(float, three)) for three in zip(p, holm(p), benjamini_hochberg(p), strict=True))
+    """Return the p-values of a family, each adjusted for all of them, in the order given; NaN (not
+    tested) counts for nothing."""
+    return tuple(
+        AdjustedP(*map(float, three))
+        for three in zip(p, holm(p), benjamini_hochberg(p), strict=True)
+    )
 
 
 def p_value(change: Interval) -> float:
-    """Return the two-sided p of a difference against 0, below 5% exactly if its interval leaves 0 out; 1 for 0 ± 0."""
+    """Return the two-sided p of a difference against 0, below 5% exactly if its interval leaves 0
+    out; 1 for 0 ± 0."""
     if change.se == 0:
         return float(change.estimate == 0)
     return float(2 * stdtr(change.df, -abs(change.estimate) / change.se))
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Return Holm's adjusted p (family-wise error), in the order given; NaN (not tested) stays NaN and is not counted.
+    """Return Holm's adjusted p (family-wise error), in the order given; NaN (not tested) stays NaN
+    and is not counted.
 
-    p_values of shape (n_hypotheses,) in [0, 1]. Holm 1979: the k-th smallest of m times (m - k + 1), never decreasing.
+    p_values of shape (n_hypotheses,) in [0, 1]. Holm 1979: the k-th smallest of m times (m - k +
+    1), never decreasing.
     """
     p, tested = _check_p_values(p_values)
     order = np.argsort(p[tested])
@@ -49,7 +58,8 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> Floats:
-    """Return Benjamini and Hochberg's adjusted p (false discovery rate), in the order given; NaN as in `holm`.
+    """Return Benjamini and Hochberg's adjusted p (false discovery rate), in the order given; NaN as
+    in `holm`.
 
     Benjamini and Hochberg 1995: the k-th smallest of m times m / k, never above a later one.
     """
@@ -64,7 +74,10 @@ def _check_p_values(p_values: ArrayLike) -> tuple[Floats, np.ndarray]:
     p = validate.numbers("p_values", p_values, missing=True)
     bad = (p < 0) | (p > 1)
     if bad.any():
-        raise InputError(f"p_values: {validate.named_rows(bad)}: got {p[bad][0]}; expected a number in [0, 1] or NaN")
+        raise InputError(
+            f"p_values: {validate.named_rows(bad)}: got {p[bad][0]}; expected a number in [0, 1]"
+            " or NaN"
+        )
     return p, ~np.isnan(p)
 
 

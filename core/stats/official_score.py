@@ -56,18 +56,23 @@ class ScoreIntervals(Metrics[Estimate]):
 
 
 def official_score(
-    labels: ArrayLike, prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Sequence[str] | None = None
+    labels: ArrayLike,
+    prediction_up: ArrayLike,
+    prediction_down: ArrayLike,
+    ids: Sequence[str] | None = None,
 ) -> Score:
-    """Return (AUROC_DE + AUROC_DIR) / 2 of a submission; all of shape (n_rows,), labels None if unknown.
+    """Return (AUROC_DE + AUROC_DIR) / 2 of a submission; all of shape (n_rows,), labels None if
+    unknown.
 
-    The file's numbers are ranked as they are. Raise InputError, which names the rows (by `ids` if given), for a NaN, an infinity,
-    a number outside [0, 1] or a sum above 1.
+    The file's numbers are ranked as they are. Raise InputError, which names the rows (by `ids` if
+    given), for a NaN, an infinity, a number outside [0, 1] or a sum above 1.
     """
     return point_score(labels, scores_from_submission(prediction_up, prediction_down, ids))
 
 
 def point_score(labels: ArrayLike, scores: Scores, cells: Codes | None = None) -> Score:
-    """Return the score without intervals: DE over labelled rows, DIR over rows labelled up or down that have a p_up.
+    """Return the score without intervals: DE over labelled rows, DIR over rows labelled up or down
+    that have a p_up.
 
     cells: codes of shape (n_rows,), only pairs of rows inside one cell count; None: all pairs.
     """
@@ -77,7 +82,9 @@ def point_score(labels: ArrayLike, scores: Scores, cells: Codes | None = None) -
     return Score(*row_counts(outcome, n), de, direction, (de + direction) / 2)
 
 
-def point_values(outcome: Outcome, scores: Scores, cells: Codes | None = None) -> tuple[float, float]:
+def point_values(
+    outcome: Outcome, scores: Scores, cells: Codes | None = None
+) -> tuple[float, float]:
     """Return DE and DIR as in `point_score`, for an outcome that is known."""
     de, direction = tasks(outcome, scores)
     return auroc_within_cells(de, cells), auroc_within_cells(direction, cells)
@@ -86,7 +93,8 @@ def point_values(outcome: Outcome, scores: Scores, cells: Codes | None = None) -
 def score_with_intervals(
     labels: ArrayLike, scores: Scores, pert: ArrayLike, gene: ArrayLike, cells: Codes | None = None
 ) -> ScoreIntervals:
-    """Return DE, DIR and their mean, each with its intervals; labels, pert and gene: names or codes of shape (n_rows,).
+    """Return DE, DIR and their mean, each with its intervals; labels, pert and gene: names or codes
+    of shape (n_rows,).
 
     cells: codes of shape (n_rows,), only pairs of rows inside one cell count; None: all pairs.
     """
@@ -96,7 +104,9 @@ def score_with_intervals(
 def score_of_rows(rows: ScoredRows) -> ScoreIntervals:
     """Return the score of rows combined in one record."""
     influence = influence_within_cells(rows.tasks(), rows.cells)
-    de, direction, mean = (found[0] for found in estimates(influence, rows.pert, rows.gene, [DE, DIR, MEAN]))
+    de, direction, mean = (
+        found[0] for found in estimates(influence, rows.pert, rows.gene, [DE, DIR, MEAN])
+    )
     return ScoreIntervals(*rows.counts(), de, direction, mean)
 
 

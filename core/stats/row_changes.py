@@ -1,4 +1,5 @@
-"""Changes between two runs, row by row: contributions to the change in AUROC, rank movement, and agreement."""
+"""Changes between two runs, row by row: contributions to the change in AUROC, rank movement, and
+agreement."""
 
 from __future__ import annotations
 
@@ -18,9 +19,10 @@ from core.stats.scores_and_labels import Scores, Task, outcome_of, shared_rows, 
 class RowChanges:
     """Each row's share of the change in one AUROC from run a to run b.
 
-    contribution: of shape (n_rows,), (pairs gained - pairs lost by the row) / all pairs, each pair being shared equally by
-    its two rows; sums to `change` exactly; 0 for rows that do not count. wins, losses: numbers of rows above and below 0;
-    even: rows that count and did not change. Everything is NaN or 0 if the AUROC is undefined.
+    contribution: of shape (n_rows,), (pairs gained - pairs lost by the row) / all pairs, each pair
+    being shared equally by its two rows; sums to `change` exactly; 0 for rows that do not count.
+    wins, losses: numbers of rows above and below 0; even: rows that count and did not change.
+    Everything is NaN or 0 if the AUROC is undefined.
     """
 
     change: float
@@ -32,7 +34,8 @@ class RowChanges:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Spearman's rank correlation of two runs' scores, which needs no labels; NaN for a constant score.
+    """Spearman's rank correlation of two runs' scores, which needs no labels; NaN for a constant
+    score.
 
     n: rows; n_up: rows for which both runs have a p_up. de, up: of p_de and of p_up.
     """
@@ -43,8 +46,11 @@ class Agreement:
     up: float
 
 
-def row_changes(labels: ArrayLike, a: Scores, b: Scores, cells: Codes | None = None) -> tuple[RowChanges, RowChanges]:
-    """Return each row's contribution to the change of DE and of DIR from a to b; every argument of shape (n_rows,).
+def row_changes(
+    labels: ArrayLike, a: Scores, b: Scores, cells: Codes | None = None
+) -> tuple[RowChanges, RowChanges]:
+    """Return each row's contribution to the change of DE and of DIR from a to b; every argument of
+    shape (n_rows,).
 
     cells: codes, only pairs of rows inside one cell count; None: all pairs.
     """
@@ -58,7 +64,9 @@ def row_changes(labels: ArrayLike, a: Scores, b: Scores, cells: Codes | None = N
 def _changes(before: Task, after: Task, cells: Codes | None) -> RowChanges:
     rows, positive = before.rows, before.positive[before.rows]
     cell = codes_or_one(cells, len(rows))[rows]
-    placed_before, placed_after = (placements(positive, task.values[rows], cell) for task in (before, after))
+    placed_before, placed_after = (
+        placements(positive, task.values[rows], cell) for task in (before, after)
+    )
     pairs = placed_before.pairs.sum()
     contribution = np.zeros(len(rows))
     if pairs > 0:
@@ -71,18 +79,23 @@ def _changes(before: Task, after: Task, cells: Codes | None) -> RowChanges:
 
 
 def rank_movement(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Return each row's percentile in b minus its percentile in a, in (-1, 1); NaN if either value is missing."""
+    """Return each row's percentile in b minus its percentile in a, in (-1, 1); NaN if either value
+    is missing."""
     first, second = validate.numbers("a", a, missing=True), validate.numbers("b", b, missing=True)
     validate.same_length(a=first, b=second)
     missing = np.isnan(first) | np.isnan(second)
-    return percentiles(np.where(missing, np.nan, second)) - percentiles(np.where(missing, np.nan, first))
+    return percentiles(np.where(missing, np.nan, second)) - percentiles(
+        np.where(missing, np.nan, first)
+    )
 
 
 def agreement(a: Scores, b: Scores) -> Agreement:
     """Return the agreement of two runs' rankings of the same rows."""
     validate.same_length(a=a, b=b)
     both = ~np.isnan(a.p_up) & ~np.isnan(b.p_up)
-    return Agreement(len(a), int(both.sum()), _spearman(a.p_de, b.p_de), _spearman(a.p_up[both], b.p_up[both]))
+    return Agreement(
+        len(a), int(both.sum()), _spearman(a.p_de, b.p_de), _spearman(a.p_up[both], b.p_up[both])
+    )
 
 
 def _spearman(a: Floats, b: Floats) -> float:

@@ -1,4 +1,5 @@
-"""A run's two scores for each row, the outcome of each row by its label, and the two tasks: DE and DIR."""
+"""A run's two scores for each row, the outcome of each row by its label, and the two tasks: DE and
+DIR."""
 
 from __future__ import annotations
 
@@ -20,10 +21,11 @@ SUM_LIMIT = 1 + 1.1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """A run's scores as they are ranked; made by `scores_from_submission` or `scores_from_probabilities`.
+    """A run's scores as they are ranked; made by `scores_from_submission` or
+    `scores_from_probabilities`.
 
-    p_de of shape (n_rows,): NaN if a run does not rank rows by an effect. p_up of shape (n_rows,): the probability of up
-    given an effect, NaN if missing.
+    p_de of shape (n_rows,): NaN if a run does not rank rows by an effect. p_up of shape (n_rows,):
+    the probability of up given an effect, NaN if missing.
     """
 
     p_de: Floats
@@ -37,11 +39,14 @@ class Scores:
         return Scores(self.p_de[rows], self.p_up[rows])
 
 
-def scores_from_submission(prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Sequence[str] | None = None) -> Scores:
-    """Return the scores of a submission as the official metric sees them: the file's numbers, p_up 0 at (0, 0).
+def scores_from_submission(
+    prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Sequence[str] | None = None
+) -> Scores:
+    """Return the scores of a submission as the official metric sees them: the file's numbers, p_up
+    0 at (0, 0).
 
-    Both of shape (n_rows,), probabilities whose sum is at most 1 (but for rounding to six decimals). Raise InputError, which
-    names the other rows, by `ids` if given.
+    Both of shape (n_rows,), probabilities whose sum is at most 1 (but for rounding to six
+    decimals). Raise InputError, which names the other rows, by `ids` if given.
     """
     up = validate.probabilities("prediction_up", prediction_up, ids=ids)
     down = validate.probabilities("prediction_down", prediction_down, ids=ids)
@@ -50,30 +55,39 @@ def scores_from_submission(prediction_up: ArrayLike, prediction_down: ArrayLike,
     bad = total > SUM_LIMIT
     if bad.any():
         rows = validate.named_rows(bad, ids)
-        raise InputError(f"prediction_up + prediction_down: {rows}: got {total[bad][0]}; expected at most 1")
+        raise InputError(
+            f"prediction_up + prediction_down: {rows}: got {total[bad][0]}; expected at most 1"
+        )
     return Scores(total, divide(up, total, 0.0))
 
 
-def ranked_scores(prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Sequence[str] | None = None) -> Scores:
-    """Return the scores for ranking a run everywhere: its submitted numbers, rounded so that equal ones tie.
+def ranked_scores(
+    prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Sequence[str] | None = None
+) -> Scores:
+    """Return the scores for ranking a run everywhere: its submitted numbers, rounded so that equal
+    ones tie.
 
-    As `scores_from_submission` otherwise; only the check of a file ranks the numbers unrounded, as the organisers do.
+    As `scores_from_submission` otherwise; only the check of a file ranks the numbers unrounded, as
+    the organisers do.
     """
     scores = scores_from_submission(prediction_up, prediction_down, ids)
     return Scores(round_for_ranks(scores.p_de), round_for_ranks(scores.p_up))
 
 
 def submitted_parts(p_de: Floats, p_up: Floats) -> tuple[Floats, Floats]:
-    """Return prediction_up and prediction_down from probabilities of shape (n_rows,), both 0 if p_de is 0.
+    """Return prediction_up and prediction_down from probabilities of shape (n_rows,), both 0 if
+    p_de is 0.
 
-    They are never rounded: with six decimals, most probabilities from a model's log-probabilities would be equal.
+    They are never rounded: with six decimals, most probabilities from a model's log-probabilities
+    would be equal.
     """
     up: Floats = np.where(p_de > 0, p_de * p_up, 0.0)
     return up, p_de - up
 
 
 def scores_from_probabilities(p_de: ArrayLike, p_up: ArrayLike) -> Scores:
-    """Return scores from numbers on any scale (a control's need not be probabilities), rounded to 14 decimals.
+    """Return scores from numbers on any scale (a control's need not be probabilities), rounded to
+    14 decimals.
 
     Both of shape (n_rows,); p_up is NaN if a run predicts no direction.
     """
@@ -84,9 +98,13 @@ def scores_from_probabilities(p_de: ArrayLike, p_up: ArrayLike) -> Scores:
 
 
 def shared_rows(a: Scores, b: Scores) -> tuple[Scores, Scores]:
-    """Return both runs' scores; a score missing in one run is missing in both, so that both rank the same rows."""
+    """Return both runs' scores; a score missing in one run is missing in both, so that both rank
+    the same rows."""
     no_de, no_up = np.isnan(a.p_de) | np.isnan(b.p_de), np.isnan(a.p_up) | np.isnan(b.p_up)
-    first, second = (Scores(np.where(no_de, np.nan, each.p_de), np.where(no_up, np.nan, each.p_up)) for each in (a, b))
+    first, second = (
+        Scores(np.where(no_de, np.nan, each.p_de), np.where(no_up, np.nan, each.p_up))
+        for each in (a, b)
+    )
     return first, second
 
 
@@ -108,9 +126,13 @@ class Outcome:
 
 
 def outcome_of(labels: ArrayLike) -> Outcome:
-    """Return the outcome of labels of shape (n_rows,): up, down, none, de; None, NaN or "" if unknown."""
+    """Return the outcome of labels of shape (n_rows,): up, down, none, de; None, NaN or "" if
+    unknown."""
     known = validate.labels(labels)
-    up, down, none, de = (known == code for code in map(list(Label).index, (Label.UP, Label.DOWN, Label.NONE, Label.DE)))
+    up, down, none, de = (
+        known == code
+        for code in map(list(Label).index, (Label.UP, Label.DOWN, Label.NONE, Label.DE))
+    )
     directed = up | down
     effect = directed | de
     return Outcome(effect | none, effect, up, directed)
@@ -118,7 +140,8 @@ def outcome_of(labels: ArrayLike) -> Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """One ranking task: which rows count, which of them are positive, and their scores; each of shape (n_rows,)."""
+    """One ranking task: which rows count, which of them are positive, and their scores; each of
+    shape (n_rows,)."""
 
     rows: Bools
     positive: Bools
@@ -126,6 +149,10 @@ class Task:
 
 
 def tasks(outcome: Outcome, scores: Scores) -> tuple[Task, Task]:
-    """Return DE (an effect against none, by p_de) and DIR (up against down, by p_up), each over the rows that have the score."""
-    ranked, directed = outcome.labelled & ~np.isnan(scores.p_de), outcome.directed & ~np.isnan(scores.p_up)
+    """Return DE (an effect against none, by p_de) and DIR (up against down, by p_up), each over the
+    rows that have the score."""
+    ranked, directed = (
+        outcome.labelled & ~np.isnan(scores.p_de),
+        outcome.directed & ~np.isnan(scores.p_up),
+    )
     return Task(ranked, outcome.effect, scores.p_de), Task(directed, outcome.up, scores.p_up)

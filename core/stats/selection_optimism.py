@@ -1,8 +1,9 @@
 """How much a score gains from a setting that was chosen on the rows it is measured on.
 
-Perturbations and genes are each cut into k parts. A test cell holds the rows of one part of each; its setting is chosen on the
-rows outside both, so that a row, and rows with its perturbation or gene, cannot affect the choice. One cut is noisy: the gain
-is the mean over many cuts, shown with its range.
+Perturbations and genes are each cut into k parts. A test cell holds the rows of one part of each;
+its setting is chosen on the rows outside both, so that a row, and rows with its perturbation or
+gene, cannot affect the choice. One cut is noisy: the gain is the mean over many cuts, shown with
+its range.
 """
 
 from __future__ import annotations
@@ -40,11 +41,13 @@ DEFAULT_CUTS = CutPlan()
 
 @dataclass(frozen=True, slots=True)
 class Optimism:
-    """The gain of the settings for DE and DIR, chosen apart, in the mean of both AUROCs; NaN if no cut has a value.
+    """The gain of the settings for DE and DIR, chosen apart, in the mean of both AUROCs; NaN if no
+    cut has a value.
 
-    tuned: the value of the settings that are best on all rows; out_of_fold: of the settings chosen for each test cell on the
-    rows outside both of its parts; both over the pairs of rows inside test cells, means over the cuts. optimism: tuned minus
-    out_of_fold; low, high: its range over the cuts, whose number is `cuts`.
+    tuned: the value of the settings that are best on all rows; out_of_fold: of the settings chosen
+    for each test cell on the rows outside both of its parts; both over the pairs of rows inside
+    test cells, means over the cuts. optimism: tuned minus out_of_fold; low, high: its range over
+    the cuts, whose number is `cuts`.
     """
 
     tuned: float
@@ -60,26 +63,36 @@ class Optimism:
         if np.isnan(self.optimism):
             return ""
         return (
-            f"Weights chosen on other perturbations and genes score {number_text(self.optimism)} less than the best here "
-            f"(mean of {self.cuts} cuts: {number_text(self.low)} to {number_text(self.high)})."
+            f"Weights chosen on other perturbations and genes score {number_text(self.optimism)}"
+            f" less than the best here (mean of {self.cuts} cuts: {number_text(self.low)} to"
+            f" {number_text(self.high)})."
         )
 
 
 def selection_optimism(
-    settings: Sequence[ScoredRows], plan: CutPlan = DEFAULT_CUTS, progress: Callable[[float], object] | None = None
+    settings: Sequence[ScoredRows],
+    plan: CutPlan = DEFAULT_CUTS,
+    progress: Callable[[float], object] | None = None,
 ) -> Optimism:
-    """Return how much of the best setting's value is due to choosing it on the rows it is measured on.
+    """Return how much of the best setting's value is due to choosing it on the rows it is measured
+    on.
 
-    settings: the same rows scored under each setting, for instance a grid of fusion weights; the first wins a tie. A row that
-    lacks p_up under one of them counts for no DIR. With cells only pairs inside a cell of the rows count, both in choosing and in
-    measuring. progress: is called after each cut, with the share that is done.
+    settings: the same rows scored under each setting, for instance a grid of fusion weights; the
+    first wins a tie. A row that lacks p_up under one of them counts for no DIR. With cells only
+    pairs inside a cell of the rows count, both in choosing and in measuring. progress: is called
+    after each cut, with the share that is done.
     """
     if not len(settings):
         raise InputError("settings: got none; expected at least one")
     # p_up is missing in all settings if it is missing in one.
     missing = np.any([np.isnan(each.scores.p_up) for each in settings], axis=0)
     settings, rows = (
-        [replace(each, scores=Scores(each.scores.p_de, np.where(missing, np.nan, each.scores.p_up))) for each in settings],
+        [
+            replace(
+                each, scores=Scores(each.scores.p_de, np.where(missing, np.nan, each.scores.p_up))
+            )
+            for each in settings
+        ],
         settings[0],
     )
     rng = np.random.default_rng(plan.seed)
@@ -109,7 +122,8 @@ def selection_optimism(
 
 
 def cut_codes(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
-    """Return the part, from 0 to k - 1, of each row: rows of one code share a part, and parts have equally many codes."""
+    """Return the part, from 0 to k - 1, of each row: rows of one code share a part, and parts have
+    equally many codes."""
     used, position = np.unique(codes, return_inverse=True)
     parts: Codes = rng.permutation(len(used)) % k
     return parts[position]
@@ -117,7 +131,8 @@ def cut_codes(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _RankedTask:
-    """A task's rows in ascending order, cell after cell: their positions, which are positive, and their steps.
+    """A task's rows in ascending order, cell after cell: their positions, which are positive, and
+    their steps.
 
     step, tied: as in `weighted_auroc.ranking_steps`; cell: each row's cell.
     """
@@ -135,37 +150,49 @@ class _RankedTask:
         cells = codes_or_one(rows.cells, len(task.rows))[chosen]
         sorting = np.lexsort((task.values[chosen], cells))
         order, cell = chosen[sorting], cells[sorting]
-        place = np.cumsum(np.append(0, (np.diff(task.values[order]) != 0) | (np.diff(cell) != 0)))[: len(order)]
+        place = np.cumsum(np.append(0, (np.diff(task.values[order]) != 0) | (np.diff(cell) != 0)))[
+            : len(order)
+        ]
         step, tied = ranking_steps(place.astype(np.float64), task.positive[order])
         return _RankedTask(order, task.positive[order], step, tied, cell)
 
     def wins(self, part: Codes, n_parts: int) -> Floats:
-        """Return pairs won inside cells by each part's positives against each part's negatives, of shape (n_parts, n_parts)."""
-        hits, misses = (self._count(rows, part, n_parts, self.step) for rows in (self.positive, ~self.positive))
+        """Return pairs won inside cells by each part's positives against each part's negatives, of
+        shape (n_parts, n_parts)."""
+        hits, misses = (
+            self._count(rows, part, n_parts, self.step) for rows in (self.positive, ~self.positive)
+        )
         ties = hits[:, self.tied] @ misses[:, self.tied].T
         in_order: Floats = hits @ np.cumsum(misses, axis=1).T - ties / 2
         return in_order - self._count_by_cell(part, n_parts, among_earlier=True)
 
     def pairs(self, part: Codes, n_parts: int) -> Floats:
-        """Return pairs of each part's positives and each part's negatives inside cells, of shape (n_parts, n_parts)."""
+        """Return pairs of each part's positives and each part's negatives inside cells, of shape
+        (n_parts, n_parts)."""
         return self._count_by_cell(part, n_parts, among_earlier=False)
 
     def _count_by_cell(self, part: Codes, n_parts: int, *, among_earlier: bool) -> Floats:
         """Return pairs of positives with the negatives of their cell, or of earlier cells."""
-        hits, misses = (self._count(rows, part, n_parts, self.cell) for rows in (self.positive, ~self.positive))
-        return np.asarray(hits @ (np.cumsum(misses, axis=1) - misses if among_earlier else misses).T)
+        hits, misses = (
+            self._count(rows, part, n_parts, self.cell) for rows in (self.positive, ~self.positive)
+        )
+        return np.asarray(
+            hits @ (np.cumsum(misses, axis=1) - misses if among_earlier else misses).T
+        )
 
     def _count(self, rows: Bools, part: Codes, n_parts: int, group: Codes) -> Floats:
         """Return the number of `rows` of each part in each group, of shape (n_parts, n_groups)."""
         n_groups = count_codes(group)
-        return sum_by_group(part[self.order[rows]] * n_groups + group[rows], n_parts * n_groups).reshape(n_parts, n_groups)
+        return sum_by_group(
+            part[self.order[rows]] * n_groups + group[rows], n_parts * n_groups
+        ).reshape(n_parts, n_groups)
 
 
 def _values_of_cut(won: Floats, pairs: Floats, k: int) -> tuple[float, float]:
     """Return the tuned and the out-of-fold AUROC of one task on one cut.
 
-    won: pairs won, of shape (n_settings, k², k²), by the positives of each test cell against the negatives of each; pairs: all of
-    them, of shape (k², k²).
+    won: pairs won, of shape (n_settings, k², k²), by the positives of each test cell against the
+    negatives of each; pairs: all of them, of shape (k², k²).
     """
     inside = np.einsum("saa->sa", won)  # in each test cell
     total = np.trace(pairs)
@@ -175,7 +202,9 @@ def _values_of_cut(won: Floats, pairs: Floats, k: int) -> tuple[float, float]:
     # Pairs won among the rows outside both parts of each test cell, of shape (n_settings, k²)
     apart = 1 - np.eye(k)
     outside_cells = np.kron(apart, apart)  # which cells share neither part with a cell
-    outside = np.asarray(np.einsum("ca,sab,cb->sc", outside_cells, won, outside_cells, optimize=True))
+    outside = np.asarray(
+        np.einsum("ca,sab,cb->sc", outside_cells, won, outside_cells, optimize=True)
+    )
     chosen = outside.argmax(axis=0)
     out_of_fold = inside[chosen, np.arange(k * k)].sum()
     return float(inside[best].sum() / total), float(out_of_fold / total)

@@ -1,8 +1,9 @@
 """The sign-flip test of paired differences whose rows come in clusters: is their mean above 0?
 
-If the two members of every pair are exchangeable, each difference is equally likely with the other sign. Rows of
-a cluster are flipped together, so they may depend on each other; clusters may not. The test is exact for any number of clusters
-and any distribution (Fisher 1935; Winkler and others, NeuroImage 2014, for exchangeable blocks).
+If the two members of every pair are exchangeable, each difference is equally likely with the other
+sign. Rows of a cluster are flipped together, so they may depend on each other; clusters may not.
+The test is exact for any number of clusters and any distribution (Fisher 1935; Winkler and others,
+NeuroImage 2014, for exchangeable blocks).
 """
 
 from __future__ import annotations
@@ -19,14 +20,21 @@ _AT_A_TIME = 1_000  # patterns
 _SAME = 1e-12  # of the sum of absolute cluster sums: two sums that are equal but for rounding tie
 
 
-def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, rng: np.random.Generator, drawn: int = DRAWN) -> float:
-    """Return the one-sided p of paired differences being above 0 on average, flipping whole clusters; NaN without rows.
+def sign_flip_test(
+    differences: ArrayLike, clusters: ArrayLike, rng: np.random.Generator, drawn: int = DRAWN
+) -> float:
+    """Return the one-sided p of paired differences being above 0 on average, flipping whole
+    clusters; NaN without rows.
 
-    differences: finite numbers of shape (n_rows,). clusters: names or codes of shape (n_rows,). p is the share of all patterns of
-    signs, the observed one among them, whose sum is at least as large; if there are more than 2^12 patterns, `drawn` random
-    ones are used, and p is (1 + number at least as large) / (1 + drawn). Raise InputError for other numbers.
+    differences: finite numbers of shape (n_rows,). clusters: names or codes of shape (n_rows,). p
+    is the share of all patterns of signs, the observed one among them, whose sum is at least as
+    large; if there are more than 2^12 patterns, `drawn` random ones are used, and p is (1 + number
+    at least as large) / (1 + drawn). Raise InputError for other numbers.
     """
-    values, codes = validate.numbers("differences", differences), validate.codes("clusters", clusters)
+    values, codes = (
+        validate.numbers("differences", differences),
+        validate.codes("clusters", clusters),
+    )
     validate.same_length(differences=values, clusters=codes)
     if not len(values):
         return float("nan")

@@ -28,8 +28,8 @@ LEAST_WINDOW = 5  # rows on either side of the cut that tell the share of positi
 class TopK:
     """Of the k rows scored highest: the share of positives. base_rate: the share in all rows.
 
-    Rows that tie at the cut count in part, as drawing among them at random does on average. NaN if there are fewer than k
-    rows, or only one class.
+    Rows that tie at the cut count in part, as drawing among them at random does on average. NaN if
+    there are fewer than k rows, or only one class.
     """
 
     k: int
@@ -40,9 +40,13 @@ class TopK:
 def precision_at(rows: ScoredRows, ks: Sequence[int]) -> tuple[tuple[TopK, ...], tuple[TopK, ...]]:
     """Return the precision at each k, for DE (an effect is positive) and for DIR (up is positive).
 
-    With cells, a row's rank is its percentile inside its cell. Intervals are those of the infinitesimal jackknife.
+    With cells, a row's rank is its percentile inside its cell. Intervals are those of the
+    infinitesimal jackknife.
     """
-    de, direction = (tuple(_at(task, rows, validate.whole_number("k", k, 1)) for k in ks) for task in rows.tasks())
+    de, direction = (
+        tuple(_at(task, rows, validate.whole_number("k", k, 1)) for k in ks)
+        for task in rows.tasks()
+    )
     return de, direction
 
 
@@ -51,9 +55,14 @@ def _at(task: Task, rows: ScoredRows, k: int) -> TopK:
     positive = task.positive[chosen].astype(np.float64)
     n = len(positive)
     base_rate = float(positive.mean()) if n else float("nan")
-    value, influence_of_row, members = np.nan, np.zeros((1, len(rows))), np.zeros((1, len(rows)), dtype=np.bool_)
+    value, influence_of_row, members = (
+        np.nan,
+        np.zeros((1, len(rows))),
+        np.zeros((1, len(rows)), dtype=np.bool_),
+    )
     if n >= k and 0 < base_rate < 1:
-        # How far each row is among the k highest, in [0, 1], and the share of positives around the cut
+        # How far each row is among the k highest, in [0, 1], and the share of positives around the
+        # cut
         values = task.values[chosen]
         if rows.cells is not None:  # percentiles of each cell, so that cells can be ranked together
             cell, by_cell = rows.cells[chosen], values
@@ -68,9 +77,13 @@ def _at(task: Task, rows: ScoredRows, k: int) -> TopK:
         low, high = falling[min(k - 1 + reach, len(values) - 1)], falling[max(k - reach, 0)]
         at_cut = float(positive[(values >= low) & (values <= high)].mean())
         value = float(share @ positive / k)
-        influence_of_row[0, chosen] = (share * positive + (k / n - share) * at_cut - value * k / n) / k
+        influence_of_row[0, chosen] = (
+            share * positive + (k / n - share) * at_cut - value * k / n
+        ) / k
         members[0, chosen] = share > 0
     one_stratum = np.zeros(len(rows), dtype=np.intp)
-    influence = Influence(np.array([[value]]), np.array([[float(n)]]), influence_of_row, members, one_stratum)
+    influence = Influence(
+        np.array([[value]]), np.array([[float(n)]]), influence_of_row, members, one_stratum
+    )
     dependence = dependence_of(influence, rows.pert, rows.gene, METHODS)
     return TopK(k, estimates_from(influence, dependence, [ONE])[0][0], base_rate)

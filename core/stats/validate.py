@@ -14,7 +14,11 @@ from core.stats.arrays import Bools, Codes, Floats
 
 SHOWN = 5  # rows named in a message; further rows are counted
 _NO_LABEL = -2
-_LABEL_CODES: dict[object, int] = {None: -1, "": -1, **{label: code for code, label in enumerate(Label)}}
+_LABEL_CODES: dict[object, int] = {
+    None: -1,
+    "": -1,
+    **{label: code for code, label in enumerate(Label)},
+}
 
 
 def named_rows(rows: Bools, ids: Sequence[str] | None = None) -> str:
@@ -34,31 +38,42 @@ def same_length(**arrays: Any) -> int:
     return next(iter(sizes.values()))
 
 
-def numbers(name: str, values: ArrayLike, *, missing: bool = False, ids: Sequence[str] | None = None) -> Floats:
-    """Return `values` as floats of shape (n_rows,): finite, or NaN if `missing`. Raise InputError, which names the other rows."""
+def numbers(
+    name: str, values: ArrayLike, *, missing: bool = False, ids: Sequence[str] | None = None
+) -> Floats:
+    """Return `values` as floats of shape (n_rows,): finite, or NaN if `missing`. Raise InputError,
+    which names the other rows."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: {error}; expected numbers") from error
     if array.ndim != 1:
-        raise InputError(f"{name}: got an array of shape {array.shape}; expected one number per row")
+        raise InputError(
+            f"{name}: got an array of shape {array.shape}; expected one number per row"
+        )
     bad = np.isinf(array) if missing else ~np.isfinite(array)
     if bad.any():
-        raise InputError(f"{name}: {named_rows(bad, ids)}: got {array[bad][0]}; expected a finite number")
+        raise InputError(
+            f"{name}: {named_rows(bad, ids)}: got {array[bad][0]}; expected a finite number"
+        )
     return array
 
 
 def probabilities(name: str, values: ArrayLike, *, ids: Sequence[str] | None = None) -> Floats:
-    """Return `values` as finite floats in [0, 1] of shape (n_rows,). Raise InputError, which names the other rows."""
+    """Return `values` as finite floats in [0, 1] of shape (n_rows,). Raise InputError, which names
+    the other rows."""
     array = numbers(name, values, ids=ids)
     bad = (array < 0) | (array > 1)
     if bad.any():
-        raise InputError(f"{name}: {named_rows(bad, ids)}: got {array[bad][0]}; expected a number in [0, 1]")
+        raise InputError(
+            f"{name}: {named_rows(bad, ids)}: got {array[bad][0]}; expected a number in [0, 1]"
+        )
     return array
 
 
 def flags(name: str, values: ArrayLike) -> Bools:
-    """Return `values` as booleans of shape (n_rows,). Raise InputError for values other than False, True, 0 and 1."""
+    """Return `values` as booleans of shape (n_rows,). Raise InputError for values other than False,
+    True, 0 and 1."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise InputError(f"{name}: got an array of shape {array.shape}; expected one flag per row")
@@ -66,12 +81,15 @@ def flags(name: str, values: ArrayLike) -> Bools:
         return array
     bad = ~np.isin(array, (0, 1))
     if bad.any():
-        raise InputError(f"{name}: {named_rows(bad)}: got {array[bad][0]}; expected true/false or 0/1")
+        raise InputError(
+            f"{name}: {named_rows(bad)}: got {array[bad][0]}; expected true/false or 0/1"
+        )
     return array.astype(np.bool_)
 
 
 def codes(name: str, values: ArrayLike) -> Codes:
-    """Return integer codes of shape (n_rows,) for names or codes; equal values get equal codes, all of them used."""
+    """Return integer codes of shape (n_rows,) for names or codes; equal values get equal codes, all
+    of them used."""
     return names_and_codes(name, values)[1]
 
 
@@ -81,44 +99,60 @@ def axes(pert: ArrayLike, gene: ArrayLike) -> tuple[Codes, Codes]:
 
 
 def names_and_codes(name: str, values: ArrayLike) -> tuple[Any, Codes]:
-    """Return the sorted distinct values, and each row's position among them. Raise InputError for missing values."""
+    """Return the sorted distinct values, and each row's position among them. Raise InputError for
+    missing values."""
     array = np.asarray(values)
     if array.ndim != 1:
-        raise InputError(f"{name}: got an array of shape {array.shape}; expected one name or code per row")
+        raise InputError(
+            f"{name}: got an array of shape {array.shape}; expected one name or code per row"
+        )
     missing = array != array if array.dtype.kind == "f" else np.zeros(len(array), dtype=np.bool_)
     if array.dtype.kind == "O":
-        missing = np.array([not isinstance(value, str | int | np.integer) for value in array], dtype=np.bool_)
+        missing = np.array(
+            [not isinstance(value, str | int | np.integer) for value in array], dtype=np.bool_
+        )
         array = array if missing.any() else array.astype(np.str_)
     if missing.any():
         got = array[missing][0]
-        raise InputError(f"{name}: {named_rows(missing)}: got {got}; expected a name or an integer code")
+        raise InputError(
+            f"{name}: {named_rows(missing)}: got {got}; expected a name or an integer code"
+        )
     distinct, inverse = np.unique(array, return_inverse=True)
     return distinct, inverse.astype(np.intp, copy=False)
 
 
 def labels(values: ArrayLike) -> Codes:
-    """Return each label's position in `Label`, of shape (n_rows,); -1 if it is unknown (None, NaN or "")."""
+    """Return each label's position in `Label`, of shape (n_rows,); -1 if it is unknown (None, NaN
+    or "")."""
     array = np.asarray(values, dtype=object)
     if array.ndim != 1:
         raise InputError(f"labels: got an array of shape {array.shape}; expected one label per row")
     found = np.array([_LABEL_CODES.get(value, _NO_LABEL) for value in array], dtype=np.intp)
     rest = found == _NO_LABEL
-    rest[rest] = np.array([value == value for value in array[rest]], dtype=np.bool_)  # NaN alone differs from itself
+    # NaN alone differs from itself
+    rest[rest] = np.array([value == value for value in array[rest]], dtype=np.bool_)
     if rest.any():
         expected = ", ".join(Label)
-        raise InputError(f"labels: {named_rows(rest)}: got {array[rest][0]!r}; expected {expected}, or none given")
+        raise InputError(
+            f"labels: {named_rows(rest)}: got {array[rest][0]!r}; expected {expected}, or none"
+            " given"
+        )
     return np.maximum(found, -1)
 
 
 def whole_number(name: str, value: int, least: int) -> int:
-    """Return `value` as an integer. Raise InputError unless it is a whole number of at least `least`."""
+    """Return `value` as an integer. Raise InputError unless it is a whole number of at least
+    `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"{name}: got {value!r}; expected a whole number of at least {least}")
     return int(value)
 
 
 def between(name: str, value: float, low: float, high: float) -> float:
-    """Return `value` as a float. Raise InputError unless it lies strictly between `low` and `high`."""
+    """Return `value` as a float. Raise InputError unless it lies strictly between `low` and
+    `high`."""
     if not low < value < high:
-        raise InputError(f"{name}: got {value}; expected a number between {low} and {high}, both excluded")
+        raise InputError(
+            f"{name}: got {value}; expected a number between {low} and {high}, both excluded"
+        )
     return float(value)

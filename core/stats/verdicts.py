@@ -1,6 +1,8 @@
-"""The one rule that turns the interval of a difference into a verdict; every page, command and report judges by it.
+"""The one rule that turns the interval of a difference into a verdict; every page, command and
+report judges by it.
 
-Observed power is no evidence: what an experiment could have shown decides nothing, the interval that it gave does.
+Observed power is no evidence: what an experiment could have shown decides nothing, the interval
+that it gave does.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ Side = Literal["above", "below", "open", "none"]
 
 
 def side_of(change: Interval) -> Side:
-    """Return the side of a difference's interval: above 0, below 0, both ("open"), or "none" without an interval."""
+    """Return the side of a difference's interval: above 0, below 0, both ("open"), or "none"
+    without an interval."""
     if math.isnan(change.low) or math.isnan(change.high):
         return "none"
     return "above" if change.low > 0 else "below" if change.high < 0 else "open"
@@ -24,8 +27,9 @@ def side_of(change: Interval) -> Side:
 def verdict_of(change: Interval, smallest: float) -> Verdict:
     """Return the verdict on a difference; smallest: the smallest worth having, above 0.
 
-    confirmed: low > 0 and estimate >= smallest. confirmed, small: low > 0 and high < smallest, real and not worth having.
-    harmful: high < 0. rejected: high < smallest. undecided: anything else. no verdict: without an interval.
+    confirmed: low > 0 and estimate >= smallest. confirmed, small: low > 0 and high < smallest, real
+    and not worth having. harmful: high < 0. rejected: high < smallest. undecided: anything else. no
+    verdict: without an interval.
     """
     side = side_of(change)
     if side == "none":
@@ -33,5 +37,7 @@ def verdict_of(change: Interval, smallest: float) -> Verdict:
     if side == "above" and change.estimate >= smallest:
         return "confirmed"
     if change.high < smallest:
-        return "confirmed, small" if side == "above" else "harmful" if side == "below" else "rejected"
+        return (
+            "confirmed, small" if side == "above" else "harmful" if side == "below" else "rejected"
+        )
     return "undecided"

@@ -1,9 +1,11 @@
-"""The store's file attached to an open connection: by one writer, or by all readers of this process together.
+"""The store's file attached to an open connection: by one writer, or by all readers of this process
+together.
 
-After the last reader the file stays attached, without DuckDB's lock on it, so that the next reader need not read the catalogue
-again: it takes the lock and checks whether the file has changed. Writers may use the file meanwhile; other code in this process
-may open it once it is released. Also the file of a store: a DuckDB restricted to its folder, and faults in the file or its log,
-both of which are left unchanged.
+After the last reader the file stays attached, without DuckDB's lock on it, so that the next reader
+need not read the catalogue again: it takes the lock and checks whether the file has changed.
+Writers may use the file meanwhile; other code in this process may open it once it is released. Also
+the file of a store: a DuckDB restricted to its folder, and faults in the file or its log, both of
+which are left unchanged.
 """
 
 from __future__ import annotations
@@ -33,16 +35,18 @@ _MAGIC = slice(8, 12)  # DuckDB writes "DUCK" behind the checksum of its first b
 Mode = Literal["READ_ONLY", "READ_WRITE"]
 FileStat = tuple[int, int, int, int] | None
 FileState = tuple[FileStat, FileStat, bytes] | None
-HEADERS_BYTES = 3 * 4096  # the file's headers, before its first block; DuckDB counts its checkpoints in them
+# the file's headers, before its first block; DuckDB counts its checkpoints in them
+HEADERS_BYTES = 3 * 4096
 _KEPT_S = 0.3  # how long an attachment is used again: what it has read is memory of the process
-_ATTACHED_HERE = "Unique file handle conflict"  # what DuckDB says of a file that this process has attached already
+# what DuckDB says of a file that this process has attached already
+_ATTACHED_HERE = "Unique file handle conflict"
 _ALL: weakref.WeakSet[Attachment] = weakref.WeakSet()  # of this process
 _HELD_BY = re.compile(r"lock is held in (.+?) \(PID (\d+)\)")
 
 
 class Attachment:
-    """One database file as `desk` on a connection; see the module. `timeout_s`: how long it waits for a program that opened the
-    file past our lock, as a notebook would; then StoreBusy.
+    """One database file as `desk` on a connection; see the module. `timeout_s`: how long it waits
+    for a program that opened the file past our lock, as a notebook would; then StoreBusy.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, file: Path, timeout_s: float) -> None:
@@ -60,7 +64,9 @@ class Attachment:
         """The attachment that all readers of this process share."""
         with self._mutex:
             kept = self._kept
-            if self._readers == 0 and not (kept is not None and kept.take_lock() and kept.is_unchanged()):
+            if self._readers == 0 and not (
+                kept is not None and kept.take_lock() and kept.is_unchanged()
+            ):
                 self.let_go()
                 self._attach("READ_ONLY")
                 self._kept = _KeptFile(self.file)
@@ -87,7 +93,8 @@ class Attachment:
             try:
                 self.connection.execute("DETACH desk")
             except duckdb.Error as error:
-                # What was committed stays in the log beside the file, which is whole: no reason to call the change a failure.
+                # What was committed stays in the log beside the file, which is whole: no reason to
+                # call the change a failure.
                 LOGGER.warning("%s: closed, but not tidied up: %s", self.file, first_line(error))
 
     def error_of(self, error: duckdb.Error) -> SystemFailure | StoreDamaged:
@@ -95,7 +102,8 @@ class Attachment:
         return explain_text(error, self.file) or damage_error(self.file, error)
 
     def let_go(self) -> None:
-        """Detach what readers left attached, if anything; while some read, the last of them does."""
+        """Detach what readers left attached, if anything; while some read, the last of them
+        does."""
         with self._mutex:
             if self._readers == 0 and self._kept is not None:
                 if self._timer is not None:
@@ -117,7 +125,9 @@ class Attachment:
         began = time.monotonic()
         while True:
             try:
-                self.connection.execute(f"ATTACH {quote_path(file or self.file)} AS desk (TYPE duckdb, {mode})")
+                self.connection.execute(
+                    f"ATTACH {quote_path(file or self.file)} AS desk (TYPE duckdb, {mode})"
+                )
                 return
             except duckdb.Error as error:
                 held, is_here = _HELD_BY.search(str(error)), _ATTACHED_HERE in str(error)
@@ -128,8 +138,8 @@ class Attachment:
                 if time.monotonic() > began + self.timeout_s:
                     holder = f"process {held[2]} ({held[1]})" if held else "this process"
                     raise StoreBusy(
-                        f"{self.file}: held for more than {self.timeout_s:g} s by {holder}, which opened it directly. Close it "
-                        "there and try again"
+                        f"{self.file}: held for more than {self.timeout_s:g} s by {holder}, which"
+                        " opened it directly. Close it there and try again"
                     ) from error
                 time.sleep(0.005 if is_here else 0.05)
 
@@ -140,9 +150,11 @@ class Attachment:
 
 
 class _KeptFile:
-    """A file that DuckDB has attached for reading, and its state then; a file that cannot be opened is never stored.
+    """A file that DuckDB has attached for reading, and its state then; a file that cannot be opened
+    is never stored.
 
-    The lock is of this process, as DuckDB takes it (`fcntl`): whichever of the two opened the file, it is taken once.
+    The lock is of this process, as DuckDB takes it (`fcntl`): whichever of the two opened the file,
+    it is taken once.
     """
 
     def __init__(self, file: Path) -> None:
@@ -176,7 +188,8 @@ class _KeptFile:
         return True
 
     def is_unchanged(self) -> bool:
-        """Return whether the file is in its place and nothing was committed to it since. Call only under the lock."""
+        """Return whether the file is in its place and nothing was committed to it since. Call only
+        under the lock."""
         try:
             return self._state == self._read_state()
         except OSError:
@@ -188,7 +201,11 @@ class _KeptFile:
 
     def _read_state(self) -> FileState:
         assert self._descriptor is not None
-        return file_stat(self.file), file_stat(log_of(self.file)), os.pread(self._descriptor, HEADERS_BYTES, 0)
+        return (
+            file_stat(self.file),
+            file_stat(log_of(self.file)),
+            os.pread(self._descriptor, HEADERS_BYTES, 0),
+        )
 
 
 def file_stat(file: Path) -> FileStat:
@@ -209,23 +226,29 @@ def let_go(file: Path) -> None:
 
 @atexit.register
 def _let_all_go() -> None:
-    """Leave no timer at work in DuckDB when the process ends, and nothing that it would call leaked."""
+    """Leave no timer at work in DuckDB when the process ends, and nothing that it would call
+    leaked."""
     for each in list(_ALL):
         each.end()
 
 
-def closed_connection(folder: Path, scratch: Path, memory_mb: int, *more: Path) -> duckdb.DuckDBPyConnection:
-    """Return an in-memory connection that can reach these folders and nothing else: no network, no extensions, no other file."""
+def closed_connection(
+    folder: Path, scratch: Path, memory_mb: int, *more: Path
+) -> duckdb.DuckDBPyConnection:
+    """Return an in-memory connection that can reach these folders and nothing else: no network, no
+    extensions, no other file."""
     connection = duckdb.connect(":memory:")
     allowed = ", ".join(quote_path(f"{path}/") for path in (folder, scratch, *more))
     for setting in (
         "autoinstall_known_extensions = false",
         "autoload_known_extensions = false",
         "python_enable_replacements = false",
-        "enable_progress_bar = false",  # DuckDB draws one on standard output where it takes a process for an interactive one
+        # DuckDB draws one on standard output where it takes a process for an interactive one
+        "enable_progress_bar = false",
         f"temp_directory = {quote_path(scratch / 'duckdb')}",
         f"memory_limit = '{memory_mb}MB'",
-        "allocator_background_threads = true",  # otherwise freed memory stays with the process: 200 MB after a large reading
+        # otherwise freed memory stays with the process: 200 MB after a large reading
+        "allocator_background_threads = true",
         f"allowed_directories = [{allowed}]",
         "enable_external_access = false",
         "lock_configuration = true",
@@ -252,17 +275,19 @@ def damage_error(file: Path, reason: object) -> StoreDamaged:
     """Return the error for a store that DuckDB cannot read, or whose log it cannot."""
     if "WAL file" in str(reason):
         return StoreDamaged(
-            f"{log_of(file)}: cannot be read, and is left as it is: {first_line(reason)} It alone has the last changes. Restore "
-            "the store from a backup, or move this log away to open the store without them"
+            f"{log_of(file)}: cannot be read, and is left as it is: {first_line(reason)} It alone"
+            " has the last changes. Restore the store from a backup, or move this log away to open"
+            " the store without them"
         )
     return StoreDamaged(
-        f"{file}: cannot be read, and is left as it is: {first_line(reason)} Expected a whole PerturbDesk store. "
-        "Restore it from a backup, or move it away to start anew"
+        f"{file}: cannot be read, and is left as it is: {first_line(reason)} Expected a whole"
+        " PerturbDesk store. Restore it from a backup, or move it away to start anew"
     )
 
 
 def refuse_foreign(file: Path) -> None:
-    """Raise StoreDamaged unless the first bytes are DuckDB's: DuckDB itself would open some other formats, too."""
+    """Raise StoreDamaged unless the first bytes are DuckDB's: DuckDB itself would open some other
+    formats, too."""
     try:
         head = read_head(file, 16)
     except FileNotFoundError:

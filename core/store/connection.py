@@ -1,8 +1,8 @@
 """The gate to the store's file: many readers or one writer, over all threads and processes.
 
-DuckDB lets one process write a file and no other even read it meanwhile, so nobody keeps it locked. A read-write
-lock beside it (SQLite's, where a waiting writer stops new readers, so that it is not starved) decides who may attach
-it to a held in-memory connection, which costs some milliseconds.
+DuckDB lets one process write a file and no other even read it meanwhile, so nobody keeps it locked.
+A read-write lock beside it (SQLite's, where a waiting writer stops new readers, so that it is not
+starved) decides who may attach it to a held in-memory connection, which costs some milliseconds.
 """
 
 from __future__ import annotations
@@ -41,34 +41,44 @@ from core.store.attachment import (
 
 Cursor = duckdb.DuckDBPyConnection
 
-OPEN_STORES = 8  # of as many workspaces; each has a DuckDB of its own, which is 5 MB and nine threads or more
+# of as many workspaces; each has a DuckDB of its own, which is 5 MB and nine threads or more
+OPEN_STORES = 8
 _MAX_PAUSE_S = 0.03  # after a write
 _SETTLES_NS = 100_000_000  # after a write
-_SHORT_OF_MEMORY = "Increasing the memory limit"  # DuckDB's advice, also where a checkpoint fails at the end of a transaction
+# DuckDB's advice, also where a checkpoint fails at the end of a transaction
+_SHORT_OF_MEMORY = "Increasing the memory limit"
 
 
 class Store:
-    """One database file. `read()` and `write()` give a cursor on it; both wait at most `timeout_s`, then StoreBusy.
+    """One database file. `read()` and `write()` give a cursor on it; both wait at most `timeout_s`,
+    then StoreBusy.
 
-    Inside a thread a read within a read or a write uses the outer cursor; a write within a read is a programming error.
+    Inside a thread a read within a read or a write uses the outer cursor; a write within a read is
+    a programming error.
     """
 
-    def __init__(self, file: Path, scratch: Path, timeout_s: float = 30.0, memory_mb: int = 180) -> None:
+    def __init__(
+        self, file: Path, scratch: Path, timeout_s: float = 30.0, memory_mb: int = 180
+    ) -> None:
         self.file = file
         self.timeout_s = timeout_s
         self.memory_mb = memory_mb
         self._scratch = scratch
         for folder in (file.parent, scratch):
-            with suppress(OSError):  # readers need neither; a writer says what is wrong when it writes
+            # readers need neither; a writer says what is wrong when it writes
+            with suppress(OSError):
                 folder.mkdir(parents=True, exist_ok=True)
         self._holder = file.with_name(file.name + ".holder")
-        self._attachment = Attachment(closed_connection(file.parent, scratch, memory_mb), file, timeout_s)
+        self._attachment = Attachment(
+            closed_connection(file.parent, scratch, memory_mb), file, timeout_s
+        )
         self._of_thread = threading.local()
         self._prepared: tuple[int, int] | None = None
         self._rests_until = 0.0  # for writers of this process, in monotonic seconds
 
     def with_memory(self, memory_mb: int) -> Store:
-        """Return the same file with another limit, to be used instead of this one. memory_mb: of DuckDB, in MiB."""
+        """Return the same file with another limit, to be used instead of this one. memory_mb: of
+        DuckDB, in MiB."""
         self._attachment.let_go()
         return Store(self.file, self._scratch, self.timeout_s, memory_mb)
 
@@ -85,11 +95,15 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[Cursor]:
-        """A cursor inside one transaction: committed when the block ends, rolled back when it raises."""
+        """A cursor inside one transaction: committed when the block ends, rolled back when it
+        raises."""
         if getattr(self._of_thread, "cursor", None) is not None:
-            raise RuntimeError("a write was begun inside a read or another write of the same thread")
+            raise RuntimeError(
+                "a write was begun inside a read or another write of the same thread"
+            )
         self._prepare()
-        # Readers poll for the lock: whoever writes again and again must leave gaps in which a poll can succeed.
+        # Readers poll for the lock: whoever writes again and again must leave gaps in which a poll
+        # can succeed.
         time.sleep(max(0.0, self._rests_until - time.monotonic()))
         start = time.monotonic()
         with self._hold_lock("READ_WRITE"), self._attachment.alone(), self._cursor() as cursor:
@@ -105,7 +119,8 @@ class Store:
         self._rests_until = end + min(end - start, _MAX_PAUSE_S)
 
     def _prepare(self) -> None:
-        """Create a missing file, refuse one of another schema; look again only when the file was replaced."""
+        """Create a missing file, refuse one of another schema; look again only when the file was
+        replaced."""
         if self._prepared is not None and self._prepared == self._identity():
             return
         if self._identity() is None:
@@ -114,17 +129,22 @@ class Store:
             # DuckDB notices missing blocks only when it reads one; a writer would put new ones in
             # their place.
             [(blocks, block_bytes)] = cursor.execute(
-                "SELECT used_blocks, block_size FROM pragma_database_size() WHERE database_name = 'desk'"
+                "SELECT used_blocks, block_size FROM pragma_database_size() WHERE database_name ="
+                " 'desk'"
             ).fetchall()
             least = HEADERS_BYTES + blocks * block_bytes
             size = self.file.stat().st_size
             if size < least:
-                raise damage_error(self.file, f"it has {size:,} bytes, its own count of blocks says at least {least:,}.")
+                raise damage_error(
+                    self.file,
+                    f"it has {size:,} bytes, its own count of blocks says at least {least:,}.",
+                )
             schema.refuse_other(cursor, self.file)
         self._prepared = self._identity()
 
     def _create(self) -> None:
-        """Make an empty store in a separate folder and move it here, so that a full disk or a kill leaves no partial store."""
+        """Make an empty store in a separate folder and move it here, so that a full disk or a kill
+        leaves no partial store."""
         with self._hold_lock("READ_WRITE"):
             if self._identity() is not None:  # another process was faster
                 return
@@ -136,25 +156,30 @@ class Store:
                         cursor.execute("CHECKPOINT desk")
                     # The log of a store that was moved away without it may have commits, and no
                     # other store may use it.
-                    aside = self.file.with_name(f"{self.file.name}.without-store-{time.time_ns()}.wal")
+                    aside = self.file.with_name(
+                        f"{self.file.name}.without-store-{time.time_ns()}.wal"
+                    )
                     with suppress(FileNotFoundError):
                         log_of(self.file).replace(aside)
                         LOGGER.warning(
-                            "%s: the log of a store that is no longer there, moved to %s", log_of(self.file), aside.name
+                            "%s: the log of a store that is no longer there, moved to %s",
+                            log_of(self.file),
+                            aside.name,
                         )
                     made.replace(self.file)
             except OSError as error:
                 raise explain(error, self.file) from error
 
     def state(self) -> tuple[FileStat, FileStat]:
-        """Return a state that every commit changes: place, size and time of the file and of its log."""
+        """Return a state that every commit changes: place, size and time of the file and of its
+        log."""
         return file_stat(self.file), file_stat(log_of(self.file))
 
     def settled_state(self) -> tuple[Path, FileStat, FileStat] | None:
         """Return the state; None just after a change. Equal states are equal contents.
 
-        File systems count time in steps of some milliseconds, so that a file that changed a moment ago may change once more
-        without a sign.
+        File systems count time in steps of some milliseconds, so that a file that changed a moment
+        ago may change once more without a sign.
         """
         state = self.state()
         if any(stat and abs(time.time_ns() - stat[-1]) < _SETTLES_NS for stat in state):
@@ -167,8 +192,8 @@ class Store:
 
     @contextmanager
     def _hold_lock(self, mode: Mode) -> Iterator[None]:
-        """Hold the lock. If no lock file can be written, a reader works without one, because DuckDB's own lock keeps writers
-        away.
+        """Hold the lock. If no lock file can be written, a reader works without one, because
+        DuckDB's own lock keeps writers away.
         """
         if mode == "READ_ONLY" and not os.access(self.file.parent, os.W_OK):
             yield
@@ -189,21 +214,29 @@ class Store:
             except FileNotFoundError:
                 holder = "another process that is reading"
             raise StoreBusy(
-                f"{self.file}: held for more than {self.timeout_s:g} s by {holder}; try again when it is done"
+                f"{self.file}: held for more than {self.timeout_s:g} s by {holder}; try again when"
+                " it is done"
             ) from None
         except sqlite3.Error as error:
-            raise explain_text(error, place) or StoreError(f"{place}: cannot be used as a lock: {first_line(error)}") from error
+            raise explain_text(error, place) or StoreError(
+                f"{place}: cannot be used as a lock: {first_line(error)}"
+            ) from error
         except OSError as error:
             raise explain(error, error.filename or place) from error
         with proxy:
             if mode == "READ_ONLY":
-                with suppress(OSError):  # of a writer that was killed: none lives while somebody may read
+                # of a writer that was killed: none lives while somebody may read
+                with suppress(OSError):
                     self._holder.unlink(missing_ok=True)
                 yield
                 return
             command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
             with suppress(OSError):  # only for messages
-                self._holder.write_text(f"process {os.getpid()} ({command}) since {datetime.now():%H:%M:%S}", "utf-8", "replace")
+                self._holder.write_text(
+                    f"process {os.getpid()} ({command}) since {datetime.now():%H:%M:%S}",
+                    "utf-8",
+                    "replace",
+                )
             try:
                 yield
             finally:
@@ -231,16 +264,28 @@ class Store:
         if isinstance(error, duckdb.OutOfMemoryException) or _SHORT_OF_MEMORY in str(error):
             most = f"{self.memory_mb:,} MB"
             return explain_text(error, self.file) or StoreMemoryShort(
-                f"{self.file}: the store needs more than the {most} of memory that it may have; raise PERTURBDESK_STORE_MEMORY_MB"
+                f"{self.file}: the store needs more than the {most} of memory that it may have;"
+                " raise PERTURBDESK_STORE_MEMORY_MB"
             )
-        if isinstance(error, duckdb.IOException | duckdb.FatalException | duckdb.SerializationException):
+        if isinstance(
+            error, duckdb.IOException | duckdb.FatalException | duckdb.SerializationException
+        ):
             return self._attachment.error_of(error)
-        return explain_text(error, self.file) if isinstance(error, duckdb.TransactionException) else None
+        return (
+            explain_text(error, self.file)
+            if isinstance(error, duckdb.TransactionException)
+            else None
+        )
 
 
 def open_store(settings: Settings) -> Store:
     """Return the store of a workspace; one gate per process, cached while few others are opened."""
-    return _open_store(settings.store_file, settings.cache / "scratch", settings.busy_timeout_s, settings.store_memory_mb)
+    return _open_store(
+        settings.store_file,
+        settings.cache / "scratch",
+        settings.busy_timeout_s,
+        settings.store_memory_mb,
+    )
 
 
 _open_store = lru_cache(maxsize=OPEN_STORES)(Store)

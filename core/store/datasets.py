@@ -19,8 +19,8 @@ DEMO = "simulated"
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """One dataset. origin: "imported", or "simulated" for the demo. headline: the number that its runs are judged by. marks: how
-    far its labels can be trusted, as far as that is known."""
+    """One dataset. origin: "imported", or "simulated" for the demo. headline: the number that its
+    runs are judged by. marks: how far its labels can be trusted, as far as that is known."""
 
     id: str
     name: str
@@ -35,16 +35,28 @@ _COLUMNS = "id, name, organism, context, origin, headline, false_share, nominal_
 
 
 def add(cursor: Cursor, dataset: Dataset) -> None:
-    """Create a dataset; its id and name must be new. Raise InputError for a name as `check_name` does."""
+    """Create a dataset; its id and name must be new. Raise InputError for a name as `check_name`
+    does."""
     check_name("dataset", dataset.name)
-    own = [dataset.id, dataset.name, dataset.organism, dataset.context, dataset.origin, dataset.headline]
+    own = [
+        dataset.id,
+        dataset.name,
+        dataset.organism,
+        dataset.context,
+        dataset.origin,
+        dataset.headline,
+    ]
     marks = [dataset.marks.false_share, dataset.marks.nominal, dataset.marks.confounded]
-    cursor.execute(f"INSERT INTO dataset ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [*own, *marks])
+    cursor.execute(
+        f"INSERT INTO dataset ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [*own, *marks]
+    )
 
 
 def list_all(cursor: Cursor) -> list[Dataset]:
     """Return every dataset by name, the demo last."""
-    rows = cursor.execute(f"SELECT {_COLUMNS} FROM dataset ORDER BY origin = 'simulated', name").fetchall()
+    rows = cursor.execute(
+        f"SELECT {_COLUMNS} FROM dataset ORDER BY origin = 'simulated', name"
+    ).fetchall()
     return [
         Dataset(key, name, organism, context, origin, headline, LabelMarks(*marks))
         for key, name, organism, context, origin, headline, *marks in rows
@@ -57,7 +69,8 @@ def find(cursor: Cursor, name: str) -> Dataset:
 
 
 def default(cursor: Cursor) -> Dataset | None:
-    """Return the dataset that was made or used last, by an import or a run; the demo only where it is alone.
+    """Return the dataset that was made or used last, by an import or a run; the demo only where it
+    is alone.
 
     None in an empty workspace.
     """
@@ -65,20 +78,25 @@ def default(cursor: Cursor) -> Dataset | None:
         cursor,
         """SELECT id FROM dataset d ORDER BY origin = 'simulated', greatest(
              (SELECT max(imported_at) FROM import WHERE dataset = d.id),
-             (SELECT max(created_at) FROM run WHERE dataset = d.id)) DESC NULLS LAST, name LIMIT 1""",
+             (SELECT max(created_at) FROM run WHERE dataset = d.id)) DESC NULLS LAST, name LIMIT
+               1""",
     )
     return None if row is None else find(cursor, row[0])
 
 
 def counts(cursor: Cursor) -> pd.DataFrame:
-    """One row per dataset and split: dataset, name, origin, split, rows, perts, genes, up, down, none, de, unlabelled."""
+    """One row per dataset and split: dataset, name, origin, split, rows, perts, genes, up, down,
+    none, de, unlabelled."""
     return cursor.execute(
-        """SELECT d.id AS dataset, d.name, d.origin, p.split, count(*) AS rows, count(DISTINCT pert) AS perts,
-             count(DISTINCT gene) AS genes, count(*) FILTER (label = 'up') AS up, count(*) FILTER (label = 'down') AS down,
+        """SELECT d.id AS dataset, d.name, d.origin, p.split, count(*) AS rows, count(DISTINCT pert)
+          AS perts,
+             count(DISTINCT gene) AS genes, count(*) FILTER (label = 'up') AS up, count(*) FILTER
+               (label = 'down') AS down,
              count(*) FILTER (label = 'none') AS none, count(*) FILTER (label = 'de') AS de,
              count(*) FILTER (label IS NULL) AS unlabelled
            FROM pair p JOIN dataset d ON d.id = p.dataset AND p.split <> $asked
-           GROUP BY d.id, d.name, d.origin, p.split ORDER BY d.origin = 'simulated', d.name, p.split DESC""",
+           GROUP BY d.id, d.name, d.origin, p.split ORDER BY d.origin = 'simulated', d.name, p.split
+             DESC""",
         {"asked": ASKED},
     ).df()
 
@@ -88,7 +106,8 @@ def drop_if_empty(cursor: Cursor, dataset: str) -> bool:
     return (
         one(
             cursor,
-            """DELETE FROM dataset WHERE id = ? AND NOT EXISTS (SELECT 1 FROM pair WHERE dataset = ?)
+            """DELETE FROM dataset WHERE id = ? AND NOT EXISTS (SELECT 1 FROM pair WHERE dataset =
+              ?)
                AND NOT EXISTS (SELECT 1 FROM run WHERE dataset = ?) RETURNING id""",
             [dataset, dataset, dataset],
         )

@@ -10,7 +10,15 @@ from core.base.hashes import sha256_of
 from core.base.row_schema import TABLES
 from core.base.types import Evidence, RowResult
 from core.store.connection import Cursor
-from core.store.queries import Insertion, arrow_array, insertion, one, record_columns, records, select_list
+from core.store.queries import (
+    Insertion,
+    arrow_array,
+    insertion,
+    one,
+    record_columns,
+    records,
+    select_list,
+)
 
 _TABLE = TABLES["evidence"]
 
@@ -30,7 +38,11 @@ def insertions_of(run: str, rows: Sequence[RowResult]) -> list[Insertion]:
         return []
     columns = record_columns(_TABLE.columns_of(Evidence), list(distinct.values()))
     pair_ids, seqs, keys = zip(*seen, strict=True)
-    seen_columns = {"pair_id": pair_ids, "seq": arrow_array(TABLES["row_evidence"]["seq"], seqs), "evidence": keys}
+    seen_columns = {
+        "pair_id": pair_ids,
+        "seq": arrow_array(TABLES["row_evidence"]["seq"], seqs),
+        "evidence": keys,
+    }
     return [
         insertion("evidence", {"id": list(distinct), **columns}, ignore_existing=True),
         insertion("row_evidence", {"run": [run] * len(seen), **seen_columns}),
@@ -38,8 +50,17 @@ def insertions_of(run: str, rows: Sequence[RowResult]) -> list[Insertion]:
 
 
 def identity(item: Evidence) -> str:
-    """Return the id of an answer; it contains the label view, so that blinded and unblinded answers never mix."""
-    parts = [item.tool, item.key, item.view, item.source, item.status, str(item.retrieved_at), dict(item.body)]
+    """Return the id of an answer; it contains the label view, so that blinded and unblinded answers
+    never mix."""
+    parts = [
+        item.tool,
+        item.key,
+        item.view,
+        item.source,
+        item.status,
+        str(item.retrieved_at),
+        dict(item.body),
+    ]
     return sha256_of(json.dumps(parts, sort_keys=True))[:20]
 
 
@@ -48,7 +69,8 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
     items = records(
         cursor,
         f"""SELECT {select_list(_TABLE.columns_of(Evidence), "e")}
-            FROM row_evidence s JOIN evidence e ON e.id = s.evidence WHERE s.run = ? AND s.pair_id = ? ORDER BY s.seq""",
+            FROM row_evidence s JOIN evidence e ON e.id = s.evidence WHERE s.run = ? AND s.pair_id =
+              ? ORDER BY s.seq""",
         [run, pair_id],
     )
     for item in items:
@@ -57,16 +79,21 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
 
 
 def of_run(cursor: Cursor, run: str) -> dict[str, list[Evidence]]:
-    """Return pair id → the evidence that the row saw, in order, for rows with evidence; equal answers are one record."""
+    """Return pair id → the evidence that the row saw, in order, for rows with evidence; equal
+    answers are one record."""
     distinct = records(
         cursor,
         f"""SELECT e.id, {select_list(_TABLE.columns_of(Evidence), "e")} FROM evidence e
             WHERE e.id IN (SELECT evidence FROM row_evidence WHERE run = ?)""",
         [run],
     )
-    known = {item.pop("id"): Evidence(**{**item, "body": json.loads(item["body"])}) for item in distinct}
+    known = {
+        item.pop("id"): Evidence(**{**item, "body": json.loads(item["body"])}) for item in distinct
+    }
     found: dict[str, list[Evidence]] = {}
-    seen = cursor.execute("SELECT pair_id, evidence FROM row_evidence WHERE run = ? ORDER BY pair_id, seq", [run])
+    seen = cursor.execute(
+        "SELECT pair_id, evidence FROM row_evidence WHERE run = ? ORDER BY pair_id, seq", [run]
+    )
     for pair_id, key in seen.fetchall():
         found.setdefault(pair_id, []).append(known[key])
     return found
@@ -90,7 +117,8 @@ def tools(cursor: Cursor, run: str, pair_ids: Sequence[str] | None = None) -> li
 def distinct_tools(cursor: Cursor, run: str) -> Mapping[str, int]:
     """Return pair id → number of tools that the row used, for rows with evidence."""
     found = cursor.execute(
-        """SELECT s.pair_id, count(DISTINCT e.tool) FROM row_evidence s JOIN evidence e ON e.id = s.evidence
+        """SELECT s.pair_id, count(DISTINCT e.tool) FROM row_evidence s JOIN evidence e ON e.id =
+          s.evidence
            WHERE s.run = ? GROUP BY s.pair_id""",
         [run],
     )

@@ -1,4 +1,5 @@
-"""The rows of each file of a cell line, unchanged: the rows of the line are computed from them (`core.features.importing.cell_lines`)."""
+"""The rows of each file of a cell line, unchanged: the rows of the line are computed from them
+(`core.features.importing.cell_lines`)."""
 
 from __future__ import annotations
 
@@ -20,7 +21,10 @@ def add(cursor: Cursor, source: str, pairs: Sequence[Pair], lines: Sequence[int]
     columns = {
         "import": [source] * len(pairs),
         "line": pa.array(lines, pa.int32()),
-        **{name: [getattr(pair, name) for pair in pairs] for name in ("pair_id", "pert", "gene", "label", "split")},
+        **{
+            name: [getattr(pair, name) for pair in pairs]
+            for name in ("pair_id", "pert", "gene", "label", "split")
+        },
     }
     insert(cursor, "file_row", columns)
 
@@ -29,13 +33,17 @@ def of_dataset(cursor: Cursor, dataset: str) -> list[FileRows]:
     """Return the files of a dataset (id) that rows were added of, in the order of their import."""
     rows = cursor.execute(
         """SELECT i.id, i.file, f.line, f.pair_id, f.pert, f.gene, f.label, f.split
-           FROM file_row f JOIN import i ON i.id = f.import WHERE i.dataset = ? ORDER BY i.imported_at, i.id, f.line""",
+           FROM file_row f JOIN import i ON i.id = f.import WHERE i.dataset = ? ORDER BY
+             i.imported_at, i.id, f.line""",
         [dataset],
     ).fetchall()
     files = []
     for (source, name), found in groupby(rows, key=itemgetter(0, 1)):
         said = list(found)
-        pairs = [Pair(pair_id, pert, gene, _LABELS[label], split) for *_, pair_id, pert, gene, label, split in said]
+        pairs = [
+            Pair(pair_id, pert, gene, _LABELS[label], split)
+            for *_, pair_id, pert, gene, label, split in said
+        ]
         files.append(FileRows(source, name, pairs, [row[2] for row in said]))
     return files
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One imported file. dataset is an id, None for spaces and packs; run is None for files without a run; rows and rejected
-    are counts.
+    """One imported file. dataset is an id, None for spaces and packs; run is None for files without
+    a run; rows and rejected are counts.
     """
 
     id: str
@@ -53,16 +53,25 @@ def add(cursor: Cursor, record: Import, rejected: Sequence[Rejected]) -> None:
 
 def of_kind(cursor: Cursor, dataset: str, kind: str) -> list[str]:
     """Return the ids of the imports of this kind whose rows are a dataset's (id)."""
-    rows = cursor.execute("SELECT id FROM import WHERE dataset = ? AND kind = ? AND run IS NULL ORDER BY id", [dataset, kind])
+    rows = cursor.execute(
+        "SELECT id FROM import WHERE dataset = ? AND kind = ? AND run IS NULL ORDER BY id",
+        [dataset, kind],
+    )
     return [key for (key,) in rows.fetchall()]
 
 
-def replace_conflicts(cursor: Cursor, source: str, conflicts: Sequence[Rejected], rows: int) -> None:
-    """Set the number of rows of an import, and its rows that contradict other files ("conflicting label")."""
-    cursor.execute("DELETE FROM rejected_row WHERE import = ? AND reason = 'conflicting label'", [source])
+def replace_conflicts(
+    cursor: Cursor, source: str, conflicts: Sequence[Rejected], rows: int
+) -> None:
+    """Set the number of rows of an import, and its rows that contradict other files ("conflicting
+    label")."""
+    cursor.execute(
+        "DELETE FROM rejected_row WHERE import = ? AND reason = 'conflicting label'", [source]
+    )
     _add_rejected(cursor, source, conflicts)
     cursor.execute(
-        "UPDATE import SET rows = ?, rejected = (SELECT count(*) FROM rejected_row r WHERE r.import = ?) WHERE id = ?",
+        "UPDATE import SET rows = ?, rejected = (SELECT count(*) FROM rejected_row r WHERE r.import"
+        " = ?) WHERE id = ?",
         [rows, source, source],
     )
 
@@ -91,9 +100,11 @@ def of_run(cursor: Cursor, run: str) -> Import | None:
 
 
 def behind(cursor: Cursor, dataset: str, run_ids: Sequence[str]) -> list[Import]:
-    """Return the source files of a dataset (id), of these runs (ids), and of knowledge and spaces, by kind and name."""
+    """Return the source files of a dataset (id), of these runs (ids), and of knowledge and spaces,
+    by kind and name."""
     rows = cursor.execute(
-        f"""SELECT {_COLUMNS} FROM import WHERE dataset IS NULL OR list_contains(?, run) OR (dataset = ? AND run IS NULL)
+        f"""SELECT {_COLUMNS} FROM import WHERE dataset IS NULL OR list_contains(?, run) OR (dataset
+          = ? AND run IS NULL)
             ORDER BY dataset IS NULL, kind, file, sha256""",
         [list(run_ids), dataset],
     ).fetchall()
@@ -104,19 +115,27 @@ def find(cursor: Cursor, name: str) -> Import:
     """Return the import of an id or a file name. Raise NotFound, which lists the existing ones."""
     row = one(
         cursor,
-        f"SELECT {_COLUMNS} FROM import WHERE id = ? OR file = ? ORDER BY id = ? DESC, imported_at DESC",
+        f"SELECT {_COLUMNS} FROM import WHERE id = ? OR file = ? ORDER BY id = ? DESC, imported_at"
+        " DESC",
         [name] * 3,
     )
     if row is None:
-        known = [f"{file} ({key})" for file, key in cursor.execute("SELECT file, id FROM import ORDER BY imported_at").fetchall()]
+        known = [
+            f"{file} ({key})"
+            for file, key in cursor.execute(
+                "SELECT file, id FROM import ORDER BY imported_at"
+            ).fetchall()
+        ]
         raise NotFound(f"import {name!r}: not in this workspace, {list_known(name, known)}")
     return Import(*row)
 
 
 def list_imports(cursor: Cursor) -> pd.DataFrame:
-    """Return every import, newest first: id, file, kind, dataset (name), run (name), rows, rejected, imported_at, author."""
+    """Return every import, newest first: id, file, kind, dataset (name), run (name), rows,
+    rejected, imported_at, author."""
     return cursor.execute(
-        """SELECT i.id, i.file, i.kind, d.name AS dataset, r.name AS run, i.rows, i.rejected, i.imported_at, i.author
+        """SELECT i.id, i.file, i.kind, d.name AS dataset, r.name AS run, i.rows, i.rejected,
+          i.imported_at, i.author
            FROM import i LEFT JOIN dataset d ON d.id = i.dataset LEFT JOIN run r ON r.id = i.run
            ORDER BY i.imported_at DESC, i.file"""
     ).df()
@@ -125,14 +144,17 @@ def list_imports(cursor: Cursor) -> pd.DataFrame:
 def rejected_rows(cursor: Cursor) -> pd.DataFrame:
     """Return every row that could not be read: file, line, reason, detail."""
     return cursor.execute(
-        """SELECT i.file, x.line, x.reason, x.detail FROM rejected_row x JOIN import i ON i.id = x.import
+        """SELECT i.file, x.line, x.reason, x.detail FROM rejected_row x JOIN import i ON i.id =
+          x.import
            ORDER BY i.file, x.line"""
     ).df()
 
 
 def rejected_rows_of(cursor: Cursor, source: Import) -> tuple[Rejected, ...]:
     """Return the rejected rows of one import."""
-    rows = cursor.execute("SELECT line, reason, detail FROM rejected_row WHERE import = ? ORDER BY line", [source.id]).fetchall()
+    rows = cursor.execute(
+        "SELECT line, reason, detail FROM rejected_row WHERE import = ? ORDER BY line", [source.id]
+    ).fetchall()
     return tuple(Rejected(source.file, *row) for row in rows)
 
 

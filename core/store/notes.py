@@ -1,4 +1,5 @@
-"""What people write down: notes on rows and runs, and presets, the named settings of a page (values of widgets by key)."""
+"""What people write down: notes on rows and runs, and presets, the named settings of a page (values
+of widgets by key)."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class Subject(NamedTuple):
-    """What a note is about: a row of a run, a figure of it (its title, and the address of the view that has it), or the run."""
+    """What a note is about: a row of a run, a figure of it (its title, and the address of the view
+    that has it), or the run."""
 
     run: str
     pair_id: str | None = None
@@ -38,12 +40,14 @@ def add(cursor: Cursor, subject: Subject, author: str, text: str) -> str:
 def of_dataset(cursor: Cursor, dataset: str) -> pd.DataFrame:
     """Return all notes on the runs of a dataset, newest first.
 
-    Columns: id, run (name), run_id, pair_id (None unless on a row), figure and address (None unless on a figure), author,
-    written_at, text.
+    Columns: id, run (name), run_id, pair_id (None unless on a row), figure and address (None unless
+    on a figure), author, written_at, text.
     """
     return cursor.execute(
-        """SELECT n.id, r.name AS run, r.id AS run_id, n.pair_id, n.figure, n.address, n.author, n.written_at, n.text
-           FROM note n JOIN run r ON r.id = n.run WHERE r.dataset = ? ORDER BY n.written_at DESC, n.id""",
+        """SELECT n.id, r.name AS run, r.id AS run_id, n.pair_id, n.figure, n.address, n.author,
+          n.written_at, n.text
+           FROM note n JOIN run r ON r.id = n.run WHERE r.dataset = ? ORDER BY n.written_at DESC,
+             n.id""",
         [dataset],
     ).df()
 
@@ -57,14 +61,19 @@ def author_of(cursor: Cursor, note: str) -> str | None:
 def of_row(cursor: Cursor, run: str, pair_id: str) -> pd.DataFrame:
     """Return notes on one row, oldest first: id, author, written_at, text."""
     return cursor.execute(
-        "SELECT id, author, written_at, text FROM note WHERE run = ? AND pair_id = ? ORDER BY written_at",
+        "SELECT id, author, written_at, text FROM note WHERE run = ? AND pair_id = ? ORDER BY"
+        " written_at",
         [run, pair_id],
     ).df()
 
 
 def of_run(cursor: Cursor, run: str) -> pd.DataFrame:
-    """Return all notes on a run and its rows, oldest first: id, pair_id (None for the run), author, written_at, text."""
-    return cursor.execute("SELECT id, pair_id, author, written_at, text FROM note WHERE run = ? ORDER BY written_at", [run]).df()
+    """Return all notes on a run and its rows, oldest first: id, pair_id (None for the run), author,
+    written_at, text."""
+    return cursor.execute(
+        "SELECT id, pair_id, author, written_at, text FROM note WHERE run = ? ORDER BY written_at",
+        [run],
+    ).df()
 
 
 def delete(cursor: Cursor, note: str) -> bool:
@@ -72,7 +81,9 @@ def delete(cursor: Cursor, note: str) -> bool:
     return one(cursor, "DELETE FROM note WHERE id = ? RETURNING id", [note]) is not None
 
 
-def save_preset(cursor: Cursor, page: str, name: str, settings: Mapping[str, Any], author: str) -> None:
+def save_preset(
+    cursor: Cursor, page: str, name: str, settings: Mapping[str, Any], author: str
+) -> None:
     """Save settings under a name, instead of an existing preset of that name."""
     cursor.execute(
         "INSERT OR REPLACE INTO preset VALUES (?, ?, ?, ?, now()::TIMESTAMP)",
@@ -82,16 +93,23 @@ def save_preset(cursor: Cursor, page: str, name: str, settings: Mapping[str, Any
 
 def presets_of_page(cursor: Cursor, page: str) -> dict[str, dict[str, Any]]:
     """Name → settings of a page, by name."""
-    rows = cursor.execute("SELECT name, settings FROM preset WHERE page = ? ORDER BY name", [page]).fetchall()
+    rows = cursor.execute(
+        "SELECT name, settings FROM preset WHERE page = ? ORDER BY name", [page]
+    ).fetchall()
     return {name: json.loads(settings) for name, settings in rows}
 
 
 def preset_written(cursor: Cursor, page: str, name: str) -> tuple[str, datetime] | None:
     """Return who saved the preset of a name last, and when; None without one."""
-    found = one(cursor, "SELECT author, written_at FROM preset WHERE page = ? AND name = ?", [page, name])
+    found = one(
+        cursor, "SELECT author, written_at FROM preset WHERE page = ? AND name = ?", [page, name]
+    )
     return None if found is None else (str(found[0]), found[1])
 
 
 def delete_preset(cursor: Cursor, page: str, name: str) -> bool:
     """Delete a preset, and return whether there was one."""
-    return one(cursor, "DELETE FROM preset WHERE page = ? AND name = ? RETURNING name", [page, name]) is not None
+    return (
+        one(cursor, "DELETE FROM preset WHERE page = ? AND name = ? RETURNING name", [page, name])
+        is not None
+    )

@@ -15,15 +15,18 @@ from core.store.queries import data_frame, insert, one
 
 
 def add(cursor: Cursor, dataset: str, pairs: Sequence[Pair], source: str) -> None:
-    """Add new pairs after those of the dataset, instead of equal ones that a person typed. source: the import they came with."""
+    """Add new pairs after those of the dataset, instead of equal ones that a person typed. source:
+    the import they came with."""
     _delete_asked(cursor, dataset, pairs)
-    row = one(cursor, "SELECT coalesce(max(position), -1) + 1 FROM pair WHERE dataset = ?", [dataset])
+    row = one(
+        cursor, "SELECT coalesce(max(position), -1) + 1 FROM pair WHERE dataset = ?", [dataset]
+    )
     _insert(cursor, dataset, pairs, [source] * len(pairs), row[0] if row else 0)
 
 
 def replace(cursor: Cursor, dataset: str, pairs: Sequence[Pair], sources: Sequence[str]) -> None:
-    """Replace all pairs of a dataset; pairs typed by a person stay, unless they are among the new ones. sources: the import
-    that each of them came with."""
+    """Replace all pairs of a dataset; pairs typed by a person stay, unless they are among the new
+    ones. sources: the import that each of them came with."""
     cursor.execute("DELETE FROM pair WHERE dataset = ? AND split <> ?", [dataset, ASKED])
     _delete_asked(cursor, dataset, pairs)
     _insert(cursor, dataset, pairs, sources, 0)
@@ -31,14 +34,18 @@ def replace(cursor: Cursor, dataset: str, pairs: Sequence[Pair], sources: Sequen
 
 def _delete_asked(cursor: Cursor, dataset: str, pairs: Sequence[Pair]) -> None:
     """Delete those of some pairs that a person typed before the dataset had them."""
-    asked = cursor.execute("SELECT pair_id FROM pair WHERE dataset = ? AND split = ?", [dataset, ASKED]).fetchall()
+    asked = cursor.execute(
+        "SELECT pair_id FROM pair WHERE dataset = ? AND split = ?", [dataset, ASKED]
+    ).fetchall()
     gone = {pair.pair_id for pair in pairs}.intersection(pair_id for (pair_id,) in asked)
     if gone:
         where = "dataset = ? AND split = ? AND pair_id IN (SELECT unnest(?))"
         cursor.execute(f"DELETE FROM pair WHERE {where}", [dataset, ASKED, sorted(gone)])
 
 
-def _insert(cursor: Cursor, dataset: str, pairs: Sequence[Pair], sources: Sequence[str], first: int) -> None:
+def _insert(
+    cursor: Cursor, dataset: str, pairs: Sequence[Pair], sources: Sequence[str], first: int
+) -> None:
     if not pairs:
         return
     columns = {
@@ -70,7 +77,8 @@ def describe(cursor: Cursor, descriptions: Mapping[str, str]) -> int:
     texts = {symbol: text for symbol, text in descriptions.items() if text.strip()}
     cursor.register("described", pa.table({"symbol": list(texts), "text": list(texts.values())}))
     updated = cursor.execute(
-        "UPDATE gene SET description = d.text FROM described d WHERE gene.symbol = d.symbol RETURNING 1"
+        "UPDATE gene SET description = d.text FROM described d WHERE gene.symbol = d.symbol"
+        " RETURNING 1"
     ).fetchall()
     cursor.unregister("described")
     return len(updated)
@@ -78,14 +86,20 @@ def describe(cursor: Cursor, descriptions: Mapping[str, str]) -> int:
 
 def labels(cursor: Cursor, dataset: str) -> dict[str, str | None]:
     """pair_id → label (None if unknown) of every row of a dataset."""
-    return dict(cursor.execute("SELECT pair_id, label FROM pair WHERE dataset = ? AND split <> ?", [dataset, ASKED]).fetchall())
+    return dict(
+        cursor.execute(
+            "SELECT pair_id, label FROM pair WHERE dataset = ? AND split <> ?", [dataset, ASKED]
+        ).fetchall()
+    )
 
 
 def find(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair | None:
-    """Return the row of a perturbation and a gene, preferring the dataset's own over one typed by a person; None if missing."""
+    """Return the row of a perturbation and a gene, preferring the dataset's own over one typed by a
+    person; None if missing."""
     found = one(
         cursor,
-        """SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND pert = ? AND gene = ?
+        """SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND pert = ? AND
+          gene = ?
            ORDER BY split = ?, position LIMIT 1""",
         [dataset, pert, gene, ASKED],
     )
@@ -102,21 +116,28 @@ def _pair(row: tuple[Any, ...] | None) -> Pair | None:
     return None if row is None else Pair(row[0], row[1], row[2], row[3] and Label(row[3]), row[4])
 
 
-def spellings(cursor: Cursor, dataset: str, role: Literal["pert", "gene"], symbol: str) -> list[str]:
-    """Return how a dataset's own rows write a symbol, letters of any case, in the order of their names."""
+def spellings(
+    cursor: Cursor, dataset: str, role: Literal["pert", "gene"], symbol: str
+) -> list[str]:
+    """Return how a dataset's own rows write a symbol, letters of any case, in the order of their
+    names."""
     rows = cursor.execute(
-        f"SELECT DISTINCT {role} FROM pair WHERE dataset = ? AND lower({role}) = lower(?) AND split <> ? ORDER BY 1",
+        f"SELECT DISTINCT {role} FROM pair WHERE dataset = ? AND lower({role}) = lower(?) AND split"
+        " <> ? ORDER BY 1",
         [dataset, symbol, ASKED],
     )
     return [name for (name,) in rows.fetchall()]
 
 
 def add_asked(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair:
-    """Add a pair that a person typed, and return it. It counts as of the import of the dataset's first row: that cannot be undone
-    while a run predicts the pair."""
-    row = one(cursor, "SELECT import FROM pair WHERE dataset = ? ORDER BY position LIMIT 1", [dataset])
+    """Add a pair that a person typed, and return it. It counts as of the import of the dataset's
+    first row: that cannot be undone while a run predicts the pair."""
+    row = one(
+        cursor, "SELECT import FROM pair WHERE dataset = ? ORDER BY position LIMIT 1", [dataset]
+    )
     pair_id = f"{pert}_{gene}"
-    while one(cursor, "SELECT 1 FROM pair WHERE dataset = ? AND pair_id = ?", [dataset, pair_id]):  # A_B and C, A and B_C
+    # A_B and C, A and B_C
+    while one(cursor, "SELECT 1 FROM pair WHERE dataset = ? AND pair_id = ?", [dataset, pair_id]):
         pair_id += "_"
     pair = Pair(pair_id, pert, gene, None, ASKED)
     add(cursor, dataset, [pair], row[0] if row else "")
@@ -125,20 +146,24 @@ def add_asked(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair:
 
 
 def datasets_with(cursor: Cursor, pair_ids: Sequence[str]) -> list[tuple[str, int]]:
-    """Return (dataset id, how many of the ids it knows), best first; datasets that know none are left out."""
+    """Return (dataset id, how many of the ids it knows), best first; datasets that know none are
+    left out."""
     cursor.register("wanted", pa.table({"pair_id": pair_ids}))
     rows = cursor.execute(
-        "SELECT dataset, count(*) FROM pair SEMI JOIN wanted USING (pair_id) GROUP BY dataset ORDER BY 2 DESC, 1"
+        "SELECT dataset, count(*) FROM pair SEMI JOIN wanted USING (pair_id) GROUP BY dataset ORDER"
+        " BY 2 DESC, 1"
     ).fetchall()
     cursor.unregister("wanted")
     return rows
 
 
 def frame(cursor: Cursor, dataset: str, *, asked: bool = False) -> pd.DataFrame:
-    """Return all rows of a dataset in file order: pair_id, pert, gene, label, split. asked: append the rows that people typed."""
+    """Return all rows of a dataset in file order: pair_id, pert, gene, label, split. asked: append
+    the rows that people typed."""
     return data_frame(
         cursor,
-        """SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND (? OR split <> ?)
+        """SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND (? OR split <>
+          ?)
            ORDER BY split = ?, position""",
         [dataset, asked, ASKED, ASKED],
     )
@@ -150,7 +175,8 @@ def delete_import(cursor: Cursor, source: str) -> int:
 
 
 def symbol(cursor: Cursor, name: str) -> tuple[str, str | None]:
-    """Return the kind of a gene's name ("named", "RIKEN clone", …), and its description if there is one."""
+    """Return the kind of a gene's name ("named", "RIKEN clone", …), and its description if there is
+    one."""
     row = one(cursor, "SELECT naming, description FROM gene WHERE symbol = ?", [name])
     return (row[0], row[1]) if row else (symbol_kind(name), None)
 
@@ -158,16 +184,19 @@ def symbol(cursor: Cursor, name: str) -> tuple[str, str | None]:
 def symbol_facts(cursor: Cursor, dataset: str) -> pd.DataFrame:
     """Return a table of a dataset's (id) symbols.
 
-    Columns: symbol, pert_rows, gene_rows, up, down, none, de, unlabelled (rows in either role), description (None where there is
-    none).
+    Columns: symbol, pert_rows, gene_rows, up, down, none, de, unlabelled (rows in either role),
+    description (None where there is none).
     """
     counts = ", ".join(f"count(*) FILTER (label = '{label}') AS \"{label}\"" for label in Label)
     return data_frame(
         cursor,
-        f"""SELECT s.symbol, count(*) FILTER (role = 'pert') AS pert_rows, count(*) FILTER (role = 'gene') AS gene_rows, {counts},
+        f"""SELECT s.symbol, count(*) FILTER (role = 'pert') AS pert_rows, count(*) FILTER (role =
+          'gene') AS gene_rows, {counts},
               count(*) FILTER (label IS NULL) AS unlabelled, any_value(g.description) AS description
-            FROM (SELECT pert AS symbol, 'pert' AS role, label FROM pair WHERE dataset = $1 AND split <> '{ASKED}'
-                  UNION ALL SELECT gene, 'gene', label FROM pair WHERE dataset = $1 AND split <> '{ASKED}') s
+            FROM (SELECT pert AS symbol, 'pert' AS role, label FROM pair WHERE dataset = $1 AND
+              split <> '{ASKED}'
+                  UNION ALL SELECT gene, 'gene', label FROM pair WHERE dataset = $1 AND split <>
+                    '{ASKED}') s
             LEFT JOIN gene g ON g.symbol = s.symbol GROUP BY s.symbol""",
         [dataset],
     )

@@ -37,17 +37,22 @@ Named = TypeVar("Named", bound=_Named)
 
 
 def one(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-    """Return the first row, or None. Reads the result to its end: an unfinished one would block the cursor."""
+    """Return the first row, or None. Reads the result to its end: an unfinished one would block the
+    cursor."""
     rows = cursor.execute(query, list(values)).fetchall()
     return rows[0] if rows else None
 
 
 def find_named(known: Sequence[Named], name: str, what: str) -> Named:
-    """Return the record of an id or name. what: the word for such a record. Raise NotFound, which lists the existing names."""
+    """Return the record of an id or name. what: the word for such a record. Raise NotFound, which
+    lists the existing names."""
     for record in known:
         if name in (record.id, record.name):
             return record
-    raise NotFound(f"{what} {name!r}: not in this workspace, {list_known(name, [record.name for record in known])}")
+    raise NotFound(
+        f"{what} {name!r}: not in this workspace,"
+        f" {list_known(name, [record.name for record in known])}"
+    )
 
 
 def records(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
@@ -58,10 +63,11 @@ def records(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> list[dict
 
 
 def data_frame(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> pd.DataFrame:
-    """Return every row, like `.df()`, but without an object for every text, which would take gigabytes for a million rows.
+    """Return every row, like `.df()`, but without an object for every text, which would take
+    gigabytes for a million rows.
 
-    Whole numbers of which some are missing are of pandas' type Int32. Lists of words are arrays of texts; rows with the same
-    words share one.
+    Whole numbers of which some are missing are of pandas' type Int32. Lists of words are arrays of
+    texts; rows with the same words share one.
     """
     import pandas as pd
     import pyarrow as pa
@@ -73,12 +79,15 @@ def data_frame(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> pd.Dat
         if pa.types.is_list(column.type):
             columns[name] = _word_arrays(column)
         else:
-            columns[name] = column.to_pandas(types_mapper=nullable.get if column.null_count else None)
+            columns[name] = column.to_pandas(
+                types_mapper=nullable.get if column.null_count else None
+            )
     return pd.DataFrame(columns)
 
 
 def _word_arrays(lists: pa.ChunkedArray) -> NDArray[np.object_]:
-    """Return an array of words for each list, shared by lists of the same words; words contain no spaces."""
+    """Return an array of words for each list, shared by lists of the same words; words contain no
+    spaces."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -100,7 +109,10 @@ def record_columns(columns: Sequence[Column], records: Sequence[Any]) -> dict[st
     """Return the fields of records, one Arrow array for each of two or more columns."""
     by_record = map(attrgetter(*(column.name for column in columns)), records)
     by_column = zip(*by_record, strict=True) if records else repeat(())
-    return {column.name: arrow_array(column, values) for column, values in zip(columns, by_column, strict=False)}
+    return {
+        column.name: arrow_array(column, values)
+        for column, values in zip(columns, by_column, strict=False)
+    }
 
 
 def arrow_array(column: Column, values: Sequence[Any]) -> pa.Array:
@@ -112,7 +124,10 @@ def arrow_array(column: Column, values: Sequence[Any]) -> pa.Array:
         places: dict[tuple[str, ...], int] = {}
         indices = [places.setdefault(tuple(value), len(places)) for value in values]
         return pa.array(list(places), pa.list_(pa.string())).take(pa.array(indices, pa.int32()))
-    return pa.array(_json_texts(values) if column.kind == "json" else values, pa.type_for_alias(ARROW_TYPES[column.kind]))
+    return pa.array(
+        _json_texts(values) if column.kind == "json" else values,
+        pa.type_for_alias(ARROW_TYPES[column.kind]),
+    )
 
 
 def _json_texts(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -128,33 +143,42 @@ def _json_texts(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 class Insertion(NamedTuple):
-    """Rows for a table, in the layout of the store. ignore_existing: ignore rows with an existing key."""
+    """Rows for a table, in the layout of the store. ignore_existing: ignore rows with an existing
+    key."""
 
     table: str
     rows: pa.Table
     ignore_existing: bool = False
 
 
-def insertion(table: str, columns: Mapping[str, Any], *, ignore_existing: bool = False) -> Insertion:
+def insertion(
+    table: str, columns: Mapping[str, Any], *, ignore_existing: bool = False
+) -> Insertion:
     """Return columns of equal length as rows for a table."""
     import pyarrow as pa
 
     return Insertion(table, pa.table(dict(columns)), ignore_existing)
 
 
-def insert(cursor: Cursor, table: str, columns: Mapping[str, Any], *, ignore_existing: bool = False) -> None:
-    """Append columns of equal length to a table, by name; rows whose key is there already raise, or are ignored."""
+def insert(
+    cursor: Cursor, table: str, columns: Mapping[str, Any], *, ignore_existing: bool = False
+) -> None:
+    """Append columns of equal length to a table, by name; rows whose key is there already raise, or
+    are ignored."""
     insert_all(cursor, [insertion(table, columns, ignore_existing=ignore_existing)])
 
 
 def insert_values(cursor: Cursor, table: str, values: Mapping[str, Any]) -> None:
     """Insert one row, a value for each column named."""
     marks = ", ".join("?" * len(values))
-    cursor.execute(f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})", list(values.values()))
+    cursor.execute(
+        f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})", list(values.values())
+    )
 
 
 def _hand_over(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of tables, which are let go: the transaction keeps what was registered until it ends."""
+    """Yield the rows of tables, which are let go: the transaction keeps what was registered until
+    it ends."""
     while tables:
         yield from tables.pop(0).to_batches()
 
@@ -168,10 +192,14 @@ def insert_all(cursor: Cursor, insertions: Iterable[Insertion]) -> None:
         if rows.num_rows:
             together.setdefault((table, ignore_existing, tuple(rows.column_names)), []).append(rows)
     for (table, ignore_existing, _), parts in together.items():
-        cursor.register("incoming", pa.RecordBatchReader.from_batches(parts[0].schema, _hand_over(parts)))
+        cursor.register(
+            "incoming", pa.RecordBatchReader.from_batches(parts[0].schema, _hand_over(parts))
+        )
         try:
             conflict = " ON CONFLICT DO NOTHING" if ignore_existing else ""
-            cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming{conflict}").fetchall()
+            cursor.execute(
+                f"INSERT INTO {table} BY NAME SELECT * FROM incoming{conflict}"
+            ).fetchall()
         finally:
             with suppress(duckdb.Error):  # in a failed transaction; the original cause is raised
                 cursor.unregister("incoming")

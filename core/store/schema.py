@@ -35,20 +35,28 @@ def create(cursor: duckdb.DuckDBPyConnection) -> None:
 
 
 def refuse_other(cursor: duckdb.DuckDBPyConnection, file: Path) -> None:
-    """Raise StoreOtherSchema unless the attached store has our tables, StoreDamaged if it is no store."""
+    """Raise StoreOtherSchema unless the attached store has our tables, StoreDamaged if it is no
+    store."""
     try:
         [[stated]] = cursor.execute("SELECT coalesce(max(sha256), '') FROM schema_hash").fetchall()
-    except duckdb.CatalogException:  # asked first: to list the tables takes DuckDB twenty times as long
+    # asked first: to list the tables takes DuckDB twenty times as long
+    except duckdb.CatalogException:
         stated = ""
-        query = "SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk' ORDER BY table_name"
+        query = (
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk' ORDER BY"
+            " table_name"
+        )
         tables = [name for (name,) in cursor.execute(query).fetchall()]
         if "trace_event" not in tables:
             listed = f"tables {', '.join(tables[:_SHOWN_TABLES])}" if tables else "no tables"
-            raise StoreDamaged(f"{file}: a DuckDB database, but not a PerturbDesk store ({listed}); left as it is") from None
+            raise StoreDamaged(
+                f"{file}: a DuckDB database, but not a PerturbDesk store ({listed}); left as it is"
+            ) from None
     expected = sha256_of(schema_text())
     if stated != expected:
         raise StoreOtherSchema(
-            f"{file}: a store of another version (schema {stated[:_SHOWN_DIGITS] or 'without a hash'}, "
-            f"expected {expected[:_SHOWN_DIGITS]}); left as it is. Open it with the version that wrote it, "
-            "bundle its runs there, and import the bundles into a new workspace"
+            f"{file}: a store of another version (schema"
+            f" {stated[:_SHOWN_DIGITS] or 'without a hash'}, expected {expected[:_SHOWN_DIGITS]});"
+            " left as it is. Open it with the version that wrote it, bundle its runs there, and"
+            " import the bundles into a new workspace"
         )

@@ -1,4 +1,5 @@
-"""Records of gene spaces and knowledge packs: names, kinds and origins. Their contents are files."""
+"""Records of gene spaces and knowledge packs: names, kinds and origins. Their contents are
+files."""
 
 from __future__ import annotations
 
@@ -12,15 +13,20 @@ from core.base.errors import NotFound
 from core.store.connection import Cursor
 from core.store.queries import find_named
 
-_COLUMNS = "id, name, kind, spec, source, sha256, genes, columns, notes, built_from, import, author, created_at"
+_COLUMNS = (
+    "id, name, kind, spec, source, sha256, genes, columns, notes, built_from, import, author,"
+    " created_at"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceRecord:
-    """One gene space. kind: how it was made (built: by `core.features.neighbours.spaces.build`, else loaded or simulated).
+    """One gene space. kind: how it was made (built: by `core.features.neighbours.spaces.build`,
+    else loaded or simulated).
 
-    spec: for rebuilding it. sha256: of its symbols and vectors. built_from: the name of the dataset whose labels went into it,
-    None for none. source_file: the import that brought it, None if it was built here.
+    spec: for rebuilding it. sha256: of its symbols and vectors. built_from: the name of the dataset
+    whose labels went into it, None for none. source_file: the import that brought it, None if it
+    was built here.
     """
 
     id: str
@@ -43,8 +49,22 @@ def add(cursor: Cursor, space: SpaceRecord) -> None:
     cursor.execute(
         f"INSERT INTO space ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,now()::TIMESTAMP)",
         [
-            *(space.id, space.name, space.kind, json.dumps(dict(space.spec), sort_keys=True), space.source, space.sha256),
-            *(space.genes, space.columns, list(space.notes), space.built_from, space.source_file, space.author),
+            *(
+                space.id,
+                space.name,
+                space.kind,
+                json.dumps(dict(space.spec), sort_keys=True),
+                space.source,
+                space.sha256,
+            ),
+            *(
+                space.genes,
+                space.columns,
+                list(space.notes),
+                space.built_from,
+                space.source_file,
+                space.author,
+            ),
         ],
     )
 
@@ -73,7 +93,8 @@ def _record(row: tuple[Any, ...]) -> SpaceRecord:
 
 @dataclass(frozen=True, slots=True)
 class PackRecord:
-    """One knowledge pack. kind: descriptions, orthologs, proteins, pathways, network, regulation, signalling or lps_response.
+    """One knowledge pack. kind: descriptions, orthologs, proteins, pathways, network, regulation,
+    signalling or lps_response.
 
     organism: of its genes, "" if its symbols do not show it.
     """
@@ -95,7 +116,15 @@ def add_pack(cursor: Cursor, pack: PackRecord) -> None:
     """Record a pack; its name must be new."""
     cursor.execute(
         f"INSERT INTO knowledge ({_PACK_COLUMNS}) VALUES (?,?,?,?,?,?,?,now()::TIMESTAMP)",
-        [pack.name, pack.kind, pack.sha256, pack.entries, pack.source, pack.source_file, pack.organism],
+        [
+            pack.name,
+            pack.kind,
+            pack.sha256,
+            pack.entries,
+            pack.source,
+            pack.source_file,
+            pack.organism,
+        ],
     )
 
 
@@ -105,12 +134,15 @@ def list_packs(cursor: Cursor) -> list[PackRecord]:
 
 
 def _packs_of(cursor: Cursor, table: str) -> list[PackRecord]:
-    rows = cursor.execute(f"SELECT {_PACK_COLUMNS} FROM {table} ORDER BY imported_at, name").fetchall()
+    rows = cursor.execute(
+        f"SELECT {_PACK_COLUMNS} FROM {table} ORDER BY imported_at, name"
+    ).fetchall()
     return [PackRecord(*row) for row in rows]
 
 
 def pack_of_kind(cursor: Cursor, kind: str, name: str | None = None) -> PackRecord:
-    """Return the pack of a kind, by name or else the latest. Raise NotFound, which lists the existing packs."""
+    """Return the pack of a kind, by name or else the latest. Raise NotFound, which lists the
+    existing packs."""
     known = list_packs(cursor)
     fitting = [pack for pack in known if pack.kind == kind and name in (None, pack.name)]
     if not fitting:

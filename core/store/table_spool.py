@@ -1,4 +1,5 @@
-"""Arrow tables in an unnamed file, for data that are too large for memory until they are complete."""
+"""Arrow tables in an unnamed file, for data that are too large for memory until they are
+complete."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from core.base.system_errors import explain
 
 
 class TableSpool:
-    """The tables, each by its position in the file, which is deleted with the last reference to this record."""
+    """The tables, each by its position in the file, which is deleted with the last reference to
+    this record."""
 
     def __init__(self) -> None:
         self._file = UnnamedFile()

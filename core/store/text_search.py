@@ -1,7 +1,9 @@
-"""Text search: the definition of a text that contains a phrase, and such texts of all runs of a dataset.
+"""Text search: the definition of a text that contains a phrase, and such texts of all runs of a
+dataset.
 
-A phrase is its words in their order with any white space between them, without regard to case. `contains` says so for the rows of
-one run and for all runs alike. The texts are scanned: an index would save less than half a second over 500 MB.
+A phrase is its words in their order with any white space between them, without regard to case.
+`contains` says so for the rows of one run and for all runs alike. The texts are scanned: an index
+would save less than half a second over 500 MB.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ _JSON_MARKS = re.compile(r'[{}\[\]"]+|(?:\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))+')
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """A search in all runs of a dataset: a phrase, and the run (id) and role of the listed hits; "" for any."""
+    """A search in all runs of a dataset: a phrase, and the run (id) and role of the listed hits; ""
+    for any."""
 
     phrase: str
     run: str = ""
@@ -53,8 +56,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of a search. counts: (run, role) → number of texts with the phrase, the oldest run first. hits: the listed
-    ones, one from each run in turn.
+    """The result of a search. counts: (run, role) → number of texts with the phrase, the oldest run
+    first. hits: the listed ones, one from each run in turn.
     """
 
     counts: dict[tuple[str, str], int]
@@ -87,40 +90,47 @@ class _Group:
 
 
 def contains(column: str) -> str:
-    """Return the SQL condition that a column's text holds a phrase; its parameter is the phrase's pattern."""
+    """Return the SQL condition that a column's text holds a phrase; its parameter is the phrase's
+    pattern."""
     return f"regexp_matches({column}, ?, 'i')"
 
 
 def pattern_of(phrase: str) -> str:
-    """Return the regular expression of a phrase in plain text, to be used without regard to case."""
+    """Return the regular expression of a phrase in plain text, to be used without regard to
+    case."""
     return r"\s+".join(re.escape(word) for word in phrase.split())
 
 
 def json_pattern_of(phrase: str) -> str:
-    """Return the pattern for text stored as JSON, which escapes letters beyond ASCII, quotation marks and line breaks."""
+    """Return the pattern for text stored as JSON, which escapes letters beyond ASCII, quotation
+    marks and line breaks."""
     return _JSON_SPACE.join("".join(map(_json_letter, word)) for word in phrase.split())
 
 
 def _json_letter(letter: str) -> str:
-    forms = {letter} if letter.isascii() else {letter, letter.lower(), letter.upper()}  # what is escaped has no case
+    # what is escaped has no case
+    forms = {letter} if letter.isascii() else {letter, letter.lower(), letter.upper()}
     return "(?:" + "|".join(re.escape(json.dumps(form)[1:-1]) for form in sorted(forms)) + ")"
 
 
 def search(cursor: Cursor, dataset: str, wanted: TextQuery) -> Found:
-    """Return the texts of all runs of a dataset (id) that hold a phrase: traces and dossiers. Counts are of every run and role.
+    """Return the texts of all runs of a dataset (id) that hold a phrase: traces and dossiers.
+    Counts are of every run and role.
 
-    Readings are left out. Hits are the first of every run, then the second of every run, …, as many as the limit allows. Nothing
-    holds an empty phrase.
+    Readings are left out. Hits are the first of every run, then the second of every run, …, as many
+    as the limit allows. Nothing holds an empty phrase.
     """
     order = {run.id: place for place, run in enumerate(list_predicting(cursor, dataset))}
     if not wanted.phrase.split() or not order:
         return Found({}, [])
     runs = list(order)
     of_runs = f"run IN ({', '.join('?' * len(runs))})"
-    traces = f"""SELECT run, role, count(*), min(rowid, ?) FROM trace_event WHERE {of_runs} AND {contains("content")}
+    traces = f"""SELECT run, role, count(*), min(rowid, ?) FROM trace_event WHERE {of_runs} AND
+      {contains("content")}
                  GROUP BY run, role ORDER BY role"""
     dossiers = f"""SELECT run, '{DOSSIER}', count(*), min(rowid, ?) FROM row_evidence
-                   WHERE {of_runs} AND evidence IN (SELECT id FROM evidence WHERE {contains("body")}) GROUP BY run"""
+                   WHERE {of_runs} AND evidence IN (SELECT id FROM evidence WHERE
+                     {contains("body")}) GROUP BY run"""
     groups = sorted(
         [
             _Group(run, role, n, rows, is_evidence)
@@ -128,7 +138,9 @@ def search(cursor: Cursor, dataset: str, wanted: TextQuery) -> Found:
                 (traces, pattern_of(wanted.phrase), False),
                 (dossiers, json_pattern_of(wanted.phrase), True),
             )
-            for run, role, n, rows in cursor.execute(query, [wanted.limit, *runs, pattern]).fetchall()
+            for run, role, n, rows in cursor.execute(
+                query, [wanted.limit, *runs, pattern]
+            ).fetchall()
         ],
         key=lambda group: order[group.run],
     )
@@ -138,12 +150,19 @@ def search(cursor: Cursor, dataset: str, wanted: TextQuery) -> Found:
         if wanted.run in ("", group.run) and wanted.role in ("", group.role)
         for row in group.rows
     ]
-    chosen = _share_out(sorted(places, key=lambda place: (order[place.run], place.is_evidence, place.row)), wanted.limit)
-    return Found({(group.run, group.role): group.n for group in groups}, _read_hits(cursor, dataset, wanted.phrase, chosen))
+    chosen = _share_out(
+        sorted(places, key=lambda place: (order[place.run], place.is_evidence, place.row)),
+        wanted.limit,
+    )
+    return Found(
+        {(group.run, group.role): group.n for group in groups},
+        _read_hits(cursor, dataset, wanted.phrase, chosen),
+    )
 
 
 def _share_out(places: Sequence[_Place], limit: int) -> list[_Place]:
-    """Return places, sorted by run, up to the limit: every run's first one, then every run's second one, …"""
+    """Return places, sorted by run, up to the limit: every run's first one, then every run's second
+    one, …"""
     by_run = [[*of_run] for _, of_run in groupby(places, attrgetter("run"))]
     return [place for turn in zip_longest(*by_run) for place in turn if place is not None][:limit]
 
@@ -162,7 +181,8 @@ def _read_hits(cursor: Cursor, dataset: str, phrase: str, places: Sequence[_Plac
         if not rows:
             continue
         result = cursor.execute(
-            f"""SELECT t.rowid, t.run, t.pair_id, p.pert, p.gene, t.role, regexp_extract(t.content, ?, ['b', 'h', 'a'], 'is')
+            f"""SELECT t.rowid, t.run, t.pair_id, p.pert, p.gene, t.role, regexp_extract(t.content,
+              ?, ['b', 'h', 'a'], 'is')
                 FROM ({query}) t JOIN pair p ON p.dataset = ? AND p.pair_id = t.pair_id
                 WHERE t.rowid IN ({", ".join(map(str, rows))})""",
             [f"(.{{0,{_BEFORE + 1}}}?)({pattern})(.{{0,{_AFTER + 1}}})", dataset],
@@ -182,5 +202,10 @@ def _read_hits(cursor: Cursor, dataset: str, phrase: str, places: Sequence[_Plac
 
 
 def _read_json(fragment: str) -> str:
-    """Return a fragment of JSON as readable text, without its marks and escapes; both ends may cut one of these."""
-    return replace_surrogates(_JSON_MARKS.sub(lambda mark: json.loads(f'"{mark[0]}"') if mark[0][0] == "\\" else "", fragment))
+    """Return a fragment of JSON as readable text, without its marks and escapes; both ends may cut
+    one of these."""
+    return replace_surrogates(
+        _JSON_MARKS.sub(
+            lambda mark: json.loads(f'"{mark[0]}"') if mark[0][0] == "\\" else "", fragment
+        )
+    )

@@ -1,6 +1,7 @@
 """The events of each row's trace, and rows as records of `core.base.types`, with their events.
 
-The events of a run a few megabytes at a time, in an order that would otherwise take a sort of all their texts.
+The events of a run a few megabytes at a time, in an order that would otherwise take a sort of all
+their texts.
 """
 
 from __future__ import annotations
@@ -20,15 +21,26 @@ import pyarrow as pa
 from core.base.row_schema import TABLES, record_from_json
 from core.base.types import Prediction, RowResult, TraceEvent
 from core.store.connection import Cursor
-from core.store.queries import Insertion, arrow_array, insertion, record_columns, records, select_list
+from core.store.queries import (
+    Insertion,
+    arrow_array,
+    insertion,
+    record_columns,
+    records,
+    select_list,
+)
 
 BATCH_BYTES = 8 << 20  # of texts
 EventOrder = Literal["p.position, e.seq", "e.pair_id, e.seq"]
-OF_PAIRS = "trace_event e JOIN run r ON r.id = e.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = e.pair_id"
+OF_PAIRS = (
+    "trace_event e JOIN run r ON r.id = e.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id ="
+    " e.pair_id"
+)
 
 
 class EventBatch(NamedTuple):
-    """Some events, those of whole rows. condition: chooses them from the table of events e; its parameters are `values`."""
+    """Some events, those of whole rows. condition: chooses them from the table of events e; its
+    parameters are `values`."""
 
     condition: str
     values: tuple[int, int]
@@ -39,21 +51,30 @@ _NUMBERS = count()
 
 _TABLE = TABLES["trace_event"]
 R = TypeVar("R")
-# The start of a tool's answer about a failed call, for files without a mark for it; case is ignored.
+# The start of a tool's answer about a failed call, for files without a mark for it; case is
+# ignored.
 FAILED = r"^\s*(?:error\b|execution error\b|traceback \(|exception\b|http error\b|timed? ?out\b)"
 
 
 def failed_call(event: str) -> str:
-    """Return the SQL condition that an event, an observation of this name in the query, is of a call that failed."""
-    return f"(json_extract_string({event}.meta, '$.error') IS NOT NULL OR regexp_matches({event}.content, '{FAILED}', 'i'))"
+    """Return the SQL condition that an event, an observation of this name in the query, is of a
+    call that failed."""
+    return (
+        f"(json_extract_string({event}.meta, '$.error') IS NOT NULL OR"
+        f" regexp_matches({event}.content, '{FAILED}', 'i'))"
+    )
 
 
-def insertion_of(run: str, rows: Sequence[RowResult], findings: Sequence[Sequence[str]]) -> Insertion:
+def insertion_of(
+    run: str, rows: Sequence[RowResult], findings: Sequence[Sequence[str]]
+) -> Insertion:
     """Return the events of finished rows. findings: one list per event, in the same order."""
     events = [event for row in rows for event in row.events]
     columns: dict[str, Any] = {
         "run": pa.repeat(run, len(events)),
-        "pair_id": pa.array([row.prediction.pair_id for row in rows for _ in row.events], pa.string()),
+        "pair_id": pa.array(
+            [row.prediction.pair_id for row in rows for _ in row.events], pa.string()
+        ),
         "seq": arrow_array(_TABLE["seq"], [seq for row in rows for seq in range(len(row.events))]),
         "findings": arrow_array(_TABLE["findings"], findings),
     }
@@ -61,8 +82,10 @@ def insertion_of(run: str, rows: Sequence[RowResult], findings: Sequence[Sequenc
 
 
 def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
-    """Return the events of one row in order: the fields of `TraceEvent`, meta a mapping, and findings."""
-    # Where its events stand is looked for first: of a million rows, reading their texts along the way takes twice as long.
+    """Return the events of one row in order: the fields of `TraceEvent`, meta a mapping, and
+    findings."""
+    # Where its events stand is looked for first: of a million rows, reading their texts along the
+    # way takes twice as long.
     query = "SELECT min(rowid), max(rowid) FROM trace_event WHERE run = ? AND pair_id = ?"
     [(first, last)] = cursor.execute(query, [run, pair_id]).fetchall()
     events = records(
@@ -77,52 +100,73 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
 
 
 def frame(cursor: Cursor, run: str) -> pd.DataFrame:
-    """Return all events of a run: the columns of trace_event in `core.base.row_schema`, meta as JSON text."""
-    return cursor.execute("SELECT * EXCLUDE (run) FROM trace_event WHERE run = ? ORDER BY pair_id, seq", [run]).df()
+    """Return all events of a run: the columns of trace_event in `core.base.row_schema`, meta as
+    JSON text."""
+    return cursor.execute(
+        "SELECT * EXCLUDE (run) FROM trace_event WHERE run = ? ORDER BY pair_id, seq", [run]
+    ).df()
 
 
 def frames(cursor: Cursor, run: str) -> Iterator[pd.DataFrame]:
-    """Yield the rows of `frame`, some thousand at a time, with its types; a run without events yields once, nothing."""
+    """Yield the rows of `frame`, some thousand at a time, with its types; a run without events
+    yields once, nothing."""
     found = False
-    [(lacks_some,)] = cursor.execute("SELECT count(*) > count(tokens) FROM trace_event WHERE run = ?", [run]).fetchall()
+    [(lacks_some,)] = cursor.execute(
+        "SELECT count(*) > count(tokens) FROM trace_event WHERE run = ?", [run]
+    ).fetchall()
     for batch in split_events(cursor, "e.run = ?", [run], "e.pair_id, e.seq"):
         found = True
-        query = f"SELECT * EXCLUDE (run) FROM trace_event e WHERE {batch.condition} ORDER BY pair_id, seq"
+        query = (
+            f"SELECT * EXCLUDE (run) FROM trace_event e WHERE {batch.condition} ORDER BY"
+            " pair_id, seq"
+        )
         rows = cursor.execute(query, batch.values).df()
-        yield rows.astype({"tokens": "Int32"}) if lacks_some else rows  # as DuckDB has it where one of all is missing
+        # as DuckDB has it where one of all is missing
+        yield rows.astype({"tokens": "Int32"}) if lacks_some else rows
     if not found:
         yield frame(cursor, run)
 
 
 def briefs(cursor: Cursor, run: str) -> pd.DataFrame:
-    """Per role that wrote briefs: role, n, and a column for each finding in any: in how many briefs it is."""
+    """Per role that wrote briefs: role, n, and a column for each finding in any: in how many briefs
+    it is."""
     roles = cursor.execute(
-        """SELECT role, count(*) AS n FROM trace_event WHERE run = ? AND kind = 'brief' GROUP BY role
+        """SELECT role, count(*) AS n FROM trace_event WHERE run = ? AND kind = 'brief' GROUP BY
+          role
            ORDER BY coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN'], role), 9), role""",
         [run],
     ).df()
     counts = cursor.execute(
         """SELECT role, finding, count(*) AS n
-           FROM (SELECT role, unnest(findings) AS finding FROM trace_event WHERE run = ? AND kind = 'brief') GROUP BY ALL""",
+           FROM (SELECT role, unnest(findings) AS finding FROM trace_event WHERE run = ? AND kind =
+             'brief') GROUP BY ALL""",
         [run],
     ).df()
-    by_role = counts.pivot(index="role", columns="finding", values="n").reindex(roles["role"]).fillna(0).astype(int)
+    by_role = (
+        counts.pivot(index="role", columns="finding", values="n")
+        .reindex(roles["role"])
+        .fillna(0)
+        .astype(int)
+    )
     return roles.join(by_role, on="role")
 
 
 def rows_by_arguing(cursor: Cursor, run: str) -> dict[int, int]:
-    """Return number of advocates of a row whose brief is not short → number of rows; rows without briefs are left out."""
+    """Return number of advocates of a row whose brief is not short → number of rows; rows without
+    briefs are left out."""
     rows = cursor.execute(
         """SELECT n, count(*) FROM (
              SELECT count(DISTINCT role) FILTER (NOT list_contains(findings, 'short')) AS n
-             FROM trace_event WHERE run = ? AND kind = 'brief' GROUP BY pair_id) GROUP BY n ORDER BY n""",
+             FROM trace_event WHERE run = ? AND kind = 'brief' GROUP BY pair_id) GROUP BY n ORDER BY
+               n""",
         [run],
     )
     return dict(rows.fetchall())
 
 
 def rows(cursor: Cursor, run: str) -> dict[str, RowResult]:
-    """Return every predicted row of a run by its id, in file order, with its events; evidence and calls are left out."""
+    """Return every predicted row of a run by its id, in file order, with its events; evidence and
+    calls are left out."""
     return {row.prediction.pair_id: row for row in each_row(cursor, run)}
 
 
@@ -131,17 +175,26 @@ def each_row(cursor: Cursor, run: str) -> Iterator[RowResult]:
     prediction_rows = records(
         cursor,
         f"""SELECT {select_list(TABLES["prediction"].columns_of(Prediction), "q")}
-            FROM prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
+            FROM prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND
+              p.pair_id = q.pair_id
             WHERE q.run = ? AND q.error IS NULL ORDER BY p.position""",
         [run],
     )
     predictions = [record_from_json(Prediction, values) for values in prediction_rows]
     for row, events in with_events(cursor, run, predictions, [row.pair_id for row in predictions]):
-        yield RowResult(row, tuple(TraceEvent(**{name: event[name] for name in TraceEvent._fields}) for event in events))
+        yield RowResult(
+            row,
+            tuple(
+                TraceEvent(**{name: event[name] for name in TraceEvent._fields}) for event in events
+            ),
+        )
 
 
-def with_events(cursor: Cursor, run: str, rows: Sequence[R], pair_ids: Sequence[str]) -> Iterator[tuple[R, list[dict[str, Any]]]]:
-    """Yield each of some rows of a run with its events, as of `of_row`; the rows, whose ids these are, are in file order."""
+def with_events(
+    cursor: Cursor, run: str, rows: Sequence[R], pair_ids: Sequence[str]
+) -> Iterator[tuple[R, list[dict[str, Any]]]]:
+    """Yield each of some rows of a run with its events, as of `of_row`; the rows, whose ids these
+    are, are in file order."""
     places = {pair_id: place for place, pair_id in enumerate(pair_ids)}
     done = 0
     for pair_id, events in _events_of_rows(cursor, run):
@@ -158,7 +211,10 @@ def _events_of_rows(cursor: Cursor, run: str) -> Iterator[tuple[str, list[dict[s
     """Yield the id and the events of each row that has any, in file order."""
     columns = select_list(_TABLE.columns_of(TraceEvent), "e")
     for batch in split_events(cursor, "e.run = ?", [run], "p.position, e.seq"):
-        query = f"SELECT e.pair_id, {columns}, e.findings FROM {OF_PAIRS} WHERE {batch.condition} ORDER BY p.position, e.seq"
+        query = (
+            f"SELECT e.pair_id, {columns}, e.findings FROM {OF_PAIRS} WHERE {batch.condition} ORDER"
+            " BY p.position, e.seq"
+        )
         found = records(cursor, query, batch.values)
         for event in found:
             event["meta"] = json.loads(event["meta"])
@@ -177,10 +233,12 @@ TEXT_KINDS = ("brief", "rebuttal", "answer", "thought", "text", "verdict")
 
 
 def text_counts(cursor: Cursor, run: str) -> dict[str, dict[str, int]]:
-    """Return how many texts of each of TEXT_KINDS a run has: kind → role → number; kinds that it lacks are left out."""
+    """Return how many texts of each of TEXT_KINDS a run has: kind → role → number; kinds that it
+    lacks are left out."""
     found = cursor.execute(
         """SELECT kind, role, count(*) FROM trace_event WHERE run = ? AND list_contains(?, kind)
-           GROUP BY kind, role ORDER BY list_position(?, kind), list_position(['EFFECT', 'NULL', 'UP', 'DOWN'], role), role""",
+           GROUP BY kind, role ORDER BY list_position(?, kind), list_position(['EFFECT', 'NULL',
+             'UP', 'DOWN'], role), role""",
         [run, list(TEXT_KINDS), list(TEXT_KINDS)],
     ).fetchall()
     counts: dict[str, dict[str, int]] = {}
@@ -192,30 +250,42 @@ def text_counts(cursor: Cursor, run: str) -> dict[str, dict[str, int]]:
 def stages(cursor: Cursor, run: str) -> list[str]:
     """Return the stages that the events of a run name, in the order in which a row has them."""
     found = cursor.execute(
-        "SELECT stage FROM trace_event WHERE run = ? AND stage <> '' GROUP BY stage ORDER BY min(seq), stage", [run]
+        "SELECT stage FROM trace_event WHERE run = ? AND stage <> '' GROUP BY stage ORDER BY"
+        " min(seq), stage",
+        [run],
     ).fetchall()
     return [stage for (stage,) in found]
 
 
-def split_events(cursor: Cursor, where: str, values: Sequence[Any], order: EventOrder) -> Iterator[EventBatch]:
-    """Yield the events e selected by a condition, in an order, in batches of about BATCH_BYTES of texts.
+def split_events(
+    cursor: Cursor, where: str, values: Sequence[Any], order: EventOrder
+) -> Iterator[EventBatch]:
+    """Yield the events e selected by a condition, in an order, in batches of about BATCH_BYTES of
+    texts.
 
-    In file order the condition may name what `OF_PAIRS` joins. A batch is registered with the cursor until the next one is
-    requested.
+    In file order the condition may name what `OF_PAIRS` joins. A batch is registered with the
+    cursor until the next one is requested.
     """
     source = OF_PAIRS if order == "p.position, e.seq" else "trace_event e"
     columns = "e.rowid AS event, hash(e.pair_id) AS row, strlen(e.content) AS size"
-    found = cursor.execute(f"SELECT {columns} FROM {source} WHERE {where} ORDER BY {order}", list(values)).fetchnumpy()
+    found = cursor.execute(
+        f"SELECT {columns} FROM {source} WHERE {where} ORDER BY {order}", list(values)
+    ).fetchnumpy()
     events, sizes = np.asarray(found["event"], dtype=np.int64), np.cumsum(found["size"])
     ends = (
-        np.flatnonzero(np.append(found["row"][1:] != found["row"][:-1], True)) + 1 if len(events) else np.array([], dtype=np.intp)
+        np.flatnonzero(np.append(found["row"][1:] != found["row"][:-1], True)) + 1
+        if len(events)
+        else np.array([], dtype=np.intp)
     )
     start, base = 0, 0
     for end in map(int, ends):
         if sizes[end - 1] - base >= BATCH_BYTES or end == len(events):
             with _register(cursor, events[start:end]) as name:
-                condition = f"e.rowid BETWEEN ? AND ? AND e.rowid IN (SELECT event FROM {name})"  # the range passes most over
-                yield EventBatch(condition, (int(events[start:end].min()), int(events[start:end].max())))
+                # the range passes most over
+                condition = f"e.rowid BETWEEN ? AND ? AND e.rowid IN (SELECT event FROM {name})"
+                yield EventBatch(
+                    condition, (int(events[start:end].min()), int(events[start:end].max()))
+                )
             start, base = end, int(sizes[end - 1])
 
 
@@ -227,5 +297,6 @@ def _register(cursor: Cursor, events: Any) -> Iterator[str]:
     try:
         yield name
     finally:
-        with suppress(duckdb.ConnectionException):  # whoever read them has stopped halfway, and the cursor is closed
+        # whoever read them has stopped halfway, and the cursor is closed
+        with suppress(duckdb.ConnectionException):
             cursor.unregister(name)

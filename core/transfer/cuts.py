@@ -1,8 +1,10 @@
-"""The score of a gene space with its settings: the mean over ten cuts of the folds. Its intervals include the noise of the cuts.
+"""The score of a gene space with its settings: the mean over ten cuts of the folds. Its intervals
+include the noise of the cuts.
 
-The cut of perturbations and genes adds noise to a score (the DIR of a kNN moves by some hundredths). So the score of one cut
-belongs to a run, not to a space. A row's influences on the scores of the cuts are averaged before rows are clustered; the
-variance between cuts, divided by their number, is added.
+The cut of perturbations and genes adds noise to a score (the DIR of a kNN moves by some
+hundredths). So the score of one cut belongs to a run, not to a space. A row's influences on the
+scores of the cuts are averaged before rows are clustered; the variance between cuts, divided by
+their number, is added.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ NAME = "mean of ten cuts (seeds 0–9)"  # the name of a space's score on every 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
-    """The rows under the folds of one seed: their cells, their scores with stand-ins, and flags of rows with a prior.
+    """The rows under the folds of one seed: their cells, their scores with stand-ins, and flags of
+    rows with a prior.
 
     covered_scores: the scores, with p_up missing for rows without a prior of up.
     """
@@ -44,7 +47,8 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutScores:
-    """DE and DIR of each cut, scored inside its cells, of shape (n_cuts, 2), and their means with intervals."""
+    """DE and DIR of each cut, scored inside its cells, of shape (n_cuts, 2), and their means with
+    intervals."""
 
     values: Floats
     score: ScoreIntervals
@@ -59,8 +63,8 @@ class CutScores:
 class MeanOfCuts:
     """The scores of a space over cuts into k parts with these seeds.
 
-    all_rows: over all rows, with base rates for rows without a prior. covered: over the rows with a prior in each cut.
-    coverage: the share of covered rows, the mean over cuts.
+    all_rows: over all rows, with base rates for rows without a prior. covered: over the rows with a
+    prior in each cut. coverage: the share of covered rows, the mean over cuts.
     """
 
     k: int
@@ -71,9 +75,13 @@ class MeanOfCuts:
 
 
 def predict_cuts(
-    knn: KnnInputs, k: int = 5, seeds: Sequence[int] = SEEDS, progress: Callable[[float], object] | None = None
+    knn: KnnInputs,
+    k: int = 5,
+    seeds: Sequence[int] = SEEDS,
+    progress: Callable[[float], object] | None = None,
 ) -> list[Cut]:
-    """Return the query rows under each cut of perturbations and genes into k parts. progress: called with the share that is done.
+    """Return the query rows under each cut of perturbations and genes into k parts. progress:
+    called with the share that is done.
 
     Raise the errors of `prepare_cuts`.
     """
@@ -81,27 +89,39 @@ def predict_cuts(
     for cut in prepare_cuts(knn, k, seeds):
         [priors] = cut.predict([None])
         scores = scores_with_stand_ins(priors, cut.base_rates)
-        cuts.append(Cut(cut.seed, cut.cells, scores, without_stand_ins(scores, priors), priors.covered))
+        cuts.append(
+            Cut(cut.seed, cut.cells, scores, without_stand_ins(scores, priors), priors.covered)
+        )
         if progress is not None:
             progress(len(cuts) / len(seeds))
     return cuts
 
 
-def cut_values(knn: KnnInputs, labels: ArrayLike, k: int = 5, seeds: Sequence[int] = SEEDS) -> Floats:
-    """Return DE and DIR of each cut over all rows, scored inside its cells, of shape (n_cuts, 2); labels: of the query rows."""
+def cut_values(
+    knn: KnnInputs, labels: ArrayLike, k: int = 5, seeds: Sequence[int] = SEEDS
+) -> Floats:
+    """Return DE and DIR of each cut over all rows, scored inside its cells, of shape (n_cuts, 2);
+    labels: of the query rows."""
     outcome = outcome_of(labels)
-    return np.array([point_values(outcome, cut.scores, cut.cells) for cut in predict_cuts(knn, k, seeds)])
+    return np.array(
+        [point_values(outcome, cut.scores, cut.cells) for cut in predict_cuts(knn, k, seeds)]
+    )
 
 
 def score_cuts(labels: ArrayLike, rows: Rows, cuts: Sequence[Cut], k: int = 5) -> MeanOfCuts:
-    """Return the mean over cuts; labels: of shape (n_rows,). NaN if a cut has no pair of both classes inside its cells."""
+    """Return the mean over cuts; labels: of shape (n_rows,). NaN if a cut has no pair of both
+    classes inside its cells."""
     outcome = outcome_of(labels)
     validate.same_length(labels=outcome.labelled, rows=rows)
     seeds = tuple(cut.seed for cut in cuts)
     name = NAME if seeds == SEEDS else f"mean of the cuts of seeds {', '.join(map(str, seeds))}"
     everyone = [tasks(outcome, cut.scores) for cut in cuts]
     some = [
-        [Task(task.rows & cut.covered, task.positive, task.values) for task in tasks(outcome, cut.covered_scores)] for cut in cuts
+        [
+            Task(task.rows & cut.covered, task.positive, task.values)
+            for task in tasks(outcome, cut.covered_scores)
+        ]
+        for cut in cuts
     ]
     cells = [cut.cells for cut in cuts]
     coverage = float(np.mean([cut.covered.mean() for cut in cuts])) if len(rows) else float("nan")
@@ -115,19 +135,32 @@ def score_cuts(labels: ArrayLike, rows: Rows, cuts: Sequence[Cut], k: int = 5) -
     )
 
 
-def _mean_score(by_cut: Sequence[Sequence[Task]], cells: Sequence[Codes], outcome: Outcome, rows: Rows, scored: str) -> CutScores:
-    """Return the means of DE and DIR over cuts, with the same AUROC in every cut; outcome: of the rows that count."""
+def _mean_score(
+    by_cut: Sequence[Sequence[Task]],
+    cells: Sequence[Codes],
+    outcome: Outcome,
+    rows: Rows,
+    scored: str,
+) -> CutScores:
+    """Return the means of DE and DIR over cuts, with the same AUROC in every cut; outcome: of the
+    rows that count."""
     found = [influence_within_cells(two, inside) for two, inside in zip(by_cut, cells, strict=True)]
     values = np.stack([each.values[:, 0] for each in found])
     mean = mean_influence(found)
     of_cuts = variances_between(values) / len(values)
     three = [each[0] for each in estimates(mean, rows.pert, rows.gene, [DE, DIR, MEAN])]
-    de, direction, both = (widen(each, float(variance)) for each, variance in zip(three, of_cuts, strict=True))
-    return CutScores(values, ScoreIntervals(*row_counts(outcome, len(outcome.labelled)), de, direction, both, scored))
+    de, direction, both = (
+        widen(each, float(variance)) for each, variance in zip(three, of_cuts, strict=True)
+    )
+    return CutScores(
+        values,
+        ScoreIntervals(*row_counts(outcome, len(outcome.labelled)), de, direction, both, scored),
+    )
 
 
 def variances_between(values: Floats) -> Floats:
-    """Return the variance between cuts of DE, of DIR and of their mean, of shape (3,); 0 with fewer than two cuts."""
+    """Return the variance between cuts of DE, of DIR and of their mean, of shape (3,); 0 with fewer
+    than two cuts."""
     if len(values) < 2:
         return np.zeros(3)
     return np.asarray(np.column_stack((values, values.mean(axis=1))).var(axis=0, ddof=1))

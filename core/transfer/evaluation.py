@@ -21,8 +21,8 @@ NOTHING_KNOWN = 0.5  # the stand-in for a row that sees no labelled row, or none
 class Evaluation:
     """The score of a kNN under a protocol.
 
-    coverage: share of rows with a prior; score: over all rows, with base rates in place of missing priors; covered: score over
-    the rows with a prior; null: score of equal weights, over all rows.
+    coverage: share of rows with a prior; score: over all rows, with base rates in place of missing
+    priors; covered: score over the rows with a prior; null: score of equal weights, over all rows.
     """
 
     coverage: float
@@ -38,7 +38,9 @@ def evaluate(labels: ArrayLike, rows: Rows, predicted: KnnPrediction) -> Evaluat
 
     def score(scores: Scores, chosen: Bools) -> ScoreIntervals:
         inside = None if cells is None else cells[chosen]
-        return score_with_intervals(names[chosen], scores.take(chosen), rows.pert[chosen], rows.gene[chosen], inside)
+        return score_with_intervals(
+            names[chosen], scores.take(chosen), rows.pert[chosen], rows.gene[chosen], inside
+        )
 
     everyone, all_rows = np.ones(len(rows), dtype=np.bool_), scores_with_stand_ins(priors, null)
     return Evaluation(
@@ -56,16 +58,21 @@ def scores_with_stand_ins(priors: Priors, null: Priors) -> Scores:
 
 
 def without_stand_ins(scores: Scores, priors: Priors) -> Scores:
-    """Return the scores with p_up missing in rows without a prior of up, for a score over the rows with a prior."""
+    """Return the scores with p_up missing in rows without a prior of up, for a score over the rows
+    with a prior."""
     return Scores(scores.p_de, np.where(np.isnan(priors.up), np.nan, scores.p_up))
 
 
 def fill_with_base_rates(priors: Priors, null: Priors) -> Priors:
-    """Return priors with missing ones replaced by the base rates of the labelled rows that the row may see.
+    """Return priors with missing ones replaced by the base rates of the labelled rows that the row
+    may see.
 
-    null: the priors of equal weights, which are these base rates. If these are NaN too, NOTHING_KNOWN is used.
+    null: the priors of equal weights, which are these base rates. If these are NaN too,
+    NOTHING_KNOWN is used.
     """
     uncovered = ~priors.covered
-    rate_de, rate_up = (np.where(np.isnan(rate), NOTHING_KNOWN, rate) for rate in (null.de, null.up))
+    rate_de, rate_up = (
+        np.where(np.isnan(rate), NOTHING_KNOWN, rate) for rate in (null.de, null.up)
+    )
     de = np.where(uncovered, rate_de, priors.de)
     return Priors(de, np.where(uncovered | np.isnan(priors.up), rate_up, priors.up), priors.support)

@@ -1,6 +1,8 @@
-"""Rank-percentile fusion: fused = Σ w · pct(component), separately for an effect and for its direction.
+"""Rank-percentile fusion: fused = Σ w · pct(component), separately for an effect and for its
+direction.
 
-Recover a component's percentiles from a base run and a fusion of the two: pct(other) = (fused - (1-w)·pct(base)) / w.
+Recover a component's percentiles from a base run and a fusion of the two: pct(other) = (fused -
+(1-w)·pct(base)) / w.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from core.stats.arrays import Bools, Floats
 from core.stats.ranks import nearest_percentiles, percentiles, percentiles_against
 from core.stats.scores_and_labels import Scores, ranked_scores, submitted_parts
 
-SAME = 5e-6  # files have six decimals: a number this close to the base's percentile counts as equal to it
+# files have six decimals: a number this close to the base's percentile counts as equal to it
+SAME = 5e-6
 FAR = 0.25  # in steps between percentiles; with a wrong weight, half of the rows are farther away
 
 
@@ -27,8 +30,8 @@ FAR = 0.25  # in steps between percentiles; with a wrong weight, half of the row
 class RecoveredComponent:
     """The other component's percentiles, of shape (n_rows,), NaN for rows that it does not cover.
 
-    farthest: the largest distance before rounding, for DE and for DIR, from a number to the nearest possible percentile, in
-    steps between percentiles.
+    farthest: the largest distance before rounding, for DE and for DIR, from a number to the nearest
+    possible percentile, in steps between percentiles.
     """
 
     p_de: Floats
@@ -46,10 +49,12 @@ TOLERANCE = 1e-9  # the sum of weights may exceed 1 by this much
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Component:
-    """One run's scores on the rows of the base run, of shape (n_rows,), NaN for rows that it does not cover.
+    """One run's scores on the rows of the base run, of shape (n_rows,), NaN for rows that it does
+    not cover.
 
-    reference_de, reference_up: its scores on labelled rows (a kNN's own fold priors), of any length; None if it has none.
-    weight_scale: a factor of its weight in each row, of shape (n_rows,), in [0, 1]; None for 1. The base has none.
+    reference_de, reference_up: its scores on labelled rows (a kNN's own fold priors), of any
+    length; None if it has none. weight_scale: a factor of its weight in each row, of shape
+    (n_rows,), in [0, 1]; None for 1. The base has none.
     """
 
     name: str
@@ -62,9 +67,11 @@ class Component:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Percentiles:
-    """Each component's percentiles, of shape (n_components, n_rows), NaN for rows that it does not cover.
+    """Each component's percentiles, of shape (n_components, n_rows), NaN for rows that it does not
+    cover.
 
-    weight_scale: factors of all weights except the base's, of the same shape; None if no weight is scaled.
+    weight_scale: factors of all weights except the base's, of the same shape; None if no weight is
+    scaled.
     """
 
     de: Floats
@@ -79,7 +86,8 @@ class Percentiles:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """Weights of at least 0 that sum to 1, of shape (n_components,), or (n_components, n_rows) if they differ by row."""
+    """Weights of at least 0 that sum to 1, of shape (n_components,), or (n_components, n_rows) if
+    they differ by row."""
 
     de: Floats
     up: Floats
@@ -102,9 +110,15 @@ class FusionResult:
 
 
 def component_of(
-    name: str, wanted: Sequence[str], pair_ids: Sequence[str], p_de: ArrayLike, p_up: ArrayLike, flags: Sequence[Collection[str]]
+    name: str,
+    wanted: Sequence[str],
+    pair_ids: Sequence[str],
+    p_de: ArrayLike,
+    p_up: ArrayLike,
+    flags: Sequence[Collection[str]],
 ) -> Component:
-    """Return a run's scores in the order of the wanted pair ids, NaN for missing rows and for fallbacks.
+    """Return a run's scores in the order of the wanted pair ids, NaN for missing rows and for
+    fallbacks.
 
     pair_ids, p_de, p_up, flags: of the run's rows, all of one length.
     """
@@ -112,48 +126,67 @@ def component_of(
     # Most rows have no flags, and looking them up in arrays (which frames contain) is slow.
     flagged = [(row, frozenset(row_flags)) for row, row_flags in enumerate(flags) if len(row_flags)]
     de[[row for row, found in flagged if not found.isdisjoint((*STAND_INS, Flag.NO_DE))]] = np.nan
-    up[[row for row, found in flagged if not found.isdisjoint((*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DIR))]] = np.nan
+    up[
+        [
+            row
+            for row, found in flagged
+            if not found.isdisjoint((*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DIR))
+        ]
+    ] = np.nan
     position_of = {pair_id: i for i, pair_id in enumerate(pair_ids)}
     positions = np.array([position_of.get(pair_id, -1) for pair_id in wanted], dtype=np.intp)
     if not len(de):  # no row of the run was predicted
         return Component(name, *np.full((2, len(positions)), np.nan))
-    return Component(name, *(np.where(positions >= 0, column[positions], np.nan) for column in (de, up)))
+    return Component(
+        name, *(np.where(positions >= 0, column[positions], np.nan) for column in (de, up))
+    )
 
 
 def weights_of(others_de: ArrayLike, others_up: ArrayLike) -> Weights:
-    """Return the weights of all components, the base first. The base gets what the weights of the others leave of 1.
+    """Return the weights of all components, the base first. The base gets what the weights of the
+    others leave of 1.
 
-    Each of shape (n_others,), or (n_others, n_rows) for weights that differ by row. Raise InputError for a weight below 0 or a
-    sum above 1.
+    Each of shape (n_others,), or (n_others, n_rows) for weights that differ by row. Raise
+    InputError for a weight below 0 or a sum above 1.
     """
     return Weights(_weights_with_base("w_de", others_de), _weights_with_base("w_dir", others_up))
 
 
 def shares_of(weights: ArrayLike) -> Floats:
-    """Return the effective weights of all components except the base, of shape (…, n_others): scaled to sum to 1 if they exceed
-    it.
+    """Return the effective weights of all components except the base, of shape (…, n_others):
+    scaled to sum to 1 if they exceed it.
     """
     array = np.asarray(weights, dtype=np.float64)
     return np.asarray(array / np.maximum(array.sum(axis=-1, keepdims=True), 1.0))
 
 
-def percentiles_of(components: Sequence[Component], reference: Reference = "population") -> Percentiles:
+def percentiles_of(
+    components: Sequence[Component], reference: Reference = "population"
+) -> Percentiles:
     """Return each component's percentiles, among the rows themselves or against its reference run.
 
-    Against a reference, a row's percentile does not depend on the other rows. Raise InputError for a component without a
-    reference.
+    Against a reference, a row's percentile does not depend on the other rows. Raise InputError for
+    a component without a reference.
     """
     if not components:
         raise InputError("components: got none; expected at least the base")
     validate.same_length(
-        **{name: column for c in components for name, column in [(f"{c.name} p_de", c.p_de), (f"{c.name} p_up", c.p_up)]}
+        **{
+            name: column
+            for c in components
+            for name, column in [(f"{c.name} p_de", c.p_de), (f"{c.name} p_up", c.p_up)]
+        }
     )
     scale = None
     if any(c.weight_scale is not None for c in components):
-        scale = np.stack([np.ones(len(c.p_de)) if c.weight_scale is None else c.weight_scale for c in components])
+        scale = np.stack(
+            [np.ones(len(c.p_de)) if c.weight_scale is None else c.weight_scale for c in components]
+        )
     if reference == "population":
         return Percentiles(
-            np.stack([percentiles(c.p_de) for c in components]), np.stack([percentiles(c.p_up) for c in components]), scale
+            np.stack([percentiles(c.p_de) for c in components]),
+            np.stack([percentiles(c.p_up) for c in components]),
+            scale,
         )
     return Percentiles(
         np.stack([_percentiles_against_reference(c, c.reference_de, c.p_de) for c in components]),
@@ -163,41 +196,60 @@ def percentiles_of(components: Sequence[Component], reference: Reference = "popu
 
 
 def agreement_with_base(components: Percentiles) -> Floats:
-    """Return how far each component agrees with the base in each row, of shape (n_components, n_rows), in [0, 1].
+    """Return how far each component agrees with the base in each row, of shape (n_components,
+    n_rows), in [0, 1].
 
-    Agreement is 1 − |difference of the percentiles|, averaged over DE and DIR; 1 in a row that one of them does not cover.
+    Agreement is 1 − |difference of the percentiles|, averaged over DE and DIR; 1 in a row that one
+    of them does not cover.
     """
     apart = np.stack([np.abs(each - each[0]) for each in (components.de, components.up)])
     known = ~np.isnan(apart)
-    return np.asarray(1 - np.where(known, apart, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
+    return np.asarray(
+        1 - np.where(known, apart, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    )
 
 
 def weights_in_rows(components: Percentiles, weights: Weights) -> Weights:
-    """Return each row's weights, of shape (n_components, n_rows): the others' scaled, the base's the rest.
+    """Return each row's weights, of shape (n_components, n_rows): the others' scaled, the base's
+    the rest.
 
     Without scales: unchanged.
     """
     if components.weight_scale is None:
         return weights
     scale = components.weight_scale[1:]
-    return weights_of(*(scale * (part if part.ndim > 1 else part[:, None])[1:] for part in (weights.de, weights.up)))
+    return weights_of(
+        *(
+            scale * (part if part.ndim > 1 else part[:, None])[1:]
+            for part in (weights.de, weights.up)
+        )
+    )
 
 
 def fuse(components: Percentiles, weights: Weights) -> FusionResult:
-    """Return the weighted mean of the percentiles of each row, with the components' weight scales applied.
+    """Return the weighted mean of the percentiles of each row, with the components' weight scales
+    applied.
 
-    The weight of a component that does not cover a row goes to the others in proportion. If no component with a weight covers the
-    row, the result is the base's percentile, or 0.5 if the base does not cover it either.
+    The weight of a component that does not cover a row goes to the others in proportion. If no
+    component with a weight covers the row, the result is the base's percentile, or 0.5 if the base
+    does not cover it either.
     """
     uncovered = ~np.logical_and.reduce(~np.isnan(components.de))
     weights = weights_in_rows(components, weights)
-    return FusionResult(_weighted_mean(components.de, weights.de), _weighted_mean(components.up, weights.up), uncovered)
+    return FusionResult(
+        _weighted_mean(components.de, weights.de),
+        _weighted_mean(components.up, weights.up),
+        uncovered,
+    )
 
 
 def _weighted_mean(values: Floats, weights: Floats) -> Floats:
-    """Return the weighted mean over components. A loop sums them, so that a row's bits do not depend on the number of rows."""
+    """Return the weighted mean over components. A loop sums them, so that a row's bits do not
+    depend on the number of rows."""
     if len(weights) != len(values):
-        raise InputError(f"weights: got {len(weights)}; expected one for each of {len(values)} components")
+        raise InputError(
+            f"weights: got {len(weights)}; expected one for each of {len(values)} components"
+        )
     total, weight = np.zeros((2, values.shape[1]))
     for pct, share in zip(values, weights, strict=True):
         covered = ~np.isnan(pct)
@@ -211,32 +263,41 @@ def _weights_with_base(name: str, others: ArrayLike) -> Floats:
     array = np.asarray(others, dtype=np.float64)
     base = 1 - array.sum(axis=0)
     if not np.isfinite(array).all() or (array < 0).any() or np.min(base, initial=0.0) < -TOLERANCE:
-        raise SettingError(name, f"got {array.tolist()}; expected weights from 0 that sum to at most 1")
+        raise SettingError(
+            name, f"got {array.tolist()}; expected weights from 0 that sum to at most 1"
+        )
     return np.concatenate((np.maximum(base, 0.0)[None], array))
 
 
-def _percentiles_against_reference(component: Component, reference: Floats | None, values: Floats) -> Floats:
+def _percentiles_against_reference(
+    component: Component, reference: Floats | None, values: Floats
+) -> Floats:
     if reference is None:
         raise InputError(
-            f"component {component.name}: has no reference run on labelled rows for its percentiles; expected one, or "
-            "percentiles over the population"
+            f"component {component.name}: has no reference run on labelled rows for its"
+            " percentiles; expected one, or percentiles over the population"
         )
     return percentiles_against(reference, values)
 
 
 def decompose_fusion(base: Scores, fused: Scores, w_de: float, w_dir: float) -> RecoveredComponent:
-    """Recover the component that was fused with the base at weights w_de and w_dir in (0, 1]; both runs of shape (n_rows,).
+    """Recover the component that was fused with the base at weights w_de and w_dir in (0, 1]; both
+    runs of shape (n_rows,).
 
-    base: with the probabilities that were ranked (from the trace, because sums of rounded predictions break ties of the fusion).
-    Raise InputError if the results are not percentiles: then the weights or the runs differ from those of the fusion.
+    base: with the probabilities that were ranked (from the trace, because sums of rounded
+    predictions break ties of the fusion). Raise InputError if the results are not percentiles: then
+    the weights or the runs differ from those of the fusion.
     """
     n = validate.same_length(base=base, fused=fused)
     for name, weight in (("w_de", w_de), ("w_dir", w_dir)):
         if not 0 < weight <= 1:
             raise SettingError(name, f"got {weight}; expected a weight above 0, up to 1")
     base_de, base_up = percentiles(base.p_de), percentiles(base.p_up)
-    # A covered row may tie with the base in one of the two; p_up is a ratio of decimals, coarser if p_de is small.
-    covered = (np.abs(fused.p_de - base_de) >= SAME) | (np.abs(fused.p_up - base_up) * fused.p_de >= SAME)
+    # A covered row may tie with the base in one of the two; p_up is a ratio of decimals, coarser if
+    # p_de is small.
+    covered = (np.abs(fused.p_de - base_de) >= SAME) | (
+        np.abs(fused.p_up - base_up) * fused.p_de >= SAME
+    )
     tasks = ("DE", fused.p_de, base_de, w_de), ("DIR", fused.p_up, base_up, w_dir)
     recovered, farthest = np.full((2, n), np.nan), []
     for column, (name, fused_pct, base_pct, weight) in zip(recovered, tasks, strict=True):
@@ -244,8 +305,9 @@ def decompose_fusion(base: Scores, fused: Scores, w_de: float, w_dir: float) -> 
         column[covered], distance = nearest_percentiles(values)
         if not distance <= FAR:  # rounding does not explain it
             raise InputError(
-                f"{name}: a recovered percentile lies {distance:.2f} of a step from the grid of {len(values)} ranks. "
-                f"Expected at most {FAR}: other weights, or not a fusion of this base"
+                f"{name}: a recovered percentile lies {distance:.2f} of a step from the grid of"
+                f" {len(values)} ranks. Expected at most {FAR}: other weights, or not a fusion of"
+                " this base"
             )
         farthest.append(distance)
     return RecoveredComponent(recovered[0], recovered[1], (farthest[0], farthest[1]))

@@ -17,9 +17,9 @@ from core.transfer.labelled_rows import Rows
 class GeneGraph:
     """A network, and the node of each of a dataset's symbols.
 
-    node: each symbol's node, of shape (n_symbols,); a symbol outside the network gets a node without edges. edges: 1 if two
-    nodes are joined, sparse and symmetric, of shape (n_nodes, n_nodes). Nodes that are not symbols of the dataset can lie on
-    paths between symbols.
+    node: each symbol's node, of shape (n_symbols,); a symbol outside the network gets a node
+    without edges. edges: 1 if two nodes are joined, sparse and symmetric, of shape (n_nodes,
+    n_nodes). Nodes that are not symbols of the dataset can lie on paths between symbols.
     """
 
     node: Codes
@@ -39,12 +39,16 @@ class GeneGraph:
         return np.asarray(self.edges[self.node[rows.pert], self.node[rows.gene]]).ravel() > 0
 
     def between_symbols(self) -> Any:
-        """Return a sparse matrix of shape (n_symbols, n_symbols): 1 if two different symbols are joined."""
+        """Return a sparse matrix of shape (n_symbols, n_symbols): 1 if two different symbols are
+        joined."""
         return self.edges[self.node][:, self.node]
 
 
-def make_gene_graph(neighbours: Mapping[str, Iterable[str]], symbol_nodes: Sequence[str]) -> GeneGraph:
-    """Return the network of these neighbours. Each edge is listed from both of its ends; no node is its own neighbour.
+def make_gene_graph(
+    neighbours: Mapping[str, Iterable[str]], symbol_nodes: Sequence[str]
+) -> GeneGraph:
+    """Return the network of these neighbours. Each edge is listed from both of its ends; no node is
+    its own neighbour.
 
     symbol_nodes: the name of each symbol's node, of length n_symbols.
     """
@@ -52,5 +56,7 @@ def make_gene_graph(neighbours: Mapping[str, Iterable[str]], symbol_nodes: Seque
     place = {name: i for i, name in enumerate(names)}
     ends = [(place[name], place[other]) for name, others in neighbours.items() for other in others]
     at = np.array(ends, dtype=np.intp).reshape(-1, 2).T
-    edges = csr_array((np.ones(at.shape[1], dtype=np.float32), (at[0], at[1])), shape=(len(names), len(names)))
+    edges = csr_array(
+        (np.ones(at.shape[1], dtype=np.float32), (at[0], at[1])), shape=(len(names), len(names))
+    )
     return GeneGraph(np.array([place[name] for name in symbol_nodes], dtype=np.intp), edges)

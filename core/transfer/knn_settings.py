@@ -23,7 +23,8 @@ class KnnSettings:
     spaces: Annotated[
         tuple[str, ...],
         setting(
-            "Embeddings in which genes are compared; several are averaged if they cover both genes.",
+            "Embeddings in which genes are compared; several are averaged if they cover both"
+            " genes.",
             title="Gene spaces",
             names="spaces",
             option="--space",
@@ -36,7 +37,9 @@ class KnnSettings:
 
     def __post_init__(self) -> None:
         if not self.spaces or len(set(self.spaces)) < len(self.spaces):
-            raise SettingError("spaces", f"got {', '.join(self.spaces) or 'none'}; expected one or more, each once")
+            raise SettingError(
+                "spaces", f"got {', '.join(self.spaces) or 'none'}; expected one or more, each once"
+            )
 
     def as_spec(self) -> dict[str, Any]:
         """Return plain values. `read_knn_settings` builds the settings from them again."""
@@ -49,10 +52,19 @@ class KnnSettings:
         weighting, protocol = self.similarity.weighting, self.protocol
         parts = [
             " + ".join(self.spaces) + (", centred" if self.similarity.centre else ""),
-            {"gene": "by target gene", "pert": "by perturbation", "both": "by perturbation and target gene"}[weighting.axis],
-            f"power {weighting.power:g}" + (f" (DE {weighting.de_power:g})" if weighting.de_power is not None else ""),
+            {
+                "gene": "by target gene",
+                "pert": "by perturbation",
+                "both": "by perturbation and target gene",
+            }[weighting.axis],
+            f"power {weighting.power:g}"
+            + (f" (DE {weighting.de_power:g})" if weighting.de_power is not None else ""),
             *([f"{weighting.k} nearest"] if weighting.k else []),
-            *([f"support strength {self.similarity.strength:g}"] if self.similarity.strength else []),
+            *(
+                [f"support strength {self.similarity.strength:g}"]
+                if self.similarity.strength
+                else []
+            ),
             {
                 "test": "all labelled rows known",
                 "loo": "leave-one-out",
@@ -63,30 +75,51 @@ class KnnSettings:
 
 
 def rows_to_predict(index: RowIndex, protocol: EvaluationProtocol) -> Codes:
-    """Return the positions of the rows to predict: labelled training rows under folds and loo, all other rows under test.
+    """Return the positions of the rows to predict: labelled training rows under folds and loo, all
+    other rows under test.
 
     Raise InputError for a dataset without such rows, or without labelled rows to learn from.
     """
     test = protocol.kind == "test"
-    rows = np.setdiff1d(np.arange(len(index.pair_ids)), index.known_positions) if test else index.known_positions
+    rows = (
+        np.setdiff1d(np.arange(len(index.pair_ids)), index.known_positions)
+        if test
+        else index.known_positions
+    )
     if not len(rows) or not len(index.known):
-        lacking = "rows to predict beside labelled training rows" if test and len(index.known) else "labelled rows to learn from"
+        lacking = (
+            "rows to predict beside labelled training rows"
+            if test and len(index.known)
+            else "labelled rows to learn from"
+        )
         raise InputError(f"knn under {protocol.kind}: this dataset has no {lacking}")
     return rows
 
 
 def refuse_cut_without_effect(settings: KnnSettings) -> None:
-    """Raise SettingError for a number of folds or a seed that was chosen for a protocol that cuts nothing."""
+    """Raise SettingError for a number of folds or a seed that was chosen for a protocol that cuts
+    nothing."""
     protocol, values = settings.protocol, values_of(settings.protocol)
     for option in options_of(EvaluationProtocol):
-        if protocol.kind != "folds" and option.name != "protocol" and values[option.name] != option.default:
-            got = f"got {values[option.name]}, which has no effect under the protocol {protocol.kind}"
+        if (
+            protocol.kind != "folds"
+            and option.name != "protocol"
+            and values[option.name] != option.default
+        ):
+            got = (
+                f"got {values[option.name]}, which has no effect under the protocol {protocol.kind}"
+            )
             raise SettingError(option.name, f"{got}; expected the protocol folds with it")
 
 
 def with_power_of_effects(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return chosen settings; where support counts and no power for an effect was chosen, it is 1."""
-    return {**chosen, "de_power": 1.0} if chosen["strength"] and chosen["de_power"] is None else dict(chosen)
+    """Return chosen settings; where support counts and no power for an effect was chosen, it is
+    1."""
+    return (
+        {**chosen, "de_power": 1.0}
+        if chosen["strength"] and chosen["de_power"] is None
+        else dict(chosen)
+    )
 
 
 def read_knn_settings(spec: Mapping[str, Any]) -> KnnSettings:
@@ -95,5 +128,9 @@ def read_knn_settings(spec: Mapping[str, Any]) -> KnnSettings:
     spaces may be a comma-separated string. Raise InputError for impossible settings.
     """
     given = spec.get("options", spec)
-    known = {option.name: given[option.name] for option in options_of(KnnSettings) if option.name in given}
+    known = {
+        option.name: given[option.name]
+        for option in options_of(KnnSettings)
+        if option.name in given
+    }
     return make(KnnSettings, known)

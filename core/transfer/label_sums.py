@@ -1,9 +1,11 @@
-"""Weighted label sums. Similarities belong to distinct genes, so one matrix product gives the sums of all rows.
+"""Weighted label sums. Similarities belong to distinct genes, so one matrix product gives the sums
+of all rows.
 
-A row may not see its own part of the genes: their weights are set to 0. It may not see its own part of the perturbations
-either: their rows are a small block, which is subtracted. If the block is most of the rows, the other rows are summed instead.
-Genes are handled in chunks, so memory does not grow with the square of their number. The code is written for the gene axis; for
-the perturbation axis, the two axes are swapped.
+A row may not see its own part of the genes: their weights are set to 0. It may not see its own part
+of the perturbations either: their rows are a small block, which is subtracted. If the block is most
+of the rows, the other rows are summed instead. Genes are handled in chunks, so memory does not grow
+with the square of their number. The code is written for the gene axis; for the perturbation axis,
+the two axes are swapped.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from core.transfer.similarity import Similarity
 
 CHUNK_WEIGHTS = 2**24  # weights in memory at a time: 128 MB
 BATCH_GROUPS = 128  # groups in one product, so that the weights are read once for all of them
-GATHER_COST = 16  # time to gather one element of a block, relative to one element of a matrix product
+# time to gather one element of a block, relative to one element of a matrix product
+GATHER_COST = 16
 CANCELLATION = 1e-4  # a sum is computed again if a subtraction leaves less than this share of it
 STRETCH_ROWS = 2**17  # rows handled at a time: 4 MB of sums, which stay in the processor's caches
 TIE_FACTOR = 1 - 1e-9  # weights tie if their ratio is above this: they differ by rounding only
@@ -28,10 +31,12 @@ TIE_FACTOR = 1 - 1e-9  # weights tie if their ratio is above this: they differ b
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelSumTable:
-    """Label sums of a knowledge base for each distinct gene, in total and for each group (part) of perturbations.
+    """Label sums of a knowledge base for each distinct gene, in total and for each group (part) of
+    perturbations.
 
-    genes: codes of shape (n_known,). totals: of shape (n_known, 4). groups: the parts, ascending. starts: where each
-    group's entries begin, of shape (n_groups + 1,). gene, sums: of each entry, its position in `genes` and its four sums.
+    genes: codes of shape (n_known,). totals: of shape (n_known, 4). groups: the parts, ascending.
+    starts: where each group's entries begin, of shape (n_groups + 1,). gene, sums: of each entry,
+    its position in `genes` and its four sums.
     """
 
     genes: Codes
@@ -47,7 +52,8 @@ class LabelSumTable:
         return self.gene[entries], self.sums[entries]
 
     def sums_outside(self, group: int) -> Floats:
-        """Return the label sums of the rows outside the group, of shape (n_known, 4); exact, because they are whole numbers."""
+        """Return the label sums of the rows outside the group, of shape (n_known, 4); exact,
+        because they are whole numbers."""
         gene, sums = self.sums_inside(group)
         rest = self.totals.copy()
         rest[gene] -= sums
@@ -63,7 +69,11 @@ def label_sum_table(known: Knowledge, parts: Parts | None) -> LabelSumTable:
     part, gene = both >> bits, both & ((1 << bits) - 1)
     starts = np.flatnonzero(np.diff(part, prepend=-1) | np.diff(gene, prepend=-1))
     flags = np.ascontiguousarray(known.flags).view(np.uint32)[order].view(np.bool_)  # four at once
-    sums = np.add.reduceat(flags, starts, axis=0, dtype=np.float64) if len(starts) else np.empty((0, 4))
+    sums = (
+        np.add.reduceat(flags, starts, axis=0, dtype=np.float64)
+        if len(starts)
+        else np.empty((0, 4))
+    )
     part, gene = part[starts], gene[starts]
     per_gene = np.stack([sum_by_group(gene, len(genes), column) for column in sums.T], axis=1)
     groups, begins = np.unique(part[: 0 if parts is None else None], return_index=True)
@@ -71,7 +81,12 @@ def label_sum_table(known: Knowledge, parts: Parts | None) -> LabelSumTable:
 
 
 def axis_sums(
-    queries: Rows, known: Knowledge, similarity: Similarity, power: float, k: int | None, parts: Parts | None
+    queries: Rows,
+    known: Knowledge,
+    similarity: Similarity,
+    power: float,
+    k: int | None,
+    parts: Parts | None,
 ) -> Floats:
     """Return the label sums weighted by the similarity of genes, of shape (n_queries, 4)."""
     table = label_sum_table(known, parts)
@@ -80,8 +95,8 @@ def axis_sums(
         if k is not None:
             sums[chunk.rows] = _nearest_sums(chunk, table, kth_largest_weights(chunk, table, k))
             continue
-        # all rows outside each row's group: the totals minus the group's block, or the sum of all other rows;
-        # in stretches of whole groups that fit in the processor's caches
+        # all rows outside each row's group: the totals minus the group's block, or the sum of all
+        # other rows; in stretches of whole groups that fit in the processor's caches
         outside, everything = np.empty((len(chunk.rows), 4)), chunk.weights @ table.totals
         ends, start = [rows.stop for _, rows in slices_by_group(chunk.group)], 0
         for end, following in zip(ends, [*ends[1:], None], strict=True):
@@ -96,8 +111,9 @@ def axis_sums(
 class WeightChunk:
     """The weights of some genes, and the query rows of these genes, ordered by group.
 
-    rows: positions among the queries, of shape (n_rows,). weights: of shape (n_genes, n_known), 0 inside a gene's own part.
-    gene: the row of `weights` for each query row; group: its group in the table, -1 if its part has no known row.
+    rows: positions among the queries, of shape (n_rows,). weights: of shape (n_genes, n_known), 0
+    inside a gene's own part. gene: the row of `weights` for each query row; group: its group in the
+    table, -1 if its part has no known row.
     """
 
     rows: Codes
@@ -131,8 +147,8 @@ def weight_chunks(
 
 
 def distinct_codes(codes: Codes) -> tuple[Codes, Codes]:
-    """Return the distinct codes, ascending, and the position of each row's code among them. Unlike np.unique, this takes linear
-    time.
+    """Return the distinct codes, ascending, and the position of each row's code among them. Unlike
+    np.unique, this takes linear time.
     """
     seen = np.zeros(codes.max(initial=-1) + 1, dtype=np.bool_)
     seen[codes] = True
@@ -156,13 +172,16 @@ def batches(n: int, size: int) -> Iterator[slice]:
 
 
 def slices_by_group(group: Codes) -> Iterator[tuple[int, slice]]:
-    """Yield each group and the slice of its rows; group: the groups of the rows, in ascending order."""
+    """Yield each group and the slice of its rows; group: the groups of the rows, in ascending
+    order."""
     starts = np.flatnonzero(np.diff(group, prepend=-2))
     for start, end in pairwise([*starts.tolist(), len(group)]):
         yield int(group[start]), slice(start, end)
 
 
-def _stretch_sums(chunk: WeightChunk, table: LabelSumTable, everything: Floats, stretch: slice, sums: Floats) -> None:
+def _stretch_sums(
+    chunk: WeightChunk, table: LabelSumTable, everything: Floats, stretch: slice, sums: Floats
+) -> None:
     """Write the sums of a stretch of rows into `sums`."""
     weights, gene, groups = chunk.weights, chunk.gene[stretch], chunk.group[stretch]
     before = everything[gene]
@@ -185,8 +204,8 @@ def _stretch_sums(chunk: WeightChunk, table: LabelSumTable, everything: Floats, 
 
 
 def _nearest_sums(chunk: WeightChunk, table: LabelSumTable, thresholds: Floats) -> Floats:
-    """Return sums over the known rows outside each row's group with at least the weight of the k-th largest, the row's
-    threshold.
+    """Return sums over the known rows outside each row's group with at least the weight of the k-th
+    largest, the row's threshold.
     """
     sums = np.empty((len(chunk.rows), 4))
     for group, rows in slices_by_group(chunk.group):
@@ -204,18 +223,26 @@ def zero_below(weights: Floats, thresholds: Floats) -> Floats:
 
 
 def kth_largest_weights(chunk: WeightChunk, table: LabelSumTable, k: int) -> Floats:
-    """Return each row's k-th largest weight among the genes with known rows outside its group; 0 if there are fewer."""
+    """Return each row's k-th largest weight among the genes with known rows outside its group; 0 if
+    there are fewer."""
     thresholds, weights = np.zeros(len(chunk.rows)), chunk.weights
     if not weights.shape[1]:
         return thresholds
     # the largest number of genes whose rows all lie in a single group
     gone = table.sums[:, 0] == table.totals[table.gene, 0]
-    lost = int(np.add.reduceat(gone, table.starts[:-1], dtype=np.intp).max(initial=0)) if len(gone) else 0
+    lost = (
+        int(np.add.reduceat(gone, table.starts[:-1], dtype=np.intp).max(initial=0))
+        if len(gone)
+        else 0
+    )
     width = min(k + lost, weights.shape[1])
     near = np.argpartition(-weights, width - 1, axis=1)[:, :width]
     near_weights = np.take_along_axis(weights, near, axis=1)
     order = np.argsort(-near_weights, axis=1)
-    near, near_weights = np.take_along_axis(near, order, axis=1), np.take_along_axis(near_weights, order, axis=1)
+    near, near_weights = (
+        np.take_along_axis(near, order, axis=1),
+        np.take_along_axis(near_weights, order, axis=1),
+    )
     for group, rows in slices_by_group(chunk.group):
         visible = table.sums_outside(group)[:, 0] > 0
         gene = chunk.gene[rows]

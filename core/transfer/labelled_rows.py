@@ -19,7 +19,8 @@ LABELLED, EFFECT, DIRECTED, UP = range(4)  # the columns of `Knowledge.flags` an
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Rows as codes of shape (n_rows,): positions of their symbols in the arrays behind the similarities."""
+    """Rows as codes of shape (n_rows,): positions of their symbols in the arrays behind the
+    similarities."""
 
     pert: Codes
     gene: Codes
@@ -38,7 +39,8 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Knowledge:
-    """The labelled rows of a knowledge base; flags of shape (n_rows, 4): labelled, effect, directed, up."""
+    """The labelled rows of a knowledge base; flags of shape (n_rows, 4): labelled, effect,
+    directed, up."""
 
     rows: Rows
     flags: NDArray[np.bool_]
@@ -57,7 +59,8 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Limits on what a row may see: only rows whose perturbation and gene both lie in parts other than its own.
+    """Limits on what a row may see: only rows whose perturbation and gene both lie in parts other
+    than its own.
 
     pert, gene: the part of each symbol, of shape (n_symbols,).
     """
@@ -71,14 +74,16 @@ class Parts:
 
 
 def rows_of(pert: ArrayLike, gene: ArrayLike) -> Rows:
-    """Return rows from two arrays of codes of shape (n_rows,). Raise InputError for anything but whole numbers from 0."""
+    """Return rows from two arrays of codes of shape (n_rows,). Raise InputError for anything but
+    whole numbers from 0."""
     perts, genes = _codes("pert", pert), _codes("gene", gene)
     validate.same_length(pert=perts, gene=genes)
     return Rows(perts, genes)
 
 
 def knowledge_of(labels: ArrayLike, rows: Rows) -> Knowledge:
-    """Return the rows with a known label; labels of shape (n_rows,): up, down, none, de, or None if unknown."""
+    """Return the rows with a known label; labels of shape (n_rows,): up, down, none, de, or None if
+    unknown."""
     outcome = outcome_of(labels)
     validate.same_length(labels=outcome.labelled, rows=rows)
     flags = np.stack((outcome.labelled, outcome.effect, outcome.directed, outcome.up), axis=1)
@@ -86,17 +91,25 @@ def knowledge_of(labels: ArrayLike, rows: Rows) -> Knowledge:
 
 
 def visible_rows(row: tuple[int, int], known: Rows, parts: Parts | None) -> Bools:
-    """Return flags of the known rows that the row of these (perturbation, gene) codes may see, of shape (n_known,)."""
+    """Return flags of the known rows that the row of these (perturbation, gene) codes may see, of
+    shape (n_known,)."""
     if parts is None:
         return np.ones(len(known), dtype=np.bool_)
     pert, gene = row
-    return np.asarray((parts.pert[known.pert] != parts.pert[pert]) & (parts.gene[known.gene] != parts.gene[gene]))
+    return np.asarray(
+        (parts.pert[known.pert] != parts.pert[pert]) & (parts.gene[known.gene] != parts.gene[gene])
+    )
 
 
 def _codes(name: str, values: ArrayLike) -> Codes:
     array = np.asarray(values)
     if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
-        raise InputError(f"{name}: got an array of {array.dtype} of shape {array.shape}; expected one code per row")
+        raise InputError(
+            f"{name}: got an array of {array.dtype} of shape {array.shape}; expected one code"
+            " per row"
+        )
     if len(array) and array.min() < 0:
-        raise InputError(f"{name}: {validate.named_rows(array < 0)}: got {array.min()}; expected codes from 0")
+        raise InputError(
+            f"{name}: {validate.named_rows(array < 0)}: got {array.min()}; expected codes from 0"
+        )
     return array.astype(np.intp, copy=False)

@@ -1,4 +1,5 @@
-"""A fusion whose weights change on a page. Everything that does not depend on the weights is computed once."""
+"""A fusion whose weights change on a page. Everything that does not depend on the weights is
+computed once."""
 
 from __future__ import annotations
 
@@ -15,13 +16,23 @@ from core.stats.comparison import paired_estimates
 from core.stats.delong import Estimate
 from core.stats.official_score import Metrics, row_counts
 from core.stats.scores_and_labels import Outcome, Scores, outcome_of, shared_rows, tasks
-from core.transfer.fusion import Component, FusionResult, Percentiles, Reference, Weights, fuse, percentiles_of, weights_of
+from core.transfer.fusion import (
+    Component,
+    FusionResult,
+    Percentiles,
+    Reference,
+    Weights,
+    fuse,
+    percentiles_of,
+    weights_of,
+)
 from core.transfer.labelled_rows import Rows
 
 
 @dataclass(frozen=True, slots=True)
 class MetricChange:
-    """One metric of the baseline (before) and of the fusion (after), with the paired change, each with all intervals."""
+    """One metric of the baseline (before) and of the fusion (after), with the paired change, each
+    with all intervals."""
 
     before: Estimate
     after: Estimate
@@ -30,14 +41,16 @@ class MetricChange:
 
 @dataclass(frozen=True, slots=True)
 class FusionComparison(Metrics[MetricChange]):
-    """A fusion at some weights against the baseline, in DE, DIR and their mean; NaN without labels."""
+    """A fusion at some weights against the baseline, in DE, DIR and their mean; NaN without
+    labels."""
 
     fused: FusionResult = hidden()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveFusion:
-    """A fusion whose weights can change; made by `live_fusion`. cells: pairs are scored inside them, None: all pairs."""
+    """A fusion whose weights can change; made by `live_fusion`. cells: pairs are scored inside
+    them, None: all pairs."""
 
     rows: Rows
     outcome: Outcome
@@ -47,13 +60,18 @@ class LiveFusion:
     cells: Codes | None
 
     def score_at(self, weights: Weights) -> FusionComparison:
-        """Return the fusion at these weights: its scores, all metrics with intervals, and the changes against the baseline."""
+        """Return the fusion at these weights: its scores, all metrics with intervals, and the
+        changes against the baseline."""
         fused = fuse(self.percentiles, weights)
         before, after = shared_rows(self.baseline, fused.scores())
-        influence = influence_within_cells([*tasks(self.outcome, before), *tasks(self.outcome, after)], self.cells)
+        influence = influence_within_cells(
+            [*tasks(self.outcome, before), *tasks(self.outcome, after)], self.cells
+        )
         differences = paired_estimates(influence, self.rows.pert, self.rows.gene)
         de, direction, mean = (MetricChange(each.a, each.b, each.change) for each in differences)
-        return FusionComparison(*row_counts(self.outcome, len(self.rows)), de, direction, mean, fused)
+        return FusionComparison(
+            *row_counts(self.outcome, len(self.rows)), de, direction, mean, fused
+        )
 
 
 def live_fusion(
@@ -64,9 +82,14 @@ def live_fusion(
     baseline: Scores | None = None,
     cells: Codes | None = None,
 ) -> LiveFusion:
-    """Prepare a fusion of components, the base first, on rows of shape (n_rows,); baseline: None for the base alone."""
+    """Prepare a fusion of components, the base first, on rows of shape (n_rows,); baseline: None
+    for the base alone."""
     outcome = outcome_of(labels)
     validate.same_length(labels=outcome.labelled, rows=rows, base=components[0].p_de)
     found = percentiles_of(components, reference)
-    base = fuse(Percentiles(found.de[:1], found.up[:1]), weights_of([], [])).scores() if baseline is None else baseline
+    base = (
+        fuse(Percentiles(found.de[:1], found.up[:1]), weights_of([], [])).scores()
+        if baseline is None
+        else baseline
+    )
     return LiveFusion(rows, outcome, found, reference, base, cells)

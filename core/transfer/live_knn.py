@@ -1,4 +1,5 @@
-"""A kNN whose settings change on a page: similarities are cached, so a new power, k or space is cheap."""
+"""A kNN whose settings change on a page: similarities are cached, so a new power, k or space is
+cheap."""
 
 from __future__ import annotations
 
@@ -20,7 +21,13 @@ from core.transfer.protocols import (
     shrink_by_support,
     similarities_of,
 )
-from core.transfer.similarity import ConstantSimilarity, Cosines, SimilarityMatrices, Space, unit_vectors
+from core.transfer.similarity import (
+    ConstantSimilarity,
+    Cosines,
+    SimilarityMatrices,
+    Space,
+    unit_vectors,
+)
 
 MAX_SYMBOLS = 4_000  # a larger matrix takes too much memory (over 128 MB) for the time it saves
 MAX_MATRICES = 8  # in the cache at a time; the oldest is dropped
@@ -28,9 +35,11 @@ MAX_MATRICES = 8  # in the cache at a time; the oldest is dropped
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveKnn:
-    """Query rows, their knowledge base and protocol, and a cache of each space's cosines; made by `live_knn`.
+    """Query rows, their knowledge base and protocol, and a cache of each space's cosines; made by
+    `live_knn`.
 
-    cosines: (space, centred) → matrix of shape (n_symbols, n_symbols), for spaces over up to MAX_SYMBOLS symbols.
+    cosines: (space, centred) → matrix of shape (n_symbols, n_symbols), for spaces over up to
+    MAX_SYMBOLS symbols.
     """
 
     queries: Rows
@@ -48,19 +57,40 @@ class LiveKnn:
     def null(self, similarity: SimilaritySettings) -> Priors:
         """Return the null priors: those of a space in which all symbols are equally similar."""
         return knn_priors(
-            self.queries, self.known, Similarities(ConstantSimilarity(), ConstantSimilarity()), similarity.weighting, self.parts
+            self.queries,
+            self.known,
+            Similarities(ConstantSimilarity(), ConstantSimilarity()),
+            similarity.weighting,
+            self.parts,
         )
 
-    def explain(self, row: int, names: Sequence[str], similarity: SimilaritySettings, without: Codes | None = None) -> Provenance:
-        """Return the neighbours of one query row; without: positions in the knowledge base to leave out."""
+    def explain(
+        self,
+        row: int,
+        names: Sequence[str],
+        similarity: SimilaritySettings,
+        without: Codes | None = None,
+    ) -> Provenance:
+        """Return the neighbours of one query row; without: positions in the knowledge base to leave
+        out."""
         codes = int(self.queries.pert[row]), int(self.queries.gene[row])
-        return explain_prior(codes, self.known, self.similar(names, similarity), similarity.weighting, self.parts, without)
+        return explain_prior(
+            codes,
+            self.known,
+            self.similar(names, similarity),
+            similarity.weighting,
+            self.parts,
+            without,
+        )
 
-    def similarity_by_space(self, row: int, neighbours: Codes, names: Sequence[str], similarity: SimilaritySettings) -> Floats:
-        """Return the similarity of one query row to labelled rows in each of the named spaces, of shape (n_spaces, n).
+    def similarity_by_space(
+        self, row: int, neighbours: Codes, names: Sequence[str], similarity: SimilaritySettings
+    ) -> Floats:
+        """Return the similarity of one query row to labelled rows in each of the named spaces, of
+        shape (n_spaces, n).
 
-        neighbours: positions in the knowledge base, of shape (n,). NaN if the space does not cover both symbols; of the genes if
-        both axes count.
+        neighbours: positions in the knowledge base, of shape (n,). NaN if the space does not cover
+        both symbols; of the genes if both axes count.
         """
         by_pert, known = similarity.weighting.axis == "pert", self.known.rows
         query = (self.queries.pert if by_pert else self.queries.gene)[[row]]
@@ -77,7 +107,9 @@ class LiveKnn:
         if not names or any(len(self.spaces[name].columns) > MAX_SYMBOLS for name in names):
             return similarities_of([self.spaces[name] for name in names], self.known, similarity)
         matrices = tuple(self._cosines(name, similarity.centre) for name in names)
-        ensemble = SimilarityMatrices(matrices, np.stack([matrix.diagonal() > 0 for matrix in matrices]))
+        ensemble = SimilarityMatrices(
+            matrices, np.stack([matrix.diagonal() > 0 for matrix in matrices])
+        )
         return Similarities(ensemble, ensemble)
 
     def _cosines(self, name: str, centre: bool) -> Floats:
@@ -100,14 +132,22 @@ def live_knn(
     evaluated: str = "",
     cosines: dict[tuple[str, bool], Floats] | None = None,
 ) -> LiveKnn:
-    """Prepare kNN priors. Raise InputError for a space built from the labels on which it would be evaluated.
+    """Prepare kNN priors. Raise InputError for a space built from the labels on which it would be
+    evaluated.
 
     cosines: the cache; live kNNs over the same symbols and knowledge base may share it.
     """
     for space in find_leaking_spaces(spaces, evaluated):
         raise InputError(
-            f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated. "
-            "Expected a space without labels (one that is rebuilt for each cell of folds cannot be changed live)"
+            f"space {space.name}: built from the labels of {space.built_from}, on which it would be"
+            " evaluated. Expected a space without labels (one that is rebuilt for each cell of"
+            " folds cannot be changed live)"
         )
     parts = parts_of(protocol, queries, known.rows)
-    return LiveKnn(queries, known, parts, {space.name: space for space in spaces}, {} if cosines is None else cosines)
+    return LiveKnn(
+        queries,
+        known,
+        parts,
+        {space.name: space for space in spaces},
+        {} if cosines is None else cosines,
+    )

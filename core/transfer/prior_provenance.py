@@ -9,17 +9,33 @@ import numpy as np
 from core.base.errors import InputError
 from core.stats.arrays import Codes, Floats
 from core.transfer.knn import DEFAULT, Similarities, Weighting, require_similarity
-from core.transfer.label_sums import TIE_FACTOR, kth_largest_weights, label_sum_table, slices_by_group, weight_chunks
-from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Parts, Rows, visible_rows
+from core.transfer.label_sums import (
+    TIE_FACTOR,
+    kth_largest_weights,
+    label_sum_table,
+    slices_by_group,
+    weight_chunks,
+)
+from core.transfer.labelled_rows import (
+    DIRECTED,
+    EFFECT,
+    LABELLED,
+    UP,
+    Knowledge,
+    Parts,
+    Rows,
+    visible_rows,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Provenance:
     """The neighbours of one row: every labelled row with a weight, heaviest first.
 
-    neighbours: positions in the knowledge base, of shape (n,). similarity: of shape (n,), a product if both axes count.
-    weight, share: in prior_de; weight_up, share_up: in prior_up, 0 for rows without a direction. The shares sum to 1; weighted
-    by the labels, they sum to the priors, which are NaN without neighbours.
+    neighbours: positions in the knowledge base, of shape (n,). similarity: of shape (n,), a product
+    if both axes count. weight, share: in prior_de; weight_up, share_up: in prior_up, 0 for rows
+    without a direction. The shares sum to 1; weighted by the labels, they sum to the priors, which
+    are NaN without neighbours.
     """
 
     neighbours: Codes
@@ -40,8 +56,8 @@ def explain_prior(
     parts: Parts | None = None,
     without: Codes | None = None,
 ) -> Provenance:
-    """Return the neighbours behind the prior of a row, given by its (perturbation, gene) codes; other arguments as in
-    `knn_priors`.
+    """Return the neighbours behind the prior of a row, given by its (perturbation, gene) codes;
+    other arguments as in `knn_priors`.
 
     without: positions in the knowledge base of rows to leave out.
     """
@@ -58,7 +74,9 @@ def explain_prior(
         symbols, position = np.unique(codes[rows], return_inverse=True)
         values = given.block(np.array([code], dtype=np.intp), symbols)[0]
         if weighting.k is not None and weighting.k < len(symbols):
-            values = np.where(values >= np.partition(values, -weighting.k)[-weighting.k] * TIE_FACTOR, values, 0.0)
+            values = np.where(
+                values >= np.partition(values, -weighting.k)[-weighting.k] * TIE_FACTOR, values, 0.0
+            )
         of_rows: Floats = values[position]
         similarity = similarity * of_rows
     de_power, power = weighting.powers
@@ -74,11 +92,12 @@ def explain_prior(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeaviestSymbols:
-    """The symbols with the largest shares of one row's prior_de, largest first. A symbol's share is the sum over its labelled
-    rows.
+    """The symbols with the largest shares of one row's prior_de, largest first. A symbol's share is
+    the sum over its labelled rows.
 
-    symbols: codes; similarity, share: of the same shape (n,). counts: of shape (n, 4), the visible labelled rows: labelled,
-    effect, directed, up. n_rows: number of labelled rows of all symbols with a weight.
+    symbols: codes; similarity, share: of the same shape (n,). counts: of shape (n, 4), the visible
+    labelled rows: labelled, effect, directed, up. n_rows: number of labelled rows of all symbols
+    with a weight.
     """
 
     symbols: Codes
@@ -89,17 +108,29 @@ class HeaviestSymbols:
 
 
 def heaviest_symbols(
-    queries: Rows, known: Knowledge, similar: Similarities, weighting: Weighting, parts: Parts | None, n: int
+    queries: Rows,
+    known: Knowledge,
+    similar: Similarities,
+    weighting: Weighting,
+    parts: Parts | None,
+    n: int,
 ) -> list[HeaviestSymbols]:
-    """Return the n heaviest symbols behind each query row's prior_de, on one axis; equal to those of `explain_prior`.
+    """Return the n heaviest symbols behind each query row's prior_de, on one axis; equal to those
+    of `explain_prior`.
 
     Raise InputError for the axis "both", on which shares belong to pairs of symbols.
     """
     axis, given = weighting.axis, similar.pert if weighting.axis == "pert" else similar.gene
     if axis == "both" or given is None:
-        raise InputError(f"heaviest: got the axis {axis}; expected gene or pert, with its similarity")
+        raise InputError(
+            f"heaviest: got the axis {axis}; expected gene or pert, with its similarity"
+        )
     if axis == "pert":
-        queries, known, parts = queries.swap_axes(), known.swap_axes(), None if parts is None else parts.swap_axes()
+        queries, known, parts = (
+            queries.swap_axes(),
+            known.swap_axes(),
+            None if parts is None else parts.swap_axes(),
+        )
     table = label_sum_table(known, parts)
     results: list[HeaviestSymbols | None] = [None] * len(queries)
     power = weighting.powers[0]
@@ -109,14 +140,24 @@ def heaviest_symbols(
             visible = table.sums_outside(group)
             for row in range(rows.start, rows.stop):
                 weights = chunk.weights[chunk.gene[row]]
-                near = weights if thresholds is None else np.where(weights >= thresholds[row], weights, 0.0)
+                near = (
+                    weights
+                    if thresholds is None
+                    else np.where(weights >= thresholds[row], weights, 0.0)
+                )
                 shares = _shares(near * visible[:, LABELLED])
-                nearest = np.argpartition(-shares, n)[:n] if n < len(shares) else np.arange(len(shares))
+                nearest = (
+                    np.argpartition(-shares, n)[:n] if n < len(shares) else np.arange(len(shares))
+                )
                 nearest = nearest[np.argsort(-shares[nearest], kind="stable")]
                 nearest = nearest[shares[nearest] > 0]
                 n_rows = int(visible[near > 0, LABELLED].sum())
                 results[chunk.rows[row]] = HeaviestSymbols(
-                    table.genes[nearest], near[nearest] ** (1 / power), shares[nearest], visible[nearest], n_rows
+                    table.genes[nearest],
+                    near[nearest] ** (1 / power),
+                    shares[nearest],
+                    visible[nearest],
+                    n_rows,
                 )
     return [result for result in results if result is not None]
 

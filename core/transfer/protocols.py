@@ -1,9 +1,11 @@
-"""Evaluation protocols of a kNN. They limit the labelled rows behind each prediction, so that no row sees its own label.
+"""Evaluation protocols of a kNN. They limit the labelled rows behind each prediction, so that no
+row sees its own label.
 
-test: other rows are predicted from all labelled rows of the training split. loo (leave one out): a row never sees rows
-that share its perturbation or its gene. The visible rows then differ from row to row, which pushes the priors of flat
-similarities away from the hidden labels. So compare the score with its null, equal weights. folds: perturbations and genes are
-each cut into k parts. A cell is predicted from the rows outside both of its parts and scored inside itself, which removes this
+test: other rows are predicted from all labelled rows of the training split. loo (leave one out): a
+row never sees rows that share its perturbation or its gene. The visible rows then differ from row
+to row, which pushes the priors of flat similarities away from the hidden labels. So compare the
+score with its null, equal weights. folds: perturbations and genes are each cut into k parts. A cell
+is predicted from the rows outside both of its parts and scored inside itself, which removes this
 bias.
 """
 
@@ -35,36 +37,49 @@ class EvaluationProtocol:
     kind: Annotated[
         Kind,
         setting(
-            "Which labels a row is predicted without: those of its perturbation's part and its gene's part (folds), those of its "
-            "perturbation and its gene (leave-one-out), or none, for rows without a label.",
+            "Which labels a row is predicted without: those of its perturbation's part and its"
+            " gene's part (folds), those of its perturbation and its gene (leave-one-out), or none,"
+            " for rows without a label.",
             title="Protocol",
             words={"test": "for rows without a label", "loo": "leave-one-out", "folds": "folds"},
             name="protocol",
         ),
     ] = "folds"
     k: Annotated[
-        int, Ge(2), setting("The number of parts into which folds cut perturbations and genes.", title="Folds", name="folds")
+        int,
+        Ge(2),
+        setting(
+            "The number of parts into which folds cut perturbations and genes.",
+            title="Folds",
+            name="folds",
+        ),
     ] = 5
-    seed: Annotated[Whole, setting("The random seed of the folds.", title="Seed of the folds", key="fold_seed")] = 0
+    seed: Annotated[
+        Whole, setting("The random seed of the folds.", title="Seed of the folds", key="fold_seed")
+    ] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SimilaritySettings:
     """Settings for computing similarities and for turning them into priors.
 
-    centre: subtract the mean vector of the knowledge base's genes first. strength: in [0, 1], how strongly the best supported
-    priors of an effect are shrunk towards 0.5 (see `core.transfer.prior_support`); 0 leaves them unchanged.
+    centre: subtract the mean vector of the knowledge base's genes first. strength: in [0, 1], how
+    strongly the best supported priors of an effect are shrunk towards 0.5 (see
+    `core.transfer.prior_support`); 0 leaves them unchanged.
     """
 
     weighting: Weighting = DEFAULT
-    centre: Annotated[bool, setting("Subtract the mean of the labelled genes before cosines are computed.", title="Centred")] = (
-        False
-    )
+    centre: Annotated[
+        bool,
+        setting(
+            "Subtract the mean of the labelled genes before cosines are computed.", title="Centred"
+        ),
+    ] = False
     strength: Annotated[
         Share,
         setting(
-            "How far the priors of an effect with the best support move towards 0.5. Above 0, the power for an effect is 1 "
-            "unless it is chosen.",
+            "How far the priors of an effect with the best support move towards 0.5. Above 0, the"
+            " power for an effect is 1 unless it is chosen.",
             title="Support strength",
             option="--support-aware",
         ),
@@ -75,8 +90,8 @@ class SimilaritySettings:
 class KnnInputs:
     """The inputs of the priors of query rows, the same for every protocol.
 
-    spaces: over the symbols indexed by the rows' codes. evaluated: the name of the labels used to score the priors. similar:
-    the similarities of the spaces, if already computed.
+    spaces: over the symbols indexed by the rows' codes. evaluated: the name of the labels used to
+    score the priors. similar: the similarities of the spaces, if already computed.
     """
 
     queries: Rows
@@ -91,7 +106,8 @@ class KnnInputs:
 class QueryGroup:
     """Query rows that share a knowledge base, and the inputs of their priors.
 
-    rows: positions among the queries; known_positions: of `known` in the whole knowledge base; parts: as in `knn_priors`.
+    rows: positions among the queries; known_positions: of `known` in the whole knowledge base;
+    parts: as in `knn_priors`.
     """
 
     rows: Codes
@@ -103,10 +119,11 @@ class QueryGroup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnnPrediction:
-    """Priors under a protocol, the null priors of equal weights, and the cells to score within (None: all pairs).
+    """Priors under a protocol, the null priors of equal weights, and the cells to score within
+    (None: all pairs).
 
-    null: equals the base rates of the labelled rows that each row may see; it replaces missing priors. groups: the query rows
-    by knowledge base; each row is in one group.
+    null: equals the base rates of the labelled rows that each row may see; it replaces missing
+    priors. groups: the query rows by knowledge base; each row is in one group.
     """
 
     priors: Priors
@@ -116,10 +133,14 @@ class KnnPrediction:
 
 
 def parts_of(protocol: EvaluationProtocol, *rows: Rows) -> Parts | None:
-    """Return the parts that limit which of these rows see each other; None if every row sees the whole knowledge base."""
+    """Return the parts that limit which of these rows see each other; None if every row sees the
+    whole knowledge base."""
     if protocol.kind == "test":
         return None
-    perts, genes = (np.concatenate(axis) for axis in zip(*((some.pert, some.gene) for some in rows), strict=True))
+    perts, genes = (
+        np.concatenate(axis)
+        for axis in zip(*((some.pert, some.gene) for some in rows), strict=True)
+    )
     if protocol.kind == "loo":
         return Parts(np.arange(perts.max(initial=-1) + 1), np.arange(genes.max(initial=-1) + 1))
     k = validate.whole_number("k", protocol.k, 2)
@@ -128,7 +149,8 @@ def parts_of(protocol: EvaluationProtocol, *rows: Rows) -> Parts | None:
 
 
 def cells_of(protocol: EvaluationProtocol, rows: Rows, parts: Parts | None) -> Codes | None:
-    """Return each row's cell under folds, codes from 0 to k² - 1; None under the other protocols."""
+    """Return each row's cell under folds, codes from 0 to k² - 1; None under the other
+    protocols."""
     if protocol.kind != "folds" or parts is None:
         return None
     return parts.pert[rows.pert] * protocol.k + parts.gene[rows.gene]
@@ -147,29 +169,41 @@ def predict_priors(
 
 
 def predict_knn(protocol: EvaluationProtocol, knn: KnnInputs) -> KnnPrediction:
-    """Return the priors of the query rows from the labelled rows of the knowledge base, with the ensemble of the spaces.
+    """Return the priors of the query rows from the labelled rows of the knowledge base, with the
+    ensemble of the spaces.
 
-    Raise InputError if a row would see its own label. Also raise it for a space built from the evaluated labels, unless it can
-    be rebuilt for each cell of folds.
+    Raise InputError if a row would see its own label. Also raise it for a space built from the
+    evaluated labels, unless it can be rebuilt for each cell of folds.
     """
     queries, known, similarity = knn.queries, knn.known, knn.similarity
     parts = parts_of(protocol, queries, known.rows)
     if parts is None:
         width = max(int(rows.gene.max(initial=0)) for rows in (queries, known.rows)) + 1
-        seen = np.isin(queries.pert * width + queries.gene, known.rows.pert * width + known.rows.gene)
+        seen = np.isin(
+            queries.pert * width + queries.gene, known.rows.pert * width + known.rows.gene
+        )
         if seen.any():
             raise InputError(
-                f"protocol test: {validate.named_rows(seen)}: in the knowledge base with its own label. "
-                "Expected other rows than the labelled ones, or the protocol loo or folds"
+                f"protocol test: {validate.named_rows(seen)}: in the knowledge base with its own"
+                " label. Expected other rows than the labelled ones, or the protocol loo or folds"
             )
-    null = knn_priors(queries, known, Similarities(ConstantSimilarity(), ConstantSimilarity()), similarity.weighting, parts)
+    null = knn_priors(
+        queries,
+        known,
+        Similarities(ConstantSimilarity(), ConstantSimilarity()),
+        similarity.weighting,
+        parts,
+    )
     groups = query_groups(protocol, knn, parts)
     priors = priors_of_groups(groups, queries, known, similarity, parts)
     return KnnPrediction(priors, null, cells_of(protocol, queries, parts), groups)
 
 
-def query_groups(protocol: EvaluationProtocol, knn: KnnInputs, parts: Parts | None) -> tuple[QueryGroup, ...]:
-    """Return the query rows grouped by knowledge base: one group, or one for each cell if a space must be rebuilt.
+def query_groups(
+    protocol: EvaluationProtocol, knn: KnnInputs, parts: Parts | None
+) -> tuple[QueryGroup, ...]:
+    """Return the query rows grouped by knowledge base: one group, or one for each cell if a space
+    must be rebuilt.
 
     Raise InputError for a space that may not be evaluated on these labels.
     """
@@ -177,8 +211,9 @@ def query_groups(protocol: EvaluationProtocol, knn: KnnInputs, parts: Parts | No
     for space in leaks:
         if protocol.kind != "folds" or space.rebuild is None:
             raise InputError(
-                f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated "
-                f"(protocol {protocol.kind}). Expected other labels, or folds with a builder that remakes it for each cell"
+                f"space {space.name}: built from the labels of {space.built_from}, on which it"
+                f" would be evaluated (protocol {protocol.kind}). Expected other labels, or folds"
+                " with a builder that remakes it for each cell"
             )
     cells = cells_of(protocol, knn.queries, parts)
     if leaks and parts is not None and cells is not None:
@@ -188,33 +223,61 @@ def query_groups(protocol: EvaluationProtocol, knn: KnnInputs, parts: Parts | No
             rows = np.flatnonzero(cells == cell)
             pair = int(knn.queries.pert[rows[0]]), int(knn.queries.gene[rows[0]])
             visible = visible_rows(pair, knn.known.rows, parts)
-            # The space from the visible labelled rows alone; the same space if it was not built from labels
-            rebuilt = [(space if space.rebuild is None else Space(space.name, space.rebuild(visible))) for space in knn.spaces]
+            # The space from the visible labelled rows alone; the same space if it was not built
+            # from labels
+            rebuilt = [
+                (space if space.rebuild is None else Space(space.name, space.rebuild(visible)))
+                for space in knn.spaces
+            ]
             base = knn.known.take(visible)
-            groups.append(QueryGroup(rows, base, np.flatnonzero(visible), similarities_of(rebuilt, base, knn.similarity), None))
+            groups.append(
+                QueryGroup(
+                    rows,
+                    base,
+                    np.flatnonzero(visible),
+                    similarities_of(rebuilt, base, knn.similarity),
+                    None,
+                )
+            )
         return tuple(groups)
     similar = knn.similar or similarities_of(knn.spaces, knn.known, knn.similarity)
-    return (QueryGroup(np.arange(len(knn.queries)), knn.known, np.arange(len(knn.known)), similar, parts),)
+    return (
+        QueryGroup(
+            np.arange(len(knn.queries)), knn.known, np.arange(len(knn.known)), similar, parts
+        ),
+    )
 
 
 def priors_of_groups(
-    groups: Sequence[QueryGroup], queries: Rows, known: Knowledge, similarity: SimilaritySettings, parts: Parts | None
+    groups: Sequence[QueryGroup],
+    queries: Rows,
+    known: Knowledge,
+    similarity: SimilaritySettings,
+    parts: Parts | None,
 ) -> Priors:
-    """Return the priors of the query rows, each from the knowledge base of its group; known: all labelled rows."""
+    """Return the priors of the query rows, each from the knowledge base of its group; known: all
+    labelled rows."""
     columns: Floats = np.full((3, len(queries)), np.nan)
     for group in groups:
-        found = knn_priors(queries.take(group.rows), group.known, group.similar, similarity.weighting, group.parts)
+        found = knn_priors(
+            queries.take(group.rows), group.known, group.similar, similarity.weighting, group.parts
+        )
         columns[:, group.rows] = found.de, found.up, found.support
     return shrink_by_support(Priors(*columns), similarity, known, groups[0].similar, parts)
 
 
 def shrink_by_support(
-    unshrunk: Priors, similarity: SimilaritySettings, known: Knowledge, similar: Similarities, parts: Parts | None
+    unshrunk: Priors,
+    similarity: SimilaritySettings,
+    known: Knowledge,
+    similar: Similarities,
+    parts: Parts | None,
 ) -> Priors:
-    """Return priors of an effect, shrunk towards 0.5 by their support and `SimilaritySettings.strength`.
+    """Return priors of an effect, shrunk towards 0.5 by their support and
+    `SimilaritySettings.strength`.
 
-    Support is scaled over these rows; under the protocol test, over the labelled rows (leave one out), so that a test row's
-    prior does not depend on the other rows to predict.
+    Support is scaled over these rows; under the protocol test, over the labelled rows (leave one
+    out), so that a test row's prior does not depend on the other rows to predict.
     """
     if similarity.strength == 0:
         return unshrunk
@@ -222,22 +285,31 @@ def shrink_by_support(
     if parts is None:
         loo = parts_of(EvaluationProtocol("loo"), known.rows)
         support = knn_priors(known.rows, known, similar, similarity.weighting, loo).support
-    return replace(unshrunk, de=shrink_to_half(unshrunk.de, unshrunk.support, support_range(support), similarity.strength))
+    return replace(
+        unshrunk,
+        de=shrink_to_half(
+            unshrunk.de, unshrunk.support, support_range(support), similarity.strength
+        ),
+    )
 
 
 def find_leaking_spaces(spaces: Sequence[Space], evaluated: str) -> list[Space]:
-    """Return the spaces built from the labels of this name, or from any labels if the name is empty."""
+    """Return the spaces built from the labels of this name, or from any labels if the name is
+    empty."""
     return [space for space in spaces if space.built_from and evaluated in ("", space.built_from)]
 
 
-def similarities_of(spaces: Sequence[Space], known: Knowledge, similarity: SimilaritySettings) -> Similarities:
+def similarities_of(
+    spaces: Sequence[Space], known: Knowledge, similarity: SimilaritySettings
+) -> Similarities:
     """Return the similarities of the ensemble of spaces, the same for both axes."""
     ensemble = cosine_similarity(spaces, np.unique(known.rows.gene) if similarity.centre else None)
     return Similarities(ensemble, ensemble)
 
 
 def _cut_into_parts(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
-    """Return a part from 0 to k - 1 for every code in use, of sizes as equal as possible; -1 for the others."""
+    """Return a part from 0 to k - 1 for every code in use, of sizes as equal as possible; -1 for
+    the others."""
     used = np.unique(codes)
     parts = np.full(codes.max(initial=-1) + 1, -1)
     parts[used] = rng.permutation(len(used)) % k

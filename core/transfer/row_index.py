@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class RowIndex:
     """All rows of a dataset, in file order.
 
-    symbols: distinct, in alphabetical order. labels: objects of shape (n_rows,), None if unknown. known: the labelled rows of
-    the training split; predictions learn from no others. known_positions: their positions among all rows, in order. positions:
-    pair id → position.
+    symbols: distinct, in alphabetical order. labels: objects of shape (n_rows,), None if unknown.
+    known: the labelled rows of the training split; predictions learn from no others.
+    known_positions: their positions among all rows, in order. positions: pair id → position.
     """
 
     symbols: tuple[str, ...]
@@ -37,9 +37,15 @@ class RowIndex:
 
     @classmethod
     def build(
-        cls, pair_ids: Sequence[str], pert: Sequence[str], gene: Sequence[str], labels: ArrayLike, splits: ArrayLike = TRAIN
+        cls,
+        pair_ids: Sequence[str],
+        pert: Sequence[str],
+        gene: Sequence[str],
+        labels: ArrayLike,
+        splits: ArrayLike = TRAIN,
     ) -> RowIndex:
-        """Return the index of a dataset's rows, all of length n_rows; labels: up, down, none, de, or None if unknown.
+        """Return the index of a dataset's rows, all of length n_rows; labels: up, down, none, de,
+        or None if unknown.
 
         splits: of each row, or one for all.
         """
@@ -47,7 +53,10 @@ class RowIndex:
         place = {
             symbol: code for code, symbol in enumerate(symbols)
         }  # looked up once per row: sorting a million rows takes seconds
-        perts, genes = (np.fromiter(map(place.__getitem__, axis), dtype=np.intp, count=len(axis)) for axis in (pert, gene))
+        perts, genes = (
+            np.fromiter(map(place.__getitem__, axis), dtype=np.intp, count=len(axis))
+            for axis in (pert, gene)
+        )
         rows = rows_of(perts, genes)
         label_array = np.asarray(labels, dtype=object)
         labelled = knowledge_of(label_array, rows)
@@ -56,12 +65,17 @@ class RowIndex:
         known_positions = labelled_positions[is_training[labelled_positions]]
         known = labelled.take(is_training[labelled_positions])
         positions = {pair_id: i for i, pair_id in enumerate(pair_ids)}
-        return cls(tuple(symbols), tuple(pair_ids), rows, label_array, known, known_positions, positions)
+        return cls(
+            tuple(symbols), tuple(pair_ids), rows, label_array, known, known_positions, positions
+        )
 
     @classmethod
     def of_frame(cls, dataset: pd.DataFrame) -> RowIndex:
-        """Return the index of a frame with one row per pair: pair_id, pert, gene, label (missing if unknown), split."""
-        pert, gene, labels, splits = (_shared_texts(dataset[name]) for name in ("pert", "gene", "label", "split"))
+        """Return the index of a frame with one row per pair: pair_id, pert, gene, label (missing if
+        unknown), split."""
+        pert, gene, labels, splits = (
+            _shared_texts(dataset[name]) for name in ("pert", "gene", "label", "split")
+        )
         return cls.build(dataset["pair_id"].tolist(), pert.tolist(), gene.tolist(), labels, splits)
 
     @property
@@ -74,11 +88,17 @@ class RowIndex:
         return bool(np.isin(row, self.known_positions))
 
     def positions_of(self, pair_ids: Sequence[str]) -> Codes:
-        """Return the positions of the rows with these ids. Raise InputError for unknown ids, naming the first."""
+        """Return the positions of the rows with these ids. Raise InputError for unknown ids, naming
+        the first."""
         missing = [key for key in pair_ids if key not in self.positions]
         if missing:
-            raise InputError(f"row {missing[0]!r}: not in this dataset ({len(missing):,} of {len(pair_ids):,} ids are not)")
-        return np.fromiter((self.positions[key] for key in pair_ids), dtype=np.intp, count=len(pair_ids))
+            raise InputError(
+                f"row {missing[0]!r}: not in this dataset ({len(missing):,} of {len(pair_ids):,}"
+                " ids are not)"
+            )
+        return np.fromiter(
+            (self.positions[key] for key in pair_ids), dtype=np.intp, count=len(pair_ids)
+        )
 
     def symbol(self, code: int) -> str:
         """Return the symbol of a code."""
@@ -86,7 +106,8 @@ class RowIndex:
 
 
 def _shared_texts(values: pd.Series[str]) -> NDArray[np.object_]:
-    """Return the texts of a column, with equal texts as one object (a million objects take 60 MB); None for missing texts."""
+    """Return the texts of a column, with equal texts as one object (a million objects take 60 MB);
+    None for missing texts."""
     import pandas as pd
 
     codes, distinct = pd.factorize(values)

@@ -1,8 +1,8 @@
 """The scoring of a run: over all rows, inside the cells of its folds, or as leave-one-out.
 
-A predictor that learns from labels outside a row's cell learns a base rate, and this rate differs from cell to cell. Pairs of
-rows from two cells would carry these rates into the score. So a run made under folds is scored inside their cells, and so is
-every run made from it.
+A predictor that learns from labels outside a row's cell learns a base rate, and this rate differs
+from cell to cell. Pairs of rows from two cells would carry these rates into the score. So a run
+made under folds is scored inside their cells, and so is every run made from it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ ALL_ROWS = "all rows"
 
 
 class RunWithParents(Protocol):
-    """The fields of a run that tell under which protocols it was made; see `core.base.types.RunRecord`."""
+    """The fields of a run that tell under which protocols it was made; see
+    `core.base.types.RunRecord`."""
 
     @property
     def method(self) -> str: ...
@@ -33,8 +34,11 @@ class RunWithParents(Protocol):
     def evaluation(self) -> Mapping[str, Any] | None: ...
 
 
-def protocols_of(run: RunWithParents, find: Callable[[str], RunWithParents | None]) -> tuple[EvaluationProtocol, ...]:
-    """Return the protocols that keep labels away from a run's rows: its own, its recorded ones, and its parents'.
+def protocols_of(
+    run: RunWithParents, find: Callable[[str], RunWithParents | None]
+) -> tuple[EvaluationProtocol, ...]:
+    """Return the protocols that keep labels away from a run's rows: its own, its recorded ones, and
+    its parents'.
 
     find: returns a run by id, or None for a missing run; then only the recorded protocols count.
     """
@@ -50,8 +54,13 @@ def protocols_of(run: RunWithParents, find: Callable[[str], RunWithParents | Non
 
 
 def distinct_protocols(protocols: Iterable[EvaluationProtocol]) -> tuple[EvaluationProtocol, ...]:
-    """Return the protocols that affect a score, each once: folds by k and seed, then leave one out."""
-    used = {each if each.kind == "folds" else EvaluationProtocol(each.kind) for each in protocols if each.kind != "test"}
+    """Return the protocols that affect a score, each once: folds by k and seed, then leave one
+    out."""
+    used = {
+        each if each.kind == "folds" else EvaluationProtocol(each.kind)
+        for each in protocols
+        if each.kind != "test"
+    }
     return tuple(sorted(used, key=lambda each: (each.kind, each.k, each.seed)))
 
 
@@ -66,19 +75,27 @@ def with_seed(protocols: Iterable[EvaluationProtocol], seed: int) -> tuple[Evalu
 
 
 def describe_scoring(protocols: Sequence[EvaluationProtocol]) -> str:
-    """Describe the scoring of a run under these protocols: "all rows", "inside 5×5 cells, cut 0", "leave-one-out"."""
+    """Describe the scoring of a run under these protocols: "all rows", "inside 5×5 cells, cut 0",
+    "leave-one-out"."""
     folds = folds_among(protocols)
     if not folds:
         return "leave-one-out" if any(each.kind == "loo" for each in protocols) else ALL_ROWS
     if len(folds) == 1:
         return f"inside {folds[0].k}×{folds[0].k} cells, cut {folds[0].seed}"
-    return "inside the cells of " + " and ".join(f"{each.k}×{each.k} cut {each.seed}" for each in folds)
+    return "inside the cells of " + " and ".join(
+        f"{each.k}×{each.k} cut {each.seed}" for each in folds
+    )
 
 
-def cells_under(protocols: Sequence[EvaluationProtocol], index: RowIndex, positions: Codes) -> Codes | None:
-    """Return the cell of each row (position in the index); rows that share a cell in every cut get the same code. None without
-    folds.
+def cells_under(
+    protocols: Sequence[EvaluationProtocol], index: RowIndex, positions: Codes
+) -> Codes | None:
+    """Return the cell of each row (position in the index); rows that share a cell in every cut get
+    the same code. None without folds.
     """
     rows = index.rows.take(positions)
-    cuts = [cells_of(each, rows, parts_of(each, rows, index.known.rows)) for each in folds_among(protocols)]
+    cuts = [
+        cells_of(each, rows, parts_of(each, rows, index.known.rows))
+        for each in folds_among(protocols)
+    ]
     return combine_codes(*cuts)

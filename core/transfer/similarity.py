@@ -1,4 +1,5 @@
-"""The similarity of two genes: their cosine, clipped at 0, in one space or averaged over several."""
+"""The similarity of two genes: their cosine, clipped at 0, in one space or averaged over
+several."""
 
 from __future__ import annotations
 
@@ -15,16 +16,17 @@ from core.embeddings.symbol_matching import match_symbols
 from core.stats.arrays import Bools, Codes, Floats
 
 ROUNDING = 1e-12  # rounding may turn a cosine of 0 into this; it must not count as a neighbour
-NO_DIRECTION = 1e-6  # a vector whose centring leaves a smaller share of its length is rounding error
+# a vector whose centring leaves a smaller share of its length is rounding error
+NO_DIRECTION = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Space:
     """One embedding space over the symbols of a dataset.
 
-    columns: of shape (n_symbols, n_columns), a row of NaN for a symbol that the space does not cover. built_from: the labels
-    behind the space (dataset and label view), "" for none. rebuild: for a space built from labels, computes the columns from
-    only the labelled rows flagged True.
+    columns: of shape (n_symbols, n_columns), a row of NaN for a symbol that the space does not
+    cover. built_from: the labels behind the space (dataset and label view), "" for none. rebuild:
+    for a space built from labels, computes the columns from only the labelled rows flagged True.
     """
 
     name: str
@@ -39,17 +41,20 @@ def space_over(
     orthologs: Mapping[str, str] | None = None,
     rebuild: Callable[[Bools], Floats] | None = None,
 ) -> Space:
-    """Return a gene space over these symbols, matched by `core.embeddings.symbol_matching`; rebuild: see `Space`."""
+    """Return a gene space over these symbols, matched by `core.embeddings.symbol_matching`;
+    rebuild: see `Space`."""
     index = match_symbols(space, symbols, orthologs).index
     columns = np.where(index[:, None] >= 0, space.vectors[index].astype(np.float64), np.nan)
     return Space(space.name, columns, space.built_from_labels or "", rebuild)
 
 
 class Similarity(Protocol):
-    """Similarities between symbols, computed block by block so that large gene sets fit in memory."""
+    """Similarities between symbols, computed block by block so that large gene sets fit in
+    memory."""
 
     def block(self, queries: Codes, known: Codes) -> Floats:
-        """Return the mean similarity over spaces, of shape (n_queries, n_known); 0 if no space covers both symbols."""
+        """Return the mean similarity over spaces, of shape (n_queries, n_known); 0 if no space
+        covers both symbols."""
         ...
 
     def covers(self, symbols: Codes) -> Bools:
@@ -61,7 +66,8 @@ class Similarity(Protocol):
 class UnitVectors:
     """The vectors of the covered symbols, scaled to length 1.
 
-    vectors: of shape (n_covered, n_columns). row: each symbol's row of `vectors`, of shape (n_symbols,), -1 without one.
+    vectors: of shape (n_covered, n_columns). row: each symbol's row of `vectors`, of shape
+    (n_symbols,), -1 without one.
     """
 
     vectors: Floats
@@ -69,17 +75,22 @@ class UnitVectors:
 
 
 def unit_vectors(columns: ArrayLike, centre_on: Codes | None = None) -> UnitVectors:
-    """Return each symbol's vector, scaled to length 1. A symbol is not covered if its vector has NaN or no direction.
+    """Return each symbol's vector, scaled to length 1. A symbol is not covered if its vector has
+    NaN or no direction.
 
-    columns: of shape (n_symbols, n_columns). centre_on: codes of the symbols (the genes of the knowledge base) whose mean vector
-    is subtracted first; None for no centring.
+    columns: of shape (n_symbols, n_columns). centre_on: codes of the symbols (the genes of the
+    knowledge base) whose mean vector is subtracted first; None for no centring.
     """
     array: Floats = np.asarray(columns, dtype=np.float64)
     if array.ndim != 2:
-        raise InputError(f"columns: got an array of shape {array.shape}; expected (n_symbols, n_columns)")
+        raise InputError(
+            f"columns: got an array of shape {array.shape}; expected (n_symbols, n_columns)"
+        )
     covered = np.isfinite(array).all(axis=1)
     vectors, least = array, np.zeros(len(array))
-    if centre_on is not None and len(reference := np.intersect1d(np.flatnonzero(covered), centre_on)):
+    if centre_on is not None and len(
+        reference := np.intersect1d(np.flatnonzero(covered), centre_on)
+    ):
         centre = array[reference].mean(axis=0)
         vectors = array - centre
         least = NO_DIRECTION * (_lengths(array) + np.sqrt(centre @ centre))
@@ -123,7 +134,8 @@ class Cosines:
 class SimilarityMatrices:
     """Similarities from matrices, one of shape (n_symbols, n_symbols) for each space, clipped at 0.
 
-    covered: flags of the symbols that each space covers, of shape (n_spaces, n_symbols); other entries of a matrix are ignored.
+    covered: flags of the symbols that each space covers, of shape (n_spaces, n_symbols); other
+    entries of a matrix are ignored.
     """
 
     matrices: tuple[Floats, ...]
@@ -134,8 +146,16 @@ class SimilarityMatrices:
         total = np.zeros((len(queries), len(known)))
         for matrix, covered in zip(self.matrices, self.covered, strict=True):
             whole = np.arange(len(matrix))
-            part = matrix if np.array_equal(queries, whole) and np.array_equal(known, whole) else matrix[queries[:, None], known]
-            total += part if covered.all() else np.where(covered[queries, None] & covered[known], part, 0.0)
+            part = (
+                matrix
+                if np.array_equal(queries, whole) and np.array_equal(known, whole)
+                else matrix[queries[:, None], known]
+            )
+            total += (
+                part
+                if covered.all()
+                else np.where(covered[queries, None] & covered[known], part, 0.0)
+            )
         return _mean(total, self.covered, queries, known)
 
     def covers(self, symbols: Codes) -> Bools:
@@ -158,7 +178,8 @@ class ConstantSimilarity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PermutedSimilarity:
-    """A similarity with its vectors permuted among symbols; owner: the symbol whose vector each symbol gets, (n_symbols,)."""
+    """A similarity with its vectors permuted among symbols; owner: the symbol whose vector each
+    symbol gets, (n_symbols,)."""
 
     similarity: Similarity
     owner: Codes
@@ -200,11 +221,16 @@ def _lengths(vectors: Floats) -> Floats:
 
 def _vectors_of(units: UnitVectors, symbols: Codes) -> Floats:
     rows = units.row[symbols]
-    return units.vectors if np.array_equal(rows, np.arange(len(units.vectors))) else units.vectors[rows]
+    return (
+        units.vectors
+        if np.array_equal(rows, np.arange(len(units.vectors)))
+        else units.vectors[rows]
+    )
 
 
 def _mean(total: Floats, covered: Bools, queries: Codes, known: Codes) -> Floats:
-    """Divide the sum over spaces, in place, by the number of spaces that cover both symbols; covered: (n_spaces, n_symbols)."""
+    """Divide the sum over spaces, in place, by the number of spaces that cover both symbols;
+    covered: (n_spaces, n_symbols)."""
     if len(covered) == 1:
         return total
     spaces = covered[:, queries].T.astype(np.float64) @ covered[:, known].astype(np.float64)

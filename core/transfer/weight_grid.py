@@ -28,7 +28,8 @@ GRID = tuple(np.round(np.linspace(0, 1, 21), 2).tolist())  # steps of 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridWeights:
-    """The weights of all components except the base on the grid, for DE and for DIR, each of shape (n_weights, n_others)."""
+    """The weights of all components except the base on the grid, for DE and for DIR, each of shape
+    (n_weights, n_others)."""
 
     de: Floats
     dir: Floats
@@ -38,9 +39,9 @@ class GridWeights:
 class WeightGrid:
     """The scores at the weights `GRID` of one component.
 
-    de, dir: of shape (n_weights,). mean: of shape (n_weights, n_weights), weight of DE by weight of DIR. best: the
-    position of its largest value; se: the standard error shown for that value; plateau: flags of the means within one
-    standard error of it.
+    de, dir: of shape (n_weights,). mean: of shape (n_weights, n_weights), weight of DE by weight of
+    DIR. best: the position of its largest value; se: the standard error shown for that value;
+    plateau: flags of the means within one standard error of it.
     """
 
     de: Floats
@@ -52,10 +53,11 @@ class WeightGrid:
 
 
 def move_one(position: int, w_de: ArrayLike, w_dir: ArrayLike) -> GridWeights:
-    """Return the weights if one component takes each weight of the grid and the others keep theirs, as with sliders.
+    """Return the weights if one component takes each weight of the grid and the others keep theirs,
+    as with sliders.
 
-    position: of the changing component among all components except the base. w_de, w_dir: of shape (n_others,). Weights that
-    would sum to more than 1 are scaled to 1.
+    position: of the changing component among all components except the base. w_de, w_dir: of shape
+    (n_others,). Weights that would sum to more than 1 are scaled to 1.
     """
 
     def move_weight(weights: ArrayLike) -> Floats:
@@ -67,18 +69,24 @@ def move_one(position: int, w_de: ArrayLike, w_dir: ArrayLike) -> GridWeights:
 
 
 def weight_grid(live: LiveFusion, weights: GridWeights) -> WeightGrid:
-    """Return the grid of a fusion. weights: of all components except the base at each point of the grid (see `move_one`).
+    """Return the grid of a fusion. weights: of all components except the base at each point of the
+    grid (see `move_one`).
 
     Raise InputError unless DE and DIR each have two classes.
     """
     scores = _scores(live, weights)
-    # Rounded, so that the first of equally good weights is the best, whatever the rounding of their sums.
+    # Rounded, so that the first of equally good weights is the best, whatever the rounding of their
+    # sums.
     de, direction = round_for_ranks([_values(live.outcome, some, live.cells) for some in scores]).T
     if np.isnan([de, direction]).any():
-        raise InputError("labels: not both classes of DE and of DIR; expected labelled rows of all of them")
+        raise InputError(
+            "labels: not both classes of DE and of DIR; expected labelled rows of all of them"
+        )
     mean = round_for_ranks((de[:, None] + direction) / 2)
     i, j = int(de.argmax()), int(direction.argmax())
-    best = influence_within_cells(tasks(live.outcome, Scores(scores[i].p_de, scores[j].p_up)), live.cells)
+    best = influence_within_cells(
+        tasks(live.outcome, Scores(scores[i].p_de, scores[j].p_up)), live.cells
+    )
     se = estimates(best, live.rows.pert, live.rows.gene, [MEAN])[0][0].shown.se
     return WeightGrid(de, direction, mean, (i, j), se, mean >= mean[i, j] - se)
 
@@ -89,17 +97,24 @@ def weight_optimism(
     plan: CutPlan = DEFAULT_CUTS,
     progress: Callable[[float], object] | None = None,
 ) -> Optimism:
-    """Return the optimism from choosing both weights on the rows that score them; other arguments as for `weight_grid`.
+    """Return the optimism from choosing both weights on the rows that score them; other arguments
+    as for `weight_grid`.
 
     progress: as for `selection_optimism`.
     """
     rows = live.rows
-    scored = [ScoredRows(live.outcome, each, rows.pert, rows.gene, live.cells) for each in _scores(live, weights)]
+    scored = [
+        ScoredRows(live.outcome, each, rows.pert, rows.gene, live.cells)
+        for each in _scores(live, weights)
+    ]
     return selection_optimism(scored, plan, progress)
 
 
 def _scores(live: LiveFusion, weights: GridWeights) -> list[Scores]:
-    return [fuse(live.percentiles, weights_of(de, up)).scores() for de, up in zip(weights.de, weights.dir, strict=True)]
+    return [
+        fuse(live.percentiles, weights_of(de, up)).scores()
+        for de, up in zip(weights.de, weights.dir, strict=True)
+    ]
 
 
 def _values(outcome: Outcome, scores: Scores, cells: Codes | None) -> Floats:

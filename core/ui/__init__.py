@@ -1,4 +1,5 @@
-"""The parts of the pages, one folder per page; beside it, only a feature's own page imports streamlit.
+"""The parts of the pages, one folder per page; beside it, only a feature's own page imports
+streamlit.
 
 shared/shell               what every page has in common: router, sidebar, errors explained in words
 shared/server_workspace    the workspace as the server itself has it open, which pages only read
@@ -15,11 +16,12 @@ shared/filters             the order of a list of rows, and its filters
 shared/server_choice       the choice of a model server, with what it can do
 shared/background          results that take long, computed by one thread of the server
 shared/cached_components   what fusions are made from, cached while their runs do not change
-overview/, rows/, search/, arguments/, scores/, compare/, fuse/, neighbours/, run/, ask/, share/, data/, targets/:
-one page each, by its name in the address
+overview/, rows/, search/, arguments/, scores/, compare/, fuse/, neighbours/, run/, ask/, share/,
+data/, targets/: one page each, by its name in the address
 symbol/                    the pages of one perturbation and of one target gene
 sessions                   what reaches the sessions of a shared server, message by message
-start, server              `make app`: the demo for an empty workspace, then the server with its security headers
+start, server              `make app`: the demo for an empty workspace, then the server with its
+                           security headers
 sign_ins                   who is signed in at a browser, by its cookies
 access                     who reaches what of a shared server
 upload_limits, session_limits: what uploads and tabs may take

@@ -12,9 +12,14 @@ from core.ui.option_controls import show_settings
 
 
 def choose_backend(
-    record: type, owner: str, defaults: Mapping[str, Any] = MappingProxyType({}), *, in_link: bool = True
+    record: type,
+    owner: str,
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    in_link: bool = True,
 ) -> dict[str, Any]:
-    """Show the settings backend and, for a cluster, ray_address of a record; return their values by name.
+    """Show the settings backend and, for a cluster, ray_address of a record; return their values by
+    name.
 
     owner, defaults, in_link: as in `show_settings`.
     """
@@ -23,5 +28,7 @@ def choose_backend(
         chosen = show_settings(record, owner, ["backend"], defaults=defaults, in_link=in_link)
     if chosen["backend"] == "ray":
         with right:
-            chosen |= show_settings(record, owner, ["ray_address"], defaults=defaults, in_link=in_link)
+            chosen |= show_settings(
+                record, owner, ["ray_address"], defaults=defaults, in_link=in_link
+            )
     return chosen

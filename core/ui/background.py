@@ -1,8 +1,9 @@
-"""Slow results, computed one after the other in one background thread of the server. Pages do not wait but poll.
+"""Slow results, computed one after the other in one background thread of the server. Pages do not
+wait but poll.
 
-The latest request is computed first, once there has been no new one for a moment, so that a moving slider starts nothing. A
-computation pauses while a page runs and shortly after, while the browser draws it. It is abandoned if no page polls for it and
-another waits.
+The latest request is computed first, once there has been no new one for a moment, so that a moving
+slider starts nothing. A computation pauses while a page runs and shortly after, while the browser
+draws it. It is abandoned if no page polls for it and another waits.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ MAX_WAITING = 32  # the oldest is dropped and computed again on request
 MAX_RESULTS = 256
 NICENESS = 10  # of the thread: pages have priority
 REST_S = 1.5  # after a page has run
-LONGEST_PAUSE_S, LEAST_WORK_S = 10.0, 1.0  # so that a computation progresses even if pages run all the time
+# so that a computation progresses even if pages run all the time
+LONGEST_PAUSE_S, LEAST_WORK_S = 10.0, 1.0
 _PAUSE_S = 0.01  # between two checks whether pages run
 
 Progress = Callable[[float], object]
@@ -34,7 +36,8 @@ Progress = Callable[[float], object]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The state of a result: whether it is ready, and its value; None if the computation failed, see the log."""
+    """The state of a result: whether it is ready, and its value; None if the computation failed,
+    see the log."""
 
     ready: bool
     value: Any = None
@@ -45,7 +48,8 @@ class Abandoned(Exception):
 
 
 class Background:
-    """The results of one server by their keys, and the thread that computes them while any are missing."""
+    """The results of one server by their keys, and the thread that computes them while any are
+    missing."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -59,7 +63,8 @@ class Background:
         self._thread: threading.Thread | None = None
 
     def ask(self, key: Hashable, compute: Callable[[Progress], Any]) -> Result:
-        """Return the result of a key; queue it if it is missing. compute: gets a function to call often with the share done.
+        """Return the result of a key; queue it if it is missing. compute: gets a function to call
+        often with the share done.
 
         It must not use objects of a page.
         """
@@ -82,7 +87,8 @@ class Background:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Pause computations at their next report of progress while a page runs inside the block, and shortly after."""
+        """Pause computations at their next report of progress while a page runs inside the block,
+        and shortly after."""
         with self._lock:
             self._pages_running += 1
         try:
@@ -113,7 +119,8 @@ class Background:
             self._put(key, result)
 
     def _take(self) -> tuple[Hashable, Callable[[Progress], Any]] | None:
-        """Return the next request, once there has been no new one for a moment; None without requests, which ends the thread."""
+        """Return the next request, once there has been no new one for a moment; None without
+        requests, which ends the thread."""
         while True:
             with self._lock:
                 if not self._waiting:
@@ -126,10 +133,14 @@ class Background:
             time.sleep(wait_s)
 
     def _give_way(self, _share: float) -> None:
-        """Wait for pages. Raise Abandoned if the current result has not been polled for long, and another waits."""
+        """Wait for pages. Raise Abandoned if the current result has not been polled for long, and
+        another waits."""
         self._wait_for_pages()
         with self._lock:
-            if self._waiting and self._asked.get(self._current, 0.0) < time.monotonic() - FORGOTTEN_S:
+            if (
+                self._waiting
+                and self._asked.get(self._current, 0.0) < time.monotonic() - FORGOTTEN_S
+            ):
                 raise Abandoned
 
     def _wait_for_pages(self) -> None:

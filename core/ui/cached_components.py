@@ -24,7 +24,8 @@ MAX_PRIORS = 48  # cached at a time; the oldest is dropped
 
 @dataclass(frozen=True, slots=True)
 class CachedComponents:
-    """Loads components of one dataset through the page's caches; see `core.methods.fusion_components.ComponentLoader`."""
+    """Loads components of one dataset through the page's caches; see
+    `core.methods.fusion_components.ComponentLoader`."""
 
     dataset: Dataset
 
@@ -45,9 +46,12 @@ class CachedComponents:
         return loaders.row_index(self.dataset.id)
 
     def priors(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> Priors:
-        """Return the priors of these rows (None: all rows that the protocol predicts), from the cache if only weights changed."""
+        """Return the priors of these rows (None: all rows that the protocol predicts), from the
+        cache if only weights changed."""
         index = self.index()
-        rows = pair_ids or [index.pair_ids[row] for row in rows_to_predict(index, settings.protocol)]
+        rows = pair_ids or [
+            index.pair_ids[row] for row in rows_to_predict(index, settings.protocol)
+        ]
         cache, key = loaders.prior_cache(self.dataset.id), (settings, hash(tuple(rows)))
         if key not in cache:
             while len(cache) >= MAX_PRIORS:

@@ -19,7 +19,8 @@ def confirm(text: str, *show_links: Callable[[], object]) -> NoReturn:
 
 
 def repeat_confirmation() -> None:
-    """Let the page's next run repeat the confirmation: the page reruns without an action of the user."""
+    """Let the page's next run repeat the confirmation: the page reruns without an action of the
+    user."""
     if _SHOWN in st.session_state:
         st.session_state.setdefault(_DONE, st.session_state[_SHOWN])
 
@@ -29,7 +30,9 @@ def show_confirmation() -> None:
 
     The line floats above the page, so that nothing else moves.
     """
-    with st.container(key="confirmation", horizontal=True, vertical_alignment="center", gap="medium"):
+    with st.container(
+        key="confirmation", horizontal=True, vertical_alignment="center", gap="medium"
+    ):
         st.session_state.pop(_SHOWN, None)
         if _DONE not in st.session_state:
             return
@@ -37,4 +40,5 @@ def show_confirmation() -> None:
         st.html(f'<span role="status">✓ {html.escape(text)}</span>', width="content")
         for show_link in show_links:
             show_link()
-        st.button("✕", type="tertiary", key="dismiss", help="Dismiss")  # any click reruns the page without the line
+        # any click reruns the page without the line
+        st.button("✕", type="tertiary", key="dismiss", help="Dismiss")

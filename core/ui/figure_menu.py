@@ -34,7 +34,8 @@ def begin_page(workspace: Workspace, dataset: Dataset | None, run: Run | None) -
 
 
 def file_name_of(name: str) -> str:
-    """Return the name, without extension, of a file with what a page shows under a name: with its dataset and run."""
+    """Return the name, without extension, of a file with what a page shows under a name: with its
+    dataset and run."""
     _, dataset, run = st.session_state.get(_ABOUT, (None, None, None))
     return printed.file_name(*(each.name for each in (dataset, run) if each is not None), name)
 
@@ -45,7 +46,8 @@ def _about() -> tuple[Workspace, Dataset | None, Run | None]:
 
 
 def show(chart: go.Figure, table: pd.DataFrame, name: str, title: str, caption: str) -> None:
-    """Show a figure's table, and the buttons that download both; name: of the figure on its page."""
+    """Show a figure's table, and the buttons that download both; name: of the figure on its
+    page."""
     _, found, _ = _about()
     dataset = found.name if found else ""
     parts = caption.split(" · ")
@@ -59,7 +61,9 @@ def show(chart: go.Figure, table: pd.DataFrame, name: str, title: str, caption: 
         for form in printed.FORMS:
             if form == "html" or not reason:
                 build = partial(printed.encode, chart, form, title, heading)
-                _show_button(_FORM_WORDS.get(form, form.upper()), f"{file}.{form}", f"{form}-{name}", build)
+                _show_button(
+                    _FORM_WORDS.get(form, form.upper()), f"{file}.{form}", f"{form}-{name}", build
+                )
     if reason:
         st.caption(f"{reason}.")
 
@@ -83,7 +87,8 @@ def _show_button(label: str, file: str, key: str, build: Callable[[], bytes]) ->
 
 
 def show_notes_button(name: str, title: str) -> None:
-    """Show a button with the number of a run's notes on a figure; it opens them and a form for a new one."""
+    """Show a button with the number of a run's notes on a figure; it opens them and a form for a
+    new one."""
     workspace, dataset, run = _about()
     if dataset is None or run is None:
         return
@@ -92,12 +97,19 @@ def show_notes_button(name: str, title: str) -> None:
     if own.empty and workspace.settings.read_only:
         return
     label = str(len(own)) if len(own) else ""
-    if st.button(label, icon=":material/edit_note:", help="Notes on this figure", key=f"note-{name}", type="tertiary"):
+    if st.button(
+        label,
+        icon=":material/edit_note:",
+        help="Notes on this figure",
+        key=f"note-{name}",
+        type="tertiary",
+    ):
         _open_notes(workspace, run, title, own)
 
 
 def show_stop_buttons(chart: go.Figure, name: str, found: CaptionedFigure) -> None:
-    """Show the buttons that add a figure to the report or to the walk-through. name: of the figure on its page."""
+    """Show the buttons that add a figure to the report or to the walk-through. name: of the figure
+    on its page."""
     workspace, dataset, run = _about()
     if dataset is None:
         return
@@ -123,8 +135,14 @@ def _open_notes(workspace: Workspace, run: Run, title: str, notes: pd.DataFrame)
     if workspace.settings.read_only:
         return
     with st.form("figure-note", border=False):
-        text = st.text_area("Add a note", key="note_figure", help=f"Signed {workspace.settings.author}. Data lists all notes.")
+        text = st.text_area(
+            "Add a note",
+            key="note_figure",
+            help=f"Signed {workspace.settings.author}. Data lists all notes.",
+        )
         is_sent = st.form_submit_button("Save note", type="primary")
     if is_sent and text.strip():
         run_actions.add_figure_note(workspace, run.id, title, stop_buttons.address_of_view(), text)
-        confirm("Note on the figure saved.", lambda: links.to_data("All notes", tab="Runs and notes"))
+        confirm(
+            "Note on the figure saved.", lambda: links.to_data("All notes", tab="Runs and notes")
+        )

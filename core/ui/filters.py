@@ -34,23 +34,44 @@ from core.ui.widgets import as_text, show_empty
 ANY = "any"  # advocate
 ROLES = (ANY, "EFFECT", "NULL", "UP", "DOWN")
 FLAG_OF_NAME = {name: str(flag) for flag, name in FLAG_NAMES.items()}
-BRIEF_CHOICES = {f"{role}: {words}": (role, finding) for role in ROLES for finding, words in FINDINGS.items()}
+BRIEF_CHOICES = {
+    f"{role}: {words}": (role, finding) for role in ROLES for finding, words in FINDINGS.items()
+}
 ARGUING = {str(n): n for n in range(5)}  # none to all of four advocates
 STEP_METHODS = ("react", "coordinator", "inspect")  # whose traces are of steps
 UNLIKE = "most disagreement with the run compared with first"
 # The quantity of an order, if it is neither probability.
 COUNTED: dict[str, Quantity] = {
-    CONFIDENTLY_WRONG: Quantity("wrong by", "The probability of all outcomes except the label, highest first."),
-    MOST_ARGUED: Quantity("argued", f"How many briefs have {SHORT} characters or more and do more than answer A, B or C.", 0),
-    ADVOCATES_DISAGREE: Quantity("disagree", "In how many questions both advocates take their own side: 0, 1 or 2.", 0),
-    MOST_STEPS: Quantity("steps", "How many tools the agent called; of equally many, the longest trace first.", 0),
+    CONFIDENTLY_WRONG: Quantity(
+        "wrong by", "The probability of all outcomes except the label, highest first."
+    ),
+    MOST_ARGUED: Quantity(
+        "argued",
+        f"How many briefs have {SHORT} characters or more and do more than answer A, B or C.",
+        0,
+    ),
+    ADVOCATES_DISAGREE: Quantity(
+        "disagree", "In how many questions both advocates take their own side: 0, 1 or 2.", 0
+    ),
+    MOST_STEPS: Quantity(
+        "steps", "How many tools the agent called; of equally many, the longest trace first.", 0
+    ),
     MOST_TOOLS: Quantity("tools", "How many different tools the agent called.", 0),
     MOST_ERRORS: Quantity("errors", "How many of the agent's calls failed.", 0),
     LONGEST: Quantity("length", "The characters of all texts of the trace.", 0),
-    UNLIKE: Quantity("ranks apart", "The difference between the row's ranks of P(DE) in both runs.", 0),
+    UNLIKE: Quantity(
+        "ranks apart", "The difference between the row's ranks of P(DE) in both runs.", 0
+    ),
 }
 TITLES = {
-    **{"label": "label", "call": "call", "flags": "flag", "q": "search", "p_de": "P(DE)", "p_up": "P(up | DE)"},
+    **{
+        "label": "label",
+        "call": "call",
+        "flags": "flag",
+        "q": "search",
+        "p_de": "P(DE)",
+        "p_up": "P(up | DE)",
+    },
     **{
         "pert": "perturbation",
         "gene": "target gene",
@@ -58,10 +79,23 @@ TITLES = {
         "gene_rows": "times the gene was measured",
         "split": "split",
     },
-    **{"brief": "briefs", "arguing": "advocates who argued", "noted": "only with notes", "failed": "only failed"},
+    **{
+        "brief": "briefs",
+        "arguing": "advocates who argued",
+        "noted": "only with notes",
+        "failed": "only failed",
+    },
 }
 _OFF: dict[str, object] = {  # the value of each inactive filter
-    **{"label": [], "flags": [], "q": "", "p_de": (0.0, 1.0), "p_up": (0.0, 1.0), "noted": False, "failed": False},
+    **{
+        "label": [],
+        "flags": [],
+        "q": "",
+        "p_de": (0.0, 1.0),
+        "p_up": (0.0, 1.0),
+        "noted": False,
+        "failed": False,
+    },
     **dict.fromkeys(("call", "pert", "gene", "symbol", "gene_rows", "split", "brief", "arguing")),
 }
 
@@ -82,7 +116,8 @@ def show_rows_button(label: str, **chosen: str | list[str]) -> None:
 
 def _open_rows(chosen: dict[str, str | list[str]]) -> None:
     _take_off_filters()
-    links.set_parameters({**dict.fromkeys(("row", *_OFF)), **chosen})  # the filters are not on screen
+    # the filters are not on screen
+    links.set_parameters({**dict.fromkeys(("row", *_OFF)), **chosen})
     st.session_state.update(chosen, tab="Rows")
 
 
@@ -109,19 +144,26 @@ def choose_rows(context: PageContext, run: Run, wanted: RowFilter) -> ListedRows
     """
     names = {other.id: other.name for other in context.runs if other.id != run.id}
     other = next((key for key in st.query_params.get_all("with") if key in names), None)
-    orders: list[Order | str] = [order for order in get_args(Order) if _applies(run, order)] + ([UNLIKE] if other else [])
+    orders: list[Order | str] = [order for order in get_args(Order) if _applies(run, order)] + (
+        [UNLIKE] if other else []
+    )
     if loaders.says_all_or_nothing(run.id):  # whose probabilities do not distinguish rows
         orders.sort(key=lambda order: order not in BY_STEPS)
     chosen = st.selectbox("Order", orders, **bind("order", orders[0]), label_visibility="collapsed")
     if chosen == UNLIKE and other:
-        return ListedRows(loaders.ids_unlike(run.id, other, wanted), "file order", COUNTED[UNLIKE], other)
+        return ListedRows(
+            loaders.ids_unlike(run.id, other, wanted), "file order", COUNTED[UNLIKE], other
+        )
     order = cast(Order, chosen)
     name = score_name(run, "P(up | DE)" if order.startswith("P(up") else "P(DE)")
-    return ListedRows(loaders.matching_ids(run.id, wanted, order), order, COUNTED.get(order, Quantity(name)))
+    return ListedRows(
+        loaders.matching_ids(run.id, wanted, order), order, COUNTED.get(order, Quantity(name))
+    )
 
 
 def _applies(run: Run, order: Order) -> bool:
-    """Return whether a run's rows can be sorted so: rank scores are not wrong, and most runs have no advocates or steps."""
+    """Return whether a run's rows can be sorted so: rank scores are not wrong, and most runs have
+    no advocates or steps."""
     if order == CONFIDENTLY_WRONG:
         return not run.has_rank_scores and loaders.filter_choices(run.id)["label"] != [NO_LABEL]
     if order in BY_STEPS:
@@ -131,13 +173,22 @@ def _applies(run: Run, order: Order) -> bool:
 
 def show_active() -> None:
     """Show each active filter as a button that removes it."""
-    active = {key: value for key, off in _OFF.items() if (value := st.session_state.get(key, off)) != off and value}
+    active = {
+        key: value
+        for key, off in _OFF.items()
+        if (value := st.session_state.get(key, off)) != off and value
+    }
     if not active:
         return
     with st.container(horizontal=True, gap="small", key="active-filters"):
         for key, value in active.items():
             take_off = partial(st.session_state.update, {key: _OFF[key]})
-            st.button(f"{_describe(key, value)} ✕", key=f"off-{key}", on_click=take_off, help="Remove this filter")
+            st.button(
+                f"{_describe(key, value)} ✕",
+                key=f"off-{key}",
+                on_click=take_off,
+                help="Remove this filter",
+            )
         if "q" in active:
             links.to_page(links.SEARCH, "in all runs", phrase=str(active["q"]))
 
@@ -147,7 +198,11 @@ def _describe(key: str, value: object) -> str:
     if value is True:
         return TITLES[key]
     words = (
-        f"{value[0]:g}–{value[1]:g}" if isinstance(value, tuple) else ", ".join(value) if isinstance(value, list) else str(value)
+        f"{value[0]:g}–{value[1]:g}"
+        if isinstance(value, tuple)
+        else ", ".join(value)
+        if isinstance(value, list)
+        else str(value)
     )
     return as_text(f"{TITLES[key]}: {words}")
 
@@ -162,11 +217,25 @@ def show(run: Run) -> RowFilter:
         if labelled:
             labels = st.multiselect("Label", choices["label"], **bind("label"), **_in_line("label"))
             if not run.has_rank_scores:  # which have no hit and no miss
-                outcome = st.selectbox("Call", ["hit", "miss"], index=None, **bind("call"), **_in_line("hit or miss")) or ""
+                outcome = (
+                    st.selectbox(
+                        "Call",
+                        ["hit", "miss"],
+                        index=None,
+                        **bind("call"),
+                        **_in_line("hit or miss"),
+                    )
+                    or ""
+                )
         flags = st.multiselect(
-            "Flags", [FLAG_NAMES[flag] for flag in choices["flag"] if flag in FLAG_NAMES], **bind("flags"), **_in_line("flags")
+            "Flags",
+            [FLAG_NAMES[flag] for flag in choices["flag"] if flag in FLAG_NAMES],
+            **bind("flags"),
+            **_in_line("flags"),
         )
-        text = st.text_input("Search", **bind("q"), type="search", **_in_line("gene, word or phrase"))
+        text = st.text_input(
+            "Search", **bind("q"), type="search", **_in_line("gene, word or phrase")
+        )
         with st.popover("More", icon=":material/tune:"):
             wanted = RowFilter(
                 labels=tuple(labels),
@@ -174,14 +243,22 @@ def show(run: Run) -> RowFilter:
                 flags=tuple(FLAG_OF_NAME[name] for name in flags),
                 text=text or "",
                 p_de=st.slider(score_name(run), 0.0, 1.0, (0.0, 1.0), 0.05, **bind("p_de")),
-                p_up=st.slider(score_name(run, "P(up | DE)"), 0.0, 1.0, (0.0, 1.0), 0.05, **bind("p_up")),
+                p_up=st.slider(
+                    score_name(run, "P(up | DE)"), 0.0, 1.0, (0.0, 1.0), 0.05, **bind("p_up")
+                ),
                 pert=_choose_one("Perturbation", choices["pert"], "pert"),
                 gene=_choose_one("Target gene", choices["gene"], "gene"),
                 naming=_choose_one("Gene's symbol", choices["naming"], "symbol"),
-                gene_rows=_choose_one("How often the gene was measured", list(GENE_ROWS), "gene_rows"),
+                gene_rows=_choose_one(
+                    "How often the gene was measured", list(GENE_ROWS), "gene_rows"
+                ),
                 split=_choose_one("Split", choices["split"], "split"),
                 finding=BRIEF_CHOICES.get(_choose_one("Briefs", list(BRIEF_CHOICES), "brief")),
-                arguing=ARGUING.get(_choose_one(f"Advocates with {SHORT} characters or more", list(ARGUING), "arguing")),
+                arguing=ARGUING.get(
+                    _choose_one(
+                        f"Advocates with {SHORT} characters or more", list(ARGUING), "arguing"
+                    )
+                ),
                 noted=st.toggle("Only rows with notes", **bind("noted")),
                 failed=st.toggle("Only rows that failed", **bind("failed")),
             )
@@ -190,7 +267,8 @@ def show(run: Run) -> RowFilter:
 
 
 def _in_line(placeholder: str) -> dict[str, Any]:
-    """Return the arguments of a filter in the line of filters: an inactive filter shows its name."""
+    """Return the arguments of a filter in the line of filters: an inactive filter shows its
+    name."""
     return {"label_visibility": "collapsed", "placeholder": placeholder}
 
 

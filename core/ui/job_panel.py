@@ -1,4 +1,5 @@
-"""A background job of any kind on a page: its state, progress, waiting reason, error, buttons and log."""
+"""A background job of any kind on a page: its state, progress, waiting reason, error, buttons and
+log."""
 
 from __future__ import annotations
 
@@ -35,8 +36,11 @@ class Button:
     links: Sequence[Callable[[], object]] = ()
 
 
-def watch_job(workspace: Workspace, kind: str, key: str, details: Callable[[], object] | None = None) -> None:
-    """Show the job of a kind and key with its details, refreshed while it is live, then rerun the page; nothing without it."""
+def watch_job(
+    workspace: Workspace, kind: str, key: str, details: Callable[[], object] | None = None
+) -> None:
+    """Show the job of a kind and key with its details, refreshed while it is live, then rerun the
+    page; nothing without it."""
 
     def look() -> Job | None:
         return control.find(workspace, kind, key)
@@ -64,8 +68,9 @@ def show_job(
 ) -> None:
     """Show the present state of a job, and its buttons.
 
-    details: drawn below its state. buttons: more buttons by label; one called Resume replaces the usual one. links: drawn beside
-    the buttons. is_brief: whether a live job takes one line, for a page that shows its work itself.
+    details: drawn below its state. buttons: more buttons by label; one called Resume replaces the
+    usual one. links: drawn beside the buttons. is_brief: whether a live job takes one line, for a
+    page that shows its work itself.
     """
     is_brief = is_brief and job.is_live
     state = as_text(" · ".join(filter(None, (job.words, job.progress))))
@@ -101,7 +106,8 @@ def _show_controls(
     links: Callable[[], object] | None,
     state: str = "",
 ) -> None:
-    """Show the buttons for this state, none in a read-only workspace, and the links. state: shown beside them."""
+    """Show the buttons for this state, none in a read-only workspace, and the links. state: shown
+    beside them."""
     buttons = {} if workspace.settings.read_only else _buttons(workspace, job) | dict(more())
     if not buttons and links is None and not state:
         return
@@ -122,12 +128,19 @@ def _show_controls(
 
 
 def _buttons(workspace: Workspace, job: Job) -> dict[str, Button]:
-    stop = Button("Stop", lambda: control.stop(workspace, job), f"{job.name} stops; its results so far stay.")
+    stop = Button(
+        "Stop", lambda: control.stop(workspace, job), f"{job.name} stops; its results so far stay."
+    )
     resume = Button("Resume", lambda: control.resume(workspace, job), f"Resumed {job.name}.")
     possible = ((stop, job.can_stop), (resume, job.can_resume))
-    # A button that a person pressed acts even if the job has changed since, so that they read why nothing was done.
+    # A button that a person pressed acts even if the job has changed since, so that they read why
+    # nothing was done.
     pressed = st.session_state
-    return {button.label: button for button, can in possible if can or pressed.get(_key(button.label, job))}
+    return {
+        button.label: button
+        for button, can in possible
+        if can or pressed.get(_key(button.label, job))
+    }
 
 
 def _refusal_key(job: Job) -> str:

@@ -1,8 +1,9 @@
 """Controls whose values are in the address, so that a copied link shows the same screen elsewhere.
 
-Every control is made in one of four ways: with the arguments of `bind`; by `choose_one` or `choose_several`, if it chooses among
-things that have ids; as a table under the key that `select_rows` takes too; or under a key that begins as one of CARRIED_BY or
-NOT_CARRIED does. Values set by custom components use `keep_shares` and `keep_one`. Defaults are not in the address.
+Every control is made in one of four ways: with the arguments of `bind`; by `choose_one` or
+`choose_several`, if it chooses among things that have ids; as a table under the key that
+`select_rows` takes too; or under a key that begins as one of CARRIED_BY or NOT_CARRIED does. Values
+set by custom components use `keep_shares` and `keep_one`. Defaults are not in the address.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from streamlit.runtime.scriptrunner import RerunException, get_script_run_ctx
 
 from core.ui import links
 
-# Beginnings of keys of controls whose parameter has another name: dataset and run, row, run in Rows, watched.
+# Beginnings of keys of controls whose parameter has another name: dataset and run, row, run in
+# Rows, watched.
 CARRIED_BY = ("choose_", "pert-", "gene-", "runs", "started-runs")
-# Beginnings of keys of controls that are in no link: addresses, since a link could make this machine send its key to a server of
-# somebody else; settings for resuming a run; a file of one's own and what is said of it; what is being written; what the
-# person who deletes something chooses; and what is inside an expander, which is folded again.
+# Beginnings of keys of controls that are in no link: addresses, since a link could make this
+# machine send its key to a server of somebody else; settings for resuming a run; a file of one's
+# own and what is said of it; what is being written; what the person who deletes something chooses;
+# and what is inside an expander, which is folded again.
 NOT_CARRIED = (
     *("endpoint", "address-", "cells_address-"),
     "calls-",
@@ -32,24 +35,32 @@ NOT_CARRIED = (
 )
 # Parameters without a control on the view: the router's, and the row while another tab is open.
 _UNTAKEN = ("dataset", "run", "row", "with")
-# Session keys: what the view is of, the controls that it showed, what it could not make sense of in its link, defaults, and
-# the last value of each bound control beside what the address held for it.
-_VIEW, _SHOWN, _UNKNOWN, _DEFAULTS, _WRITTEN = "_view", "_shown", "_unknown", "_defaults", "_written"
+# Session keys: what the view is of, the controls that it showed, what it could not make sense of in
+# its link, defaults, and the last value of each bound control beside what the address held for it.
+_VIEW, _SHOWN, _UNKNOWN, _DEFAULTS, _WRITTEN = (
+    "_view",
+    "_shown",
+    "_unknown",
+    "_defaults",
+    "_written",
+)
 _is_inside: ContextVar[bool] = ContextVar("is_inside", default=False)
 
 Widget = Callable[..., Any]
 
 
 def bind(name: str, default: Any = None) -> dict[str, Any]:
-    """Return the arguments that bind a widget's value to the query parameter `name`, which is also the key.
+    """Return the arguments that bind a widget's value to the query parameter `name`, which is also
+    the key.
 
-    default: the widget's, if it depends on other controls or on the run. A value that nobody chose follows it; a chosen value
-    stays in the address.
+    default: the widget's, if it depends on other controls or on the run. A value that nobody chose
+    follows it; a chosen value stays in the address.
     """
     _controls()[name] = True
     _follow_default(name, default)
-    # Set again a value that changed while the address did not, so that Streamlit writes it there: the browser loses a control's
-    # binding to the address when the control moves because one above it appears or disappears.
+    # Set again a value that changed while the address did not, so that Streamlit writes it there:
+    # the browser loses a control's binding to the address when the control moves because one above
+    # it appears or disappears.
     value, in_address = st.session_state.get(_WRITTEN, {}).get(name, (None, None))
     if in_address == st.query_params.get_all(name) and value != st.session_state.get(name, value):
         st.session_state[name] = st.session_state[name]
@@ -57,9 +68,15 @@ def bind(name: str, default: Any = None) -> dict[str, Any]:
 
 
 def choose_one(
-    widget: Widget, name: str, label: str, titles: Mapping[str, str], default: str | None = None, **options: Any
+    widget: Widget,
+    name: str,
+    label: str,
+    titles: Mapping[str, str],
+    default: str | None = None,
+    **options: Any,
 ) -> str | None:
-    """Show a choice among ids by their titles and return the chosen id, which is in the query parameter `name`.
+    """Show a choice among ids by their titles and return the chosen id, which is in the query
+    parameter `name`.
 
     widget: st.selectbox, st.pills, or one of a column's. A link may have a title instead of an id.
     """
@@ -68,33 +85,49 @@ def choose_one(
         st.session_state[key] = next(iter(_read_ids(name, titles)), default)
     _follow_default(key, default)
     value = st.session_state[key]
-    # Set it in every run: a popover that is opened for the first time shows the value set by the latest run.
+    # Set it in every run: a popover that is opened for the first time shows the value set by the
+    # latest run.
     st.session_state[key] = value if value in (None, *titles) else default
-    chosen = widget(label, list(titles), format_func=lambda option: titles[option], key=key, **options)
+    chosen = widget(
+        label, list(titles), format_func=lambda option: titles[option], key=key, **options
+    )
     links.set_parameter(name, None if chosen == default else chosen)
     return default if chosen is None else str(chosen)
 
 
 def choose_several(
-    widget: Widget, name: str, label: str, titles: Mapping[str, str], default: Sequence[str] = (), **options: Any
+    widget: Widget,
+    name: str,
+    label: str,
+    titles: Mapping[str, str],
+    default: Sequence[str] = (),
+    **options: Any,
 ) -> list[str]:
-    """Show a choice of several ids by their titles and return the chosen ids, which are in the query parameter `name`.
+    """Show a choice of several ids by their titles and return the chosen ids, which are in the
+    query parameter `name`.
 
-    widget, and titles in a link: as in `choose_one`. An empty choice with a non-empty default is an empty value in the link.
+    widget, and titles in a link: as in `choose_one`. An empty choice with a non-empty default is an
+    empty value in the link.
     """
     key = f"id-{name}"
     if _is_new(name, key):
         found = _read_ids(name, titles)[: options.get("max_selections")]
-        st.session_state[key] = found or ([] if st.query_params.get_all(name) == [""] else list(default))
+        st.session_state[key] = found or (
+            [] if st.query_params.get_all(name) == [""] else list(default)
+        )
     _follow_default(key, list(default))
-    st.session_state[key] = [value for value in st.session_state[key] if value in titles]  # set again, as in `choose_one`
-    chosen = list(widget(label, list(titles), format_func=lambda option: titles[option], key=key, **options))
+    # set again, as in `choose_one`
+    st.session_state[key] = [value for value in st.session_state[key] if value in titles]
+    chosen = list(
+        widget(label, list(titles), format_func=lambda option: titles[option], key=key, **options)
+    )
     links.set_parameter(name, None if chosen == list(default) else chosen or "")
     return chosen
 
 
 def keep_one(name: str, titles: Mapping[str, str], default: str) -> str:
-    """Return the id chosen in a custom component, as `choose_one` does: the component sets the session's `id-NAME`."""
+    """Return the id chosen in a custom component, as `choose_one` does: the component sets the
+    session's `id-NAME`."""
     return str(choose_one(lambda *_, key, **__: st.session_state[key], name, "", titles, default))
 
 
@@ -108,12 +141,18 @@ def keep_shares(defaults: Mapping[str, float]) -> dict[str, float]:
             st.session_state[name] = _read_share(name, default)
         _follow_default(name, default)
     found: dict[str, float] = {name: st.session_state[name] for name in defaults}
-    links.set_parameters({name: None if found[name] == default else f"{found[name]:g}" for name, default in defaults.items()})
+    links.set_parameters(
+        {
+            name: None if found[name] == default else f"{found[name]:g}"
+            for name, default in defaults.items()
+        }
+    )
     return found
 
 
 def _read_share(name: str, default: float) -> float:
-    """Return the number from 0 to 1 in the query parameter `name`; `describe_unknown` reports other values."""
+    """Return the number from 0 to 1 in the query parameter `name`; `describe_unknown` reports other
+    values."""
     try:
         value = float(st.query_params.get(name, default))
     except ValueError:
@@ -122,13 +161,15 @@ def _read_share(name: str, default: float) -> float:
 
 
 def read_ids(name: str, ids: Sequence[str]) -> list[str]:
-    """Return the given ids that the query parameter `name` has, for choices made without a control of Streamlit."""
+    """Return the given ids that the query parameter `name` has, for choices made without a control
+    of Streamlit."""
     _controls()[name] = False
     return _read_ids(name, dict.fromkeys(ids, ""))
 
 
 def select_rows(key: str, name: str, ids: Sequence[str]) -> list[int]:
-    """Return the rows (positions) selected in the table `key`, which is drawn after this; `name` has their ids.
+    """Return the rows (positions) selected in the table `key`, which is drawn after this; `name`
+    has their ids.
 
     At first they are those of the opened link.
     """
@@ -146,10 +187,13 @@ def select_rows(key: str, name: str, ids: Sequence[str]) -> list[int]:
 
 
 def _read_ids(name: str, titles: Mapping[str, str]) -> list[str]:
-    """Return the ids in the query parameter `name`, as ids or titles; `describe_unknown` reports other values."""
+    """Return the ids in the query parameter `name`, as ids or titles; `describe_unknown` reports
+    other values."""
     ids = {title: key for key, title in titles.items()} | {key: key for key in titles}
     wanted = [value for value in st.query_params.get_all(name) if value]
-    st.session_state.setdefault(_UNKNOWN, {}).update({(name, value): None for value in wanted if value not in ids})
+    st.session_state.setdefault(_UNKNOWN, {}).update(
+        {(name, value): None for value in wanted if value not in ids}
+    )
     return [ids[value] for value in wanted if value in ids]
 
 
@@ -167,12 +211,15 @@ def _follow_default(key: str, default: Any) -> None:
     defaults = st.session_state.setdefault(_DEFAULTS, {})
     before = defaults.setdefault(key, default)
     if before != default and key in st.session_state:
-        st.session_state[key] = default if st.session_state[key] == before else st.session_state[key]
+        st.session_state[key] = (
+            default if st.session_state[key] == before else st.session_state[key]
+        )
     defaults[key] = default
 
 
 def _controls() -> dict[str, bool]:
-    """Return the names of the controls on this view, and whether Streamlit binds each to its query parameter."""
+    """Return the names of the controls on this view, and whether Streamlit binds each to its query
+    parameter."""
     found: dict[str, bool] = st.session_state.setdefault(_SHOWN, {})
     return found
 
@@ -183,7 +230,8 @@ def names_of_ids() -> list[str]:
 
 
 def begin_view(*view: str | None) -> dict[str, list[str]]:
-    """Begin a run of a view (page, dataset and run); return the parameters of its link if it was just opened."""
+    """Begin a run of a view (page, dataset and run); return the parameters of its link if it was
+    just opened."""
     context = get_script_run_ctx()
     if st.session_state.get(_VIEW) == view and not (context and context.is_history_navigation):
         return {}
@@ -193,7 +241,8 @@ def begin_view(*view: str | None) -> dict[str, list[str]]:
 
 @contextmanager
 def note_at_end() -> Iterator[None]:
-    """Record the values of controls and address when the outermost of these blocks ends, for `bind` in the next run.
+    """Record the values of controls and address when the outermost of these blocks ends, for `bind`
+    in the next run.
 
     An interrupted run records nothing: it may not have drawn the changed control.
     """
@@ -206,33 +255,54 @@ def note_at_end() -> Iterator[None]:
     finally:
         _is_inside.reset(token)
         if is_whole and not _is_inside.get():
-            bound = [name for name, is_bound in _controls().items() if is_bound and name in st.session_state]
-            st.session_state[_WRITTEN] = {name: (st.session_state[name], st.query_params.get_all(name)) for name in bound}
+            bound = [
+                name
+                for name, is_bound in _controls().items()
+                if is_bound and name in st.session_state
+            ]
+            st.session_state[_WRITTEN] = {
+                name: (st.session_state[name], st.query_params.get_all(name)) for name in bound
+            }
 
 
 def describe_unknown(opened: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a sentence for each value of the opened link that the page could not use; it shows defaults instead."""
+    """Return a sentence for each value of the opened link that the page could not use; it shows
+    defaults instead."""
     found: dict[tuple[str, str], None] = st.session_state.pop(_UNKNOWN, {})
-    found |= {(name, value): None for name, values in opened.items() for value in _untaken_values(name, values)}
+    found |= {
+        (name, value): None
+        for name, values in opened.items()
+        for value in _untaken_values(name, values)
+    }
     unheard = [name for name in opened if name not in _controls() and name not in _UNTAKEN]
     return [
-        *(f"This link sets {name} to “{value}”, which is unknown here and ignored." for name, value in found),
-        *(f"This link sets {name}, which this page does not have; it is ignored." for name in unheard),
+        *(
+            f"This link sets {name} to “{value}”, which is unknown here and ignored."
+            for name, value in found
+        ),
+        *(
+            f"This link sets {name}, which this page does not have; it is ignored."
+            for name in unheard
+        ),
     ]
 
 
 def _untaken_values(name: str, values: Sequence[str]) -> list[str]:
-    """Return the values of a bound widget in the link that it did not accept: Streamlit removes them silently."""
+    """Return the values of a bound widget in the link that it did not accept: Streamlit removes
+    them silently."""
     if name not in st.session_state:  # chosen by id, or not on this page
         return []
     value = st.session_state[name]
     taken = value if isinstance(value, list | tuple) else [value]
     now = {*st.query_params.get_all(name), *map(_number_or_text, taken)}
-    return [text for text in values if text and text not in now and _number_or_text(text) not in now]
+    return [
+        text for text in values if text and text not in now and _number_or_text(text) not in now
+    ]
 
 
 def _number_or_text(value: object) -> float | str:
-    """Return a number for what reads as one, since a link may write 0.5 as 0.50; else the text, in small letters for a switch."""
+    """Return a number for what reads as one, since a link may write 0.5 as 0.50; else the text, in
+    small letters for a switch."""
     try:
         return float(str(value))
     except ValueError:

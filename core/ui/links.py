@@ -1,4 +1,5 @@
-"""Links between pages, and their query parameters. A link names a run by its id, so renaming breaks no link.
+"""Links between pages, and their query parameters. A link names a run by its id, so renaming breaks
+no link.
 
 Controls whose values are in links are in `linked`.
 """
@@ -16,7 +17,8 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.server_workspace import read_workspace
 
-SCRIPT = Path(__file__).with_suffix(".js").read_text("utf-8")  # put before the script of a component with links
+# put before the script of a component with links
+SCRIPT = Path(__file__).with_suffix(".js").read_text("utf-8")
 ARGUMENTS = "pages/arguments.py"
 ASK = "pages/ask.py"
 COMPARE = "pages/compare.py"
@@ -34,7 +36,8 @@ SPECIES = {"mouse": "Mus musculus", "human": "Homo sapiens"}
 
 
 def read_parameters() -> dict[str, list[str]]:
-    """Return all query parameters with all their values: both ends of a range are two values of one parameter."""
+    """Return all query parameters with all their values: both ends of a range are two values of one
+    parameter."""
     return {name: st.query_params.get_all(name) for name in st.query_params}
 
 
@@ -50,8 +53,13 @@ def set_parameter(name: str, value: str | Sequence[str] | None) -> None:
 
 def set_parameters(parameters: Mapping[str, str | Sequence[str] | None]) -> None:
     """Set several query parameters at once: each write adds a step to the browser's history."""
-    wanted = {name: [value] if isinstance(value, str) else list(value or ()) for name, value in parameters.items()}
-    changed = {name: values for name, values in wanted.items() if values != st.query_params.get_all(name)}
+    wanted = {
+        name: [value] if isinstance(value, str) else list(value or ())
+        for name, value in parameters.items()
+    }
+    changed = {
+        name: values for name, values in wanted.items() if values != st.query_params.get_all(name)
+    }
     for name in [name for name, values in changed.items() if not values]:
         del st.query_params[name]
     if any(changed.values()):
@@ -64,7 +72,8 @@ def base_address() -> str:
 
 
 def page_address(file: str, **parameters: str | list[str]) -> str:
-    """Return the address of a page, by its file in pages/, relative to any other page's: for tables whose cells are links."""
+    """Return the address of a page, by its file in pages/, relative to any other page's: for tables
+    whose cells are links."""
     return f"./{file}?{urlencode(parameters, doseq=True)}"
 
 
@@ -86,12 +95,23 @@ def ncbi_gene_address(symbol: str, organism: str) -> str:
 
 def to_page(page: str, label: str, icon: str | None = None, **parameters: str | list[str]) -> None:
     """Show a link to a page about the chosen dataset and run."""
-    st.page_link(page, label=label, icon=icon, query_params={**dataset_and_run(), **parameters}, width="content")
+    st.page_link(
+        page,
+        label=label,
+        icon=icon,
+        query_params={**dataset_and_run(), **parameters},
+        width="content",
+    )
 
 
 def to_rows(run: Run, label: str, *, icon: str | None = None, **filters: str | list[str]) -> None:
-    """Show a link to a run's rows, filtered by query parameters; of a reading to those of the run that it reads."""
-    params = {"dataset": run.dataset, "run": run.parents[0] if run.is_reading else run.id, **filters}
+    """Show a link to a run's rows, filtered by query parameters; of a reading to those of the run
+    that it reads."""
+    params = {
+        "dataset": run.dataset,
+        "run": run.parents[0] if run.is_reading else run.id,
+        **filters,
+    }
     st.page_link(ROWS, label=label, icon=icon, query_params=params, width="content")
 
 
@@ -101,7 +121,8 @@ def to_row(run: Run, pair_id: str, label: str) -> None:
 
 
 def to_submit(run: Run, label: str) -> None:
-    """Show a link to the package of a run on Share; for a fusion, with its arithmetic added to the traces."""
+    """Show a link to the package of a run on Share; for a fusion, with its arithmetic added to the
+    traces."""
     more = {"fusion_trace": "true"} if run.method == "fusion" else {}
     query = {"dataset": run.dataset, "run": run.id, "tab": "Package a run", **more}
     st.page_link(SHARE, label=label, query_params=query, width="content")
@@ -110,17 +131,27 @@ def to_submit(run: Run, label: str) -> None:
 def to_report(run: Run, baseline: Run, label: str) -> None:
     """Show a link to a report on Share that compares a run with a baseline."""
     query = {"dataset": run.dataset, "run": run.id, "runs": [run.id, baseline.id]}
-    st.page_link(SHARE, label=label, icon=":material/description:", query_params=query, width="content")
+    st.page_link(
+        SHARE, label=label, icon=":material/description:", query_params=query, width="content"
+    )
 
 
 def to_run_page(run: Run, label: str) -> None:
     """Show a link to the page Run, with a run watched there."""
-    st.page_link(RUN, label=label, query_params={"dataset": run.dataset, "run": run.id, "watched": run.id}, width="content")
+    st.page_link(
+        RUN,
+        label=label,
+        query_params={"dataset": run.dataset, "run": run.id, "watched": run.id},
+        width="content",
+    )
 
 
 def to_job(job: Job, label: str) -> None:
     """Show a link to the page that shows a job."""
-    view = {**({"dataset": st.query_params["dataset"]} if "dataset" in st.query_params else {}), **job.view}
+    view = {
+        **({"dataset": st.query_params["dataset"]} if "dataset" in st.query_params else {}),
+        **job.view,
+    }
     st.page_link(f"pages/{job.page}.py", label=label, query_params=view, width="content")
 
 
@@ -132,7 +163,9 @@ def to_symbol(role: str, symbol: str, label: str) -> None:
 
 def to_dataset(dataset: str) -> None:
     """Show a link to a dataset (id) in Overview."""
-    st.page_link(OVERVIEW, label="Open the dataset", query_params={"dataset": dataset}, width="content")
+    st.page_link(
+        OVERVIEW, label="Open the dataset", query_params={"dataset": dataset}, width="content"
+    )
 
 
 def to_changes() -> None:

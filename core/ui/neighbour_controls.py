@@ -26,8 +26,10 @@ from core.ui.option_controls import choose_title, key_of, names_of_rest, show_se
 from core.ui.widgets import as_text
 
 _KNN = {option.name: option for option in options_of(KnnSettings)}
-PROTOCOL = replace(_KNN["protocol"], part=Literal["folds", "loo"])  # of rows with a label of their own
-# Numbers that are dragged or picked here; elsewhere any number may be typed. k folds have k² cells, each predicted by itself.
+# of rows with a label of their own
+PROTOCOL = replace(_KNN["protocol"], part=Literal["folds", "loo"])
+# Numbers that are dragged or picked here; elsewhere any number may be typed. k folds have k² cells,
+# each predicted by itself.
 SLIDERS = {"power": (0.5, 6.0, 0.5), "folds": (2, 20, 1), "strength": (0.0, 1.0, 0.1)}
 NEAREST = (10, 25, 50, 100, 200, 400)
 # Keys of the widgets of a kNN, also used as query parameters and keys of presets.
@@ -36,7 +38,8 @@ KEYS = tuple(key_of(option, "") for option in _KNN.values())
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveNeighbours:
-    """Rows of a dataset with their neighbours. rows: positions in `index`; cells: see `cells_of`."""
+    """Rows of a dataset with their neighbours. rows: positions in `index`; cells: see
+    `cells_of`."""
 
     index: RowIndex
     rows: Codes
@@ -46,7 +49,8 @@ class LiveNeighbours:
 
 
 def usable_spaces(dataset: Dataset) -> list[SpaceRecord]:
-    """Return the spaces that can be evaluated on a dataset's labels directly: those not built from them."""
+    """Return the spaces that can be evaluated on a dataset's labels directly: those not built from
+    them."""
     return [space for space in loaders.all_spaces() if space.built_from != dataset.name]
 
 
@@ -55,13 +59,17 @@ def show_unusable_spaces(dataset: Dataset) -> None:
     for space in loaders.all_spaces():
         if space.built_from == dataset.name:
             st.caption(
-                f"{as_text(space.name)} is built from the labels of {as_text(dataset.name)}, so it is not offered here. "
-                "It must be rebuilt for each fold; the command knn does this."
+                f"{as_text(space.name)} is built from the labels of {as_text(dataset.name)}, so it"
+                " is not offered here. It must be rebuilt for each fold; the command knn does"
+                " this."
             )
 
 
-def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bool) -> KnnSettings | None:
-    """Show the widgets of a kNN and return the settings; show a sentence and return None if no space is chosen.
+def choose_settings(
+    dataset: Dataset, spaces: list[SpaceRecord], *, training: bool
+) -> KnnSettings | None:
+    """Show the widgets of a kNN and return the settings; show a sentence and return None if no
+    space is chosen.
 
     training: labelled training rows are predicted, so a protocol must hide their own labels.
     """
@@ -70,14 +78,24 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bo
     widest = _widest_space(dataset, spaces)
     space = _KNN["spaces"]
     spaces_chosen = first.pills(
-        title_of(space), names, default=widest, selection_mode="multi", help=space.about.help, **bind(key_of(space, ""), [widest])
+        title_of(space),
+        names,
+        default=widest,
+        selection_mode="multi",
+        help=space.about.help,
+        **bind(key_of(space, ""), [widest]),
     )
     with second:
         chosen = _show("power")
     with third.popover("More settings", width="stretch", icon=":material/tune:"):
         chosen["axis"] = choose_title(st.selectbox, _KNN["axis"], _default_axis(dataset))
         option, missing = _KNN["k"], _KNN["k"].about.missing
-        k: Any = st.selectbox(title_of(option), [missing, *NEAREST], help=option.about.help, **bind(key_of(option, "")))
+        k: Any = st.selectbox(
+            title_of(option),
+            [missing, *NEAREST],
+            help=option.about.help,
+            **bind(key_of(option, "")),
+        )
         chosen |= {"k": None if k == missing else k, **_show("centre")}
         chosen["protocol"] = choose_title(st.selectbox, PROTOCOL) if training else "test"
         if chosen["protocol"] == "folds":
@@ -96,15 +114,21 @@ def _show(*names: str, columns: int = 1) -> dict[str, Any]:
 def link_parameters(dataset: Dataset, settings: KnnSettings) -> dict[str, str | list[str]]:
     """Return the query parameters of a kNN's settings for a link to a dataset's neighbours.
 
-    Defaults are left out: Streamlit removes each from the address in a separate step of the browser's history.
+    Defaults are left out: Streamlit removes each from the address in a separate step of the
+    browser's history.
     """
     spaces = usable_spaces(dataset)
     defaults = (
-        parameters_of(KnnSettings((_widest_space(dataset, spaces),))) | {"axis": _KNN["axis"].titles[_default_axis(dataset)]}
+        parameters_of(KnnSettings((_widest_space(dataset, spaces),)))
+        | {"axis": _KNN["axis"].titles[_default_axis(dataset)]}
         if spaces
         else {}
     )
-    return {name: value for name, value in parameters_of(settings).items() if value != defaults.get(name)}
+    return {
+        name: value
+        for name, value in parameters_of(settings).items()
+        if value != defaults.get(name)
+    }
 
 
 def parameters_of(settings: KnnSettings) -> dict[str, str | list[str]]:
@@ -121,7 +145,13 @@ def parameters_of(settings: KnnSettings) -> dict[str, str | list[str]]:
         elif isinstance(value, bool):
             found[key] = str(value).lower()
         else:
-            found[key] = option.titles[value] if option.choices else str(value) if isinstance(value, int) else f"{value:g}"
+            found[key] = (
+                option.titles[value]
+                if option.choices
+                else str(value)
+                if isinstance(value, int)
+                else f"{value:g}"
+            )
     return found
 
 
@@ -136,30 +166,49 @@ def _widest_space(dataset: Dataset, spaces: list[SpaceRecord]) -> str:
     return max(covered, key=lambda name: found.rows_by_gene if (found := covered[name]) else 0.0)
 
 
-def find_neighbours(dataset: Dataset, settings: KnnSettings, pair_ids: tuple[str, ...]) -> LiveNeighbours:
-    """Return the neighbours of some rows of a dataset; the similarities are cached for all visitors."""
+def find_neighbours(
+    dataset: Dataset, settings: KnnSettings, pair_ids: tuple[str, ...]
+) -> LiveNeighbours:
+    """Return the neighbours of some rows of a dataset; the similarities are cached for all
+    visitors."""
     index = loaders.row_index(dataset.id)
     rows = index.positions_of(pair_ids)
     queries = index.rows.take(rows)
     spaces = [loaders.space_vectors(dataset.id, name) for name in settings.spaces]
     evaluated = UNLABELLED if settings.protocol.kind == "test" else dataset.name
-    neighbourhood = live_knn(settings.protocol, queries, index.known, spaces, evaluated, loaders.cosine_cache(dataset.id))
-    return LiveNeighbours(index, rows, neighbourhood, settings, cells_of(settings.protocol, queries, neighbourhood.parts))
+    neighbourhood = live_knn(
+        settings.protocol, queries, index.known, spaces, evaluated, loaders.cosine_cache(dataset.id)
+    )
+    return LiveNeighbours(
+        index,
+        rows,
+        neighbourhood,
+        settings,
+        cells_of(settings.protocol, queries, neighbourhood.parts),
+    )
 
 
 def evaluate_neighbours(neighbours: LiveNeighbours) -> Evaluation:
-    """Return the scores of the priors on their rows under their own protocol, beside those with no gene information."""
+    """Return the scores of the priors on their rows under their own protocol, beside those with no
+    gene information."""
     neighbourhood, settings = neighbours.neighbourhood, neighbours.settings
-    priors, null = neighbourhood.priors(settings.spaces, settings.similarity), neighbourhood.null(settings.similarity)
+    priors, null = (
+        neighbourhood.priors(settings.spaces, settings.similarity),
+        neighbourhood.null(settings.similarity),
+    )
     labels = neighbours.index.labels[neighbours.rows]
-    return evaluate(labels, neighbourhood.queries, KnnPrediction(priors, null, neighbours.cells, groups=()))
+    return evaluate(
+        labels, neighbourhood.queries, KnnPrediction(priors, null, neighbours.cells, groups=())
+    )
 
 
 def neighbour_table(live: LiveNeighbours, provenance: Provenance, grouped: bool) -> pd.DataFrame:
-    """Return the neighbours, highest share first: one line per row or, if grouped, one per symbol of the axis that is compared.
+    """Return the neighbours, highest share first: one line per row or, if grouped, one per symbol
+    of the axis that is compared.
 
-    Columns: symbol; neighbour; label (of more than half of the rows, else "mixed"); up, down, none (counts); similarity; one per
-    space if there are several; weight; share, share_up and cumulative, in [0, 1]; positions (of the labelled rows).
+    Columns: symbol; neighbour; label (of more than half of the rows, else "mixed"); up, down, none
+    (counts); similarity; one per space if there are several; weight; share, share_up and
+    cumulative, in [0, 1]; positions (of the labelled rows).
     """
     index, at, axis = live.index, provenance.neighbours, live.settings.similarity.weighting.axis
     known = index.known.rows
@@ -168,7 +217,10 @@ def neighbour_table(live: LiveNeighbours, provenance: Provenance, grouped: bool)
     by_space = live.neighbourhood.similarity_by_space(0, at, spaces, live.settings.similarity)
     rows = pd.DataFrame(
         {
-            "symbol": [index.symbol(int(code)) for code in (known.pert if axis == "pert" else known.gene)[at]],
+            "symbol": [
+                index.symbol(int(code))
+                for code in (known.pert if axis == "pert" else known.gene)[at]
+            ],
             "neighbour": [pair_of(live, int(i)) for i in at],
             **{name: [label == name for label in labels] for name in ("up", "down", "none")},
             "similarity": provenance.similarity,
@@ -181,7 +233,9 @@ def neighbour_table(live: LiveNeighbours, provenance: Provenance, grouped: bool)
     )
     if grouped and axis != "both":
         rows["neighbour"] = rows["symbol"]
-        summed = dict.fromkeys(("up", "down", "none", "weight", "share", "share_up", "positions"), "sum")
+        summed = dict.fromkeys(
+            ("up", "down", "none", "weight", "share", "share_up", "positions"), "sum"
+        )
         first = dict.fromkeys(("symbol", "similarity", *spaces), "first")
         rows = rows.groupby("neighbour", sort=False).agg({**first, **summed}).reset_index()
         rows = rows.sort_values("share", ascending=False, kind="stable", ignore_index=True)
@@ -190,7 +244,8 @@ def neighbour_table(live: LiveNeighbours, provenance: Provenance, grouped: bool)
 
 
 def majority_label(counts: pd.DataFrame) -> pd.Series:
-    """Return the label of more than half of the rows, "mixed" if no label has that many; counts: one column per label."""
+    """Return the label of more than half of the rows, "mixed" if no label has that many; counts:
+    one column per label."""
     return counts.idxmax(axis=1).where(2 * counts.max(axis=1) > counts.sum(axis=1), "mixed")
 
 

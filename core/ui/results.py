@@ -12,7 +12,8 @@ from core.ui.widgets import as_text, show_figure
 
 
 def show_result(result: Result, subject: str, key: str) -> None:
-    """Show a result. subject: the run or runs that it is about. key: tells it apart from others on the page."""
+    """Show a result. subject: the run or runs that it is about. key: tells it apart from others on
+    the page."""
     st.markdown(f"**{as_text(result.sentence)}**")
     shown = captioned(result, subject)
     if result.scope and shown.chart is None:  # else it is the figure's caption

@@ -1,4 +1,5 @@
-"""The list of a run's rows: a custom component, since the built-in table opens a row only by its checkbox."""
+"""The list of a run's rows: a custom component, since the built-in table opens a row only by its
+checkbox."""
 
 from __future__ import annotations
 
@@ -18,13 +19,16 @@ from core.ui.loaders.cache import cache_by
 
 _HERE = Path(__file__)
 _HTML = """<div class="row-list"><div class="head"><span class="count"></span>
-<button class="help" type="button" aria-label="Keys" aria-expanded="false" title="Keys (?)">?</button>
+<button class="help" type="button" aria-label="Keys" aria-expanded="false"
+title="Keys (?)">?</button>
 <div class="keys" hidden></div></div>
 <div class="titles" aria-hidden="true"><span class="pair">pair</span><span class="value"></span>
 <span class="sign" title="label">○</span>
 <span class="marks" title="✓ right, ✗ wrong, ⚠ flags, ✎ notes">✓✗</span></div>
-<div class="rows" role="listbox" tabindex="0" aria-label="Rows"><div class="space"></div></div></div>"""
-# The component that sets the open row: a few bytes for each step, whereas the list may be a megabyte.
+<div class="rows" role="listbox" tabindex="0" aria-label="Rows"><div
+class="space"></div></div></div>"""
+# The component that sets the open row: a few bytes for each step, whereas the list may be a
+# megabyte.
 _SAY_OPENED = """export default ({ data }) => {
   globalThis.openedRow = data.row;
   document.dispatchEvent(new CustomEvent("row-opened", { detail: data.row }));
@@ -35,7 +39,10 @@ _NO_LABEL = "unknown"
 _LABELS = [*theme.LABEL_SIGNS]
 
 _list = st.components.v2.component(
-    "row_list", html=_HTML, css=_HERE.with_suffix(".css").read_text("utf-8"), js=_HERE.with_suffix(".js").read_text("utf-8")
+    "row_list",
+    html=_HTML,
+    css=_HERE.with_suffix(".css").read_text("utf-8"),
+    js=_HERE.with_suffix(".js").read_text("utf-8"),
 )
 _opened = st.components.v2.component("opened_row", html="<div></div>", js=_SAY_OPENED)
 
@@ -63,25 +70,32 @@ class ListedRows:
 
 
 @cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)
-def load(run: str, pair_ids: tuple[str, ...], order: Order, other: str, quantity: Quantity, count: str) -> bytes:
-    """Return the component's content for the named rows of a run (id). order, other, quantity: see `ListedRows`.
+def load(
+    run: str, pair_ids: tuple[str, ...], order: Order, other: str, quantity: Quantity, count: str
+) -> bytes:
+    """Return the component's content for the named rows of a run (id). order, other, quantity: see
+    `ListedRows`.
 
     count: the number of these rows.
     """
     rows = loaders.list_rows(run, pair_ids, order)
     if other:
-        rows = rows.assign(quantity=loaders.ranks_moved(run, other).reindex(rows["pair_id"]).to_numpy())
+        rows = rows.assign(
+            quantity=loaders.ranks_moved(run, other).reindex(rows["pair_id"]).to_numpy()
+        )
     return content(rows, quantity, count)
 
 
 def content(rows: pd.DataFrame, quantity: Quantity, count: str) -> bytes:
     """Return the component's content for the rows of `predictions.list_rows`. count: as in `load`.
 
-    It is JSON after its hash of `HASH_BYTES` characters, by which the browser recognises content that it has drawn. Bytes need no
-    new serialisation and hash at every step to another row.
+    It is JSON after its hash of `HASH_BYTES` characters, by which the browser recognises content
+    that it has drawn. Bytes need no new serialisation and hash at every step to another row.
     """
     labels = [label if isinstance(label, str) else _NO_LABEL for label in rows["label"]]
-    facts = [_facts(*row) for row in zip(rows["outcome"], rows["flags"], rows["notes"], strict=True)]
+    facts = [
+        _facts(*row) for row in zip(rows["outcome"], rows["flags"], rows["notes"], strict=True)
+    ]
     found = {
         "name": quantity.name,
         "meaning": quantity.meaning,
@@ -90,7 +104,10 @@ def content(rows: pd.DataFrame, quantity: Quantity, count: str) -> bytes:
         "ids": rows["pair_id"].tolist(),
         "perts": rows["pert"].tolist(),
         "genes": rows["gene"].tolist(),
-        "values": [None if value != value else round(value, 4) for value in rows["quantity"].astype(float).tolist()],
+        "values": [
+            None if value != value else round(value, 4)
+            for value in rows["quantity"].astype(float).tolist()
+        ],
         "labels": [_LABELS.index(label) for label in labels],
         "marks": [" ".join(_SIGNS[fact] for fact in each) for each in facts],
         "says": [", ".join(each) for each in facts],

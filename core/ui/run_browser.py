@@ -1,7 +1,7 @@
 """Browsing a run's rows: the list, previous and next, and a choice of runs to compare with.
 
-A presentation mode with larger type and only the row. A button that copies the link to the view on screen, also by the key c of
-the list of rows.
+A presentation mode with larger type and only the row. A button that copies the link to the view on
+screen, also by the key c of the list of rows.
 """
 
 from __future__ import annotations
@@ -25,31 +25,44 @@ from core.ui.row_list import ListedRows
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, show_empty
 
-_ICON = """<svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" fill="none" stroke="currentColor">
-<path d="M6.5 9.5l3-3M7.5 4.5l1.2-1.2a2.8 2.8 0 014 4L11.5 8.5M8.5 11.5l-1.2 1.2a2.8 2.8 0 01-4-4L4.5 7.5"/></svg>"""
-_HTML = f"""<span class="copy"><button type="button" title="Copy the link (c)" aria-label="Copy link">{_ICON}</button>
-<input hidden readonly aria-label="Link to this view"><span class="said" role="status"></span></span>"""
+_ICON = """<svg viewBox="0 0 16
+16" width="16" height="16" aria-hidden="true" fill="none" stroke="currentColor">
+<path d="M6.5 9.5l3-3M7.5 4.5l1.2-1.2a2.8 2.8 0 014 4L11.5 8.5
+M8.5 11.5l-1.2 1.2a2.8 2.8 0 01-4-4L4.5 7.5"/></svg>"""
+_HTML = f"""<span class="copy"><button type="button" title="Copy the link (c)" aria-label="Copy
+link">{_ICON}</button>
+<input hidden readonly aria-label="Link to this view"><span class="said"
+role="status"></span></span>"""
 _CSS = """.copy { position: relative; display: inline-block; color: var(--st-text-color); }
-button { display: flex; align-items: center; border: 1px solid var(--st-border-color); border-radius: 4px; background: none;
+button { display: flex; align-items: center; border: 1px solid var(--st-border-color);
+  border-radius: 4px;
+  background: none;
   color: inherit; cursor: pointer; font: inherit;
   height: 2rem; padding: 0 0.5rem; }
 button:hover { border-color: var(--st-primary-color); }
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
-.said:not(:empty) { position: absolute; right: 0; top: 2.2rem; white-space: nowrap; padding: 0.2rem 0.6rem; border-radius: 4px;
+.said:not(:empty) { position: absolute; right: 0; top: 2.2rem; white-space: nowrap;
+  padding: 0.2rem 0.6rem;
+  border-radius: 4px;
   background: #25313c; color: #fff; font-size: 0.9rem; z-index: 30; }
 input:not([hidden]) { position: absolute; right: 0; top: 4.2rem; width: 20rem; z-index: 30; }"""
 _COPY_LINK = Path(__file__).with_name("copy_link.js").read_text("utf-8")
 _button = st.components.v2.component("copy_link", html=_HTML, css=_CSS, js=_COPY_LINK)
 
 
-_HELP = "Larger type, without the list and the filters. The arrow keys move through the filtered rows."
+_HELP = (
+    "Larger type, without the list and the filters. The arrow keys move through the filtered rows."
+)
 # The list is moved off screen rather than removed, since it handles the keys.
 _STYLE = """<style>
 html { font-size: 19px !important; }
-[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stTabs"] [role="tablist"], .st-key-notes,
-[data-testid="stMain"] h2, [role="tabpanel"] > [data-testid="stVerticalBlock"] > :not(:has(.st-key-row-header)),
+[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stTabs"]
+[role="tablist"], .st-key-notes,
+[data-testid="stMain"] h2, [role="tabpanel"] > [data-testid="stVerticalBlock"] >
+:not(:has(.st-key-row-header)),
 .st-key-copy-link { display: none; }
-[data-testid="stHorizontalBlock"] > [data-testid="stColumn"]:has([class*="st-key-list-"]) { position: absolute; left: -200vw; }
+[data-testid="stHorizontalBlock"] > [data-testid="stColumn"]:has([class*="st-key-list-"])
+{ position: absolute; left: -200vw; }
 [data-testid="stColumn"]:has(.st-key-row-header) { flex: 1 1 100%; width: 100%; }
 [data-testid="stMainBlockContainer"] { padding-top: 1rem; }
 </style>"""
@@ -59,7 +72,8 @@ _STEP_HELP = {"left": "previous row", "right": "next row"}
 
 
 def choose_row(ids: Sequence[str]) -> str:
-    """Return the id of the row in the address, else of the first row, which is then put into the address."""
+    """Return the id of the row in the address, else of the first row, which is then put into the
+    address."""
     wanted = st.query_params.get("row")
     chosen = wanted if wanted is not None and wanted in ids else ids[0]
     if wanted is not None and wanted != chosen:
@@ -75,7 +89,8 @@ def beside(ids: Sequence[str], pair_id: str) -> list[str]:
 
 
 def show_list(run: Run, rows: ListedRows, opened: str) -> None:
-    """Show the list of rows, or the part of a very long one around the open row; a click opens another."""
+    """Show the list of rows, or the part of a very long one around the open row; a click opens
+    another."""
     ids = rows.ids
     place = ids.index(opened)
     part = place // PART_ROWS
@@ -84,49 +99,85 @@ def show_list(run: Run, rows: ListedRows, opened: str) -> None:
     def open_row(pair_id: str) -> None:
         st.query_params["row"] = pair_id
 
-    listed = f", {part * PART_ROWS + 1:,}–{part * PART_ROWS + len(shown):,} listed" if len(ids) > PART_ROWS else ""
-    drawn = row_list.load(run.id, shown, rows.order, rows.other, rows.quantity, f"{len(ids):,} of {run.done:,} rows{listed}")
+    listed = (
+        f", {part * PART_ROWS + 1:,}–{part * PART_ROWS + len(shown):,} listed"
+        if len(ids) > PART_ROWS
+        else ""
+    )
+    drawn = row_list.load(
+        run.id,
+        shown,
+        rows.order,
+        rows.other,
+        rows.quantity,
+        f"{len(ids):,} of {run.done:,} rows{listed}",
+    )
     row_list.show(drawn, opened, f"list-{run.id}", open_row)
 
 
 def row_pane() -> DeltaGenerator:
-    """Return a container beside the list that scrolls separately. The style sheet and the list's script fit it to the window."""
+    """Return a container beside the list that scrolls separately. The style sheet and the list's
+    script fit it to the window."""
     return st.container(key="row-pane", height=600, border=False, gap="small")
 
 
-def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: str, runs_with_row: Sequence[str]) -> list[str]:
-    """Show previous, next, copy link and rarer controls; return the ids of the runs to compare with."""
+def show_toolbar(
+    context: PageContext, run: Run, ids: Sequence[str], pair_id: str, runs_with_row: Sequence[str]
+) -> list[str]:
+    """Show previous, next, copy link and rarer controls; return the ids of the runs to compare
+    with."""
     place = ids.index(pair_id)
     names = {r.id: r.name for r in context.runs if r.id in runs_with_row and r.id != run.id}
-    with st.container(key="row-tools", horizontal=True, vertical_alignment="center", width="content"):
+    with st.container(
+        key="row-tools", horizontal=True, vertical_alignment="center", width="content"
+    ):
         _show_step("left", ids, place - 1)
         st.markdown(f"row {place + 1:,} of {len(ids):,}", width="content")
         _show_step("right", ids, place + 1)
         # The link is the address of the view, below the base address if one is set.
-        _button(key="copy-link", data={"base": links.base_address(), "parameters": {"row": pair_id}}, width="content")
+        _button(
+            key="copy-link",
+            data={"base": links.base_address(), "parameters": {"row": pair_id}},
+            width="content",
+        )
         stop_buttons.show(context.workspace, partial(_stop_of_row, run, pair_id), "row")
-        with st.popover("", icon=":material/more_horiz:", help="Compare with other runs, present", key="row-more"):
+        with st.popover(
+            "",
+            icon=":material/more_horiz:",
+            help="Compare with other runs, present",
+            key="row-more",
+        ):
             is_on = st.toggle("Present", help=_HELP, **bind("present"))
-            st.html(_STYLE if is_on else "<style></style>")  # a fragment cannot remove a style by leaving it out
+            # a fragment cannot remove a style by leaving it out
+            st.html(_STYLE if is_on else "<style></style>")
             if not names:
                 st.caption("No other run has this row.")
-            chosen = choose_several(st.pills, "with", "Compare with", names, selection_mode="multi", wrap=True)
+            chosen = choose_several(
+                st.pills, "with", "Compare with", names, selection_mode="multi", wrap=True
+            )
             if len(chosen) > MOST_BESIDE:
-                st.caption(f":orange[At most {MOST_BESIDE} runs fit beside this one; the first of the chosen runs are shown.]")
+                st.caption(
+                    f":orange[At most {MOST_BESIDE} runs fit beside this one; the first of the"
+                    " chosen runs are shown.]"
+                )
     return chosen[:MOST_BESIDE]
 
 
 def _stop_of_row(run: Run, pair_id: str, walk: str) -> Stop:
     """Return a row as a stop, with the choices in the address."""
     address = links.page_address(
-        "rows", **(links.read_parameters() | {"dataset": [run.dataset], "run": [run.id], "row": [pair_id]})
+        "rows",
+        **(links.read_parameters() | {"dataset": [run.dataset], "run": [run.id], "row": [pair_id]}),
     )
     title = pair_id.replace("_", " ⟶ ", 1)
-    return Stop(dataset=run.dataset, walk=walk, title=title, address=address, run=run.id, pair_id=pair_id)
+    return Stop(
+        dataset=run.dataset, walk=walk, title=title, address=address, run=run.id, pair_id=pair_id
+    )
 
 
 def _show_step(key: str, ids: Sequence[str], place: int) -> None:
-    """Show the button that opens the row at `place`; the arrow key `key`, "left" or "right", presses it.
+    """Show the button that opens the row at `place`; the arrow key `key`, "left" or "right",
+    presses it.
 
     Its sign is that key's arrow; the style sheet hides its words except from screen readers.
     """
@@ -146,7 +197,8 @@ def _show_step(key: str, ids: Sequence[str], place: int) -> None:
 
 
 def rank_sentence(run: Run, row: dict[str, Any]) -> str:
-    """Return the rank of a row's P(DE) or rank score in its run, in words; empty for a row that failed or has no score for DE."""
+    """Return the rank of a row's P(DE) or rank score in its run, in words; empty for a row that
+    failed or has no score for DE."""
     if row["error"] or Flag.NO_DE in row["flags"]:
         return ""
     values = loaders.p_de_values(run.id)
@@ -157,13 +209,28 @@ def rank_sentence(run: Run, row: dict[str, Any]) -> str:
 
 def show_no_run(context: PageContext) -> None:
     """Show that there is no run, and what to do next."""
-    where = f"Dataset {as_text(context.dataset.name)} has no runs yet." if context.dataset else "This workspace is empty."
-    show_empty(f"{where} Import a submission to read its debates.", lambda: links.to_data("Go to Data"))
+    where = (
+        f"Dataset {as_text(context.dataset.name)} has no runs yet."
+        if context.dataset
+        else "This workspace is empty."
+    )
+    show_empty(
+        f"{where} Import a submission to read its debates.", lambda: links.to_data("Go to Data")
+    )
 
 
 def offer_labelled_run(context: PageContext, page: str) -> None:
-    """Show a link to the same page with the dataset's latest labelled run, if the chosen run has no labels."""
+    """Show a link to the same page with the dataset's latest labelled run, if the chosen run has no
+    labels."""
     found = next((run for run in reversed(context.runs) if loaders.count_labelled(run.id)), None)
     if found is not None and context.run is not None and not loaders.count_labelled(context.run.id):
-        text = f"Open {as_text(found.name)} here: {loaders.count_labelled(found.id):,} of its rows have labels"
-        st.page_link(page, label=text, query_params={"dataset": found.dataset, "run": found.id}, width="content")
+        text = (
+            f"Open {as_text(found.name)} here: {loaders.count_labelled(found.id):,} of its rows"
+            " have labels"
+        )
+        st.page_link(
+            page,
+            label=text,
+            query_params={"dataset": found.dataset, "run": found.id},
+            width="content",
+        )

@@ -1,7 +1,8 @@
-"""The dataset and run that a page opens with: those of its link, else the last shown, else a run that suits the page.
+"""The dataset and run that a page opens with: those of its link, else the last shown, else a run
+that suits the page.
 
-The app shows the reason for its own choices; a person's choice stays on all pages. Also the names of methods and their options
-in words.
+The app shows the reason for its own choices; a person's choice stays on all pages. Also the names
+of methods and their options in words.
 """
 
 from __future__ import annotations
@@ -18,14 +19,17 @@ from core.ui import loaders
 _METHODS = {"knn": "kNN"}
 
 
-_RUN, _DATASET, _WHY = "_run", "_dataset", "_why"  # session keys: ids last shown, and why the app chose that run
-_NEED_LABELS = ("scores", "compare", "fuse")  # addresses of pages that show almost nothing for a run without labels
+# session keys: ids last shown, and why the app chose that run
+_RUN, _DATASET, _WHY = "_run", "_dataset", "_why"
+# addresses of pages that show almost nothing for a run without labels
+_NEED_LABELS = ("scores", "compare", "fuse")
 _NEED_BRIEFS = ("arguments",)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The dataset and run shown. why: the app's reason for the run; "" if a person chose it. warning: a message, or ""."""
+    """The dataset and run shown. why: the app's reason for the run; "" if a person chose it.
+    warning: a message, or ""."""
 
     dataset: Dataset | None
     run: Run | None
@@ -34,7 +38,8 @@ class Choice:
 
 
 def choose(address: str, datasets: Sequence[Dataset], runs: Sequence[Run]) -> Choice:
-    """Return the dataset and run for the page of this address, and remember them for the next page."""
+    """Return the dataset and run for the page of this address, and remember them for the next
+    page."""
     wanted_run, wanted_dataset = st.query_params.get("run"), st.query_params.get("dataset")
     shown = st.session_state.get(_RUN)
     if wanted_run is None and wanted_dataset is None:
@@ -43,14 +48,28 @@ def choose(address: str, datasets: Sequence[Dataset], runs: Sequence[Run]) -> Ch
     warning = ""
     if wanted_run is not None and run is None:
         is_reading = any(wanted_run in (each.id, each.name) for each in loaders.all_runs())
-        what = "reads the texts of another run and predicts nothing" if is_reading else "is not in this workspace"
+        what = (
+            "reads the texts of another run and predicts nothing"
+            if is_reading
+            else "is not in this workspace"
+        )
         warning = f"The run that this link names {what}; showing another."
     in_dataset = run.dataset if run else wanted_dataset
-    dataset = next((each for each in datasets if in_dataset in (each.id, each.name)), None) or loaders.default_dataset()
+    dataset = (
+        next((each for each in datasets if in_dataset in (each.id, each.name)), None)
+        or loaders.default_dataset()
+    )
     why = st.session_state.get(_WHY, "") if run is not None and run.id == shown else ""
     if dataset is not None and (run is None or why):
-        run, why = _choose_for(address, [each for each in runs if each.dataset == dataset.id and not each.is_asked], run, why)
-    st.session_state.update({_RUN: run.id if run else None, _DATASET: dataset.id if dataset else None, _WHY: why})
+        run, why = _choose_for(
+            address,
+            [each for each in runs if each.dataset == dataset.id and not each.is_asked],
+            run,
+            why,
+        )
+    st.session_state.update(
+        {_RUN: run.id if run else None, _DATASET: dataset.id if dataset else None, _WHY: why}
+    )
     return Choice(dataset, run, why, warning)
 
 
@@ -74,7 +93,8 @@ def forget() -> None:
 
 
 def describe_dataset(dataset: Dataset) -> str:
-    """Return how many rows of a dataset have a label and how many have none: "7,705 labelled · 1,813 not"."""
+    """Return how many rows of a dataset have a label and how many have none: "7,705 labelled ·
+    1,813 not"."""
     counts = loaders.dataset_counts()
     counts = counts[counts["dataset"] == dataset.id]
     without = int(counts["unlabelled"].sum())
@@ -84,17 +104,31 @@ def describe_dataset(dataset: Dataset) -> str:
 def describe_run(run: Run) -> str:
     """Return how many rows of a run have a label, and its method: "no labels · debate"."""
     labelled = loaders.count_labelled(run.id)
-    has = "no labels" if not labelled else f"{labelled:,} labelled" if labelled < run.done else f"{labelled:,} rows, all labelled"
+    has = (
+        "no labels"
+        if not labelled
+        else f"{labelled:,} labelled"
+        if labelled < run.done
+        else f"{labelled:,} rows, all labelled"
+    )
     return f"{has} · {method_text(run.method)}"
 
 
-def _choose_for(address: str, runs: Sequence[Run], run: Run | None, why: str) -> tuple[Run | None, str]:
-    """Return the run for a page, and why: the last shown run if it suits the page, else the best."""
+def _choose_for(
+    address: str, runs: Sequence[Run], run: Run | None, why: str
+) -> tuple[Run | None, str]:
+    """Return the run for a page, and why: the last shown run if it suits the page, else the
+    best."""
     if run is not None and _suits(run, address):
         return run, why
     found = max(reversed(runs), key=lambda each: _merits(each, address), default=None)
     what = "debate" if found is not None and found.method == "debate" else "run"
-    return found, "" if found is None else f"the latest {what}{' with labels' * bool(loaders.count_labelled(found.id))}"
+    return (
+        found,
+        ""
+        if found is None
+        else f"the latest {what}{' with labels' * bool(loaders.count_labelled(found.id))}",
+    )
 
 
 def _suits(run: Run, address: str) -> bool:
@@ -104,9 +138,10 @@ def _suits(run: Run, address: str) -> bool:
 
 
 def _merits(run: Run, address: str) -> tuple[bool, ...]:
-    """Return the sort key of runs to open: whether the page can show it, has labelled probabilities, was not made to be compared
-    with another run, has arguments to read."""
-    is_arm = bool(run.parents and run.model)  # of an experiment: it asks some rows of another run again
+    """Return the sort key of runs to open: whether the page can show it, has labelled
+    probabilities, was not made to be compared with another run, has arguments to read."""
+    # of an experiment: it asks some rows of another run again
+    is_arm = bool(run.parents and run.model)
     return (
         _suits(run, address),
         loaders.count_labelled(run.id) > 0 and not run.has_rank_scores,

@@ -31,7 +31,12 @@ def show_run_score(result: ScoreResult) -> None:
         score = result.score.whole
         counted = {"DE": score.n_labelled, "DIR": score.dir.n, "mean": score.n_labelled}
         numbers = [
-            _number(name, part.shown, f"{limits_text(part.row)} by rows alone  \n{rows_behind(name, counted[name])}, chance 0.5")
+            _number(
+                name,
+                part.shown,
+                f"{limits_text(part.row)} by rows alone  \n{rows_behind(name, counted[name])},"
+                " chance 0.5",
+            )
             for name, part in score.parts.items()
         ]
         show_numbers("score", numbers, 3)
@@ -49,19 +54,33 @@ def show_marks(marks: LabelMarks) -> None:
 
 def _number(name: str, shown: Interval, more: str, help_text: str = "") -> Number:
     explained = f"{help_text or terms.SCORE_HELP[name]}\n\n{terms.explain(_INTERVALS)}"
-    return Number(name, number_text(shown.estimate), explained, f"{limits_text(shown)} {axes_text(shown)}  \n{more}")
+    return Number(
+        name,
+        number_text(shown.estimate),
+        explained,
+        f"{limits_text(shown)} {axes_text(shown)}  \n{more}",
+    )
 
 
 def _show_headline(found: RunScore) -> None:
-    """Show the headline of a dataset that is judged by genes: the mean of DE and DIR, and each with its pooled score."""
+    """Show the headline of a dataset that is judged by genes: the mean of DE and DIR, and each with
+    its pooled score."""
     headline, whole = found.headline, found.whole
-    parts = zip(("DE", "DIR"), (headline.de, headline.dir), (whole.de, whole.dir), headline.genes or (0, 0), strict=True)
+    parts = zip(
+        ("DE", "DIR"),
+        (headline.de, headline.dir),
+        (whole.de, whole.dir),
+        headline.genes or (0, 0),
+        strict=True,
+    )
     numbers = [
         _number(
             f"{name} by gene",
             value,
-            f"{n:,} genes with both classes, chance 0.5  \npooled {shown_text(pooled.shown)}, {rows_behind(name, pooled.n)}",
-            f"{terms.HEADLINE_HELP}\n\n{terms.SCORE_HELP[name]} Pooled, a mean by gene would raise it.",
+            f"{n:,} genes with both classes, chance 0.5  \npooled {shown_text(pooled.shown)},"
+            f" {rows_behind(name, pooled.n)}",
+            f"{terms.HEADLINE_HELP}\n\n{terms.SCORE_HELP[name]} Pooled, a mean by gene would"
+            " raise it.",
         )
         for name, value, pooled, n in parts
         if value.estimate == value.estimate
@@ -74,11 +93,15 @@ def _show_headline(found: RunScore) -> None:
 
 def show_no_labels(n: int) -> None:
     """Show that a run of `n` rows has no labels here."""
-    st.markdown(f"**No labels here.** None of these {n:,} rows is labelled, so there is no score, no hit and no miss.")
+    st.markdown(
+        f"**No labels here.** None of these {n:,} rows is labelled, so there is no score, no hit"
+        " and no miss."
+    )
 
 
 def show_protocols(run: str) -> None:
-    """Show the score of each kNN in a run; under leave-one-out, beside the score without gene information."""
+    """Show the score of each kNN in a run; under leave-one-out, beside the score without gene
+    information."""
     for kind, sentence in loaders.protocol_sentences(run):
         biased = f" {BIASED}" if kind == "loo" else ""
         st.caption(as_text(f"{sentence}.{biased}"), help=terms.explain(sentence))

@@ -1,4 +1,5 @@
-"""The choice of a model server and its model, with the server's abilities as of the last seconds."""
+"""The choice of a model server and its model, with the server's abilities as of the last
+seconds."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from core.ui.widgets import as_text
 
 @dataclass(frozen=True, slots=True)
 class ChosenServer:
-    """A model server, or several, as a person chose them. model: None if none answers. health: None if it is not known."""
+    """A model server, or several, as a person chose them. model: None if none answers. health: None
+    if it is not known."""
 
     address: str
     model: str | None
@@ -31,9 +33,13 @@ class ChosenServer:
 
 
 def choose_server(workspace: Workspace, record: type, owner: str) -> ChosenServer:
-    """Show the endpoint, call options and model of a request, and the server's abilities. owner: as in `show_settings`."""
+    """Show the endpoint, call options and model of a request, and the server's abilities. owner: as
+    in `show_settings`."""
     usual = workspace.settings.endpoint
-    address = show_settings(record, owner, ["endpoint"], defaults={"endpoint": usual})["endpoint"] or usual
+    address = (
+        show_settings(record, owner, ["endpoint"], defaults={"endpoint": usual})["endpoint"]
+        or usual
+    )
     try:
         calls = show_calls(owner)
     except InputError as error:
@@ -63,9 +69,15 @@ def choose_server(workspace: Workspace, record: type, owner: str) -> ChosenServe
     if health.models and health.problem and len(found) == 1:
         st.warning(as_text(health.problem), icon=":material/error:")
     elif health.models:
-        facts = f"log-probabilities {describe_logprobs(health)} · answers by schema {'yes' if health.structured else 'no'}"
+        facts = (
+            f"log-probabilities {describe_logprobs(health)} · answers by schema"
+            f" {'yes' if health.structured else 'no'}"
+        )
         facts += f" · longest context {health.max_model_len or 'unknown'}"
-        st.success(f"{as_text(model or health.models[0])} answers · {facts}", icon=":material/check_circle:")
+        st.success(
+            f"{as_text(model or health.models[0])} answers · {facts}",
+            icon=":material/check_circle:",
+        )
     return ChosenServer(address, model, health, calls)
 
 
@@ -78,8 +90,11 @@ def _show_each(found: Mapping[str, Health]) -> None:
         st.markdown("Remove the servers that differ from the first: no run starts with them.")
 
 
-def _read_health(workspace: Workspace, address: str, calls: CallSettings, model: str | None = None) -> dict[str, Health]:
-    """Return each server's abilities, at most 20 seconds old. Show a button that reads the list of models again."""
+def _read_health(
+    workspace: Workspace, address: str, calls: CallSettings, model: str | None = None
+) -> dict[str, Health]:
+    """Return each server's abilities, at most 20 seconds old. Show a button that reads the list of
+    models again."""
     try:
         workspace.refuse_if_read_only("endpoint", address)  # also if the answer is cached
         found = _cached_health(address, calls, model, workspace)
@@ -93,5 +108,9 @@ def _read_health(workspace: Workspace, address: str, calls: CallSettings, model:
 
 
 @st.cache_data(ttl=20, show_spinner="Connecting to the model server …", max_entries=8)
-def _cached_health(address: str, calls: CallSettings, model: str | None, _workspace: Workspace) -> dict[str, Health]:
-    return asyncio.run(model_servers.check_each(_workspace, address, model, calls=calls, by_schema=True))
+def _cached_health(
+    address: str, calls: CallSettings, model: str | None, _workspace: Workspace
+) -> dict[str, Health]:
+    return asyncio.run(
+        model_servers.check_each(_workspace, address, model, calls=calls, by_schema=True)
+    )

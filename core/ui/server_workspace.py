@@ -1,8 +1,9 @@
 """The server's own workspace, independent of who uses a browser.
 
-A page makes changes only in the workspace of its user, which `shell.open_page` passes to it. Data for all visitors are read in a
-workspace that refuses every change. `tests/test_whose_workspace.py` checks who may import this. A thread records runs whose
-worker has died, so that no page waits for it.
+A page makes changes only in the workspace of its user, which `shell.open_page` passes to it. Data
+for all visitors are read in a workspace that refuses every change. `tests/test_whose_workspace.py`
+checks who may import this. A thread records runs whose worker has died, so that no page waits for
+it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def _own_workspace() -> Workspace:
 
 @st.cache_resource(show_spinner=False)
 def read_workspace() -> Workspace:
-    """Return the workspace for data shown to all visitors: it refuses every change and has no key."""
+    """Return the workspace for data shown to all visitors: it refuses every change and has no
+    key."""
     return _own_workspace().for_reading("what all visitors see is only read")
 
 
@@ -61,11 +63,15 @@ def open_for(look_up: LookUp) -> Workspace | None:
 def settle_runs(recorded: Sequence[Run]) -> None:
     """Record runs and other jobs that died unnoticed, in a thread, unless one is doing so."""
     own = _own_workspace()
-    if (overview.unsettled_runs(own, recorded) or overview.find_unsettled(own)) and _BUSY.acquire(blocking=False):
+    if (overview.unsettled_runs(own, recorded) or overview.find_unsettled(own)) and _BUSY.acquire(
+        blocking=False
+    ):
         threading.Thread(target=_settle, args=(own,), name="settle runs", daemon=True).start()
 
 
-def keep_null(inputs: KnnInputs, labels: NDArray[np.object_], k: int, progress: Progress) -> PermutationNull:
+def keep_null(
+    inputs: KnnInputs, labels: NDArray[np.object_], k: int, progress: Progress
+) -> PermutationNull:
     """Return the null of a kNN, which the server caches once it is computed."""
     return knn_numbers.find_null(_own_workspace(), inputs, labels, k, progress=progress)
 
@@ -74,6 +80,7 @@ def _settle(workspace: Workspace) -> None:
     try:
         overview.settle_ended(workspace)
     except Exception as error:  # noqa: BLE001
-        log.record_error("settling runs in the background", error)  # the thread has no caller to report to
+        # the thread has no caller to report to
+        log.record_error("settling runs in the background", error)
     finally:
         _BUSY.release()

@@ -19,7 +19,16 @@ from core.features.sharing.page import stop_buttons
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.ui import figure_menu, linked, links, loaders, run_choice, server_workspace, sidebar, sign_in
+from core.ui import (
+    figure_menu,
+    linked,
+    links,
+    loaders,
+    run_choice,
+    server_workspace,
+    sidebar,
+    sign_in,
+)
 from core.ui.background import background
 from core.ui.confirmation import repeat_confirmation, show_confirmation
 from core.ui.widgets import as_text, draw_figures_last, show_empty
@@ -34,7 +43,8 @@ STYLE = Path(__file__).with_name("style.css")
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """The workspace, and the sidebar's choice of dataset and run (None if there is none). runs: those of the dataset."""
+    """The workspace, and the sidebar's choice of dataset and run (None if there is none). runs:
+    those of the dataset."""
 
     workspace: Workspace
     dataset: Dataset | None
@@ -47,14 +57,17 @@ class PageContext:
         return self.workspace.settings.read_only
 
     def without_asked(self) -> PageContext:
-        """Return the context without ad-hoc runs, which have one row each: they are on the page Ask."""
+        """Return the context without ad-hoc runs, which have one row each: they are on the page
+        Ask."""
         return replace(self, runs=[run for run in self.runs if not run.is_asked])
 
 
 def route(pages: Mapping[str, Sequence[Any]]) -> None:
     """Run the app: the navigation, the sidebar, then the page."""
     st.set_page_config(page_title=PRODUCT, page_icon="🧬", layout="wide", initial_sidebar_state=240)
-    page = st.navigation({"": [each for group in pages.values() for each in group]}, position="hidden")
+    page = st.navigation(
+        {"": [each for group in pages.values() for each in group]}, position="hidden"
+    )
     if (workspace := _open_workspace()) is None:
         return
     set_title(page.title)
@@ -67,7 +80,10 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         context = st.session_state[_CONTEXT] = _choose(workspace, pages, page)
         figure_menu.begin_page(context.workspace, context.dataset, context.run)
         stop_buttons.begin_page(page.url_path)
-        opened = linked.begin_view(page.url_path, *(found.id if found else None for found in (context.dataset, context.run)))
+        opened = linked.begin_view(
+            page.url_path,
+            *(found.id if found else None for found in (context.dataset, context.run)),
+        )
         show_confirmation()
         remarks = st.container()
         with draw_figures_last():
@@ -86,7 +102,10 @@ def _choose(workspace: Workspace, pages: Mapping[str, Sequence[Any]], page: Any)
     choice = run_choice.choose(page.url_path, loaders.all_datasets(), loaders.predicting_runs())
     if choice.warning:
         st.warning(choice.warning)
-    chosen = {name: each.id if each else None for name, each in (("dataset", choice.dataset), ("run", choice.run))}
+    chosen = {
+        name: each.id if each else None
+        for name, each in (("dataset", choice.dataset), ("run", choice.run))
+    }
     links.set_parameters(chosen)
     sidebar.show(PRODUCT, workspace, pages, page, choice)
     return PageContext(workspace, choice.dataset, sidebar.runs_of(choice.dataset), choice.run)
@@ -116,8 +135,8 @@ def set_title(*parts: str) -> None:
 def open_page(page_file: str) -> PageContext:
     """Return the context of a page; each page calls it first.
 
-    A server that has not run its router yet runs a page alone, without sidebar and access checks. Then this redirects to app.py,
-    which redirects back to the requested page.
+    A server that has not run its router yet runs a page alone, without sidebar and access checks.
+    Then this redirects to app.py, which redirects back to the requested page.
     """
     if _CONTEXT not in st.session_state:
         st.session_state[_REQUESTED] = (f"pages/{Path(page_file).name}", links.read_parameters())
@@ -170,16 +189,23 @@ def _address() -> str:
 
 
 def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable[[], None]:
-    """Make a part of a page that reruns alone when one of its widgets changes and every `every_s` seconds.
+    """Make a part of a page that reruns alone when one of its widgets changes and every `every_s`
+    seconds.
 
-    Expected errors are shown as on a page. Automatic reruns do not pause background computations, since the user did nothing.
+    Expected errors are shown as on a page. Automatic reruns do not pause background computations,
+    since the user did nothing.
     """
 
     @st.fragment(run_every=every_s)
     @wraps(draw)
     def run() -> None:
-        with nullcontext() if every_s else background().pause(), _record_unexpected_errors(), explain_errors():
-            if _CONTEXT not in st.session_state:  # it runs without its page, which would have checked and read these
+        with (
+            nullcontext() if every_s else background().pause(),
+            _record_unexpected_errors(),
+            explain_errors(),
+        ):
+            # it runs without its page, which would have checked and read these
+            if _CONTEXT not in st.session_state:
                 sign_in.draw_anew_if_changed()
                 loaders.refresh()
             with linked.note_at_end():

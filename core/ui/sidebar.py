@@ -1,7 +1,8 @@
 """The sidebar: dataset and run, the pages in groups, and the user's settings.
 
-The palette: one field, opened by Ctrl K or ⌘ K, that finds pages, runs, target genes, perturbations and rows. The browser finds
-pages and runs; the server finds symbols and rows, since there may be a hundred thousand.
+The palette: one field, opened by Ctrl K or ⌘ K, that finds pages, runs, target genes, perturbations
+and rows. The browser finds pages and runs; the server finds symbols and rows, since there may be a
+hundred thousand.
 """
 
 from __future__ import annotations
@@ -24,13 +25,17 @@ from core.ui.server_workspace import read_workspace
 from core.ui.widgets import as_text
 
 MOST = 8  # most symbols of each role, and rows, that are listed
-_ROLES = {"pert": ("perturbation", "perturbation"), "gene": ("target gene", "gene")}  # column → what it holds, its page
+# column → what it holds, its page
+_ROLES = {"pert": ("perturbation", "perturbation"), "gene": ("target gene", "gene")}
 _HERE = Path(__file__).parent
 _HTML = """<button type="button" class="open">Find anything <kbd></kbd></button>
-<dialog aria-label="Find anything"><input type="text" role="combobox" aria-expanded="true" aria-controls="found"
- aria-label="Page, run, gene or row" placeholder="page, run, gene, or perturbation and gene" autocomplete="off"
+<dialog aria-label="Find anything"><input type="text" role="combobox" aria-expanded="true"
+aria-controls="found"
+ aria-label="Page, run, gene or row" placeholder="page, run, gene, or perturbation and gene"
+ autocomplete="off"
  spellcheck="false">
-<div id="found" role="listbox" aria-label="Found"></div><p class="none" role="status"></p></dialog>"""
+<div id="found" role="listbox" aria-label="Found"></div><p class="none"
+role="status"></p></dialog>"""
 _palette = st.components.v2.component(
     "palette",
     html=_HTML,
@@ -48,17 +53,32 @@ _HOLDS: Mapping[str, Callable[[], object]] = {
 }
 
 
-def show(product: str, workspace: Workspace, pages: Mapping[str, Sequence[Any]], open_page: Any, choice: Choice) -> None:
+def show(
+    product: str,
+    workspace: Workspace,
+    pages: Mapping[str, Sequence[Any]],
+    open_page: Any,
+    choice: Choice,
+) -> None:
     """Show the sidebar. pages: the groups of `st.navigation`; open_page: the page that is shown."""
-    parameters = {name: each.id for name, each in (("dataset", choice.dataset), ("run", choice.run)) if each is not None}
+    parameters = {
+        name: each.id
+        for name, each in (("dataset", choice.dataset), ("run", choice.run))
+        if each is not None
+    }
     with st.sidebar:
         st.markdown(f"**{product}**")
         _show_choices(choice)
-        # Links with dataset and run. Streamlit's own links lack them, and setting them adds steps to the browser's history.
+        # Links with dataset and run. Streamlit's own links lack them, and setting them adds steps
+        # to the browser's history.
         with st.container(gap=None, key="navigation"):
             for title, group in pages.items():
                 listed = [page for page in group if page.visibility != "hidden"]
-                empty = [p for p in listed if title == MORE and p != open_page and not _HOLDS.get(p.url_path, bool)()]
+                empty = [
+                    p
+                    for p in listed
+                    if title == MORE and p != open_page and not _HOLDS.get(p.url_path, bool)()
+                ]
                 if title not in ("", MORE) and listed:
                     st.caption(title)
                 _show_links([page for page in listed if page not in empty], parameters)
@@ -74,12 +94,17 @@ def show(product: str, workspace: Workspace, pages: Mapping[str, Sequence[Any]],
 
 
 def _show_choices(choice: Choice) -> None:
-    """Show the choice of dataset and run, each with facts below it, and its full name if the choice cuts it."""
+    """Show the choice of dataset and run, each with facts below it, and its full name if the choice
+    cuts it."""
     dataset, run = choice.dataset, choice.run
-    listed = [each for each in runs_of(dataset) if not each.is_asked or each == run]  # ad-hoc runs are listed on the page Ask
+    # ad-hoc runs are listed on the page Ask
+    listed = [each for each in runs_of(dataset) if not each.is_asked or each == run]
     with st.container(gap="xxsmall", key="chosen"):
         _show_choice(
-            "Dataset", "dataset", dataset.id if dataset else None, {each.id: _title(each) for each in loaders.all_datasets()}
+            "Dataset",
+            "dataset",
+            dataset.id if dataset else None,
+            {each.id: _title(each) for each in loaders.all_datasets()},
         )
         if dataset is not None:
             _show_facts(_title(dataset), run_choice.describe_dataset(dataset))
@@ -95,7 +120,8 @@ def _show_facts(name: str, facts: str, why: str = "") -> None:
 
 
 def _show_choice(label: str, name: str, chosen: str | None, titles: Mapping[str, str]) -> None:
-    """Show the choice of a dataset or run by id. A new run keeps the address's other parameters, a new dataset does not."""
+    """Show the choice of a dataset or run by id. A new run keeps the address's other parameters, a
+    new dataset does not."""
     key = f"choose_{name}"
     st.session_state[key] = chosen
 
@@ -126,11 +152,18 @@ def _show_links(listed: Sequence[Any], parameters: Mapping[str, str]) -> None:
 
 def runs_of(dataset: Dataset | None) -> list[Run]:
     """Return the predicting runs of a dataset, oldest first."""
-    return [run for run in loaders.predicting_runs() if dataset is not None and run.dataset == dataset.id]
+    return [
+        run
+        for run in loaders.predicting_runs()
+        if dataset is not None and run.dataset == dataset.id
+    ]
 
 
-def _show_palette(pages: Mapping[str, Sequence[Any]], dataset: Dataset | None, query: Mapping[str, str]) -> None:
-    """Show the button that opens the palette. pages: the groups of `st.navigation`. query: the parameters of every link."""
+def _show_palette(
+    pages: Mapping[str, Sequence[Any]], dataset: Dataset | None, query: Mapping[str, str]
+) -> None:
+    """Show the button that opens the palette. pages: the groups of `st.navigation`. query: the
+    parameters of every link."""
     known = [
         {
             "kind": f"page{f', {title}' if title else ''}",
@@ -142,15 +175,29 @@ def _show_palette(pages: Mapping[str, Sequence[Any]], dataset: Dataset | None, q
         if page.visibility != "hidden"
     ]
     known += [
-        {"kind": "run", "label": run.name, "link": links.page_address("rows", dataset=run.dataset, run=run.id)}
+        {
+            "kind": "run",
+            "label": run.name,
+            "link": links.page_address("rows", dataset=run.dataset, run=run.id),
+        }
         for run in reversed(loaders.predicting_runs())
     ]
 
     @st.fragment
     def draw() -> None:
         wanted = st.session_state.get("palette", {}).get("wanted") or ""
-        found = [] if dataset is None else list(find_hits(loaders.dataset_rows(dataset.id), _symbols(dataset.id), wanted, query))
-        _palette(key="palette", data={"known": known, "found": found, "of": wanted}, on_wanted_change=lambda: None)
+        found = (
+            []
+            if dataset is None
+            else list(
+                find_hits(loaders.dataset_rows(dataset.id), _symbols(dataset.id), wanted, query)
+            )
+        )
+        _palette(
+            key="palette",
+            data={"known": known, "found": found, "of": wanted},
+            on_wanted_change=lambda: None,
+        )
 
     draw()
 
@@ -158,10 +205,12 @@ def _show_palette(pages: Mapping[str, Sequence[Any]], dataset: Dataset | None, q
 def find_hits(
     rows: pd.DataFrame, symbols: Mapping[str, Sequence[str]], wanted: str, query: Mapping[str, str]
 ) -> Iterator[dict[str, str]]:
-    """Yield the matches of the typed words in a dataset: symbols that begin with them, then rows with such a pair; each with its
-    link: of a row to Rows, in the chosen run or the latest run that has it; to its neighbours if no run has it.
+    """Yield the matches of the typed words in a dataset: symbols that begin with them, then rows
+    with such a pair; each with its link: of a row to Rows, in the chosen run or the latest run that
+    has it; to its neighbours if no run has it.
 
-    rows: with pert, gene and pair_id. symbols: those of each column, sorted. query: the parameters of every link.
+    rows: with pert, gene and pair_id. symbols: those of each column, sorted. query: the parameters
+    of every link.
     """
     words = wanted.replace("_", " ").replace("⟶", " ").replace(">", " ").lower().split()
     if not words:
@@ -169,7 +218,11 @@ def find_hits(
     for column, (what, page) in _ROLES.items() if len(words) == 1 else ():
         starting = [symbol for symbol in symbols[column] if symbol.lower().startswith(words[0])]
         for each in starting[:MOST]:
-            yield {"kind": what, "label": each, "link": links.page_address(page, **query, name=each)}
+            yield {
+                "kind": what,
+                "label": each,
+                "link": links.page_address(page, **query, name=each),
+            }
     pert, gene = rows["pert"].str.lower(), rows["gene"].str.lower()
     if len(words) == 1:
         mask = (pert == words[0]) | (gene == words[0])

@@ -1,8 +1,9 @@
 """The sign-in of a shared server: who uses the browser, and their permissions.
 
-Without a sign-in, everybody who reaches the app is its user. Streamlit asks the OpenID provider that `[auth]` in secrets.toml
-names, and stores the person in a signed cookie, which is read when a browser connects. None of this is cached: each run of a page
-or fragment checks its own session, and the role is checked again before each change.
+Without a sign-in, everybody who reaches the app is its user. Streamlit asks the OpenID provider
+that `[auth]` in secrets.toml names, and stores the person in a signed cookie, which is read when a
+browser connects. None of this is cached: each run of a page or fragment checks its own session, and
+the role is checked again before each change.
 """
 
 from __future__ import annotations
@@ -24,20 +25,25 @@ _DRAWN_FOR = "_drawn_for"  # a session key: the person whom the page was drawn f
 
 
 def session_workspace() -> Workspace | None:
-    """Return the workspace with the permissions of the person at this browser; None without a sign-in or a role."""
+    """Return the workspace with the permissions of the person at this browser; None without a
+    sign-in or a role."""
     found = server_workspace.open_for(_look_up())
     st.session_state[_DRAWN_FOR] = found.person if found is not None else None
     return found
 
 
 def draw_anew_if_changed() -> None:
-    """Rerun the whole page if the role of the person at this browser has changed since it was drawn; for fragments."""
-    if server_workspace.read_workspace().settings.sign_in and _look_up()() != st.session_state.get(_DRAWN_FOR):
+    """Rerun the whole page if the role of the person at this browser has changed since it was
+    drawn; for fragments."""
+    if server_workspace.read_workspace().settings.sign_in and _look_up()() != st.session_state.get(
+        _DRAWN_FOR
+    ):
         st.rerun()
 
 
 def _look_up() -> server_workspace.LookUp:
-    """Return a function that returns the person at this browser, usable in a callback, in a thread, or after the page."""
+    """Return a function that returns the person at this browser, usable in a callback, in a thread,
+    or after the page."""
     found = account_of(st.user.to_dict())
     return (lambda: None) if found is None else found.person
 
@@ -49,13 +55,14 @@ def may_upload() -> bool:
 
 
 def refuse_unprotected(settings: Settings) -> bool:
-    """If this server was started without access control for a shared workspace, show that and return True."""
+    """If this server was started without access control for a shared workspace, show that and
+    return True."""
     if not settings.is_shared or is_enforced():
         return False
     config.set_option("server.maxUploadSize", 0)  # Streamlit's uploads are unprotected
     st.error(
-        "This workspace is shared, and `streamlit run app.py` is for your own machine only. "
-        "The person who runs this server has to start it with `perturbdesk serve-app` or `make app`."
+        "This workspace is shared, and `streamlit run app.py` is for your own machine only. The"
+        " person who runs this server has to start it with `perturbdesk serve-app` or `make app`."
     )
     return True
 
@@ -67,21 +74,36 @@ def show_sign_in() -> None:
     if user.get("is_logged_in") is True:
         email = as_text(str(user.get("email") or "an account without an e-mail address"))
         if user.get("email_verified") is False:
-            st.error(f"{email} is not verified by its provider. Verify the address there, then sign in again.")
+            st.error(
+                f"{email} is not verified by its provider. Verify the address there, then sign in"
+                " again."
+            )
         else:
-            st.error(f"{email} has no access to this workspace. Ask the person who runs this server to add the address.")
+            st.error(
+                f"{email} has no access to this workspace. Ask the person who runs this server to"
+                " add the address."
+            )
         st.button("Sign out", on_click=st.logout, key="sign-out")
     elif "is_logged_in" not in user:
-        st.error("Sign-in is required but not configured: the person who runs this server has to add [auth] to secrets.toml.")
+        st.error(
+            "Sign-in is required but not configured: the person who runs this server has to add"
+            " [auth] to secrets.toml."
+        )
     elif find_spec("authlib") is None:
-        st.error("Sign-in needs the package Authlib: the person who runs this server has to install requirements-share.txt.")
+        st.error(
+            "Sign-in needs the package Authlib: the person who runs this server has to install"
+            " requirements-share.txt."
+        )
     else:
-        st.markdown("This workspace is shared with people chosen by the person who runs this server.")
+        st.markdown(
+            "This workspace is shared with people chosen by the person who runs this server."
+        )
         st.button("Sign in", on_click=st.login, key="sign-in", type="primary")
 
 
 def show_person(workspace: Workspace) -> None:
-    """Show the signed-in person, their role and the sign-out; nothing on a server without sign-in."""
+    """Show the signed-in person, their role and the sign-out; nothing on a server without
+    sign-in."""
     if workspace.person is None:
         return
     st.caption(f"Signed in as {as_text(workspace.person.author)}, {workspace.person.role}")

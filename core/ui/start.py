@@ -15,11 +15,14 @@ from core.runs.workspace import open_workspace
 from core.store import datasets
 
 SERVER = REPOSITORY / "core" / "features" / "server" / "server.py"
-_MORE_S = 60  # the server closes a session without a tab before that; Streamlit itself would forget it without freeing memory
+# the server closes a session without a tab before that; Streamlit itself would forget it without
+# freeing memory
+_MORE_S = 60
 
 
 def main(server: Path = SERVER) -> None:
-    """Make the demo in an empty workspace, then replace this process by the server; arguments are passed to Streamlit."""
+    """Make the demo in an empty workspace, then replace this process by the server; arguments are
+    passed to Streamlit."""
     try:
         workspace = open_workspace()
         log.scrub_output(workspace.settings)
@@ -31,11 +34,14 @@ def main(server: Path = SERVER) -> None:
             empty = not datasets.list_all(db)
         if empty and not workspace.settings.read_only:
             print("An empty workspace: making the simulated demo …", flush=True)
-            # Meanwhile another process compiles what the server imports: a first start has no bytecode.
+            # Meanwhile another process compiles what the server imports: a first start has no
+            # bytecode.
             compiling = [sys.executable, "-c", "import core.ui.shell"]
-            # Without a server, Streamlit warns of each cache: nothing that somebody at a first start should read.
+            # Without a server, Streamlit warns of each cache: nothing that somebody at a first
+            # start should read.
             with subprocess.Popen(compiling, cwd=REPOSITORY, stderr=subprocess.DEVNULL):
-                from core.features.demo.actions import make_demo  # only a new workspace waits for these imports
+                # only a new workspace waits for these imports
+                from core.features.demo.actions import make_demo
 
                 make_demo(workspace)
     except DeskError as error:  # the app shows it again with a remedy
@@ -54,8 +60,14 @@ def main(server: Path = SERVER) -> None:
     )  # each run of a page is a thread, and glibc does not release a thread's memory pool
     options = ["--secrets.files", str(workspace.settings.secrets_file)]
     options += ["--server.maxUploadSize", str(workspace.settings.upload_file_mb)]
-    options += ["--server.disconnectedSessionTTL", str(math.ceil(workspace.settings.tab_kept_s) + _MORE_S)]
-    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(server), *options, *sys.argv[1:]])
+    options += [
+        "--server.disconnectedSessionTTL",
+        str(math.ceil(workspace.settings.tab_kept_s) + _MORE_S),
+    ]
+    os.execv(
+        sys.executable,
+        [sys.executable, "-m", "streamlit", "run", str(server), *options, *sys.argv[1:]],
+    )
 
 
 if __name__ == "__main__":

@@ -26,11 +26,12 @@ def show_table(
     key: str | None = None,
     **options: Any,
 ) -> Any:
-    """Show a table without its index, with downloads as CSV and Parquet; return the value of `st.dataframe`.
+    """Show a table without its index, with downloads as CSV and Parquet; return the value of
+    `st.dataframe`.
 
-    name: of the table on its page, and in its file name; None if it has other downloads or is part of a dossier. columns: its
-    column_config; other columns have whole numbers with separators, and long texts in several lines. Further options are those
-    of `st.dataframe`.
+    name: of the table on its page, and in its file name; None if it has other downloads or is part
+    of a dossier. columns: its column_config; other columns have whole numbers with separators, and
+    long texts in several lines. Further options are those of `st.dataframe`.
     """
     frame: pd.DataFrame = cast(Any, table).data if isinstance(table, Styler) else table
     texts = frame.drop(columns=[*(columns or {})], errors="ignore").head(MEASURED_ROWS)

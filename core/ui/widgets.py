@@ -25,8 +25,11 @@ from core.ui import figure_menu
 from core.ui.linked import bind
 
 _PLOTLY_IS_LOADED = "_plotly"  # a session key
-# Belongs to one run of the script, not to the session: an interrupted run leaves nothing for the next page to draw.
-_waiting: ContextVar[list[Callable[[], object]] | None] = ContextVar("figures that are drawn last", default=None)
+# Belongs to one run of the script, not to the session: an interrupted run leaves nothing for the
+# next page to draw.
+_waiting: ContextVar[list[Callable[[], object]] | None] = ContextVar(
+    "figures that are drawn last", default=None
+)
 _HEAD_START_S = 0.3  # pause after text and numbers, before figures are drawn for the first time
 _DRAWN_S = 0.03  # pause after numbers, before slower elements
 _MARKS = frozenset(r"\`*_{}[]()<>#+-.!|~$:&")
@@ -34,16 +37,19 @@ _BARE = re.compile(r":(?=[\w/])|@|www", re.IGNORECASE)
 
 
 def as_text(message: object) -> str:
-    """Return text from files, models and people, escaped for Markdown, so that it appears literally.
+    """Return text from files, models and people, escaped for Markdown, so that it appears
+    literally.
 
-    Streamlit looks for bare addresses and :directives: after it has removed the escapes, so an invisible joiner breaks them.
+    Streamlit looks for bare addresses and :directives: after it has removed the escapes, so an
+    invisible joiner breaks them.
     """
     escaped = "".join(f"\\{c}" if c in _MARKS else c for c in str(message))
     return _BARE.sub("\\g<0>\u2060", escaped)
 
 
 def symbol_text(text: str) -> str:
-    """Return a gene symbol in Markdown italics, without the characters that could make a link or a directive."""
+    """Return a gene symbol in Markdown italics, without the characters that could make a link or a
+    directive."""
     safe = re.sub(r"[^\w.+\-() ]", "·", text).replace("_", r"\_").replace("www.", "www·")
     return "*{}*".format(re.sub(r"([().+\-])", r"\\\1", safe))
 
@@ -85,14 +91,28 @@ def show_empty(text: str, action: Callable[[], object] | None = None) -> None:
             action()
 
 
-def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, title: str, caption: str, *, sentence: str = "") -> None:
+def show_figure(
+    chart: go.Figure,
+    table: pd.DataFrame,
+    name: str,
+    title: str,
+    caption: str,
+    *,
+    sentence: str = "",
+) -> None:
     """Show a figure in the visitor's theme with its caption, its table, and downloads of both.
 
-    name: of the figure on its page; title: heading and name of its file; caption: run, number of rows, interval. sentence: its
-    message, for a stop of a walk-through.
+    name: of the figure on its page; title: heading and name of its file; caption: run, number of
+    rows, interval. sentence: its message, for a stop of a walk-through.
     """
-    chart.update_layout(template=theme.template("dark" if st.context.theme.type == "dark" else "light"))
-    options: dict[str, Any] = {"theme": None, "key": f"figure-{name}", "config": {"displaylogo": False, "displayModeBar": False}}
+    chart.update_layout(
+        template=theme.template("dark" if st.context.theme.type == "dark" else "light")
+    )
+    options: dict[str, Any] = {
+        "theme": None,
+        "key": f"figure-{name}",
+        "config": {"displaylogo": False, "displayModeBar": False},
+    }
     waiting = _waiting.get()
     if waiting is None:
         st.plotly_chart(chart, **options)  # not in an emptied container: the page would jump
@@ -104,7 +124,9 @@ def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, title: str, ca
     below.caption(as_text(caption))
     with below:
         figure_menu.show_notes_button(name, title)
-        figure_menu.show_stop_buttons(chart, name, CaptionedFigure(title, "", sentence, caption, chart))
+        figure_menu.show_stop_buttons(
+            chart, name, CaptionedFigure(title, "", sentence, caption, chart)
+        )
     with below.popover("Table", icon=":material/download:"):
         figure_menu.show(chart, table, name, title, caption)
 
@@ -115,11 +137,14 @@ def show_captioned(found: CaptionedFigure, name: str) -> None:
         st.markdown(as_text(found.sentence))
         st.caption(as_text(found.caption))
     else:
-        show_figure(found.chart, found.table, name, found.title, found.caption, sentence=found.sentence)
+        show_figure(
+            found.chart, found.table, name, found.title, found.caption, sentence=found.sentence
+        )
 
 
 def flush() -> None:
-    """Let the browser draw the elements sent so far: it draws a burst of elements together, and late."""
+    """Let the browser draw the elements sent so far: it draws a burst of elements together, and
+    late."""
     time.sleep(_DRAWN_S)
 
 
@@ -147,7 +172,8 @@ def draw_figures_last() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, as text. help: its meaning. below: Markdown with details such as its interval and number of rows."""
+    """A number, as text. help: its meaning. below: Markdown with details such as its interval and
+    number of rows."""
 
     name: str
     value: str
@@ -155,11 +181,13 @@ class Number:
     below: str = ""
 
 
-def show_numbers(key: str, numbers: Iterable[Number], widths: Sequence[float] | int) -> list[DeltaGenerator]:
+def show_numbers(
+    key: str, numbers: Iterable[Number], widths: Sequence[float] | int
+) -> list[DeltaGenerator]:
     """Show numbers in the first columns that `widths` define; return all columns.
 
-    They are Markdown, styled by the container's class: a browser shows text at once, but Streamlit's own metric only a third of a
-    second later, after loading its script.
+    They are Markdown, styled by the container's class: a browser shows text at once, but
+    Streamlit's own metric only a third of a second later, after loading its script.
     """
     with st.container(key=f"numbers-{key}"):
         columns = st.columns(widths)

@@ -49,16 +49,33 @@ def test_the_csv_is_found_by_name_or_by_being_the_only_one(members: list[str], c
         ([], 0, "nothing"),
         (["inner.zip", "prompt.txt"], 0, "'inner.zip', 'prompt.txt'"),
         (["a.csv", "b.csv"], 2, "'a.csv', 'b.csv'"),
-        (["x/submission.csv", "y/submission.csv", "c.csv"], 2, "'x/submission.csv', 'y/submission.csv'"),
+        (
+            ["x/submission.csv", "y/submission.csv", "c.csv"],
+            2,
+            "'x/submission.csv', 'y/submission.csv'",
+        ),
     ],
 )
-def test_no_csv_or_several_is_an_error_with_names(members: list[str], count: int, named: str) -> None:
-    with pytest.raises(InputError, match=f"{count} CSV files to choose from in {named}, expected one submission.csv"):
+def test_no_csv_or_several_is_an_error_with_names(
+    members: list[str], count: int, named: str
+) -> None:
+    with pytest.raises(
+        InputError,
+        match=f"{count} CSV files to choose from in {named}, expected one submission.csv",
+    ):
         open_csv(zip_of(dict.fromkeys(members, b"x")), "z.zip")
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/submission.csv", "../submission.csv", "a/../../b.py", "..\\x.csv", "C:/x.csv", "\\\\host\\x.csv"]
+    "path",
+    [
+        "/etc/submission.csv",
+        "../submission.csv",
+        "a/../../b.py",
+        "..\\x.csv",
+        "C:/x.csv",
+        "\\\\host\\x.csv",
+    ],
 )
 def test_paths_that_leave_the_archive_are_refused(path: str) -> None:
     with pytest.raises(UnsafeFile, match="leaves the archive"):
@@ -113,12 +130,19 @@ def test_a_log_may_have_a_member_for_each_of_many_rows() -> None:
     assert unpack(zip_of({"submission.csv": CSV, **many})) == CSV
 
 
-@pytest.mark.parametrize(("limit", "of"), [("MAX_MEMBERS", "3 members"), ("MAX_LIST_BYTES", "bytes of names of members")])
-def test_too_many_members_are_refused_before_their_list_is_read(monkeypatch: pytest.MonkeyPatch, limit: str, of: str) -> None:
+@pytest.mark.parametrize(
+    ("limit", "of"), [("MAX_MEMBERS", "3 members"), ("MAX_LIST_BYTES", "bytes of names of members")]
+)
+def test_too_many_members_are_refused_before_their_list_is_read(
+    monkeypatch: pytest.MonkeyPatch, limit: str, of: str
+) -> None:
     content = zip_of({"submission.csv": CSV, "a": b"", "b": b""})
     monkeypatch.setattr(compressed, limit, 2)
     monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", None)  # what reads the list
-    for read in (lambda: open_csv(content, "z.zip"), lambda: archives.unpack(content, "z.zip", bool)):
+    for read in (
+        lambda: open_csv(content, "z.zip"),
+        lambda: archives.unpack(content, "z.zip", bool),
+    ):
         with pytest.raises(UnsafeFile, match=f"{of}, expected at most 2"):
             read()
 
@@ -186,7 +210,9 @@ def test_no_single_byte_can_break_it() -> None:
 
 
 def test_the_members_that_are_wanted() -> None:
-    content = zip_of({"submission.csv": CSV, "tools/": b"", "tools/a.py": b"pass", "notes.txt": b"x"})
+    content = zip_of(
+        {"submission.csv": CSV, "tools/": b"", "tools/a.py": b"pass", "notes.txt": b"x"}
+    )
     paths, found = archives.unpack(content, "z.zip", lambda path: not path.endswith(".txt"))
     assert paths == ("submission.csv", "tools/a.py", "notes.txt")
     assert found == {"submission.csv": CSV, "tools/a.py": b"pass"}
@@ -211,7 +237,12 @@ def test_members_are_refused_as_the_csv_is() -> None:
 
 
 def test_packing_gives_the_same_bytes_and_what_unpacking_takes() -> None:
-    members = {"b.txt": b"later", "a/plain.bin": bytes(range(256)), "none": b"", "dense": bytes(1_000_000)}
+    members = {
+        "b.txt": b"later",
+        "a/plain.bin": bytes(range(256)),
+        "none": b"",
+        "dense": bytes(1_000_000),
+    }
     content = pack(members)
     assert content == pack(dict(members))
     with zipfile.ZipFile(io.BytesIO(content)) as archive:

@@ -40,12 +40,20 @@ def test_a_store_that_is_there_shows_local_times(workspace: Workspace) -> None:
     created = datetime(2026, 3, 2, 4, 0)
     with workspace.store.write() as db:
         run = runs.find(db, "llm train").id
-        db.execute("UPDATE run SET created_at = ?, finished_at = ? WHERE id = ?", [created, datetime(2026, 3, 1, 20, 0), run])
+        db.execute(
+            "UPDATE run SET created_at = ?, finished_at = ? WHERE id = ?",
+            [created, datetime(2026, 3, 1, 20, 0), run],
+        )
     with workspace.store.write() as db:
         found = runs.find(db, run)
         assert (found.created_at, found.finished_at) == (created, created + timedelta(hours=1))
         runs.change_by_worker(db, run, started_at=created)
         assert runs.find(db, run).started_at == created
-        assert db.execute("SELECT started_at FROM run WHERE id = ?", [run]).fetchone() == (datetime(2026, 3, 1, 19, 0),)
+        assert db.execute("SELECT started_at FROM run WHERE id = ?", [run]).fetchone() == (
+            datetime(2026, 3, 1, 19, 0),
+        )
     for minutes, was_there in ((-1, False), (1, True)):
-        assert result_was_there(created + timedelta(hours=1, minutes=minutes), found, found) is was_there
+        assert (
+            result_was_there(created + timedelta(hours=1, minutes=minutes), found, found)
+            is was_there
+        )

@@ -31,7 +31,13 @@ def test_another_process_has_the_environment_with_the_settings_of_this_one(
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_CONTACT", "me@example.org")
     monkeypatch.setenv(KEY_VARIABLE, "sk-of-the-shell")
-    given = replace(load_settings(tmp_path), author="Ada", busy_timeout_s=2.5, store_memory_mb=64, api_key="sk-typed")
+    given = replace(
+        load_settings(tmp_path),
+        author="Ada",
+        busy_timeout_s=2.5,
+        store_memory_mb=64,
+        api_key="sk-typed",
+    )
     made = environment_of(given)
     assert (made["PERTURBDESK_CONTACT"], made[KEY_VARIABLE]) == ("me@example.org", "sk-typed")
     monkeypatch.setattr(config.os, "environ", made)
@@ -66,7 +72,9 @@ def test_a_malformed_value_is_one_line_that_names_it(
     assert line.startswith(f"error: {variable}: got {text!r}, expected ")
 
 
-@pytest.mark.parametrize("text", ["localhost:8000", "http://host:99999/v1", "http://[::", "ftp://host"])
+@pytest.mark.parametrize(
+    "text", ["localhost:8000", "http://host:99999/v1", "http://[::", "ftp://host"]
+)
 def test_a_malformed_address_is_one_line_that_names_its_setting(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
 ) -> None:
@@ -89,17 +97,27 @@ def test_a_workspace_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert load_settings(tmp_path).workspace == tmp_path  # it wins over the variable
 
 
-@pytest.mark.parametrize(("text", "value"), [("1", True), ("Yes", True), ("ON", True), ("0", False), ("off", False), ("", False)])
-def test_yes_and_no_have_many_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, value: bool) -> None:
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", True), ("Yes", True), ("ON", True), ("0", False), ("off", False), ("", False)],
+)
+def test_yes_and_no_have_many_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, value: bool
+) -> None:
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", text)
     assert load_settings(tmp_path).read_only is value
 
 
 @pytest.mark.parametrize(
     ("variable", "text"),
-    [(KEY_VARIABLE, f"{SECRET} {SECRET}\n{SECRET}"), ("PERTURBDESK_ENDPOINT", f"http://me:{SECRET}@host/v1")],
+    [
+        (KEY_VARIABLE, f"{SECRET} {SECRET}\n{SECRET}"),
+        ("PERTURBDESK_ENDPOINT", f"http://me:{SECRET}@host/v1"),
+    ],
 )
-def test_a_malformed_secret_is_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, text: str) -> None:
+def test_a_malformed_secret_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, text: str
+) -> None:
     monkeypatch.setenv(variable, text)
     with pytest.raises(InputError) as refused:
         load_settings(tmp_path)
@@ -107,9 +125,14 @@ def test_a_malformed_secret_is_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert SECRET not in str(refused.value)
 
 
-def test_secrets_may_stand_in_a_file(secrets_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_secrets_may_stand_in_a_file(
+    secrets_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
-    secrets_file.write_text(f'{KEY_VARIABLE} = "{SECRET}"\nPERTURBDESK_NCBI_API_KEY = "abc"\n[auth]\ncookie = 1\n', "utf-8")
+    secrets_file.write_text(
+        f'{KEY_VARIABLE} = "{SECRET}"\nPERTURBDESK_NCBI_API_KEY = "abc"\n[auth]\ncookie = 1\n',
+        "utf-8",
+    )
     loaded = load_settings(tmp_path)
     assert (loaded.api_key, loaded.ncbi_api_key) == (SECRET, "abc")
     assert SECRET not in repr(loaded)
@@ -121,8 +144,12 @@ def test_secrets_may_stand_in_a_file(secrets_file: Path, monkeypatch: pytest.Mon
     assert load_settings(tmp_path).api_key == ""
 
 
-@pytest.mark.parametrize("content", [f"{KEY_VARIABLE} = {SECRET}", f'{KEY_VARIABLE} = ["{SECRET}"]'])
-def test_a_malformed_file_of_secrets_is_named_and_not_shown(secrets_file: Path, tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize(
+    "content", [f"{KEY_VARIABLE} = {SECRET}", f'{KEY_VARIABLE} = ["{SECRET}"]']
+)
+def test_a_malformed_file_of_secrets_is_named_and_not_shown(
+    secrets_file: Path, tmp_path: Path, content: str
+) -> None:
     secrets_file.write_text(content, "utf-8")
     with pytest.raises(InputError) as refused:
         load_settings(tmp_path)
@@ -136,7 +163,9 @@ def test_the_secret_settings_and_their_variables() -> None:
     assert variable_of("store_memory_mb") == "PERTURBDESK_STORE_MEMORY_MB"
 
 
-def test_a_file_of_secrets_with_a_sign_in_asks_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_secrets_with_a_sign_in_asks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "elsewhere.toml"
     file.write_text('PERTURBDESK_API_KEY = "sk-of-the-file"\n[auth]\nclient_id = "x"\n', "utf-8")
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
@@ -148,14 +177,19 @@ def test_a_file_of_secrets_with_a_sign_in_asks_for_it(tmp_path: Path, monkeypatc
     assert not load_settings(tmp_path).sign_in
 
 
-def test_people_are_named_by_their_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_people_are_named_by_their_addresses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PERTURBDESK_EDITORS", "Ada@Lab.example, bob@lab.example,ada@lab.example")
     monkeypatch.setenv("PERTURBDESK_READERS", "*")
     found = load_settings(tmp_path)
     assert (found.editors, found.readers) == (("ada@lab.example", "bob@lab.example"), ("*",))
     for text in ("Ada", "ada@lab.example bob@lab.example", "@lab.example"):
         monkeypatch.setenv("PERTURBDESK_EDITORS", text)
-        with pytest.raises(InputError, match=r"PERTURBDESK_EDITORS: got .* expected e-mail addresses separated by commas"):
+        with pytest.raises(
+            InputError,
+            match=r"PERTURBDESK_EDITORS: got .* expected e-mail addresses separated by commas",
+        ):
             load_settings(tmp_path)
 
 
@@ -189,19 +223,33 @@ def test_keys_of_single_servers_stand_in_a_table_or_in_the_environment(
     secrets_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("PERTURBDESK_API_KEYS", raising=False)
-    secrets_file.write_text(f'[PERTURBDESK_API_KEYS]\n"https://gpu1.lab.org/v1" = "{SECRET}"\n"https://b/v1" = ""\n', "utf-8")
+    secrets_file.write_text(
+        f'[PERTURBDESK_API_KEYS]\n"https://gpu1.lab.org/v1" = "{SECRET}"\n"https://b/v1" = ""\n',
+        "utf-8",
+    )
     loaded = load_settings(tmp_path)
     assert loaded.api_keys == (("https://gpu1.lab.org/v1", SECRET), ("https://b/v1", ""))
     assert loaded.server_access.key_for("https://GPU1.lab.org:443/other") == SECRET
     assert SECRET not in repr(loaded) + repr(loaded.server_access)
     monkeypatch.setenv("PERTURBDESK_API_KEYS", f"https://b/v1={SECRET}=  http://c:1/v1=k")
-    assert load_settings(tmp_path).api_keys == (("https://b/v1", f"{SECRET}="), ("http://c:1/v1", "k"))
+    assert load_settings(tmp_path).api_keys == (
+        ("https://b/v1", f"{SECRET}="),
+        ("http://c:1/v1", "k"),
+    )
 
 
-@pytest.mark.parametrize("text", [SECRET, f"b={SECRET}", f"https://u@b/v1={SECRET}", f"https://b/v1={SECRET} HTTPS://B.:443=k"])
-def test_keys_of_no_server_are_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [SECRET, f"b={SECRET}", f"https://u@b/v1={SECRET}", f"https://b/v1={SECRET} HTTPS://B.:443=k"],
+)
+def test_keys_of_no_server_are_not_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+) -> None:
     monkeypatch.setenv("PERTURBDESK_API_KEYS", text)
-    with pytest.raises(InputError, match="PERTURBDESK_API_KEYS: got a value that is not shown, expected ADDRESS=KEY") as refused:
+    with pytest.raises(
+        InputError,
+        match="PERTURBDESK_API_KEYS: got a value that is not shown, expected ADDRESS=KEY",
+    ) as refused:
         load_settings(tmp_path)
     assert SECRET not in str(refused.value)
 
@@ -218,7 +266,9 @@ def test_the_list_of_servers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
             load_settings(tmp_path)
 
 
-def test_all_of_the_file_of_secrets_is_secret_but_what_a_sign_in_tells_everybody(secrets_file: Path, tmp_path: Path) -> None:
+def test_all_of_the_file_of_secrets_is_secret_but_what_a_sign_in_tells_everybody(
+    secrets_file: Path, tmp_path: Path
+) -> None:
     secrets_file.write_text(
         'SOMETHING = "its-value-is-secret"\n[auth]\nredirect_uri = "https://d/oauth2callback"\nclient_id = "perturbdesk"\n'
         'cookie_secret = "a-cookie-secret"\n[auth.google]\nclient_secret = "a-client-secret"\nserver_metadata_url = "https://g"\n'
@@ -227,4 +277,6 @@ def test_all_of_the_file_of_secrets_is_secret_but_what_a_sign_in_tells_everybody
     )
     secrets = load_settings(tmp_path).secrets
     assert {"its-value-is-secret", "a-cookie-secret", "a-client-secret"} <= set(secrets)
-    assert not {"perturbdesk", "https://d/oauth2callback", "https://g", "select_account"} & set(secrets)
+    assert not {"perturbdesk", "https://d/oauth2callback", "https://g", "select_account"} & set(
+        secrets
+    )

@@ -20,11 +20,18 @@ def settings(tmp_path: Path) -> Settings:
     secrets = tmp_path / "secrets.toml"
     secrets.write_text('PLAIN_NAME = "a-secret-under-a-plain-name"\nSHORT = "yes"\n')
     return Settings(
-        workspace=tmp_path, endpoint=LAB, api_key=KEY, api_keys=((GPU, OWN),), ncbi_api_key=NCBI, secrets_file=secrets
+        workspace=tmp_path,
+        endpoint=LAB,
+        api_key=KEY,
+        api_keys=((GPU, OWN),),
+        ncbi_api_key=NCBI,
+        secrets_file=secrets,
     )
 
 
-def test_a_worker_gets_the_keys_of_its_servers(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_gets_the_keys_of_its_servers(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PERTURBDESK_API_KEY", KEY)
     monkeypatch.setenv("HF_TOKEN", "hf_0123456789")
     for servers, sources, there in (
@@ -39,7 +46,9 @@ def test_a_worker_gets_the_keys_of_its_servers(settings: Settings, monkeypatch: 
 
 
 def test_it_knows_what_may_be_asked(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    shared = replace(settings, base_url="https://desk.lab.org", endpoints=(GPU,), ray_addresses=("head:6379",))
+    shared = replace(
+        settings, base_url="https://desk.lab.org", endpoints=(GPU,), ray_addresses=("head:6379",)
+    )
     monkeypatch.setattr(os, "environ", environment_of(keys_needed(shared, LAB, sources=False)))
     there = load_settings(settings.workspace)
     assert there.is_shared
@@ -51,12 +60,18 @@ def test_it_knows_what_may_be_asked(settings: Settings, monkeypatch: pytest.Monk
 
 def test_another_program_gets_none(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERTURBDESK_API_KEY", KEY)
-    monkeypatch.setenv("PLAIN_NAME", "a-secret-under-a-plain-name")  # Streamlit puts what the file holds there
+    monkeypatch.setenv(
+        "PLAIN_NAME", "a-secret-under-a-plain-name"
+    )  # Streamlit puts what the file holds there
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "yes")  # a short value that the file holds too
     monkeypatch.setenv("HF_TOKEN", "hf_0123456789")
     made = bare_environment(settings, keep=("HF_TOKEN",))
     assert {"PERTURBDESK_API_KEY", "PLAIN_NAME"} & set(made) == set()
-    assert (made["HF_TOKEN"], made["PERTURBDESK_READ_ONLY"], made["PATH"]) == ("hf_0123456789", "yes", os.environ["PATH"])
+    assert (made["HF_TOKEN"], made["PERTURBDESK_READ_ONLY"], made["PATH"]) == (
+        "hf_0123456789",
+        "yes",
+        os.environ["PATH"],
+    )
     with without_secrets(keep=("HF_TOKEN",)):
         assert "PERTURBDESK_API_KEY" not in os.environ
         assert "HF_TOKEN" in os.environ

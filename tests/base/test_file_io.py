@@ -37,7 +37,11 @@ def wait():
 
 def begin(what: str, path: Path) -> subprocess.Popen[str]:
     """A process that has begun to write."""
-    process = subprocess.Popen([sys.executable, "-c", PROGRAM + WRITERS[what], str(path)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM + WRITERS[what], str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     return process
@@ -54,7 +58,9 @@ def names(folder: Path) -> list[str]:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("what", WRITERS)
-def test_what_a_killed_process_left_is_removed_by_the_next_backup(what: str, tmp_path: Path) -> None:
+def test_what_a_killed_process_left_is_removed_by_the_next_backup(
+    what: str, tmp_path: Path
+) -> None:
     process = begin(what, tmp_path / "out.zip")
     part = f".out.zip.{process.pid}.part"
     try:
@@ -95,11 +101,15 @@ def test_a_file_is_replaced_whole_and_its_folder_cleaned_once(tmp_path: Path) ->
     assert remove_parts(tmp_path / "missing") == []
 
 
-def test_a_folder_is_gone_before_anything_in_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_is_gone_before_anything_in_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "a").write_bytes(b"x")
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(file_io.shutil, "rmtree", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(
+            file_io.shutil, "rmtree", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         remove_folder(tmp_path / "models")
     assert not (tmp_path / "models").exists()
 
@@ -123,7 +133,9 @@ def test_threads_that_replace_one_file_are_not_in_one_anothers_way(tmp_path: Pat
         except OSError as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=write, args=(bytes([65 + i]) * 10_000,)) for i in range(THREADS)]
+    threads = [
+        threading.Thread(target=write, args=(bytes([65 + i]) * 10_000,)) for i in range(THREADS)
+    ]
     for each in threads:
         each.start()
     for each in threads:
@@ -134,7 +146,9 @@ def test_threads_that_replace_one_file_are_not_in_one_anothers_way(tmp_path: Pat
 
 
 @pytest.mark.parametrize("process", [1, os.getpid()], ids=["the first", "this one"])
-def test_a_process_that_was_given_the_id_of_a_killed_one_keeps_nothing(tmp_path: Path, process: int) -> None:
+def test_a_process_that_was_given_the_id_of_a_killed_one_keeps_nothing(
+    tmp_path: Path, process: int
+) -> None:
     """As in a container, where each start gives the same ids."""
     left = tmp_path / f".a.{process}.part"
     left.mkdir()
@@ -155,13 +169,21 @@ with temporary_folder("upload") as folder:
 """
 
 
-def test_the_temporary_folder_of_a_killed_process_goes_with_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_temporary_folder_of_a_killed_process_goes_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     strangers = tmp_path / "perturbdesk-notes"
     strangers.mkdir()
-    living, killed = (subprocess.Popen([sys.executable, "-c", TEMPORARY], stdout=subprocess.PIPE, text=True) for _ in range(2))
-    places = [Path(str(process.stdout and process.stdout.readline()).strip()) for process in (living, killed)]
+    living, killed = (
+        subprocess.Popen([sys.executable, "-c", TEMPORARY], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    )
+    places = [
+        Path(str(process.stdout and process.stdout.readline()).strip())
+        for process in (living, killed)
+    ]
     try:
         kill(killed)
         assert all((place / "a").exists() for place in places)

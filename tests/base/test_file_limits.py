@@ -9,13 +9,21 @@ import pytest
 
 from core.base import file_limits
 from core.base.errors import InputError, UnsafeFile
-from core.base.file_limits import MAX_RATIO, UNSUSPICIOUS_BYTES, memory_for_reading, refuse_beyond_memory, refuse_bomb
+from core.base.file_limits import (
+    MAX_RATIO,
+    UNSUSPICIOUS_BYTES,
+    memory_for_reading,
+    refuse_beyond_memory,
+    refuse_bomb,
+)
 
 
 def test_what_unpacks_to_much_more_than_it_is_is_refused() -> None:
     refuse_bomb("x", 1, UNSUSPICIOUS_BYTES)
     refuse_bomb("x", UNSUSPICIOUS_BYTES, MAX_RATIO * UNSUSPICIOUS_BYTES)
-    with pytest.raises(UnsafeFile, match=f"x: 1 bytes that unpack to {UNSUSPICIOUS_BYTES + 1:,}, expected at most"):
+    with pytest.raises(
+        UnsafeFile, match=f"x: 1 bytes that unpack to {UNSUSPICIOUS_BYTES + 1:,}, expected at most"
+    ):
         refuse_bomb("x", 1, UNSUSPICIOUS_BYTES + 1)
     with pytest.raises(UnsafeFile, match="expected at most 10"):
         refuse_bomb("x", UNSUSPICIOUS_BYTES, 11, 10)
@@ -23,17 +31,27 @@ def test_what_unpacks_to_much_more_than_it_is_is_refused() -> None:
         refuse_bomb("x", 1, 201, unsuspicious=0)
 
 
-def test_memory_is_half_of_what_is_free_or_of_the_own_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_memory_is_half_of_what_is_free_or_of_the_own_limit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:     2000 kB\n")
     monkeypatch.setattr(file_limits, "_MEMORY", tmp_path / "meminfo")
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    monkeypatch.setattr(
+        resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    )
     assert memory_for_reading() == 1_024_000
-    monkeypatch.setattr(resource, "getrlimit", lambda kind: (1_000 if kind == resource.RLIMIT_DATA else -1, -1))
+    monkeypatch.setattr(
+        resource, "getrlimit", lambda kind: (1_000 if kind == resource.RLIMIT_DATA else -1, -1)
+    )
     assert memory_for_reading() == 500
     refuse_beyond_memory("x", 500)
-    with pytest.raises(InputError, match="x: needs about 2 MB of memory, and 0 MB may be used for it"):
+    with pytest.raises(
+        InputError, match="x: needs about 2 MB of memory, and 0 MB may be used for it"
+    ):
         refuse_beyond_memory("x", 2_000_000)
     monkeypatch.setattr(file_limits, "_MEMORY", tmp_path / "gone")
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    monkeypatch.setattr(
+        resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    )
     assert memory_for_reading() is None
     refuse_beyond_memory("x", 1 << 60)

@@ -15,5 +15,7 @@ def test_the_same_content_has_the_same_hash(tmp_path: Path) -> None:
     file.write_bytes(b"abc")
     read = io.BytesIO(b"abc")
     read.seek(2)
-    assert sha256_of("abc") == sha256_of(b"abc") == sha256_of_file(file) == sha256_of_open(read) == ABC
+    assert (
+        sha256_of("abc") == sha256_of(b"abc") == sha256_of_file(file) == sha256_of_open(read) == ABC
+    )
     assert sha256_of("é") == sha256_of(b"\xc3\xa9")  # a text is read as UTF-8

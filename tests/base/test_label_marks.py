@@ -41,8 +41,16 @@ def marked(demo_copy: Workspace) -> Workspace:
     [
         (UNMARKED, False, ""),
         (LabelMarks(0.1, 0.05), False, ""),  # twice the nominal rate is not above it
-        (LabelMarks(0.101, 0.05), True, "These labels are marked: 10% of the effects are expected to be false"),
-        (LabelMarks(0.02, 0.05, 1), False, "1 perturbation is confounded with its batch and has no labels."),
+        (
+            LabelMarks(0.101, 0.05),
+            True,
+            "These labels are marked: 10% of the effects are expected to be false",
+        ),
+        (
+            LabelMarks(0.02, 0.05, 1),
+            False,
+            "1 perturbation is confounded with its batch and has no labels.",
+        ),
         (MARKED, True, "2 perturbations are confounded with their batch and have no labels."),
     ],
 )

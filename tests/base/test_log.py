@@ -62,7 +62,10 @@ def test_an_error_is_one_line_with_its_type_and_its_traceback_below(settings: Se
 @pytest.mark.parametrize("line_break", ["\n", "\r", "\r\n", "\x85", "\u2028"])
 def test_no_text_can_forge_an_event(settings: Settings, line_break: str) -> None:
     log.configure(settings, "app")
-    log.record_error("import a.csv", raised(InputError(f"bad{line_break}2026-01-01T00:00:00Z ERROR app[1] forged")))
+    log.record_error(
+        "import a.csv",
+        raised(InputError(f"bad{line_break}2026-01-01T00:00:00Z ERROR app[1] forged")),
+    )
     assert len(events(settings)) == len(log.last_problems(settings)) == 1
 
 
@@ -95,17 +98,23 @@ def test_what_was_typed_wrongly_is_no_problem_of_the_installation(settings: Sett
     assert len(events(settings)) == 2  # the log has both
 
 
-def test_the_last_problems_outlive_a_rotation(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_problems_outlive_a_rotation(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(log, "_MAX_BYTES", 500)
     log.configure(settings, "app")
     log.record_error("import a.csv", InputError("no such file"))
     while not (settings.data / "desk.log.1").exists():
         log.LOGGER.info("import b.csv")
-    assert [line.split("] ")[1] for line in log.last_problems(settings)] == ["import a.csv: InputError: no such file"]
+    assert [line.split("] ")[1] for line in log.last_problems(settings)] == [
+        "import a.csv: InputError: no such file"
+    ]
 
 
 @pytest.mark.parametrize("form", [SECRET, "sk-0123456789%2Fabc"])
-def test_no_secret_is_written(settings: Settings, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_secret_is_written(
+    settings: Settings, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     log.configure(settings, "app", console=True)
     log.record_error(f"asking with {form}", raised(InputError(f"refused {form}")))
     written = log.log_file(settings).read_text("utf-8") + capsys.readouterr().err
@@ -113,7 +122,9 @@ def test_no_secret_is_written(settings: Settings, form: str, capsys: pytest.Capt
     assert "refused [key]" in written
 
 
-def test_standard_error_has_the_line_alone(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standard_error_has_the_line_alone(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
     log.configure(settings, "app", console=True)
     log.record_error("page /", raised(InputError("wrong")))
     [line] = capsys.readouterr().err.splitlines()
@@ -129,7 +140,9 @@ def test_a_reader_writes_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert not settings.workspace.exists()
 
 
-def test_a_log_that_cannot_be_written_stops_nothing(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_that_cannot_be_written_stops_nothing(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
     settings.workspace.parent.mkdir(exist_ok=True)
     settings.workspace.write_text("a file where the folder should be", "utf-8")
     log.configure(settings, "app")
@@ -145,11 +158,18 @@ def test_several_processes_write_whole_lines_and_rotate_together(settings: Setti
         "for number in range(200):\n    log.LOGGER.info('%s %d %s', sys.argv[2], number, 'x' * 40)\n"
     )
     writers = [
-        subprocess.Popen([sys.executable, "-c", code, str(settings.workspace), name], cwd=ROOT) for name in ("a", "b", "c")
+        subprocess.Popen([sys.executable, "-c", code, str(settings.workspace), name], cwd=ROOT)
+        for name in ("a", "b", "c")
     ]
     assert [writer.wait(120) for writer in writers] == [0, 0, 0]
     files = sorted(settings.data.glob("desk.log*"))
-    assert [file.name for file in files] == ["desk.log", "desk.log.1", "desk.log.2", "desk.log.3", "desk.log.lock"]
+    assert [file.name for file in files] == [
+        "desk.log",
+        "desk.log.1",
+        "desk.log.2",
+        "desk.log.3",
+        "desk.log.lock",
+    ]
     lines = [line for file in files[:-1] for line in file.read_text("utf-8").splitlines()]
     assert all(re.fullmatch(r"\S+Z INFO writer\[\d+\] [abc] \d+ x{40}", line) for line in lines)
     assert all(file.stat().st_size <= 15_000 for file in files)
@@ -169,7 +189,9 @@ def test_a_command_records_its_error_and_prints_one_line(small_workspace: Worksp
 
 
 @pytest.mark.soak
-def test_a_command_of_a_reader_leaves_no_log(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_of_a_reader_leaves_no_log(
+    small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     assert commands.core(small_workspace.settings.workspace, "runs", "delete", "debate").status == 1
     assert not log.log_file(small_workspace.settings).exists()
@@ -177,11 +199,16 @@ def test_a_command_of_a_reader_leaves_no_log(small_workspace: Workspace, monkeyp
 
 @pytest.mark.soak
 def test_a_worker_records_its_start_and_its_end(small_workspace: Workspace) -> None:
-    done = commands.core(small_workspace.settings.workspace, "run", "evidence_rules", "--name", "rules")
+    done = commands.core(
+        small_workspace.settings.workspace, "run", "evidence_rules", "--name", "rules"
+    )
     assert done.status == 0, done.err
     said = [line.split("] ", 1)[1] for line in events(small_workspace.settings)]
     assert said[0].startswith("run rules (audit log: entry ")
-    assert [re.sub(r"run \w+", "run ID", line) for line in said[1:]] == ["run ID: a worker starts", "run ID: done"]
+    assert [re.sub(r"run \w+", "run ID", line) for line in said[1:]] == [
+        "run ID: a worker starts",
+        "run ID: done",
+    ]
 
 
 def test_a_secret_that_is_broken_over_lines_is_not_written(settings: Settings) -> None:

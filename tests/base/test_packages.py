@@ -12,7 +12,10 @@ from core.base.packages import require_package
 
 def test_a_package_is_imported_or_its_requirements_are_named() -> None:
     assert require_package("json", "reading") is json
-    with pytest.raises(MissingPackage, match=r"^a harp needs the package no_harp, .*: pip install -r requirements-models.txt$"):
+    with pytest.raises(
+        MissingPackage,
+        match=r"^a harp needs the package no_harp, .*: pip install -r requirements-models.txt$",
+    ):
         require_package("no_harp", "a harp")
     with pytest.raises(MissingPackage, match=r"requirements-targets\.txt"):
         require_package("no_harp", "a harp", "requirements-targets.txt")

@@ -31,7 +31,11 @@ def write(path: Path, table: pa.Table, **how: Any) -> Path:
 @pytest.mark.parametrize("codec", ["none", "snappy", "gzip", "zstd", "brotli", "lz4"])
 def test_every_kind_of_page_is_walked(tmp_path: Path, codec: str, version: str) -> None:
     rng = np.random.default_rng(0)
-    columns = {"s": [f"gene {i % 90}" for i in range(3_000)], "x": rng.random(3_000), "n": pa.array(range(3_000))}
+    columns = {
+        "s": [f"gene {i % 90}" for i in range(3_000)],
+        "x": rng.random(3_000),
+        "n": pa.array(range(3_000)),
+    }
     path = write(
         tmp_path / "x.parquet",
         pa.table(columns | {"lists": [[1, None]] * 3_000, "flags": [True, None, False] * 1_000}),
@@ -52,7 +56,13 @@ def test_every_kind_of_page_is_walked(tmp_path: Path, codec: str, version: str) 
 def test_a_page_that_unpacks_to_too_much_is_refused(tmp_path: Path, codec: str) -> None:
     """One row with a text of 70 MB: nothing but its page says how much it is."""
     long = pa.table({"symbol": ["x" * 70_000_000], "x": [1.0]})
-    path = write(tmp_path / "x.parquet", long, compression=codec, use_dictionary=False, write_statistics=False)
+    path = write(
+        tmp_path / "x.parquet",
+        long,
+        compression=codec,
+        use_dictionary=False,
+        write_statistics=False,
+    )
     if path.stat().st_size * 200 > 70_000_000:
         pytest.skip(f"{codec} does not pack it that well")
     with pytest.raises(UnsafeFile, match="bytes that unpack to 70,0"):
@@ -63,9 +73,13 @@ def test_a_page_that_unpacks_to_too_much_is_refused(tmp_path: Path, codec: str) 
 
 
 def test_one_long_text_in_every_row_is_refused(tmp_path: Path) -> None:
-    same = pa.DictionaryArray.from_arrays(pa.array(np.zeros(300_000, dtype=np.int32)), pa.array(["x" * 50_000]))
+    same = pa.DictionaryArray.from_arrays(
+        pa.array(np.zeros(300_000, dtype=np.int32)), pa.array(["x" * 50_000])
+    )
     numbers = pa.array(np.arange(300_000.0))
-    path = write(tmp_path / "space.parquet", pa.table({"symbol": same, "x": numbers}), compression="none")
+    path = write(
+        tmp_path / "space.parquet", pa.table({"symbol": same, "x": numbers}), compression="none"
+    )
     with pytest.raises(UnsafeFile, match="bytes that unpack to 15,000,000,000"):
         load_space(path, "x")
     table = pa.table({"pert": same, "gene": same, "log2_fc": numbers})
@@ -76,7 +90,9 @@ def test_one_long_text_in_every_row_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_a_table_of_more_rows_than_it_can_hold_is_refused(tmp_path: Path) -> None:
-    name = pa.DictionaryArray.from_arrays(pa.array(np.zeros(4_000_000, dtype=np.int8)), pa.array(["A"]))
+    name = pa.DictionaryArray.from_arrays(
+        pa.array(np.zeros(4_000_000, dtype=np.int8)), pa.array(["A"])
+    )
     table = pa.table({"pert": name, "gene": name, "log2_fc": np.zeros(4_000_000)})
     with pytest.raises(UnsafeFile, match="bytes that unpack to 96,000,000"):
         read_predicted_table(write(tmp_path / "x.parquet", table), WANTED)
@@ -86,7 +102,9 @@ def test_a_table_of_more_rows_than_it_can_hold_is_refused(tmp_path: Path) -> Non
     ("column", "kind"),
     [([[1.0], [2.0]], "list<"), ([{"a": 1.0}, {"a": 2.0}], "struct<"), ([b"1", b"2"], "binary")],
 )
-def test_columns_that_are_no_numbers_are_named(tmp_path: Path, column: list[Any], kind: str) -> None:
+def test_columns_that_are_no_numbers_are_named(
+    tmp_path: Path, column: list[Any], kind: str
+) -> None:
     table = pa.table({"pert": ["A", "C"], "gene": ["B", "D"], "log2_fc": column})
     with pytest.raises(InputError, match=f"column log2_fc of type {kind}"):
         read_predicted_table(write(tmp_path / "x.parquet", table), WANTED)
@@ -118,7 +136,9 @@ def test_bytes_of_texts_count_repeats() -> None:
 
 
 def test_a_damaged_page_is_an_error(tmp_path: Path) -> None:
-    path = write(tmp_path / "x.parquet", pa.table({"symbol": ["A"], "x": [1.0]}), compression="none")
+    path = write(
+        tmp_path / "x.parquet", pa.table({"symbol": ["A"], "x": [1.0]}), compression="none"
+    )
     content = bytearray(path.read_bytes())
     content[4:12] = b"\xff" * 8  # the first page begins behind the four bytes PAR1
     path.write_bytes(content)
@@ -140,8 +160,14 @@ def test_texts_that_are_no_utf_8_are_refused(
     tmp_path: Path, columns: tuple[str, ...], read: Callable[[Path], object], as_dictionary: bool
 ) -> None:
     """Arrow reads them, and breaks off in the middle of what asks for one."""
-    broken = pa.Array.from_buffers(pa.string(), 2, [None, pa.array([0, 1, 2], pa.int32()).buffers()[1], pa.py_buffer(b"A\xc1")])
+    broken = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.array([0, 1, 2], pa.int32()).buffers()[1], pa.py_buffer(b"A\xc1")]
+    )
     texts = dict.fromkeys(columns, broken)
-    path = write(tmp_path / "x.parquet", pa.table(texts | {"log2fc": [1.0, -1.0]}), use_dictionary=as_dictionary)
+    path = write(
+        tmp_path / "x.parquet",
+        pa.table(texts | {"log2fc": [1.0, -1.0]}),
+        use_dictionary=as_dictionary,
+    )
     with pytest.raises(InputError, match=r"UTF-?8"):
         read(path)

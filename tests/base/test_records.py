@@ -29,14 +29,48 @@ OPTIONS = {"rounds": 1, "w": 0.5, "context": "kit"}
 VIEW = LabelViewSpec("folds", 4, 9)
 RECORDS: Mapping[str, Any] = {
     "run": RunSpec(
-        "debate", 2, OPTIONS, "d1", "ab", ("a_b", "c_d"), "m", 3, 1, "cd", VIEW, ("r1",), {"edges": "ef"}, {"near": "01"}
+        "debate",
+        2,
+        OPTIONS,
+        "d1",
+        "ab",
+        ("a_b", "c_d"),
+        "m",
+        3,
+        1,
+        "cd",
+        VIEW,
+        ("r1",),
+        {"edges": "ef"},
+        {"near": "01"},
     ),
     "run without sources": RunSpec("knn", 1, {}, "d1", "ab", ("a_b",)),
     "execution settings": ExecutionSettings("http://127.0.0.1:1/v1", token_budget=5, timeout_s=3.0),
-    "fine-tune": FinetuneSpec("m", "d1", "bmdm", "ab", 3, 1, 0, {"rank": 16, "dropout": 0.05, "context": ""}, "/m/out", 7.0),
-    "selection of a report": ReportSelection("d1", ("r1", "r2"), (("r1", "r2"),), ("a_b",), ("ladder",)),
+    "fine-tune": FinetuneSpec(
+        "m",
+        "d1",
+        "bmdm",
+        "ab",
+        3,
+        1,
+        0,
+        {"rank": 16, "dropout": 0.05, "context": ""},
+        "/m/out",
+        7.0,
+    ),
+    "selection of a report": ReportSelection(
+        "d1", ("r1", "r2"), (("r1", "r2"),), ("a_b",), ("ladder",)
+    ),
     "rubric": Rubric(
-        "mine", "Is it so?", ("yes", "no"), "brief", ("UP",), (), (Example("It is.", "yes"),), dossier=True, pattern="so"
+        "mine",
+        "Is it so?",
+        ("yes", "no"),
+        "brief",
+        ("UP",),
+        (),
+        (Example("It is.", "yes"),),
+        dossier=True,
+        pattern="so",
     ),
     "split": SPLIT,
     "cells for a ranking": CellSource(file="a.h5ad", perturbation="p", batch="b", seed=1),
@@ -98,7 +132,9 @@ def plain(record: Any) -> dict[str, Any]:
 
 def read(kind: Any, values: Any) -> Any:
     """What is made of what was written."""
-    return kind.from_json(values) if hasattr(kind, "from_json") else from_json(kind, values, "record")
+    return (
+        kind.from_json(values) if hasattr(kind, "from_json") else from_json(kind, values, "record")
+    )
 
 
 @pytest.mark.parametrize("name", RECORDS)
@@ -140,8 +176,14 @@ class Outer:
         ({"nmae": "x"}, "nmae is not known, expected name, inner, kind, share, names, on, others"),
         ({}, "name is missing, expected a text"),
         ({"name": 1}, "name is 1, expected a text"),
-        ({"name": "x", "inner": [{"n": 1}, {"n": 0}]}, "inner.2.n is 0, expected a whole number of at least 1"),
-        ({"name": "x", "inner": [{"n": "1"}]}, "inner.1.n is '1', expected a whole number of at least 1"),
+        (
+            {"name": "x", "inner": [{"n": 1}, {"n": 0}]},
+            "inner.2.n is 0, expected a whole number of at least 1",
+        ),
+        (
+            {"name": "x", "inner": [{"n": "1"}]},
+            "inner.1.n is '1', expected a whole number of at least 1",
+        ),
         ({"name": "x", "inner": [{"n": 1, "m": 2}]}, "inner.1.m is not known, expected n"),
         ({"name": "x", "inner": [3]}, "inner.1 is 3, expected a table with n"),
         ({"name": "x", "inner": 3}, "inner is 3, expected a list of tables"),
@@ -160,7 +202,10 @@ def test_what_cannot_stand_in_a_record_is_named_with_its_place(values: Any, prob
     with pytest.raises(InputError) as error:
         from_json(Outer, values, "outer")
     assert str(error.value).startswith(f"outer cannot be read: {problem}")
-    assert not any(word in str(error.value).lower() for word in ("pydantic", "http", "input should", "validation"))
+    assert not any(
+        word in str(error.value).lower()
+        for word in ("pydantic", "http", "input should", "validation")
+    )
 
 
 def test_what_a_record_says_itself_is_said_as_it_is() -> None:
@@ -179,7 +224,10 @@ def test_values_that_json_cannot_hold_are_refused() -> None:
     deep: dict[str, Any] = {}
     for _ in range(100_000):
         deep = {"a": deep}
-    for others, problem in ((deep, "nested too deeply"), ({"a": {1, 2}}, r"holds \{1, 2\} \(set\)")):
+    for others, problem in (
+        (deep, "nested too deeply"),
+        ({"a": {1, 2}}, r"holds \{1, 2\} \(set\)"),
+    ):
         with pytest.raises(InputError, match=problem):
             from_json(Outer, {"name": "x", "others": others}, "outer")
 

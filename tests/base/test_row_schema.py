@@ -35,7 +35,12 @@ IN_THE_STORE = {  # what DuckDB calls the types, where it is not "VARCHAR"
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
 def test_every_field_of_a_record_is_a_column_and_every_column_a_field(record: type) -> None:
-    columns = [name for table in RECORDS[record] for name in TABLES[table].names if name not in NOT_OF_A_RECORD[table]]
+    columns = [
+        name
+        for table in RECORDS[record]
+        for name in TABLES[table].names
+        if name not in NOT_OF_A_RECORD[table]
+    ]
     assert sorted(columns) == sorted(field_names(record))
 
 
@@ -43,7 +48,9 @@ def test_every_field_of_a_record_is_a_column_and_every_column_a_field(record: ty
 @pytest.mark.parametrize("name", TABLES)
 def test_the_table_in_the_store_has_these_columns(workspace: Workspace, name: str) -> None:
     with workspace.store.read() as db:
-        found = db.execute('SELECT name, type, "notnull" FROM pragma_table_info(?)', [name]).fetchall()
+        found = db.execute(
+            'SELECT name, type, "notnull" FROM pragma_table_info(?)', [name]
+        ).fetchall()
     table = TABLES[name]
     expected = [
         (column.name, IN_THE_STORE.get(column.kind, "VARCHAR"), column.missing == "never")
@@ -51,7 +58,9 @@ def test_the_table_in_the_store_has_these_columns(workspace: Workspace, name: st
         if not column.of_pair
     ]
     expected += [(name, "VARCHAR", False) for name in table.not_sent]
-    assert sorted(found) == sorted([*expected, *([] if table.shared else [("run", "VARCHAR", True)])])
+    assert sorted(found) == sorted(
+        [*expected, *([] if table.shared else [("run", "VARCHAR", True)])]
+    )
 
 
 def test_a_bundle_has_these_tables_and_columns() -> None:
@@ -64,7 +73,11 @@ def test_a_bundle_has_these_tables_and_columns() -> None:
 ROW = RowResult(
     Prediction("Pa_Ga", 0.3, 0.1, 0.4, 0.75, "trace", (Flag.DE_FALLBACK,), 9, 7, 1),
     (TraceEvent("de", "EFFECT", "brief", "It acts.", 9, 12.5, {"seed": 7}),),
-    (Evidence("gene_class", "Ga", "ok", "a table", datetime(2026, 1, 2), {"class": "kinase"}, "view"),),
+    (
+        Evidence(
+            "gene_class", "Ga", "ok", "a table", datetime(2026, 1, 2), {"class": "kinase"}, "view"
+        ),
+    ),
     (Call("k", "de", "EFFECT", "{}", "{}", True, 1, 2.5, 7, 2, 0, ""),),
 )
 
@@ -80,6 +93,8 @@ def test_a_line_of_a_journal_has_every_field() -> None:
 def test_a_packaged_trace_has_every_field_that_a_submission_has_no_column_for() -> None:
     trace = json.loads(write_trace(ROW, "debate"))
     spelled = {"P_DE": "p_de", "P_up_given_DE": "p_up_given_de"}
-    fields = [spelled.get(key, key) for key in trace if key not in ("perturbdesk", "method", "events")]
+    fields = [
+        spelled.get(key, key) for key in trace if key not in ("perturbdesk", "method", "events")
+    ]
     assert ("pair_id", "prediction_up", "prediction_down", *fields) == field_names(Prediction)
     assert tuple(trace["events"][0]) == field_names(TraceEvent)

@@ -16,15 +16,33 @@ from core.base.system_errors import existing_folder, explain, explain_text
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (errno.EROFS, "the file system is read-only; choose another place, or mount it for writing"),
+        (
+            errno.EROFS,
+            "the file system is read-only; choose another place, or mount it for writing",
+        ),
         (errno.EACCES, "permission denied; ask its owner, or choose another place"),
         (errno.EPERM, "permission denied; ask its owner, or choose another place"),
         (errno.ENOENT, "no such file or folder; check the path"),
-        (errno.ENOTDIR, "a file lies where a folder is expected; move it away, or choose another place"),
-        (errno.EISDIR, "a folder lies where a file is expected; move it away, or choose another place"),
-        (errno.ELOOP, "a link that leads back to itself; remove the link, or name what it should lead to"),
-        (errno.ENAMETOOLONG, "the name is longer than the file system allows; choose a shorter one"),
-        (errno.EMFILE, "too many files are open; end other programs, or raise the limit (ulimit -n)"),
+        (
+            errno.ENOTDIR,
+            "a file lies where a folder is expected; move it away, or choose another place",
+        ),
+        (
+            errno.EISDIR,
+            "a folder lies where a file is expected; move it away, or choose another place",
+        ),
+        (
+            errno.ELOOP,
+            "a link that leads back to itself; remove the link, or name what it should lead to",
+        ),
+        (
+            errno.ENAMETOOLONG,
+            "the name is longer than the file system allows; choose a shorter one",
+        ),
+        (
+            errno.EMFILE,
+            "too many files are open; end other programs, or raise the limit (ulimit -n)",
+        ),
         (errno.EBUSY, f"{os.strerror(errno.EBUSY)}; check the place and try again"),
     ],
 )
@@ -46,20 +64,22 @@ def test_real_ones(tmp_path: Path) -> None:
     ):
         with pytest.raises(OSError) as caught:  # noqa: PT011
             (tmp_path / what).read_bytes()
-        assert re.match(re.escape(f"{tmp_path / what}: ") + f".*{words}", str(explain(caught.value)))
+        assert re.match(
+            re.escape(f"{tmp_path / what}: ") + f".*{words}", str(explain(caught.value))
+        )
 
 
 def test_memory() -> None:
-    assert str(explain(MemoryError())) == "out of memory; end other programs, or work on less at once"
+    assert (
+        str(explain(MemoryError())) == "out of memory; end other programs, or work on less at once"
+    )
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_says_how_much_is_free_and_where(number: int, tmp_path: Path) -> None:
     found = explain(OSError(number, os.strerror(number)), tmp_path / "not" / "there")
     assert isinstance(found, DiskFull)
-    expected = (
-        rf"{tmp_path}/not/there: no space left on the disk \([\d,.]+ MB are free in {tmp_path}\); free some space and try again"
-    )
+    expected = rf"{tmp_path}/not/there: no space left on the disk \([\d,.]+ MB are free in {tmp_path}\); free some space and try again"
     assert re.fullmatch(expected, str(found))
 
 

@@ -39,7 +39,9 @@ def test_lines_are_where_records_start() -> None:
 @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("last", [True, False])
 def test_line_ends_and_a_byte_order_mark_do_not_matter(end: bytes, bom: bytes, last: bool) -> None:
-    content = bom + end.join([b'"id", gene ', b'a,"x' + end + b'y"', b"b,z"]) + (end if last else b"")
+    content = (
+        bom + end.join([b'"id", gene ', b'a,"x' + end + b'y"', b"b,z"]) + (end if last else b"")
+    )
     read = table(content)
     assert read.header == ("id", "gene")
     assert list(read.records()) == [(2, ["a", f"x{end.decode()}y"]), (4, ["b", "z"])]
@@ -56,8 +58,13 @@ def test_a_cell_may_be_longer_than_the_csv_module_allows_by_itself() -> None:
 
 
 def test_a_row_that_is_not_utf8_is_rejected_alone() -> None:
-    assert rejected(b"id,gene\na,ok\nb,caf\xe9\nc,caf\xc3\xa9\n") == [(3, "wrong encoding", "byte 0xE9 is not UTF-8")]
-    assert rows(b"id,gene\na,ok\nb,caf\xe9\nc,caf\xc3\xa9\n") == [(2, ["a", "ok"]), (4, ["c", "café"])]
+    assert rejected(b"id,gene\na,ok\nb,caf\xe9\nc,caf\xc3\xa9\n") == [
+        (3, "wrong encoding", "byte 0xE9 is not UTF-8")
+    ]
+    assert rows(b"id,gene\na,ok\nb,caf\xe9\nc,caf\xc3\xa9\n") == [
+        (2, ["a", "ok"]),
+        (4, ["c", "café"]),
+    ]
     # three bytes that spell a lone surrogate are no UTF-8 either
     assert rejected(b"id\n\xed\xa0\x80\n")[0][1] == "wrong encoding"
 
@@ -138,7 +145,11 @@ def test_of_as_many_commas_as_semicolons_the_commas_are_decimal() -> None:
 def test_json_rows_keep_their_numbers() -> None:
     number = 0.1 + 0.2
     objects = [{"id": "a", "x": number, "n": None}, {"id": "b", "x": 1, "more": [1, 2]}]
-    for data in (json.dumps(objects), "\n".join(map(json.dumps, objects)), json.dumps({"rows": objects})):
+    for data in (
+        json.dumps(objects),
+        "\n".join(map(json.dumps, objects)),
+        json.dumps({"rows": objects}),
+    ):
         read = table_of(data.encode(), "f.json")
         cells = [row for _, row in read.records()]
         assert [row[0] for row in cells] == ["a", "b"]
@@ -146,7 +157,9 @@ def test_json_rows_keep_their_numbers() -> None:
         assert cells[1][read.header.index("more")] == "[1, 2]"
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0JFIF"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\n\n", b"\xef\xbb\xbf", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0JFIF"]
+)
 def test_no_header_is_an_unknown_format(content: bytes) -> None:
     with pytest.raises(UnknownFormat, match="header"):
         table(content)
@@ -185,7 +198,9 @@ cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 
 @pytest.mark.soak
-@given(st.lists(st.lists(cells, min_size=2, max_size=2), max_size=6), st.sampled_from(["\n", "\r\n"]))
+@given(
+    st.lists(st.lists(cells, min_size=2, max_size=2), max_size=6), st.sampled_from(["\n", "\r\n"])
+)
 def test_whatever_is_written_is_read_back(written: list[list[str]], end: str) -> None:
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator=end, quoting=csv.QUOTE_ALL).writerows([["a", "b"], *written])

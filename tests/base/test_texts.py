@@ -32,7 +32,12 @@ def test_numbers_and_estimates() -> None:
 
 def test_a_title_begins_small_inside_a_sentence_unless_it_is_a_symbol() -> None:
     assert title_in_sentence("Neighbours' weight") == "neighbours' weight"
-    assert [title_in_sentence(title) for title in ("DE alone", "P(DE)", "K", "")] == ["DE alone", "P(DE)", "K", ""]
+    assert [title_in_sentence(title) for title in ("DE alone", "P(DE)", "K", "")] == [
+        "DE alone",
+        "P(DE)",
+        "K",
+        "",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -62,11 +67,15 @@ def test_both_halves_of_a_pair_are_joined_and_one_alone_is_marked() -> None:
 
 @given(st.text(st.sampled_from("aé☃\U0001f600\ud83d\ude00"), max_size=8))
 def test_what_is_no_surrogate_stays(text: str) -> None:
-    halves = re.sub("[\ud800-\udbff][\udc00-\udfff]", "\U0001f600", text)  # the only pair of this alphabet
+    halves = re.sub(
+        "[\ud800-\udbff][\udc00-\udfff]", "\U0001f600", text
+    )  # the only pair of this alphabet
     assert replace_surrogates(text) == re.sub("[\ud800-\udfff]", "\ufffd", halves)
 
 
-@pytest.mark.parametrize("name", ["debate", "Läufe 2", "κNN – 遺伝子", "a", "n" * 255, "e\u0301", "=SUM(A1)"])
+@pytest.mark.parametrize(
+    "name", ["debate", "Läufe 2", "κNN – 遺伝子", "a", "n" * 255, "e\u0301", "=SUM(A1)"]
+)
 def test_names_that_can_be_told_apart(name: str) -> None:
     check_name("run", name)
 
@@ -77,7 +86,10 @@ def test_names_that_can_be_told_apart(name: str) -> None:
         ("", "0 characters, expected 1 to 255"),
         ("n" * 256, "256 characters, expected 1 to 255"),
         (" \u00a0\u3000", "only blanks, expected characters that can be seen"),
-        ("ab\ncd", "character 3 of 'ab\\ncd' is U+000A (a control character), expected characters that can be seen"),
+        (
+            "ab\ncd",
+            "character 3 of 'ab\\ncd' is U+000A (a control character), expected characters that can be seen",
+        ),
         ("\x1b[31m", "U+001B (a control character)"),
         ("a\u200bb", "U+200B (ZERO WIDTH SPACE)"),
         ("a\u202eb", "U+202E (RIGHT-TO-LEFT OVERRIDE)"),
@@ -113,12 +125,24 @@ def test_names_that_are_like_one_that_is_not_there() -> None:
     known = ["track_b_sharp", "track_b_react", "fused", "kNN text", "a", "b", "c"]
     assert list_known("track", known) == "did you mean track_b_sharp, track_b_react?"
     assert list_known("Fusde", known) == "did you mean fused?"
-    assert list_known("zzzzzz", known) == "which has track_b_sharp, track_b_react, fused, kNN text, a and 2 more"
+    assert (
+        list_known("zzzzzz", known)
+        == "which has track_b_sharp, track_b_react, fused, kNN text, a and 2 more"
+    )
     assert list_known("", ["a"]) == "which has a"
     assert list_known("x", []) == "which has none"
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000, "[" * 5_000 + "]" * 5_000, b"[", "nan"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"a":' * 100_000 + "1" + "}" * 100_000,
+        "[" * 5_000 + "]" * 5_000,
+        b"[",
+        "nan",
+    ],
+)
 def test_json_that_cannot_be_read_is_a_value_error(text: str | bytes) -> None:
     with pytest.raises(ValueError, match=r"nested too deeply|Expecting|Unterminated"):
         parse_json(text)

@@ -21,7 +21,12 @@ needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 def git(folder: Path, *arguments: str) -> str:
     identity = ("-c", "user.name=tester", "-c", "user.email=tester@example.org")
-    done = subprocess.run(["git", "-C", str(folder), *identity, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["git", "-C", str(folder), *identity, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return done.stdout.strip()
 
 
@@ -44,7 +49,9 @@ def test_a_branch_has_its_commit_alone_and_packed(repository: Path) -> None:
 
 
 @needs_git
-def test_a_detached_head_and_a_linked_worktree_have_theirs(repository: Path, tmp_path: Path) -> None:
+def test_a_detached_head_and_a_linked_worktree_have_theirs(
+    repository: Path, tmp_path: Path
+) -> None:
     first = git(repository, "rev-parse", "HEAD")[:10]
     git(repository, "worktree", "add", "--quiet", "-b", "side", str(tmp_path / "linked"))
     git(tmp_path / "linked", "commit", "--quiet", "--allow-empty", "-m", "second")
@@ -82,7 +89,9 @@ def test_the_command_line_tells_it(tmp_path: Path) -> None:
 
 
 def test_every_run_records_the_version_and_the_commit(small_workspace: Workspace) -> None:
-    commands.core_json(small_workspace.settings.workspace, "run", "evidence_rules", "--name", "made here")
+    commands.core_json(
+        small_workspace.settings.workspace, "run", "evidence_rules", "--name", "made here"
+    )
     with small_workspace.store.read() as db:
         recorded = {run.name: run.code_version for run in runs.list_all(db)}
     assert recorded == {"debate": describe(), "made here": describe()}

@@ -35,7 +35,11 @@ def core_process(place: Path, *arguments: str, **environment: str) -> Done:
 def files(tmp_path: Path) -> Path:
     folder = tmp_path / "files"
     folder.mkdir()
-    for name, content in (("train.csv", cases.TRAIN), ("test.csv", cases.TEST), ("debate.csv", cases.DEBATES)):
+    for name, content in (
+        ("train.csv", cases.TRAIN),
+        ("test.csv", cases.TEST),
+        ("debate.csv", cases.DEBATES),
+    ):
         (folder / name).write_bytes(content)
     return folder
 
@@ -49,14 +53,42 @@ def test_a_run_from_import_to_deletion(tmp_path: Path, files: Path) -> None:
         ("submission", "debate", 4, 0),
     ]
     [run] = core_json(place, "runs")["runs"]
-    assert {"name", "id", "method", "dataset", "status", "total", "done", "failed", "fallbacks", "tokens", "public_score"} <= set(
-        run
+    assert {
+        "name",
+        "id",
+        "method",
+        "dataset",
+        "status",
+        "total",
+        "done",
+        "failed",
+        "fallbacks",
+        "tokens",
+        "public_score",
+    } <= set(run)
+    assert (run["name"], run["dataset"], run["done"], run["fallbacks"], run["public_score"]) == (
+        "debate",
+        "bmdm",
+        4,
+        1,
+        None,
     )
-    assert (run["name"], run["dataset"], run["done"], run["fallbacks"], run["public_score"]) == ("debate", "bmdm", 4, 1, None)
-    assert core_json(place, "runs", "set", "debate", "public_score=0.6", "note=a = b")["note"] == "a = b"
+    assert (
+        core_json(place, "runs", "set", "debate", "public_score=0.6", "note=a = b")["note"]
+        == "a = b"
+    )
     assert core_json(place, "runs", "rename", run["id"], "argued")["name"] == "argued"
     audit = core_json(place, "audit", "debate", "argued")
-    of_up = {"n": 3, "short": 1, "option": 1, "against": 1, "cites": None, "answers": 1, "answers_against": 1, "bare": 0}
+    of_up = {
+        "n": 3,
+        "short": 1,
+        "option": 1,
+        "against": 1,
+        "cites": None,
+        "answers": 1,
+        "answers_against": 1,
+        "bare": 0,
+    }
     assert of_up.items() <= audit["roles"]["UP"].items()
     assert audit["rows_by_arguing"] == [0, 0, 0, 1, 2]
     assert (audit["de_fallbacks"], audit["dir_fallbacks"]) == (0, 0)
@@ -84,13 +116,23 @@ def test_export_to_standard_output(small_workspace: Workspace, form: str, needle
     done = core(small_workspace.settings.workspace, "export", "debate", "--format", form)
     assert done.status == 0
     assert needle in done.out
-    traces = core(small_workspace.settings.workspace, "export", "debate", "--format", form, "--traces").out
+    traces = core(
+        small_workspace.settings.workspace, "export", "debate", "--format", form, "--traces"
+    ).out
     assert "does not affect Gb" in traces
 
 
 def test_export_to_a_file(small_workspace: Workspace, tmp_path: Path) -> None:
     out = tmp_path / "rows.parquet"
-    result = core_json(small_workspace.settings.workspace, "export", "debate", "--format", "parquet", "--out", str(out))
+    result = core_json(
+        small_workspace.settings.workspace,
+        "export",
+        "debate",
+        "--format",
+        "parquet",
+        "--out",
+        str(out),
+    )
     assert result == {"path": str(out), "rows": 4}
     assert out.read_bytes()[:4] == b"PAR1"
 
@@ -111,7 +153,9 @@ def test_export_to_a_file(small_workspace: Workspace, tmp_path: Path) -> None:
         (["no-such-command"], 2, ""),
     ],
 )
-def test_wrong_input_and_wrong_usage(small_workspace: Workspace, arguments: list[str], status: int, words: str) -> None:
+def test_wrong_input_and_wrong_usage(
+    small_workspace: Workspace, arguments: list[str], status: int, words: str
+) -> None:
     done = core(small_workspace.settings.workspace, *arguments)
     assert done.status == status
     assert done.out == ""
@@ -122,9 +166,13 @@ def test_wrong_input_and_wrong_usage(small_workspace: Workspace, arguments: list
 
 
 @pytest.mark.soak
-def test_a_rejected_row_is_said_and_strict_fails(small_workspace: Workspace, tmp_path: Path) -> None:
+def test_a_rejected_row_is_said_and_strict_fails(
+    small_workspace: Workspace, tmp_path: Path
+) -> None:
     file = tmp_path / "bad.csv"
-    file.write_bytes(cases.submission([("Pa_Ga", 0.1, 0.1, "none"), ("Nobody_Knows", 0.1, 0.1, "none")]))
+    file.write_bytes(
+        cases.submission([("Pa_Ga", 0.1, 0.1, "none"), ("Nobody_Knows", 0.1, 0.1, "none")])
+    )
     strict = core(small_workspace.settings.workspace, "import", str(file), "--strict")
     assert strict.status == 1
     assert "Nobody_Knows" in strict.err
@@ -148,7 +196,9 @@ def test_the_workspace_may_come_from_the_environment(small_workspace: Workspace)
 
 @pytest.mark.soak
 def test_read_only_from_the_environment(small_workspace: Workspace) -> None:
-    done = core_process(small_workspace.settings.workspace, "runs", "delete", "debate", PERTURBDESK_READ_ONLY="1")
+    done = core_process(
+        small_workspace.settings.workspace, "runs", "delete", "debate", PERTURBDESK_READ_ONLY="1"
+    )
     assert done.status == 1
     assert "reading only" in done.err
 
@@ -176,26 +226,50 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
     genes = core_json(place, "score", "simulated debate", "--by", "gene")
     assert genes["macro"] == score["macro"]["gene"]
     assert sum(part["n"] for part in genes["slices"]) == score["n"]
-    assert core_json(place, "score", "simulated debate", "--by", "pert")["macro"] == score["macro"]["pert"]
+    assert (
+        core_json(place, "score", "simulated debate", "--by", "pert")["macro"]
+        == score["macro"]["pert"]
+    )
     compared = core_json(place, "compare", "simulated collapsed debate", "simulated debate")
-    assert {"n", "delta_de", "delta_dir", "delta_mean", "p_gt_0", "detectable", "sentence"} <= set(compared)
+    assert {"n", "delta_de", "delta_dir", "delta_mean", "p_gt_0", "detectable", "sentence"} <= set(
+        compared
+    )
     assert {"row", "pert", "two_way"} <= set(compared["delta_mean"])
     assert compared["delta_mean"]["clusters"] > 1
-    assert (compared["equivalence"], compared["all_rows"], compared["scored"]) == (None, None, "all rows")
-    wide = core_json(place, "compare", "simulated collapsed debate", "simulated debate", "--margin", "0.4")["equivalence"]
+    assert (compared["equivalence"], compared["all_rows"], compared["scored"]) == (
+        None,
+        None,
+        "all rows",
+    )
+    wide = core_json(
+        place, "compare", "simulated collapsed debate", "simulated debate", "--margin", "0.4"
+    )["equivalence"]
     assert (wide["margin"], wide["equal"]) == (0.4, True)
-    several = core_json(place, "compare", "simulated collapsed debate", "simulated debate,simulated collapsed debate")[
-        "comparisons"
-    ]
+    several = core_json(
+        place,
+        "compare",
+        "simulated collapsed debate",
+        "simulated debate,simulated collapsed debate",
+    )["comparisons"]
     assert [each["b"] for each in several] == ["simulated debate", "simulated collapsed debate"]
     assert several[0]["delta_mean"] == compared["delta_mean"]
     assert all(each["p"] <= each["p_bh"] <= each["p_holm"] for each in several)
     refused = core(place, "compare", "simulated debate", "simulated debate", "--margin", "-1")
     assert (refused.status, "expected a difference above 0" in refused.err) == (1, True)
     unlabelled = core_json(place, "score", "simulated debate test")
-    assert (unlabelled["n_labelled"], unlabelled["mean"], unlabelled["macro"]["gene"]["de"]) == (0, None, None)
+    assert (unlabelled["n_labelled"], unlabelled["mean"], unlabelled["macro"]["gene"]["de"]) == (
+        0,
+        None,
+        None,
+    )
     leakage = core_json(place, "audit", "leakage", "--dataset", "simulated")
-    keys = {"count_only_de", "count_only_de_without_singletons", "rarer_up_dir", "shared_perts", "shared_genes"}
+    keys = {
+        "count_only_de",
+        "count_only_de_without_singletons",
+        "rarer_up_dir",
+        "shared_perts",
+        "shared_genes",
+    }
     assert keys <= set(leakage)
     assert leakage["shared_perts"] == leakage["shared_genes"] == 0
 
@@ -207,14 +281,19 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
         (["simulated debate", "--by", "P(DE)"], "slices are not resampled"),
     ],
 )
-def test_what_cannot_be_resampled_is_refused(little_demo: Workspace, arguments: list[str], why: str) -> None:
+def test_what_cannot_be_resampled_is_refused(
+    little_demo: Workspace, arguments: list[str], why: str
+) -> None:
     done = core(little_demo.settings.workspace, "score", *arguments, "--bootstrap")
     assert (done.status, why in done.err) == (1, True)
 
 
 def test_rows_inside_cells_are_not_resampled() -> None:
     assert run_scores.why_not_resampled(rows_of()) == ""
-    assert run_scores.why_not_resampled(rows_of(protocols=(FOLDS,), cells=CELLS)) == "it is scored inside 2×2 cells, cut 7"
+    assert (
+        run_scores.why_not_resampled(rows_of(protocols=(FOLDS,), cells=CELLS))
+        == "it is scored inside 2×2 cells, cut 7"
+    )
 
 
 def test_score_by_an_unknown_slice_lists_the_known_ones(small_workspace: Workspace) -> None:

@@ -14,21 +14,34 @@ from tests.commands import core
 
 LISTED = [
     *((("run", name), method.settings) for name, method in methods().items()),
-    *((("experiment", *verb, name), kinds()[name].settings) for name in ("tools", "few_neighbours") for verb in ((), ("run",))),
+    *(
+        (("experiment", *verb, name), kinds()[name].settings)
+        for name in ("tools", "few_neighbours")
+        for verb in ((), ("run",))
+    ),
     (("finetune",), FinetuneSettings),
 ]
 
 
-@pytest.mark.parametrize(("words", "record"), LISTED, ids=lambda each: " ".join(each) if isinstance(each, tuple) else "")
-def test_help_lists_each_setting_with_values_default_and_meaning(tmp_path: Path, words: tuple[str, ...], record: type) -> None:
+@pytest.mark.parametrize(
+    ("words", "record"), LISTED, ids=lambda each: " ".join(each) if isinstance(each, tuple) else ""
+)
+def test_help_lists_each_setting_with_values_default_and_meaning(
+    tmp_path: Path, words: tuple[str, ...], record: type
+) -> None:
     done = core(tmp_path, *words, "--help")
     assert done.status == 0
-    listed = "".join(done.out.partition("Settings, each by --set")[2].split())  # however its lines are broken
+    listed = "".join(
+        done.out.partition("Settings, each by --set")[2].split()
+    )  # however its lines are broken
     for option in options_of(record):
         meaning = "".join(f"{option.name}{option.about.help}[{option.expected};".split())
         assert listed.partition(meaning)[2].startswith(("default", "needed")), option.name
 
 
 def test_a_kind_alone_is_planned(tmp_path: Path) -> None:
-    assert core(tmp_path, "experiment", "tools", "r").err == core(tmp_path, "experiment", "plan", "tools", "r").err
+    assert (
+        core(tmp_path, "experiment", "tools", "r").err
+        == core(tmp_path, "experiment", "plan", "tools", "r").err
+    )
     assert core(tmp_path, "experiment", "nosuch").status == 2

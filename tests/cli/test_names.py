@@ -63,7 +63,9 @@ def _parameters(command: Any, context: Any, words: tuple[str, ...]) -> Iterator[
         return
     for name in command.list_commands(context):
         _, found, _ = command.resolve_command(context, [name])
-        yield from _parameters(found, found.context_class(found, info_name=name, parent=context), (*words, name))
+        yield from _parameters(
+            found, found.context_class(found, info_name=name, parent=context), (*words, name)
+        )
 
 
 @pytest.mark.soak
@@ -87,7 +89,9 @@ RUN_NAMES = (
 
 
 def run_named(name: str) -> Run:
-    counts = dict.fromkeys(("total", "done", "failed", "fallbacks", "collapsed", "tokens_unknown"), 0)
+    counts = dict.fromkeys(
+        ("total", "done", "failed", "fallbacks", "collapsed", "tokens_unknown"), 0
+    )
     return Run(
         **{
             "id": sha256_of(name)[:10],
@@ -97,7 +101,14 @@ def run_named(name: str) -> Run:
             "dataset": "d1",
             "spec": {},
         },
-        **{"track": None, "model": None, "parents": (), "status": "done", "tokens": None, "code_version": "0"},
+        **{
+            "track": None,
+            "model": None,
+            "parents": (),
+            "status": "done",
+            "tokens": None,
+            "code_version": "0",
+        },
         **counts,
     )
 
@@ -105,7 +116,9 @@ def run_named(name: str) -> Run:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """A workspace with one of each kind that has a name, and nothing else."""
-    made = open_workspace(Settings(workspace=tmp_path_factory.mktemp("everything"), author="tester"))
+    made = open_workspace(
+        Settings(workspace=tmp_path_factory.mktemp("everything"), author="tester")
+    )
     with made.store.write() as db:
         datasets.add(db, datasets.Dataset("d1", "simulated", "mouse", "", "simulated"))
         for name in RUN_NAMES:
@@ -116,14 +129,34 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
                SELECT id AS run, 'Pa_Ga' AS pair_id, 0.1 AS prediction_up, 0.1 AS prediction_down, [] AS flags FROM run"""
         )
         for name in ("simulated", "text", "network"):
-            spaces.add(db, SpaceRecord(name, name, "text", {}, "a file", name, 1, 1, (), None, None, "tester"))
-        imports.add(db, imports.Import("i1", "s1", "descriptions.json", "descriptions", None, None, 1, 0, "tester"), ())
+            spaces.add(
+                db,
+                SpaceRecord(name, name, "text", {}, "a file", name, 1, 1, (), None, None, "tester"),
+            )
+        imports.add(
+            db,
+            imports.Import(
+                "i1", "s1", "descriptions.json", "descriptions", None, None, 1, 0, "tester"
+            ),
+            (),
+        )
         for name in ("kNN helps", "kNN in two cuts"):
-            entry = Entry(kind="registration", name=name, hypothesis=name, source=HERE, dataset="simulated", metric="mean")
+            entry = Entry(
+                kind="registration",
+                name=name,
+                hypothesis=name,
+                source=HERE,
+                dataset="simulated",
+                metric="mean",
+            )
             ledger_table.add(db, entry)
     for name in ("killed", "fused"):
-        made.run_folder(sha256_of(name)[:10]).create(RunSpec("evidence_rules", 1, {}, "d1", "ab", ("Pa_Ga",)), fast())
-    walk_actions.add_stop(made, Stop(dataset="d1", walk="first walk", title="A row", address="./rows?run=x"))
+        made.run_folder(sha256_of(name)[:10]).create(
+            RunSpec("evidence_rules", 1, {}, "d1", "ab", ("Pa_Ga",)), fast()
+        )
+    walk_actions.add_stop(
+        made, Stop(dataset="d1", walk="first walk", title="A row", address="./rows?run=x")
+    )
     reports.save_report(made, "paper", {})
     rubrics.add(made, Rubric(name="names-a-pathway", question="Does it name a pathway?"))
     rubrics.add(made, Rubric(name="commits-itself", question="Does it commit itself?"))
@@ -144,7 +177,10 @@ def everything(made: Workspace, tmp_path: Path) -> Workspace:
         ("score recov", ["recovered"]),
         ("score knn", []),  # names are as they are written
         ("compare kNN fused,recov", ["fused,recovered"]),
-        ("compare kNN fused,asked", ["fused,asked"]),  # no name with a comma, which a list cannot hold
+        (
+            "compare kNN fused,asked",
+            ["fused,asked"],
+        ),  # no name with a comma, which a list cannot hold
         ("rubric rate short argued --reading commits", ["commits-itself of argued by scripted"]),
         ("report new paper --runs fused,recov", ["fused,recovered"]),
         ("fuse --base recov", ["recovered"]),
@@ -171,7 +207,9 @@ def everything(made: Workspace, tmp_path: Path) -> Workspace:
         ("ledger add x --metric me", ["mean"]),
     ],
 )
-def test_the_shell_completes_names(made: Workspace, monkeypatch: pytest.MonkeyPatch, line: str, offered: list[str]) -> None:
+def test_the_shell_completes_names(
+    made: Workspace, monkeypatch: pytest.MonkeyPatch, line: str, offered: list[str]
+) -> None:
     words = ["perturbdesk", "--workspace", str(made.settings.workspace), *line.split()]
     for name, value in {
         "_PERTURBDESK_COMPLETE": "complete_bash",
@@ -181,16 +219,23 @@ def test_the_shell_completes_names(made: Workspace, monkeypatch: pytest.MonkeyPa
         monkeypatch.setenv(name, str(value))
     output = CliRunner().invoke(app, [], prog_name="perturbdesk").output
     found = [each for each in output.split("\n") if each]
-    assert [shlex.split(each) for each in found] == [[each] for each in offered]  # each a word of the command line
+    assert [shlex.split(each) for each in found] == [
+        [each] for each in offered
+    ]  # each a word of the command line
 
 
 @pytest.mark.parametrize(
-    ("typed", "shell", "offered"), [("kill", "bash", r"kil\ led"), ('"kil', "bash", "kil led"), ("kil", "zsh", "kil led")]
+    ("typed", "shell", "offered"),
+    [("kill", "bash", r"kil\ led"), ('"kil', "bash", "kil led"), ("kil", "zsh", "kil led")],
 )
 def test_only_a_word_that_bash_completes_without_a_quote_is_escaped(
     monkeypatch: pytest.MonkeyPatch, typed: str, shell: str, offered: str
 ) -> None:
-    for name, value in {"_P_COMPLETE": f"complete_{shell}", "COMP_WORDS": f"p\nshow\n{typed}", "COMP_CWORD": "2"}.items():
+    for name, value in {
+        "_P_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": f"p\nshow\n{typed}",
+        "COMP_CWORD": "2",
+    }.items():
         monkeypatch.setenv(name, value)
     assert names._as_words(["kil led"]) == [offered]
 
@@ -213,7 +258,9 @@ FUSION = ("--with", "kNN", "--w-de", "0.5", "--w-dir", "0.5", "--name", "new")
         ("jobs", "log", "fusd"),
     ],
 )
-def test_a_run_that_is_not_there_is_answered_with_runs_like_it(everything: Workspace, command: tuple[str, ...]) -> None:
+def test_a_run_that_is_not_there_is_answered_with_runs_like_it(
+    everything: Workspace, command: tuple[str, ...]
+) -> None:
     done = core(everything.settings.workspace, *command)
     assert done.status == 1
     assert re.search("did you mean .*fused", done.err)

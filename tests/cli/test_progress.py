@@ -14,7 +14,9 @@ from tests import cases, commands
 from tests.runs.jobs.worker import until
 
 
-def test_plain_output_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_output_gets_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(progress, "FIRST_S", 0.02)
     monkeypatch.setattr(progress, "EVERY_S", 0.02)
     said: list[str] = []
@@ -39,7 +41,9 @@ def test_what_is_over_at_once_says_nothing(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().err == ""
 
 
-def test_whoever_watches_sees_every_step(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_watches_sees_every_step(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(base.Output, "progress", True)
     with progress.working("reading a.csv") as step:
         step("writing a.csv")
@@ -53,12 +57,27 @@ def test_whoever_watches_sees_every_step(capsys: pytest.CaptureFixture[str], mon
         ("import", "FILE"),
         ("embed", "coresponse", "--name", "s", "--columns", "1"),
         ("knn", "--space", "s", "--permutations", "0"),
-        ("fuse", "--base", "debate", "--with", "again", "--w-de", "0.5", "--w-dir", "0.5", "--name", "f"),
+        (
+            "fuse",
+            "--base",
+            "debate",
+            "--with",
+            "again",
+            "--w-de",
+            "0.5",
+            "--w-dir",
+            "0.5",
+            "--name",
+            "f",
+        ),
     ],
     ids=lambda words: words[0],
 )
 def test_the_long_commands_do(
-    small_workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+    small_workspace: Workspace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
 ) -> None:
     """The same block is around each of them."""
     folder, file, begun = small_workspace.settings.workspace, tmp_path / "again.csv", list[str]()
@@ -66,14 +85,19 @@ def test_the_long_commands_do(
     assert commands.core(folder, "import", str(file)).status == 0
     real = progress.working
     for room in ("files", "embed", "transfer"):
-        monkeypatch.setattr(f"core.cli.{room}.working", lambda what: (begun.append(what), real(what))[1])
+        monkeypatch.setattr(
+            f"core.cli.{room}.working", lambda what: (begun.append(what), real(what))[1]
+        )
     done = commands.core(folder, *(str(file) if word == "FILE" else word for word in command))
     assert len(begun) == 1, done
 
 
 def test_what_ended_early_says_how_it_goes_on() -> None:
     record = {"name": "a reading", "id": "abc", "done": 1200}
-    assert progress_line({**record, "status": "running"}) == "a reading (abc): running, 1,200 rows done"
+    assert (
+        progress_line({**record, "status": "running"})
+        == "a reading (abc): running, 1,200 rows done"
+    )
     assert progress_line({**record, "status": "crashed"}) == (
         "a reading (abc): crashed, 1,200 rows done; `perturbdesk jobs resume 'a reading'` continues it"
     )

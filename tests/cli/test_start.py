@@ -24,7 +24,12 @@ AFTER = "import sys\nfrom core.cli import main\ntry:\n    main()\nfinally:\n    
 def modules_after(*arguments: str) -> set[str]:
     """What a fresh process has imported by the end of a command."""
     done = subprocess.run(
-        [sys.executable, "-c", AFTER, *arguments], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", AFTER, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     assert done.stdout
     return set(done.stderr.split())
@@ -36,7 +41,9 @@ def test_help_imports_neither_the_store_nor_a_command() -> None:
     rooms = {name for name in loaded if name.startswith("core.")}
     brought = {name for name in rooms if name.startswith("core.features.")}
     assert {name.split(".")[1] for name in rooms} <= {"base", "cli", "features"}
-    assert not [name for name in rooms if name.startswith(("core.base.fields", "core.base.symbols"))]
+    assert not [
+        name for name in rooms if name.startswith(("core.base.fields", "core.base.symbols"))
+    ]
     assert all(name.endswith(".feature") or name.count(".") == 2 for name in brought)
 
 
@@ -50,7 +57,11 @@ def test_runs_needs_the_store_and_no_tables(small_workspace: Workspace) -> None:
 @pytest.mark.soak
 def test_no_command_loads_the_local_servers_of_tests(small_workspace: Workspace) -> None:
     loaded = modules_after("--workspace", str(small_workspace.settings.workspace), "run", "--help")
-    assert not [name for name in loaded if name.startswith("core.") and name.endswith((".testing", ".scripted_server"))]
+    assert not [
+        name
+        for name in loaded
+        if name.startswith("core.") and name.endswith((".testing", ".scripted_server"))
+    ]
 
 
 def test_every_command_of_every_module_is_listed_once() -> None:
@@ -62,9 +73,14 @@ def test_every_command_of_every_module_is_listed_once() -> None:
         names = {name for name, entry in entries if entry.app.startswith(f"{module}:")}
         assert names - there == set() or len(names - there) == 1  # the name of a group
         assert names - there or names == there  # of a group, some stand at the top too, hidden
-    behind = {"core.features.arguments.label_commands", "core.features.sharing.walk_commands"}  # of rubric and report
+    behind = {
+        "core.features.arguments.label_commands",
+        "core.features.sharing.walk_commands",
+    }  # of rubric and report
     files = (ROOT / "core" / "features").glob("*/*command*.py")
-    assert {".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files} == modules | behind
+    assert {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files
+    } == modules | behind
 
 
 def test_help_lists_commands_under_headings_and_hides_what_is_not_for_people() -> None:
@@ -76,7 +92,14 @@ def test_help_lists_commands_under_headings_and_hides_what_is_not_for_people() -
 
 
 def test_every_command_is_described_in_one_line() -> None:
-    assert max(len(entry.about) for feature in features().values() for entry in feature.commands.values()) <= 68
+    assert (
+        max(
+            len(entry.about)
+            for feature in features().values()
+            for entry in feature.commands.values()
+        )
+        <= 68
+    )
 
 
 def test_a_mistyped_command_is_named_with_the_one_it_resembles() -> None:

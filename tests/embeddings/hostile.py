@@ -26,14 +26,23 @@ def touches(marker: Path) -> list[tuple[str, bytes]]:
     command = f"touch {marker}"
     system = Calls(os.system, command)
     return [
-        *((f"{os.system.__module__}.system", pickle.dumps(system, protocol)) for protocol in (0, 2, 5)),
+        *(
+            (f"{os.system.__module__}.system", pickle.dumps(system, protocol))
+            for protocol in (0, 2, 5)
+        ),
         (f"{os.system.__module__}.system", pickle.dumps({"TP53": system, "id": 3})),
         (f"{os.system.__module__}.system", pickle.dumps([0.5, (None, {"a": [system]})])),
-        ("builtins.eval", pickle.dumps({"a": Calls(eval, f"__import__('os').system({command!r})")})),
+        (
+            "builtins.eval",
+            pickle.dumps({"a": Calls(eval, f"__import__('os').system({command!r})")}),
+        ),
         ("collections.OrderedDict", pickle.dumps(collections.OrderedDict(a=1))),
         ("builtins.getattr", pickle.dumps(Calls(getattr, "x", "upper"))),
         # a name with dots walks into attributes; the name comes from the memo, out of order
-        ("os.path.os.system", b"\x80\x04\x8c\x0eos.path.system\x94\x8c\x02os\x8c\x0epath.os.system\x93."),
+        (
+            "os.path.os.system",
+            b"\x80\x04\x8c\x0eos.path.system\x94\x8c\x02os\x8c\x0epath.os.system\x93.",
+        ),
         ("os.system", b"(ios\nsystem\n."),
         ("os.system", b"cos\nsystem\n(S'" + command.encode() + b"'\ntR."),
         ("builtins.int", b"cbuiltins\nint\n."),

@@ -21,7 +21,9 @@ TOKENS = {"<pad>": 0, "<mask>": 1, "ENSG01": 2, "ENSG02": 3, "ENSG03": 5}
 NAMES = {"TP53": "ENSG01", "KRAS": "ENSG03", "GONE": "ENSG99"}
 
 
-def geneformer(folder: Path, tokens: object = TOKENS, names: object = NAMES, key: str = GENEFORMER_KEY) -> Path:
+def geneformer(
+    folder: Path, tokens: object = TOKENS, names: object = NAMES, key: str = GENEFORMER_KEY
+) -> Path:
     folder.mkdir(exist_ok=True)
     save_file({key: WEIGHTS, "other": WEIGHTS}, folder / "model.safetensors")
     (folder / "token_dictionary_gc95M.pkl").write_bytes(pickle.dumps(tokens))
@@ -30,13 +32,17 @@ def geneformer(folder: Path, tokens: object = TOKENS, names: object = NAMES, key
 
 
 @pytest.mark.parametrize(
-    "names", [NAMES, {identifier: name for name, identifier in NAMES.items()}], ids=["name first", "id first"]
+    "names",
+    [NAMES, {identifier: name for name, identifier in NAMES.items()}],
+    ids=["name first", "id first"],
 )
 def test_geneformer(tmp_path: Path, names: dict[str, str]) -> None:
     space = load_space(geneformer(tmp_path / "gf", names=names), "gf")
     assert space.symbols == ("TP53", "KRAS")
     assert space.vectors.tolist() == [[5, 6], [11, 12]]  # rows 2 and 5
-    assert space.notes == ("3 of 5 tokens have no gene name and are left out",)  # <pad>, <mask>, ENSG02
+    assert space.notes == (
+        "3 of 5 tokens have no gene name and are left out",
+    )  # <pad>, <mask>, ENSG02
     assert space.source == "Geneformer, gf/model.safetensors"
 
 
@@ -88,7 +94,9 @@ def test_an_incomplete_folder(tmp_path: Path) -> None:
 
 def scgpt(folder: Path, checkpoint: bytes = b"", vocabulary: object = None) -> Path:
     folder.mkdir(exist_ok=True)
-    (folder / "vocab.json").write_text(json.dumps(vocabulary if vocabulary is not None else {"<pad>": 0, "TP53": 4, "KRAS": 1}))
+    (folder / "vocab.json").write_text(
+        json.dumps(vocabulary if vocabulary is not None else {"<pad>": 0, "TP53": 4, "KRAS": 1})
+    )
     (folder / "best_model.pt").write_bytes(checkpoint)
     return folder
 
@@ -98,7 +106,9 @@ def saved(torch: Any, content: object, folder: Path, **options: object) -> bytes
     return (folder / "saved.pt").read_bytes()
 
 
-def test_scgpt_without_torch_names_the_requirements_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scgpt_without_torch_names_the_requirements_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingPackage, match=r"needs the package torch.*requirements-models\.txt"):
         load_space(scgpt(tmp_path / "scgpt"), "scgpt")
@@ -106,7 +116,9 @@ def test_scgpt_without_torch_names_the_requirements_file(tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize("vocabulary", [["TP53"], {"TP53": "1"}, {"TP53": True}])
 def test_a_vocabulary_of_another_shape(tmp_path: Path, vocabulary: object) -> None:
-    with pytest.raises(InputError, match=r"vocab.json cannot be read: .* expected a (table|whole number)"):
+    with pytest.raises(
+        InputError, match=r"vocab.json cannot be read: .* expected a (table|whole number)"
+    ):
         load_space(scgpt(tmp_path / "scgpt", vocabulary=vocabulary), "scgpt")
 
 
@@ -124,19 +136,26 @@ class TestWithTorch:
 
     @pytest.fixture
     def torch(self) -> Any:
-        return pytest.importorskip("torch", reason="needs torch: pip install -r requirements-models.txt")
+        return pytest.importorskip(
+            "torch", reason="needs torch: pip install -r requirements-models.txt"
+        )
 
     @pytest.mark.parametrize("as_zip", [True, False])
     @pytest.mark.parametrize("kind", ["float32", "bfloat16"])
     def test_scgpt(self, torch: Any, tmp_path: Path, as_zip: bool, kind: str) -> None:
-        state = {SCGPT_KEY: torch.tensor(WEIGHTS, dtype=getattr(torch, kind)), "other.weight": torch.zeros(2)}
+        state = {
+            SCGPT_KEY: torch.tensor(WEIGHTS, dtype=getattr(torch, kind)),
+            "other.weight": torch.zeros(2),
+        }
         content = saved(torch, state, tmp_path, _use_new_zipfile_serialization=as_zip)
         space = load_space(scgpt(tmp_path / "scgpt", content), "scgpt")
         assert (space.symbols, space.source) == (("TP53", "KRAS"), "scGPT, scgpt/best_model.pt")
         assert space.vectors.tolist() == [[9, 10], [3, 4]]  # rows 4 and 1
 
     @pytest.mark.parametrize("as_zip", [True, False])
-    def test_a_hostile_checkpoint_is_refused_by_name(self, torch: Any, tmp_path: Path, as_zip: bool) -> None:
+    def test_a_hostile_checkpoint_is_refused_by_name(
+        self, torch: Any, tmp_path: Path, as_zip: bool
+    ) -> None:
         marker = tmp_path / "marker"
         content = saved(
             torch,
@@ -145,7 +164,10 @@ class TestWithTorch:
             _use_new_zipfile_serialization=as_zip,
         )
         for hostile in (content, touches(marker)[1][1]):
-            with pytest.raises(UnsafeFile, match=rf"best_model.pt: a checkpoint that asks for {os.system.__module__}.system"):
+            with pytest.raises(
+                UnsafeFile,
+                match=rf"best_model.pt: a checkpoint that asks for {os.system.__module__}.system",
+            ):
                 load_space(scgpt(tmp_path / "scgpt", hostile), "scgpt")
         assert not marker.exists()
 

@@ -49,7 +49,9 @@ def write_parquet_with_index(path: Path) -> None:
 
 
 def write_csv(path: Path) -> None:
-    frame()[["symbol", "d0", "d1"]].to_csv(path, index=False, encoding="utf-8-sig", lineterminator="\r\n")
+    frame()[["symbol", "d0", "d1"]].to_csv(
+        path, index=False, encoding="utf-8-sig", lineterminator="\r\n"
+    )
 
 
 def write_csv_of_old_macs(path: Path) -> None:
@@ -69,24 +71,45 @@ def write_tsv_of_numbered_columns(path: Path) -> None:
 
 
 def write_word2vec(path: Path) -> None:
-    rows = [f"{symbol} {' '.join(map(str, row))} " for symbol, row in zip(SYMBOLS, VECTORS.tolist(), strict=True)]
+    rows = [
+        f"{symbol} {' '.join(map(str, row))} "
+        for symbol, row in zip(SYMBOLS, VECTORS.tolist(), strict=True)
+    ]
     path.write_text("\n".join(["5 2", *rows]) + "\n", "utf-8")
 
 
 def write_headless_word2vec(path: Path) -> None:
-    rows = [f"{symbol}\t{row[0]} {row[1]}" for symbol, row in zip(SYMBOLS, VECTORS.tolist(), strict=True)]
+    rows = [
+        f"{symbol}\t{row[0]} {row[1]}"
+        for symbol, row in zip(SYMBOLS, VECTORS.tolist(), strict=True)
+    ]
     path.write_text("\n".join(rows), "utf-8")
 
 
 WRITERS = [
-    *(write_safetensors, write_npz, write_npz_of_bytes, write_parquet, write_parquet_with_index, write_csv),
-    *(write_csv_of_old_macs, write_csv_with_row_numbers, write_csv_with_index, write_tsv_of_numbered_columns, write_word2vec),
+    *(
+        write_safetensors,
+        write_npz,
+        write_npz_of_bytes,
+        write_parquet,
+        write_parquet_with_index,
+        write_csv,
+    ),
+    *(
+        write_csv_of_old_macs,
+        write_csv_with_row_numbers,
+        write_csv_with_index,
+        write_tsv_of_numbered_columns,
+        write_word2vec,
+    ),
     write_headless_word2vec,
 ]
 
 
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__.removeprefix("write_"))
-def test_every_format_gives_the_same_space_whatever_the_file_is_called(tmp_path: Path, write: Callable[[Path], None]) -> None:
+def test_every_format_gives_the_same_space_whatever_the_file_is_called(
+    tmp_path: Path, write: Callable[[Path], None]
+) -> None:
     path = tmp_path / "space.npz"  # np.savez would add the suffix; the others must not mind it
     write(path)
     space = load_space(path, "mine")
@@ -116,14 +139,22 @@ SPACE_TEXTS = {
 def test_texts_are_read_as_all_tables_are(tmp_path: Path, form: str, encoding: str) -> None:
     joint = {"R": "\t", "decimal commas": ";", "Excel": ";"}.get(form, ",")
     beside = ["ENSG00000000001"] if form == "Ensembl beside" else []
-    rows = [joint.join(["Tp53", *beside, "0.5", "2.25"]), joint.join(["NA", *beside, "-3.125", "4"])]
+    rows = [
+        joint.join(["Tp53", *beside, "0.5", "2.25"]),
+        joint.join(["NA", *beside, "-3.125", "4"]),
+    ]
     text = SPACE_TEXTS[form].format("\n".join(rows))
     path = tmp_path / "space.csv"
     path.write_text(text.replace(".", ",") if form == "decimal commas" else text, encoding)
     space = load_space(path, "x")
     assert space.symbols == ("Tp53", "NA")
     np.testing.assert_array_equal(space.vectors, [[0.5, 2.25], [-3.125, 4]])
-    of_form = {"remarks": "remarks", "R": "R writes", "Ensembl beside": "ensembl_id", "Excel": "Excel"}.get(form)
+    of_form = {
+        "remarks": "remarks",
+        "R": "R writes",
+        "Ensembl beside": "ensembl_id",
+        "Excel": "Excel",
+    }.get(form)
     assert of_form is None or any(of_form in note for note in space.notes)
 
 
@@ -153,11 +184,16 @@ def exploding_archive(path: Path) -> None:
     write_npz(path)
     content = bytearray(path.read_bytes())
     entry = content.index(b"PK\x01\x02")
-    content[entry + 24 : entry + 28] = struct.pack("<I", 0xFFFF_FFF0)  # the first member says that it unpacks to 4 GiB
+    content[entry + 24 : entry + 28] = struct.pack(
+        "<I", 0xFFFF_FFF0
+    )  # the first member says that it unpacks to 4 GiB
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize(("write", "message"), [(archive_of_objects, "objects"), (exploding_archive, "bytes that unpack to")])
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [(archive_of_objects, "objects"), (exploding_archive, "bytes that unpack to")],
+)
 def test_unsafe_archives(tmp_path: Path, write: Callable[[Path], None], message: str) -> None:
     write(tmp_path / "x.npz")
     with pytest.raises(UnsafeFile, match=message):
@@ -195,25 +231,42 @@ def arrays_in(**members: np.ndarray) -> bytes:
     return content.getvalue()
 
 
-ONE_TENSOR = '{"e":{"dtype":"BF16","shape":[1,1],"data_offsets":[0,2]},"__metadata__":{"symbols":"A"%s}}'
+ONE_TENSOR = (
+    '{"e":{"dtype":"BF16","shape":[1,1],"data_offsets":[0,2]},"__metadata__":{"symbols":"A"%s}}'
+)
 
 MALFORMED = {
     "parquet cut short": (arrow(symbol=["A"], x=[1.0])[:60], "parquet"),
     "parquet without symbols": (arrow(x=[1.0], y=[2.0]), "expected one called symbol"),
-    "parquet with lists and numbers": (arrow(symbol=["A"], note=[[1.0]], x=[1.0]), "note beside 'symbol'"),
+    "parquet with lists and numbers": (
+        arrow(symbol=["A"], note=[[1.0]], x=[1.0]),
+        "note beside 'symbol'",
+    ),
     "parquet without numbers": (arrow(symbol=["A"]), "no column beside 'symbol'"),
     "parquet with a missing symbol": (arrow(symbol=["A", None], x=[1.0, 2.0]), "missing symbols"),
-    "parquet with a missing number": (arrow(symbol=["A", "B"], x=[1.0, None]), "'B' .row 2. is not finite"),
+    "parquet with a missing number": (
+        arrow(symbol=["A", "B"], x=[1.0, None]),
+        "'B' .row 2. is not finite",
+    ),
     "parquet with symbols of numbers": (arrow(symbol=[1], x=[1.0]), "not text"),
     "parquet not in UTF-8": (arrow(symbol=pa.array([b"\xff"]).view(pa.string()), x=[1.0]), "UTF-8"),
     "zip cut short": (zip_of({"a.npy": npy("(1,)")})[:-9], "npz"),
-    "npz with a promise": (zip_of({"a.npy": npy("(99999999999999,)")}), "claims 399,999,999,999,996 bytes"),
-    "npz with half a promise": (zip_of({"a.npy": npy("(5, 2)")}), "says to hold 40 bytes, and has|cannot be read as npz"),
+    "npz with a promise": (
+        zip_of({"a.npy": npy("(99999999999999,)")}),
+        "claims 399,999,999,999,996 bytes",
+    ),
+    "npz with half a promise": (
+        zip_of({"a.npy": npy("(5, 2)")}),
+        "says to hold 40 bytes, and has|cannot be read as npz",
+    ),
     "npz without symbols": (arrays_in(v=VECTORS), "expected one list of symbols and one matrix"),
     "npz of two matrices": (arrays_in(g=np.array(SYMBOLS), v=VECTORS, w=VECTORS), "one matrix"),
     "npz of another length": (arrays_in(g=np.array(SYMBOLS), v=VECTORS[:2]), "shape"),
     "zip of something else": (zip_of({}), "no array"),
-    "safetensors cut short": (tensors('{"e":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}'), "safetensors"),
+    "safetensors cut short": (
+        tensors('{"e":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}'),
+        "safetensors",
+    ),
     "safetensors of no JSON": (tensors("{nonsense"), "safetensors"),
     "safetensors without symbols": (tensors("{}"), "metadata none"),
     "safetensors in bfloat16": (tensors(ONE_TENSOR % "") + b"\x80?", "expected|F16, F32 or F64"),
@@ -247,7 +300,9 @@ def test_a_malformed_file_is_an_input_error_in_one_line(tmp_path: Path, case: st
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("content", [b"", b"prose about genes", b'{"a": 1}', b"\x00\xff\xfe", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize(
+    "content", [b"", b"prose about genes", b'{"a": 1}', b"\x00\xff\xfe", b"\xef\xbb\xbf"]
+)
 def test_what_is_no_space_is_an_unknown_format(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
     with pytest.raises(UnknownFormat, match="safetensors, npz"):
@@ -259,7 +314,9 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
         load_space(tmp_path / "none.npz", "x")
 
 
-SYMBOL = st.from_regex(r"[A-Za-z0-9.-]{1,8}", fullmatch=True).filter(lambda text: not spreadsheet_damage(text))
+SYMBOL = st.from_regex(r"[A-Za-z0-9.-]{1,8}", fullmatch=True).filter(
+    lambda text: not spreadsheet_damage(text)
+)
 
 
 @pytest.mark.soak

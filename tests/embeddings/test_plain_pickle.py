@@ -42,7 +42,10 @@ def test_the_hostile_pickles_are_hostile(tmp_path: Path, i: int) -> None:
 
 
 @pytest.mark.soak
-@given(st.dictionaries(st.text(), st.integers()) | st.dictionaries(st.text(), st.text()), st.integers(0, 5))
+@given(
+    st.dictionaries(st.text(), st.integers()) | st.dictionaries(st.text(), st.text()),
+    st.integers(0, 5),
+)
 def test_plain_dictionaries_come_back(folder: Path, found: dict[str, int], protocol: int) -> None:
     file = folder / "plain.pkl"
     file.write_bytes(pickle.dumps(found, protocol))

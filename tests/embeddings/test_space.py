@@ -46,7 +46,9 @@ def test_a_space_cannot_be_changed_and_leaves_its_source_alone() -> None:
 
 
 def test_identity_is_of_symbols_and_vectors_only() -> None:
-    def identity(symbols: list[str], vectors: list[list[float]], name: str = "s", source: str = "here") -> str:
+    def identity(
+        symbols: list[str], vectors: list[list[float]], name: str = "s", source: str = "here"
+    ) -> str:
         return make_space(name, symbols, np.array(vectors), source).sha256
 
     first = identity(["A", "B"], [[1, 2], [3, 4]])
@@ -83,7 +85,9 @@ def test_what_is_no_space_is_refused(symbols: list[str], vectors: np.ndarray, me
 
 def test_saved_and_loaded_again_nothing_is_lost(tmp_path: Path) -> None:
     raw = np.array([[1, 2], [3, 4], [0.1, 7]])
-    space = make_space("co", ["A", "A", "b c"], raw, "rows", built_from_labels="challenge, all rows")
+    space = make_space(
+        "co", ["A", "A", "b c"], raw, "rows", built_from_labels="challenge, all rows"
+    )
     save_space(space, tmp_path / "x.safetensors")
     loaded = load_space(tmp_path / "x.safetensors", "co")
     for field in dataclasses.fields(Space):
@@ -121,7 +125,9 @@ def test_rows_without_a_vector_have_no_place_and_move_nothing() -> None:
     assert shares == pytest.approx(own)
 
 
-@pytest.mark.parametrize("vectors", [np.ones((3, 4)), np.ones((1, 4)), np.array([[1.0, 2], [2, 4], [0.5, 1]]), ROUNDED])
+@pytest.mark.parametrize(
+    "vectors", [np.ones((3, 4)), np.ones((1, 4)), np.array([[1.0, 2], [2, 4], [0.5, 1]]), ROUNDED]
+)
 def test_without_a_spread_all_is_at_the_origin(vectors: np.ndarray) -> None:
     places, shares = project_to_two_axes(vectors)
     assert np.isnan(shares).all()
@@ -137,13 +143,21 @@ def test_without_vectors_there_is_no_place(vectors: np.ndarray) -> None:
 
 
 def test_one_column_has_one_axis() -> None:
-    places, shares = project_to_two_axes(np.array([[3.0], [-1.0], [2.0]]))  # at length 1: 1, -1, 1; mean 1/3
+    places, shares = project_to_two_axes(
+        np.array([[3.0], [-1.0], [2.0]])
+    )  # at length 1: 1, -1, 1; mean 1/3
     assert shares == (pytest.approx(1.0), 0.0)
     np.testing.assert_allclose(np.abs(places), [[2 / 3, 0], [4 / 3, 0], [2 / 3, 0]])
 
 
 @pytest.mark.soak
-@given(arrays(np.float64, st.tuples(st.integers(2, 12), st.integers(2, 5)), elements=st.floats(-9, 9).map(lambda x: round(x, 2))))
+@given(
+    arrays(
+        np.float64,
+        st.tuples(st.integers(2, 12), st.integers(2, 5)),
+        elements=st.floats(-9, 9).map(lambda x: round(x, 2)),
+    )
+)
 def test_the_axes_are_those_of_the_singular_value_decomposition(vectors: np.ndarray) -> None:
     places, shares = project_to_two_axes(vectors)
     length = np.linalg.norm(vectors, axis=1)

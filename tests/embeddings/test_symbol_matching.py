@@ -20,7 +20,9 @@ def space_of(*symbols: str) -> Space:
 def test_exact_before_case_before_ortholog() -> None:
     space = space_of("TP53", "Tp53", "KRAS", "C9orf85", "HLA-A")
     orthologs = {"1110059E24Rik": "C9ORF85", "Tp53": "KRAS", "H2-k1": "HLA-A", "Gone": "NOWHERE"}
-    found = match_symbols(space, ["Tp53", "kras", "1110059E24Rik", "H2-K1", "Gone", "Other"], orthologs)
+    found = match_symbols(
+        space, ["Tp53", "kras", "1110059E24Rik", "H2-K1", "Gone", "Other"], orthologs
+    )
     assert found.index.tolist() == [1, 2, 3, 4, -1, -1]
     assert found.rules == ("exact", "case", "ortholog", "ortholog", None, None)
     assert (found.count("exact"), found.count("case"), found.count("ortholog")) == (1, 1, 2)
@@ -32,7 +34,10 @@ def test_several_spellings_are_reported_and_the_order_of_rows_decides_nothing() 
     for space in (space_of("Tp53", "TP53", "tP53"), space_of("tP53", "TP53", "Tp53")):
         found = match_symbols(space, ["tp53", "X"], {"x": "tp53"})
         assert [space.symbols[i] for i in found.index] == ["TP53", "TP53"]
-        assert dict(found.ambiguous) == {"tp53": ("TP53", "Tp53", "tP53"), "X": ("TP53", "Tp53", "tP53")}
+        assert dict(found.ambiguous) == {
+            "tp53": ("TP53", "Tp53", "tP53"),
+            "X": ("TP53", "Tp53", "tP53"),
+        }
 
 
 def test_a_symbol_spelled_as_wanted_is_never_ambiguous() -> None:
@@ -49,7 +54,9 @@ def test_nothing_wanted_has_no_coverage() -> None:
     wanted=st.lists(SYMBOLS, max_size=6),
     orthologs=st.dictionaries(SYMBOLS, SYMBOLS, max_size=4),
 )
-def test_matching_against_a_search_through_all_rows(symbols: list[str], wanted: list[str], orthologs: dict[str, str]) -> None:
+def test_matching_against_a_search_through_all_rows(
+    symbols: list[str], wanted: list[str], orthologs: dict[str, str]
+) -> None:
     found = match_symbols(space_of(*symbols), wanted, orthologs)
     for i, symbol in enumerate(wanted):
         alike = sorted(s for s in symbols if s.lower() == symbol.lower())
@@ -59,7 +66,11 @@ def test_matching_against_a_search_through_all_rows(symbols: list[str], wanted: 
         elif alike:
             expected, rule = alike[0], "case"
         else:
-            keys = [symbol] if symbol in orthologs else sorted(k for k in orthologs if k.lower() == symbol.lower())
+            keys = (
+                [symbol]
+                if symbol in orthologs
+                else sorted(k for k in orthologs if k.lower() == symbol.lower())
+            )
             there = sorted(s for s in symbols if keys and s.lower() == orthologs[keys[0]].lower())
             target = orthologs[keys[0]] if keys else ""
             expected = target if target in symbols else there[0] if there else None

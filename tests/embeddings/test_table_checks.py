@@ -21,7 +21,11 @@ SYMBOLS = ["STAT1", "IRF1", "MYD88", "TLR4"]
 VECTORS = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
 FRAME = pd.DataFrame(VECTORS, index=SYMBOLS, columns=["d0", "d1", "d2"])
 
-PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".zst": lambda text: pa.Codec("zstd").compress(text, asbytes=True)}
+PACK = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".zst": lambda text: pa.Codec("zstd").compress(text, asbytes=True),
+}
 FORMATS = (".csv", ".tsv", ".csv.gz", ".tsv.bz2", ".csv.zst", ".parquet", ".xlsx")
 
 
@@ -64,15 +68,22 @@ def test_names_of_columns_are_no_row(tmp_path: Path, header: list[object]) -> No
         ("community", [0, 1, 0, 2]),
         ("degree", [4, 1, 3, 2]),
         ("mean", [0.5, 2.25, 0.1, 0.75]),
-        *((name, [1.0, 0.0, 1.0, 0.0]) for name in ("label", "split", "batch", "p_value", "padj", "log2FC", "n_effects")),
+        *(
+            (name, [1.0, 0.0, 1.0, 0.0])
+            for name in ("label", "split", "batch", "p_value", "padj", "log2FC", "n_effects")
+        ),
         ("baseMean", [50_000.5, 40_000.25, 1.5, 90_000.75]),
     ],
 )
-def test_columns_that_are_no_dimension_are_named_and_left_out(tmp_path: Path, name: str, values: list[float]) -> None:
+def test_columns_that_are_no_dimension_are_named_and_left_out(
+    tmp_path: Path, name: str, values: list[float]
+) -> None:
     FRAME.assign(**{name: values}).rename_axis("gene").to_csv(tmp_path / "x.csv")
     found = load_space(tmp_path / "x.csv", "x")
     assert found.vectors.shape == (4, 3)
-    assert found.notes == (f"1 columns left out that are not dimensions ({name}); --keep-column keeps one",)
+    assert found.notes == (
+        f"1 columns left out that are not dimensions ({name}); --keep-column keeps one",
+    )
     assert load_space(tmp_path / "x.csv", "x", kept=[name]).vectors.shape == (4, 4)
 
 
@@ -83,7 +94,9 @@ def test_a_large_first_component_is_a_dimension(tmp_path: Path) -> None:
 
 
 def test_whole_numbers_of_one_scale_are_dimensions(tmp_path: Path) -> None:
-    pd.DataFrame([[1, 50], [0, 3], [7, 2]], index=SYMBOLS[:3], columns=["a", "b"]).to_csv(tmp_path / "x.csv")
+    pd.DataFrame([[1, 50], [0, 3], [7, 2]], index=SYMBOLS[:3], columns=["a", "b"]).to_csv(
+        tmp_path / "x.csv"
+    )
     assert load_space(tmp_path / "x.csv", "x").notes == ()
 
 
@@ -97,9 +110,14 @@ def test_a_table_on_its_side_is_refused(tmp_path: Path, names: list[str]) -> Non
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_a_table_on_its_side_is_refused_in_every_format(tmp_path: Path, suffix: str) -> None:
     path = write(FRAME.T, tmp_path / f"x{suffix}")
-    with pytest.raises(InputError, match=rf"x{re.escape(suffix)}: rows are called d0, d1, d2, columns STAT1, IRF1.*transposed"):
+    with pytest.raises(
+        InputError,
+        match=rf"x{re.escape(suffix)}: rows are called d0, d1, d2, columns STAT1, IRF1.*transposed",
+    ):
         load_space(path, "x")
-    ids = FRAME.T.set_axis([f"ENSG{i:011d}" for i in range(4)], axis=1).set_axis(["dim 1", "dim 2", "dim 3"])
+    ids = FRAME.T.set_axis([f"ENSG{i:011d}" for i in range(4)], axis=1).set_axis(
+        ["dim 1", "dim 2", "dim 3"]
+    )
     with pytest.raises(InputError, match="the table is transposed"):
         load_space(write(ids, path), "x")
 
@@ -111,18 +129,27 @@ def test_a_space_in_every_format(tmp_path: Path, suffix: str) -> None:
     np.testing.assert_allclose(found.vectors, VECTORS, rtol=1e-6)
 
 
-@pytest.mark.parametrize("symbols", [["100", "1", "2", "3"], ["1-Mar", "2-Sep", "1-Dec", "A"], ["2.31E+13", "1.0", "TRUE", "A"]])
+@pytest.mark.parametrize(
+    "symbols",
+    [["100", "1", "2", "3"], ["1-Mar", "2-Sep", "1-Dec", "A"], ["2.31E+13", "1.0", "TRUE", "A"]],
+)
 def test_a_table_without_symbols_is_refused(tmp_path: Path, symbols: list[str]) -> None:
     FRAME.set_axis(symbols, axis=0).rename_axis("gene").to_csv(tmp_path / "x.csv")
-    with pytest.raises(InputError, match=r"of 4 symbols are not gene symbols, the first .*; expected gene symbols"):
+    with pytest.raises(
+        InputError, match=r"of 4 symbols are not gene symbols, the first .*; expected gene symbols"
+    ):
         load_space(tmp_path / "x.csv", "x")
 
 
 def test_rows_that_a_spreadsheet_made_are_named(tmp_path: Path) -> None:
-    FRAME.set_axis(["STAT1", "1-Mar", "IRF1", "MYD88"], axis=0).rename_axis("gene").to_csv(tmp_path / "x.csv")
+    FRAME.set_axis(["STAT1", "1-Mar", "IRF1", "MYD88"], axis=0).rename_axis("gene").to_csv(
+        tmp_path / "x.csv"
+    )
     found = load_space(tmp_path / "x.csv", "x")
     assert found.symbols == ("STAT1", "IRF1", "MYD88")
-    assert found.notes[0].startswith("1 rows left out with symbols made by a spreadsheet (1-Mar in row 2): a date")
+    assert found.notes[0].startswith(
+        "1 rows left out with symbols made by a spreadsheet (1-Mar in row 2): a date"
+    )
 
 
 @pytest.mark.parametrize("make", [list, tuple])
@@ -135,12 +162,16 @@ def test_vectors_of_genept(tmp_path: Path, make: type) -> None:
         load_space(tmp_path / "y.pickle", "y")
 
 
-@pytest.mark.parametrize("kind", [pa.list_(pa.float64()), pa.list_(pa.float32(), 3), pa.large_list(pa.float64())])
+@pytest.mark.parametrize(
+    "kind", [pa.list_(pa.float64()), pa.list_(pa.float32(), 3), pa.large_list(pa.float64())]
+)
 def test_lists_in_parquet_are_vectors(tmp_path: Path, kind: pa.DataType) -> None:
     table = pa.table({"gene": SYMBOLS, "embedding": pa.array(VECTORS.astype(float).tolist(), kind)})
     parquet.write_table(table, tmp_path / "x.parquet")
     np.testing.assert_allclose(load_space(tmp_path / "x.parquet", "x").vectors, VECTORS)
-    uneven = pa.table({"gene": SYMBOLS[:2], "embedding": pa.array([[1.0], [1.0, 2.0]], pa.list_(pa.float64()))})
+    uneven = pa.table(
+        {"gene": SYMBOLS[:2], "embedding": pa.array([[1.0], [1.0, 2.0]], pa.list_(pa.float64()))}
+    )
     parquet.write_table(uneven, tmp_path / "y.parquet")
     with pytest.raises(InputError, match="lists of 1, 2 numbers, expected one length"):
         load_space(tmp_path / "y.parquet", "y")

@@ -18,10 +18,30 @@ from tests.fakes.sources import FakeServer, fake_data
 T = TypeVar("T")
 PLANTED = "Loss of Jak1 silenced Gm12345 within hours (p < 0.05)."
 ARTICLES = (
-    Article("101", 2001, "Jak1 in macrophages", ("Jak1 signals. Jak1 binds receptors of Jak1 ligands in macrophages.",)),
-    Article("102", 2002, "Gm12345, a transcript of macrophages", ("Gm12345 is expressed.", "Macrophages need it.")),
-    Article("103", None, "A screen", ("Jak1 was one hit in macrophages. It was followed up. Gm12345 was another.",)),
-    Article("104", 2004, "Long after", ("Many things were done in macrophages, e.g. by others. " * 20 + PLANTED + " We end.",)),
+    Article(
+        "101",
+        2001,
+        "Jak1 in macrophages",
+        ("Jak1 signals. Jak1 binds receptors of Jak1 ligands in macrophages.",),
+    ),
+    Article(
+        "102",
+        2002,
+        "Gm12345, a transcript of macrophages",
+        ("Gm12345 is expressed.", "Macrophages need it."),
+    ),
+    Article(
+        "103",
+        None,
+        "A screen",
+        ("Jak1 was one hit in macrophages. It was followed up. Gm12345 was another.",),
+    ),
+    Article(
+        "104",
+        2004,
+        "Long after",
+        ("Many things were done in macrophages, e.g. by others. " * 20 + PLANTED + " We end.",),
+    ),
     Article("105", 2005, "Jak1 and Gm12345", ()),
 )
 SYMBOLS = ("Jak1", "Stat1", "Irf1", "Psmd1", "Psmd4", "Gm12345", "Cxcl10", "Il6", "Actb", "Cdkn1a")
@@ -44,14 +64,20 @@ def run_with_client(
 
     async def inside() -> T:
         cache = folder / "http.sqlite" if folder else None
-        async with SourceClient(server.settings(cache=cache, **{**QUICK, **settings}), mode, literature) as client:
+        async with SourceClient(
+            server.settings(cache=cache, **{**QUICK, **settings}), mode, literature
+        ) as client:
             return await work(client)
 
     return asyncio.run(inside())
 
 
 async def ask(
-    client: SourceClient, name: str, pert: str | None = None, gene: str | None = None, view: LabelView = NOTHING
+    client: SourceClient,
+    name: str,
+    pert: str | None = None,
+    gene: str | None = None,
+    view: LabelView = NOTHING,
 ) -> Evidence:
     """The answer of a tool that has public sources and no packs."""
     return await TOOLS[name].run(pert, gene, Packs(), view, client)

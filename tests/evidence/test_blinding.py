@@ -14,7 +14,18 @@ from core.base.types import Label, Pair
 from core.evidence.label_view import LabelView, all_training, blinded_view, fold_views
 from core.evidence.registry import TOOLS
 from core.evidence.tool import Answer, Query, Tool
-from tests.evidence.world import DOWN, NONE, PACKS, PAIRS, TRAINING, UP, answers, gathered, pair, run
+from tests.evidence.world import (
+    DOWN,
+    NONE,
+    PACKS,
+    PAIRS,
+    TRAINING,
+    UP,
+    answers,
+    gathered,
+    pair,
+    run,
+)
 from tests.strength import examples
 
 EVALUATED = (TRAINING[0],)  # Stat1_Cxcl10: hides the rows of Stat1 and of Cxcl10, three of nine
@@ -33,14 +44,20 @@ def relabelled(labels: dict[str, Label | None]) -> tuple[Pair, ...]:
 @given(labels=st.tuples(*[st.sampled_from([*Label, None])] * len(HIDDEN)))
 def test_no_answer_changes_with_a_hidden_label(name: str, labels: tuple[Label | None, ...]) -> None:
     changed = relabelled({row.pair_id: label for row, label in zip(HIDDEN, labels, strict=True)})
-    before, after = (list(answers(name, PACKS, blinded_view(pairs, EVALUATED))) for pairs in (PAIRS, changed))
+    before, after = (
+        list(answers(name, PACKS, blinded_view(pairs, EVALUATED))) for pairs in (PAIRS, changed)
+    )
     assert before == after
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_no_answer_changes_when_hidden_labels_are_shuffled_rows_reordered_or_taken_away(name: str) -> None:
+def test_no_answer_changes_when_hidden_labels_are_shuffled_rows_reordered_or_taken_away(
+    name: str,
+) -> None:
     before = list(answers(name, PACKS, blinded_view(PAIRS, EVALUATED)))
-    shuffled = relabelled(dict(zip((row.pair_id for row in HIDDEN), (NONE, DOWN, DOWN), strict=True)))
+    shuffled = relabelled(
+        dict(zip((row.pair_id for row in HIDDEN), (NONE, DOWN, DOWN), strict=True))
+    )
     more = (*PAIRS, pair("Stat1_Actb", UP), pair("Psmd4_Cxcl10", UP))
     for pairs in (shuffled, PAIRS[::-1], VISIBLE, more):
         assert list(answers(name, PACKS, blinded_view(pairs, EVALUATED))) == before
@@ -49,8 +66,12 @@ def test_no_answer_changes_when_hidden_labels_are_shuffled_rows_reordered_or_tak
 @pytest.mark.parametrize("name", TOOLS)
 def test_answers_change_with_visible_labels_exactly_where_the_tool_says_so(name: str) -> None:
     flipped = relabelled({row.pair_id: FLIPPED[row.label] for row in VISIBLE if row.label})
-    before, after = (list(answers(name, PACKS, blinded_view(pairs, EVALUATED))) for pairs in (PAIRS, flipped))
-    assert ([item.body for item in before] != [item.body for item in after]) == TOOLS[name].sees_labels
+    before, after = (
+        list(answers(name, PACKS, blinded_view(pairs, EVALUATED))) for pairs in (PAIRS, flipped)
+    )
+    assert ([item.body for item in before] != [item.body for item in after]) == TOOLS[
+        name
+    ].sees_labels
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -58,7 +79,9 @@ def test_answers_without_a_blind_change_with_the_labels_that_a_blind_hides(name:
     """What the tests above look for can be seen by them: the same change, not blinded, shows."""
     flipped = relabelled({row.pair_id: FLIPPED[row.label] for row in HIDDEN if row.label})
     before, after = (list(answers(name, PACKS, all_training(pairs))) for pairs in (PAIRS, flipped))
-    assert ([item.body for item in before] != [item.body for item in after]) == TOOLS[name].sees_labels
+    assert ([item.body for item in before] != [item.body for item in after]) == TOOLS[
+        name
+    ].sees_labels
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -76,7 +99,9 @@ def test_a_tool_that_does_not_say_so_gets_no_label(sees_labels: bool) -> None:
         return Answer("ok", "", {"rows": len(query.view)})
 
     tool = Tool("curious", "Counts what it can see.", (), look, sees_labels)
-    assert run(tool, None, None, PACKS, all_training(PAIRS)).body == {"rows": 9 if sees_labels else 0}
+    assert run(tool, None, None, PACKS, all_training(PAIRS)).body == {
+        "rows": 9 if sees_labels else 0
+    }
 
 
 def test_nothing_hidden_can_be_reached_from_a_view() -> None:

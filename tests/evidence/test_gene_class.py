@@ -70,7 +70,9 @@ def test_programs(symbol: str, program: str | None, expected: str | None) -> Non
     assert (found["program"], found["expected"], found["symbol"]) == (program, expected, symbol)
 
 
-@pytest.mark.parametrize(("asked", "listed"), [("DDIT3", "Ddit3"), ("RPL13A", "Rpl13a"), ("mrps2", "Mrps2")])
+@pytest.mark.parametrize(
+    ("asked", "listed"), [("DDIT3", "Ddit3"), ("RPL13A", "Rpl13a"), ("mrps2", "Mrps2")]
+)
 def test_another_case_is_said(asked: str, listed: str) -> None:
     assert (flags(asked)["symbol"], flags(asked)["asked"]) == (listed, asked)
     assert "asked" not in flags(listed)
@@ -80,10 +82,17 @@ def test_a_gene_is_in_one_program_at_most_and_well_named() -> None:
     listed = [gene for program in PROGRAMS for gene in program.genes]
     assert len(listed) == len({gene.casefold() for gene in listed})
     assert all(symbol_kind(gene) == "named" and gene[0].isupper() for gene in listed)
-    assert all(program_of(gene) == (gene, program) for program in PROGRAMS for gene in program.genes)
+    assert all(
+        program_of(gene) == (gene, program) for program in PROGRAMS for gene in program.genes
+    )
 
 
 def test_stress_and_p53_go_up_and_growth_goes_down() -> None:
     directions = {program.name: program.expected for program in PROGRAMS}
-    up, down = (sorted(name for name, way in directions.items() if way == each) for each in ("up", "down"))
-    assert (up, down) == (["integrated stress response", "p53 response"], ["cell cycle", RIBOSOME, BIOGENESIS])
+    up, down = (
+        sorted(name for name, way in directions.items() if way == each) for each in ("up", "down")
+    )
+    assert (up, down) == (
+        ["integrated stress response", "p53 response"],
+        ["cell cycle", RIBOSOME, BIOGENESIS],
+    )

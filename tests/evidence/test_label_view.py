@@ -5,7 +5,15 @@ import pytest
 
 from core.base.errors import InputError
 from core.base.types import Pair
-from core.evidence.label_view import Counts, LabelView, all_training, blinded_view, count_labels, fold_views, pool_counts
+from core.evidence.label_view import (
+    Counts,
+    LabelView,
+    all_training,
+    blinded_view,
+    count_labels,
+    fold_views,
+    pool_counts,
+)
 from core.transfer.labelled_rows import rows_of
 from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
 from tests.evidence.world import DE, DOWN, NONE, PAIRS, TEST, TRAINING, UP, pair
@@ -16,7 +24,10 @@ def screen(n: int = 400, seed: int = 0) -> list[Pair]:
     rng = np.random.default_rng(seed)
     chosen = rng.choice(30 * 60, n, replace=False)
     labels = rng.choice([UP, DOWN, NONE], n)
-    return [pair(f"P{cell // 60}_G{cell % 60}", label) for cell, label in zip(chosen.tolist(), labels, strict=True)]
+    return [
+        pair(f"P{cell // 60}_G{cell % 60}", label)
+        for cell, label in zip(chosen.tolist(), labels, strict=True)
+    ]
 
 
 def test_all_training_rows_are_those_with_a_label_and_of_that_split() -> None:
@@ -27,16 +38,23 @@ def test_all_training_rows_are_those_with_a_label_and_of_that_split() -> None:
     assert len(view) == 9
 
 
-@pytest.mark.parametrize(("row", "got"), [(TEST, "label None"), (pair("Jak1_Actb", UP, "test"), "split 'test'")])
+@pytest.mark.parametrize(
+    ("row", "got"), [(TEST, "label None"), (pair("Jak1_Actb", UP, "test"), "split 'test'")]
+)
 def test_a_view_refuses_rows_that_are_not_labelled_training_rows(row: Pair, got: str) -> None:
-    with pytest.raises(InputError, match=rf"label view: {row.pair_id} has .*{got}.*, expected labelled training rows"):
+    with pytest.raises(
+        InputError,
+        match=rf"label view: {row.pair_id} has .*{got}.*, expected labelled training rows",
+    ):
         LabelView((*TRAINING, row))
 
 
 def test_blinding_hides_the_perturbations_and_the_genes_of_the_evaluated_rows() -> None:
     view = blinded_view(PAIRS, [TRAINING[0]])  # Stat1_Cxcl10: two rows of Stat1, one more of Cxcl10
     assert {row.pair_id for row in view.rows} == {row.pair_id for row in TRAINING[3:]}
-    assert blinded_view(PAIRS, [TEST]).name == all_training(PAIRS).name  # shares nothing with the others
+    assert (
+        blinded_view(PAIRS, [TEST]).name == all_training(PAIRS).name
+    )  # shares nothing with the others
     assert len(blinded_view(PAIRS, TRAINING)) == 0
 
 
@@ -55,7 +73,12 @@ def test_the_name_is_that_of_the_content() -> None:
     assert view.name == all_training(PAIRS[::-1]).name
     assert all_training(PAIRS[::-1]).rows == view.rows
     relabelled = [*TRAINING[1:], pair("Stat1_Cxcl10", UP)]
-    names = {view.name, all_training(relabelled).name, all_training(TRAINING[1:]).name, all_training(()).name}
+    names = {
+        view.name,
+        all_training(relabelled).name,
+        all_training(TRAINING[1:]).name,
+        all_training(()).name,
+    }
     assert len(names) == 4
     assert {len(name) for name in names} == {12}
 
@@ -108,7 +131,11 @@ def test_folds_are_those_of_the_knn_protocol() -> None:
 
 def test_folds_depend_on_symbols_and_seed_alone() -> None:
     rows = screen()
-    first, again, other = fold_views(rows, 3, 1), fold_views(rows[::-1], 3, 1), fold_views(rows, 3, 2)
+    first, again, other = (
+        fold_views(rows, 3, 1),
+        fold_views(rows[::-1], 3, 1),
+        fold_views(rows, 3, 2),
+    )
     assert first.cells == again.cells
     assert [view.name for view in first.views] == [view.name for view in again.views]
     assert first.cells != other.cells
@@ -130,5 +157,7 @@ def test_unlabelled_rows_have_a_cell_and_are_seen_by_none() -> None:
 
 @pytest.mark.parametrize("k", [1, 0, 2.5, True])
 def test_k_is_a_whole_number_of_at_least_two(k: int) -> None:
-    with pytest.raises(InputError, match=f"folds: k is {k!r}, expected a whole number of at least 2"):
+    with pytest.raises(
+        InputError, match=f"folds: k is {k!r}, expected a whole number of at least 2"
+    ):
         fold_views(PAIRS, k)

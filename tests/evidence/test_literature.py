@@ -15,24 +15,42 @@ from core.base.types import Evidence
 from core.evidence.pubmed import Article, read_articles
 from core.evidence.render import MAX_CHARACTERS, render
 from core.evidence.source_client import Literature
-from core.evidence.tools.literature import CONTEXT_WORDS, K1, B, rank_texts, split_sentences, symbol_pattern
+from core.evidence.tools.literature import (
+    CONTEXT_WORDS,
+    K1,
+    B,
+    rank_texts,
+    split_sentences,
+    symbol_pattern,
+)
 from tests.evidence.fake_sources import ARTICLES, PLANTED, WORLD, ask, run_with_client
 from tests.fakes import sources as testing
 from tests.strength import examples
 
 
 def literature(
-    folder: Path, mode: Literature, articles: tuple[Article, ...] = ARTICLES, gene: str | None = "Gm12345"
+    folder: Path,
+    mode: Literature,
+    articles: tuple[Article, ...] = ARTICLES,
+    gene: str | None = "Gm12345",
 ) -> tuple[Evidence, testing.FakeServer]:
     with testing.serve_fake_sources(replace(WORLD, articles=articles)) as server:
-        return run_with_client(server, folder, lambda client: ask(client, "literature", "Jak1", gene), literature=mode), server
+        return run_with_client(
+            server, folder, lambda client: ask(client, "literature", "Jak1", gene), literature=mode
+        ), server
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Loss of Stat1 reduced Il-1b. We measured Il-6.", ["Loss of Stat1 reduced Il-1b.", "We measured Il-6."]),
-        ("It fell, p < 0.05. We conclude that H2-K1 is needed.", ["It fell, p < 0.05.", "We conclude that H2-K1 is needed."]),
+        (
+            "Loss of Stat1 reduced Il-1b. We measured Il-6.",
+            ["Loss of Stat1 reduced Il-1b.", "We measured Il-6."],
+        ),
+        (
+            "It fell, p < 0.05. We conclude that H2-K1 is needed.",
+            ["It fell, p < 0.05.", "We conclude that H2-K1 is needed."],
+        ),
         ("(It fell, p < 0.05.) Then it rose!", ["(It fell, p < 0.05.)", "Then it rose!"]),
         ("E. coli, i.e. bacteria, raised Il6 vs. Controls. Do cells die? Yes.", None),
         ("It abolished IL-1b. c-Myc was not changed. p65 was. mRNA fell.", None),
@@ -94,15 +112,28 @@ def by_hand(texts: list[list[str]], query: list[str]) -> list[float]:
 
 @examples(25)
 @given(
-    st.lists(st.lists(st.sampled_from(["aaa", "bbb", "macrophages", "x", "y"]), min_size=1, max_size=9), min_size=1, max_size=12)
+    st.lists(
+        st.lists(st.sampled_from(["aaa", "bbb", "macrophages", "x", "y"]), min_size=1, max_size=9),
+        min_size=1,
+        max_size=12,
+    )
 )
 def test_scores_are_those_of_bm25(words: list[list[str]]) -> None:
     texts = [" ".join(line) for line in words]
     # a symbol counts as itself and as the word it is made of
-    tokens = [[*line, *("#0" for word in line if word == "aaa"), *("#1" for word in line if word == "bbb")] for line in words]
+    tokens = [
+        [
+            *line,
+            *("#0" for word in line if word == "aaa"),
+            *("#1" for word in line if word == "bbb"),
+        ]
+        for line in words
+    ]
     expected = by_hand(tokens, ["#0", "#1", *CONTEXT_WORDS])
     found = {one.position: one.score for one in rank_texts(texts, ["aaa", "bbb"])}
-    assert set(found) == {place for place, line in enumerate(words) if "aaa" in line or "bbb" in line}
+    assert set(found) == {
+        place for place, line in enumerate(words) if "aaa" in line or "bbb" in line
+    }
     assert found == {place: pytest.approx(expected[place], rel=1e-4, abs=1e-6) for place in found}
 
 
@@ -150,14 +181,28 @@ def test_a_planted_sentence_comes_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["keyword", "passage"])
-def test_a_planted_sentence_comes_first_wherever_the_search_has_it(tmp_path: Path, mode: Literature) -> None:
-    apart = [Article(str(number), 2000, "A study", ("Jak1 was seen.", "Gm12345 was seen too.")) for number in range(1, 8)]
-    found, _ = literature(tmp_path, mode, (*apart, Article("9", 2001, "Another study", ("Loss of Jak1 raises Gm12345.",))))
-    assert (found.body["passages"][0]["pmid"], found.body["passages"][0]["co_mention"]) == ("9", True)
+def test_a_planted_sentence_comes_first_wherever_the_search_has_it(
+    tmp_path: Path, mode: Literature
+) -> None:
+    apart = [
+        Article(str(number), 2000, "A study", ("Jak1 was seen.", "Gm12345 was seen too."))
+        for number in range(1, 8)
+    ]
+    found, _ = literature(
+        tmp_path,
+        mode,
+        (*apart, Article("9", 2001, "Another study", ("Loss of Jak1 raises Gm12345.",))),
+    )
+    assert (found.body["passages"][0]["pmid"], found.body["passages"][0]["co_mention"]) == (
+        "9",
+        True,
+    )
 
 
 def test_at_most_four_abstracts(tmp_path: Path) -> None:
-    many = tuple(Article(str(number), 2000, "Jak1 and Gm12345", ("Long. " * 300,)) for number in range(1, 8))
+    many = tuple(
+        Article(str(number), 2000, "Jak1 and Gm12345", ("Long. " * 300,)) for number in range(1, 8)
+    )
     found, _ = literature(tmp_path, "keyword", many)
     assert [one["pmid"] for one in found.body["passages"]] == ["1", "2", "3", "4"]
     said = render(found)
@@ -184,15 +229,22 @@ def test_one_symbol_alone(tmp_path: Path) -> None:
     found, server = literature(tmp_path, "passage", gene=None)
     assert found.key == "Jak1|*"
     assert not any(one["co_mention"] for one in found.body["passages"])
-    asked = {one.params["term"] for one in server.requests if one.path == "esearch.fcgi"}  # both at once
-    assert asked == {'"Jak1"[Title/Abstract] AND macrophage*[Title/Abstract]', '"Jak1"[Title/Abstract]'}
+    asked = {
+        one.params["term"] for one in server.requests if one.path == "esearch.fcgi"
+    }  # both at once
+    assert asked == {
+        '"Jak1"[Title/Abstract] AND macrophage*[Title/Abstract]',
+        '"Jak1"[Title/Abstract]',
+    }
 
 
 def test_what_a_prompt_says(tmp_path: Path) -> None:
     found, _ = literature(tmp_path, "passage", ARTICLES[3:4])
     said, note = render(found)
     assert note == ""
-    assert said == (f"literature, perturbation Jak1 and gene Gm12345: “{PLANTED}” (PMID 104, 2004, names both genes)")
+    assert said == (
+        f"literature, perturbation Jak1 and gene Gm12345: “{PLANTED}” (PMID 104, 2004, names both genes)"
+    )
 
 
 ARTICLE = """<?xml version="1.0"?><!DOCTYPE PubmedArticleSet SYSTEM "https://example.org/p.dtd">

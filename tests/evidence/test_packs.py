@@ -10,8 +10,16 @@ from tests.evidence.world import PACKS, SOURCES
 
 
 def test_a_pack_needs_a_source() -> None:
-    with pytest.raises(InputError, match="knowledge packs: edges, signs without a source, expected a name and a SHA-256"):
-        Packs(descriptions={"Il6": "x"}, edges=[], signs={}, sources={"descriptions": SOURCES["descriptions"]})
+    with pytest.raises(
+        InputError,
+        match="knowledge packs: edges, signs without a source, expected a name and a SHA-256",
+    ):
+        Packs(
+            descriptions={"Il6": "x"},
+            edges=[],
+            signs={},
+            sources={"descriptions": SOURCES["descriptions"]},
+        )
 
 
 def test_a_source_shows_the_first_twelve_characters_of_its_hash() -> None:
@@ -21,7 +29,11 @@ def test_a_source_shows_the_first_twelve_characters_of_its_hash() -> None:
 
 def test_partners_stand_on_both_ends_best_first_and_level_ones_by_symbol() -> None:
     packs = Packs(edges=[("B", "A", 800), ("A", "D", 900), ("C", "A", 900)], sources=SOURCES)
-    assert packs.partner_table.entries["A"] == (Partner("C", 900), Partner("D", 900), Partner("B", 800))
+    assert packs.partner_table.entries["A"] == (
+        Partner("C", 900),
+        Partner("D", 900),
+        Partner("B", 800),
+    )
     assert packs.partner_table.entries["B"] == (Partner("A", 800),)
 
 

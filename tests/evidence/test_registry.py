@@ -19,14 +19,20 @@ VIEW = all_training(PAIRS)
 
 def test_every_tool_stands_in_a_file_of_its_name() -> None:
     folder = Path(tool_folder.__path__[0])
-    with_a_tool = {file.stem for file in folder.glob("*.py") if "\nTOOL = Tool(" in file.read_text("utf-8")}
+    with_a_tool = {
+        file.stem for file in folder.glob("*.py") if "\nTOOL = Tool(" in file.read_text("utf-8")
+    }
     assert set(TOOLS) == with_a_tool
     assert {tool_file(name) for name in TOOLS} == {folder / f"{name}.py" for name in with_a_tool}
     assert {"gene_info", "gene_class", "base_rates", "train_lookup"} < set(TOOLS)
 
 
 def test_labels_are_seen_by_three_tools() -> None:
-    assert {name for name, tool in TOOLS.items() if tool.sees_labels} == {"base_rates", "pathway_neighbours", "train_lookup"}
+    assert {name for name, tool in TOOLS.items() if tool.sees_labels} == {
+        "base_rates",
+        "pathway_neighbours",
+        "train_lookup",
+    }
 
 
 def test_descriptions_are_one_line() -> None:
@@ -51,14 +57,18 @@ def test_a_tool_reads_the_packs_that_it_names_and_no_other(name: str) -> None:
 
 
 def test_the_packs_of_several_tools_stand_once_and_in_order() -> None:
-    assert packs_read_by([TOOLS["regulators"], TOOLS["gene_info"], TOOLS["gene_info"], TOOLS["train_lookup"]]) == (
+    assert packs_read_by(
+        [TOOLS["regulators"], TOOLS["gene_info"], TOOLS["gene_info"], TOOLS["train_lookup"]]
+    ) == (
         "descriptions",
         "orthologs",
         "signs",
     )
     assert packs_read_by([]) == ()
     # No tool reads signalling: the features of a graph do.
-    assert packs_read_by(TOOLS.values()) == tuple(name for name in PACK_NAMES if name != "signalling")
+    assert packs_read_by(TOOLS.values()) == tuple(
+        name for name in PACK_NAMES if name != "signalling"
+    )
 
 
 def test_a_new_file_is_a_new_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +87,12 @@ def test_a_new_file_is_a_new_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_pair_is_asked_about_by_each_of_its_symbols_and_of_the_literature_as_a_pair() -> None:
-    found = gathered(TRAINING[0], PACKS, VIEW, ["train_lookup", "gene_info", "base_rates", "lps_response", "literature"])
+    found = gathered(
+        TRAINING[0],
+        PACKS,
+        VIEW,
+        ["train_lookup", "gene_info", "base_rates", "lps_response", "literature"],
+    )
     assert [(item.tool, item.key.removesuffix(f" @ {VIEW.name}")) for item in found] == [
         ("train_lookup", "Stat1|*"),
         ("train_lookup", "*|Cxcl10"),
@@ -94,5 +109,7 @@ def test_an_answer_stands_there_once() -> None:
 
 
 def test_an_unknown_tool_is_not_found() -> None:
-    with pytest.raises(NotFound, match="evidence tool 'oracle': not known, expected one of base_rates, gene_class"):
+    with pytest.raises(
+        NotFound, match="evidence tool 'oracle': not known, expected one of base_rates, gene_class"
+    ):
         gathered(TEST, PACKS, VIEW, ["base_rates", "oracle"])

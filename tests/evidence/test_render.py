@@ -11,13 +11,31 @@ from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs
 from core.evidence.registry import TOOLS
 from core.evidence.render import MAX_CHARACTERS, dossier, render
-from tests.evidence.world import DE, NONE, PACKS, PAIRS, SOURCES, TRAINING, UP, answers, gathered, pair, run
+from tests.evidence.world import (
+    DE,
+    NONE,
+    PACKS,
+    PAIRS,
+    SOURCES,
+    TRAINING,
+    UP,
+    answers,
+    gathered,
+    pair,
+    run,
+)
 from tests.strength import examples
 
 VIEW = all_training(PAIRS)
 
 
-def text(name: str, pert: str | None = None, gene: str | None = None, packs: Packs = PACKS, view: LabelView = VIEW) -> str:
+def text(
+    name: str,
+    pert: str | None = None,
+    gene: str | None = None,
+    packs: Packs = PACKS,
+    view: LabelView = VIEW,
+) -> str:
     said, note = render(run(TOOLS[name], pert, gene, packs, view))
     assert note == ""
     return said
@@ -32,13 +50,21 @@ def text(name: str, pert: str | None = None, gene: str | None = None, packs: Pac
             "gene info, Stat1: ortholog STAT1. Signal transducer. Acts downstream of interferons.",
         ),
         ("gene_info", (None, "Il6"), "gene info, Il6: interleukin 6"),
-        ("gene_class", (None, "Gm12345"), "gene class, Gm12345: uncharacterised (gene model), in no curated program."),
+        (
+            "gene_class",
+            (None, "Gm12345"),
+            "gene class, Gm12345: uncharacterised (gene model), in no curated program.",
+        ),
         (
             "gene_class",
             (None, "Cdkn1a"),
             "gene class, Cdkn1a: a named gene, of the program p53 response, expected to go up.",
         ),
-        ("gene_class", (None, "Mki67"), "gene class, Mki67: a named gene, of the program cell cycle."),
+        (
+            "gene_class",
+            (None, "Mki67"),
+            "gene class, Mki67: a named gene, of the program cell cycle.",
+        ),
         (
             "base_rates",
             (None, None),
@@ -98,16 +124,29 @@ def test_rows_that_changed_without_a_direction_are_said_to() -> None:
 
 def test_several_spellings_are_nothing_known() -> None:
     packs = Packs(descriptions={"Tp53": "one", "TP53": "two"}, sources=SOURCES)
-    assert text("gene_info", "tp53", packs=packs) == "gene info, tp53: nothing known (several spellings fit: TP53, Tp53)."
+    assert (
+        text("gene_info", "tp53", packs=packs)
+        == "gene info, tp53: nothing known (several spellings fit: TP53, Tp53)."
+    )
 
 
 @pytest.mark.parametrize("status", ["error", "offline"])
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_failure_is_a_note_and_never_text(name: str, status: Literal["error", "offline"]) -> None:
-    failed = Evidence(name, "Stat1", status, "PubMed", None, {"name": "HTTP 500", "rows": ["503 Service Unavailable"]})
+    failed = Evidence(
+        name,
+        "Stat1",
+        status,
+        "PubMed",
+        None,
+        {"name": "HTTP 500", "rows": ["503 Service Unavailable"]},
+    )
     said, note = render(failed)
     assert said == ""
-    assert note == f"{name.replace('_', ' ')}, Stat1: {status}, so this tool gave no evidence either way"
+    assert (
+        note
+        == f"{name.replace('_', ' ')}, Stat1: {status}, so this tool gave no evidence either way"
+    )
 
 
 def test_a_dossier_keeps_failures_apart() -> None:
@@ -125,9 +164,14 @@ def test_long_lists_are_cut_after_the_pair_and_counted() -> None:
     edges = [("Jak1", f"P{i:02}", 999 - i) for i in range(40)]
     signs = {(f"T{i:02}", "P39"): 1 for i in range(30)} | {("Zap", "P39"): 1}
     packs = Packs(edges=edges, signs=signs, sources=SOURCES)
-    found = dossier(gathered(pair("Jak1_P39", None), packs, VIEW, ["protein_interactions", "regulators"]), pair("Jak1_P39", None))
+    found = dossier(
+        gathered(pair("Jak1_P39", None), packs, VIEW, ["protein_interactions", "regulators"]),
+        pair("Jak1_P39", None),
+    )
     of_pert, of_gene, factors = found.text.splitlines()
-    assert of_pert.startswith("- protein interactions, Jak1: 40 partners, scores out of 1000: P39 960, P00 999, P01 998, ")
+    assert of_pert.startswith(
+        "- protein interactions, Jak1: 40 partners, scores out of 1000: P39 960, P00 999, P01 998, "
+    )
     assert of_pert.endswith("P18 981 and 20 more.")  # 20 are listed: P39, then P00 to P18
     assert of_gene.endswith("P39: 1 partner, scores out of 1000: Jak1 960.")
     assert factors.endswith("T19 and 11 more.")
@@ -168,7 +212,9 @@ def test_every_answer_has_a_text_in_words_of_its_own(name: str) -> None:
 
 def test_a_body_that_its_tool_would_not_give_today_is_listed_field_by_field() -> None:
     """Of an import or the demo."""
-    item = Evidence("gene_info", "Stat1", "ok", "a file", None, {"name": "a factor", "go": ["immune response"]})
+    item = Evidence(
+        "gene_info", "Stat1", "ok", "a file", None, {"name": "a factor", "go": ["immune response"]}
+    )
     assert render(item).text == "gene info, Stat1: name: a factor, go: immune response"
 
 

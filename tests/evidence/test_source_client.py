@@ -36,7 +36,11 @@ from tests.evidence.fake_sources import LIVE, WORLD, ask, run_with_client
 from tests.fakes import sources as testing
 from tests.fakes.sources import FakeServer, FaultName
 
-TOOL_OF: dict[SiteName, str] = {"mygene": "gene_info", "string": "protein_interactions", "pubmed": "literature"}
+TOOL_OF: dict[SiteName, str] = {
+    "mygene": "gene_info",
+    "string": "protein_interactions",
+    "pubmed": "literature",
+}
 KEY = "sk-of-ncbi-0123456789"
 
 
@@ -54,7 +58,9 @@ def timeout_of(fault: FaultName, seconds: float) -> dict[str, float]:
     return {"timeout_s": seconds} if fault == "hang" else {}
 
 
-def test_answers_are_kept_by_method_url_and_parameters_with_their_date_and_version(tmp_path: Path) -> None:
+def test_answers_are_kept_by_method_url_and_parameters_with_their_date_and_version(
+    tmp_path: Path,
+) -> None:
     before = datetime.now(UTC)
     with testing.serve_fake_sources(WORLD) as server:
         found = run_with_client(server, tmp_path, of("mygene"))
@@ -66,10 +72,15 @@ def test_answers_are_kept_by_method_url_and_parameters_with_their_date_and_versi
         assert found.retrieved_at == datetime.fromisoformat(retrieved_at)
         assert found.source == f"mygene.info 20260101, retrieved {found.retrieved_at:%Y-%m-%d}"
         assert run_with_client(server, tmp_path, of("mygene")) == found
-        assert [one.path for one in server.requests] == ["metadata", "query"]  # a second run asks for nothing, not even a version
+        assert [one.path for one in server.requests] == [
+            "metadata",
+            "query",
+        ]  # a second run asks for nothing, not even a version
 
 
-def test_what_is_expected_comes_along_up_to_a_thousand_and_each_is_kept_for_itself(tmp_path: Path) -> None:
+def test_what_is_expected_comes_along_up_to_a_thousand_and_each_is_kept_for_itself(
+    tmp_path: Path,
+) -> None:
     many = [f"P{number}" for number in range(1_500)]
 
     async def work(client: SourceClient) -> None:
@@ -80,7 +91,11 @@ def test_what_is_expected_comes_along_up_to_a_thousand_and_each_is_kept_for_itse
 
     with testing.serve_fake_sources(WORLD) as server:
         run_with_client(server, tmp_path, work)
-        assert [len(one.params.get("q", "").split(",")) for one in server.requests if one.path == "query"] == [1_000]
+        assert [
+            len(one.params.get("q", "").split(","))
+            for one in server.requests
+            if one.path == "query"
+        ] == [1_000]
         statuses = [status for _, status, _, _ in kept_in(tmp_path)]
         assert (statuses.count(200), statuses.count(404)) == (1, 999)
         run_with_client(server, tmp_path, of("mygene", "P998"))
@@ -91,12 +106,16 @@ def test_what_is_expected_comes_along_up_to_a_thousand_and_each_is_kept_for_itse
 
 def test_two_who_ask_for_the_same_at_the_same_time_make_one_request(tmp_path: Path) -> None:
     async def work(client: SourceClient) -> list[Evidence]:
-        return list(await asyncio.gather(*(ask(client, name, "Jak1") for name in LIVE for _ in range(5))))
+        return list(
+            await asyncio.gather(*(ask(client, name, "Jak1") for name in LIVE for _ in range(5)))
+        )
 
     with testing.serve_fake_sources(WORLD) as server:
         found = run_with_client(server, tmp_path, work)
         assert len({repr(item) for item in found}) == len(LIVE)
-        assert len(server.requests) == len({(one.path, *one.params.items()) for one in server.requests})
+        assert len(server.requests) == len(
+            {(one.path, *one.params.items()) for one in server.requests}
+        )
 
 
 def test_who_gives_up_waiting_takes_the_answer_from_nobody(tmp_path: Path) -> None:
@@ -151,13 +170,20 @@ def test_offline_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize("source", TOOL_OF)
-@pytest.mark.parametrize("fault", ["busy", "unavailable", "error", "dropped", "hang", "garbage", "shape", "half"])
-def test_what_fails_in_passing_is_asked_again(tmp_path: Path, source: SiteName, fault: FaultName) -> None:
+@pytest.mark.parametrize(
+    "fault", ["busy", "unavailable", "error", "dropped", "hang", "garbage", "shape", "half"]
+)
+def test_what_fails_in_passing_is_asked_again(
+    tmp_path: Path, source: SiteName, fault: FaultName
+) -> None:
     with testing.serve_fake_sources(WORLD) as server:
         run_with_client(server, tmp_path / "without", of(source))
         without = len(server.times(source))
         server.fail(source, fault, fault)
-        assert run_with_client(server, tmp_path / "with", of(source), **timeout_of(fault, 1.0)).status == "ok"
+        assert (
+            run_with_client(server, tmp_path / "with", of(source), **timeout_of(fault, 1.0)).status
+            == "ok"
+        )
         assert len(server.times(source)) == without + without + 2
 
 
@@ -176,7 +202,9 @@ KINDS: dict[FaultName, type[SourceError]] = {
 @pytest.mark.few(6)
 @pytest.mark.parametrize("source", TOOL_OF)
 @pytest.mark.parametrize("fault", KINDS)
-def test_a_failure_is_typed_and_neither_kept_nor_told_as_evidence(tmp_path: Path, source: SiteName, fault: FaultName) -> None:
+def test_a_failure_is_typed_and_neither_kept_nor_told_as_evidence(
+    tmp_path: Path, source: SiteName, fault: FaultName
+) -> None:
     async def work(client: SourceClient) -> Evidence:
         server.fail(source, *[fault] * 20)
         if source == "mygene":
@@ -185,7 +213,9 @@ def test_a_failure_is_typed_and_neither_kept_nor_told_as_evidence(tmp_path: Path
         return await ask(client, TOOL_OF[source], "Jak1")
 
     with testing.serve_fake_sources(WORLD, retry_after="0.01") as server:
-        found = run_with_client(server, tmp_path, work, retries=1, api_key=KEY, **timeout_of(fault, 0.1))
+        found = run_with_client(
+            server, tmp_path, work, retries=1, api_key=KEY, **timeout_of(fault, 0.1)
+        )
         assert (found.status, found.body, found.retrieved_at) == ("error", {}, None)
         assert server.address not in found.source  # it is stored with the row, and passed on
         assert "expected an answer" in found.source
@@ -202,7 +232,9 @@ def test_a_404_is_nothing_known_only_where_a_site_answers_so(tmp_path: Path) -> 
         found = run_with_client(server, tmp_path / "mygene", of("mygene"))
         assert (found.status, "404" in found.source) == ("error", True)
         assert kept_in(tmp_path / "mygene") == []
-        server.fail("string", "none", "none", "missing")  # the version and the proteins are told, their partners are not
+        server.fail(
+            "string", "none", "none", "missing"
+        )  # the version and the proteins are told, their partners are not
         found = run_with_client(server, tmp_path / "string", of("string"))
         assert (found.status, found.source[:7]) == ("empty", "STRING ")
 
@@ -212,7 +244,11 @@ def test_a_source_that_asks_for_time_is_left_alone_by_all(tmp_path: Path) -> Non
     async def work(client: SourceClient) -> list[Evidence]:
         await ask(client, "literature", "Jak1")
         server.fail("pubmed", "busy")
-        return list(await asyncio.gather(*(ask(client, "literature", symbol) for symbol in ("Stat1", "Irf1", "Il6"))))
+        return list(
+            await asyncio.gather(
+                *(ask(client, "literature", symbol) for symbol in ("Stat1", "Irf1", "Il6"))
+            )
+        )
 
     with testing.serve_fake_sources(WORLD, retry_after="0.8") as server:
         found = run_with_client(server, tmp_path, work)
@@ -220,7 +256,9 @@ def test_a_source_that_asks_for_time_is_left_alone_by_all(tmp_path: Path) -> Non
         times = server.times("pubmed")
         longest = max(later - earlier for earlier, later in pairwise(times))
         assert longest >= 0.75
-        held = next(place for place in range(1, len(times)) if times[place] - times[place - 1] == longest)
+        held = next(
+            place for place in range(1, len(times)) if times[place] - times[place - 1] == longest
+        )
         in_time = [at for at in times[:held] if times[held - 1] - at < 0.5]
         assert len(in_time) <= 10  # those that were on their way before the answer came
 
@@ -253,7 +291,9 @@ def test_a_source_that_tells_no_version_is_used_without(tmp_path: Path) -> None:
         assert (found.status, found.source[:18]) == ("ok", "STRING, retrieved ")
 
 
-def test_who_asks_is_said_to_the_sources_and_to_nobody_else(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_who_asks_is_said_to_the_sources_and_to_nobody_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async def work(client: SourceClient) -> list[Evidence]:
         found = [await ask(client, name, "Jak1") for name in LIVE]
         server.fail("pubmed", "refused")
@@ -263,10 +303,17 @@ def test_who_asks_is_said_to_the_sources_and_to_nobody_else(tmp_path: Path, capl
     with testing.serve_fake_sources(WORLD) as server:
         found = run_with_client(server, tmp_path, work, api_key=KEY, contact="me@example.org")
         of_pubmed = [one.params for one in server.requests if one.source == "pubmed"]
-        assert all((one["tool"], one["email"], one["api_key"]) == ("perturbdesk", "me@example.org", KEY) for one in of_pubmed)
-        asked_string = [one.params["caller_identity"] for one in server.requests if one.source == "string"]
+        assert all(
+            (one["tool"], one["email"], one["api_key"]) == ("perturbdesk", "me@example.org", KEY)
+            for one in of_pubmed
+        )
+        asked_string = [
+            one.params["caller_identity"] for one in server.requests if one.source == "string"
+        ]
         assert set(asked_string) == {"perturbdesk me@example.org"}
-        assert {one.user_agent for one in server.requests} == {f"PerturbDesk/{__version__} (mailto:me@example.org)"}
+        assert {one.user_agent for one in server.requests} == {
+            f"PerturbDesk/{__version__} (mailto:me@example.org)"
+        }
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     for text in (
         caplog.text,
@@ -283,7 +330,9 @@ def test_who_asks_is_said_to_the_sources_and_to_nobody_else(tmp_path: Path, capl
 def test_nothing_is_made_up_about_who_asks(tmp_path: Path) -> None:
     with testing.serve_fake_sources(WORLD) as server:
         run_with_client(server, tmp_path, of("pubmed"))
-        assert all("email" not in one.params and "api_key" not in one.params for one in server.requests)
+        assert all(
+            "email" not in one.params and "api_key" not in one.params for one in server.requests
+        )
         assert {one.user_agent for one in server.requests} == {f"PerturbDesk/{__version__}"}
 
 
@@ -299,8 +348,12 @@ def replace_title(title: str) -> testing.FakeData:
     return replace(WORLD, articles=(WORLD.articles[0]._replace(title=title, parts=()),))
 
 
-@pytest.mark.parametrize("symbol", ["Jak1,Stat1", "Jak1 Stat1", 'Jak1" OR "a', "Jak1\rStat1", "Jak1[Author]", "x" * 100])
-def test_what_would_be_taken_for_several_symbols_is_asked_of_nobody(tmp_path: Path, symbol: str) -> None:
+@pytest.mark.parametrize(
+    "symbol", ["Jak1,Stat1", "Jak1 Stat1", 'Jak1" OR "a', "Jak1\rStat1", "Jak1[Author]", "x" * 100]
+)
+def test_what_would_be_taken_for_several_symbols_is_asked_of_nobody(
+    tmp_path: Path, symbol: str
+) -> None:
     async def work(client: SourceClient) -> Sequence[Evidence]:
         client.expect([symbol], [symbol])
         return [await ask(client, name, symbol) for name in LIVE]
@@ -333,11 +386,18 @@ def test_an_answer_that_cannot_be_read_is_asked_for_again(tmp_path: Path) -> Non
     assert "an answer that cannot be read" in cache.problems[0]
 
 
-def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_settings_come_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     plain = source_settings_of(load_settings(tmp_path))
     assert (plain.mygene, plain.string, plain.pubmed) == (MYGENE, STRING, PUBMED)
     assert plain.cache == tmp_path / "cache" / "http.sqlite"
-    for name, value in {"MYGENE": "http://a/x", "STRING": "http://b", "PUBMED": "http://c", "CONTACT": "x@y.z"}.items():
+    for name, value in {
+        "MYGENE": "http://a/x",
+        "STRING": "http://b",
+        "PUBMED": "http://c",
+        "CONTACT": "x@y.z",
+    }.items():
         monkeypatch.setenv(f"PERTURBDESK_{name}", value)
     monkeypatch.setenv("PERTURBDESK_NCBI_API_KEY", KEY)
     given = source_settings_of(load_settings(tmp_path))

@@ -36,7 +36,9 @@ TEST = pair("Jak1_Gm12345", None, "test")
 PAIRS = (*TRAINING, TEST)
 ALL = LabelView(TRAINING)
 
-SOURCES = {name: Source(f"{name} of the tests", f"{number}" * 64) for number, name in enumerate(PACK_NAMES)}
+SOURCES = {
+    name: Source(f"{name} of the tests", f"{number}" * 64) for number, name in enumerate(PACK_NAMES)
+}
 PACKS = Packs(
     descriptions={
         "Stat1": "Signal transducer.\nActs downstream of interferons.",
@@ -57,7 +59,12 @@ PACKS = Packs(
         ("Irf1", "Stat1", 995),
         ("Psmd1", "Psmd4", 999),
     ],
-    signs={("Stat1", "Cxcl10"): 1, ("Irf1", "Cxcl10"): 1, ("Bcl6", "Cxcl10"): -1, ("Spi1", "Cxcl10"): 0},
+    signs={
+        ("Stat1", "Cxcl10"): 1,
+        ("Irf1", "Cxcl10"): 1,
+        ("Bcl6", "Cxcl10"): -1,
+        ("Spi1", "Cxcl10"): 0,
+    },
     responses={"Cxcl10": (2.5, 1e-9, 0.0, 3.0, 0.5), "Actb": (-0.1, 0.5, 0.75, 4.0, 4.1)},
     sources=SOURCES,
 )
@@ -74,12 +81,16 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("it waits for something")
 
 
-def run(tool: Tool, pert: str | None, gene: str | None, packs: Packs = PACKS, view: LabelView = ALL) -> Evidence:
+def run(
+    tool: Tool, pert: str | None, gene: str | None, packs: Packs = PACKS, view: LabelView = ALL
+) -> Evidence:
     """What a tool says without public sources."""
     return at_once(tool.run(pert, gene, packs, view))
 
 
-def gathered(row: Pair, packs: Packs, view: LabelView, names: Sequence[str]) -> tuple[Evidence, ...]:
+def gathered(
+    row: Pair, packs: Packs, view: LabelView, names: Sequence[str]
+) -> tuple[Evidence, ...]:
     """A row's dossier without public sources."""
     return asyncio.run(gather(row, packs, view, names))
 

@@ -17,9 +17,29 @@ def examples() -> Sequence[Result]:
     nothing: dict[str, tuple[float, ...]] = {"P(DE)": (), "P(up | DE)": ()}
     few = {name: answers[:2] for name, answers in again.items()}
     stands = {"P(DE)": 0.6, "P(up | DE)": math.nan}
-    changes = (CardChange("gene_class", "Rpl3"), CardChange("base_rates", "*|Atf3", "base rates: unknown"))
+    changes = (
+        CardChange("gene_class", "Rpl3"),
+        CardChange("base_rates", "*|Atf3", "base rates: unknown"),
+    )
     answers = compare_answers(stands, again, changed)
     found = RowAskedAgain("argued", "Rpl3_Atf3", True, 5, changes, answers, 1, "a1", "b2", 12_345)
-    too_few = replace(found, repeats=2, answers=compare_answers(stands, few, changed), judge_only=False, tokens=None)
-    alone = replace(found, changes=(), answers=compare_answers(stands, again, nothing), changed_run=None, unread=0)
-    return found, too_few, alone, replace(alone, answers=compare_answers(stands, nothing, nothing), unread=10)
+    too_few = replace(
+        found,
+        repeats=2,
+        answers=compare_answers(stands, few, changed),
+        judge_only=False,
+        tokens=None,
+    )
+    alone = replace(
+        found,
+        changes=(),
+        answers=compare_answers(stands, again, nothing),
+        changed_run=None,
+        unread=0,
+    )
+    return (
+        found,
+        too_few,
+        alone,
+        replace(alone, answers=compare_answers(stands, nothing, nothing), unread=10),
+    )

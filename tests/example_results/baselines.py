@@ -24,8 +24,18 @@ def _score(macro: float, micro: float, genes: int = 12) -> BaselineScore:
 
 def examples() -> Sequence[Result]:
     none = _score(float("nan"), 0.55, 0)
-    text = Baseline("text kNN", _score(0.641, 0.6), none, "200 columns", OnCovered(50, 60, _score(0.66, 0.62), None))
-    baselines = (Baseline("constant", _score(0.5, 0.5), _score(0.5, 0.5)), text, Baseline("edge", None, None, lacks="a network"))
+    text = Baseline(
+        "text kNN",
+        _score(0.641, 0.6),
+        none,
+        "200 columns",
+        OnCovered(50, 60, _score(0.66, 0.62), None),
+    )
+    baselines = (
+        Baseline("constant", _score(0.5, 0.5), _score(0.5, 0.5)),
+        text,
+        Baseline("edge", None, None, lacks="a network"),
+    )
     full = SplitBaselines(
         "k562",
         "test",
@@ -37,5 +47,7 @@ def examples() -> Sequence[Result]:
         load_published_scores().of("k562"),
         LabelMarks(confounded=2),
     )
-    none_covered = SplitBaselines("toy", "train", "toy", 60, (Baseline("constant", none, none),), (), (), ())
+    none_covered = SplitBaselines(
+        "toy", "train", "toy", 60, (Baseline("constant", none, none),), (), (), ()
+    )
     return full, none_covered

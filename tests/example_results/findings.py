@@ -16,17 +16,36 @@ from core.features.arguments.rubric import count_answers
 from core.features.arguments.schema_reading import SchemaReading, count_by_role
 from tests.example_results.rubrics import examples as rubric_examples
 
-PLACES = [{"pair_id": f"Pa_G{i % 7}", "pert": "Pa", "gene": f"G{i % 7}", "seq": i, "stage": "de"} for i in range(20)]
+PLACES = [
+    {"pair_id": f"Pa_G{i % 7}", "pert": "Pa", "gene": f"G{i % 7}", "seq": i, "stage": "de"}
+    for i in range(20)
+]
 
 
-def reading(kind: FindingKind, findings: Sequence[Mapping[str, Any]], **others: Any) -> SchemaReading:
+def reading(
+    kind: FindingKind, findings: Sequence[Mapping[str, Any]], **others: Any
+) -> SchemaReading:
     """Findings in 20 texts or debates, of which a model cannot read two."""
     sides = ["EFFECT", "NULL"] if kind.schema.of == "debate" else ["EFFECT"]
-    asked = pd.DataFrame(PLACES).assign(role="EFFECT", has_verdict=True, answer="yes", outcome="right")
-    asked = asked.assign(roles=[sides] * len(asked), outcome=np.where(asked["seq"] < 12, "right", "wrong"))
+    asked = pd.DataFrame(PLACES).assign(
+        role="EFFECT", has_verdict=True, answer="yes", outcome="right"
+    )
+    asked = asked.assign(
+        roles=[sides] * len(asked), outcome=np.where(asked["seq"] < 12, "right", "wrong")
+    )
     frame = pd.DataFrame(
-        [{**PLACES[i % 20], "outcome": "right" if i % 20 < 12 else "wrong", **each} for i, each in enumerate(findings)],
-        columns=[*asked.drop(columns="answer"), *kind.schema.columns, "status", "pack", "entry", "is_answer"],
+        [
+            {**PLACES[i % 20], "outcome": "right" if i % 20 < 12 else "wrong", **each}
+            for i, each in enumerate(findings)
+        ],
+        columns=[
+            *asked.drop(columns="answer"),
+            *kind.schema.columns,
+            "status",
+            "pack",
+            "entry",
+            "is_answer",
+        ],
     ).astype({"is_answer": bool})
     own = frame[~frame["is_answer"]]
     return SchemaReading(
@@ -53,7 +72,12 @@ def reading(kind: FindingKind, findings: Sequence[Mapping[str, Any]], **others: 
 def examples() -> Sequence[Result]:
     *_, worth = rubric_examples()
     claims = [
-        {**dict.fromkeys(CLAIMS.schema.columns, "Ga"), "quote": "It is so.", "role": "EFFECT", "is_answer": i % 5 == 0}
+        {
+            **dict.fromkeys(CLAIMS.schema.columns, "Ga"),
+            "quote": "It is so.",
+            "role": "EFFECT",
+            "is_answer": i % 5 == 0,
+        }
         | {"status": CLAIMS.statuses[i % 2], "pack": "collectri", "entry": "Ga activates Gb"}
         for i in range(41)
     ]

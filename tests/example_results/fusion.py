@@ -21,5 +21,12 @@ def examples() -> Sequence[Result]:
     parts = [Component(name, rng.random(240), rng.random(240)) for name in ("llm", "knn")]
     live = live_fusion(labels, index.rows, parts)
     found = live.score_at(weights_of([0.5], [0.3]))
-    about = {"baseline": "llm", "scored": "all rows", "comparison": found, "remarks": ("A remark.",)}
-    return FusionVerdict("the fusion", 240, 0, **about), FusionVerdict("mine", 240, 12, "id", ("llm has one P(DE).",))
+    about = {
+        "baseline": "llm",
+        "scored": "all rows",
+        "comparison": found,
+        "remarks": ("A remark.",),
+    }
+    return FusionVerdict("the fusion", 240, 0, **about), FusionVerdict(
+        "mine", 240, 12, "id", ("llm has one P(DE).",)
+    )

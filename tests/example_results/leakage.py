@@ -20,22 +20,38 @@ from core.store.datasets import Dataset
 
 def examples() -> Sequence[Result]:
     rows = pd.DataFrame(
-        [("P0", "Ga", "up", "train"), ("P0", "Gb", "none", "train"), ("P1", "GA", None, "test"), ("P1", "Gc", None, "test")],
+        [
+            ("P0", "Ga", "up", "train"),
+            ("P0", "Gb", "none", "train"),
+            ("P1", "GA", None, "test"),
+            ("P1", "Gc", None, "test"),
+        ],
         columns=["pert", "gene", "label", "split"],
     )
     tables = SymbolTables({}, {"Gb": "B", "Gc": "B"}, ("No table of proteins.",))
     scores = (ProbedScore("similarity", 0.9, 0.87, 80, 0.78, 7.5),)
-    probe = ProbedRows("gene", "DE", ALL_ROWS, ShareProbe(40, 0.9, 0.5, 6.0), WithinProbe(0.8, 80, scores))
+    probe = ProbedRows(
+        "gene", "DE", ALL_ROWS, ShareProbe(40, 0.9, 0.5, 6.0), WithinProbe(0.8, 80, scores)
+    )
     checked = LeakageAudit(
         Dataset("1", "toy", "mouse", "", "imported"),
         check_counts(rows),
         tuple(compare_splits(rows, tables)),
-        (RowFinding("train", "the order of rows in the file reveals labels: DE 0.990 over all rows"),),
-        (TextCheck("pack", 3, 2, 1, ("states labels as they are: Pa_Ga",)), TextCheck("other", 0, error="its file is gone")),
+        (
+            RowFinding(
+                "train", "the order of rows in the file reveals labels: DE 0.990 over all rows"
+            ),
+        ),
+        (
+            TextCheck("pack", 3, 2, 1, ("states labels as they are: Pa_Ga",)),
+            TextCheck("other", 0, error="its file is gone"),
+        ),
         (SpaceCheck("near", None, (probe,)), SpaceCheck("gone", "bmdm", error="its file is gone")),
         (),
         tables.notes,
         (LeakPower("gene", "DE", 0.5, 0.25, float("nan"), 40),),
     )
     alone = rows[rows["split"] == "train"]
-    return checked, LeakageAudit(Dataset("1", "toy", "mouse", "", "imported"), check_counts(alone), (), (), (), (), ())
+    return checked, LeakageAudit(
+        Dataset("1", "toy", "mouse", "", "imported"), check_counts(alone), (), (), (), (), ()
+    )

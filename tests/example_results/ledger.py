@@ -14,7 +14,14 @@ from tests.features.experiments.cases import numbered
 
 
 def examples() -> Sequence[Result]:
-    late = Entry(kind="registration", source=HERE, name="late", hypothesis="h", dataset="toy", seen_before=True)
+    late = Entry(
+        kind="registration",
+        source=HERE,
+        name="late",
+        hypothesis="h",
+        dataset="toy",
+        seen_before=True,
+    )
     result = judged(late, normal_interval(0.03, 1e-4, 480, "row", "an example", (-1.0, 1.0)), 0.01)
     waiting = Entry(kind="registration", source=HERE, name="to come", hypothesis="h", dataset="toy")
     ladder = read_published(LADDER.read_bytes(), LADDER.name)

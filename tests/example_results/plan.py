@@ -16,16 +16,38 @@ from core.runs.request import Expectation
 def examples() -> Sequence[Result]:
     rows = tuple(f"row {i}" for i in range(480))
     arms = Arm("judge alone", run="a"), Arm("briefs", "rounds: 0 → 1", run="b")
-    experiment = Experiment("b", "Do briefs help?", "toy", arms[0], arms[1:], rows, noise_seeds=(1,), again="a")
+    experiment = Experiment(
+        "b", "Do briefs help?", "toy", arms[0], arms[1:], rows, noise_seeds=(1,), again="a"
+    )
     saved = SavedExperiment("file", "b", "0123456789", {}, "toy", rows, {})
     runs = tuple(
         PlannedRun(arm, 0, seed, run, is_done, None, None)
-        for arm, seed, run, is_done in (("judge alone", 0, "c", False), ("judge alone", 1, "d", True), ("briefs", 0, "b", False))
+        for arm, seed, run, is_done in (
+            ("judge alone", 0, "c", False),
+            ("judge alone", 1, "d", True),
+            ("briefs", 0, "b", False),
+        )
     )
     of_arms = ArmPower("briefs", 0.0234, 1_760), ArmPower("rebuttals", 0.0051), ArmPower("react")
-    of_arms = (*of_arms, ArmPower("tools", 0.031, 2_900, at_most=True), ArmPower("names", 0.031, 2_900, at_most=True))
+    of_arms = (
+        *of_arms,
+        ArmPower("tools", 0.031, 2_900, at_most=True),
+        ArmPower("names", 0.031, 2_900, at_most=True),
+    )
     power = PowerOfRows("mean", 0.01, 480, 900, ("seeds",), of_arms)
-    plan = ExperimentPlan("toy", runs, saved, experiment, Expectation(2_400, 1_200_345.0, 98_765.0, 3_600.0, 1.25), power)
+    plan = ExperimentPlan(
+        "toy",
+        runs,
+        saved,
+        experiment,
+        Expectation(2_400, 1_200_345.0, 98_765.0, 3_600.0, 1.25),
+        power,
+    )
     unknown = replace(plan, cost=Expectation(2_400, None, None, None, None), power=None)
     free = replace(unknown, cost=Expectation(0, 0.0, 0.0, 0.0, 0.0))
-    return plan, unknown, free, replace(free, runs=tuple(replace(run, is_done=True) for run in runs))
+    return (
+        plan,
+        unknown,
+        free,
+        replace(free, runs=tuple(replace(run, is_done=True) for run in runs)),
+    )

@@ -24,18 +24,36 @@ def rates(n_labels: int, judge: str = "ab12") -> RubricRates:
     reading = (rng.random(400) < 0.3).astype(float)
     reading[:2] = np.nan
     label = np.where(n < n_labels, np.nan_to_num(reading) * (rng.random(400) < 0.9), np.nan)
-    frame = pd.DataFrame({"role": np.where(n % 2, "EFFECT", "NULL"), "pert": n % 37, "gene": n // 11, "reading": reading})
+    frame = pd.DataFrame(
+        {
+            "role": np.where(n % 2, "EFFECT", "NULL"),
+            "pert": n % 37,
+            "gene": n // 11,
+            "reading": reading,
+        }
+    )
     frame["answer"] = np.select([reading == 1, reading == 0], ["yes", "no"], "")
-    frame = frame.assign(says_yes=reading == 1, label=label, weight=np.where(n < n_labels, 400 / max(n_labels, 1), 0))
+    frame = frame.assign(
+        says_yes=reading == 1, label=label, weight=np.where(n < n_labels, 400 / max(n_labels, 1), 0)
+    )
     name = "its rule" if judge == RULE else "pathway of run 7"
-    about = (RUBRIC.name, RUBRIC.question, "run 7", judge, "yes", rates_by_role(frame, judge, RUBRIC.answers))
+    about = (
+        RUBRIC.name,
+        RUBRIC.question,
+        "run 7",
+        judge,
+        "yes",
+        rates_by_role(frame, judge, RUBRIC.answers),
+    )
     kappa = about[-1]["all"].rate  # any interval
     return RubricRates(*about, kappa if n_labels else None, 12 if n_labels else 0, name)
 
 
 def readings(answers: Sequence[str]) -> pd.DataFrame:
     ids = [f"{pert}_{gene}" for pert, gene in zip(PERT, GENE, strict=True)][: len(answers)]
-    return pd.DataFrame({"pair_id": ids, "seq": 0, "role": "EFFECT", "answer": answers, "p": np.nan})
+    return pd.DataFrame(
+        {"pair_id": ids, "seq": 0, "role": "EFFECT", "answer": answers, "p": np.nan}
+    )
 
 
 def examples() -> Sequence[Result]:

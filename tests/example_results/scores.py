@@ -48,7 +48,9 @@ def examples() -> Sequence[Result]:
         SlicesResult.of(run, "gene's rows", "mean", score_run(run), score_counts(run)),
         SlicesResult.of(run, "perturbation"),
         KnnResult.of(numbers(FOLDS, NULL), "a kNN", 0.5, MARKS),
-        replace(KnnResult.of(numbers(LOO), "a kNN", 0.5, MARKS), run="saved", remarks=("A remark.",)),
+        replace(
+            KnnResult.of(numbers(LOO), "a kNN", 0.5, MARKS), run="saved", remarks=("A remark.",)
+        ),
         neighbours(30),
         MeansResult.of(run, "DE", own, counts),
         MeansResult.of(run, "DIR", own),

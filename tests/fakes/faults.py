@@ -76,7 +76,9 @@ class Faults:
         return cls(**dict.fromkeys(names or cls.names(), rate))
 
 
-COUNTED = frozenset({"", "empty", "not_finite", "no_logprobs", "wrong_format", "other_model"})  # answers with readable tokens
+COUNTED = frozenset(
+    {"", "empty", "not_finite", "no_logprobs", "wrong_format", "other_model"}
+)  # answers with readable tokens
 UNBROKEN = COUNTED | {"no_choices", "absurd_usage"}  # sent as they are made
 
 
@@ -107,7 +109,11 @@ def damage(answer: dict[str, Any], fault: str, draw: float) -> dict[str, Any]:
                     entry["logprob"] = _pick(_NO_LOGPROBS, draw)
         case "absurd_usage":
             absurd = _pick(_USAGES, draw)
-            answer["usage"] = {"prompt_tokens": absurd, "completion_tokens": absurd, "total_tokens": absurd}
+            answer["usage"] = {
+                "prompt_tokens": absurd,
+                "completion_tokens": absurd,
+                "total_tokens": absurd,
+            }
         case "other_model":
             answer["model"] = f"{answer['model']}-2026-11"
     return answer
@@ -119,7 +125,9 @@ def respond(content: bytes, fault: str, draw: float, retry_after_s: float) -> Re
     if refused is not None:
         waits = {"busy": f"{retry_after_s:g}", "busy_absurd": _pick(_WAITS, draw)}
         headers = (("Retry-After", waits[fault]),) if fault in waits else ()
-        return json_response(refused, {"error": {"message": f"Scripted: {fault}.", "code": refused}}, *headers)
+        return json_response(
+            refused, {"error": {"message": f"Scripted: {fault}.", "code": refused}}, *headers
+        )
     if fault == "drip":
         return RawResponse(_with_length(content, len(content)), pause_s=_DRIP_S)
     make = _BROKEN.get(fault)
@@ -145,30 +153,52 @@ def _huge_parts() -> Iterator[bytes]:
 def bomb(opening: bytes, n_bytes: int) -> bytes:
     """So many bytes behind an opening, as gzip packs them."""
     compress = zlib.compressobj(9, wbits=31)
-    parts = [compress.compress(opening), *(compress.compress(_PART) for _ in range(n_bytes // len(_PART)))]
+    parts = [
+        compress.compress(opening),
+        *(compress.compress(_PART) for _ in range(n_bytes // len(_PART))),
+    ]
     return b"".join([*parts, compress.flush()])
 
 
 def _redirect() -> ServerResponse:
-    return ServerResponse(302, b"", (("Location", "http://127.0.0.1:9/login?next=/v1/chat/completions"),))
+    return ServerResponse(
+        302, b"", (("Location", "http://127.0.0.1:9/login?next=/v1/chat/completions"),)
+    )
 
 
-_REFUSALS: Mapping[str, int] = {"error": 500, "unavailable": 503, "busy": 429, "busy_silent": 429, "busy_absurd": 429}
+_REFUSALS: Mapping[str, int] = {
+    "error": 500,
+    "unavailable": 503,
+    "busy": 429,
+    "busy_silent": 429,
+    "busy_absurd": 429,
+}
 _BROKEN: Mapping[str, Callable[[bytes], Response | None]] = {
     "hang": lambda _: None,
     "dropped": lambda _: None,
     "redirect": lambda _: _redirect(),
     "reset": lambda content: RawResponse(
-        [_HEAD + b"Content-Length: %d\r\n\r\n" % len(content) + content[: len(content) // 2]], reset=True
+        [_HEAD + b"Content-Length: %d\r\n\r\n" % len(content) + content[: len(content) // 2]],
+        reset=True,
     ),
-    "wrong_length": lambda content: RawResponse([_HEAD + b"Content-Length: %d\r\n\r\n" % (len(content) + 9) + content]),
-    "bad_chunks": lambda content: RawResponse([_HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n" + content]),
-    "bomb": lambda _: ServerResponse(200, bomb(_OPENING, HUGE_BYTES), (("Content-Encoding", "gzip"),)),
+    "wrong_length": lambda content: RawResponse(
+        [_HEAD + b"Content-Length: %d\r\n\r\n" % (len(content) + 9) + content]
+    ),
+    "bad_chunks": lambda content: RawResponse(
+        [_HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n" + content]
+    ),
+    "bomb": lambda _: ServerResponse(
+        200, bomb(_OPENING, HUGE_BYTES), (("Content-Encoding", "gzip"),)
+    ),
     "huge": lambda _: RawResponse(_huge_parts()),
     "half": lambda content: ServerResponse(200, content[: len(content) // 2]),
     "null": lambda _: ServerResponse(200, b"null"),
-    "html": lambda _: ServerResponse(200, b"<!DOCTYPE html><title>Log in</title>", (("Content-Type", "text/html"),)),
+    "html": lambda _: ServerResponse(
+        200, b"<!DOCTYPE html><title>Log in</title>", (("Content-Type", "text/html"),)
+    ),
     "deep": lambda _: ServerResponse(200, b'{"choices": ' + b"[" * 100_000),
-    "big_integer": lambda content: ServerResponse(200, b'{"created": ' + b"9" * 5_000 + b", " + content[1:]),
+    "big_integer": lambda content: ServerResponse(
+        200, b'{"created": ' + b"9" * 5_000 + b", " + content[1:]
+    ),
     "bad_utf8": lambda content: ServerResponse(200, content.replace(b'"id": "', b'"id": "\xff', 1)),
 }

@@ -75,7 +75,9 @@ def serve_in_thread(answer: Answer, name: str, port: int = 0) -> Iterator[str]:
     """
     server = LoopbackServer(answer)
     addresses: queue.SimpleQueue[str] = queue.SimpleQueue()
-    thread = threading.Thread(target=lambda: asyncio.run(server.run(port, addresses.put)), name=name, daemon=True)
+    thread = threading.Thread(
+        target=lambda: asyncio.run(server.run(port, addresses.put)), name=name, daemon=True
+    )
     thread.start()
     address = addresses.get(timeout=10)
     try:
@@ -109,7 +111,9 @@ class LoopbackServer:
         """End `run`; may be called from any thread."""
         self._loop.call_soon_threadsafe(self._stopped.set)
 
-    def _start_conversation(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _start_conversation(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         task = asyncio.ensure_future(self._converse(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -147,11 +151,15 @@ async def _send_raw(response: RawResponse, writer: asyncio.StreamWriter) -> None
         await writer.drain()
     if response.reset:
         # A connection that does not linger is reset when it is closed.
-        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+        )
         writer.transport.abort()
 
 
-async def _send_streamed(http: h11.Connection, response: StreamedResponse, writer: asyncio.StreamWriter) -> None:
+async def _send_streamed(
+    http: h11.Connection, response: StreamedResponse, writer: asyncio.StreamWriter
+) -> None:
     """Send the events in chunks, until the client leaves."""
     headers = [("Content-Type", "text/event-stream"), ("Transfer-Encoding", "chunked")]
     writer.write(http.send(h11.Response(status_code=200, headers=headers)) or b"")
@@ -163,7 +171,9 @@ async def _send_streamed(http: h11.Connection, response: StreamedResponse, write
     writer.write(http.send(h11.EndOfMessage()) or b"")
 
 
-async def _read_request(http: h11.Connection, reader: asyncio.StreamReader) -> ReceivedRequest | None:
+async def _read_request(
+    http: h11.Connection, reader: asyncio.StreamReader
+) -> ReceivedRequest | None:
     """Return the next request; None if the client has closed the connection."""
     request, body = None, b""
     while True:
@@ -175,9 +185,15 @@ async def _read_request(http: h11.Connection, reader: asyncio.StreamReader) -> R
         elif isinstance(event, h11.Data):
             body += event.data
         elif isinstance(event, h11.EndOfMessage) and request is not None:
-            headers = {name.decode("ascii"): value.decode("latin-1") for name, value in request.headers}
+            headers = {
+                name.decode("ascii"): value.decode("latin-1") for name, value in request.headers
+            }
             return ReceivedRequest(
-                request.method.decode("ascii"), request.target.decode("ascii"), headers, body, time.monotonic()
+                request.method.decode("ascii"),
+                request.target.decode("ascii"),
+                headers,
+                body,
+                time.monotonic(),
             )
         else:
             return None
@@ -187,5 +203,9 @@ def _encode(http: h11.Connection, response: ServerResponse) -> bytes:
     headers = [("Content-Length", str(len(response.content))), *response.headers]
     if not any(name.lower() == "content-type" for name, _ in response.headers):
         headers.insert(0, ("Content-Type", "application/json"))
-    events = (h11.Response(status_code=response.status, headers=headers), h11.Data(data=response.content), h11.EndOfMessage())
+    events = (
+        h11.Response(status_code=response.status, headers=headers),
+        h11.Data(data=response.content),
+        h11.EndOfMessage(),
+    )
     return b"".join(http.send(event) or b"" for event in events)

@@ -33,11 +33,29 @@ from core.llm.scripted_server import (
 from core.llm.scripted_server import write_reply as write_plain_reply
 from tests.fakes import http_server
 from tests.fakes.faults import COUNTED, UNBROKEN, Faults, damage, draw_fault, respond
-from tests.fakes.http_server import ReceivedRequest, Response, ServerResponse, StreamedResponse, json_response
+from tests.fakes.http_server import (
+    ReceivedRequest,
+    Response,
+    ServerResponse,
+    StreamedResponse,
+    json_response,
+)
 
-__all__ = ["MODEL", "Faults", "ScriptedPrompt", "find_genes", "read_prompt", "scripted_probabilities"]
+__all__ = [
+    "MODEL",
+    "Faults",
+    "ScriptedPrompt",
+    "find_genes",
+    "read_prompt",
+    "scripted_probabilities",
+]
 _CLAIM = re.compile(r"\b([A-Z]\w*) (activates|represses|regulates|binds) ([A-Z]\w*)")
-_NO_ANSWERS = ("It could be A or B.", "<answer>perhaps</answer>", "<prob>high</prob>", "The evidence is mixed.")
+_NO_ANSWERS = (
+    "It could be A or B.",
+    "<answer>perhaps</answer>",
+    "<prob>high</prob>",
+    "The evidence is mixed.",
+)
 
 
 def write_reply(prompt: ScriptedPrompt) -> str:
@@ -47,8 +65,12 @@ def write_reply(prompt: ScriptedPrompt) -> str:
     if last == '{"points"' in asked:
         return _write_points(prompt.sentences)
     if last == '{"claims"' in asked:
-        found = [(each, sentence) for sentence in prompt.sentences for each in _CLAIM.finditer(sentence)]
-        claims = [{"subject": a[1], "relation": a[2], "object": a[3], "quote": said} for a, said in found]
+        found = [
+            (each, sentence) for sentence in prompt.sentences for each in _CLAIM.finditer(sentence)
+        ]
+        claims = [
+            {"subject": a[1], "relation": a[2], "object": a[3], "quote": said} for a, said in found
+        ]
         return json.dumps({"claims": claims})
     return write_plain_reply(prompt)
 
@@ -59,7 +81,11 @@ def _write_points(sentences: list[str]) -> str:
     for speaker, sentence in pairwise(sentences):
         if re.fullmatch("[A-Z_]+:", speaker):
             first.setdefault(speaker[:-1], sentence)
-    points = [{"side": side, "point": first[side], "answer": "", "verdict": ""} for side in first if side != "JUDGE"][:2]
+    points = [
+        {"side": side, "point": first[side], "answer": "", "verdict": ""}
+        for side in first
+        if side != "JUDGE"
+    ][:2]
     if len(points) > 1:
         points[0] |= {"answer": points[1]["point"], "verdict": first.get("JUDGE", "")}
     return json.dumps({"points": points})
@@ -92,7 +118,9 @@ class Script:
 @contextmanager
 def serving(script: Script | None = None, port: int = 0) -> Iterator[str]:
     """Run a server in a thread of its own until the block ends; gives its address, which ends in /v1."""
-    with http_server.serve_in_thread(ScriptedModel(script or Script()).answer, MODEL, port) as address:
+    with http_server.serve_in_thread(
+        ScriptedModel(script or Script()).answer, MODEL, port
+    ) as address:
         yield f"{address}/v1"
 
 
@@ -111,9 +139,15 @@ class ScriptedModel:
         self.counts: Counter[str] = Counter()
         self._arrivals: Counter[str] = Counter()
         self._concurrent = 0
-        self._slots = contextlib.nullcontext() if script.at_once is None else asyncio.Semaphore(script.at_once)
+        self._slots = (
+            contextlib.nullcontext()
+            if script.at_once is None
+            else asyncio.Semaphore(script.at_once)
+        )
 
-    async def answer(self, request: ReceivedRequest, reader: asyncio.StreamReader) -> Response | None:
+    async def answer(
+        self, request: ReceivedRequest, reader: asyncio.StreamReader
+    ) -> Response | None:
         """Return the response; None closes the connection without one."""
         if request.path == "/v1/counts":
             return json_response(200, self.counts)
@@ -126,7 +160,10 @@ class ScriptedModel:
             return json_response(200, {"object": "list", "data": [listed]})
         body = json.loads(request.body)
         if request.path == "/tokenize" and self.script.tokenizer:
-            return json_response(200, {"count": count_tokens(body["prompt"]), "max_model_len": self.script.max_model_len})
+            return json_response(
+                200,
+                {"count": count_tokens(body["prompt"]), "max_model_len": self.script.max_model_len},
+            )
         if request.path == "/v1/chat/completions":
             return self._refuse(body) or await self._chat(body, reader)
         return _error(404, f"{request.path} is not served.")
@@ -140,12 +177,16 @@ class ScriptedModel:
         if body.get("stream") and not script.streams:
             return _error(400, "stream=true is not supported by this server.")
         if n_prompt + (body.get("max_completion_tokens") or 1) > script.max_model_len:
-            return _error(400, f"This model's maximum context length is {script.max_model_len} tokens.")
+            return _error(
+                400, f"This model's maximum context length is {script.max_model_len} tokens."
+            )
         return None
 
     async def _chat(self, body: dict[str, Any], reader: asyncio.StreamReader) -> Response | None:
         script, counts = self.script, self.counts
-        asked = json.dumps({name: value for name, value in body.items() if not name.startswith("stream")})
+        asked = json.dumps(
+            {name: value for name, value in body.items() if not name.startswith("stream")}
+        )
         fault = draw_fault(script.faults, script.seed, asked.encode(), self._arrivals[asked])
         self._arrivals[asked] += 1
         counts[fault] += bool(fault)
@@ -159,14 +200,21 @@ class ScriptedModel:
             self._concurrent -= 1
         if fault == "hang":
             await reader.read()  # until the client leaves
-        if fault in COUNTED and not reader.at_eof() and reader.exception() is None:  # the client waits, and can read it
+        if (
+            fault in COUNTED and not reader.at_eof() and reader.exception() is None
+        ):  # the client waits, and can read it
             counts["answers"] += 1
             counts["tokens"] += made.answer["usage"]["total_tokens"]
         parts = stream_parts(*made) if body.get("stream") else [json.dumps(made.answer).encode()]
         if body.get("stream") and fault in UNBROKEN:
             counts["streams"] += 1
             return StreamedResponse(parts, script.token_s)
-        return respond(b"".join(parts), fault, read_prompt(body, script.seed).draw("fault"), script.retry_after_s)
+        return respond(
+            b"".join(parts),
+            fault,
+            read_prompt(body, script.seed).draw("fault"),
+            script.retry_after_s,
+        )
 
     def _complete(self, body: Mapping[str, Any], fault: str) -> Completion:
         script, prompt = self.script, read_prompt(body, self.script.seed)
@@ -191,7 +239,11 @@ def main() -> None:
     parser.add_argument("--at-once", type=int)
     options = parser.parse_args()
     model = ScriptedModel(Script(delay_s=options.delay_ms / 1000, at_once=options.at_once))
-    asyncio.run(http_server.LoopbackServer(model.answer).run(options.port, lambda url: print(f"{MODEL}: {url}/v1", flush=True)))
+    asyncio.run(
+        http_server.LoopbackServer(model.answer).run(
+            options.port, lambda url: print(f"{MODEL}: {url}/v1", flush=True)
+        )
+    )
 
 
 if __name__ == "__main__":

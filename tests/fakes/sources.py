@@ -22,7 +22,18 @@ from tests.fakes import http_server as testing
 from tests.fakes.http_server import ReceivedRequest, ServerResponse, json_response
 
 FaultName = Literal[
-    "none", "busy", "unavailable", "error", "hang", "dropped", "garbage", "shape", "half", "missing", "refused", "moved"
+    "none",
+    "busy",
+    "unavailable",
+    "error",
+    "hang",
+    "dropped",
+    "garbage",
+    "shape",
+    "half",
+    "missing",
+    "refused",
+    "moved",
 ]
 MYGENE_VERSION, STRING_VERSION = "20260101", "12.0"
 _TERM = re.compile(r'"?([^"\[]+?)"?\[Title/Abstract\]')
@@ -51,7 +62,11 @@ class FakeData:
     articles: Sequence[Article] = ()
 
 
-def fake_data(symbols: Iterable[str], articles: Sequence[Article] = (), aliases: Mapping[str, str] | None = None) -> FakeData:
+def fake_data(
+    symbols: Iterable[str],
+    articles: Sequence[Article] = (),
+    aliases: Mapping[str, str] | None = None,
+) -> FakeData:
     """Return data in which every symbol has a name, a summary, ten processes, six pathways, and all other symbols as partners."""
     distinct = list(dict.fromkeys(symbols))
     genes = {
@@ -59,13 +74,23 @@ def fake_data(symbols: Iterable[str], articles: Sequence[Article] = (), aliases:
             "symbol": symbol,
             "name": f"{symbol} as invented",
             "summary": f"{symbol} stands here for a gene.",
-            "go": {"BP": [{"term": f"process {number} of {symbol}"} for number in range(9, -1, -1)]},
-            "pathway": {"kegg": [{"name": f"pathway {number} - Mus musculus (house mouse)"} for number in range(6)]},
+            "go": {
+                "BP": [{"term": f"process {number} of {symbol}"} for number in range(9, -1, -1)]
+            },
+            "pathway": {
+                "kegg": [
+                    {"name": f"pathway {number} - Mus musculus (house mouse)"}
+                    for number in range(6)
+                ]
+            },
         }
         for symbol in distinct
     }
     partners = {
-        symbol: [Partner(other, 999 - rank) for rank, other in enumerate(other for other in distinct if other != symbol)]
+        symbol: [
+            Partner(other, 999 - rank)
+            for rank, other in enumerate(other for other in distinct if other != symbol)
+        ]
         for symbol in distinct
     }
     return FakeData(genes, partners, aliases or {}, articles)
@@ -86,7 +111,10 @@ class FakeServer:
     def settings(self, **settings: Any) -> SourceSettings:
         """Return source settings with the addresses of this server; settings: the other fields."""
         return SourceSettings(
-            mygene=f"{self.address}/mygene", string=f"{self.address}/string", pubmed=f"{self.address}/pubmed", **settings
+            mygene=f"{self.address}/mygene",
+            string=f"{self.address}/string",
+            pubmed=f"{self.address}/pubmed",
+            **settings,
         )
 
     def fail(self, source: SiteName, *faults: FaultName) -> None:
@@ -97,7 +125,9 @@ class FakeServer:
         """Return the arrival times of the requests to a source, ascending, as of RecordedRequest."""
         return sorted(request.at for request in self.requests if request.source == source)
 
-    async def answer(self, request: ReceivedRequest, reader: asyncio.StreamReader) -> ServerResponse | None:
+    async def answer(
+        self, request: ReceivedRequest, reader: asyncio.StreamReader
+    ) -> ServerResponse | None:
         """Return the response to a request; None closes the connection without one."""
         target = urlsplit(request.path)
         name, _, path = target.path.lstrip("/").partition("/")
@@ -105,13 +135,21 @@ class FakeServer:
         if name not in sources:
             return json_response(404, {})
         params = dict(parse_qsl(target.query)) | dict(parse_qsl(request.body.decode()))
-        self.requests.append(RecordedRequest(sources[name], path, params, request.headers.get("user-agent", ""), request.at))
+        self.requests.append(
+            RecordedRequest(
+                sources[name], path, params, request.headers.get("user-agent", ""), request.at
+            )
+        )
         faults = self._faults[sources[name]]
         good = _ANSWERS[path](self.data, params) if path in _ANSWERS else json_response(404, {})
         return await self._fail_with(faults.popleft(), good, params, reader) if faults else good
 
     async def _fail_with(
-        self, fault: FaultName, good: ServerResponse, params: Mapping[str, str], reader: asyncio.StreamReader
+        self,
+        fault: FaultName,
+        good: ServerResponse,
+        params: Mapping[str, str],
+        reader: asyncio.StreamReader,
     ) -> ServerResponse | None:
         if fault == "hang":
             await reader.read()  # until the client leaves
@@ -122,12 +160,18 @@ class FakeServer:
             "none": good,
             "busy": json_response(429, {"error": "API rate limit exceeded"}, later),
             "unavailable": json_response(503, {}, later),
-            "error": ServerResponse(500, b"<html>Internal error</html>", (("Content-Type", "text/html"),)),
-            "garbage": ServerResponse(200, b"<html>All is well? \xff</html>", (("Content-Type", "text/html"),)),
+            "error": ServerResponse(
+                500, b"<html>Internal error</html>", (("Content-Type", "text/html"),)
+            ),
+            "garbage": ServerResponse(
+                200, b"<html>All is well? \xff</html>", (("Content-Type", "text/html"),)
+            ),
             "shape": json_response(200, {"error": "Search Backend failed"}),
             "half": ServerResponse(200, good.content[: len(good.content) // 2]),
             "missing": json_response(404, {"Error": "not found"}),
-            "refused": json_response(400, {"error": "API key invalid", **params}),  # NCBI repeats the key
+            "refused": json_response(
+                400, {"error": "API key invalid", **params}
+            ),  # NCBI repeats the key
             "moved": ServerResponse(302, b"", (("Location", "http://127.0.0.2:9/elsewhere"),)),
         }
         return failures[fault]
@@ -156,13 +200,21 @@ def _answer_ids(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
     """Return the proteins with a name or an alias, as STRING finds them."""
     by_case = _by_case(data.partners)
     hits = {
-        name: [*([data.aliases[name]] if name in data.aliases else []), *by_case.get(name.casefold(), [])]
+        name: [
+            *([data.aliases[name]] if name in data.aliases else []),
+            *by_case.get(name.casefold(), []),
+        ]
         for name in params["identifiers"].split("\r")
     }
     return json_response(
         200,
         [
-            {"queryItem": name, "stringId": _id(symbol), "preferredName": symbol, "annotation": "invented"}
+            {
+                "queryItem": name,
+                "stringId": _id(symbol),
+                "preferredName": symbol,
+                "annotation": "invented",
+            }
             for name, symbols in hits.items()
             for symbol in symbols
         ],
@@ -173,39 +225,57 @@ def _answer_interactions(data: FakeData, params: Mapping[str, str]) -> ServerRes
     by_id = {_id(symbol): symbol for symbol in data.partners}
     symbols = [by_id[key] for key in params["identifiers"].split("\r") if key in by_id]
     interactions = [
-        {"stringId_A": _id(symbol), "preferredName_A": symbol, "preferredName_B": partner.symbol, "score": partner.score / 1000}
+        {
+            "stringId_A": _id(symbol),
+            "preferredName_A": symbol,
+            "preferredName_B": partner.symbol,
+            "score": partner.score / 1000,
+        }
         for symbol in symbols
         for partner in data.partners[symbol][: int(params["limit"])]
     ]
-    return json_response(200, interactions) if symbols else json_response(404, {"Error": "not found"})
+    return (
+        json_response(200, interactions) if symbols else json_response(404, {"Error": "not found"})
+    )
 
 
 def _answer_search(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
     """Return the articles that contain every word; as PubMed does, a word that none contains is ignored and reported."""
     terms = [_TERM.fullmatch(term) for term in params["term"].split(" AND ")]
     words = [term.group(1) for term in terms if term]
-    pmids = {word: {article.pmid for article in data.articles if _contains(article, word)} for word in words}
+    pmids = {
+        word: {article.pmid for article in data.articles if _contains(article, word)}
+        for word in words
+    }
     known = [matches for matches in pmids.values() if matches]
     common = set.intersection(*known) if known else set()
-    ids = [article.pmid for article in data.articles if article.pmid in common][: int(params["retmax"])]
+    ids = [article.pmid for article in data.articles if article.pmid in common][
+        : int(params["retmax"])
+    ]
     unknown = [word for word, matches in pmids.items() if not matches]
     result: dict[str, Any] = {"count": str(len(ids)), "idlist": ids}
-    return json_response(200, {"esearchresult": result | ({"errorlist": {"phrasesnotfound": unknown}} if unknown else {})})
+    return json_response(
+        200,
+        {
+            "esearchresult": result
+            | ({"errorlist": {"phrasesnotfound": unknown}} if unknown else {})
+        },
+    )
 
 
 def _answer_articles(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
     pmids = params["id"].split(",")
     articles = "".join(_as_xml(article) for article in data.articles if article.pmid in pmids)
-    head = (
-        '<?xml version="1.0" ?>\n<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle//EN" "https://dtd.example/p.dtd">\n'
-    )
+    head = '<?xml version="1.0" ?>\n<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle//EN" "https://dtd.example/p.dtd">\n'
     content = f"{head}<PubmedArticleSet>{articles}</PubmedArticleSet>".encode()
     return ServerResponse(200, content, (("Content-Type", "text/xml; charset=UTF-8"),))
 
 
 def _as_xml(article: Article) -> str:
     year = f"<PubDate><Year>{article.year}</Year></PubDate>" if article.year else "<PubDate/>"
-    parts = "".join(f'<AbstractText Label="PART">{escape(part)}</AbstractText>' for part in article.parts)
+    parts = "".join(
+        f'<AbstractText Label="PART">{escape(part)}</AbstractText>' for part in article.parts
+    )
     return (
         f"<PubmedArticle><MedlineCitation><PMID>{article.pmid}</PMID><Article><Journal><JournalIssue>{year}</JournalIssue>"
         f"</Journal><ArticleTitle>{escape(article.title)}</ArticleTitle>"

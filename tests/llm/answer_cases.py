@@ -4,7 +4,11 @@ from __future__ import annotations
 
 LETTER_CASES: list[tuple[str, str | None, bool]] = [
     ("The target is downregulated.", "down", True),
-    ("<|channel|>analysis<|message|>Maybe A. Answer: A?<|end|><|start|>assistant<|channel|>final<|message|>B", "down", False),
+    (
+        "<|channel|>analysis<|message|>Maybe A. Answer: A?<|end|><|start|>assistant<|channel|>final<|message|>B",
+        "down",
+        False,
+    ),
     ("Answer: None of these changes is expected; down", "down", True),
     ("Answer  :  B", "down", False),
     ("<answer/>B", "down", True),
@@ -35,7 +39,11 @@ LETTER_CASES: list[tuple[str, str | None, bool]] = [
     ("<answer>A or B</answer>", None, False),
     ("Option A) up is excluded.\n<Answer> B </Answer>", "down", False),
     ("I can't discuss hepatitis C pathogens.", None, False),
-    ('{"reasoning": "A knockdown of Rela lowers it. Option A unlikely.", "answer": "B"}', "down", False),
+    (
+        '{"reasoning": "A knockdown of Rela lowers it. Option A unlikely.", "answer": "B"}',
+        "down",
+        False,
+    ),
     ("<answer>\n\nB\n\n</answer>", "down", False),
     ("<answer>Ｂ</answer>", "down", False),
     ("Antwort: B", "down", False),

@@ -42,7 +42,9 @@ class Asked:
     body: Any
 
 
-def completion(content: str | None = "A", finish_reason: str = "stop", **more: Any) -> dict[str, Any]:
+def completion(
+    content: str | None = "A", finish_reason: str = "stop", **more: Any
+) -> dict[str, Any]:
     """The JSON of a completion with 3 prompt and 2 completion tokens; more: further fields of its choice."""
     message = {"role": "assistant", "content": content, **more.pop("message", {})}
     choice = {"index": 0, "message": message, "finish_reason": finish_reason, **more}
@@ -57,7 +59,14 @@ def serving(answer: Callable[[Asked], Canned]) -> Iterator[tuple[str, list[Asked
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
             content = self.rfile.read(int(self.headers["Content-Length"] or 0))
-            asked.append(Asked(len(asked), self.path, self.headers["Authorization"], json.loads(content or b"null")))
+            asked.append(
+                Asked(
+                    len(asked),
+                    self.path,
+                    self.headers["Authorization"],
+                    json.loads(content or b"null"),
+                )
+            )
             given = answer(asked[-1])
             body = (given.body if isinstance(given.body, str) else json.dumps(given.body)).encode()
             self.send_response_only(given.status)
@@ -91,7 +100,11 @@ def cut(text: AnyStr, seed: int) -> list[AnyStr]:
 
 
 def outcomes(
-    url: str, requests: list[Request], heard: list[Words] | None = None, concurrency: int = 16, **limits: Any
+    url: str,
+    requests: list[Request],
+    heard: list[Words] | None = None,
+    concurrency: int = 16,
+    **limits: Any,
 ) -> list[Reply | ModelError]:
     """The outcome of each request, asked for as a stream if somebody hears."""
 

@@ -68,9 +68,18 @@ def test_where_an_answer_is_marked(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        *(("Answer: " + word, Label.UP) for word in ("up", "Upregulated", "up-regulated", "goes up", "increase", "increased.")),
-        *(("Answer: " + word, Label.DOWN) for word in ("down", "decreased", "downregulation", "goes down")),
-        *(("Answer: " + word, Label.NONE) for word in ("none", "no change", "No effect", "unchanged", "no significant change")),
+        *(
+            ("Answer: " + word, Label.UP)
+            for word in ("up", "Upregulated", "up-regulated", "goes up", "increase", "increased.")
+        ),
+        *(
+            ("Answer: " + word, Label.DOWN)
+            for word in ("down", "decreased", "downregulation", "goes down")
+        ),
+        *(
+            ("Answer: " + word, Label.NONE)
+            for word in ("none", "no change", "No effect", "unchanged", "no significant change")
+        ),
     ],
 )
 def test_words_of_the_three_outcomes(text: str, expected: Label) -> None:
@@ -126,7 +135,9 @@ TAKEN_BACK = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["", *NAMES, *PROSE, *DENIED, *REFUSALS, *SEVERAL, *SAID, *TAKEN_BACK])
+@pytest.mark.parametrize(
+    "text", ["", *NAMES, *PROSE, *DENIED, *REFUSALS, *SEVERAL, *SAID, *TAKEN_BACK]
+)
 def test_what_is_unread(text: str) -> None:
     assert isinstance(read_label(text), Unread), read_label(text)
 
@@ -178,7 +189,10 @@ def test_a_number_of_another_event_is_unread(text: str) -> None:
     assert isinstance(read_probability(text), Unread)
 
 
-@pytest.mark.parametrize("text", ["Probability (in %): 62", "The probability (of an effect) is 62%.", "Probability (0-100): 62"])
+@pytest.mark.parametrize(
+    "text",
+    ["Probability (in %): 62", "The probability (of an effect) is 62%.", "Probability (0-100): 62"],
+)
 def test_brackets_that_say_the_scale_or_the_event_change_nothing(text: str) -> None:
     assert read_probability(text) == 0.62
 
@@ -214,7 +228,10 @@ def test_answers_in_the_dress_of_a_model(text: str) -> None:
 
 
 def test_a_letter_is_never_taken_for_an_article_across_lines() -> None:
-    for text in ("Answer: A\n\nOption B: would need an activator.", "The answer is A\nOption C: no effect was considered."):
+    for text in (
+        "Answer: A\n\nOption B: would need an activator.",
+        "The answer is A\nOption C: no effect was considered.",
+    ):
         assert read_label(text) is Label.UP
     assert read_label('{"answer": "no_effect"}') is Label.NONE
 
@@ -258,7 +275,12 @@ PER_CENT = [
     ("<prob>0</prob>", 0.0),
     ("<prob>-0</prob>", 0.0),
 ]
-PER_CENT += [("<prob>0.0</prob>", 0.0), ("<prob>1</prob>", 0.01), ("<prob>100</prob>", 1.0), ("<prob>0,5 %</prob>", 0.005)]
+PER_CENT += [
+    ("<prob>0.0</prob>", 0.0),
+    ("<prob>1</prob>", 0.01),
+    ("<prob>100</prob>", 1.0),
+    ("<prob>0,5 %</prob>", 0.005),
+]
 
 
 @pytest.mark.parametrize(("text", "expected"), PER_CENT)
@@ -304,7 +326,10 @@ def test_a_fraction_where_per_cent_was_asked_for_is_unread_with_that_reason(text
         ("<prob>120</prob>", "120 lies outside 0 to 100"),
         ("<prob>-5</prob>", "-5 lies outside 0 to 100"),
         ("120%", "120 lies outside 0 to 100"),
-        ("<prob>1,000</prob>", "1,000 may have thousands or decimals, expected a number from 0 to 100"),
+        (
+            "<prob>1,000</prob>",
+            "1,000 may have thousands or decimals, expected a number from 0 to 100",
+        ),
         ("<prob>NN</prob>", "'NN' is marked as the answer, expected a number from 0 to 100"),
         ("Cbfb", "no answer is marked, expected a number from 0 to 100"),
     ],
@@ -344,7 +369,12 @@ def test_words_of_prose_are_no_answer(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "offset"),
-    [("<answer>A</answer>", 8), ("x <answer>\n a </answer>", 12), ("<answer>Option A</answer>", 15), ("<answer>Ａ", 8)],
+    [
+        ("<answer>A</answer>", 8),
+        ("x <answer>\n a </answer>", 12),
+        ("<answer>Option A</answer>", 15),
+        ("<answer>Ａ", 8),
+    ],
 )
 def test_where_the_letter_stands(text: str, offset: int) -> None:
     assert find_letter(text, ("A", "B")) == ("A", offset)
@@ -357,7 +387,9 @@ macrophages das Gen steigt sinkt nicht keine le gène augmente baisse pas el gen
 поднимается падает 基因 上调 下调 変化なし
 14-3-3 probability of a false positive about expected rate response stage C phase A"""
 _WORDS = st.sampled_from(_VOCABULARY.split())
-_PROSE = st.lists(_WORDS, min_size=4, max_size=40).map(lambda words: f"We read: {' '.join(words)} here.")
+_PROSE = st.lists(_WORDS, min_size=4, max_size=40).map(
+    lambda words: f"We read: {' '.join(words)} here."
+)
 
 
 @given(st.lists(_PROSE, min_size=1, max_size=4).map("\n".join))
@@ -399,7 +431,9 @@ texts = st.text() | st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 def test_no_text_makes_them_raise_or_leave_their_range(text: str) -> None:
     found = read_probability(text)
     assert isinstance(found, Unread) or 0 <= found <= 1
-    assert read_label(text) in (Label.UP, Label.DOWN, Label.NONE) or isinstance(read_label(text), Unread)
+    assert read_label(text) in (Label.UP, Label.DOWN, Label.NONE) or isinstance(
+        read_label(text), Unread
+    )
     place = find_letter(text, ("A", "B"))
     assert isinstance(place, Unread) or text[place[1]].upper() == place[0]
 
@@ -426,7 +460,9 @@ def test_time_grows_no_faster_than_the_text(piece: str) -> None:
         text = piece * (n // len(piece))
         best = float("inf")
         for _ in range(3):
-            start = time.thread_time()  # of this process: the machine may do something else meanwhile
+            start = (
+                time.thread_time()
+            )  # of this process: the machine may do something else meanwhile
             read_probability(text), read_label(text)
             best = min(best, time.thread_time() - start)
         return best
@@ -439,7 +475,10 @@ def test_time_grows_no_faster_than_the_text(piece: str) -> None:
     [
         ("Answer:\n\nA) Knockdown of Alg1 results in up‑regulation of Gm49249.", Label.UP),
         ("It binds.\n\n**C) Knockdown of Alg1 does not significantly affect Adal.**", Label.NONE),
-        ("A) up\nB) down\nThe best choice is:\n\nB) Knockdown of X results in down-regulation of Y.", None),  # a list
+        (
+            "A) up\nB) down\nThe best choice is:\n\nB) Knockdown of X results in down-regulation of Y.",
+            None,
+        ),  # a list
         ("It is known from\nC. Elegans studies.", None),
         ("See\nB. Smith, 2020", None),
     ],

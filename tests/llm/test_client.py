@@ -19,7 +19,15 @@ from core.base.net.server_access import ServerAccess
 from core.llm.call_settings import CallSettings
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.llm.errors import Declined, Malformed, ModelError, NoLogprobs, Refused, Truncated, Unanswered
+from core.llm.errors import (
+    Declined,
+    Malformed,
+    ModelError,
+    NoLogprobs,
+    Refused,
+    Truncated,
+    Unanswered,
+)
 from core.llm.messages import Reply, Request, Usage
 from core.llm.reply_cache import ReplyCache
 from tests.llm.canned import ASK, KEY, Asked, Canned, completion, serving
@@ -42,7 +50,11 @@ def play(*given: Canned) -> Callable[[Asked], Canned]:
 
 
 def busy(status: int = 500, **headers: str) -> Canned:
-    return Canned({"error": {"message": "busy"}}, status, {name.replace("_", "-"): value for name, value in headers.items()})
+    return Canned(
+        {"error": {"message": "busy"}},
+        status,
+        {name.replace("_", "-"): value for name, value in headers.items()},
+    )
 
 
 def endpoint(url: str, **limits: Any) -> Endpoint:
@@ -50,14 +62,21 @@ def endpoint(url: str, **limits: Any) -> Endpoint:
 
 
 def complete(
-    url: str, *requests: Request, cache: ReplyCache | None = None, sleep: Waits | None = None, **limits: Any
+    url: str,
+    *requests: Request,
+    cache: ReplyCache | None = None,
+    sleep: Waits | None = None,
+    **limits: Any,
 ) -> list[Any]:
     """The replies or errors of these requests, asked one after the other by one client."""
 
     async def ask() -> list[Any]:
         found: list[Any] = []
         async with Client(
-            endpoint(url, **limits), cache=cache, rng=random.Random(1), sleep=Waits() if sleep is None else sleep
+            endpoint(url, **limits),
+            cache=cache,
+            rng=random.Random(1),
+            sleep=Waits() if sleep is None else sleep,
         ) as client:
             for request in requests or (ASK,):
                 try:
@@ -83,17 +102,33 @@ def test_a_reply() -> None:
     answer["usage"]["completion_tokens_details"] = {"reasoning_tokens": 1}
     with serving(play(Canned(answer))) as (url, asked):
         (reply,) = complete(url)
-    assert [(a.path, a.body, a.key) for a in asked] == [("/v1/chat/completions", ASK.body, f"Bearer {KEY}")]
+    assert [(a.path, a.body, a.key) for a in asked] == [
+        ("/v1/chat/completions", ASK.body, f"Bearer {KEY}")
+    ]
     latency_ms = reply.latency_ms
     assert reply == Reply(
-        "A", "because", "stop", Usage(1, 3, 2, 1, 0, latency_ms), None, ASK.text, json.dumps(answer), cached=False
+        "A",
+        "because",
+        "stop",
+        Usage(1, 3, 2, 1, 0, latency_ms),
+        None,
+        ASK.text,
+        json.dumps(answer),
+        cached=False,
     )
     assert latency_ms > 0
 
 
 def test_faults_that_pass_are_asked_again() -> None:
     waits = Waits()
-    faults = [busy(500), busy(429), busy(408), busy(409), Canned('{"choices": [{"mess'), Canned({"no": "choices"})]
+    faults = [
+        busy(500),
+        busy(429),
+        busy(408),
+        busy(409),
+        Canned('{"choices": [{"mess'),
+        Canned({"no": "choices"}),
+    ]
     with serving(play(*faults, Canned(completion()))) as (url, asked):
         (reply,) = complete(url, sleep=waits, retries=6, backoff_s=1.0, longest_backoff_s=10.0)
     assert (reply.content, reply.attempts, len(asked)) == ("A", 7, 7)
@@ -101,13 +136,19 @@ def test_faults_that_pass_are_asked_again() -> None:
     assert len(waits) == 6
     for wait, longest in zip(waits, [1, 2, 4, 8, 10, 10], strict=True):
         assert longest / 2 <= wait <= longest
-    assert len({wait / longest for wait, longest in zip(waits, [1, 2, 4, 8, 10, 10], strict=True)}) == 6  # jitter
+    assert (
+        len({wait / longest for wait, longest in zip(waits, [1, 2, 4, 8, 10, 10], strict=True)})
+        == 6
+    )  # jitter
 
 
 def test_retry_after_is_honoured() -> None:
     waits = Waits()
     date = {"Retry_After": "Sun, 06 Nov 1994 08:50:07 GMT", "Date": "Sun, 06 Nov 1994 08:49:37 GMT"}
-    with serving(play(busy(429, Retry_After="7"), busy(503, **date), Canned(completion()))) as (url, _):
+    with serving(play(busy(429, Retry_After="7"), busy(503, **date), Canned(completion()))) as (
+        url,
+        _,
+    ):
         complete(url, sleep=waits, backoff_s=0.5)
     assert 7 <= waits[0] <= 7.5
     assert 30 <= waits[1] <= 30.5
@@ -126,10 +167,17 @@ def test_after_the_last_retry_it_gives_up() -> None:
         (error,) = complete(url, retries=2)
     said(error, Unanswered, url, "HTTP 503 (busy)", "gave up after 3 attempts")
     assert len(asked) == 3
-    assert (error.usage.attempts, error.request, error.raw) == (3, ASK.text, '{"error": {"message": "busy"}}')
+    assert (error.usage.attempts, error.request, error.raw) == (
+        3,
+        ASK.text,
+        '{"error": {"message": "busy"}}',
+    )
 
 
-@pytest.mark.parametrize("cut", [completion(None), completion(""), completion("A b", "length"), completion(None, "length")])
+@pytest.mark.parametrize(
+    "cut",
+    [completion(None), completion(""), completion("A b", "length"), completion(None, "length")],
+)
 def test_a_cut_answer_is_asked_for_once_more_with_twice_the_budget(cut: dict[str, Any]) -> None:
     with serving(play(Canned(cut), Canned(completion()))) as (url, asked):
         (reply,) = complete(url)
@@ -142,7 +190,13 @@ def test_a_cut_answer_is_asked_for_once_more_with_twice_the_budget(cut: dict[str
 def test_an_answer_that_stays_cut_is_truncated() -> None:
     with serving(play(Canned(completion("A b", "length")))) as (url, asked):
         error, unlimited = complete(url, ASK, replace(ASK, max_completion_tokens=None))
-    said(error, Truncated, url, "cut after 3 characters (finish_reason 'length')", "within 100 tokens, and 200")
+    said(
+        error,
+        Truncated,
+        url,
+        "cut after 3 characters (finish_reason 'length')",
+        "within 100 tokens, and 200",
+    )
     assert (error.usage.attempts, error.usage.completion_tokens, len(asked)) == (2, 4, 4)
     said(unlimited, Truncated, "within the server's own limit")
     with serving(play(Canned(completion(None)))) as (url, _):
@@ -150,9 +204,17 @@ def test_an_answer_that_stays_cut_is_truncated() -> None:
 
 
 def test_a_refusal_of_twice_the_budget_does_not_hide_that_the_answer_was_cut() -> None:
-    with serving(play(Canned(completion(None, "length")), Canned({"error": "context length is 128"}, 400))) as (url, _):
+    with serving(
+        play(Canned(completion(None, "length")), Canned({"error": "context length is 128"}, 400))
+    ) as (url, _):
         (error,) = complete(url)
-    said(error, Truncated, "no content", "twice the budget was refused", "HTTP 400 (context length is 128)")
+    said(
+        error,
+        Truncated,
+        "no content",
+        "twice the budget was refused",
+        "HTTP 400 (context length is 128)",
+    )
     assert (error.usage.attempts, error.usage.completion_tokens) == (2, 2)
 
 
@@ -167,9 +229,13 @@ def test_faults_before_and_after_a_cut_answer_count_together() -> None:
 
 
 def test_a_refusal_of_logprobs_is_found_out_once() -> None:
-    with serving(lambda asked: NO_LOGPROBS if "logprobs" in asked.body else Canned(completion())) as (url, asked):
+    with serving(
+        lambda asked: NO_LOGPROBS if "logprobs" in asked.body else Canned(completion())
+    ) as (url, asked):
         first, second, plain = complete(url, WITH_LOGPROBS, replace(WITH_LOGPROBS, seed=1), ASK)
-    said(first, NoLogprobs, url, "no log-probabilities of m", "HTTP 400 (logprobs are not supported)")
+    said(
+        first, NoLogprobs, url, "no log-probabilities of m", "HTTP 400 (logprobs are not supported)"
+    )
     said(second, NoLogprobs, "HTTP 400 (logprobs are not supported)")
     assert (first.usage.attempts, second.usage.attempts, second.request) == (1, 0, "")
     assert plain.content == "A"
@@ -208,10 +274,18 @@ def test_answers_with_logprobs_overrule_those_without() -> None:
         return [*found, await client.complete(replace(WITH_LOGPROBS, seed=4))]
 
     with serving(play_late) as (url, _):
-        assert [type(one) for one in run_together(url, work)] == [NoLogprobs, NoLogprobs, NoLogprobs, Reply, Reply]
+        assert [type(one) for one in run_together(url, work)] == [
+            NoLogprobs,
+            NoLogprobs,
+            NoLogprobs,
+            Reply,
+            Reply,
+        ]
 
 
-def test_an_answer_under_another_name_is_an_answer_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_answer_under_another_name_is_an_answer_and_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     alias = Canned(completion() | {"model": "m-2026-11"})
     caplog.set_level("WARNING", "perturbdesk")
     with serving(play(alias)) as (url, _):
@@ -231,9 +305,20 @@ def test_a_long_answer_that_is_none_is_kept_in_part() -> None:
 def test_the_limit_of_an_answer_grows_with_its_logprobs() -> None:
     long = Canned(json.dumps(completion("A", message={"padding": "x" * 20_000})))
     tokens = replace(WITH_LOGPROBS, max_completion_tokens=20)
-    with serving(play(Canned(json.dumps(completion("A", logprobs=LOGPROBS, message={"padding": "x" * 20_000}))))) as (url, _):
+    with serving(
+        play(
+            Canned(
+                json.dumps(completion("A", logprobs=LOGPROBS, message={"padding": "x" * 20_000}))
+            )
+        )
+    ) as (url, _):
         short, with_logprobs = complete(url, ASK, tokens, max_answer_mb=0.01)
-    said(short, Malformed, "an answer of more than 10,000 bytes (max_answer_mb is 0.01, a larger one allows more)", "of m")
+    said(
+        short,
+        Malformed,
+        "an answer of more than 10,000 bytes (max_answer_mb is 0.01, a larger one allows more)",
+        "of m",
+    )
     assert isinstance(with_logprobs, Reply)  # 20 tokens × 21 entries × 100 bytes = 42,000
     with serving(play(long)) as (url, _):
         assert isinstance(complete(url, ASK, max_answer_mb=0.03)[0], Reply)
@@ -243,19 +328,31 @@ def test_an_answer_that_is_all_thinking_is_asked_again_without_a_larger_limit() 
     thought = completion(None, message={"reasoning": "so <answer>B</answer>"})
     with serving(play(Canned(thought))) as (url, asked):
         (error,) = complete(url)
-    said(error, Truncated, "no content (finish_reason 'stop'), all of the answer is in its thinking")
+    said(
+        error, Truncated, "no content (finish_reason 'stop'), all of the answer is in its thinking"
+    )
     assert [a.body["max_completion_tokens"] for a in asked] == [100, 100]
 
 
 @pytest.mark.parametrize(
     ("body", "kind", "words"),
     [
-        (completion(None, message={"refusal": "I can't."}), Declined, "the model refused: I can't."),
+        (
+            completion(None, message={"refusal": "I can't."}),
+            Declined,
+            "the model refused: I can't.",
+        ),
         (completion([{"type": "image_url"}]), Malformed, "content of parts image_url"),
-        ({"choices": [{"text": "A"}], "usage": completion()["usage"]}, Malformed, "a text completion"),
+        (
+            {"choices": [{"text": "A"}], "usage": completion()["usage"]},
+            Malformed,
+            "a text completion",
+        ),
     ],
 )
-def test_what_will_be_the_same_again_is_asked_for_once_and_paid_for(body: Any, kind: type[ModelError], words: str) -> None:
+def test_what_will_be_the_same_again_is_asked_for_once_and_paid_for(
+    body: Any, kind: type[ModelError], words: str
+) -> None:
     with serving(play(Canned(body))) as (url, asked):
         (error,) = complete(url)
     said(error, kind, url, words)
@@ -265,18 +362,28 @@ def test_what_will_be_the_same_again_is_asked_for_once_and_paid_for(body: Any, k
 def test_tokens_that_no_server_counts_are_estimated() -> None:
     with serving(play(Canned({**completion("A" * 40), "usage": None}))) as (url, _):
         (reply,) = complete(url)
-    assert (reply.usage.uncounted, reply.usage.prompt_tokens, reply.usage.completion_tokens) == (1, 0, 0)
+    assert (reply.usage.uncounted, reply.usage.prompt_tokens, reply.usage.completion_tokens) == (
+        1,
+        0,
+        0,
+    )
     assert reply.usage.estimated_tokens == -(-(len(ASK.text) + 40) // 4)  # 4 bytes a token
 
 
 def test_fewer_logprobs_are_asked_for_where_a_server_allows_fewer() -> None:
     def answer(asked: Asked) -> Canned:
         if asked.body["top_logprobs"] > 5:
-            return Canned({"error": {"message": "top_logprobs must be less than or equal to 5"}}, 400)
+            return Canned(
+                {"error": {"message": "top_logprobs must be less than or equal to 5"}}, 400
+            )
         return Canned(completion(logprobs=LOGPROBS))
 
     with serving(answer) as (url, asked):
-        first, second = complete(url, replace(WITH_LOGPROBS, top_logprobs=20), replace(WITH_LOGPROBS, top_logprobs=20, seed=1))
+        first, second = complete(
+            url,
+            replace(WITH_LOGPROBS, top_logprobs=20),
+            replace(WITH_LOGPROBS, top_logprobs=20, seed=1),
+        )
     assert [type(one) for one in (first, second)] == [Reply, Reply]
     assert sorted(a.body["top_logprobs"] for a in asked)[:2] == [5, 5]
 
@@ -295,7 +402,9 @@ def test_calls_go_out_as_the_endpoint_wants_them() -> None:
 
     with serving(play(Canned(completion()))) as (url, asked):
         asyncio.run(run_with(replace(endpoint(url), calls=settings), work))
-    assert {name: value for name, value in asked[0].body.items() if name not in ("model", "messages")} == {
+    assert {
+        name: value for name, value in asked[0].body.items() if name not in ("model", "messages")
+    } == {
         "temperature": 0.5,
         "max_tokens": 100,
         "top_k": 20,
@@ -304,7 +413,9 @@ def test_calls_go_out_as_the_endpoint_wants_them() -> None:
 
 
 def test_other_refusals_are_not_taken_for_one_of_logprobs() -> None:
-    with serving(play(Canned({"error": "no such model"}, 404), Canned(completion(logprobs=LOGPROBS)))) as (url, _):
+    with serving(
+        play(Canned({"error": "no such model"}, 404), Canned(completion(logprobs=LOGPROBS)))
+    ) as (url, _):
         first, second = complete(url, WITH_LOGPROBS, WITH_LOGPROBS)
     said(first, Refused)
     assert isinstance(second, Reply)
@@ -312,7 +423,12 @@ def test_other_refusals_are_not_taken_for_one_of_logprobs() -> None:
 
 def in_tokens(key: str | None) -> dict[str, Any]:
     """Log-probabilities of a key's characters, one a token."""
-    return {"content": [{"token": c, "bytes": [ord(c)], "logprob": -0.5, "top_logprobs": []} for c in f"A {key}!"]}
+    return {
+        "content": [
+            {"token": c, "bytes": [ord(c)], "logprob": -0.5, "top_logprobs": []}
+            for c in f"A {key}!"
+        ]
+    }
 
 
 HOSTILE: Sequence[Callable[[Asked], Canned]] = [
@@ -324,12 +440,18 @@ HOSTILE: Sequence[Callable[[Asked], Canned]] = [
     lambda asked: Canned(completion(None, f"{asked.key}")),
     lambda asked: Canned({"error": f"no logprobs for {asked.key}"}, 400),
     lambda asked: Canned(completion(f"A {asked.key}", logprobs=in_tokens(asked.key))),
-    lambda asked: Canned(json.dumps(completion(f"A {asked.key}", message={"reasoning": asked.key})).replace("/", "\\/")),
+    lambda asked: Canned(
+        json.dumps(completion(f"A {asked.key}", message={"reasoning": asked.key})).replace(
+            "/", "\\/"
+        )
+    ),
 ]
 
 
 @pytest.mark.parametrize("answer", HOSTILE)
-def test_a_key_that_comes_back_stands_nowhere(answer: Callable[[Asked], Canned], tmp_path: Path) -> None:
+def test_a_key_that_comes_back_stands_nowhere(
+    answer: Callable[[Asked], Canned], tmp_path: Path
+) -> None:
     cache = ReplyCache(tmp_path / "llm.sqlite")
     with serving(answer) as (url, asked):
         found = complete(url, ASK, WITH_LOGPROBS, cache=cache, retries=1)
@@ -337,7 +459,9 @@ def test_a_key_that_comes_back_stands_nowhere(answer: Callable[[Asked], Canned],
     for one in found:
         text = repr(one) + str(one) + one.request + one.raw
         if isinstance(one, ModelError):
-            text += "".join(traceback.format_exception(one)) + repr(pickle.loads(pickle.dumps(one)).__dict__)
+            text += "".join(traceback.format_exception(one)) + repr(
+                pickle.loads(pickle.dumps(one)).__dict__
+            )
             assert one.__cause__ is None
             assert one.__context__ is None
         assert "sesame" not in text
@@ -349,7 +473,13 @@ def test_a_key_that_comes_back_stands_nowhere(answer: Callable[[Asked], Canned],
 def test_errors_survive_the_way_between_processes() -> None:
     error = Truncated("cut", Usage(attempts=1), "{}", "raw")
     again = pickle.loads(pickle.dumps(error))
-    assert (type(again), str(again), again.usage, again.request, again.raw) == (Truncated, "cut", Usage(attempts=1), "{}", "raw")
+    assert (type(again), str(again), again.usage, again.request, again.raw) == (
+        Truncated,
+        "cut",
+        Usage(attempts=1),
+        "{}",
+        "raw",
+    )
 
 
 class TestWithACache:
@@ -360,11 +490,21 @@ class TestWithACache:
     def test_the_same_request_is_sent_once(self, cache: ReplyCache) -> None:
         with serving(play(Canned(completion(logprobs=LOGPROBS)))) as (url, asked):
             first, second = complete(url, WITH_LOGPROBS, WITH_LOGPROBS, cache=cache)
-            (elsewhere,) = complete(url.replace("127.0.0.1", "localhost"), WITH_LOGPROBS, cache=cache)
+            (elsewhere,) = complete(
+                url.replace("127.0.0.1", "localhost"), WITH_LOGPROBS, cache=cache
+            )
             assert len(asked) == 1
-            repeated, seeded = complete(url, replace(WITH_LOGPROBS, repeat=1), replace(WITH_LOGPROBS, seed=1), cache=cache)
+            repeated, seeded = complete(
+                url, replace(WITH_LOGPROBS, repeat=1), replace(WITH_LOGPROBS, seed=1), cache=cache
+            )
         assert len(asked) == 3
-        assert [one.cached for one in (first, second, elsewhere, repeated, seeded)] == [False, True, True, False, False]
+        assert [one.cached for one in (first, second, elsewhere, repeated, seeded)] == [
+            False,
+            True,
+            True,
+            False,
+            False,
+        ]
         assert second == replace(first, cached=True)
 
     def test_a_cached_answer_by_another_model_is_counted_too(self, cache: ReplyCache) -> None:
@@ -377,14 +517,18 @@ class TestWithACache:
             assert [asyncio.run(count(url)) for _ in range(2)] == [{"tiny-fallback": 1}] * 2
         assert len(asked) == 1
 
-    def test_the_reply_to_a_doubled_budget_lies_under_the_request_as_it_was(self, cache: ReplyCache) -> None:
+    def test_the_reply_to_a_doubled_budget_lies_under_the_request_as_it_was(
+        self, cache: ReplyCache
+    ) -> None:
         with serving(play(Canned(completion(None)), Canned(completion()))) as (url, asked):
             first, second = complete(url, ASK, ASK, cache=cache)
         assert len(asked) == 2
         assert second.cached
         assert second.request == first.request
 
-    @pytest.mark.parametrize("bad", [busy(), Canned("{"), Canned({"error": "no"}, 400), Canned(completion(None))])
+    @pytest.mark.parametrize(
+        "bad", [busy(), Canned("{"), Canned({"error": "no"}, 400), Canned(completion(None))]
+    )
     def test_failures_are_not_kept(self, cache: ReplyCache, bad: Canned) -> None:
         with serving(play(bad)) as (url, _):
             said_no = complete(url, cache=cache, retries=0)[0]
@@ -406,7 +550,9 @@ async def run_with(asked: Endpoint, work: Callable[[Client], Coroutine[Any, Any,
         return await work(client)
 
 
-def run_together(url: str, work: Callable[[Client], Coroutine[Any, Any, Any]], **options: Any) -> Any:
+def run_together(
+    url: str, work: Callable[[Client], Coroutine[Any, Any, Any]], **options: Any
+) -> Any:
     async def inside() -> Any:
         async with Client(endpoint(url), **options) as client:
             return await work(client)

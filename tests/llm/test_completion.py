@@ -29,7 +29,10 @@ def test_halves_of_surrogate_pairs_are_marked_and_pairs_joined() -> None:
 
 
 def test_the_spelling_that_says_something_wins() -> None:
-    assert read(completion(message={"reasoning": "", "reasoning_content": "because"})).reasoning == "because"
+    assert (
+        read(completion(message={"reasoning": "", "reasoning_content": "because"})).reasoning
+        == "because"
+    )
 
 
 def test_usage() -> None:
@@ -46,12 +49,17 @@ def test_usage() -> None:
 @pytest.mark.parametrize("odd", [-1, "2", 2.0, 1e308, math.nan, True, 10**20, 10**4_000, [2], {}])
 def test_numbers_of_tokens_that_are_none_are_not_counted(odd: Any) -> None:
     body = completion()
-    body["usage"] = {"prompt_tokens": odd, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": odd}}
+    body["usage"] = {
+        "prompt_tokens": odd,
+        "completion_tokens": 2,
+        "completion_tokens_details": {"reasoning_tokens": odd},
+    }
     assert read(body).usage == Usage(completion_tokens=2, uncounted=1)
 
 
 @pytest.mark.parametrize(
-    ("given", "name"), [("m-2026\n-11", "m-2026 -11"), ("m" * 500, "m" * 200), (7, ""), (None, ""), ([], "")]
+    ("given", "name"),
+    [("m-2026\n-11", "m-2026 -11"), ("m" * 500, "m" * 200), (7, ""), (None, ""), ([], "")],
 )
 def test_the_names_that_a_server_gives(given: Any, name: str) -> None:
     answer = read(completion("A", given) | {"model": given})
@@ -60,14 +68,21 @@ def test_the_names_that_a_server_gives(given: Any, name: str) -> None:
 
 def test_logprobs_are_plain_tuples_and_null_is_nan() -> None:
     tokens = [
-        {"token": "A", "logprob": -0.5, "bytes": [65], "top_logprobs": [{"token": "B", "logprob": -1}]},
+        {
+            "token": "A",
+            "logprob": -0.5,
+            "bytes": [65],
+            "top_logprobs": [{"token": "B", "logprob": -1}],
+        },
         {"token": "!", "logprob": -9999.0},
     ]
     assert read(completion(logprobs={"content": tokens})).logprobs == (
         TokenLogprob("A", -0.5, (("B", -1.0),)),
         TokenLogprob("!", -9999.0),
     )
-    raw = json.dumps(completion(logprobs={"content": [{"token": "A", "logprob": None, "top_logprobs": None}]}))
+    raw = json.dumps(
+        completion(logprobs={"content": [{"token": "A", "logprob": None, "top_logprobs": None}]})
+    )
     for spelled, holds in (("null", math.isnan), ("NaN", math.isnan), ("-Infinity", math.isinf)):
         answer = read_answer(raw.replace('"logprob": null', f'"logprob": {spelled}'))
         assert isinstance(answer, Answer)
@@ -77,7 +92,15 @@ def test_logprobs_are_plain_tuples_and_null_is_nan() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [None, {}, {"content": None}, {"content": [{}]}, {"content": ["A"]}, {"content": [{"token": "A", "logprob": "?"}]}, "x"]
+    [
+        None,
+        {},
+        {"content": None},
+        {"content": [{}]},
+        {"content": ["A"]},
+        {"content": [{"token": "A", "logprob": "?"}]},
+        "x",
+    ]
     + [{"content": [{"token": token, "logprob": -1}]} for token in (None, 1, ["A"])],
 )
 def test_logprobs_in_another_form_are_absent(given: Any) -> None:
@@ -85,7 +108,10 @@ def test_logprobs_in_another_form_are_absent(given: Any) -> None:
 
 
 def test_a_number_too_large_for_a_float_is_no_logprob() -> None:
-    assert read(completion(logprobs={"content": [{"token": "A", "logprob": -(10**400)}]})).logprobs is None
+    assert (
+        read(completion(logprobs={"content": [{"token": "A", "logprob": -(10**400)}]})).logprobs
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,17 +148,32 @@ def test_what_is_complete(content: str | None, finish_reason: Any, whole: bool) 
         ('{"choices": [null]}', "no choices"),
         ('{"choices": [{"text": "A"}]}', "no choices with a message, but a text completion"),
         ('{"error": {"message": "over\\nloaded"}}', "no choices but an error: over loaded"),
-        ('{"object": "list", "data": []}', 'no choices with a message: {"object": "list", "data": []}'),
-        ('{"detail": [{"loc": ["body", "n"], "msg": "too large"}]}', "no choices but an error: n: too large"),
-        ('{"errors": [{"message": "no such account"}]}', "no choices but an error: no such account"),
-        ('[{"error": {"message": "not here", "status": "X"}}]', "no choices but an error: not here"),
+        (
+            '{"object": "list", "data": []}',
+            'no choices with a message: {"object": "list", "data": []}',
+        ),
+        (
+            '{"detail": [{"loc": ["body", "n"], "msg": "too large"}]}',
+            "no choices but an error: n: too large",
+        ),
+        (
+            '{"errors": [{"message": "no such account"}]}',
+            "no choices but an error: no such account",
+        ),
+        (
+            '[{"error": {"message": "not here", "status": "X"}}]',
+            "no choices but an error: not here",
+        ),
         (
             '{"error": {"message": "Provider returned error", "metadata": {"raw": "it fell over", "provider_name": "P"}}}',
             "no choices but an error: P: it fell over",
         ),
         ('{"choices": [{"message": {"content": ["A"]}}]}', "content of type list"),
         ('{"choices": [{"message": {"content": {"text": "A"}}}]}', "content of type dict"),
-        ('{"choices": [{"message": {"content": [{"type": "image_url"}]}}]}', "content of parts image_url"),
+        (
+            '{"choices": [{"message": {"content": [{"type": "image_url"}]}}]}',
+            "content of parts image_url",
+        ),
     ],
 )
 def test_what_is_no_answer(text: str, said: str) -> None:
@@ -160,8 +201,15 @@ def test_what_cannot_be_used_is_paid_for() -> None:
         ("upstream died", "malformed", True),
     ],
 )
-def test_an_error_in_an_answer_of_success_counts_as_its_own_status(error: Any, kind: str, retryable: bool) -> None:
-    for body in ({"error": error}, {"errors": [error]}, [{"error": error}], {"error": error, "choices": []}):
+def test_an_error_in_an_answer_of_success_counts_as_its_own_status(
+    error: Any, kind: str, retryable: bool
+) -> None:
+    for body in (
+        {"error": error},
+        {"errors": [error]},
+        [{"error": error}],
+        {"error": error, "choices": []},
+    ):
         answer = read_answer(json.dumps(body))
         assert isinstance(answer, AnswerFault)
         assert (answer.kind, answer.retryable) == (kind, retryable)
@@ -175,8 +223,16 @@ def test_a_byte_order_mark_is_skipped() -> None:
 
 def test_the_parts_of_a_message() -> None:
     thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "maybe A"}]}
-    answer = read(completion([thinking, {"type": "text", "text": "<answer>"}, {"type": "text", "text": "B</answer>"}]))
-    assert (answer.content, answer.reasoning, answer.is_complete) == ("<answer>B</answer>", "maybe A", True)
+    answer = read(
+        completion(
+            [thinking, {"type": "text", "text": "<answer>"}, {"type": "text", "text": "B</answer>"}]
+        )
+    )
+    assert (answer.content, answer.reasoning, answer.is_complete) == (
+        "<answer>B</answer>",
+        "maybe A",
+        True,
+    )
     answer = read(completion([{"type": "reasoning", "reasoning": "maybe A"}]))
     assert (answer.content, answer.reasoning, answer.is_all_thinking) == (None, "maybe A", True)
     assert read(completion([{"type": "refusal", "refusal": "I won't."}])).refusal == "I won't."
@@ -189,10 +245,16 @@ def test_the_parts_of_a_message() -> None:
         ("<think>A?</think>\n\nB", "B", "A?"),
         ("A?\n</think>\nB", "B", "A?"),
         ("<think>A?", None, "A?"),
-        ("<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>B", "B", None),
+        (
+            "<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>B",
+            "B",
+            None,
+        ),
     ],
 )
-def test_thinking_in_the_content_is_no_content(content: str, final: str | None, thinking: str | None) -> None:
+def test_thinking_in_the_content_is_no_content(
+    content: str, final: str | None, thinking: str | None
+) -> None:
     answer = read(completion(content, message={"reasoning": "first"}))
     assert answer.content == final
     assert answer.reasoning.startswith("first\n\n")
@@ -200,7 +262,11 @@ def test_thinking_in_the_content_is_no_content(content: str, final: str | None, 
 
 
 def test_logprobs_of_the_form_of_text_completions() -> None:
-    given = {"tokens": ["A", "!"], "token_logprobs": [-0.5, None], "top_logprobs": [{"B": -1.0}, None]}
+    given = {
+        "tokens": ["A", "!"],
+        "token_logprobs": [-0.5, None],
+        "top_logprobs": [{"B": -1.0}, None],
+    }
     logprobs = read(completion(logprobs=given)).logprobs
     assert logprobs is not None
     assert logprobs[0] == TokenLogprob("A", -0.5, (("B", -1.0),))
@@ -211,12 +277,32 @@ def test_logprobs_of_the_form_of_text_completions() -> None:
 @pytest.mark.parametrize(
     ("body", "kind", "said"),
     [
-        (completion("A", "content_filter"), "declined", "a refusal (finish_reason 'content_filter'): A"),
-        (completion(None, message={"refusal": "I can't."}), "declined", "the model refused: I can't."),
-        (completion("A", "error"), "unanswered", "the server failed while it wrote (finish_reason 'error')"),
-        (completion("A", "abort"), "unanswered", "the server failed while it wrote (finish_reason 'abort')"),
+        (
+            completion("A", "content_filter"),
+            "declined",
+            "a refusal (finish_reason 'content_filter'): A",
+        ),
+        (
+            completion(None, message={"refusal": "I can't."}),
+            "declined",
+            "the model refused: I can't.",
+        ),
+        (
+            completion("A", "error"),
+            "unanswered",
+            "the server failed while it wrote (finish_reason 'error')",
+        ),
+        (
+            completion("A", "abort"),
+            "unanswered",
+            "the server failed while it wrote (finish_reason 'abort')",
+        ),
         (completion(None, "tool_calls"), "malformed", "the server took the answer for a tool call"),
-        (completion("A", "paused"), "malformed", "an answer finish_reason 'paused', which is not known to be whole"),
+        (
+            completion("A", "paused"),
+            "malformed",
+            "an answer finish_reason 'paused', which is not known to be whole",
+        ),
     ],
 )
 def test_an_end_that_is_none(body: Any, kind: str, said: str) -> None:
@@ -237,7 +323,10 @@ json_values = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["choices", "message", "content", "usage", "logprobs", "token", "logprob", "error"]), inner
+            st.sampled_from(
+                ["choices", "message", "content", "usage", "logprobs", "token", "logprob", "error"]
+            ),
+            inner,
         )
     ),
     max_leaves=12,
@@ -257,7 +346,12 @@ THOUGHTS = [
     {"reasoning_text": "It falls."},
     {"thinking": "It falls."},
     {"reasoning": {"text": "It falls."}},
-    {"reasoning_details": [{"type": "reasoning.text", "text": "It "}, {"type": "reasoning.text", "text": "falls."}]},
+    {
+        "reasoning_details": [
+            {"type": "reasoning.text", "text": "It "},
+            {"type": "reasoning.text", "text": "falls."},
+        ]
+    },
     {"thinking_blocks": [{"type": "thinking", "thinking": "It falls.", "signature": "x"}]},
 ]
 
@@ -267,9 +361,14 @@ def test_thinking_in_any_field_is_kept_whole_or_in_a_stream(thought: dict[str, A
     whole = completion("<answer>B</answer>", "stop")
     whole["choices"][0]["message"] |= thought
     assert read(whole).reasoning == "It falls."
-    chunks = ({"choices": [{"index": 0, "delta": delta}]} for delta in (thought, {"content": "<answer>B</answer>"}))
+    chunks = (
+        {"choices": [{"index": 0, "delta": delta}]}
+        for delta in (thought, {"content": "<answer>B</answer>"})
+    )
     stream = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
-    assert read_answer(join_stream(stream)) == replace(read(whole), finish_reason="", usage=Usage(uncounted=1))
+    assert read_answer(join_stream(stream)) == replace(
+        read(whole), finish_reason="", usage=Usage(uncounted=1)
+    )
 
 
 @pytest.mark.parametrize("streams", [False, True])
@@ -290,7 +389,11 @@ def test_a_choice_that_carries_an_error_is_one(streams: bool) -> None:
 @pytest.mark.parametrize(
     ("usage", "completion_tokens", "reasoning_tokens"),
     [
-        ({"total_tokens": 1110, "completion_tokens_details": {"reasoning_tokens": 1000}}, 1010, 1000),
+        (
+            {"total_tokens": 1110, "completion_tokens_details": {"reasoning_tokens": 1000}},
+            1010,
+            1000,
+        ),
         ({"total_tokens": 110}, 10, 0),
         ({"total_tokens": 1}, 10, 0),
         ({"reasoning_tokens": 7}, 10, 7),  # SGLang's
@@ -299,6 +402,12 @@ def test_a_choice_that_carries_an_error_is_one(streams: bool) -> None:
 def test_tokens_that_a_server_counts_beside_the_completion_count(
     usage: dict[str, Any], completion_tokens: int, reasoning_tokens: int
 ) -> None:
-    body = completion("B", "stop") | {"usage": {"prompt_tokens": 100, "completion_tokens": 10, **usage}}
+    body = completion("B", "stop") | {
+        "usage": {"prompt_tokens": 100, "completion_tokens": 10, **usage}
+    }
     found = read(body).usage
-    assert (found.prompt_tokens, found.completion_tokens, found.reasoning_tokens) == (100, completion_tokens, reasoning_tokens)
+    assert (found.prompt_tokens, found.completion_tokens, found.reasoning_tokens) == (
+        100,
+        completion_tokens,
+        reasoning_tokens,
+    )

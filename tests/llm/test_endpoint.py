@@ -79,7 +79,9 @@ def test_limits_that_are_none(limits: dict[str, Any]) -> None:
         Endpoint(URL, **limits)
 
 
-def send(url: str, path: str = "/chat/completions", body: str | None = "{}", **limits: Any) -> str | Fault:
+def send(
+    url: str, path: str = "/chat/completions", body: str | None = "{}", **limits: Any
+) -> str | Fault:
     async def once() -> str | Fault:
         transport = ModelTransport(Endpoint(url, ServerAccess.of(url, KEY), **limits), 1)
         try:
@@ -126,7 +128,10 @@ def test_keys_of_the_environment_are_not_sent(monkeypatch: pytest.MonkeyPatch) -
 
 def head(*lines: bytes, status: bytes = b"200 OK") -> bytes:
     """The head of a response with these header lines."""
-    return b"".join(line + b"\r\n" for line in (b"HTTP/1.1 " + status, b"Connection: close", *lines)) + b"\r\n"
+    return (
+        b"".join(line + b"\r\n" for line in (b"HTTP/1.1 " + status, b"Connection: close", *lines))
+        + b"\r\n"
+    )
 
 
 TEXT = b'{"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]}'
@@ -139,28 +144,60 @@ HOSTILE = {
     "reason": (head(LENGTH, status=b"200 \xff\xfe") + TEXT, "the answer breaks HTTP"),
     "status": (head(LENGTH, status=b"20000 OK") + TEXT, "the answer breaks HTTP"),
     "header": (head(LENGTH, b"Bearer sk-open-sesame/9") + TEXT, "the answer breaks HTTP"),
-    "long header": (head(LENGTH, b"X: " + b"sk-open-sesame/9" * 100_000) + TEXT, "the answer breaks HTTP"),
-    "many headers": (head(LENGTH, *(b"X-%d: y" % i for i in range(100_000))) + TEXT, "the answer breaks HTTP"),
+    "long header": (
+        head(LENGTH, b"X: " + b"sk-open-sesame/9" * 100_000) + TEXT,
+        "the answer breaks HTTP",
+    ),
+    "many headers": (
+        head(LENGTH, *(b"X-%d: y" % i for i in range(100_000))) + TEXT,
+        "the answer breaks HTTP",
+    ),
     "huge length": (head(b"Content-Length: " + b"9" * 5_000) + TEXT, "the answer breaks HTTP"),
     "negative length": (head(b"Content-Length: -5") + TEXT, "the answer breaks HTTP"),
     "too long a length": (head(b"Content-Length: 5000") + TEXT, "the answer broke off"),
-    "length and chunks": (head(b"Content-Length: 5", CHUNKED) + b"45\r\n" + TEXT, "the answer breaks HTTP"),
+    "length and chunks": (
+        head(b"Content-Length: 5", CHUNKED) + b"45\r\n" + TEXT,
+        "the answer breaks HTTP",
+    ),
     "chunks": (head(CHUNKED) + b"sk-open-sesame/9\r\n" + TEXT, "the answer "),
     "chunk that ends early": (head(CHUNKED) + b"ff\r\n" + TEXT, "the answer broke off"),
-    "gzip": (head(LENGTH, b"Content-Encoding: gzip") + TEXT, "the answer is not compressed as it says"),
-    "deflate": (head(LENGTH, b"Content-Encoding: deflate") + TEXT, "the answer is not compressed as it says"),
-    "many encodings": (head(LENGTH, b"Content-Encoding: " + b", ".join([b"gzip"] * 1_500)) + TEXT, "the answer "),
+    "gzip": (
+        head(LENGTH, b"Content-Encoding: gzip") + TEXT,
+        "the answer is not compressed as it says",
+    ),
+    "deflate": (
+        head(LENGTH, b"Content-Encoding: deflate") + TEXT,
+        "the answer is not compressed as it says",
+    ),
+    "many encodings": (
+        head(LENGTH, b"Content-Encoding: " + b", ".join([b"gzip"] * 1_500)) + TEXT,
+        "the answer ",
+    ),
     "bomb": (
         head(b"Content-Encoding: gzip", b"Content-Length: %d" % len(ZEROS)) + ZEROS,
         "more than 1,000,000 bytes",
     ),
-    "no UTF-8": (head(LENGTH) + TEXT.replace(b'"A"', b'"\xff"'), "an answer that is not UTF-8 (byte 39 of 69)"),
+    "no UTF-8": (
+        head(LENGTH) + TEXT.replace(b'"A"', b'"\xff"'),
+        "an answer that is not UTF-8 (byte 39 of 69)",
+    ),
     "redirect": (
-        head(LENGTH, b"Location: http://me:sk-open@elsewhere/sk-open-sesame/9?key=sk-open", status=b"302 Found") + TEXT,
+        head(
+            LENGTH,
+            b"Location: http://me:sk-open@elsewhere/sk-open-sesame/9?key=sk-open",
+            status=b"302 Found",
+        )
+        + TEXT,
         "HTTP 302, a redirect to http://elsewhere/[key], which is not followed",
     ),
-    "redirect to nowhere": (head(LENGTH, b"Location: http://[", status=b"301 Moved") + TEXT, "a redirect to http://["),
-    "charset": (head(LENGTH, b"Content-Type: text/html; charset=zlib_codec", status=b"500 Oh") + TEXT, "HTTP 500"),
+    "redirect to nowhere": (
+        head(LENGTH, b"Location: http://[", status=b"301 Moved") + TEXT,
+        "a redirect to http://[",
+    ),
+    "charset": (
+        head(LENGTH, b"Content-Type: text/html; charset=zlib_codec", status=b"500 Oh") + TEXT,
+        "HTTP 500",
+    ),
     "deep": (head(b"Content-Length: 100000", status=b"500 Oh") + b"[" * 100_000, "HTTP 500 ([[["),
     "digits": (head(b"Content-Length: 5000", status=b"400 Oh") + b"9" * 5_000, "HTTP 400 (999"),
 }
@@ -173,7 +210,9 @@ def send_each(answers: Sequence[bytes]) -> list[str | Fault]:
         return RawResponse([answers[int(request.path.rpartition("/")[2])]])
 
     async def all_of_them(url: str) -> list[str | Fault]:
-        transport = ModelTransport(Endpoint(f"{url}/v1", ServerAccess.of(url, KEY), timeout_s=30.0, max_answer_mb=1.0), 16)
+        transport = ModelTransport(
+            Endpoint(f"{url}/v1", ServerAccess.of(url, KEY), timeout_s=30.0, max_answer_mb=1.0), 16
+        )
         places = asyncio.Semaphore(16)
 
         async def one(i: int) -> str | Fault:
@@ -190,13 +229,23 @@ def send_each(answers: Sequence[bytes]) -> list[str | Fault]:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("library", ["aiohttp", "httpx2"])
-def test_whatever_a_server_sends_is_a_typed_fault_without_the_key(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_a_server_sends_is_a_typed_fault_without_the_key(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if library == "httpx2":  # as where aiohttp is not installed
         find = importlib.util.find_spec
-        monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "aiohttp" else find(name, *more))
-    for (name, (_, said)), found in zip(HOSTILE.items(), send_each([raw for raw, _ in HOSTILE.values()]), strict=True):
+        monkeypatch.setattr(
+            importlib.util,
+            "find_spec",
+            lambda name, *more: None if name == "aiohttp" else find(name, *more),
+        )
+    for (name, (_, said)), found in zip(
+        HOSTILE.items(), send_each([raw for raw, _ in HOSTILE.values()]), strict=True
+    ):
         if library == "httpx2" and isinstance(found, str):
-            assert name in ("reason", "header", "many encodings"), name  # what one library refuses, another may read
+            assert name in ("reason", "header", "many encodings"), (
+                name
+            )  # what one library refuses, another may read
             continue
         assert isinstance(found, Fault), name
         assert "sk-open" not in repr(found), name
@@ -235,8 +284,14 @@ def test_how_much_an_answer_may_hold() -> None:
     ask = Request("m", (Message("user", "?"),))
     assert here.max_answer_bytes() == here.max_answer_bytes(ask) == 4_000_000
     assert here.max_answer_bytes(replace(ask, max_completion_tokens=100_000)) == 4_000_000
-    assert here.max_answer_bytes(replace(ask, max_completion_tokens=1_000, top_logprobs=20)) == 4_000_000
-    assert here.max_answer_bytes(replace(ask, max_completion_tokens=32_000, top_logprobs=20)) == 32_000 * 21 * 100
+    assert (
+        here.max_answer_bytes(replace(ask, max_completion_tokens=1_000, top_logprobs=20))
+        == 4_000_000
+    )
+    assert (
+        here.max_answer_bytes(replace(ask, max_completion_tokens=32_000, top_logprobs=20))
+        == 32_000 * 21 * 100
+    )
     assert here.max_answer_bytes(replace(ask, top_logprobs=20)) == 4_000_000
 
 

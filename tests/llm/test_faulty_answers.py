@@ -67,11 +67,20 @@ def test_each_fault_alone(fault: str) -> None:
     if fault in SAID:
         assert isinstance(found, ModelError)
         assert SAID[fault] in str(found)
-        final = fault in ("redirect", "huge", "bomb", "no_logprobs", "drip")  # a drip began in time: it would take as long again
+        final = fault in (
+            "redirect",
+            "huge",
+            "bomb",
+            "no_logprobs",
+            "drip",
+        )  # a drip began in time: it would take as long again
         assert found.usage.attempts == (1 if final else 2)
     else:
         assert isinstance(found, Reply)
         assert found.logprobs is not None
         readable = fault in ("absurd_usage", "other_model")
-        assert isinstance(letter_probabilities(found.logprobs, content=found.content), Unread) is not readable
+        assert (
+            isinstance(letter_probabilities(found.logprobs, content=found.content), Unread)
+            is not readable
+        )
         assert found.usage.uncounted == (fault == "absurd_usage")

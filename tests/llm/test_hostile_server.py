@@ -22,11 +22,17 @@ QUICK = [mode for mode in STREAMS if mode not in HEAVY]
 TIMED = [*SLOW, "bodydrip", "continues"]
 
 
-def outcomes(url: str, modes: list[str], timeout_s: float, *, streamed: bool, retries: int = 1) -> dict[str, Reply | ModelError]:
+def outcomes(
+    url: str, modes: list[str], timeout_s: float, *, streamed: bool, retries: int = 1
+) -> dict[str, Reply | ModelError]:
     async def one(mode: str) -> Reply | ModelError:
-        async with Client(Endpoint(f"{url}/{mode}/v1", timeout_s=timeout_s, retries=retries, backoff_s=0.001)) as client:
+        async with Client(
+            Endpoint(f"{url}/{mode}/v1", timeout_s=timeout_s, retries=retries, backoff_s=0.001)
+        ) as client:
             try:
-                return await client.complete(Request("m", (Message("user", mode),)), (lambda _: None) if streamed else None)
+                return await client.complete(
+                    Request("m", (Message("user", mode),)), (lambda _: None) if streamed else None
+                )
             except ModelError as error:
                 return error
 
@@ -39,8 +45,14 @@ def outcomes(url: str, modes: list[str], timeout_s: float, *, streamed: bool, re
 def test_a_stream_is_right_or_refused_by_name() -> None:
     with hostile_server.serving() as url:
         found = outcomes(url, QUICK, 60.0, streamed=True)
-    assert {mode for mode, outcome in found.items() if isinstance(outcome, Reply)} == set(RIGHT) - set(HEAVY)
-    errors = {mode: outcome for mode, outcome in found.items() if isinstance(outcome, ModelError) and mode != "deepvalue"}
+    assert {mode for mode, outcome in found.items() if isinstance(outcome, Reply)} == set(
+        RIGHT
+    ) - set(HEAVY)
+    errors = {
+        mode: outcome
+        for mode, outcome in found.items()
+        if isinstance(outcome, ModelError) and mode != "deepvalue"
+    }
     assert {type(error) for error in errors.values()} == {Malformed}
     assert "in one line of a stream" in str(found["giantline"])
     assert errors["giantline"].usage.attempts == 1  # a longer one would come again
@@ -50,7 +62,9 @@ def test_a_stream_is_right_or_refused_by_name() -> None:
 @pytest.mark.soak
 def test_an_answer_that_begins_and_does_not_end_is_given_up_in_time() -> None:
     with hostile_server.serving() as url:
-        found = outcomes(url, TIMED, TIMEOUT_S, streamed=True, retries=9)  # for where nothing comes in time on a busy machine
+        found = outcomes(
+            url, TIMED, TIMEOUT_S, streamed=True, retries=9
+        )  # for where nothing comes in time on a busy machine
     for mode, error in found.items():
         assert isinstance(error, Unanswered), mode
         assert f"no answer within {TIMEOUT_S:g} s" in str(error)
@@ -67,7 +81,9 @@ def test_a_body_is_cut_whether_a_stream_is_asked_for_or_not() -> None:
             assert "an answer of more than 4,000,000 bytes" in str(found["hugebody"])
             assert "HTTP 500" in str(found["hugeerror"])
             assert len(str(found["hugeerror"])) < 1_000
-            assert {mode for mode in modes if isinstance(found[mode], Unanswered)} == set(modes) - {"hugebody"}
+            assert {mode for mode in modes if isinstance(found[mode], Unanswered)} == set(modes) - {
+                "hugebody"
+            }
 
 
 def test_a_list_of_models_without_an_end_is_cut() -> None:

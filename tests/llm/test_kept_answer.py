@@ -36,7 +36,12 @@ def test_a_long_one_without_its_log_probabilities_says_so_in_front() -> None:
 
 
 @pytest.mark.parametrize(
-    "long", ["x" * LONG_CHARACTERS, json.dumps({"choices": ["x" * LONG_CHARACTERS]}), "[" + "1," * LONG_CHARACTERS]
+    "long",
+    [
+        "x" * LONG_CHARACTERS,
+        json.dumps({"choices": ["x" * LONG_CHARACTERS]}),
+        "[" + "1," * LONG_CHARACTERS,
+    ],
 )
 def test_what_holds_none_is_kept_as_it_came(long: str) -> None:
     assert kept_answer(long) == long

@@ -12,7 +12,8 @@ from tests.llm.canned import cut
 from tests.llm.test_thinking import HARMONY, PIECES, WITH_ANSWER, WITHOUT_ANSWER
 
 TEXTS = st.text() | st.lists(
-    st.sampled_from([*PIECES, "<|start|>assistant", "<", "A? ", "think>", "&gt;", "[/THINK]"]), max_size=20
+    st.sampled_from([*PIECES, "<|start|>assistant", "<", "A? ", "think>", "&gt;", "[/THINK]"]),
+    max_size=20,
 ).map("".join)
 
 
@@ -31,10 +32,15 @@ def shown(heard: list[LiveWords]) -> tuple[str, str]:
 
 
 @given(TEXTS, st.sampled_from(["", "As said: "]), st.integers(0, 99))
-def test_however_a_text_is_cut_its_parts_are_those_of_the_whole(text: str, reasoning: str, seed: int) -> None:
+def test_however_a_text_is_cut_its_parts_are_those_of_the_whole(
+    text: str, reasoning: str, seed: int
+) -> None:
     pieces = [("", reasoning), *((piece, "") for piece in cut(text, seed))]
     whole = part_thinking(text)
-    assert shown(hear(pieces)) == (whole.text or "", "\n\n".join(filter(None, (reasoning, whole.thinking))))
+    assert shown(hear(pieces)) == (
+        whole.text or "",
+        "\n\n".join(filter(None, (reasoning, whole.thinking))),
+    )
 
 
 @pytest.mark.parametrize("text", [*WITH_ANSWER, *WITHOUT_ANSWER])
@@ -67,12 +73,17 @@ def test_thinking_that_nothing_announced_stands_anew_where_it_ends() -> None:
 
 
 def test_a_field_of_thinking_that_goes_on_behind_the_contents_own() -> None:
-    assert shown(hear([("", "One"), ("<think>two</think>B", ""), ("", " more")])) == ("B", "One more\n\ntwo")
+    assert shown(hear([("", "One"), ("<think>two</think>B", ""), ("", " more")])) == (
+        "B",
+        "One more\n\ntwo",
+    )
 
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize("piece", ["</think>", "<", " ", "<think>", "</s>", "<|channel|>", "word "])
-def test_the_text_is_read_a_limited_number_of_times(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_text_is_read_a_limited_number_of_times(
+    piece: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     n_read = 0
 
     def count(whole: str) -> object:

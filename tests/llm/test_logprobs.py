@@ -15,12 +15,16 @@ NAN, INF = math.nan, math.inf
 
 
 def tokens(
-    *parts: str, at: str = "A", alternatives: tuple[tuple[str, float], ...] = (), logprob: float = -0.1
+    *parts: str,
+    at: str = "A",
+    alternatives: tuple[tuple[str, float], ...] = (),
+    logprob: float = -0.1,
 ) -> list[TokenLogprob]:
     """Tokens of these texts; the first that reads `at` gets the log-probability and the alternatives."""
     place = parts.index(at)
     return [
-        TokenLogprob(part, logprob, alternatives) if i == place else TokenLogprob(part, -0.01) for i, part in enumerate(parts)
+        TokenLogprob(part, logprob, alternatives) if i == place else TokenLogprob(part, -0.01)
+        for i, part in enumerate(parts)
     ]
 
 
@@ -31,7 +35,12 @@ def odds(found: LetterProbabilities | Unread) -> list[float]:
 
 
 def test_by_hand() -> None:
-    said = tokens("<answer>", "A", "</answer>", alternatives=(("A", math.log(0.6)), ("B", math.log(0.3)), ("The", math.log(0.1))))
+    said = tokens(
+        "<answer>",
+        "A",
+        "</answer>",
+        alternatives=(("A", math.log(0.6)), ("B", math.log(0.3)), ("The", math.log(0.1))),
+    )
     found = letter_probabilities(said)
     # C is missing: ln 0.3 − 20. Shares 0.6, 0.3 and 0.3·e^−20 of 0.9 and a little.
     assert odds(found) == pytest.approx([2 / 3, 1 / 3, 0.3 / 0.9 * math.exp(-20)], rel=1e-6)
@@ -39,9 +48,19 @@ def test_by_hand() -> None:
 
 
 def test_a_letter_that_two_tokens_spell_has_the_sum_of_both() -> None:
-    alternatives = (("A", math.log(0.4)), (" A", math.log(0.2)), ("B", math.log(0.2)), ("C", math.log(0.1)), ("A", math.log(0.4)))
-    found = odds(letter_probabilities(tokens("<answer>", "A", "</answer>", alternatives=alternatives)))
-    assert found == pytest.approx([0.6 / 0.9, 0.2 / 0.9, 0.1 / 0.9])  # the same token twice counts once
+    alternatives = (
+        ("A", math.log(0.4)),
+        (" A", math.log(0.2)),
+        ("B", math.log(0.2)),
+        ("C", math.log(0.1)),
+        ("A", math.log(0.4)),
+    )
+    found = odds(
+        letter_probabilities(tokens("<answer>", "A", "</answer>", alternatives=alternatives))
+    )
+    assert found == pytest.approx(
+        [0.6 / 0.9, 0.2 / 0.9, 0.1 / 0.9]
+    )  # the same token twice counts once
 
 
 @pytest.mark.parametrize(
@@ -52,7 +71,11 @@ def test_a_letter_that_two_tokens_spell_has_the_sum_of_both() -> None:
         (("<answer>", " A", "</answer>"), " A", ("B", "\nC")),
         (("<answer>", "A</", "answer>"), "A</", ("B</", "C")),
         (("<ans", "wer>A</ans", "wer>"), "wer>A</ans", ("wer>B</ans", "wer>C<")),
-        (("<answer>A</answer>",), "<answer>A</answer>", ("<answer>B</answer>", "<answer>C</answer>")),
+        (
+            ("<answer>A</answer>",),
+            "<answer>A</answer>",
+            ("<answer>B</answer>", "<answer>C</answer>"),
+        ),
         (("<think><answer>C</answer>?</think> <answer>", "A", "</answer>"), "A", ("B", "C")),
         (("<answer>", "Ａ", "</answer>"), "Ａ", ("Ｂ", "C")),
         (("<answer>", "a", "</answer>"), "a", ("b", " c")),
@@ -62,9 +85,13 @@ def test_a_letter_that_two_tokens_spell_has_the_sum_of_both() -> None:
         (("\ufffd\ufffd <answer>", "A", "</answer>"), "A", ("B", "C")),
     ],
 )
-def test_wherever_the_letter_stands_in_its_token(parts: tuple[str, ...], at: str, others: tuple[str, str]) -> None:
+def test_wherever_the_letter_stands_in_its_token(
+    parts: tuple[str, ...], at: str, others: tuple[str, str]
+) -> None:
     alternatives = ((at, math.log(0.5)), (others[0], math.log(0.3)), (others[1], math.log(0.2)))
-    assert odds(letter_probabilities(tokens(*parts, at=at, alternatives=alternatives))) == pytest.approx([0.5, 0.3, 0.2])
+    assert odds(
+        letter_probabilities(tokens(*parts, at=at, alternatives=alternatives))
+    ) == pytest.approx([0.5, 0.3, 0.2])
 
 
 def test_what_spells_no_letter() -> None:
@@ -79,18 +106,26 @@ def test_what_spells_no_letter() -> None:
         ("B", -1.0),
         ("C", -1.0),
     )
-    assert odds(letter_probabilities(tokens("<answer>", "A", alternatives=alternatives))) == pytest.approx([1 / 3] * 3)
+    assert odds(
+        letter_probabilities(tokens("<answer>", "A", alternatives=alternatives))
+    ) == pytest.approx([1 / 3] * 3)
 
 
 @pytest.mark.parametrize("nothing", [-INF, INF, NAN, -9999.0, -1e9])
 def test_what_stands_for_nothing_is_missing(nothing: float) -> None:
     assert is_missing(nothing)
     alternatives = (("A", -1.0), ("B", nothing), ("C", -2.0))
-    found = letter_probabilities(tokens("<answer>", "A", alternatives=alternatives, logprob=nothing))
+    found = letter_probabilities(
+        tokens("<answer>", "A", alternatives=alternatives, logprob=nothing)
+    )
     # A −1, C −2, B the smallest found −2 minus 20.
     total = math.exp(-1) + math.exp(-2) + math.exp(-22)
-    assert odds(found) == pytest.approx([math.exp(-1) / total, math.exp(-22) / total, math.exp(-2) / total])
-    broken = letter_probabilities(tokens("<answer>", "A", alternatives=(("A", nothing), ("B", -1.0)), logprob=nothing))
+    assert odds(found) == pytest.approx(
+        [math.exp(-1) / total, math.exp(-22) / total, math.exp(-2) / total]
+    )
+    broken = letter_probabilities(
+        tokens("<answer>", "A", alternatives=(("A", nothing), ("B", -1.0)), logprob=nothing)
+    )
     assert broken == Unread("the answer A has no log-probability")
 
 
@@ -123,8 +158,12 @@ def test_where_there_is_no_letter(text: str, reason: str) -> None:
 def test_the_content_must_say_the_same() -> None:
     said = tokens("think: <answer>", "A", "</answer>", alternatives=(("B", -1.0), ("C", -1.0)))
     assert isinstance(letter_probabilities(said, content="<answer>A</answer>"), LetterProbabilities)
-    assert letter_probabilities(said, content="<answer>B</answer>") == Unread("the tokens answer A, the content: B")
-    assert letter_probabilities(said, content="none") == Unread("the tokens answer A, the content: no <answer>")
+    assert letter_probabilities(said, content="<answer>B</answer>") == Unread(
+        "the tokens answer A, the content: B"
+    )
+    assert letter_probabilities(said, content="none") == Unread(
+        "the tokens answer A, the content: no <answer>"
+    )
 
 
 def test_other_letters() -> None:
@@ -140,13 +179,20 @@ logprob = st.floats(-30, 0) | st.sampled_from([NAN, -INF, -9999.0])
 @pytest.mark.soak
 @given(
     st.sampled_from(
-        ["<answer>A</answer>", "Stat1 → up. <answer>B</answer>", "<answer>X</answer> <answer> A </answer>\n", "😀<answer>\nC"]
+        [
+            "<answer>A</answer>",
+            "Stat1 → up. <answer>B</answer>",
+            "<answer>X</answer> <answer> A </answer>\n",
+            "😀<answer>\nC",
+        ]
     ),
     st.lists(st.integers(1, 40), max_size=12),
     st.fixed_dictionaries({"A": logprob, "B": logprob, "C": logprob}),
     st.sampled_from(["", ">", " "]),
 )
-def test_any_cut_of_the_text_gives_the_softmax(text: str, cuts: list[int], given_: dict[str, float], strange: str) -> None:
+def test_any_cut_of_the_text_gives_the_softmax(
+    text: str, cuts: list[int], given_: dict[str, float], strange: str
+) -> None:
     where = max(text.rfind(letter, text.rfind("<answer>") + 8) for letter in "ABC")
     edges = [0, *sorted({cut for cut in cuts if cut < len(text)}), len(text)]
     said = []
@@ -155,12 +201,18 @@ def test_any_cut_of_the_text_gives_the_softmax(text: str, cuts: list[int], given
         if start <= where < end:
             # Other letters in the same place of the same token, behind what stands before it there or behind a prefix.
             before, after = part[: where - start], part[where - start + 1 :]
-            others = [(f"{before or strange}{letter}{after}", given_[letter]) for letter in "ABC" if letter != text[where]]
+            others = [
+                (f"{before or strange}{letter}{after}", given_[letter])
+                for letter in "ABC"
+                if letter != text[where]
+            ]
             said.append(TokenLogprob(part, given_[text[where]], (("</", -0.5), *others)))
         else:
             said.append(TokenLogprob(part, -0.2, (("A", -3.0), ("B", -0.1))))
     found = letter_probabilities(said)
-    usable = {letter: value for letter, value in given_.items() if math.isfinite(value) and value > -9999}
+    usable = {
+        letter: value for letter, value in given_.items() if math.isfinite(value) and value > -9999
+    }
     if text[where] not in usable:
         assert isinstance(found, Unread)
         return
@@ -168,7 +220,9 @@ def test_any_cut_of_the_text_gives_the_softmax(text: str, cuts: list[int], given
     full = {letter: usable.get(letter, min(usable.values()) - 20) for letter in "ABC"}
     total = math.fsum(math.exp(value) for value in full.values())
     assert found.answered == text[where]
-    assert found.probabilities == pytest.approx({letter: math.exp(value) / total for letter, value in full.items()})
+    assert found.probabilities == pytest.approx(
+        {letter: math.exp(value) / total for letter, value in full.items()}
+    )
     assert math.fsum(found.probabilities.values()) == pytest.approx(1)
 
 

@@ -34,7 +34,10 @@ OTHER: dict[str, Any] = {
 def test_what_is_sent() -> None:
     assert json.loads(ASK.text) == {
         "model": "m",
-        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Wirkt Cbfb auf Mmp14? „ja“"}],
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Wirkt Cbfb auf Mmp14? „ja“"},
+        ],
         "temperature": 1,
         "top_p": 1,
     }
@@ -59,7 +62,10 @@ def test_what_is_sent() -> None:
 def test_every_field_is_part_of_the_key() -> None:
     # What a server calls the longest answer changes none.
     assert set(OTHER) == {field.name for field in fields(Request)} - {"limit_name"}
-    assert replace(ASK, max_completion_tokens=7, limit_name="max_tokens").key == replace(ASK, max_completion_tokens=7).key
+    assert (
+        replace(ASK, max_completion_tokens=7, limit_name="max_tokens").key
+        == replace(ASK, max_completion_tokens=7).key
+    )
     keys = {replace(ASK, **{name: value}).key for name, value in OTHER.items()}
     assert len(keys | {ASK.key}) == len(OTHER) + 1
     assert replace(ASK, temperature=1).key == ASK.key  # the number 1 is the number 1.0
@@ -67,8 +73,12 @@ def test_every_field_is_part_of_the_key() -> None:
 
 @pytest.mark.soak
 def test_the_key_is_the_same_in_another_process() -> None:
-    code = "from core.llm.messages import *; print(Request('m', (Message('user', 'x'),), seed=1).key)"
-    found = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    code = (
+        "from core.llm.messages import *; print(Request('m', (Message('user', 'x'),), seed=1).key)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
     assert found.stdout.strip() == Request("m", (Message("user", "x"),), seed=1).key
 
 
@@ -84,7 +94,10 @@ def test_the_key_is_the_same_in_another_process() -> None:
         ({"max_completion_tokens": 0}, "max_completion_tokens is 0, expected 1 or more"),
         ({"top_logprobs": 21}, "top_logprobs is 21, expected 0 to 20"),
         ({"repeat": -1}, "repeat"),
-        ({"messages": (Message("user", "ab\ud800"),)}, "character 3 of 3 is half of a surrogate pair"),
+        (
+            {"messages": (Message("user", "ab\ud800"),)},
+            "character 3 of 3 is half of a surrogate pair",
+        ),
     ],
 )
 def test_what_no_server_could_take(changed: dict[str, Any], message: str) -> None:
@@ -93,11 +106,15 @@ def test_what_no_server_could_take(changed: dict[str, Any], message: str) -> Non
 
 
 def test_twice_the_budget() -> None:
-    assert replace(ASK, max_completion_tokens=100).with_twice_the_limit().max_completion_tokens == 200
+    assert (
+        replace(ASK, max_completion_tokens=100).with_twice_the_limit().max_completion_tokens == 200
+    )
     assert ASK.with_twice_the_limit() == ASK
 
 
 def test_usage_is_summed_field_by_field() -> None:
     names = [field.name for field in fields(Usage)]
     one = Usage(**{name: i + 1 for i, name in enumerate(names)})
-    assert sum([one, one, Usage()], Usage()) == Usage(**{name: 2 * (i + 1) for i, name in enumerate(names)})
+    assert sum([one, one, Usage()], Usage()) == Usage(
+        **{name: 2 * (i + 1) for i, name in enumerate(names)}
+    )

@@ -16,9 +16,23 @@ from core.llm.messages import Reply, TokenLogprob, Usage
 from core.llm.reply_cache import ReplyCache
 from tests.llm.canned import ASK, completion
 
-RAW = json.dumps(completion("A ✓", message={"reasoning": "because"}, logprobs={"content": [{"token": "A", "logprob": -0.5}]}))
+RAW = json.dumps(
+    completion(
+        "A ✓",
+        message={"reasoning": "because"},
+        logprobs={"content": [{"token": "A", "logprob": -0.5}]},
+    )
+)
 USAGE = Usage(2, 30, 20, 5, 0, 12.5)
-REPLY = Reply("A ✓", "because", "stop", USAGE, (TokenLogprob("A", -0.5),), replace(ASK, top_logprobs=0).text, RAW)
+REPLY = Reply(
+    "A ✓",
+    "because",
+    "stop",
+    USAGE,
+    (TokenLogprob("A", -0.5),),
+    replace(ASK, top_logprobs=0).text,
+    RAW,
+)
 CACHED = replace(REPLY, cached=True)
 
 
@@ -57,7 +71,9 @@ def test_a_later_reply_takes_the_place(cache: ReplyCache) -> None:
     cache.put("k", REPLY)
     cache.put("k", replace(REPLY, usage=Usage(attempts=1)))
     assert cache.get("k") == replace(REPLY, cached=True, usage=Usage(attempts=1))
-    cache.run(lambda db: db.execute("UPDATE reply SET usage = json_set(usage, '$.calls', 1)"))  # as earlier versions did
+    cache.run(
+        lambda db: db.execute("UPDATE reply SET usage = json_set(usage, '$.calls', 1)")
+    )  # as earlier versions did
     assert cache.get("k") == replace(REPLY, cached=True, usage=Usage(attempts=1))
 
 
@@ -69,7 +85,9 @@ def test_a_file_that_is_no_database(cache: ReplyCache, content: bytes) -> None:
     assert cache.get("k") == CACHED
     aside = [name for name in names(cache) if ".damaged-" in name]
     assert len(aside) == bool(content)  # an empty file is an empty database
-    assert [problem.startswith(f"{cache.path}: damaged (") for problem in cache.problems] == [True] * len(aside)
+    assert [problem.startswith(f"{cache.path}: damaged (") for problem in cache.problems] == [
+        True
+    ] * len(aside)
     assert [(cache.path.parent / name).read_bytes() for name in aside] == [content] * len(aside)
 
 
@@ -134,9 +152,13 @@ assert cache.problems == (), cache.problems
 
 
 @pytest.mark.soak
-def test_a_file_that_another_process_holds_may_be_deleted_without_its_journals(cache: ReplyCache) -> None:
+def test_a_file_that_another_process_holds_may_be_deleted_without_its_journals(
+    cache: ReplyCache,
+) -> None:
     command = [sys.executable, "-c", HOLDER, str(cache.path)]
-    with subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(
+        command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         cache.path.unlink()
@@ -158,7 +180,9 @@ def test_a_place_that_cannot_be_used_is_done_without(tmp_path: Path) -> None:
     assert "cannot be used" in cache.problems[0]
 
 
-def test_a_file_that_another_process_keeps_locked(cache: ReplyCache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_another_process_keeps_locked(
+    cache: ReplyCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("core.base.net.sqlite_cache.BUSY_S", 0.05)
     cache.put("k", REPLY)
     holder = sqlite3.connect(cache.path, isolation_level=None)
@@ -208,9 +232,15 @@ assert cache.problems == (), cache.problems
 @pytest.mark.soak
 def test_processes_share_a_file_that_none_has_made_yet(cache: ReplyCache) -> None:
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(cache.path), str(name)], cwd=REPOSITORY, stderr=subprocess.PIPE)
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(cache.path), str(name)],
+            cwd=REPOSITORY,
+            stderr=subprocess.PIPE,
+        )
         for name in range(3)
     ]
     said = [writer.communicate()[1].decode() for writer in writers]
     assert [writer.returncode for writer in writers] == [0, 0, 0], said
-    assert all(cache.get(f"{name}-{number}") == CACHED for name in range(3) for number in range(100))
+    assert all(
+        cache.get(f"{name}-{number}") == CACHED for name in range(3) for number in range(100)
+    )

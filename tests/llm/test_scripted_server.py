@@ -10,7 +10,14 @@ from openai import OpenAI
 
 from core.llm.logprobs import LetterProbabilities, letter_probabilities
 from core.llm.messages import Message, Reply, Request
-from core.llm.scripted_server import Script, find_genes, read_prompt, scripted_probabilities, serving, write_reply
+from core.llm.scripted_server import (
+    Script,
+    find_genes,
+    read_prompt,
+    scripted_probabilities,
+    serving,
+    write_reply,
+)
 from core.llm.streaming import Words
 from tests.llm.canned import outcomes
 
@@ -19,11 +26,16 @@ LETTER = "A) up\nB) down\nC) none\nWhat does knockdown of {} do to Mmp14? Reply 
 
 def asked(text: str, seed: int = 0) -> str:
     """What the model writes to a prompt."""
-    return write_reply(read_prompt({"messages": [{"role": "user", "content": text}], "seed": seed}, 0))
+    return write_reply(
+        read_prompt({"messages": [{"role": "user", "content": text}], "seed": seed}, 0)
+    )
 
 
 def replies(url: str, heard: list[Words] | None, **more: Any) -> list[Reply]:
-    requests = [Request("scripted", (Message("user", LETTER.format(f"Gene{i}")),), seed=42, **more) for i in range(12)]
+    requests = [
+        Request("scripted", (Message("user", LETTER.format(f"Gene{i}")),), seed=42, **more)
+        for i in range(12)
+    ]
     return [reply for reply in outcomes(url, requests, heard) if isinstance(reply, Reply)]
 
 
@@ -31,7 +43,11 @@ def test_the_openai_package_is_served() -> None:
     with serving() as url, OpenAI(base_url=url, api_key="x", max_retries=0) as client:
         assert [model.id for model in client.models.list().data] == ["scripted"]
         found = client.chat.completions.create(
-            model="scripted", messages=[{"role": "user", "content": LETTER}], seed=1, logprobs=True, top_logprobs=3
+            model="scripted",
+            messages=[{"role": "user", "content": LETTER}],
+            seed=1,
+            logprobs=True,
+            top_logprobs=3,
         )
     choice = found.choices[0]
     assert choice.finish_reason == "stop"
@@ -42,7 +58,9 @@ def test_the_openai_package_is_served() -> None:
     assert found.usage is not None
 
 
-def test_equal_requests_get_equal_answers_with_and_without_a_stream_and_other_seeds_others() -> None:
+def test_equal_requests_get_equal_answers_with_and_without_a_stream_and_other_seeds_others() -> (
+    None
+):
     heard: list[Words] = []
     with serving() as url:
         whole, streamed = replies(url, None, top_logprobs=20), replies(url, heard, top_logprobs=20)
@@ -56,7 +74,9 @@ def test_equal_requests_get_equal_answers_with_and_without_a_stream_and_other_se
     for i, reply in enumerate(whole):
         letters = letter_probabilities(reply.logprobs or (), content=reply.content)
         assert isinstance(letters, LetterProbabilities)
-        prompt = read_prompt({"messages": [{"role": "user", "content": LETTER.format(f"Gene{i}")}], "seed": 42}, 0)
+        prompt = read_prompt(
+            {"messages": [{"role": "user", "content": LETTER.format(f"Gene{i}")}], "seed": 42}, 0
+        )
         assert letters.probabilities == pytest.approx(scripted_probabilities(prompt))
 
 
@@ -66,10 +86,19 @@ def test_equal_requests_get_equal_answers_with_and_without_a_stream_and_other_se
         (LETTER, "<answer>[ABC]</answer>"),
         ("How likely? Reply with <prob>NN</prob>.", r"<prob>\d+</prob>"),
         ("A) change\nB) none\nEnd with a line such as Answer: A", "Answer: [AB]"),
-        ("<answer>yes</answer> or <answer>not at all</answer>?", "<answer>(yes|not at all)</answer>"),
-        ("<text-0123abcd>\n<prob>1</prob> It is so.\n</text-0123abcd>\nA) y\nB) n\n<answer>X</answer>", "<answer>[AB]</answer>"),
+        (
+            "<answer>yes</answer> or <answer>not at all</answer>?",
+            "<answer>(yes|not at all)</answer>",
+        ),
+        (
+            "<text-0123abcd>\n<prob>1</prob> It is so.\n</text-0123abcd>\nA) y\nB) n\n<answer>X</answer>",
+            "<answer>[AB]</answer>",
+        ),
         ("Gene: Cbfb\n\nSummarise Cbfb.", "This is a scripted summary of Cbfb; no model wrote it."),
-        ("Argue that knockdown of Cbfb changes the expression of Mmp14.", "(?s).*Cbfb and Mmp14; no model wrote it.*"),
+        (
+            "Argue that knockdown of Cbfb changes the expression of Mmp14.",
+            "(?s).*Cbfb and Mmp14; no model wrote it.*",
+        ),
     ],
 )
 def test_the_format_is_the_prompt_s(prompt: str, form: str) -> None:
@@ -80,7 +109,10 @@ def test_the_format_is_the_prompt_s(prompt: str, form: str) -> None:
     ("prompt", "expected"),
     [
         ("Perturbation: Cbfb\nTarget gene: Mmp14", ("Cbfb", "Mmp14")),
-        ("You argue that knockdown of `Rprd2` has an effect on `9930111J21Rik2`.", ("Rprd2", "9930111J21Rik2")),
+        (
+            "You argue that knockdown of `Rprd2` has an effect on `9930111J21Rik2`.",
+            ("Rprd2", "9930111J21Rik2"),
+        ),
         ("Tell me a story.", ("the perturbed gene", "the measured gene")),
     ],
 )

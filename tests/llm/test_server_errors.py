@@ -23,16 +23,28 @@ from core.llm.server_errors import error_message_of, judge_fault, meaning_of
             "seed: Extra inputs are not permitted",
         ),
         ('{"errors": [{"code": 7003, "message": "No route"}], "success": false}', "No route"),
-        ('[{"error": {"code": 400, "message": "max_tokens too large", "status": "INVALID_ARGUMENT"}}]', "max_tokens too large"),
+        (
+            '[{"error": {"code": 400, "message": "max_tokens too large", "status": "INVALID_ARGUMENT"}}]',
+            "max_tokens too large",
+        ),
         ('"quota used up"', "quota used up"),
         (
             '{"error": {"message": "Provider returned error", "metadata": {"raw": "too long", "provider_name": "X"}}}',
             "X: too long",
         ),
-        ('{"error": {"message": "Bad request", "metadata": {"raw": "{\\"error\\": {\\"message\\": \\"inner\\"}}"}}}', "inner"),
-        ('{"message": {"detail": [{"loc": ["body", "x"], "msg": "forbidden"}]}, "type": "invalid"}', "x: forbidden"),
+        (
+            '{"error": {"message": "Bad request", "metadata": {"raw": "{\\"error\\": {\\"message\\": \\"inner\\"}}"}}}',
+            "inner",
+        ),
+        (
+            '{"message": {"detail": [{"loc": ["body", "x"], "msg": "forbidden"}]}, "type": "invalid"}',
+            "x: forbidden",
+        ),
         ('{"detail": "Invalid top_logprobs"}', "Invalid top_logprobs"),
-        ('{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}', "Overloaded"),
+        (
+            '{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}',
+            "Overloaded",
+        ),
         ('{"error": {"message": "Bad request"}}', "Bad request"),
         ('{"detail": [{"loc": ["body"]}]}', '{"detail": [{"loc": ["body"]}]}'),
         ("<html>\n Bad  Gateway</html>", "<html> Bad Gateway</html>"),
@@ -80,11 +92,21 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(
-    ("messages", "meaning"), [(CONTEXT, "context"), (QUOTA, "quota"), (OTHERS, ""), (["Overloaded", "Loading model"], "overload")]
+    ("messages", "meaning"),
+    [
+        (CONTEXT, "context"),
+        (QUOTA, "quota"),
+        (OTHERS, ""),
+        (["Overloaded", "Loading model"], "overload"),
+    ],
 )
 def test_what_a_message_means(messages: list[str], meaning: str) -> None:
     for message in messages:
-        for body in ({"error": {"message": message, "code": 400}}, {"object": "error", "message": message}, {"detail": message}):
+        for body in (
+            {"error": {"message": message, "code": 400}},
+            {"object": "error", "message": message},
+            {"detail": message},
+        ):
             assert meaning_of(json.dumps(body)) == meaning, message
 
 
@@ -94,7 +116,10 @@ def test_what_a_message_means(messages: list[str], meaning: str) -> None:
         ({"error": {"message": "no", "type": "exceed_context_size_error"}}, "context"),
         ({"error": {"message": "no", "code": "context_length_exceeded"}}, "context"),
         ({"error": {"message": "no", "code": "insufficient_quota"}}, "quota"),
-        ({"error": {"message": "the context length is fine", "type": "overloaded_error"}}, "overload"),  # a type before words
+        (
+            {"error": {"message": "the context length is fine", "type": "overloaded_error"}},
+            "overload",
+        ),  # a type before words
     ],
 )
 def test_codes_and_types_come_before_words(body: Any, meaning: str) -> None:
@@ -104,15 +129,30 @@ def test_codes_and_types_come_before_words(body: Any, meaning: str) -> None:
 def fault_of(status: int, message: str, wait_s: float | None = None) -> Fault:
     raw = json.dumps({"error": {"message": message}})
     retryable = status == 429 or status >= 500
-    return judge_fault(Fault("unanswered" if retryable else "refused", f"HTTP {status}", retryable, status, wait_s, raw))
+    return judge_fault(
+        Fault(
+            "unanswered" if retryable else "refused",
+            f"HTTP {status}",
+            retryable,
+            status,
+            wait_s,
+            raw,
+        )
+    )
 
 
 def test_what_will_be_the_same_again_is_not_retried() -> None:
     assert not fault_of(500, "Context size has been exceeded.").retryable
     assert fault_of(500, "Context size has been exceeded.").kind == "refused"
     spent = fault_of(429, "You exceeded your current quota")
-    assert (spent.kind, spent.retryable, spent.message) == ("refused", False, "HTTP 429, the account has no quota")
-    assert fault_of(429, "You exceeded your current quota", wait_s=3.0).retryable  # a rate limit: it says when to come back
+    assert (spent.kind, spent.retryable, spent.message) == (
+        "refused",
+        False,
+        "HTTP 429, the account has no quota",
+    )
+    assert fault_of(
+        429, "You exceeded your current quota", wait_s=3.0
+    ).retryable  # a rate limit: it says when to come back
     assert fault_of(429, "Request too large: reduce the length of the prompt").retryable
     assert fault_of(529, "Overloaded").retryable
     assert fault_of(503, "busy").meaning == ""
@@ -123,7 +163,10 @@ values = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["error", "message", "detail", "errors", "metadata", "raw", "loc", "msg", "code"]), inner
+            st.sampled_from(
+                ["error", "message", "detail", "errors", "metadata", "raw", "loc", "msg", "code"]
+            ),
+            inner,
         )
     ),
     max_leaves=12,

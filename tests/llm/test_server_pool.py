@@ -19,7 +19,13 @@ from core.llm.endpoint import Endpoint
 from core.llm.errors import ModelError, Refused
 from core.llm.messages import Message, Outcome, Reply, Request
 from core.llm.server_pool import ServerPool
-from tests.fakes.http_server import Answer, ReceivedRequest, ServerResponse, json_response, serve_in_thread
+from tests.fakes.http_server import (
+    Answer,
+    ReceivedRequest,
+    ServerResponse,
+    json_response,
+    serve_in_thread,
+)
 from tests.fakes.scripted import MODEL, Script, request_counts, serving
 from tests.features.predicting.test_serve import free_port
 
@@ -31,7 +37,12 @@ NOBODY = "http://127.0.0.1:9/v1"
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pools that look after their servers more often than runs do."""
-    for name, seconds in {"REST_S": 0.05, "LONGEST_REST_S": 0.2, "CHECK_S": 1.0, "WATCH_S": 0.02}.items():
+    for name, seconds in {
+        "REST_S": 0.05,
+        "LONGEST_REST_S": 0.2,
+        "CHECK_S": 1.0,
+        "WATCH_S": 0.02,
+    }.items():
         monkeypatch.setattr(server_pool, name, seconds)
 
 
@@ -47,14 +58,20 @@ def refusing(status: int) -> Answer:
         if received.path == "/v1/models":
             return json_response(200, {"data": [{"id": MODEL, "max_model_len": 131_072}]})
         if b"single letter" in received.body:  # of the check
-            content = {"message": {"content": "A"}, "finish_reason": "stop", "logprobs": {"content": [LETTER]}}
+            content = {
+                "message": {"content": "A"},
+                "finish_reason": "stop",
+                "logprobs": {"content": [LETTER]},
+            }
             return json_response(200, {"model": MODEL, "choices": [content], "usage": {}})
         return json_response(status, {"error": {"message": "not today"}})
 
     return answer
 
 
-def ask(servers: str, use: Callable[[Client, ServerPool], Awaitable[Any]], concurrency: int = 6) -> tuple[Any, list[str]]:
+def ask(
+    servers: str, use: Callable[[Client, ServerPool], Awaitable[Any]], concurrency: int = 6
+) -> tuple[Any, list[str]]:
     """What `use` returns of a client of these servers, and the lines that the pool said."""
     said: list[str] = []
 
@@ -67,7 +84,11 @@ def ask(servers: str, use: Callable[[Client, ServerPool], Awaitable[Any]], concu
 
 
 async def ask_many(client: Client, number: int = 60) -> list[Reply | BaseException]:
-    return list(await asyncio.gather(*(client.complete(request(i)) for i in range(number)), return_exceptions=True))
+    return list(
+        await asyncio.gather(
+            *(client.complete(request(i)) for i in range(number)), return_exceptions=True
+        )
+    )
 
 
 @pytest.mark.soak
@@ -82,11 +103,16 @@ def test_the_server_with_the_fewest_requests_is_asked() -> None:
     done = {status.address: status.done for status in statuses}
     assert sum(done.values()) == 60
     assert done[fast] > done[slow] > 0
-    assert sum(s.tokens for s in statuses) == sum(r.usage.prompt_tokens + r.usage.completion_tokens for r in replies)
+    assert sum(s.tokens for s in statuses) == sum(
+        r.usage.prompt_tokens + r.usage.completion_tokens for r in replies
+    )
 
 
 def test_a_server_that_fails_rests_and_its_requests_go_elsewhere() -> None:
-    with serving(Script(delay_s=0.02)) as well, serve_in_thread(refusing(500), "refusing") as address:
+    with (
+        serving(Script(delay_s=0.02)) as well,
+        serve_in_thread(refusing(500), "refusing") as address,
+    ):
         broken = f"{address}/v1"
 
         async def use(client: Client, pool: ServerPool) -> Any:
@@ -100,10 +126,15 @@ def test_a_server_that_fails_rests_and_its_requests_go_elsewhere() -> None:
 
         (replies, outcomes, statuses), said = ask(f"{well},{broken}", use)
     assert all(isinstance(reply, Reply) for reply in replies)
-    assert outcomes.count("asked") == len(outcomes) / 2  # each request has one outcome, wherever it was sent
+    assert (
+        outcomes.count("asked") == len(outcomes) / 2
+    )  # each request has one outcome, wherever it was sent
     assert (statuses[well].done, statuses[broken].done) == (61, 0)
     assert statuses[broken].failed >= outcomes.count("failed") > 2
-    assert f"server {broken}: resting: 3 faults in succession, the last: HTTP 500 (not today)" in "\n".join(said)
+    assert (
+        f"server {broken}: resting: 3 faults in succession, the last: HTTP 500 (not today)"
+        in "\n".join(said)
+    )
 
 
 @pytest.mark.soak
@@ -114,9 +145,16 @@ def test_a_refusal_of_one_server_alone_is_retried_elsewhere_and_one_of_all_is_fi
     with serve_in_thread(refusing(404), "refusing") as other, serving() as well:
         replies, _ = ask(f"{well},{other}/v1", use)
     assert all(isinstance(reply, Reply) for reply in replies)
-    with serving(Script(max_model_len=50)) as one, serving(Script(max_model_len=50)) as two:  # shorter than the requests
+    with (
+        serving(Script(max_model_len=50)) as one,
+        serving(Script(max_model_len=50)) as two,
+    ):  # shorter than the requests
         replies, _ = ask(f"{one},{two}", use)
-        assert request_counts(one)["/v1/chat/completions"] + request_counts(two)["/v1/chat/completions"] == 12 + 2
+        assert (
+            request_counts(one)["/v1/chat/completions"]
+            + request_counts(two)["/v1/chat/completions"]
+            == 12 + 2
+        )
     assert {type(reply) for reply in replies} == {Refused}
 
 
@@ -135,17 +173,23 @@ def test_rests_grow_and_a_request_waits_for_the_first_server_that_comes() -> Non
             return notice, url, reply, pool.notice, pool.waited_s
 
     (notice, url, reply, after, waited_s), said = ask(f"{NOBODY},http://127.0.0.1:{port}/v1", use)
-    assert notice.startswith(f"waiting for a server, none of 2 can be used: {NOBODY}: the connection failed")
+    assert notice.startswith(
+        f"waiting for a server, none of 2 can be used: {NOBODY}: the connection failed"
+    )
     assert isinstance(reply, Reply)
     assert f"server {url}: ready, after the connection failed" in "\n".join(said)
-    assert len([line for line in said if line.startswith(f"server {NOBODY}: resting")]) == 1  # and not at every rest
+    assert (
+        len([line for line in said if line.startswith(f"server {NOBODY}: resting")]) == 1
+    )  # and not at every rest
     assert (after, waited_s) == ("", 0.0) or waited_s < 1
 
 
 def test_the_first_listed_server_decides_what_is_served_whichever_is_faster() -> None:
     async def use(client: Client, pool: ServerPool) -> Any:
         await ask_many(client, 6)
-        while any(s.state in ("checking", "resting") for s in pool.states):  # one that answers late on a busy machine rests first
+        while any(
+            s.state in ("checking", "resting") for s in pool.states
+        ):  # one that answers late on a busy machine rests first
             await asyncio.sleep(0.01)
             await ask_many(client, 1)
         return {s.address: s.state for s in pool.states}
@@ -199,7 +243,9 @@ def test_an_unlisted_server_in_a_file_that_is_read_again_is_never_asked(tmp_path
         said: list[str] = []
 
         async def run() -> tuple[str, ...]:
-            return await use(ServerPool(str(file), endpoint, MODEL, 2, said.append), said, f"{stranger}/v1")
+            return await use(
+                ServerPool(str(file), endpoint, MODEL, 2, said.append), said, f"{stranger}/v1"
+            )
 
         assert asyncio.run(asyncio.wait_for(run(), 30)) == (listed,)
     assert asked == []

@@ -42,7 +42,9 @@ def test_four_times_the_chunks_take_four_times_as_long_and_not_sixteen_times() -
 @pytest.mark.soak
 def test_what_is_kept_grows_with_the_answer_and_not_with_its_envelope() -> None:
     answer = StreamedAnswer(8 * MB)
-    envelope = b'data: {"id":"%s","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n' % (b"x" * 10_000)
+    envelope = b'data: {"id":"%s","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n' % (
+        b"x" * 10_000
+    )
     tracemalloc.start()
     for _ in range(1_000):  # 10 MB
         answer.take(envelope)
@@ -94,7 +96,13 @@ def test_what_follows_the_end_is_not_needed() -> None:
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
 def test_a_stream_is_read_alike_whatever_ends_its_lines_and_wherever_it_is_cut(end: bytes) -> None:
-    stream = (b": a remark\n\n" + chunk({"content": "up"}) + b": \n" + chunk({"content": "!"}, "stop") + DONE).replace(b"\n", end)
+    stream = (
+        b": a remark\n\n"
+        + chunk({"content": "up"})
+        + b": \n"
+        + chunk({"content": "!"}, "stop")
+        + DONE
+    ).replace(b"\n", end)
     for size in (1, 3, 7, len(stream)):
         answer = StreamedAnswer(MB)
         ended = [answer.take(stream[i : i + size]) for i in range(0, len(stream), size)]

@@ -41,7 +41,13 @@ def test_the_answer_is_what_follows_the_thinking(whole: str) -> None:
 
 
 def test_the_thinking_is_kept() -> None:
-    for whole in ("<think>A?</think>B", "A?</think>B", f"{HARMONY}B", "[THINK]A?[/THINK]\n\nB", "<think>A?"):
+    for whole in (
+        "<think>A?</think>B",
+        "A?</think>B",
+        f"{HARMONY}B",
+        "[THINK]A?[/THINK]\n\nB",
+        "<think>A?",
+    ):
         assert part_thinking(whole).thinking == "A?"
 
 
@@ -97,7 +103,9 @@ PIECES = [
 @given(st.text() | st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
 def test_the_answer_is_a_part_of_the_text(whole: str) -> None:
     found = part_thinking(whole)
-    assert found.text is None or (found.text.strip() and whole[found.start : found.end] == found.text)
+    assert found.text is None or (
+        found.text.strip() and whole[found.start : found.end] == found.text
+    )
     assert "<think>" not in (found.text or "")
 
 
@@ -119,10 +127,42 @@ def test_time_grows_no_faster_than_the_text(piece: str) -> None:
 @pytest.mark.parametrize(
     ("words", "ending"),
     [
-        (["stop", "STOP", "eos_token", "end_turn", "", "FINISH_REASON_STOP", "FinishReason.STOP", "COMPLETE"], "whole"),
+        (
+            [
+                "stop",
+                "STOP",
+                "eos_token",
+                "end_turn",
+                "",
+                "FINISH_REASON_STOP",
+                "FinishReason.STOP",
+                "COMPLETE",
+            ],
+            "whole",
+        ),
         (["<|eot_id|>", "<|im_end|>", "</s>", "<end_of_turn>", "<eos>", "done"], "whole"),
-        (["length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded", "token_limit", "model_length"], "cut"),
-        (["content_filter", "content-filter", "refusal", "SAFETY", "RECITATION", "guardrail_intervened"], "declined"),
+        (
+            [
+                "length",
+                "max_tokens",
+                "MAX_TOKENS",
+                "model_context_window_exceeded",
+                "token_limit",
+                "model_length",
+            ],
+            "cut",
+        ),
+        (
+            [
+                "content_filter",
+                "content-filter",
+                "refusal",
+                "SAFETY",
+                "RECITATION",
+                "guardrail_intervened",
+            ],
+            "declined",
+        ),
         (["error", "abort", "insufficient_system_resource", "cancelled"], "failed"),
         (["tool_calls", "function_call", "tool_use"], "tool call"),
         (["null", "stopped maybe", "<b>", "pause_turn", "other", "完了"], "unknown"),

@@ -18,7 +18,10 @@ TEXT = f"It is {SECRET}, so <answer>A</answer>"
 
 def body_of(cuts: list[int]) -> dict[str, Any]:
     tokens = [TEXT[start:end] for start, end in pairwise([0, *sorted(cuts), len(TEXT)])]
-    entries = [{"token": token, "bytes": [*token.encode()], "logprob": -1.0, "top_logprobs": []} for token in tokens]
+    entries = [
+        {"token": token, "bytes": [*token.encode()], "logprob": -1.0, "top_logprobs": []}
+        for token in tokens
+    ]
     return {"choices": [{"message": {"content": "A"}, "logprobs": {"content": entries}}]}
 
 

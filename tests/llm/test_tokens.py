@@ -52,9 +52,14 @@ def test_the_server_counts() -> None:
 
 
 def test_what_the_server_is_asked() -> None:
-    with canned.serving(lambda _: Canned({"count": 7, "max_model_len": 10, "tokens": [1]})) as (url, asked):
+    with canned.serving(lambda _: Canned({"count": 7, "max_model_len": 10, "tokens": [1]})) as (
+        url,
+        asked,
+    ):
         assert count(url, "ü", model="m") == [TokenCount(7, "server")]
-    assert [(a.path, a.body) for a in asked] == [("/tokenize", {"model": "m", "prompt": "ü", "add_special_tokens": False})]
+    assert [(a.path, a.body) for a in asked] == [
+        ("/tokenize", {"model": "m", "prompt": "ü", "add_special_tokens": False})
+    ]
 
 
 def test_else_the_bytes_are_a_bound_and_the_server_is_not_asked_again() -> None:

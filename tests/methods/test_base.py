@@ -20,14 +20,20 @@ def test_a_method_is_found_by_its_name(name: str) -> None:
 
 
 def test_a_name_like_a_method_is_met_with_that_method() -> None:
-    for name, said in (("debat", "did you mean debate, debate_again?"), ("prompt-only", "did you mean prompt_only?")):
+    for name, said in (
+        ("debat", "did you mean debate, debate_again?"),
+        ("prompt-only", "did you mean prompt_only?"),
+    ):
         with pytest.raises(NotFound, match=re.escape(f"method {name!r}: not known, {said}")):
             method_named(name)
 
 
 @pytest.mark.parametrize("name", ["nobody", "", "core.methods.knn"])
 def test_an_unknown_name_is_refused_with_the_known_ones(name: str) -> None:
-    with pytest.raises(NotFound, match=re.escape(f"method {name!r}: not known, expected one of {', '.join(methods())}")):
+    with pytest.raises(
+        NotFound,
+        match=re.escape(f"method {name!r}: not known, expected one of {', '.join(methods())}"),
+    ):
         method_named(name)
 
 
@@ -46,6 +52,10 @@ def test_a_method_under_another_file_name_is_found_too(monkeypatch: pytest.Monke
 @pytest.mark.soak
 def test_one_method_is_found_without_importing_the_others() -> None:
     script = "import sys; from core.methods.base import method_named; method_named('prompt_only'); print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    ).stdout
     assert "core.methods.prompt_only" in loaded.split()
-    assert not {"core.methods.debate", "core.methods.knn", "core.methods.fusion", "pandas"} & set(loaded.split())
+    assert not {"core.methods.debate", "core.methods.knn", "core.methods.fusion", "pandas"} & set(
+        loaded.split()
+    )

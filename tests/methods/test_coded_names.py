@@ -13,7 +13,13 @@ from core.methods.coded_names import CODED, HIDDEN, SWAPPED, GeneNaming, count_l
 
 ROWS = tuple(
     Pair(f"{pert}_{gene}", pert, gene, None, "train")
-    for pert, gene in (("Stat1", "Irf8"), ("Il6", "H2-Aa"), ("Set", "Stat10"), ("Tnf", "Nkx2-5"), ("a-b/c", "Was"))
+    for pert, gene in (
+        ("Stat1", "Irf8"),
+        ("Il6", "H2-Aa"),
+        ("Set", "Stat10"),
+        ("Tnf", "Nkx2-5"),
+        ("a-b/c", "Was"),
+    )
 )
 SOURCE = Source("made up", "0" * 64)
 PACKS = Packs(
@@ -77,7 +83,24 @@ def test_what_cannot_be_coded_is_refused() -> None:
         GeneNaming(CODED, [Pair("x", "Gene00012", "Irf8", None, "train")], PACKS)
 
 
-PARTS = ["Stat1", "sTAT1", "Il6", "H2-AA", "set", "NKX2-5", "a-b/c", "was", "-", " ", ".", "(", "_", "/", "p", "x"]
+PARTS = [
+    "Stat1",
+    "sTAT1",
+    "Il6",
+    "H2-AA",
+    "set",
+    "NKX2-5",
+    "a-b/c",
+    "was",
+    "-",
+    " ",
+    ".",
+    "(",
+    "_",
+    "/",
+    "p",
+    "x",
+]
 
 
 @given(st.lists(st.sampled_from(PARTS)))

@@ -41,19 +41,27 @@ ANYONE = CallSpec("de", "JUDGE", 1, 100)
 async def asking(url: str, *voices: CallSpec) -> tuple[Call, ...]:
     async with Client(Endpoint(url, retries=0)) as client:
         row = RowConversation(context(METHOD, client), TEST)
-        await asyncio.gather(*(row.read(voice, WORDS, read_probability, ask_probability_again) for voice in voices))
+        await asyncio.gather(
+            *(row.read(voice, WORDS, read_probability, ask_probability_again) for voice in voices)
+        )
         return row.calls
 
 
 def test_calls_are_grouped_by_voice_whoever_is_first() -> None:
-    voices = [CallSpec("de", "EFFECT", 1, 100), CallSpec("de", "NULL", 2, 100), CallSpec("dir", "UP", 3, 100)]
+    voices = [
+        CallSpec("de", "EFFECT", 1, 100),
+        CallSpec("de", "NULL", 2, 100),
+        CallSpec("dir", "UP", 3, 100),
+    ]
 
     def answer(prompt: ScriptedPrompt) -> str:
         return "unclear" if "No probability can be read" not in prompt.text else "<prob>5</prob>"
 
     with serving(Script(answer=answer)) as url:
         calls = asyncio.run(asking(url, *voices))
-    assert [(call.stage, call.role) for call in calls] == [(voice.stage, voice.role) for voice in voices for _ in range(2)]
+    assert [(call.stage, call.role) for call in calls] == [
+        (voice.stage, voice.role) for voice in voices for _ in range(2)
+    ]
     assert len({call.key for call in calls}) == 6
 
 
@@ -121,14 +129,23 @@ def test_rows_that_ask_the_same_at_once_or_later_share_one_call() -> None:
     with serving(Script(delay_s=0.05)) as url:
         calls, contents = asyncio.run(shared(url))
         assert request_counts(url)["/v1/chat/completions"] == 2  # another repeat is another request
-    assert [[call.cached for call in of_row] for of_row in calls] == [[False], [True], [True], [True], [True], [False]]
+    assert [[call.cached for call in of_row] for of_row in calls] == [
+        [False],
+        [True],
+        [True],
+        [True],
+        [True],
+        [False],
+    ]
     assert len(set(contents)) == 1
     equal = {replace(call, cached=False) for of_row in calls[:5] for call in of_row}
     assert len(equal) == 1  # a row's call is the same whoever made it
     assert equal.pop().prompt_tokens > 0
 
 
-def test_a_shared_call_that_fails_fails_every_row_that_waits_and_is_made_again_by_the_next() -> None:
+def test_a_shared_call_that_fails_fails_every_row_that_waits_and_is_made_again_by_the_next() -> (
+    None
+):
     answers = iter([Canned({"error": "down"}, 503)])
 
     def answer(_: Asked) -> Canned:
@@ -138,7 +155,9 @@ def test_a_shared_call_that_fails_fails_every_row_that_waits_and_is_made_again_b
         async with Client(Endpoint(url, retries=0)) as client:
             here = context(METHOD, client)
             rows = [RowConversation(here, TEST) for _ in range(3)]
-            first = await asyncio.gather(*(row.ask_once(ANYONE, WORDS) for row in rows[:2]), return_exceptions=True)
+            first = await asyncio.gather(
+                *(row.ask_once(ANYONE, WORDS) for row in rows[:2]), return_exceptions=True
+            )
             last = await rows[2].ask_once(ANYONE, WORDS)
             return [*first, last.content], [row.calls for row in rows]
 
@@ -148,7 +167,11 @@ def test_a_shared_call_that_fails_fails_every_row_that_waits_and_is_made_again_b
     assert isinstance(other, Unanswered)
     assert last == "Better."
     assert len(asked) == 2
-    assert [len(of_row) for of_row in calls] == [1, 0, 1]  # the failed call belongs to the row that made it
+    assert [len(of_row) for of_row in calls] == [
+        1,
+        0,
+        1,
+    ]  # the failed call belongs to the row that made it
 
 
 def test_without_a_client_nobody_is_asked() -> None:
@@ -169,7 +192,13 @@ def test_together_ends_everything_before_it_raises_the_first_failure() -> None:
     assert asyncio.run(gather_all(work("a", 0.02), work("b", 0))) == ["a", "b"]
     ended.clear()
     with pytest.raises(KeyError, match="first in order"):
-        asyncio.run(gather_all(work("c", 0.03), work("d", 0.02, KeyError("first in order")), work("e", 0, ValueError("sooner"))))
+        asyncio.run(
+            gather_all(
+                work("c", 0.03),
+                work("d", 0.02, KeyError("first in order")),
+                work("e", 0, ValueError("sooner")),
+            )
+        )
     assert ended == ["e", "d", "c"]
 
 

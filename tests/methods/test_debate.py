@@ -19,7 +19,15 @@ from core.methods.base import RowFailed
 from core.methods.conversation import NoBaseRates
 from core.methods.debate import METHOD
 from core.methods.prompts import prompt_text
-from tests.fakes.scripted import Faults, Script, ScriptedPrompt, read_prompt, request_counts, scripted_probabilities, serving
+from tests.fakes.scripted import (
+    Faults,
+    Script,
+    ScriptedPrompt,
+    read_prompt,
+    request_counts,
+    scripted_probabilities,
+    serving,
+)
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import ARGUED, BLIND, predict
@@ -55,17 +63,30 @@ def test_every_shape_of_debate(rounds: int, judge: str) -> None:
         found = predict(METHOD, url, rounds=rounds, judge=judge)
         asked = request_counts(url)
     expected = SAID[rounds]
-    assert parts(found) == [*expected, *(("dir", OTHER.get(role, role), kind) for _, role, kind in expected)]
-    assert asked[CHAT] == len(found.calls) == METHOD.calls(read_options(METHOD.settings, {"rounds": rounds}))
+    assert parts(found) == [
+        *expected,
+        *(("dir", OTHER.get(role, role), kind) for _, role, kind in expected),
+    ]
+    assert (
+        asked[CHAT]
+        == len(found.calls)
+        == METHOD.calls(read_options(METHOD.settings, {"rounds": rounds}))
+    )
     assert sum(call.attempts for call in found.calls) == asked[CHAT]
     p = {event.stage: event.meta["p"] for event in found.events if event.kind == "verdict"}
     prediction = found.prediction
-    assert (prediction.p_de, prediction.p_up_given_de, prediction.p_source) == (p["de"], p["dir"], "trace")
+    assert (prediction.p_de, prediction.p_up_given_de, prediction.p_source) == (
+        p["de"],
+        p["dir"],
+        "trace",
+    )
     assert prediction.prediction_up == pytest.approx(p["de"] * p["dir"])
     assert prediction.prediction_down == pytest.approx(p["de"] * (1 - p["dir"]))
     assert prediction.flags == ()
     assert prediction.tokens == sum(event.tokens or 0 for event in found.events)
-    assert prediction.tool_calls == len(found.evidence) == 13  # 4 tools about both genes, 5 about one or none
+    assert (
+        prediction.tool_calls == len(found.evidence) == 13
+    )  # 4 tools about both genes, 5 about one or none
     assert {item.tool for item in found.evidence} == set(NAMES)
 
 
@@ -74,7 +95,10 @@ def test_each_debate_may_have_a_judge_of_its_own() -> None:
     with serving() as url:
         found, usual = predict(METHOD, url, **own), predict(METHOD, url, rounds=0, judge="numeric")
     asked = {call.stage: json.loads(call.request) for call in found.calls}
-    assert {stage: bool(request.get("logprobs")) for stage, request in asked.items()} == {"de": False, "dir": True}
+    assert {stage: bool(request.get("logprobs")) for stage, request in asked.items()} == {
+        "de": False,
+        "dir": True,
+    }
     assert found.prediction.p_de == usual.prediction.p_de
     texts = METHOD.prompts(read_options(METHOD.settings, own))
     assert prompt_text("format_numeric") in texts
@@ -84,7 +108,10 @@ def test_each_debate_may_have_a_judge_of_its_own() -> None:
 def test_a_judges_letter_is_read_from_the_servers_own_odds() -> None:
     with serving() as url:
         found = predict(METHOD, url, rounds=0, judge="logprob")
-    odds = {call.stage: scripted_probabilities(read_prompt(json.loads(call.request), seed=0)) for call in found.calls}
+    odds = {
+        call.stage: scripted_probabilities(read_prompt(json.loads(call.request), seed=0))
+        for call in found.calls
+    }
     assert set(odds["de"]) == {"A", "B"}
     assert found.prediction.p_de == pytest.approx(odds["de"]["A"])
     assert found.prediction.p_up_given_de == pytest.approx(odds["dir"]["A"])
@@ -103,7 +130,14 @@ def test_who_is_shown_what() -> None:
     by_voice: dict[tuple[str, str], list[Call]] = {}
     for call in found.calls:
         by_voice.setdefault((call.stage, call.role), []).append(call)
-    assert list(by_voice) == [("de", "EFFECT"), ("de", "NULL"), ("de", "JUDGE"), ("dir", "UP"), ("dir", "DOWN"), ("dir", "JUDGE")]
+    assert list(by_voice) == [
+        ("de", "EFFECT"),
+        ("de", "NULL"),
+        ("de", "JUDGE"),
+        ("dir", "UP"),
+        ("dir", "DOWN"),
+        ("dir", "JUDGE"),
+    ]
     brief, rebuttal = by_voice["de", "EFFECT"]
     assert "Your side: EFFECT" in prompts(brief)["user"]
     assert "pathway neighbours, Jak1" in prompts(brief)["user"]
@@ -114,7 +148,9 @@ def test_who_is_shown_what() -> None:
     assert said["de", "NULL", "brief"] in prompts(rebuttal)["user"]
     judged = prompts(by_voice["dir", "JUDGE"][0])["user"]
     assert all(f"{who}:\n{said['dir', who, 'brief']}" in judged for who in ("UP", "DOWN"))
-    assert all(f"{who} in reply:\n{said['dir', who, 'rebuttal']}" in judged for who in ("UP", "DOWN"))
+    assert all(
+        f"{who} in reply:\n{said['dir', who, 'rebuttal']}" in judged for who in ("UP", "DOWN")
+    )
     assert "EFFECT" not in judged
 
 
@@ -125,11 +161,16 @@ def test_a_model_that_answers_an_option_to_everything_is_found_out(judge: str) -
         assert request_counts(url)[CHAT] == 2 * 6  # everyone is asked once more
     briefs = [event for event in found.events if event.kind == "brief"]
     assert [event.role for event in briefs] == ["EFFECT", "NULL", "UP", "DOWN"]
-    assert all("opens with the letter of an option" in event.meta["role_collapse"] for event in briefs)
+    assert all(
+        "opens with the letter of an option" in event.meta["role_collapse"] for event in briefs
+    )
     assert found.prediction.flags == (Flag.ROLE_COLLAPSE, Flag.DE_FALLBACK, Flag.DIR_FALLBACK)
     assert check_rows([found])[1] == [True]
     # 5 of the 9 rows in view changed, 3 of them up; said in the verdict too.
-    assert (found.prediction.p_de, found.prediction.p_up_given_de) == (pytest.approx(5 / 9), pytest.approx(3 / 5))
+    assert (found.prediction.p_de, found.prediction.p_up_given_de) == (
+        pytest.approx(5 / 9),
+        pytest.approx(3 / 5),
+    )
     verdicts = [event for event in found.events if event.kind == "verdict"]
     assert [event.meta["p"] for event in verdicts] == [pytest.approx(5 / 9), pytest.approx(3 / 5)]
     assert all(event.meta["fallback"] and event.content == "C)" for event in verdicts)
@@ -142,12 +183,20 @@ def test_a_brief_that_gets_better_when_asked_again_is_taken() -> None:
         messages = asked.body["messages"]
         if "You are the judge" in messages[0]["content"]:
             return Canned(completion("<prob>40</prob>"))
-        return Canned(completion(ARGUED if len(messages) > 2 else "C) Knockdown of Jak1 does not affect Gm12345."))
+        return Canned(
+            completion(
+                ARGUED if len(messages) > 2 else "C) Knockdown of Jak1 does not affect Gm12345."
+            )
+        )
 
     with canned(answer) as (url, asked):
         found = predict(METHOD, url)
     assert Counter(kind for _, _, kind in parts(found)) == {"rejected": 4, "brief": 4, "verdict": 2}
-    assert all(event.content == ARGUED and "role_collapse" not in event.meta for event in found.events if event.kind == "brief")
+    assert all(
+        event.content == ARGUED and "role_collapse" not in event.meta
+        for event in found.events
+        if event.kind == "brief"
+    )
     assert found.prediction.flags == ()
     assert check_rows([found])[1] == [False]
     chats = [one for one in asked if one.path == CHAT]
@@ -159,7 +208,11 @@ def test_a_brief_that_concludes_for_the_other_side_is_flagged() -> None:
     turncoat = f"{ARGUED} Losing Jak1 does not change Gm12345."
     with serving(Script(answer=fixed(turncoat, "<prob>40</prob>"))) as url:
         found = predict(METHOD, url)
-    flagged = {event.role: event.meta.get("role_collapse") for event in found.events if event.kind == "brief"}
+    flagged = {
+        event.role: event.meta.get("role_collapse")
+        for event in found.events
+        if event.kind == "brief"
+    }
     said = "it concludes for the other side"
     assert flagged == {"EFFECT": said, "NULL": None, "UP": said, "DOWN": said}
     assert found.prediction.flags == (Flag.ROLE_COLLAPSE,)
@@ -169,14 +222,25 @@ def test_several_seeds_are_averaged() -> None:
     def answer(asked: Asked) -> Canned:
         if asked.path != CHAT:
             return Canned({"error": "no"}, 404)
-        return Canned(completion({1: "<prob>20</prob>", 2: "<prob>50</prob>", 3: "no idea"}[asked.body["seed"]]))
+        return Canned(
+            completion(
+                {1: "<prob>20</prob>", 2: "<prob>50</prob>", 3: "no idea"}[asked.body["seed"]]
+            )
+        )
 
     with canned(answer) as (url, _):
         found = predict(METHOD, url, rounds=0, seeds="1,2,3")
-    assert (found.prediction.p_de, found.prediction.p_up_given_de) == (pytest.approx(0.35), pytest.approx(0.35))
+    assert (found.prediction.p_de, found.prediction.p_up_given_de) == (
+        pytest.approx(0.35),
+        pytest.approx(0.35),
+    )
     assert found.prediction.flags == (Flag.FEWER_SEEDS,)
     last = [event for event in found.events if event.stage == "de"][-1]
-    assert (last.kind, last.meta["p"], last.content) == ("verdict", pytest.approx(0.35), "Mean over 2 of 3 seeds: 0.350000.")
+    assert (last.kind, last.meta["p"], last.content) == (
+        "verdict",
+        pytest.approx(0.35),
+        "Mean over 2 of 3 seeds: 0.350000.",
+    )
 
 
 def test_a_judge_who_is_asked_again_reads_the_same_briefs() -> None:
@@ -196,9 +260,16 @@ def test_a_judge_who_is_asked_again_reads_the_same_briefs() -> None:
     with canned(answer) as (url, _):
         found = predict(METHOD, url, judge_repeats=3)
     assert len(read) == 2  # one text for each of the two debates
-    assert (found.prediction.p_de, found.prediction.flags) == (pytest.approx(0.35), (Flag.FEWER_SEEDS,))
+    assert (found.prediction.p_de, found.prediction.flags) == (
+        pytest.approx(0.35),
+        (Flag.FEWER_SEEDS,),
+    )
     verdicts = [event for event in found.events if (event.stage, event.kind) == ("de", "verdict")]
-    assert [(event.meta.get("repeat"), event.meta["p"]) for event in verdicts[:3]] == [(0, 0.2), (1, 0.5), (2, None)]
+    assert [(event.meta.get("repeat"), event.meta["p"]) for event in verdicts[:3]] == [
+        (0, 0.2),
+        (1, 0.5),
+        (2, None),
+    ]
     assert verdicts[3].content == "Mean over 2 of 3 verdicts: 0.350000."
     assert sum(event.kind == "brief" for event in found.events) == 4
     assert METHOD.calls(read_options(METHOD.settings, {"judge_repeats": 3})) == 2 * (2 + 3)
@@ -206,12 +277,21 @@ def test_a_judge_who_is_asked_again_reads_the_same_briefs() -> None:
 
 def test_the_runs_seed_the_efforts_and_the_budgets_are_sent() -> None:
     with serving() as url:
-        found = predict(METHOD, url, advocate_effort="low", judge_effort="high", advocate_tokens=500, judge_tokens=700)
+        found = predict(
+            METHOD,
+            url,
+            advocate_effort="low",
+            judge_effort="high",
+            advocate_tokens=500,
+            judge_tokens=700,
+        )
     for call in found.calls:
         body = json.loads(call.request)
         assert (body["seed"], body["temperature"], body["top_p"]) == (7, 1.0, 1.0)
         judge = call.role == "JUDGE"
-        assert (body["reasoning_effort"], body["max_completion_tokens"]) == (("high", 700) if judge else ("low", 500))
+        assert (body["reasoning_effort"], body["max_completion_tokens"]) == (
+            ("high", 700) if judge else ("low", 500)
+        )
 
 
 def test_independent_calls_go_out_together() -> None:
@@ -258,10 +338,15 @@ def test_failures_are_typed_and_keep_every_call(
 
 
 def test_without_labels_in_view_an_unreadable_verdict_fails_the_row() -> None:
-    with serving(Script(answer=fixed(ARGUED, "perhaps"))) as url, pytest.raises(RowFailed) as failed:
+    with (
+        serving(Script(answer=fixed(ARGUED, "perhaps"))) as url,
+        pytest.raises(RowFailed) as failed,
+    ):
         predict(METHOD, url, view=BLIND)
     assert isinstance(failed.value.cause, NoBaseRates)
-    assert len(failed.value.calls) == 8  # four briefs, two verdicts, each of these asked for once more
+    assert (
+        len(failed.value.calls) == 8
+    )  # four briefs, two verdicts, each of these asked for once more
 
 
 def test_what_attempts_cost_is_counted_through_every_fault() -> None:
@@ -269,7 +354,9 @@ def test_what_attempts_cost_is_counted_through_every_fault() -> None:
     with serving(Script(faults=faults, retry_after_s=0)) as url:
         found = predict(METHOD, url, rounds=2, seeds="1,2")
         assert sum(call.attempts for call in found.calls) == request_counts(url)[CHAT]
-    assert found.prediction.tokens == sum(call.prompt_tokens + call.completion_tokens for call in found.calls)
+    assert found.prediction.tokens == sum(
+        call.prompt_tokens + call.completion_tokens for call in found.calls
+    )
 
 
 def test_the_dossier_holds_the_chosen_tools() -> None:
@@ -281,9 +368,15 @@ def test_the_dossier_holds_the_chosen_tools() -> None:
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"tools": "gossip"}, "evidence tool 'gossip'"), ({"seeds": "x"}, "seeds: got 'x'"), ({"context": " "}, "context: empty")],
+    [
+        ({"tools": "gossip"}, "evidence tool 'gossip'"),
+        ({"seeds": "x"}, "seeds: got 'x'"),
+        ({"context": " "}, "context: empty"),
+    ],
 )
-def test_options_that_cannot_be_are_refused_before_a_run(options: dict[str, object], said: str) -> None:
+def test_options_that_cannot_be_are_refused_before_a_run(
+    options: dict[str, object], said: str
+) -> None:
     with pytest.raises((InputError, NotFound)) as error:
         METHOD.prompts(read_options(METHOD.settings, options))
     assert said in str(error.value)
@@ -291,4 +384,6 @@ def test_options_that_cannot_be_are_refused_before_a_run(options: dict[str, obje
 
 def test_the_prompt_texts_tell_runs_apart() -> None:
     variants = ({}, {"context": "site"}, {"judge": "logprob"}, {"rounds": 0}, {"rounds": 2})
-    assert len({METHOD.prompts(read_options(METHOD.settings, options)) for options in variants}) == 5
+    assert (
+        len({METHOD.prompts(read_options(METHOD.settings, options)) for options in variants}) == 5
+    )

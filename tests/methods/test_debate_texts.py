@@ -21,12 +21,21 @@ from tests.methods.world import ARGUED, VIEW
 NAMES = [tool.name for tool in prompts.tools_of(prompts.PACK_TOOLS)]
 
 # An option's letter with a bracket, dot or colon at the start of a line, a bracketed letter anywhere, or an answer's tag.
-CHOICE = re.compile(r"^\W*[A-E][).:]|\b[A-E]\)|<answer>|<prob>|\banswer\b|\b[ABC], [ABC]\b|\b[ABC] or [ABC]\b|\?$", re.MULTILINE)
+CHOICE = re.compile(
+    r"^\W*[A-E][).:]|\b[A-E]\)|<answer>|<prob>|\banswer\b|\b[ABC], [ABC]\b|\b[ABC] or [ABC]\b|\?$",
+    re.MULTILINE,
+)
 
 
 def case(pair: Pair, **options: object) -> texts.DebateCase:
     found = dossier(gathered(pair, PACKS, VIEW, NAMES), pair).text
-    return texts.DebateCase(pair.pert, pair.gene, found, examples(pair, VIEW, 4, 0), read_options(METHOD.settings, options))
+    return texts.DebateCase(
+        pair.pert,
+        pair.gene,
+        found,
+        examples(pair, VIEW, 4, 0),
+        read_options(METHOD.settings, options),
+    )
 
 
 def advocate_prompts(pair: Pair, context: str, judge: str) -> list[str]:
@@ -34,13 +43,19 @@ def advocate_prompts(pair: Pair, context: str, judge: str) -> list[str]:
     shown = case(pair, context=context, judge=judge, rounds=2)
     sent = []
     for side in texts.OPPONENT:
-        messages = (*texts.brief_messages(side, shown), *texts.rebuttal_messages(side, shown, ARGUED, ARGUED))
+        messages = (
+            *texts.brief_messages(side, shown),
+            *texts.rebuttal_messages(side, shown, ARGUED, ARGUED),
+        )
         sent += [message.content for message in messages if message.role != "assistant"]
         sent.append(texts.ask_brief_again(side, shown, "it has fewer than 3 sentences"))
     return sent
 
 
-@pytest.mark.parametrize(("context", "judge"), list(itertools.product(("kit", "site", "Own cells."), get_args(texts.Judge))))
+@pytest.mark.parametrize(
+    ("context", "judge"),
+    list(itertools.product(("kit", "site", "Own cells."), get_args(texts.Judge))),
+)
 def test_no_advocate_prompt_holds_an_option(context: str, judge: str) -> None:
     for pair in (TEST, *TRAINING):
         for prompt in advocate_prompts(pair, context, judge):
@@ -48,9 +63,18 @@ def test_no_advocate_prompt_holds_an_option(context: str, judge: str) -> None:
 
 
 def test_what_that_test_looks_for_is_found_where_it_is() -> None:
-    judged = "".join(message.content for message in texts.verdict_messages("de", case(TEST, judge="logprob"), ()))
+    judged = "".join(
+        message.content for message in texts.verdict_messages("de", case(TEST, judge="logprob"), ())
+    )
     assert CHOICE.search(judged)
-    for question in ("A) up", "(B) down", "C. none", "Reply with A, B or C.", "Give your answer.", "Does it change?"):
+    for question in (
+        "A) up",
+        "(B) down",
+        "C. none",
+        "Reply with A, B or C.",
+        "Give your answer.",
+        "Does it change?",
+    ):
         assert CHOICE.search(question)
 
 
@@ -70,7 +94,10 @@ def test_every_judge_is_told_how_to_answer() -> None:
         assert ("<answer>" in task, "<prob>" in task) == (judge == "logprob", judge != "logprob")
         assert "UP:\nSaid." in task
         assert not set("{}") & set(task)
-    sharp = {stage: texts.verdict_messages(stage, case(TEST, judge="sharp"), ())[1].content for stage in texts.SIDES}
+    sharp = {
+        stage: texts.verdict_messages(stage, case(TEST, judge="sharp"), ())[1].content
+        for stage in texts.SIDES
+    }
     assert "Start from 45" in sharp["de"]
     assert "Start from 65" in sharp["dir"]
 

@@ -50,17 +50,23 @@ def test_losing_an_activator_lowers_its_target() -> None:
 
 
 def test_losing_a_repressor_raises_it_and_an_unknown_sign_says_nothing() -> None:
-    assert predict(pair("Bcl6_Cxcl10", None, "test"), BLIND).prediction.p_up_given_de == pytest.approx(sigmoid(1.2))
+    assert predict(
+        pair("Bcl6_Cxcl10", None, "test"), BLIND
+    ).prediction.p_up_given_de == pytest.approx(sigmoid(1.2))
     of_unknown = predict(pair("Spi1_Cxcl10", None, "test"), BLIND).prediction
     assert (of_unknown.p_de, of_unknown.p_up_given_de) == (pytest.approx(sigmoid(1.375)), 0.5)
 
 
 def test_symbols_are_the_same_in_any_case() -> None:
-    assert predict(pair("STAT1_CXCL10", None, "test"), BLIND).prediction.p_up_given_de == pytest.approx(sigmoid(-1.2))
+    assert predict(
+        pair("STAT1_CXCL10", None, "test"), BLIND
+    ).prediction.p_up_given_de == pytest.approx(sigmoid(-1.2))
 
 
 def test_an_interaction_counts_by_its_score() -> None:
-    assert predict(pair("Jak1_Irf1", None, "test"), BLIND).prediction.p_de == pytest.approx(sigmoid(0.6 * 0.9))
+    assert predict(pair("Jak1_Irf1", None, "test"), BLIND).prediction.p_de == pytest.approx(
+        sigmoid(0.6 * 0.9)
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,13 +81,18 @@ def test_an_interaction_counts_by_its_score() -> None:
 )
 def test_programs(gene: str, de: float, up: float) -> None:
     found = predict(pair(f"Zzz_{gene}", None, "test"), BLIND).prediction
-    assert (found.p_de, found.p_up_given_de) == (pytest.approx(sigmoid(de)), pytest.approx(sigmoid(up)))
+    assert (found.p_de, found.p_up_given_de) == (
+        pytest.approx(sigmoid(de)),
+        pytest.approx(sigmoid(up)),
+    )
 
 
 def test_a_gene_that_is_hardly_expressed_is_called_less_often() -> None:
     packs = replace(PACKS, responses={"Il6": (-4.0, 0.0, 0.01, 0.05, 0.09)})
     # The response counts up to 3: 0.15 · 3 − 0.4.
-    assert predict(pair("Zzz_Il6", None, "test"), BLIND, packs).prediction.p_de == pytest.approx(sigmoid(0.45 - 0.4))
+    assert predict(pair("Zzz_Il6", None, "test"), BLIND, packs).prediction.p_de == pytest.approx(
+        sigmoid(0.45 - 0.4)
+    )
 
 
 def test_a_views_labels_move_a_row_and_nothing_else_does() -> None:
@@ -104,12 +115,18 @@ def test_the_trace_is_the_table_and_adds_up() -> None:
     assert (event.stage, event.role, event.kind) == ("rules", "RULE SET", "table")
     assert event.content.startswith("A rule set, not a model")
     lines = re.findall(
-        r"^ *([+-]\d+\.\d\d) × *(silent|[+-]\d+\.\d{3}) = +([+-]\d+\.\d{3})  (.+?) \(", event.content, re.MULTILINE
+        r"^ *([+-]\d+\.\d\d) × *(silent|[+-]\d+\.\d{3}) = +([+-]\d+\.\d{3})  (.+?) \(",
+        event.content,
+        re.MULTILINE,
     )
-    assert [(float(weight), name) for weight, _, _, name in lines] == [(rule.weight, rule.name) for rule in RULES]
+    assert [(float(weight), name) for weight, _, _, name in lines] == [
+        (rule.weight, rule.name) for rule in RULES
+    ]
     sums = [float(total) for total in re.findall(r"sum = +([+-]\d+\.\d{3})", event.content)]
     tasks = [rule.task for rule in RULES]
-    for task, total, key in zip(("P(DE)", "P(up | DE)"), sums, ("p_de", "p_up_given_de"), strict=True):
+    for task, total, key in zip(
+        ("P(DE)", "P(up | DE)"), sums, ("p_de", "p_up_given_de"), strict=True
+    ):
         products = [float(line[2]) for line, of in zip(lines, tasks, strict=True) if of == task]
         assert sum(products) == pytest.approx(total, abs=0.003)
         assert event.meta[key] == pytest.approx(sigmoid(total), abs=0.001)
@@ -120,16 +137,24 @@ def test_without_packs_the_rules_are_silent_and_the_trace_says_why() -> None:
     # Its labels alone: 2 rows of Stat1, 1 changed, down; 2 of Cxcl10, both changed, down.
     base = math.log(5 / 4)
     shares = [(hits + 20 * 5 / 9) / (rows + 20) for hits, rows in ((1, 2), (2, 2))]
-    assert found.prediction.p_de == pytest.approx(sigmoid(base + sum(math.log(p / (1 - p)) - base for p in shares)))
+    assert found.prediction.p_de == pytest.approx(
+        sigmoid(base + sum(math.log(p / (1 - p)) - base for p in shares))
+    )
     content = found.events[0].content
     assert content.count("[offline: knowledge pack ") == sum(
-        rule.tool in ("pathway_neighbours", "protein_interactions", "regulators", "lps_response") for rule in RULES
+        rule.tool in ("pathway_neighbours", "protein_interactions", "regulators", "lps_response")
+        for rule in RULES
     )
     assert "[offline: knowledge pack signs: none for this run]" in content
 
 
 def test_it_calls_no_model_and_is_called_a_rule_set() -> None:
-    assert (METHOD.needs_model, METHOD.calls({}), METHOD.prompts({}), options_of(METHOD.settings)) == (False, 0, "", ())
+    assert (
+        METHOD.needs_model,
+        METHOD.calls({}),
+        METHOD.prompts({}),
+        options_of(METHOD.settings),
+    ) == (False, 0, "", ())
     assert "rule set" in METHOD.about
 
 

@@ -13,12 +13,19 @@ from core.methods.knn import MOST_NEIGHBOURS, build_prediction, build_results
 from core.transfer.knn import Weighting, knn_priors
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import rows_of
-from core.transfer.protocols import EvaluationProtocol, KnnPrediction, QueryGroup, SimilaritySettings
+from core.transfer.protocols import (
+    EvaluationProtocol,
+    KnnPrediction,
+    QueryGroup,
+    SimilaritySettings,
+)
 from core.transfer.row_index import RowIndex
 from tests.transfer.oracles import World, oracle, row_weights, some_space, worlds
 
 NAN = float("nan")
-LINE = re.compile(r"(.+): similarity ([\d.]+), ([\d.]+)% of the weight; (\d+) up, (\d+) down, (?:(\d+) changed, )?(\d+) none")
+LINE = re.compile(
+    r"(.+): similarity ([\d.]+), ([\d.]+)% of the weight; (\d+) up, (\d+) down, (?:(\d+) changed, )?(\d+) none"
+)
 
 
 @pytest.mark.parametrize(
@@ -27,9 +34,19 @@ LINE = re.compile(r"(.+): similarity ([\d.]+), ([\d.]+)% of the weight; (\d+) up
         ((0.5, 0.25), (0.4, 0.7), (0.125, 0.375, 0.5, 0.25), ()),
         ((1.0, 1.0), (0.4, 0.7), (1.0, 0.0, 1.0, 1.0), ()),
         ((NAN, NAN), (0.5, 0.75), (0.375, 0.125, 0.5, 0.75), (Flag.UNCOVERED,)),
-        ((NAN, NAN), (0.0, 0.75), (0.0, 0.0, 0.0, None), (Flag.UNCOVERED,)),  # nothing that it may see has an effect
+        (
+            (NAN, NAN),
+            (0.0, 0.75),
+            (0.0, 0.0, 0.0, None),
+            (Flag.UNCOVERED,),
+        ),  # nothing that it may see has an effect
         ((0.25, NAN), (0.5, 0.75), (0.1875, 0.0625, 0.25, 0.75), (Flag.UNCOVERED_DIR,)),
-        ((0.0, NAN), (0.4, 0.7), (0.0, 0.0, 0.0, None), ()),  # no effect: there is no direction to know
+        (
+            (0.0, NAN),
+            (0.4, 0.7),
+            (0.0, 0.0, 0.0, None),
+            (),
+        ),  # no effect: there is no direction to know
         ((0.0, 0.5), (0.4, 0.7), (0.0, 0.0, 0.0, None), ()),
     ],
 )
@@ -51,15 +68,29 @@ def index_of(world: World) -> RowIndex:
     pert, gene = ([names[code] for code in axis] for axis in (world.rows.pert, world.rows.gene))
     found = RowIndex.build([f"r{i}" for i in range(len(pert))], pert, gene, world.labels)
     # Codes of the index are those of the world, of which some symbols may be in no row.
-    return RowIndex(tuple(names), found.pair_ids, world.rows, found.labels, world.known, found.known_positions, found.positions)
+    return RowIndex(
+        tuple(names),
+        found.pair_ids,
+        world.rows,
+        found.labels,
+        world.known,
+        found.known_positions,
+        found.positions,
+    )
 
 
 def run_on(world: World, strength: float = 0.0) -> list[RowResult]:
     everyone = np.arange(len(world.rows))
     found = knn_priors(world.rows, world.known, world.similar, world.weighting, world.parts)
-    view = QueryGroup(everyone, world.known, np.arange(len(world.known)), world.similar, world.parts)
-    settings = KnnSettings(("near",), EvaluationProtocol("loo"), SimilaritySettings(world.weighting, strength=strength))
-    return build_results(index_of(world), everyone, KnnPrediction(found, found, None, (view,)), settings)
+    view = QueryGroup(
+        everyone, world.known, np.arange(len(world.known)), world.similar, world.parts
+    )
+    settings = KnnSettings(
+        ("near",), EvaluationProtocol("loo"), SimilaritySettings(world.weighting, strength=strength)
+    )
+    return build_results(
+        index_of(world), everyone, KnnPrediction(found, found, None, (view,)), settings
+    )
 
 
 def subject(world: World, row: int) -> str:
@@ -75,19 +106,35 @@ def test_every_row_has_one_event_that_names_its_heaviest_neighbours(world: World
     assert [row.prediction.pair_id for row in rows] == [f"r{i}" for i in range(len(world.rows))]
     for i, row in enumerate(rows):
         [event] = row.events
-        assert (event.stage, event.role, event.kind, event.tokens) == ("knn", "NEIGHBOURS", "neighbours", 0)
-        kept = [event.meta[name] if event.meta[name] is not None else NAN for name in ("prior_de", "prior_up", "support")]
+        assert (event.stage, event.role, event.kind, event.tokens) == (
+            "knn",
+            "NEIGHBOURS",
+            "neighbours",
+            0,
+        )
+        kept = [
+            event.meta[name] if event.meta[name] is not None else NAN
+            for name in ("prior_de", "prior_up", "support")
+        ]
         assert kept == pytest.approx([de[i], up[i], support[i]], abs=1e-9, nan_ok=True)
         if not weights[i].any():
-            assert event.content.startswith(f"No labelled row is similar to {subject(world, i)} (near · ")
+            assert event.content.startswith(
+                f"No labelled row is similar to {subject(world, i)} (near · "
+            )
             assert row.prediction.flags == (Flag.UNCOVERED,)
             continue
         head, title, *lines = event.content.splitlines()
-        assert head.startswith(f"{np.count_nonzero(weights[i]):,} labelled rows are similar to {subject(world, i)} (near · ")
-        assert float(head.partition("total weight ")[2].rstrip(".")) == pytest.approx(support[i], rel=1e-3)
+        assert head.startswith(
+            f"{np.count_nonzero(weights[i]):,} labelled rows are similar to {subject(world, i)} (near · "
+        )
+        assert float(head.partition("total weight ")[2].rstrip(".")) == pytest.approx(
+            support[i], rel=1e-3
+        )
         assert title == "The heaviest:"
         if row.prediction.flags == (Flag.UNCOVERED_DIR,):
-            assert lines.pop().startswith("None has a direction: the base rate of the labelled rows that it may see stands in")
+            assert lines.pop().startswith(
+                "None has a direction: the base rate of the labelled rows that it may see stands in"
+            )
         _check_named(world, weights[i], [LINE.fullmatch(line) for line in lines])
 
 
@@ -113,7 +160,9 @@ def _by_name(world: World, weights: np.ndarray) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for j in np.flatnonzero(weights):
         name = f"row {j}" if axis == "both" else f"s{getattr(world.rows, axis)[j]}"
-        entry = found.setdefault(name, [0.0, weights[j] ** (1 / world.weighting.powers[0]), 0, 0, 0, 0])
+        entry = found.setdefault(
+            name, [0.0, weights[j] ** (1 / world.weighting.powers[0]), 0, 0, 0, 0]
+        )
         entry[0] += weights[j] / weights.sum()
         entry[2 + ["up", "down", "de", "none"].index(str(world.labels[j]))] += 1
     return found
@@ -122,8 +171,20 @@ def _by_name(world: World, weights: np.ndarray) -> dict[str, list[float]]:
 def test_support_that_draws_to_a_half_is_told() -> None:
     rng = np.random.default_rng(0)
     labels = np.array(["up", "none", "down", "none"], dtype=object)
-    world = World(rows_of([0, 1, 2, 3], [0, 1, 2, 3]), labels, (some_space(rng, 4, 2),), None, Weighting(de_power=1.0))
-    texts = [row.events[0].content for row in run_on(world, strength=0.5) if "The heaviest" in row.events[0].content]
+    world = World(
+        rows_of([0, 1, 2, 3], [0, 1, 2, 3]),
+        labels,
+        (some_space(rng, 4, 2),),
+        None,
+        Weighting(de_power=1.0),
+    )
+    texts = [
+        row.events[0].content
+        for row in run_on(world, strength=0.5)
+        if "The heaviest" in row.events[0].content
+    ]
     assert texts
     assert all("power 2 (DE 1) · support strength 0.5" in text for text in texts)
-    assert all("An effect's prior is drawn to a half by support, strength 0.5." in text for text in texts)
+    assert all(
+        "An effect's prior is drawn to a half by support, strength 0.5." in text for text in texts
+    )

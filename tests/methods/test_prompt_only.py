@@ -21,7 +21,14 @@ from core.methods.conversation import NoBaseRates
 from core.methods.prompt_only import METHOD, prompt_for
 from core.methods.prompts import A_PROMPT_TOKENS
 from tests.evidence.world import TEST
-from tests.fakes.scripted import Faults, Script, read_prompt, request_counts, scripted_probabilities, serving
+from tests.fakes.scripted import (
+    Faults,
+    Script,
+    read_prompt,
+    request_counts,
+    scripted_probabilities,
+    serving,
+)
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import BLIND, context, predict
@@ -36,7 +43,11 @@ def says(*answers: str) -> Callable[[Asked], Canned]:
     last = answers[-1]
 
     def answer(asked: Asked) -> Canned:
-        return Canned(completion(next(said, last))) if asked.path == CHAT else Canned({"error": "no"}, 404)
+        return (
+            Canned(completion(next(said, last)))
+            if asked.path == CHAT
+            else Canned({"error": "no"}, 404)
+        )
 
     return answer
 
@@ -45,14 +56,28 @@ def by_seed(asked: Asked) -> Canned:
     """Up, down and nothing readable for seeds 42, 43 and 44."""
     if asked.path != CHAT:
         return Canned({"error": "no"}, 404)
-    return Canned(completion({42: "<answer>A</answer>", 43: "I think so. Answer: B", 44: "Hard to say."}[asked.body["seed"]]))
+    return Canned(
+        completion(
+            {42: "<answer>A</answer>", 43: "I think so. Answer: B", 44: "Hard to say."}[
+                asked.body["seed"]
+            ]
+        )
+    )
 
 
-@pytest.mark.parametrize(("letter", "up", "down", "p_up"), [("A", 1.0, 0.0, 1.0), ("B", 0.0, 1.0, 0.0), ("C", 0.0, 0.0, None)])
+@pytest.mark.parametrize(
+    ("letter", "up", "down", "p_up"),
+    [("A", 1.0, 0.0, 1.0), ("B", 0.0, 1.0, 0.0), ("C", 0.0, 0.0, None)],
+)
 def test_letters_are_hard(letter: str, up: float, down: float, p_up: float | None) -> None:
     with canned(says(f"<answer>{letter}</answer>")) as (url, _):
         found = predict(METHOD, url).prediction
-    assert (found.prediction_up, found.prediction_down, found.p_de, found.p_up_given_de) == (up, down, up + down, p_up)
+    assert (found.prediction_up, found.prediction_down, found.p_de, found.p_up_given_de) == (
+        up,
+        down,
+        up + down,
+        p_up,
+    )
     assert found.p_source == "file"
     assert found.flags == ()
 
@@ -60,7 +85,10 @@ def test_letters_are_hard(letter: str, up: float, down: float, p_up: float | Non
 def test_seeds_are_averaged_and_a_missing_one_is_left_out() -> None:
     with canned(by_seed) as (url, asked):
         found = predict(METHOD, url)
-    assert (found.prediction.prediction_up, found.prediction.prediction_down) == (0.5, 0.5)  # of (1, 0) and (0, 1)
+    assert (found.prediction.prediction_up, found.prediction.prediction_down) == (
+        0.5,
+        0.5,
+    )  # of (1, 0) and (0, 1)
     assert found.prediction.flags == (Flag.FEWER_SEEDS,)
     assert [(event.stage, event.kind) for event in found.events] == [
         ("seed 42", "answer"),
@@ -71,7 +99,11 @@ def test_seeds_are_averaged_and_a_missing_one_is_left_out() -> None:
     ]
     assert found.events[-1].content == "Mean over 2 of 3 seeds: up 0.500000, down 0.500000."
     assert found.events[-1].meta == {"read": 2, "asked": 3}
-    said = [(event.meta["prediction_up"], event.meta["prediction_down"]) for event in found.events if event.kind == "answer"]
+    said = [
+        (event.meta["prediction_up"], event.meta["prediction_down"])
+        for event in found.events
+        if event.kind == "answer"
+    ]
     assert said == [(1.0, 0.0), (0.0, 1.0), (None, None)]
     assert found.events[0].meta["counted_by"] == "server"
     assert found.prediction.prompt_tokens == 3  # as each answer says
@@ -92,7 +124,9 @@ def refuses(seed: int) -> Callable[[Asked], Canned]:
         if asked.path != CHAT:
             return Canned({"error": "no"}, 404)
         return (
-            Canned({"error": {"message": "no"}}, 400) if asked.body["seed"] == seed else Canned(completion("<answer>A</answer>"))
+            Canned({"error": {"message": "no"}}, 400)
+            if asked.body["seed"] == seed
+            else Canned(completion("<answer>A</answer>"))
         )
 
     return answer
@@ -106,7 +140,11 @@ def test_a_refused_seed_fails_the_row_and_is_never_left_out_of_a_mean(seed: int)
     assert len(failed.value.calls) == 3  # the answers of the others are kept
 
 
-@given(st.lists(st.sampled_from("ABC?"), min_size=1, max_size=5).filter(lambda said: set(said) != {"?"}))
+@given(
+    st.lists(st.sampled_from("ABC?"), min_size=1, max_size=5).filter(
+        lambda said: set(said) != {"?"}
+    )
+)
 @examples(25)
 def test_every_mean_over_fewer_seeds_is_flagged_and_no_other(said: list[str]) -> None:
     def answer(asked: Asked) -> Canned:
@@ -142,7 +180,10 @@ def test_a_row_that_no_seed_answers_gets_the_base_rates_and_says_so() -> None:
 def test_log_probabilities_are_the_servers_own_odds_averaged() -> None:
     with serving() as url:
         found = predict(METHOD, url, answers="logprobs")
-    odds = [scripted_probabilities(read_prompt(json.loads(call.request), seed=0)) for call in found.calls]
+    odds = [
+        scripted_probabilities(read_prompt(json.loads(call.request), seed=0))
+        for call in found.calls
+    ]
     assert len(odds) == 3
     assert found.prediction.prediction_up == pytest.approx(sum(one["A"] for one in odds) / 3)
     assert found.prediction.prediction_down == pytest.approx(sum(one["B"] for one in odds) / 3)
@@ -167,7 +208,9 @@ def test_broken_log_probabilities_are_asked_for_again_then_missing() -> None:
         (Script(max_model_len=500), {}, Refused),
     ],
 )
-def test_failures_are_typed_and_keep_every_call(script: Script, options: dict[str, object], cause: type[DeskError]) -> None:
+def test_failures_are_typed_and_keep_every_call(
+    script: Script, options: dict[str, object], cause: type[DeskError]
+) -> None:
     with serving(script) as url, pytest.raises(RowFailed) as failed:
         try:
             predict(METHOD, url, **options)
@@ -189,9 +232,14 @@ def test_what_the_calls_cost_is_what_the_server_did() -> None:
     assert once
     for call in once:
         usage = json.loads(call.reply)["usage"]
-        assert (call.prompt_tokens, call.completion_tokens) == (usage["prompt_tokens"], usage["completion_tokens"])
+        assert (call.prompt_tokens, call.completion_tokens) == (
+            usage["prompt_tokens"],
+            usage["completion_tokens"],
+        )
         assert call.reasoning_tokens == usage["completion_tokens_details"]["reasoning_tokens"]
-    assert found.prediction.tokens == sum(call.prompt_tokens + call.completion_tokens for call in found.calls)
+    assert found.prediction.tokens == sum(
+        call.prompt_tokens + call.completion_tokens for call in found.calls
+    )
     assert sum(event.tokens or 0 for event in found.events) == found.prediction.tokens
 
 
@@ -227,7 +275,10 @@ def test_the_prompt_says_what_is_asked_for() -> None:
 
 
 def test_a_prompt_of_ones_own() -> None:
-    assert prompt(template="{pert} / {gene} in {cell_desc} {{x}}", context="cells") == "Jak1 / Gm12345 in cells {x}"
+    assert (
+        prompt(template="{pert} / {gene} in {cell_desc} {{x}}", context="cells")
+        == "Jak1 / Gm12345 in cells {x}"
+    )
     with_examples = prompt(template="{pert} {gene}", shots=2)
     assert with_examples.startswith("Measured outcomes")
     assert with_examples.endswith("\n\nJak1 Gm12345")
@@ -245,7 +296,9 @@ def test_a_prompt_of_ones_own() -> None:
         ({"context": ""}, "context: empty"),
     ],
 )
-def test_what_no_prompt_can_be_made_from_is_refused_before_a_run(options: dict[str, object], said: str) -> None:
+def test_what_no_prompt_can_be_made_from_is_refused_before_a_run(
+    options: dict[str, object], said: str
+) -> None:
     with pytest.raises(InputError) as error:
         METHOD.prompts(read_options(METHOD.settings, options))
     assert said in str(error.value)
@@ -271,7 +324,9 @@ def test_a_prompt_that_may_be_too_long_is_not_sent() -> None:
         assert request_counts(url)[CHAT] == asked
     # Without a tokenizer only the number of bytes is known, which is no less than the number of tokens.
     with serving(Script(tokenizer=False)) as url:
-        assert predict(METHOD, url).events[0].meta["counted_by"] == "server"  # its answer's own report
+        assert (
+            predict(METHOD, url).events[0].meta["counted_by"] == "server"
+        )  # its answer's own report
         assert request_counts(url)["/v1/chat/completions"] == 3  # and nothing else was asked
         with pytest.raises(RowFailed, match="an upper bound"):
             predict(METHOD, url, template=words)

@@ -18,7 +18,9 @@ LABELS = {(row.pert, row.gene): row.label for row in TRAINING}
 
 def shown(text: str) -> list[tuple[str, str, str]]:
     """(pert, gene, outcome) of every line below the heading."""
-    return [(*line.split(": ")[0].split(" -> "), line.split(": ")[1]) for line in text.splitlines()[1:]]
+    return [
+        (*line.split(": ")[0].split(" -> "), line.split(": ")[1]) for line in text.splitlines()[1:]
+    ]
 
 
 def test_the_cells_are_those_of_the_kit_the_site_or_ones_own() -> None:
@@ -39,7 +41,9 @@ def test_seeds() -> None:
 
 
 @given(st.integers(0, 20), st.integers(0, 5))
-def test_examples_are_half_unchanged_and_true_and_as_many_as_there_are(shots: int, seed: int) -> None:
+def test_examples_are_half_unchanged_and_true_and_as_many_as_there_are(
+    shots: int, seed: int
+) -> None:
     lines = shown(examples(TEST, VIEW, shots, seed)) if shots else []
     assert all(LABELS[pert, gene] == outcome for pert, gene, outcome in lines)
     # The world has 4 unchanged rows and 5 changed ones; the odd one is unchanged.
@@ -65,7 +69,10 @@ def test_a_row_is_no_example_of_itself_however_it_is_spelled() -> None:
 
 def test_a_change_of_unknown_direction_is_said_to_be_one() -> None:
     view = LabelView((pair("Jak1_Il6", Label.DE), pair("Jak1_Actb", Label.NONE)))
-    assert shown(examples(TEST, view, 2, 0)) == [("Jak1", "Actb", "none"), ("Jak1", "Il6", "changed, direction unknown")]
+    assert shown(examples(TEST, view, 2, 0)) == [
+        ("Jak1", "Actb", "none"),
+        ("Jak1", "Il6", "changed, direction unknown"),
+    ]
 
 
 def test_a_text_is_the_file_without_its_last_newline() -> None:
@@ -97,7 +104,9 @@ def test_empty_values_leave_no_gap() -> None:
     ],
 )
 def test_other_braces_are_refused(template: str, said: str) -> None:
-    with pytest.raises(InputError, match=r"expected \{pert\}, \{gene\}, and \{\{ or \}\} for a brace itself") as error:
+    with pytest.raises(
+        InputError, match=r"expected \{pert\}, \{gene\}, and \{\{ or \}\} for a brace itself"
+    ) as error:
         check_fields("template", template, ("pert", "gene"))
     assert said in str(error.value)
 

@@ -19,7 +19,9 @@ def test_everybody_who_watches_a_row_hears_all_of_it() -> None:
     on_words(Words("one ", "", 1))
     feed.attach(to_second)
     on_words(Words("two", "", 1))
-    assert [[event["kind"] for event in heard] for heard in (first, second)] == [["asked", "words", "words"]] * 2
+    assert [[event["kind"] for event in heard] for heard in (first, second)] == [
+        ["asked", "words", "words"]
+    ] * 2
     feed.detach(to_second)
     feed.fail_call(0, "gone")
     assert (first[-1]["kind"], second[-1]["kind"]) == ("failed", "words")
@@ -28,7 +30,9 @@ def test_everybody_who_watches_a_row_hears_all_of_it() -> None:
     assert not feed.is_watched
 
 
-def test_words_that_turn_out_to_be_thinking_are_thinking_for_all_who_watch_also_for_who_comes_later() -> None:
+def test_words_that_turn_out_to_be_thinking_are_thinking_for_all_who_watch_also_for_who_comes_later() -> (
+    None
+):
     feed = RowFeed(Pair("Pa_Ga", "Pa", "Ga", None, "test"))
     early, late = LiveRow(), LiveRow()
     feed.attach(lambda event: early.take([event]))

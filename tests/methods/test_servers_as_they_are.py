@@ -33,7 +33,9 @@ METHODS: dict[str, dict[str, Any]] = {
     "coordinator": {},
 }
 READS = "judge_rubric"
-Serve = Callable[[str, int], Canned]  # what a model says, and how often the same was asked before → the response
+Serve = Callable[
+    [str, int], Canned
+]  # what a model says, and how often the same was asked before → the response
 Wrap = Callable[[str], Any]  # content → the body of a response
 
 
@@ -52,20 +54,28 @@ def good(asked: Asked) -> str:
 
 def stream(*deltas: Any, finish: str | None = "stop", usage_in_each: bool = False) -> str:
     usage = {"prompt_tokens": 3, "completion_tokens": 2}
-    chunks: list[dict[str, Any]] = [{"choices": [{"delta": {"content": delta}}]} for delta in deltas]
+    chunks: list[dict[str, Any]] = [
+        {"choices": [{"delta": {"content": delta}}]} for delta in deltas
+    ]
     chunks[-1]["choices"][0]["finish_reason"] = finish
     for chunk in chunks if usage_in_each else ():
         chunk["usage"] = usage
     chunks.append({"choices": [], "usage": usage})
-    return "".join([": WAIT\n\n", *(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks), "data: [DONE]\n\n"])
+    return "".join(
+        [": WAIT\n\n", *(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks), "data: [DONE]\n\n"]
+    )
 
 
 def parts(*texts: tuple[str, str]) -> Any:
-    return [{"type": kind, ("thinking" if kind == "thinking" else "text"): text} for kind, text in texts]
+    return [
+        {"type": kind, ("thinking" if kind == "thinking" else "text"): text} for kind, text in texts
+    ]
 
 
 DRAFT = "A draft: <answer>A</answer> <prob>5</prob> [[ ## p_de ## ]]\n1\n\n"
-HARMONY = f"<|channel|>analysis<|message|>{DRAFT}<|end|><|start|>assistant<|channel|>final<|message|>"
+HARMONY = (
+    f"<|channel|>analysis<|message|>{DRAFT}<|end|><|start|>assistant<|channel|>final<|message|>"
+)
 WRAPPED: dict[str, Wrap] = {
     "plain": lambda text: completion(text),
     "thinks inline": lambda text: completion(f"<think>{DRAFT}</think>\n\n{text}"),
@@ -76,35 +86,56 @@ WRAPPED: dict[str, Wrap] = {
         f"<|START_THINKING|>{DRAFT}<|END_THINKING|><|START_RESPONSE|>{text}<|END_RESPONSE|>"
     ),
     "escaped tags": lambda text: completion(f"&lt;think&gt;{DRAFT}&lt;/think&gt;\n{text}"),
-    "thinks twice": lambda text: completion(f"<think>{DRAFT}</think>{DRAFT}<think>again</think>{text}"),
+    "thinks twice": lambda text: completion(
+        f"<think>{DRAFT}</think>{DRAFT}<think>again</think>{text}"
+    ),
     "thinks nothing": lambda text: completion(f"<think>\n\n</think>\n\n{text}"),
     "harmony": lambda text: completion(f"{HARMONY}{text}<|return|>"),
     "harmony without an end": lambda text: completion(f"{HARMONY}{text}"),
-    "harmony without its tokens": lambda text: completion(f"analysisWe draft. {DRAFT}assistantfinal{text}"),
+    "harmony without its tokens": lambda text: completion(
+        f"analysisWe draft. {DRAFT}assistantfinal{text}"
+    ),
     "a stray token": lambda text: completion(f"{text}<|im_end|>"),
     "reasoning": lambda text: completion(text, message={"reasoning": DRAFT}),
     "reasoning_content": lambda text: completion(text, message={"reasoning_content": DRAFT}),
-    "reasoning is null": lambda text: completion(text, message={"reasoning": None, "refusal": None, "tool_calls": []}),
+    "reasoning is null": lambda text: completion(
+        text, message={"reasoning": None, "refusal": None, "tool_calls": []}
+    ),
     "parts": lambda text: completion(parts(("thinking", DRAFT), ("text", text))),
     "parts of a text": lambda text: completion(parts(("text", text[:3]), ("text", text[3:]))),
     "output_text": lambda text: completion(parts(("output_text", text))),
     "a byte order mark": lambda text: "\ufeff" + json.dumps(completion(text)),
     "padding": lambda text: "\n   \n" * 100 + json.dumps(completion(text)),
-    "two choices": lambda text: {**completion(text), "choices": [*completion(text)["choices"], *completion(DRAFT)["choices"]]},
+    "two choices": lambda text: {
+        **completion(text),
+        "choices": [*completion(text)["choices"], *completion(DRAFT)["choices"]],
+    },
     "an error that is null": lambda text: {**completion(text), "error": None},
     "a stream": lambda text: stream(text[:3], text[3:]),
-    "a stream that counts in each chunk": lambda text: stream(text[:3], text[3:], usage_in_each=True),
+    "a stream that counts in each chunk": lambda text: stream(
+        text[:3], text[3:], usage_in_each=True
+    ),
     "a stream that thinks": lambda text: stream("<thi", f"nk>{DRAFT}</th", "ink>", text),
-    "a stream of parts": lambda text: stream(parts(("thinking", DRAFT)), parts(("text", text[:3])), parts(("text", text[3:]))),
+    "a stream of parts": lambda text: stream(
+        parts(("thinking", DRAFT)), parts(("text", text[:3])), parts(("text", text[3:]))
+    ),
     "eos": lambda text: completion(text, "eos"),
     "end_turn": lambda text: completion(text, "end_turn"),
     "FINISH_REASON_STOP": lambda text: completion(text, "FINISH_REASON_STOP"),
 }
 # What the first answer to each request is, before a right one.
 AT_FIRST: dict[str, Canned] = {
-    "overloaded": Canned({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, 529),
-    "loading": Canned({"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}, 503),
-    "a rate limit": Canned({"error": {"message": "Rate limit reached. Please try again in 1ms."}}, 429, {"retry-after-ms": "1"}),
+    "overloaded": Canned(
+        {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, 529
+    ),
+    "loading": Canned(
+        {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}, 503
+    ),
+    "a rate limit": Canned(
+        {"error": {"message": "Rate limit reached. Please try again in 1ms."}},
+        429,
+        {"retry-after-ms": "1"},
+    ),
     "a gateway's page": Canned("<html><title>502 Bad Gateway</title></html>", 502),
     "a plain 500": Canned("oops", 500),
     "a timeout": Canned({"detail": "timed out"}, 408),
@@ -121,29 +152,70 @@ NO_ANSWER: dict[str, tuple[Wrap, type[ModelError]]] = {
     "refusal": (lambda _: completion(None, message={"refusal": "I can't."}), Declined),
     "max_tokens": (lambda text: completion(text, "max_tokens"), Truncated),
     "length": (lambda text: completion(text, "length"), Truncated),
-    "the context ran out": (lambda text: completion(text, "model_context_window_exceeded"), Truncated),
+    "the context ran out": (
+        lambda text: completion(text, "model_context_window_exceeded"),
+        Truncated,
+    ),
     "an unclosed thought": (lambda text: completion(f"<think>{text}"), Truncated),
-    "the analysis alone": (lambda text: completion(f"<|channel|>analysis<|message|>{text}<|end|>"), Truncated),
+    "the analysis alone": (
+        lambda text: completion(f"<|channel|>analysis<|message|>{text}<|end|>"),
+        Truncated,
+    ),
     "all in its thinking": (lambda text: completion(None, message={"reasoning": text}), Truncated),
     "an unknown end": (lambda text: completion(text, "paused"), Malformed),
     "a tool call": (lambda _: completion(None, "tool_calls"), Malformed),
-    "a text completion": (lambda text: {"choices": [{"text": text, "finish_reason": "stop"}]}, Malformed),
-    "parts of another kind": (lambda _: completion([{"type": "image_url", "image_url": "x"}]), Malformed),  # type: ignore[arg-type]
+    "a text completion": (
+        lambda text: {"choices": [{"text": text, "finish_reason": "stop"}]},
+        Malformed,
+    ),
+    "parts of another kind": (
+        lambda _: completion([{"type": "image_url", "image_url": "x"}]),
+        Malformed,
+    ),  # type: ignore[arg-type]
     "content that is a number": (lambda _: completion(62), Malformed),  # type: ignore[arg-type]
 }
 REFUSED: dict[str, Canned] = {  # for good: asked for once
-    "a parameter, by its place": Canned({"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}, 422),
-    "a parameter": Canned({"error": {"message": "Unsupported parameter: 'top_p'", "code": "unsupported_parameter"}}, 400),
-    "no quota": Canned({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, 429),
-    "no money": Canned({"error": {"message": "Insufficient Balance", "code": "invalid_request_error"}}, 402),
-    "a long prompt": Canned({"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}, 400),
-    "a full context": Canned({"object": "error", "message": "This model's maximum context length is 8 tokens", "code": 400}, 400),
-    "a full context as a 500": Canned({"error": {"code": 500, "message": "Context size has been exceeded."}}, 500),
-    "no key": Canned({"error": {"code": "401", "message": "Access denied due to invalid subscription key"}}, 401),
+    "a parameter, by its place": Canned(
+        {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}, 422
+    ),
+    "a parameter": Canned(
+        {"error": {"message": "Unsupported parameter: 'top_p'", "code": "unsupported_parameter"}},
+        400,
+    ),
+    "no quota": Canned(
+        {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, 429
+    ),
+    "no money": Canned(
+        {"error": {"message": "Insufficient Balance", "code": "invalid_request_error"}}, 402
+    ),
+    "a long prompt": Canned(
+        {"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}, 400
+    ),
+    "a full context": Canned(
+        {
+            "object": "error",
+            "message": "This model's maximum context length is 8 tokens",
+            "code": 400,
+        },
+        400,
+    ),
+    "a full context as a 500": Canned(
+        {"error": {"code": 500, "message": "Context size has been exceeded."}}, 500
+    ),
+    "no key": Canned(
+        {"error": {"code": "401", "message": "Access denied due to invalid subscription key"}}, 401
+    ),
     "a plain text": Canned("quota used up", 403),
-    "no such model": Canned({"error": {"message": "The model does not exist", "type": "NotFoundError"}}, 404),
-    "a list": Canned([{"error": {"code": 400, "message": "max_tokens too large", "status": "INVALID_ARGUMENT"}}], 400),
-    "a provider's words": Canned({"error": {"message": "Provider returned error", "metadata": {"raw": "no such thing"}}}, 400),
+    "no such model": Canned(
+        {"error": {"message": "The model does not exist", "type": "NotFoundError"}}, 404
+    ),
+    "a list": Canned(
+        [{"error": {"code": 400, "message": "max_tokens too large", "status": "INVALID_ARGUMENT"}}],
+        400,
+    ),
+    "a provider's words": Canned(
+        {"error": {"message": "Provider returned error", "metadata": {"raw": "no such thing"}}}, 400
+    ),
     "a refusal in an answer": Canned({"error": {"message": "invalid", "code": 400}}),
 }
 
@@ -154,10 +226,16 @@ FULL = ("a long prompt", "a full context", "a full context as a 500")
 def serve_all() -> dict[str, Serve]:
     """Every behaviour by name."""
     wraps = {**WRAPPED, **{name: wrap for name, (wrap, _) in NO_ANSWER.items()}}
-    found: dict[str, Serve] = {name: lambda text, _, wrap=wrap: Canned(wrap(text)) for name, wrap in wraps.items()}  # type: ignore[misc]
+    found: dict[str, Serve] = {
+        name: lambda text, _, wrap=wrap: Canned(wrap(text)) for name, wrap in wraps.items()
+    }  # type: ignore[misc]
     for name, first in AT_FIRST.items():
-        found[f"{name} at first"] = lambda text, before, first=first: Canned(completion(text)) if before else first  # type: ignore[misc]
-    return found | {f"refused: {name}": lambda _, __, body=body: body for name, body in REFUSED.items()}  # type: ignore[misc]
+        found[f"{name} at first"] = lambda text, before, first=first: (
+            Canned(completion(text)) if before else first
+        )  # type: ignore[misc]
+    return found | {
+        f"refused: {name}": lambda _, __, body=body: body for name, body in REFUSED.items()
+    }  # type: ignore[misc]
 
 
 class Met(NamedTuple):
@@ -172,14 +250,23 @@ class Met(NamedTuple):
         """The tokens that the row has."""
         calls = self.found.calls if isinstance(self.found, RowFailed) else ()
         own = self.found.prediction.tokens if isinstance(self.found, RowResult) else None
-        return own if own is not None else sum(call.prompt_tokens + call.completion_tokens for call in calls)
+        return (
+            own
+            if own is not None
+            else sum(call.prompt_tokens + call.completion_tokens for call in calls)
+        )
 
     @property
     def answers(self) -> object:
         """What the row says."""
         assert isinstance(self.found, RowResult), self.found
         row = self.found.prediction
-        return row.prediction_up, row.prediction_down, row.flags, [event.meta.get("answer") for event in self.found.events]
+        return (
+            row.prediction_up,
+            row.prediction_down,
+            row.flags,
+            [event.meta.get("answer") for event in self.found.events],
+        )
 
 
 def meet_all(method: str, behaviours: Mapping[str, Serve]) -> dict[str, Met]:
@@ -201,9 +288,15 @@ def meet_all(method: str, behaviours: Mapping[str, Serve]) -> dict[str, Met]:
         return given
 
     async def ask(url: str) -> list[RowResult | BaseException]:
-        async with Client(Endpoint(url, retries=2, backoff_s=0.001, longest_backoff_s=0.001)) as client:
+        async with Client(
+            Endpoint(url, retries=2, backoff_s=0.001, longest_backoff_s=0.001)
+        ) as client:
             at = context(made, client, **options_of(method))
-            at = replace(at, texts=TextsOfRun({TEST.pair_id: TEXTS})) if isinstance(made, ReadsTexts) else at
+            at = (
+                replace(at, texts=TextsOfRun({TEST.pair_id: TEXTS}))
+                if isinstance(made, ReadsTexts)
+                else at
+            )
             rows = (made.predict_row(TEST, replace(at, model=name)) for name in behaviours)
             return await asyncio.gather(*rows, return_exceptions=True)
 
@@ -212,11 +305,16 @@ def meet_all(method: str, behaviours: Mapping[str, Serve]) -> dict[str, Met]:
     for row in rows:
         if not isinstance(row, RowResult | RowFailed):
             raise row
-    return {name: Met(row, asked[name], counted[name]) for name, row in zip(behaviours, rows, strict=True)}  # type: ignore[arg-type]
+    return {
+        name: Met(row, asked[name], counted[name])
+        for name, row in zip(behaviours, rows, strict=True)
+    }  # type: ignore[arg-type]
 
 
 def options_of(method: str) -> dict[str, Any]:
-    return reading_options(RUBRIC, "parent", answers="letters") if method == READS else METHODS[method]
+    return (
+        reading_options(RUBRIC, "parent", answers="letters") if method == READS else METHODS[method]
+    )
 
 
 def tokens_in(given: Canned) -> int:
@@ -235,7 +333,11 @@ def met(request: pytest.FixtureRequest) -> dict[str, Met]:
 def test_the_same_answer_is_read_alike_however_it_is_wrapped(met: dict[str, Met]) -> None:
     plain = met["plain"]
     assert isinstance(plain.found, RowResult)
-    assert not set(plain.found.prediction.flags) & {Flag.DE_FALLBACK, Flag.DIR_FALLBACK, Flag.UNREAD}
+    assert not set(plain.found.prediction.flags) & {
+        Flag.DE_FALLBACK,
+        Flag.DIR_FALLBACK,
+        Flag.UNREAD,
+    }
     for name in WRAPPED:
         assert (name, met[name].answers, met[name].asked) == (name, plain.answers, plain.asked)
 
@@ -244,7 +346,11 @@ def test_the_same_answer_is_read_alike_however_it_is_wrapped(met: dict[str, Met]
 def test_what_fails_for_now_is_asked_for_again(met: dict[str, Met]) -> None:
     for name in AT_FIRST:
         again = met[f"{name} at first"]
-        assert (name, again.answers, again.asked) == (name, met["plain"].answers, 2 * met["plain"].asked)
+        assert (name, again.answers, again.asked) == (
+            name,
+            met["plain"].answers,
+            2 * met["plain"].asked,
+        )
 
 
 @pytest.mark.few(3)
@@ -260,7 +366,9 @@ def test_what_is_refused_for_good_is_not_repeated(met: dict[str, Met]) -> None:
     for name in REFUSED:
         failed = met[f"refused: {name}"].found
         assert isinstance(failed, RowFailed), name
-        shortens = isinstance(failed.cause, Malformed) and "does not fit" in str(failed.cause)  # an agent, until nothing is left
+        shortens = isinstance(failed.cause, Malformed) and "does not fit" in str(
+            failed.cause
+        )  # an agent, until nothing is left
         assert type(failed.cause) is Refused or (shortens and name in FULL), (name, failed.cause)
         assert met[f"refused: {name}"].asked <= met["plain"].asked, name
 
@@ -275,7 +383,9 @@ def predict_with(method: str, wrap: Wrap) -> tuple[RowResult, int]:
     """The row as a method predicts it, and how many answers the server gave."""
     found: Any = method_named(method)
     with serving(lambda asked: Canned(wrap(good(asked)))) as (url, asked):
-        return predict(found, url, **METHODS[method]), sum(each.path.endswith("completions") for each in asked)
+        return predict(found, url, **METHODS[method]), sum(
+            each.path.endswith("completions") for each in asked
+        )
 
 
 def test_tokens_that_the_server_does_not_count_are_unknown() -> None:

@@ -40,7 +40,9 @@ def schemas_of(row: RowResult) -> list[list[str]]:
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize(("method", "options", "fields"), CASES)
-def test_the_answer_is_asked_for_by_schema_and_read(method: RowMethod, options: dict[str, object], fields: list[str]) -> None:
+def test_the_answer_is_asked_for_by_schema_and_read(
+    method: RowMethod, options: dict[str, object], fields: list[str]
+) -> None:
     if method in (react.METHOD, coordinator.METHOD):
         pytest.importorskip("dspy", reason="requirements-agents.txt is not installed")
     with serving() as url:
@@ -66,7 +68,9 @@ def test_who_answers_otherwise_is_shown_the_form_again() -> None:
     replies = ["It goes down.", json.dumps({"answer": "B"})]
 
     def answer(asked: Asked) -> Canned:
-        return Canned(completion(replies[len(asked.body["messages"]) > 1]) if asked.body else {"error": "no"})
+        return Canned(
+            completion(replies[len(asked.body["messages"]) > 1]) if asked.body else {"error": "no"}
+        )
 
     with canned(answer) as (url, asked):
         row = predict(prompt_only.METHOD, url, structured="yes", seeds="1", reasoning="no")
@@ -78,10 +82,16 @@ def test_who_answers_otherwise_is_shown_the_form_again() -> None:
 
 @pytest.mark.parametrize("status", [400, 422])
 @pytest.mark.parametrize("method", [prompt_only.METHOD, debate.METHOD])
-def test_a_server_that_takes_no_schema_is_an_error_that_names_the_option(method: RowMethod, status: int) -> None:
+def test_a_server_that_takes_no_schema_is_an_error_that_names_the_option(
+    method: RowMethod, status: int
+) -> None:
     def answer(asked: Asked) -> Canned:
         refuses = asked.body and "response_format" in asked.body
-        return Canned({"detail": "Extra inputs are not permitted"}, status) if refuses else Canned(completion("<prob>1</prob>"))
+        return (
+            Canned({"detail": "Extra inputs are not permitted"}, status)
+            if refuses
+            else Canned(completion("<prob>1</prob>"))
+        )
 
     with canned(answer) as (url, _), pytest.raises(RowFailed) as failed:
         predict(method, url, structured="yes")
@@ -96,7 +106,11 @@ def test_the_prompts_of_a_run_hold_the_form_only_if_it_is_shown() -> None:
         debate.METHOD: percent_schema("probability").form,
     }
     for method, form in forms.items():
-        usual, chosen = (read_options(method.settings, {"structured": value}) for value in ("no", "yes"))
+        usual, chosen = (
+            read_options(method.settings, {"structured": value}) for value in ("no", "yes")
+        )
         assert "JSON" not in method.prompts(usual)
         assert form in method.prompts(chosen)
-        assert method.prompts({name: usual[name] for name in usual if name != "structured"}) == method.prompts(usual)
+        assert method.prompts(
+            {name: usual[name] for name in usual if name != "structured"}
+        ) == method.prompts(usual)

@@ -23,15 +23,26 @@ ARGUED = "Jak1 acts upstream of Gm12345. Its loss reaches the programs that hold
 
 
 def context(
-    method: Method, client: Client | None = None, view: LabelView = VIEW, packs: Packs = PACKS, **options: object
+    method: Method,
+    client: Client | None = None,
+    view: LabelView = VIEW,
+    packs: Packs = PACKS,
+    **options: object,
 ) -> Context:
     """A context of the test row with a method's options."""
     pairs = (replace(TEST, label=None),)
-    return Context(pairs, read_options(method.settings, options), lambda _: view, packs, client, MODEL, seed=7)
+    return Context(
+        pairs, read_options(method.settings, options), lambda _: view, packs, client, MODEL, seed=7
+    )
 
 
 def predict(
-    method: RowMethod, url: str, view: LabelView = VIEW, model: str = MODEL, cache: ReplyCache | None = None, **options: object
+    method: RowMethod,
+    url: str,
+    view: LabelView = VIEW,
+    model: str = MODEL,
+    cache: ReplyCache | None = None,
+    **options: object,
 ) -> RowResult:
     """The test row as a method predicts it with the server at `url`; failing calls are sent again at most four times."""
 
@@ -48,7 +59,9 @@ def read_texts(method: RowMethod, texts: TextsOfRun, url: str, **options: object
     """What a method reads in these texts of the test row, of which it sees no label."""
 
     async def one() -> RowResult:
-        async with Client(Endpoint(url, retries=1, backoff_s=0.001, longest_backoff_s=0.001)) as client:
+        async with Client(
+            Endpoint(url, retries=1, backoff_s=0.001, longest_backoff_s=0.001)
+        ) as client:
             asked = replace(context(method, client, BLIND, **options), texts=texts)
             return await method.predict_row(asked.pairs[0], asked)
 

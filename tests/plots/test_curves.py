@@ -22,11 +22,19 @@ def test_a_line_for_each_curve_with_intervals_and_a_star() -> None:
     chart = curves.figure(TABLE, "k", "recall", ("random",))
     assert chart.layout.xaxis.type == "category"
     curve, reference = chart.data
-    assert (list(curve.x), list(curve.y), curve.line.color) == (["1", "5"], [0.2, 0.4], theme.CHOSEN)
+    assert (list(curve.x), list(curve.y), curve.line.color) == (
+        ["1", "5"],
+        [0.2, 0.4],
+        theme.CHOSEN,
+    )
     assert curve.name == "&lt;b&gt;a&lt;/b&gt;"
     assert [round(bar, 9) for bar in curve.error_y.array] == [0.2, 0.2]
     assert list(curve.marker.symbol) == ["circle", "star"]
-    assert (reference.mode, reference.line.dash, list(reference.y)) == ("lines", "dash", [0.01, 0.05])
+    assert (reference.mode, reference.line.dash, list(reference.y)) == (
+        "lines",
+        "dash",
+        [0.01, 0.05],
+    )
 
 
 def test_rows_without_a_value_are_left_out_and_each_of_few_steps_has_a_tick() -> None:

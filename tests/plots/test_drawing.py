@@ -20,11 +20,19 @@ def test_markup_of_others_is_shown_letter_by_letter() -> None:
 def test_names_are_cut_before_they_are_escaped(text: str, longest: int) -> None:
     shown = drawing.escape(text, longest)
     assert "<" not in shown
-    assert shown == drawing.escape(text) if len(text) <= longest else shown == drawing.escape(text[: longest - 1]) + "…"
+    assert (
+        shown == drawing.escape(text)
+        if len(text) <= longest
+        else shown == drawing.escape(text[: longest - 1]) + "…"
+    )
 
 
 def test_numbers_of_rows() -> None:
-    assert [drawing.rows_text(n) for n in (2499, 1, np.nan)] == ["2,499 rows", "1 row", "rows not known"]
+    assert [drawing.rows_text(n) for n in (2499, 1, np.nan)] == [
+        "2,499 rows",
+        "1 row",
+        "rows not known",
+    ]
     assert drawing.rows_text(904, "dir") == "904 rows labelled up or down"
 
 
@@ -41,5 +49,8 @@ def test_whiskers_reach_from_low_to_high() -> None:
 
 def test_chance_is_always_among_the_lines() -> None:
     lines = drawing.reference_lines({"count-only": 0.673})
-    assert [(line.value, line.name) for line in lines] == [(0.5, "chance 0.5"), (0.673, "count-only 0.673")]
+    assert [(line.value, line.name) for line in lines] == [
+        (0.5, "chance 0.5"),
+        (0.673, "count-only 0.673"),
+    ]
     assert drawing.reference_lines({"chance": 0.5}) == drawing.reference_lines({})

@@ -45,7 +45,11 @@ FEATURES = {
 
 
 def module_of_test(name: str) -> str:
-    return f"tests.features.{FEATURES[name]}.test_plot_of_{name}" if name in FEATURES else f"tests.plots.test_{name}"
+    return (
+        f"tests.features.{FEATURES[name]}.test_plot_of_{name}"
+        if name in FEATURES
+        else f"tests.plots.test_{name}"
+    )
 
 
 def table_of(name: str) -> pd.DataFrame:

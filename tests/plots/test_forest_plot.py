@@ -23,10 +23,16 @@ def test_dots_whiskers_and_words_stand_in_their_rows() -> None:
     assert (list(chosen.x), list(chosen.y), list(chosen.marker.symbol)) == ([0.6], [0], ["circle"])
     assert chosen.error_x.color == chosen.marker.color == theme.CHOSEN
     np.testing.assert_allclose([chosen.error_x.array, chosen.error_x.arrayminus], [[0.1], [0.1]])
-    assert (list(other.x), list(other.y), list(other.marker.symbol)) == ([0.9], [1], ["diamond-open"])  # no interval
+    assert (list(other.x), list(other.y), list(other.marker.symbol)) == (
+        [0.9],
+        [1],
+        ["diamond-open"],
+    )  # no interval
     assert list(chart.layout.yaxis.ticktext) == ["<b>first</b>", "second", "&lt;third&gt;"]
     assert list(chart.layout.yaxis2.ticktext) == ["0.6 [0.5, 0.7]", "0.9", "one class only"]
-    assert chart.layout.yaxis.range == chart.layout.yaxis2.range == (2.5, -0.5)  # the first row on top
+    assert (
+        chart.layout.yaxis.range == chart.layout.yaxis2.range == (2.5, -0.5)
+    )  # the first row on top
 
 
 def test_everything_is_inside_the_range() -> None:
@@ -42,6 +48,17 @@ def test_a_single_point_has_a_range() -> None:
 
 def test_rows_stand_below_their_headings() -> None:
     table = pd.DataFrame({"of": ["b", "b", "a"], "name": ["1", "2", "3"]})
-    rows = rows_in_blocks(table, "of", lambda row: Row(row.name, (0.5, 0.4, 0.6), "", []), lambda part: f"{len(part)} rows")
-    assert [(each.name, each.words) for each in rows] == [("b", "2 rows"), ("1", ""), ("2", ""), ("a", "1 rows"), ("3", "")]
+    rows = rows_in_blocks(
+        table,
+        "of",
+        lambda row: Row(row.name, (0.5, 0.4, 0.6), "", []),
+        lambda part: f"{len(part)} rows",
+    )
+    assert [(each.name, each.words) for each in rows] == [
+        ("b", "2 rows"),
+        ("1", ""),
+        ("2", ""),
+        ("a", "1 rows"),
+        ("3", ""),
+    ]
     assert draw_forest(rows, [], "").layout.yaxis.ticktext[0] == "<i>b</i>"

@@ -7,18 +7,38 @@ import pandas as pd
 from core.plots import label_counts, theme
 
 COUNTS = pd.DataFrame(
-    {"split": ["train", "test"], "up": [1200, 0], "down": [34, 0], "de": [0, 0], "none": [6000, 0], "unlabelled": [0, 1813]}
+    {
+        "split": ["train", "test"],
+        "up": [1200, 0],
+        "down": [34, 0],
+        "de": [0, 0],
+        "none": [6000, 0],
+        "unlabelled": [0, 1813],
+    }
 )
 
 
 def test_one_bar_a_label_that_there_is() -> None:
     bars = {bar.text[0] or bar.text[1]: bar for bar in label_counts.figure(COUNTS).data}
-    assert list(bars) == ["▲ up 1,200", "▼ down 34", "● none 6,000", "○ no label 1,813"]  # none is "de"
+    assert list(bars) == [
+        "▲ up 1,200",
+        "▼ down 34",
+        "● none 6,000",
+        "○ no label 1,813",
+    ]  # none is "de"
     assert {text: list(bar.x) for text, bar in bars.items()} == {
         "▲ up 1,200": [1200, 0],
         "▼ down 34": [34, 0],
         "● none 6,000": [6000, 0],
         "○ no label 1,813": [0, 1813],
     }
-    assert [bar.marker.color for bar in bars.values()] == [theme.UP, theme.DOWN, theme.NONE, theme.NULL]
-    assert list(bars["▲ up 1,200"].text) == ["▲ up 1,200", ""]  # nothing is written on a bar of no rows
+    assert [bar.marker.color for bar in bars.values()] == [
+        theme.UP,
+        theme.DOWN,
+        theme.NONE,
+        theme.NULL,
+    ]
+    assert list(bars["▲ up 1,200"].text) == [
+        "▲ up 1,200",
+        "",
+    ]  # nothing is written on a bar of no rows

@@ -20,13 +20,25 @@ TABLE = pd.DataFrame(
 def test_differences_stand_under_their_metric() -> None:
     chart = paired_changes.figure(TABLE, 0.024)
     both = "allowing for shared perturbations and genes"
-    assert list(chart.layout.yaxis.ticktext) == ["<i>DE</i>", "by rows alone", f"<b>{both}</b>", "<i>mean</i>", "by rows alone"]
+    assert list(chart.layout.yaxis.ticktext) == [
+        "<i>DE</i>",
+        "by rows alone",
+        f"<b>{both}</b>",
+        "<i>mean</i>",
+        "by rows alone",
+    ]
     others, judged, _ = chart.data  # what the runs are judged by stands out
     assert (others.marker.color, judged.marker.color) == (theme.BASELINE, theme.CHOSEN)
     assert (list(others.x), list(others.y)) == ([0.02, -0.01], [1, 4])
     assert list(others.marker.symbol) == ["circle", "circle-open"]
     assert (list(judged.x), list(judged.y)) == ([0.02], [2])
-    words = ["", "+0.020 [+0.010, +0.030]", "+0.020 [−0.010, +0.050]", "detectable ±0.024", "−0.010 [no interval]"]
+    words = [
+        "",
+        "+0.020 [+0.010, +0.030]",
+        "+0.020 [−0.010, +0.050]",
+        "detectable ±0.024",
+        "−0.010 [no interval]",
+    ]
     assert list(chart.layout.yaxis2.ticktext) == words
 
 
@@ -36,8 +48,12 @@ def test_differences_that_are_left_after_the_correction_have_the_chosen_colour()
         ("<b>names</b>", "DE contribution", -0.03, -0.06, 0.01, 900, 0.2),
         ("never", "hit rate", np.nan, np.nan, np.nan, 0, np.nan),
     ]
-    chart = paired_changes.figure(pd.DataFrame(worth, columns=[*TABLE.columns, "p_holm"]), title="yes minus no")
+    chart = paired_changes.figure(
+        pd.DataFrame(worth, columns=[*TABLE.columns, "p_holm"]), title="yes minus no"
+    )
     dots = {trace.marker.color: list(trace.x) for trace in chart.data if trace.mode == "markers"}
     assert dots == {theme.CHOSEN: [-0.07], theme.BASELINE: [-0.03]}
-    assert chart.layout.yaxis.ticktext[0] == "<i>&lt;b&gt;names&lt;/b&gt;</i>"  # a name is no markup
+    assert (
+        chart.layout.yaxis.ticktext[0] == "<i>&lt;b&gt;names&lt;/b&gt;</i>"
+    )  # a name is no markup
     assert chart.layout.yaxis2.ticktext[1] == "−0.070 [−0.110, −0.020]  Holm p 0.02"

@@ -17,7 +17,9 @@ CAPTION = "a <b>run</b> · 12 rows · 95% interval by rows"
 
 @pytest.fixture
 def chart() -> go.Figure:
-    return go.Figure(go.Bar(x=[1, 2], y=["a", "b"])).update_layout(height=300, template=theme.template("dark"))
+    return go.Figure(go.Bar(x=[1, 2], y=["a", "b"])).update_layout(
+        height=300, template=theme.template("dark")
+    )
 
 
 def test_the_heading_stands_above_a_plot_that_keeps_its_height(chart: go.Figure) -> None:
@@ -25,7 +27,10 @@ def test_the_heading_stands_above_a_plot_that_keeps_its_height(chart: go.Figure)
     above = found.layout.margin.t - theme.template().layout.margin.t
     assert found.layout.height - above == 300
     assert found.layout.title.text == "<b>Shares &amp; more</b>"
-    assert found.layout.title.subtitle.text == "a &lt;b&gt;run&lt;/b&gt; · 12 rows · 95% interval by rows"
+    assert (
+        found.layout.title.subtitle.text
+        == "a &lt;b&gt;run&lt;/b&gt; · 12 rows · 95% interval by rows"
+    )
     assert chart.layout.title.text is None  # the figure on the page stays as it is
 
 
@@ -63,7 +68,9 @@ def test_a_png_has_300_dots_an_inch_and_says_so(chart: go.Figure) -> None:
         assert image.width == pytest.approx(printed.WIDTH_PX / 96 * 300, abs=1)
 
 
-def test_without_a_browser_there_is_html_and_a_reason(chart: go.Figure, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_browser_there_is_html_and_a_reason(
+    chart: go.Figure, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("choreographer.browsers.chromium.Chromium.find_browser", lambda **_: None)
     with pytest.raises(StateError, match="Shares: PNG, SVG and PDF need Chromium"):
         printed.encode(chart, "png", "Shares", CAPTION)

@@ -21,7 +21,9 @@ TABLE = pd.DataFrame(
 
 def test_marks_carry_ranks_and_labels() -> None:
     chart = rank_scatter.figure(TABLE, "first", "second")
-    drawn = {trace.name: (list(trace.x), list(trace.y), list(trace.customdata)) for trace in chart.data}
+    drawn = {
+        trace.name: (list(trace.x), list(trace.y), list(trace.customdata)) for trace in chart.data
+    }
     assert drawn == {  # D has no rank in the first run
         "unknown": ([2.5], [2.0], ["C_z"]),
         "none": ([2.5], [1.0], ["B_y"]),

@@ -23,8 +23,13 @@ TABLE = bins(FOUND)
 
 def test_table_by_hand() -> None:
     # Below .5: rows at .2 and .3, one of two happened. Above: both at .9 happened.
-    assert TABLE[["predicted", "observed", "n"]].to_numpy().tolist() == [[0.25, 0.5, 2], [pytest.approx(0.9), 1.0, 2]]
-    assert TABLE[["band_low", "band_high"]].to_numpy().tolist() == [[one.band_low, one.band_high] for one in FOUND.bins]
+    assert TABLE[["predicted", "observed", "n"]].to_numpy().tolist() == [
+        [0.25, 0.5, 2],
+        [pytest.approx(0.9), 1.0, 2],
+    ]
+    assert TABLE[["band_low", "band_high"]].to_numpy().tolist() == [
+        [one.band_low, one.band_high] for one in FOUND.bins
+    ]
     # ECE (2 · |.25 - .5| + 2 · |.9 - 1|) / 4 = .175; Brier (.64 + .09 + .01 + .01) / 4 = .1875. The residuals .8 and -.3
     # have a standard error of .55, so that noise of this size around .25 has a mean of .484; the second bin has none:
     # (2 · (.5 - .484) + 2 · .1) / 4 = .058

@@ -49,7 +49,10 @@ def test_thinning_keeps_the_shape(seed: int, n: int, share: float) -> None:
     positive = rng.random(n) < share
     positive[:2] = True, False
     values = rng.normal(size=n).round(2) + positive
-    table = roc_curves.table(np.where(positive, "de", "none"), {"run": scores_from_probabilities(values, np.full(n, np.nan))})
+    table = roc_curves.table(
+        np.where(positive, "de", "none"),
+        {"run": scores_from_probabilities(values, np.full(n, np.nan))},
+    )
     curve = roc_curve(positive, np.round(values, 9))
     assert len(table) <= roc_curves.POINTS
     assert table[["fpr", "tpr"]].iloc[[0, -1]].to_numpy().tolist() == [[0, 0], [1, 1]]

@@ -7,7 +7,9 @@ import pandas as pd
 
 from core.plots import score_histograms, theme
 
-TABLE = pd.DataFrame({"label": ["up", "up", "down", "up", "up"], "value": [0.99, 1.0, 0.0, 0.5, 0.1]})
+TABLE = pd.DataFrame(
+    {"label": ["up", "up", "down", "up", "up"], "value": [0.99, 1.0, 0.0, 0.5, 0.1]}
+)
 
 
 def test_shares_of_each_label_by_hand() -> None:

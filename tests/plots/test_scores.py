@@ -36,8 +36,18 @@ def test_every_score_in_the_order_given() -> None:
     # Measured here is a circle, public a diamond, and hollow without an interval.
     assert [*chosen.marker.symbol, *other.marker.symbol] == ["circle", "diamond", "diamond-open"]
     np.testing.assert_allclose(chosen.error_x.arrayminus, [0.027, 0.049])
-    assert list(chart.layout.yaxis.ticktext) == ["<b>debate &lt;b&gt;</b>", "<b>debate &lt;b&gt;</b>", "react", "counts"]
-    words = ["0.607 [0.580, 0.630]", "0.646 [0.597, 0.695] public", "0.562 [no interval] public", "0.500, all rows tied"]
+    assert list(chart.layout.yaxis.ticktext) == [
+        "<b>debate &lt;b&gt;</b>",
+        "<b>debate &lt;b&gt;</b>",
+        "react",
+        "counts",
+    ]
+    words = [
+        "0.607 [0.580, 0.630]",
+        "0.646 [0.597, 0.695] public",
+        "0.562 [no interval] public",
+        "0.500, all rows tied",
+    ]
     assert list(chart.layout.yaxis2.ticktext) == words
 
 
@@ -58,7 +68,9 @@ def test_scores_stand_below_headings() -> None:
 def test_slices_say_how_many_rows_and_why_one_has_no_score() -> None:
     chart = scores.figure(SLICES, "mean", names="slice", overall=0.58, control=0.62)
     dots = [
-        (x, y, symbol) for trace in chart.data[:2] for x, y, symbol in zip(trace.x, trace.y, trace.marker.symbol, strict=True)
+        (x, y, symbol)
+        for trace in chart.data[:2]
+        for x, y, symbol in zip(trace.x, trace.y, trace.marker.symbol, strict=True)
     ]
     assert dots == [(0.55, 0, "circle"), (0.7, 1, "circle-open")]  # hollow without an interval
     words = ["0.550 [0.500, 0.600]", "0.700 [no interval]", "one class only", "no labels"]

@@ -23,7 +23,8 @@ FILES = {
 @pytest.fixture(scope="session")
 def packs(shared_data: Path) -> Packs:
     found = {
-        name: knowledge_packs.read_knowledge_path(shared_data / "knowledge" / f"{file}.json") for name, file in FILES.items()
+        name: knowledge_packs.read_knowledge_path(shared_data / "knowledge" / f"{file}.json")
+        for name, file in FILES.items()
     }
     sources: Any = {name: Source(FILES[name], pack.sha256) for name, pack in found.items()}
     return Packs(**{name: pack.entries for name, pack in found.items()}, sources=sources)

@@ -11,7 +11,12 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from core.evidence.packs import Packs, Source
-from core.features.perturbqa.baselines.material import GeneKnowledge, Material, make_graphs, make_material
+from core.features.perturbqa.baselines.material import (
+    GeneKnowledge,
+    Material,
+    make_graphs,
+    make_material,
+)
 from core.features.perturbqa.baselines.table import BASELINES, score_baselines
 from core.scoring.baselines import Baseline, BaselineScore, dataset_baselines
 from core.transfer.row_index import RowIndex
@@ -26,9 +31,12 @@ FILES = ("string_edges", "mouse_to_human_ortholog")
 def frame(shared_data: Path, request: pytest.FixtureRequest) -> pd.DataFrame:
     """A cell line as pair_id, pert, gene, label, split, put together from its two files without the reader of this project."""
     de, direction = (
-        pd.read_csv(shared_data / f"perturbqa/{request.param}-{task}.csv", na_filter=False) for task in ("de", "dir")
+        pd.read_csv(shared_data / f"perturbqa/{request.param}-{task}.csv", na_filter=False)
+        for task in ("de", "dir")
     )
-    both = de.merge(direction[["pert", "gene", "label"]], on=["pert", "gene"], how="left", suffixes=("", "_up"))
+    both = de.merge(
+        direction[["pert", "gene", "label"]], on=["pert", "gene"], how="left", suffixes=("", "_up")
+    )
     known = np.where(both["label_up"] == 1, "up", np.where(both["label_up"] == 0, "down", "de"))
     both["label"] = np.where(both["label"] == 0, "none", known)
     both["pair_id"] = both["pert"] + "_" + both["gene"]
@@ -38,11 +46,16 @@ def frame(shared_data: Path, request: pytest.FixtureRequest) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def material(frame: pd.DataFrame, shared_data: Path) -> Material:
     """Its test split with the network and no gene space, whose making takes long."""
-    contents = {name: json.loads((shared_data / f"knowledge/{name}.json").read_text()) for name in FILES}
+    contents = {
+        name: json.loads((shared_data / f"knowledge/{name}.json").read_text()) for name in FILES
+    }
     packs = Packs(
         edges=[tuple(edge) for edge in contents["string_edges"]],
         orthologs=contents["mouse_to_human_ortholog"],
-        sources={"edges": Source("string_edges", "0" * 64), "orthologs": Source("orthologs", "0" * 64)},
+        sources={
+            "edges": Source("string_edges", "0" * 64),
+            "orthologs": Source("orthologs", "0" * 64),
+        },
     )
     index = RowIndex.of_frame(frame)
     genes = GeneKnowledge(*make_graphs(packs, index.symbols))
@@ -81,11 +94,15 @@ def test_scores_are_those_of_a_loop_with_scikit_learn(
     assert_same(scored.dir, test[directed], up, (test["label"] == "up").to_numpy()[directed])
 
 
-def assert_same(found: BaselineScore | None, rows: pd.DataFrame, score: np.ndarray, positive: np.ndarray) -> None:
+def assert_same(
+    found: BaselineScore | None, rows: pd.DataFrame, score: np.ndarray, positive: np.ndarray
+) -> None:
     scored = rows.assign(score=score, positive=positive)
     share = scored.groupby("gene")["positive"].transform("mean")
     by_gene = scored[(share > 0) & (share < 1)].groupby("gene")
-    values = [roc_auc_score(part["positive"].to_numpy(), part["score"].to_numpy()) for _, part in by_gene]
+    values = [
+        roc_auc_score(part["positive"].to_numpy(), part["score"].to_numpy()) for _, part in by_gene
+    ]
     assert found is not None
     assert found.genes == len(values)
     assert found.macro.value == pytest.approx(np.mean(values), abs=1e-12)

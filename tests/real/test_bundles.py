@@ -23,14 +23,20 @@ SOME = (RUNS[0], RUNS[-1])
 @pytest.fixture(scope="module")
 def elsewhere(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The challenge without a run; tests delete those that they bring."""
-    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("elsewhere"), author="colleague"))
+    workspace = open_workspace(
+        Settings(workspace=tmp_path_factory.mktemp("elsewhere"), author="colleague")
+    )
     import_paths(workspace, [shared_data / "challenge"])
     return workspace
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("name", [RUNS[0], *(pytest.param(name, marks=pytest.mark.soak) for name in RUNS[1:])])
-def test_a_published_run_is_the_same_elsewhere(real_workspace: Workspace, elsewhere: Workspace, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", [RUNS[0], *(pytest.param(name, marks=pytest.mark.soak) for name in RUNS[1:])]
+)
+def test_a_published_run_is_the_same_elsewhere(
+    real_workspace: Workspace, elsewhere: Workspace, name: str
+) -> None:
     made = bundle_actions.build_bundle(real_workspace, name)
     outcome = import_upload(elsewhere, made.content, made.file_name)
     assert (outcome.kind, outcome.name, outcome.rejected, outcome.new) == ("bundle", name, (), True)
@@ -44,13 +50,17 @@ def test_a_published_run_is_the_same_elsewhere(real_workspace: Workspace, elsewh
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("names", [SOME, pytest.param(RUNS, marks=pytest.mark.soak)], ids=["some", "all"])
+@pytest.mark.parametrize(
+    "names", [SOME, pytest.param(RUNS, marks=pytest.mark.soak)], ids=["some", "all"]
+)
 def test_the_published_files_change_nothing_after_their_bundles(
     real_workspace: Workspace, elsewhere: Workspace, shared_data: Path, names: tuple[str, ...]
 ) -> None:
     for name in names:
         import_upload(elsewhere, bundle_actions.build_bundle(real_workspace, name).content, name)
     files = [shared_data / "perturbagent" / f"{name}.zip" for name in names]
-    assert [(outcome.name, outcome.new) for outcome in import_paths(elsewhere, files)] == [(name, False) for name in names]
+    assert [(outcome.name, outcome.new) for outcome in import_paths(elsewhere, files)] == [
+        (name, False) for name in names
+    ]
     for name in names:
         delete(elsewhere, name)

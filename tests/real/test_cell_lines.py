@@ -39,7 +39,10 @@ def file_of(shared_data: Path, line: str, task: str) -> bytes:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("line", ["k562", *(pytest.param(line, marks=pytest.mark.soak) for line in LINES if line != "k562")])
+@pytest.mark.parametrize(
+    "line",
+    ["k562", *(pytest.param(line, marks=pytest.mark.soak) for line in LINES if line != "k562")],
+)
 def test_a_line_holds_what_its_two_files_say(shared_data: Path, line: str) -> None:
     n_rows, perts, directed, up = LINES[line]
     files = []
@@ -51,24 +54,41 @@ def test_a_line_holds_what_its_two_files_say(shared_data: Path, line: str) -> No
     found = combine_files(files)
     assert found.rejected == {"de": [], "dir": []}
     assert set(found.sources) == {"de"}  # every row of directions is one of effects
-    rows = pd.DataFrame([(pair.pert, pair.gene, str(pair.label), pair.split) for pair in found.pairs], columns=COLUMNS)
-    de, direction = (pd.read_csv(io.BytesIO(file_of(shared_data, line, task)), keep_default_na=False) for task in ("de", "dir"))
+    rows = pd.DataFrame(
+        [(pair.pert, pair.gene, str(pair.label), pair.split) for pair in found.pairs],
+        columns=COLUMNS,
+    )
+    de, direction = (
+        pd.read_csv(io.BytesIO(file_of(shared_data, line, task)), keep_default_na=False)
+        for task in ("de", "dir")
+    )
     pd.testing.assert_frame_equal(rows[["pert", "gene", "split"]], de[["pert", "gene", "split"]])
-    assert Counter(rows["label"]) == {"up": up, "down": directed - up, "none": n_rows - directed}  # none lacks a direction
+    assert Counter(rows["label"]) == {
+        "up": up,
+        "down": directed - up,
+        "none": n_rows - directed,
+    }  # none lacks a direction
     known = direction.merge(rows, on=["pert", "gene"], suffixes=("_file", ""))
     assert (known["label"] == known["label_file"].map({1: "up", 0: "down"})).all()
     assert (known["split"] == known["split_file"]).all()
     if perts is not None:
         assert rows.groupby("split")["pert"].nunique().to_dict() == perts
-    assert not set(rows["pert"][rows["split"] == "train"]) & set(rows["pert"][rows["split"] == "test"])
+    assert not set(rows["pert"][rows["split"] == "train"]) & set(
+        rows["pert"][rows["split"] == "test"]
+    )
 
 
 @pytest.fixture(scope="module")
 def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with the lines K562 and K562 gene sets."""
-    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("lines"), author="tester"))
+    workspace = open_workspace(
+        Settings(workspace=tmp_path_factory.mktemp("lines"), author="tester")
+    )
     for line, task in (("k562", "dir"), ("k562", "de"), ("k562_set", "de"), ("k562_set", "dir")):
-        assert import_upload(workspace, file_of(shared_data, line, task), f"{line}-{task}.csv").name == line
+        assert (
+            import_upload(workspace, file_of(shared_data, line, task), f"{line}-{task}.csv").name
+            == line
+        )
     return workspace.settings.workspace
 
 
@@ -79,9 +99,13 @@ def scored(place: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
         rows = pairs.frame(db, datasets.find(db, "k562").id)
     rows = rows[rows["split"] == "test"].reset_index(drop=True)
     rng = np.random.default_rng(11)
-    rows["p_de"] = np.round(0.2 + 0.2 * (rows["label"] != "none") + 0.5 * rng.random(len(rows)), 2)  # with many ties
+    rows["p_de"] = np.round(
+        0.2 + 0.2 * (rows["label"] != "none") + 0.5 * rng.random(len(rows)), 2
+    )  # with many ties
     rows["p_up"] = np.round(0.1 + 0.1 * (rows["label"] == "up") + 0.7 * rng.random(len(rows)), 2)
-    numbers = zip(rows["pair_id"], rows["p_de"] * rows["p_up"], rows["p_de"] * (1 - rows["p_up"]), strict=True)
+    numbers = zip(
+        rows["pair_id"], rows["p_de"] * rows["p_up"], rows["p_de"] * (1 - rows["p_up"]), strict=True
+    )
     submission = cases.submission([(key, up, down, "none") for key, up, down in numbers])
     file = place / "run.csv"
     file.write_bytes(submission)
@@ -91,23 +115,38 @@ def scored(place: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 def by_gene(rows: pd.DataFrame, positive: pd.Series, name: str) -> list[float]:
     """Scikit-learn's AUROC of every gene with both classes."""
-    genes = (part for _, part in rows.assign(positive=positive).groupby("gene") if part["positive"].nunique() == 2)
+    genes = (
+        part
+        for _, part in rows.assign(positive=positive).groupby("gene")
+        if part["positive"].nunique() == 2
+    )
     return [roc_auc_score(part["positive"], part[name]) for part in genes]
 
 
 @pytest.mark.soak
 def test_the_headline_is_a_loop_over_genes(scored: tuple[pd.DataFrame, dict[str, Any]]) -> None:
     rows, found = scored
-    rows = rows.assign(p_de=(rows["p_de"] * rows["p_up"] + rows["p_de"] * (1 - rows["p_up"])).round(14))
+    rows = rows.assign(
+        p_de=(rows["p_de"] * rows["p_up"] + rows["p_de"] * (1 - rows["p_up"])).round(14)
+    )
     directed = rows[rows["label"] != "none"]
-    de, direction = by_gene(rows, rows["label"] != "none", "p_de"), by_gene(directed, directed["label"] == "up", "p_up")
+    de, direction = (
+        by_gene(rows, rows["label"] != "none", "p_de"),
+        by_gene(directed, directed["label"] == "up", "p_up"),
+    )
     headline = found["headline"]
     assert headline["name"] == "macro AUROC by gene, mean of DE and DIR"
     assert headline["de"]["estimate"] == pytest.approx(np.mean(de), abs=1e-12)
-    assert headline["dir"]["estimate"] == pytest.approx(np.mean(direction), abs=1e-9)  # p_up is read back from two numbers
+    assert headline["dir"]["estimate"] == pytest.approx(
+        np.mean(direction), abs=1e-9
+    )  # p_up is read back from two numbers
     assert headline["genes"] == [len(de), len(direction)]
-    assert headline["estimate"] == pytest.approx((headline["de"]["estimate"] + headline["dir"]["estimate"]) / 2, abs=1e-12)
-    assert found["de"]["estimate"] == pytest.approx(roc_auc_score(rows["label"] != "none", rows["p_de"]), abs=1e-12)
+    assert headline["estimate"] == pytest.approx(
+        (headline["de"]["estimate"] + headline["dir"]["estimate"]) / 2, abs=1e-12
+    )
+    assert found["de"]["estimate"] == pytest.approx(
+        roc_auc_score(rows["label"] != "none", rows["p_de"]), abs=1e-12
+    )
     for part in (headline, headline["de"], headline["dir"]):
         assert part["low"] < part["estimate"] < part["high"]
     assert found["scored"] == "all rows"

@@ -13,7 +13,10 @@ from tests.commands import core_json
 pytestmark = pytest.mark.real
 
 # (DE, DIR) of means over rows outside the row's part, on all of train; they vary by the cut.
-FINGERPRINT = {"gene mean, outside its part": (0.267, 0.867), "perturbation mean, outside its part": (0.375, 0.716)}
+FINGERPRINT = {
+    "gene mean, outside its part": (0.267, 0.867),
+    "perturbation mean, outside its part": (0.375, 0.716),
+}
 CUT_NOISE = 0.012
 
 
@@ -31,7 +34,18 @@ def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = ["challenge/train.csv", "challenge/test.csv", "knowledge/gene_desc.json"]
     core_json(folder, "import", *(str(shared_data / name) for name in files))
     core_json(folder, "embed", "text", "--name", "text")
-    core_json(folder, "knn", "--space", "text", "--dataset", "bmdm", "--permutations", "0", "--name", "text kNN")
+    core_json(
+        folder,
+        "knn",
+        "--space",
+        "text",
+        "--dataset",
+        "bmdm",
+        "--permutations",
+        "0",
+        "--name",
+        "text kNN",
+    )
     return folder
 
 
@@ -49,7 +63,9 @@ def of_knn(place: Path) -> dict[str, Any]:
 def test_what_knows_no_biology_on_all_of_train(of_knn: dict[str, Any]) -> None:
     controls = named(of_knn["controls"])
     for name in ("base rate", "gene mean", "perturbation mean"):
-        assert [controls[name][axis] for axis in ("de", "dir", "mean")] == pytest.approx([0.5] * 3, abs=1e-12)
+        assert [controls[name][axis] for axis in ("de", "dir", "mean")] == pytest.approx(
+            [0.5] * 3, abs=1e-12
+        )
     # inside the cells; over all pairs 0.6726 and 0.5694
     assert controls["count-only"]["de"] == pytest.approx(0.6726, abs=0.003)
     assert controls["rarer gene"]["dir"] == pytest.approx(0.5694, abs=0.01)
@@ -63,7 +79,9 @@ def test_what_knows_no_biology_on_all_of_train(of_knn: dict[str, Any]) -> None:
 def test_the_fingerprint_of_the_sampling(of_knn: dict[str, Any]) -> None:
     found = named(of_knn["fingerprint"])
     for name, (de, direction) in FINGERPRINT.items():
-        assert (found[name]["de"], found[name]["dir"]) == pytest.approx((de, direction), abs=CUT_NOISE)
+        assert (found[name]["de"], found[name]["dir"]) == pytest.approx(
+            (de, direction), abs=CUT_NOISE
+        )
         assert found[name]["reversed"]["de"] == 1 - found[name]["de"]
     assert found["gene mean, leave-one-out"]["de"] == pytest.approx(0.110, abs=0.002)
 
@@ -86,16 +104,25 @@ def test_a_mean_by_gene_has_no_skill_on_k562(k562: Path) -> None:
 
 
 @pytest.mark.soak
-def test_a_knn_without_biology_has_a_half_inside_cells_and_not_under_leave_one_out(of_knn: dict[str, Any]) -> None:
+def test_a_knn_without_biology_has_a_half_inside_cells_and_not_under_leave_one_out(
+    of_knn: dict[str, Any],
+) -> None:
     controls = named(of_knn["controls"])
-    assert (controls["equal weights, folds"]["de"], controls["equal weights, folds"]["dir"]) == pytest.approx(
-        (0.5, 0.5), abs=1e-12
-    )
+    assert (
+        controls["equal weights, folds"]["de"],
+        controls["equal weights, folds"]["dir"],
+    ) == pytest.approx((0.5, 0.5), abs=1e-12)
     biased = controls["equal weights, leave-one-out"]
     assert (biased["de"], biased["dir"]) == pytest.approx((0.558, 0.061), abs=0.005)
-    drawn = [each for name, each in controls.items() if name.startswith(("random embedding", "scrambled symbols"))]
+    drawn = [
+        each
+        for name, each in controls.items()
+        if name.startswith(("random embedding", "scrambled symbols"))
+    ]
     assert len(drawn) == 5
     for each in drawn:
         for axis in ("de", "dir"):
-            spread = each["intervals"][axis]["high"] - each["intervals"][axis]["low"]  # of nine draws
+            spread = (
+                each["intervals"][axis]["high"] - each["intervals"][axis]["low"]
+            )  # of nine draws
             assert each[axis] == pytest.approx(0.5, abs=spread / 2)

@@ -17,7 +17,12 @@ from core.features.importing.submissions import SubmissionTable
 
 pytestmark = pytest.mark.real
 
-DEBATES = ("track_b_sharp", "track_b_knn_fusion", "track_b_scgpt_fusion", "track_b_scgpt_fusion_wdir07")
+DEBATES = (
+    "track_b_sharp",
+    "track_b_knn_fusion",
+    "track_b_scgpt_fusion",
+    "track_b_scgpt_fusion_wdir07",
+)
 Pairs = Callable[[str], PairTable]
 Submission = Callable[[str], SubmissionTable]
 
@@ -50,7 +55,11 @@ def test_train(pairs: Pairs) -> None:
     assert (table.kind, table.cell_line, len(table.pairs)) == ("challenge_train", None, 7705)
     assert len({pair.pert for pair in table.pairs}) == 386
     assert len({pair.gene for pair in table.pairs}) == 1570
-    assert Counter(pair.label for pair in table.pairs) == {Label.UP: 2359, Label.DOWN: 1086, Label.NONE: 4260}
+    assert Counter(pair.label for pair in table.pairs) == {
+        Label.UP: 2359,
+        Label.DOWN: 1086,
+        Label.NONE: 4260,
+    }
     assert len({pair.pert for pair in table.pairs} & {pair.gene for pair in table.pairs}) == 31
     assert table.lines == tuple(range(2, 7707))
 
@@ -71,10 +80,17 @@ def test_train_and_test_share_nothing(pairs: Pairs) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("suffix", "track"), [("", "C"), ("_track_a", "A"), ("_track_b", "B"), ("_track_c", "C")])
+@pytest.mark.parametrize(
+    ("suffix", "track"), [("", "C"), ("_track_a", "A"), ("_track_b", "B"), ("_track_c", "C")]
+)
 def test_samples_are_no_runs(submission: Submission, suffix: str, track: str) -> None:
     table = submission(f"challenge/sample_submission{suffix}.csv")
-    assert (table.kind, table.track, table.method, len(table.rows)) == ("sample_submission", track, "unknown", 1813)
+    assert (table.kind, table.track, table.method, len(table.rows)) == (
+        "sample_submission",
+        track,
+        "unknown",
+        1813,
+    )
 
 
 def test_pinned_hashes_are_those_of_the_files_at_hand(shared_data: Path) -> None:
@@ -93,7 +109,10 @@ def test_the_base_debate(submission: Submission) -> None:
     assert {prediction.p_source for prediction in predictions} == {"trace"}
     assert len({round(prediction.p_de, 9) for prediction in predictions}) == 55
     # the file's own sums have 84: rounding broke their ties
-    assert len({prediction.prediction_up + prediction.prediction_down for prediction in predictions}) == 84
+    assert (
+        len({prediction.prediction_up + prediction.prediction_down for prediction in predictions})
+        == 84
+    )
     assert {prediction.tool_calls for prediction in predictions} == {7}
     assert all(prediction.tokens for prediction in predictions)
 
@@ -102,7 +121,14 @@ def test_the_base_debate(submission: Submission) -> None:
 @pytest.mark.parametrize("name", DEBATES)
 def test_debates_hold_four_briefs_and_two_verdicts(submission: Submission, name: str) -> None:
     table = submission(f"perturbagent/{name}.zip")
-    order = [("de", "EFFECT"), ("de", "NULL"), ("de", "JUDGE"), ("dir", "UP"), ("dir", "DOWN"), ("dir", "JUDGE")]
+    order = [
+        ("de", "EFFECT"),
+        ("de", "NULL"),
+        ("de", "JUDGE"),
+        ("dir", "UP"),
+        ("dir", "DOWN"),
+        ("dir", "JUDGE"),
+    ]
     assert len(table.rows) == 1813
     assert all([(event.stage, event.role) for event in row.events] == order for row in table.rows)
 
@@ -131,8 +157,12 @@ def test_the_react_run(submission: Submission) -> None:
     assert sum(row.prediction.tokens is None for row in table.rows) == 466
     assert sum(row.prediction.p_up_given_de is None for row in table.rows) == 1671
     for row in table.rows:
-        assert [event.kind for event in row.events] == ["thought", "tool_call", "observation"] * (len(row.events) // 3)
-        assert [event.meta["step"] for event in row.events[::3]] == list(range(len(row.events) // 3))
+        assert [event.kind for event in row.events] == ["thought", "tool_call", "observation"] * (
+            len(row.events) // 3
+        )
+        assert [event.meta["step"] for event in row.events[::3]] == list(
+            range(len(row.events) // 3)
+        )
 
 
 def test_the_local_model(submission: Submission) -> None:
@@ -172,6 +202,10 @@ def test_the_labelled_pool(submission: Submission, pairs: Pairs) -> None:
 def test_perturbqa(pairs: Pairs, file: str, rows: int, positive: int) -> None:
     table = pairs(f"perturbqa/{file}.csv")
     one = Label.DE if file.endswith("-de") else Label.UP
-    assert (table.kind, table.cell_line, len(table.pairs)) == ("perturbqa", file.rsplit("-", 1)[0], rows)
+    assert (table.kind, table.cell_line, len(table.pairs)) == (
+        "perturbqa",
+        file.rsplit("-", 1)[0],
+        rows,
+    )
     assert sum(pair.label is one for pair in table.pairs) == positive
     assert {pair.split for pair in table.pairs} == {"train", "test"}

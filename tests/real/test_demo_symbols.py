@@ -22,6 +22,8 @@ def test_shares_no_symbol_with_the_published_files(shared_data: Path, seed: int)
             for row in csv.DictReader(file):
                 real |= {row["pert"], row["gene"]}
     demo = simulate(seed)
-    invented = {symbol for pair in demo.pairs for symbol in (pair.pert, pair.gene)} | set(demo.genes)
+    invented = {symbol for pair in demo.pairs for symbol in (pair.pert, pair.gene)} | set(
+        demo.genes
+    )
     assert len(real) > 2_000
     assert not {symbol.lower() for symbol in invented} & {symbol.lower() for symbol in real}

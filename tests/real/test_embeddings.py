@@ -19,7 +19,10 @@ pytestmark = pytest.mark.real
 
 @pytest.fixture(scope="module")
 def packs(shared_data: Path) -> dict[str, knowledge_packs.Pack]:
-    return {path.stem: knowledge_packs.read_knowledge_path(path) for path in sorted((shared_data / "knowledge").glob("*.json"))}
+    return {
+        path.stem: knowledge_packs.read_knowledge_path(path)
+        for path in sorted((shared_data / "knowledge").glob("*.json"))
+    }
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +35,9 @@ def train(shared_data: Path) -> PairTable:
 @pytest.fixture(scope="module")
 def spaces(packs: dict[str, knowledge_packs.Pack]) -> dict[str, Space]:
     texts, network, lps = (packs[name] for name in ("gene_desc", "string_edges", "hagai_lps_prior"))
-    responses = {gene: (found.logfc, found.mean_lps, found.mean_ctrl) for gene, found in lps.entries.items()}
+    responses = {
+        gene: (found.logfc, found.mean_lps, found.mean_ctrl) for gene, found in lps.entries.items()
+    }
     return {
         "text": build_text(texts.entries, "text"),
         "STRING": build_network(network.entries, "STRING"),
@@ -51,16 +56,25 @@ def test_every_pack_is_recognised_and_read_whole(packs: dict[str, knowledge_pack
         "gene_reactome": ("pathways", 1_420),
         "hagai_lps_prior": ("lps_response", 6_619),
         "mouse_to_human_ortholog": ("orthologs", 2_222),
-        "string_edges": ("network", 65_377),  # 130,810 entries: both directions, repeats, one gene with itself
+        "string_edges": (
+            "network",
+            65_377,
+        ),  # 130,810 entries: both directions, repeats, one gene with itself
         "symbol_to_ensp": ("proteins", 2_338),
     }
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("name", "columns", "rows"), [("text", 200, 1.00), ("STRING", 128, 0.85), ("LPS", 3, 0.48)])
-def test_coverage_of_the_training_rows(spaces: dict[str, Space], train: PairTable, name: str, columns: int, rows: float) -> None:
+@pytest.mark.parametrize(
+    ("name", "columns", "rows"), [("text", 200, 1.00), ("STRING", 128, 0.85), ("LPS", 3, 0.48)]
+)
+def test_coverage_of_the_training_rows(
+    spaces: dict[str, Space], train: PairTable, name: str, columns: int, rows: float
+) -> None:
     space = spaces[name]
-    found = coverage(space, [pair.pert for pair in train.pairs], [pair.gene for pair in train.pairs])
+    found = coverage(
+        space, [pair.pert for pair in train.pairs], [pair.gene for pair in train.pairs]
+    )
     assert space.columns == columns
     assert round(found.rows_by_gene, 2) == rows
     assert 0 < found.rows_by_both <= min(found.rows_by_gene, found.rows_by_pert)
@@ -81,12 +95,17 @@ def test_gene_sets_and_splits_are_no_packs(shared_data: Path) -> None:
     files = [*(shared_data / "perturbqa").glob("*.json"), *(shared_data / "norman").glob("*.json")]
     assert len(files) == 5
     for file in files:
-        with pytest.raises(UnknownFormat, match=f"{file.name}: JSON that is no knowledge pack: .*; expected descriptions"):
+        with pytest.raises(
+            UnknownFormat,
+            match=f"{file.name}: JSON that is no knowledge pack: .*; expected descriptions",
+        ):
             knowledge_packs.read_knowledge_path(file)
 
 
 @pytest.mark.soak
-def test_the_ortholog_table_adds_what_case_does_not_find(packs: dict[str, knowledge_packs.Pack]) -> None:
+def test_the_ortholog_table_adds_what_case_does_not_find(
+    packs: dict[str, knowledge_packs.Pack],
+) -> None:
     """A space with human symbols: 2,070 of 2,222 orthologs differ in case only, the rest needs the table."""
     orthologs = packs["mouse_to_human_ortholog"]
     human = sorted(set(orthologs.entries.values()))

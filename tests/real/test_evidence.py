@@ -55,35 +55,58 @@ def test_the_whole_training_set_is_in_view(view: LabelView) -> None:
 def test_each_tool_answers_where_its_file_has_the_symbol(
     shared_data: Path, dossiers: dict[Pair, tuple[Evidence, ...]], train: tuple[Pair, ...]
 ) -> None:
-    raw = {name: json.loads((shared_data / "knowledge" / f"{file}.json").read_text("utf-8")) for name, file in FILES.items()}
+    raw = {
+        name: json.loads((shared_data / "knowledge" / f"{file}.json").read_text("utf-8"))
+        for name, file in FILES.items()
+    }
     partners: dict[str, dict[str, int]] = {}
     for a, b, score in raw["edges"]:
         if a != b:
             for one, other in ((a, b), (b, a)):
-                partners.setdefault(one, {})[other] = max(score, partners.get(one, {}).get(other, 0))
-    best = {gene: sorted(found, key=lambda p, found=found: (-found[p], p))[:25] for gene, found in partners.items()}
+                partners.setdefault(one, {})[other] = max(
+                    score, partners.get(one, {}).get(other, 0)
+                )
+    best = {
+        gene: sorted(found, key=lambda p, found=found: (-found[p], p))[:25]
+        for gene, found in partners.items()
+    }
     perturbed = {pair.pert for pair in train}
-    regulators, targets = ({key.split("|")[place] for key in raw["signs"]["pairs"]} for place in (0, 1))
+    regulators, targets = (
+        {key.split("|")[place] for key in raw["signs"]["pairs"]} for place in (0, 1)
+    )
     expected: Counter[str] = Counter()
     for pair in dossiers:
         both = (pair.pert, pair.gene)
         expected["base_rates"] += 1
         expected["gene_class"] += len(set(both))
-        expected["gene_info"] += sum(bool(raw["descriptions"].get(symbol)) or symbol in raw["orthologs"] for symbol in set(both))
+        expected["gene_info"] += sum(
+            bool(raw["descriptions"].get(symbol)) or symbol in raw["orthologs"]
+            for symbol in set(both)
+        )
         expected["protein_interactions"] += sum(symbol in partners for symbol in set(both))
         expected["pathway_neighbours"] += bool(perturbed & set(best.get(pair.pert, ())))
         expected["regulators"] += pair.gene in targets
         expected["targets"] += pair.pert in regulators
         expected["pathways"] += pair.gene in raw["pathways"]
         expected["lps_response"] += pair.gene in raw["responses"]["prior"]
-    found = Counter(item.tool for items in dossiers.values() for item in items if item.status == "ok")
-    assert found == expected  # train_lookup is not there: test shares no perturbation and no gene with train
+    found = Counter(
+        item.tool for items in dossiers.values() for item in items if item.status == "ok"
+    )
+    assert (
+        found == expected
+    )  # train_lookup is not there: test shares no perturbation and no gene with train
     assert {item.status for items in dossiers.values() for item in items} == {"ok", "empty"}
-    assert not any("asked" in item.body or "ambiguous" in item.body for items in dossiers.values() for item in items)
+    assert not any(
+        "asked" in item.body or "ambiguous" in item.body
+        for items in dossiers.values()
+        for item in items
+    )
 
 
 @pytest.mark.soak
-def test_neighbours_pool_the_labels_of_the_training_file(shared_data: Path, dossiers: dict[Pair, tuple[Evidence, ...]]) -> None:
+def test_neighbours_pool_the_labels_of_the_training_file(
+    shared_data: Path, dossiers: dict[Pair, tuple[Evidence, ...]]
+) -> None:
     frame = pd.read_csv(shared_data / "challenge" / "train.csv", keep_default_na=False)
     labels = pd.crosstab(frame["pert"], frame["label"])
     answers = {
@@ -100,10 +123,17 @@ def test_neighbours_pool_the_labels_of_the_training_file(shared_data: Path, doss
 
 
 @pytest.mark.soak
-def test_the_published_response_is_given_as_it_stands(shared_data: Path, packs: Packs, view: LabelView) -> None:
-    prior = json.loads((shared_data / "knowledge" / "hagai_lps_prior.json").read_text("utf-8"))["prior"]
+def test_the_published_response_is_given_as_it_stands(
+    shared_data: Path, packs: Packs, view: LabelView
+) -> None:
+    prior = json.loads((shared_data / "knowledge" / "hagai_lps_prior.json").read_text("utf-8"))[
+        "prior"
+    ]
     for gene in ("Gnai3", "Narf", "Cav2"):
-        assert run(TOOLS["lps_response"], None, gene, packs, view).body == {"symbol": gene, **prior[gene]}
+        assert run(TOOLS["lps_response"], None, gene, packs, view).body == {
+            "symbol": gene,
+            **prior[gene],
+        }
 
 
 @pytest.mark.soak
@@ -123,12 +153,16 @@ def test_blinded_lookups_of_training_rows_are_empty(packs: Packs, train: tuple[P
     for pair in train[::40]:
         lookups = gathered(pair, packs, folds.view_of(pair), ["train_lookup"])
         assert [item.status for item in lookups] == ["empty", "empty"]
-        near = gathered(pair, packs, folds.view_of(pair), ["pathway_neighbours"])[0].body.get("partners", [])
+        near = gathered(pair, packs, folds.view_of(pair), ["pathway_neighbours"])[0].body.get(
+            "partners", []
+        )
         assert pair.pert not in {partner["symbol"] for partner in near}
 
 
 @pytest.mark.soak
-def test_every_dossier_is_bounded_and_has_no_failure(dossiers: dict[Pair, tuple[Evidence, ...]]) -> None:
+def test_every_dossier_is_bounded_and_has_no_failure(
+    dossiers: dict[Pair, tuple[Evidence, ...]],
+) -> None:
     for pair, items in dossiers.items():
         found = dossier(items, pair)
         assert found.notes == ()

@@ -28,15 +28,26 @@ WEIGHTS = [(0.0, 0.0), (0.35, 0.7), (0.5, 0.5), (1.0, 0.01)]  # of the neighbour
 
 @pytest.mark.soak
 def test_a_browser_computes_the_same_on_the_pool(workspace: Workspace, browser: Browser) -> None:  # noqa: F811
-    choice, live = prepare(workspace, KnnSettings(("text",), EvaluationProtocol("folds"), SimilaritySettings(centre=True)))
+    choice, live = prepare(
+        workspace,
+        KnnSettings(("text",), EvaluationProtocol("folds"), SimilaritySettings(centre=True)),
+    )
     noise = at_rest.find_noise(choice, choice.base)
     assert noise is not None
     cuts = [noise.scores_at(weights_of([w_de], [w_dir])) for w_de, w_dir in WEIGHTS]
     content = make_content(live, explorer.name_rows(choice, choice.base))
-    sent = [case_of(content, both, noise_of_cuts(noise.before, after)) for both, after in zip(WEIGHTS, cuts, strict=True)]
+    sent = [
+        case_of(content, both, noise_of_cuts(noise.before, after))
+        for both, after in zip(WEIGHTS, cuts, strict=True)
+    ]
     page = browser.new_page()
     page.add_script_tag(content=component.script())
-    for (w_de, w_dir), after, answer in zip(WEIGHTS, cuts, page.evaluate(ASK, [1, sent]), strict=True):
+    for (w_de, w_dir), after, answer in zip(
+        WEIGHTS, cuts, page.evaluate(ASK, [1, sent]), strict=True
+    ):
         found = add_cut_noise(live.score_at(weights_of([w_de], [w_dir])), noise.before, after)
-        expected = [[flat(one) for one in (part.before, part.after, part.change)] for part in found.parts.values()]
+        expected = [
+            [flat(one) for one in (part.before, part.after, part.change)]
+            for part in found.parts.values()
+        ]
         np.testing.assert_allclose(answer["score"], expected, rtol=0, atol=ATOL)

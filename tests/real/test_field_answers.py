@@ -90,7 +90,9 @@ def test_texts_of_models() -> None:
     for case in cases:
         found = (read_label if case["kind"] == "letter" else read_probability)(case["text"])
         value = None if isinstance(found, Unread) else found
-        right = case["want"] if isinstance(case["want"], str | None) else pytest.approx(case["want"])
+        right = (
+            case["want"] if isinstance(case["want"], str | None) else pytest.approx(case["want"])
+        )
         if value != right and not (value is None and case.get("or_unread")):
             wrong.append((case["text"], case["want"], found))
     assert not wrong

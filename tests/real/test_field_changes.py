@@ -20,7 +20,11 @@ from tests.conftest import SHARED_DATA
 
 FIELD = SHARED_DATA.parent / "field" / "data"
 SETTINGS = LabelSettings(sampling=SamplingSettings(all_pairs=True, least_effects=1))
-RIGHT = {"up": 37, "down": 40, "none": 257}  # of b01, b03 and b04, whose tables are of the same tests
+RIGHT = {
+    "up": 37,
+    "down": 40,
+    "none": 257,
+}  # of b01, b03 and b04, whose tables are of the same tests
 OF_SCREEN = {"up": 59, "down": 99, "none": 614}  # of b15 and b17
 
 
@@ -45,7 +49,9 @@ def counts(labels: ScreenLabels) -> dict[str, int]:
 
 
 def wanted(*pairs: tuple[str, str]) -> WantedPairs:
-    return WantedPairs.of([Pair(f"{pert}_{gene}", pert, gene, None, "train") for pert, gene in pairs])
+    return WantedPairs.of(
+        [Pair(f"{pert}_{gene}", pert, gene, None, "train") for pert, gene in pairs]
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,7 +79,10 @@ def test_labels_are_those_of_the_right_table(name: str, expected: dict[str, int]
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("b03/findallmarkers_default.csv", r"lies between -0\.25 and 0\.25: a table of changed genes alone"),
+        (
+            "b03/findallmarkers_default.csv",
+            r"lies between -0\.25 and 0\.25: a table of changed genes alone",
+        ),
         ("b03/only_pos.csv", "no negative value .*table of rises alone"),
         ("b11/drug_de.csv", r"Dasatinib 1 uM.* look like drugs, doses or times.*--keep-unknown"),
         ("b17/Arce2025_Screen.csv", "a summary of MAGeCK"),
@@ -85,7 +94,10 @@ def test_what_makes_wrong_labels_is_refused_with_the_reason(name: str, reason: s
 
 
 def test_drugs_are_kept_where_somebody_says_so() -> None:
-    assert len(labels_of("b11/drug_de.csv", groups=GroupSettings(keep_unknown=True)).groups.unknown) == 8
+    assert (
+        len(labels_of("b11/drug_de.csv", groups=GroupSettings(keep_unknown=True)).groups.unknown)
+        == 8
+    )
 
 
 def test_dates_and_infinite_changes_are_said() -> None:
@@ -117,7 +129,10 @@ def test_one_of_two_lines_is_asked_for() -> None:
     path = path_of("b05/pred_two_lines.csv")
     lines = [line.split(",") for line in path.read_text().splitlines()[1:]]
     truth = {(pert, gene): float(change) for pert, gene, change, line in lines if line == "K562"}
-    with pytest.raises(InputError, match=r"another cell_line \(cell_line: RPE1, K562\).*--where cell_line=(K562|RPE1)$"):
+    with pytest.raises(
+        InputError,
+        match=r"another cell_line \(cell_line: RPE1, K562\).*--where cell_line=(K562|RPE1)$",
+    ):
         read_predicted_table(path, wanted(*truth))
     found = read_predicted_table(path, wanted(*truth), TableOptions(where={"cell_line": "K562"}))
     assert found.signed.tolist() == [*truth.values()]

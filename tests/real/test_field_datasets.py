@@ -25,7 +25,9 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("beside", [True, False])
-def test_own_labels_are_no_mouse_macrophages(workspace: Workspace, shared_data: Path, beside: bool) -> None:
+def test_own_labels_are_no_mouse_macrophages(
+    workspace: Workspace, shared_data: Path, beside: bool
+) -> None:
     if not FIELD.is_dir():
         pytest.skip(f"needs the failing inputs in {FIELD}")
     files = [shared_data / "challenge" / "train.csv"] * beside
@@ -36,14 +38,24 @@ def test_own_labels_are_no_mouse_macrophages(workspace: Workspace, shared_data: 
         assert [d.name for d in datasets.list_all(db)] == ["bmdm"] * beside + ["my_k562_labels"]
 
 
-def test_the_challenge_is_known_by_its_ids_in_any_form(workspace: Workspace, shared_data: Path) -> None:
+def test_the_challenge_is_known_by_its_ids_in_any_form(
+    workspace: Workspace, shared_data: Path
+) -> None:
     """Train and test share no perturbation and no target gene, so nothing but ids tells."""
     train, test = (rows_of(shared_data / "challenge" / f"{name}.csv") for name in ("train", "test"))
-    assert {challenge.digest_of([row["id"] for row in rows]) for rows in (train, test, train + test)} == challenge.IDS
+    assert {
+        challenge.digest_of([row["id"] for row in rows]) for rows in (train, test, train + test)
+    } == challenge.IDS
     random.Random(1).shuffle(test)
-    content = cases.as_csv(["gene", "id", "pert"], [[row["gene"], row["id"], row["pert"]] for row in test])
+    content = cases.as_csv(
+        ["gene", "id", "pert"], [[row["gene"], row["id"], row["pert"]] for row in test]
+    )
     assert import_upload(workspace, gzip.compress(content), "anything.csv.gz").name == "bmdm"
-    table = cases.as_csv(["pert", "gene", "label"], [[row["pert"], row["gene"], row["label"]] for row in train])
+    table = cases.as_csv(
+        ["pert", "gene", "label"], [[row["pert"], row["gene"], row["label"]] for row in train]
+    )
     assert import_upload(workspace, table, "labels of mine.csv").name == "bmdm"
-    some = cases.as_csv(["id", "pert", "gene"], [[row["id"], row["pert"], row["gene"]] for row in test[:20]])
+    some = cases.as_csv(
+        ["id", "pert", "gene"], [[row["id"], row["pert"], row["gene"]] for row in test[:20]]
+    )
     assert import_upload(workspace, some, "a part.csv").name == "bmdm"

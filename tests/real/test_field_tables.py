@@ -40,13 +40,17 @@ def read_run(path: Path) -> SubmissionTable:
     return table
 
 
-@pytest.mark.parametrize("name", ["scperturb_underscore", "mixed_controls", "replogle_ensembl", "horlbeck_guides"])
+@pytest.mark.parametrize(
+    "name", ["scperturb_underscore", "mixed_controls", "replogle_ensembl", "horlbeck_guides"]
+)
 def test_perturbations_are_read_without_keep_unknown(name: str) -> None:
     found = describe_cells(KINDS / "08_keep_unknown_advice" / f"{name}.h5ad")
     assert not found.groups.unknown
     assert len(found.groups.targets) == 15
     assert all(re.fullmatch(r"G\d{3}", gene) for gene in found.groups.targets)
-    assert len(found.conditions.names.multiple) == (4 if name in ("scperturb_underscore", "mixed_controls") else 0)
+    assert len(found.conditions.names.multiple) == (
+        4 if name in ("scperturb_underscore", "mixed_controls") else 0
+    )
 
 
 def test_a_matrix_stored_by_column_is_read() -> None:
@@ -59,10 +63,14 @@ def test_small_negatives_are_read_as_0_if_that_is_asked_for() -> None:
         genes = np.arange(file.n_genes)
         with pytest.raises(InputError, match=r"log1p.*--clip-negative"):
             measure_values(file, genes, None)
-        assert measure_values(file, genes, None, clip_negative=True).of_genes.shape[1] == file.n_genes
+        assert (
+            measure_values(file, genes, None, clip_negative=True).of_genes.shape[1] == file.n_genes
+        )
 
 
-@pytest.mark.parametrize("name", ["11_embedding_without_header/noheader.csv", "11_embedding_without_header/noheader.tsv"])
+@pytest.mark.parametrize(
+    "name", ["11_embedding_without_header/noheader.csv", "11_embedding_without_header/noheader.tsv"]
+)
 def test_a_space_without_a_header_keeps_its_first_gene(name: str) -> None:
     space = load_space(KINDS / name, "x")
     assert (len(space.symbols), space.columns, space.symbols[0]) == (12, 5, "STAT1")
@@ -86,7 +94,10 @@ def test_symbols_that_excel_made_are_named() -> None:
     assert "1-Mar" in space.notes[0]
     table = recognise(KINDS / "13_transposed_or_ids" / "b4-de.csv")
     assert isinstance(table, PairTable)
-    assert (len(table.pairs), [row.reason for row in table.rejected]) == (26, ["no gene symbol"] * 4)
+    assert (len(table.pairs), [row.reason for row in table.rejected]) == (
+        26,
+        ["no gene symbol"] * 4,
+    )
 
 
 @pytest.mark.parametrize("name", ["a9", "b3b"])
@@ -95,7 +106,9 @@ def test_blanks_and_capitals_do_not_matter(name: str) -> None:
     assert isinstance(table, PairTable)
     assert (len(table.pairs), table.rejected) == (30, ())
     assert {pair.split for pair in table.pairs} == {"train", "val", "test"}
-    assert all(symbol == symbol.strip() for pair in table.pairs for symbol in (pair.pert, pair.gene))
+    assert all(
+        symbol == symbol.strip() for pair in table.pairs for symbol in (pair.pert, pair.gene)
+    )
 
 
 def test_p_values_are_turned_round_and_an_index_is_no_score() -> None:
@@ -110,7 +123,11 @@ def test_p_values_are_turned_round_and_an_index_is_no_score() -> None:
 
 def test_cell_lines_are_asked_about() -> None:
     with pytest.raises(InputError, match=r"K562 .* RPE1 .*--where cell_line=K562"):
-        label_screen(KINDS / "16_two_cell_lines" / "two_lines_unbalanced.h5ad", LabelSettings(), lambda _: None)
+        label_screen(
+            KINDS / "16_two_cell_lines" / "two_lines_unbalanced.h5ad",
+            LabelSettings(),
+            lambda _: None,
+        )
 
 
 MISLEADING = KINDS / "17_formats_with_a_misleading_line"
@@ -122,7 +139,14 @@ REFUSED = {
     "norman_simulation_1_0.75.pkl": "GEARS",
     "prediction.prep.vcc": "archive",
 }
-READ = {"Reactome.gmt": 8, "a6-de.txt": 30, "c1-de.csv.gz": 30, "goa.gaf": 1, "pq-de.parquet": 30, "tr_extra_semicolon.csv": 30}
+READ = {
+    "Reactome.gmt": 8,
+    "a6-de.txt": 30,
+    "c1-de.csv.gz": 30,
+    "goa.gaf": 1,
+    "pq-de.parquet": 30,
+    "tr_extra_semicolon.csv": 30,
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -131,7 +155,9 @@ def test_formats_are_named(name: str) -> None:
         recognise(MISLEADING / name)
 
 
-@pytest.mark.parametrize("name", [*READ, "GenePT_gene_embedding_ada_text.pickle", "listcol.parquet"])
+@pytest.mark.parametrize(
+    "name", [*READ, "GenePT_gene_embedding_ada_text.pickle", "listcol.parquet"]
+)
 def test_formats_are_read(name: str) -> None:
     content = recognise(MISLEADING / name)
     if isinstance(content, SpaceFile):
@@ -146,11 +172,14 @@ def test_formats_are_read(name: str) -> None:
 def test_three_probabilities_are_one_run() -> None:
     rows = read_run(KINDS / "b06_p_down_read_as_up" / "three_classes.csv").rows
     assert len(rows) == 1200
-    assert all(row.prediction.prediction_up + row.prediction.prediction_down <= 1 + 1e-6 for row in rows)
+    assert all(
+        row.prediction.prediction_up + row.prediction.prediction_down <= 1 + 1e-6 for row in rows
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("log2fc_pert_by_gene", "perturbations by genes"), ("counts_gene_by_cell", "genes by cells")]
+    ("name", "kind"),
+    [("log2fc_pert_by_gene", "perturbations by genes"), ("counts_gene_by_cell", "genes by cells")],
 )
 def test_matrices_are_said_to_be_matrices(name: str, kind: str) -> None:
     path = KINDS / "b07_matrices_taken_for_gene_spaces" / f"{name}.csv"
@@ -164,7 +193,11 @@ def test_matrices_are_said_to_be_matrices(name: str, kind: str) -> None:
 def test_entrez_numbers_are_translated() -> None:
     path = KINDS / "b09_entrez_numbers_as_symbols" / "entrez.h5ad"
     found = describe_cells(path)
-    assert (found.gene_names.column, found.groups.unknown, len(found.groups.targets)) == ("gene_name", (), 10)
+    assert (found.gene_names.column, found.groups.unknown, len(found.groups.targets)) == (
+        "gene_name",
+        (),
+        10,
+    )
     assert not any(gene.isdecimal() for gene in (*found.groups.targets, *found.gene_names.names))
     with pytest.raises(InputError, match="--gene-names gene_name"):
         describe_cells(path, LabelSettings(gene_names="entrez"))
@@ -181,7 +214,14 @@ VECTORS = KINDS / "b16_gene_vectors_with_a_misleading_line"
 
 
 @pytest.mark.parametrize(
-    "name", ["comment_header.csv", "gene_embeddings.json", "r_write_table.tsv", "sym_then_ens.csv", "utf16.csv"]
+    "name",
+    [
+        "comment_header.csv",
+        "gene_embeddings.json",
+        "r_write_table.tsv",
+        "sym_then_ens.csv",
+        "utf16.csv",
+    ],
 )
 def test_gene_vectors_are_read(name: str) -> None:
     space = load_space(VECTORS / name, "x")
@@ -220,7 +260,9 @@ def test_replies_are_read_as_an_own_run(name: str, is_reasoned: bool) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_reasoning_model_and_tokens_stay(kind: str) -> None:
-    table = read_run(FIELD / "llm" / "json_rows_lose_their_reasoning" / f"numbers_and_reasoning.{kind}")
+    table = read_run(
+        FIELD / "llm" / "json_rows_lose_their_reasoning" / f"numbers_and_reasoning.{kind}"
+    )
     assert table.model_name == "gpt-oss-120b"
     assert [(row.prediction.tokens, len(row.events)) for row in table.rows] == [(123, 1)] * 5
 

@@ -17,7 +17,9 @@ def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = ["challenge/train.csv", "knowledge/collectri_mouse_signed.json"]
     core_json(folder, "import", *(str(shared_data / name) for name in files))
     graph = str(shared_data / "perturbagent" / "grn_features_train.csv")
-    core_json(folder, "import", graph, "--de", "connectivity", "--dir", "kd_up_score", "--name", "graph")
+    core_json(
+        folder, "import", graph, "--de", "connectivity", "--dir", "kd_up_score", "--name", "graph"
+    )
     return folder
 
 

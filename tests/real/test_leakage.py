@@ -36,7 +36,9 @@ SHARED_GENES = {  # target genes in both splits, counted by set operations on th
 @pytest.fixture(scope="module")
 def everything(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The challenge, the published runs, PerturbQA, every knowledge pack, and the spaces text and STRING."""
-    folders = [shared_data / name for name in ("challenge", "perturbagent", "perturbqa", "knowledge")]
+    folders = [
+        shared_data / name for name in ("challenge", "perturbagent", "perturbqa", "knowledge")
+    ]
     return with_spaces(tmp_path_factory.mktemp("everything"), folders)
 
 
@@ -86,7 +88,9 @@ def assert_no_finding(workspace: Workspace) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("dataset", SHARED_GENES)
-def test_perturbqa_shares_genes_by_design_and_nothing_else(everything: Workspace, dataset: str) -> None:
+def test_perturbqa_shares_genes_by_design_and_nothing_else(
+    everything: Workspace, dataset: str
+) -> None:
     """STRING reaches DE 0.73 within perturbations of k562: genes that respond to most are close in it. It is no leak."""
     found = audit(everything, dataset)
     assert (found["shared_perts"], found["shared_genes"]) == (0, SHARED_GENES[dataset])
@@ -99,16 +103,29 @@ def test_perturbqa_shares_genes_by_design_and_nothing_else(everything: Workspace
 def read_rows(shared_data: Path, dataset: str) -> pd.DataFrame:
     """The labelled rows of the challenge or of a cell line: pert, gene, label (up, down, none, de), split."""
     if dataset == "bmdm":
-        return pd.read_csv(shared_data / "challenge" / "train.csv", keep_default_na=False).assign(split="train")
+        return pd.read_csv(shared_data / "challenge" / "train.csv", keep_default_na=False).assign(
+            split="train"
+        )
     de, direction = (
-        pd.read_csv(shared_data / "perturbqa" / f"{dataset}-{name}.csv", keep_default_na=False) for name in ("de", "dir")
+        pd.read_csv(shared_data / "perturbqa" / f"{dataset}-{name}.csv", keep_default_na=False)
+        for name in ("de", "dir")
     )
-    rows = de.merge(direction[["pert", "gene", "label"]], on=["pert", "gene"], how="left", suffixes=("_de", ""))
-    rows["label"] = rows["label"].map({1.0: "up", 0.0: "down"}).where(rows["label_de"] == 1, "none").fillna("de")
+    rows = de.merge(
+        direction[["pert", "gene", "label"]], on=["pert", "gene"], how="left", suffixes=("_de", "")
+    )
+    rows["label"] = (
+        rows["label"]
+        .map({1.0: "up", 0.0: "down"})
+        .where(rows["label_de"] == 1, "none")
+        .fillna("de")
+    )
     return rows[["pert", "gene", "label", "split"]]
 
 
-@pytest.fixture(scope="module", params=["bmdm", *(pytest.param(name, marks=pytest.mark.soak) for name in ("k562", "hepg2"))])
+@pytest.fixture(
+    scope="module",
+    params=["bmdm", *(pytest.param(name, marks=pytest.mark.soak) for name in ("k562", "hepg2"))],
+)
 def rows(request: pytest.FixtureRequest, shared_data: Path) -> pd.DataFrame:
     return read_rows(shared_data, request.param)
 
@@ -116,13 +133,21 @@ def rows(request: pytest.FixtureRequest, shared_data: Path) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def index(rows: pd.DataFrame) -> RowIndex:
     ids = (rows["pert"] + "_" + rows["gene"]).tolist()
-    return RowIndex.build(ids, rows["pert"].tolist(), rows["gene"].tolist(), rows["label"].to_numpy(object), rows["split"])
+    return RowIndex.build(
+        ids,
+        rows["pert"].tolist(),
+        rows["gene"].tolist(),
+        rows["label"].to_numpy(object),
+        rows["split"],
+    )
 
 
 def found_in(index: RowIndex, rows: pd.DataFrame, vectors: pd.DataFrame) -> list[str]:
     """What is found in a space of symbols × columns that was loaded."""
     space = Space("space", vectors.reindex(list(index.symbols)).to_numpy(np.float64))
-    return check_space(loaded_record(), lambda: space, index, rows["split"].to_numpy(object)).findings
+    return check_space(
+        loaded_record(), lambda: space, index, rows["split"].to_numpy(object)
+    ).findings
 
 
 def label_matrix(rows: pd.DataFrame, by: str, other: str) -> pd.DataFrame:
@@ -132,14 +157,25 @@ def label_matrix(rows: pd.DataFrame, by: str, other: str) -> pd.DataFrame:
 
 
 def noise_like(table: pd.DataFrame, columns: int = 30) -> pd.DataFrame:
-    return pd.DataFrame(np.random.default_rng(0).normal(size=(len(table), columns)), index=table.index)
+    return pd.DataFrame(
+        np.random.default_rng(0).normal(size=(len(table), columns)), index=table.index
+    )
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("axis", ["gene", "pert"])
-def test_label_shares_among_noise_have_seen_labels(index: RowIndex, rows: pd.DataFrame, axis: str) -> None:
-    known = rows.assign(effect=rows["label"] != "none", up=(rows["label"] == "up").where(rows["label"].isin(["up", "down"])))
-    shares = known.groupby(axis)[["effect", "up"]].agg(lambda some: float(some.astype(float).mean())).fillna(0.0)
+def test_label_shares_among_noise_have_seen_labels(
+    index: RowIndex, rows: pd.DataFrame, axis: str
+) -> None:
+    known = rows.assign(
+        effect=rows["label"] != "none",
+        up=(rows["label"] == "up").where(rows["label"].isin(["up", "down"])),
+    )
+    shares = (
+        known.groupby(axis)[["effect", "up"]]
+        .agg(lambda some: float(some.astype(float).mean()))
+        .fillna(0.0)
+    )
     [*_, finding] = found_in(index, rows, pd.concat([noise_like(shares), shares], axis=1))
     assert "above the noise ceiling" in finding
     assert found_in(index, rows, noise_like(shares)) == []
@@ -147,7 +183,9 @@ def test_label_shares_among_noise_have_seen_labels(index: RowIndex, rows: pd.Dat
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("by", "other", "noise"), [("gene", "pert", 0.5), ("pert", "gene", 0.0)])
-def test_a_matrix_of_labels_has_seen_them(index: RowIndex, rows: pd.DataFrame, by: str, other: str, noise: float) -> None:
+def test_a_matrix_of_labels_has_seen_them(
+    index: RowIndex, rows: pd.DataFrame, by: str, other: str, noise: float
+) -> None:
     matrix = label_matrix(rows, by, other)
     noisy = matrix + noise * np.random.default_rng(1).normal(size=matrix.shape)
     assert any("they reveal which" in finding for finding in found_in(index, rows, noisy))
@@ -166,7 +204,9 @@ def test_a_noisy_decomposition_of_labels_has_seen_them(index: RowIndex, rows: pd
 
 
 @pytest.mark.soak
-def test_answers_in_descriptions_are_named(index: RowIndex, rows: pd.DataFrame, shared_data: Path) -> None:
+def test_answers_in_descriptions_are_named(
+    index: RowIndex, rows: pd.DataFrame, shared_data: Path
+) -> None:
     texts = json.loads((shared_data / "knowledge" / "gene_desc.json").read_text())
     assert check_pack("gene_desc", texts, index).findings == ()
     some = rows[rows["label"] != "de"].sample(60, random_state=0)
@@ -174,14 +214,20 @@ def test_answers_in_descriptions_are_named(index: RowIndex, rows: pd.DataFrame, 
         texts[gene] = f"{texts.get(gene, '')} Without {pert} it is {label}."
     [finding] = check_pack("gene_desc", texts, index).findings
     assert finding.startswith("states labels as they are: ")
-    assert any(f"{pert}_{gene} (" in finding for pert, gene in zip(some["pert"], some["gene"], strict=True))
+    assert any(
+        f"{pert}_{gene} (" in finding for pert, gene in zip(some["pert"], some["gene"], strict=True)
+    )
 
 
 @pytest.mark.soak
 def test_a_renamed_duplicate_is_named(rows: pd.DataFrame) -> None:
     name = rows["gene"].value_counts().index[5]
     both = pd.concat([rows, rows[rows["gene"] == name].assign(gene="Zzz9")], ignore_index=True)
-    [finding] = [found for found in check_rows(both.assign(pair_id=both["pert"] + "_" + both["gene"])) if "renamed" in found.what]
+    [finding] = [
+        found
+        for found in check_rows(both.assign(pair_id=both["pert"] + "_" + both["gene"]))
+        if "renamed" in found.what
+    ]
     assert finding.what.endswith(f"{name} = Zzz9")
 
 
@@ -195,18 +241,34 @@ def test_oracles_among_runs(index: RowIndex, rows: pd.DataFrame) -> None:
         n = np.bincount(gene[known], minlength=len(index.symbols))[gene] - known
         hits = np.bincount(gene[known], label[known], len(index.symbols))[gene] - label * known
         mean = np.divide(hits, n, out=np.full(len(rows), 0.5), where=n > 0)
-        for values, tail in ((label + 0.7 * noise, "labels"), (-label + 0.1 * noise, "inverted labels"), (mean, ""), (noise, "")):
-            probe, value = probe_run(Task(known, hit, values), pert, gene), auroc(hit[known], values[known])
+        for values, tail in (
+            (label + 0.7 * noise, "labels"),
+            (-label + 0.1 * noise, "inverted labels"),
+            (mean, ""),
+            (noise, ""),
+        ):
+            probe, value = (
+                probe_run(Task(known, hit, values), pert, gene),
+                auroc(hit[known], values[known]),
+            )
             assert probe.tail(value, value, value) == tail
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("by", "other", "noise"), [("gene", "pert", 0.5), ("pert", "gene", 0.0)])
-def test_a_matrix_of_labels_of_twenty_pathways_has_seen_them(shared_data: Path, by: str, other: str, noise: float) -> None:
+def test_a_matrix_of_labels_of_twenty_pathways_has_seen_them(
+    shared_data: Path, by: str, other: str, noise: float
+) -> None:
     """Shares of so few units are not probed; members of one complex, whose labels are equal, are no renamed duplicates."""
     rows = read_rows(shared_data, "k562_set")
     ids = (rows["pert"] + "_" + rows["gene"]).tolist()
-    index = RowIndex.build(ids, rows["pert"].tolist(), rows["gene"].tolist(), rows["label"].to_numpy(object), rows["split"])
+    index = RowIndex.build(
+        ids,
+        rows["pert"].tolist(),
+        rows["gene"].tolist(),
+        rows["label"].to_numpy(object),
+        rows["split"],
+    )
     matrix = label_matrix(rows, by, other)
     noisy = matrix + noise * np.random.default_rng(1).normal(size=matrix.shape)
     assert any("they reveal which" in finding for finding in found_in(index, rows, noisy))

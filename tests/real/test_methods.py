@@ -50,7 +50,9 @@ def asked(shared_data: Path) -> tuple[Pair, ...]:
 
 
 @pytest.mark.soak
-def test_the_rule_set_predicts_every_row(packs: Packs, view: LabelView, asked: tuple[Pair, ...]) -> None:
+def test_the_rule_set_predicts_every_row(
+    packs: Packs, view: LabelView, asked: tuple[Pair, ...]
+) -> None:
     results = RULE_SET.predict_batch(asked, Context(asked, {}, lambda _: view, packs))
     predictions = [result.prediction for result in results]
     assert [one.pair_id for one in predictions] == [row.pair_id for row in asked]
@@ -61,7 +63,9 @@ def test_the_rule_set_predicts_every_row(packs: Packs, view: LabelView, asked: t
 
 
 @pytest.mark.soak
-def test_advocates_see_no_option_and_prompts_stay_short(packs: Packs, view: LabelView, asked: tuple[Pair, ...]) -> None:
+def test_advocates_see_no_option_and_prompts_stay_short(
+    packs: Packs, view: LabelView, asked: tuple[Pair, ...]
+) -> None:
     options = read_options(DEBATE.settings, {})
     for row in asked[::20]:
         found = dossier(gathered(row, packs, view, NAMES), row).text
@@ -69,7 +73,9 @@ def test_advocates_see_no_option_and_prompts_stay_short(packs: Packs, view: Labe
         for side in texts.OPPONENT:
             sent = "\n".join(message.content for message in texts.brief_messages(side, case))
             assert not re.search(r"^\W*[A-E][).:]|<answer>|<prob>", sent, re.MULTILINE), sent
-            assert len(sent.encode()) < B_PROMPT_TOKENS  # and no tokenizer makes more tokens than bytes
+            assert (
+                len(sent.encode()) < B_PROMPT_TOKENS
+            )  # and no tokenizer makes more tokens than bytes
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +83,10 @@ def briefs(shared_data: Path) -> dict[tuple[str, str], str]:
     table = read_path(shared_data / "perturbagent" / "track_b_sharp.zip")
     assert isinstance(table, SubmissionTable)
     return {
-        (row.prediction.pair_id, event.role): event.content for row in table.rows for event in row.events if event.kind == "brief"
+        (row.prediction.pair_id, event.role): event.content
+        for row in table.rows
+        for event in row.events
+        if event.kind == "brief"
     }
 
 
@@ -87,14 +96,25 @@ def _name(pair_id: str, role: str) -> str:
 
 
 @pytest.mark.soak
-def test_the_phrases_of_conclusions_find_the_briefs_that_were_read(briefs: dict[tuple[str, str], str]) -> None:
+def test_the_phrases_of_conclusions_find_the_briefs_that_were_read(
+    briefs: dict[tuple[str, str], str],
+) -> None:
     with MARKED.open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
-    marks = {finding: {row["brief"] for row in lines if row["finding"] == finding} for finding in ("other_side", "own_side")}
+    marks = {
+        finding: {row["brief"] for row in lines if row["finding"] == finding}
+        for finding in ("other_side", "own_side")
+    }
     assert {row["holds"] for row in lines} == {"yes"}
-    assert (len(lines), len(marks["other_side"]), len(marks["own_side"])) == (257, 100, 157)  # as the module's first lines state
+    assert (len(lines), len(marks["other_side"]), len(marks["own_side"])) == (
+        257,
+        100,
+        157,
+    )  # as the module's first lines state
     findings = {_name(*key): check_brief(key[1], text, key[0]) for key, text in briefs.items()}
     found = {finding: {name for name, of in findings.items() if finding in of} for finding in marks}
     assert all(found[finding] >= marks[finding] for finding in marks)
     # Every brief that opens with no option's letter and concludes for the other side was read: a new one has to be read first.
-    assert {name for name in found["other_side"] if "option" not in findings[name]} <= marks["other_side"]
+    assert {name for name in found["other_side"] if "option" not in findings[name]} <= marks[
+        "other_side"
+    ]

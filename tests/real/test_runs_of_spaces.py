@@ -35,7 +35,10 @@ TABLE = {  # genes, coverage of rows, leave-one-out DE and DIR, folds DE and DIR
 
 
 SPACES = ["string", *(pytest.param(space, marks=pytest.mark.soak) for space in ("text", "lps"))]
-FUSED = ["track_b_knn_fusion", *(pytest.param(name, marks=pytest.mark.soak) for name in [*FUSIONS][:2])]
+FUSED = [
+    "track_b_knn_fusion",
+    *(pytest.param(name, marks=pytest.mark.soak) for name in [*FUSIONS][:2]),
+]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +47,9 @@ def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("spaces")
     files = [shared_data / "challenge" / name for name in ("train.csv", "test.csv")]
     files += [shared_data / "knowledge" / f"{name}.json" for name in PACKS]
-    files += [shared_data / "perturbagent" / f"{name}.zip" for name in ("track_b_sharp", POOL, *FUSIONS)]
+    files += [
+        shared_data / "perturbagent" / f"{name}.zip" for name in ("track_b_sharp", POOL, *FUSIONS)
+    ]
     imported = core_json(folder, "import", *map(str, files))["imported"]
     assert {Path(record["path"]).stem: record["kind"] for record in imported} == {
         "train": "challenge_train",
@@ -119,22 +124,57 @@ def test_descriptions_reached_the_genes(workspace: Workspace) -> None:
 @pytest.mark.soak
 def test_the_pool_fused_with_its_neighbours(place: Path) -> None:
     knn(place, "--space", "text", "--protocol", "loo", "--name", "near")
-    fuse = ["fuse", "--base", POOL, "--with", "near", "--w-de", "0.5", "--w-dir", "0.5", "--name", "pool + near"]
+    fuse = [
+        "fuse",
+        "--base",
+        POOL,
+        "--with",
+        "near",
+        "--w-de",
+        "0.5",
+        "--w-dir",
+        "0.5",
+        "--name",
+        "pool + near",
+    ]
     made = core_json(place, *fuse)
     assert made["rows"] == 2_499
     score = core_json(place, "score", "pool + near")
     assert (score["n_labelled"], score["n_de"]) == (2_499, 1_117)
-    assert (score["de"]["estimate"], score["dir"]["estimate"]) == pytest.approx((0.593, 0.602), abs=0.004)
+    assert (score["de"]["estimate"], score["dir"]["estimate"]) == pytest.approx(
+        (0.593, 0.602), abs=0.004
+    )
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("fused", FUSED)
-def test_a_published_fusion_taken_apart_and_put_together(place: Path, workspace: Workspace, fused: str) -> None:
+def test_a_published_fusion_taken_apart_and_put_together(
+    place: Path, workspace: Workspace, fused: str
+) -> None:
     w_dir, uncovered = FUSIONS[fused]
     weights = ["--w-de", "0.5", "--w-dir", str(w_dir)]
-    back = core_json(place, "fuse", "--from", fused, "--base", "track_b_sharp", *weights, "--name", f"{fused} back")
+    back = core_json(
+        place,
+        "fuse",
+        "--from",
+        fused,
+        "--base",
+        "track_b_sharp",
+        *weights,
+        "--name",
+        f"{fused} back",
+    )
     assert (back["rows"], back["uncovered"]) == (1_813, uncovered)
-    again = ["fuse", "--base", "track_b_sharp", "--with", f"{fused} back", *weights, "--name", f"{fused} again"]
+    again = [
+        "fuse",
+        "--base",
+        "track_b_sharp",
+        "--with",
+        f"{fused} back",
+        *weights,
+        "--name",
+        f"{fused} again",
+    ]
     made = core_json(place, *again)
     assert (made["rows"], made["uncovered"]) == (1_813, uncovered)
     columns = ["prediction_up", "prediction_down"]
@@ -155,13 +195,25 @@ def test_neighbours_of_real_rows(place: Path, workspace: Workspace) -> None:
         assert found["prior_up"] == pytest.approx(event["meta"]["prior_up"], abs=1e-9)
         effect = sum(row["share"] for row in found["neighbours"] if row["label"] != "none")
         assert effect == pytest.approx(found["prior_de"], abs=1e-9)
-        assert event["content"].startswith(f"{len(shares):,} labelled rows are similar to {pair_id.rpartition('_')[2]} ")
+        assert event["content"].startswith(
+            f"{len(shares):,} labelled rows are similar to {pair_id.rpartition('_')[2]} "
+        )
 
 
 @pytest.mark.soak
 def test_in_a_process_of_its_own(place: Path) -> None:
     """As a person would: `python -m core knn --json`, with the numbers that it gives in this process."""
-    arguments = ["knn", "--space", "lps", "--protocol", "folds", "--seed", "2", "--permutations", "2"]
+    arguments = [
+        "knn",
+        "--space",
+        "lps",
+        "--protocol",
+        "folds",
+        "--seed",
+        "2",
+        "--permutations",
+        "2",
+    ]
     done = test_commands.core(place, *arguments, "--json")
     assert done.status == 0
     own, here = json.loads(done.out), core_json(place, *arguments)
@@ -175,7 +227,9 @@ def test_the_paired_comparison_of_the_llm_with_and_without_a_knn(workspace: Work
     """The example, on one cut: both arms inside the same cells, where the LLM has .577 and .580 by the mean of cuts."""
     example = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read_text("utf-8")
     settings = FileSettings(example.replace("cuts = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]", "cuts = [0]"))
-    found = engine.result_of(workspace, engine.run(workspace, engine.plan(workspace, "file", settings)))
+    found = engine.result_of(
+        workspace, engine.run(workspace, engine.plan(workspace, "file", settings))
+    )
     base, fused = found.arms
     assert (found.n, found.left_out, fused.scored) == (2_499, 0, "inside 5×5 cells, cut 0")
     assert base.de is not None

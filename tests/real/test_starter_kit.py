@@ -25,8 +25,12 @@ def test_the_kit_s_files_are_asked(shared_data: Path, real_workspace: Workspace)
     )
     assert len(launch.resolve(real_workspace, templated).rows) == 3
     some = RunRequest(
-        "prompt_only", options=launch.read_options(method, [f"prompts={folder / 'example_prompts.csv'}"]), model="m"
+        "prompt_only",
+        options=launch.read_options(method, [f"prompts={folder / 'example_prompts.csv'}"]),
+        model="m",
     )
     spec = launch.resolve(real_workspace, some)
     assert sorted(spec.rows) == ["Acin1_Fgl2", "Acin1_Slamf9"]
-    assert "1 of 3 ids are not in dataset bmdm: Stat1_Irf1" in launch.describe_not_asked(real_workspace, some, spec)
+    assert "1 of 3 ids are not in dataset bmdm: Stat1_Irf1" in launch.describe_not_asked(
+        real_workspace, some, spec
+    )

@@ -87,8 +87,12 @@ def test_the_labelled_pool_is_valid_for_its_own_rows(shared_data: Path, ids: Ids
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("track", "model"), [("A", "other_model"), ("B", "other_model"), ("C", "model_size")])
-def test_the_samples_are_valid_and_empty(shared_data: Path, ids: Ids, track: Track, model: str) -> None:
+@pytest.mark.parametrize(
+    ("track", "model"), [("A", "other_model"), ("B", "other_model"), ("C", "model_size")]
+)
+def test_the_samples_are_valid_and_empty(
+    shared_data: Path, ids: Ids, track: Track, model: str
+) -> None:
     path = shared_data / "challenge" / f"sample_submission_track_{track.lower()}.csv"
     found = check(path.read_bytes(), path.name, track, ids(shared_data / "challenge" / "test.csv"))
     assert is_valid(found)
@@ -99,12 +103,20 @@ def test_the_samples_are_valid_and_empty(shared_data: Path, ids: Ids, track: Tra
 def test_the_smallest_sample_is_of_no_track(shared_data: Path, ids: Ids) -> None:
     path = shared_data / "challenge" / "sample_submission.csv"
     for track in ("A", "B", "C"):
-        found = check(path.read_bytes(), path.name, track, ids(shared_data / "challenge" / "test.csv"))
-        assert [problem.rule for problem in found if problem.severity == "error"] == ["missing_columns"]
+        found = check(
+            path.read_bytes(), path.name, track, ids(shared_data / "challenge" / "test.csv")
+        )
+        assert [problem.rule for problem in found if problem.severity == "error"] == [
+            "missing_columns"
+        ]
 
 
 def texts_of(row: RowResult) -> tuple[float, float, dict[str, str]]:
-    texts = {event.stage: event.content for event in row.events if event.content.strip() not in ("", "none")}
+    texts = {
+        event.stage: event.content
+        for event in row.events
+        if event.content.strip() not in ("", "none")
+    }
     return row.prediction.prediction_up, row.prediction.prediction_down, texts
 
 
@@ -112,7 +124,9 @@ def texts_of(row: RowResult) -> tuple[float, float, dict[str, str]]:
 @pytest.mark.parametrize(
     "name",
     [
-        name if name in ("track_b_sharp", "track_c_qwen3_4b") else pytest.param(name, marks=pytest.mark.soak)
+        name
+        if name in ("track_b_sharp", "track_c_qwen3_4b")
+        else pytest.param(name, marks=pytest.mark.soak)
         for name in WARNINGS
         if name not in ("track_b_knn_fusion", "track_b_scgpt_fusion")
     ],
@@ -122,19 +136,25 @@ def test_a_published_run_survives_being_packaged(real_workspace: Workspace, name
     with real_workspace.store.read() as db:
         run = runs.find(db, name)
         rows = traces.rows(db, run.id)
-    made = Contents(track, list(rows.values()), run.model or "", run.method, "A prompt.", {"a.py": b"pass"})
+    made = Contents(
+        track, list(rows.values()), run.model or "", run.method, "A prompt.", {"a.py": b"pass"}
+    )
     content = as_zip(made)
     found = read(content, name)
     assert isinstance(found, SubmissionTable)
     if track == "A":  # whose columns hold each seed's text and the numbers
         assert [texts_of(row) for row in found.rows] == [texts_of(row) for row in made.rows]
     else:
-        assert [(row.prediction, row.events) for row in found.rows] == [(row.prediction, row.events) for row in made.rows]
+        assert [(row.prediction, row.events) for row in found.rows] == [
+            (row.prediction, row.events) for row in made.rows
+        ]
     assert is_valid(check(content, name, track, list(rows)))
 
 
 @pytest.mark.soak
-def test_through_the_commands(real_workspace: Workspace, shared_data: Path, ids: Ids, tmp_path: Path) -> None:
+def test_through_the_commands(
+    real_workspace: Workspace, shared_data: Path, ids: Ids, tmp_path: Path
+) -> None:
     folder = real_workspace.settings.workspace
     pool = shared_data / "perturbagent" / f"{POOL}.zip"
     rows = tmp_path / "ids.csv"

@@ -38,7 +38,10 @@ def test_the_packs_reach_a_fifth_of_k562(shared_data: Path, packs: Packs) -> Non
     known, names = packs.description_table, GeneNames(packs.orthologs or {})
     pairs = pairs_of(shared_data, "de")
     covered = {
-        axis: sum(any(known.spellings(name) for name in names.of(symbol)) for symbol in {getattr(pair, axis) for pair in pairs})
+        axis: sum(
+            any(known.spellings(name) for name in names.of(symbol))
+            for symbol in {getattr(pair, axis) for pair in pairs}
+        )
         for axis in ("pert", "gene")
     }
     assert covered == {"pert": 377, "gene": 833}  # of 1,831 and 4,136
@@ -56,16 +59,30 @@ def test_forty_rows_of_k562(task: str, shared_data: Path, packs: Packs) -> None:
         async with Client(Endpoint(url)) as client:
             options = read_options(METHOD.settings, {"task": task, "context": "k562"})
             context = Context(asked, options, lambda _: view, packs, client, MODEL)
-            return list(await asyncio.gather(*(METHOD.predict_row(pair, context) for pair in asked)))
+            return list(
+                await asyncio.gather(*(METHOD.predict_row(pair, context) for pair in asked))
+            )
 
     with serving() as url:
         results = asyncio.run(all_rows(url))
     flag, other = (Flag.NO_DIR, Flag.NO_DE) if task == "de" else (Flag.NO_DE, Flag.NO_DIR)
-    assert all(flag in row.prediction.flags and other not in row.prediction.flags for row in results)
+    assert all(
+        flag in row.prediction.flags and other not in row.prediction.flags for row in results
+    )
     assert 0 < sum(Flag.NO_KNOWLEDGE in row.prediction.flags for row in results) < ROWS
     hidden = {(pair.pert, pair.gene) for pair in test}
-    shown = [line for row in results for event in row.events if event.stage == "retrieve" for line in event.content.splitlines()]
-    rows = [line.removeprefix("- ").partition(":")[0].split(" -> ") for line in shown if line.startswith("- ")]
+    shown = [
+        line
+        for row in results
+        for event in row.events
+        if event.stage == "retrieve"
+        for line in event.content.splitlines()
+    ]
+    rows = [
+        line.removeprefix("- ").partition(":")[0].split(" -> ")
+        for line in shown
+        if line.startswith("- ")
+    ]
     assert len(rows) > 5 * ROWS
     assert not hidden & {(pert, gene) for pert, gene in rows}
     labels = {(pair.pert, pair.gene): pair.label for pair in view.rows}

@@ -17,11 +17,24 @@ from core.stats.official_score import point_score
 from core.stats.scores_and_labels import Scores, scores_from_probabilities, submitted_parts
 from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.evaluation import evaluate
-from core.transfer.fusion import Component, RecoveredComponent, decompose_fusion, fuse, percentiles_of, weights_of
+from core.transfer.fusion import (
+    Component,
+    RecoveredComponent,
+    decompose_fusion,
+    fuse,
+    percentiles_of,
+    weights_of,
+)
 from core.transfer.knn import Similarities, knn_priors
 from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of, rows_of
 from core.transfer.permutation_null import permutation_null
-from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, parts_of, predict_priors
+from core.transfer.protocols import (
+    EvaluationProtocol,
+    KnnInputs,
+    SimilaritySettings,
+    parts_of,
+    predict_priors,
+)
 from core.transfer.similarity import Space, cosine_similarity
 
 pytestmark = pytest.mark.real
@@ -49,10 +62,16 @@ class Train:
 
     def space(self, name: str) -> Space:
         if name not in self.spaces:
-            build: dict[str, Callable[[], Vectors]] = {"text": self._text, "string": self._string, "lps": self._lps}
+            build: dict[str, Callable[[], Vectors]] = {
+                "text": self._text,
+                "string": self._string,
+                "lps": self._lps,
+            }
             vectors = {symbol.lower(): vector for symbol, vector in build[name]().items()}
             missing = np.full(len(next(iter(vectors.values()))), np.nan)
-            self.spaces[name] = Space(name, np.stack([vectors.get(gene.lower(), missing) for gene in self.genes]))
+            self.spaces[name] = Space(
+                name, np.stack([vectors.get(gene.lower(), missing) for gene in self.genes])
+            )
         return self.spaces[name]
 
     def _json(self, name: str) -> object:
@@ -60,24 +79,38 @@ class Train:
 
     def _text(self) -> Vectors:
         texts: dict[str, str] = self._json("gene_desc")  # type: ignore[assignment]
-        counts = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english").fit_transform(texts.values())
-        return dict(zip(texts, TruncatedSVD(200, random_state=0).fit_transform(counts), strict=True))
+        counts = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english").fit_transform(
+            texts.values()
+        )
+        return dict(
+            zip(texts, TruncatedSVD(200, random_state=0).fit_transform(counts), strict=True)
+        )
 
     def _string(self) -> Vectors:
         edges: list[tuple[str, str, int]] = self._json("string_edges")  # type: ignore[assignment]
         symbols = sorted({symbol for a, b, _ in edges for symbol in (a, b)})
         at = {symbol: i for i, symbol in enumerate(symbols)}
-        scores = {tuple(sorted((at[a], at[b]))): score / 1000 for a, b, score in edges if a != b}  # most stand there twice
+        scores = {
+            tuple(sorted((at[a], at[b]))): score / 1000 for a, b, score in edges if a != b
+        }  # most stand there twice
         i, j = np.array(list(scores)).T
         once = coo_array((list(scores.values()), (i, j)), shape=(len(symbols), len(symbols)))
         adjacency = (once + once.T + eye_array(len(symbols))).tocsr()
         scale = diags_array(1 / np.sqrt(adjacency.sum(axis=1)))
-        return dict(zip(symbols, TruncatedSVD(128, random_state=0).fit_transform(scale @ adjacency @ scale), strict=True))
+        return dict(
+            zip(
+                symbols,
+                TruncatedSVD(128, random_state=0).fit_transform(scale @ adjacency @ scale),
+                strict=True,
+            )
+        )
 
     def _lps(self) -> Vectors:
         prior: dict[str, dict[str, float]] = self._json("hagai_lps_prior")["prior"]  # type: ignore[index]
         return {
-            gene: np.array([np.tanh(row["logfc"]), np.log1p(row["mean_lps"]), np.log1p(row["mean_ctrl"])])
+            gene: np.array(
+                [np.tanh(row["logfc"]), np.log1p(row["mean_lps"]), np.log1p(row["mean_ctrl"])]
+            )
             for gene, row in prior.items()
         }
 
@@ -91,10 +124,14 @@ def train(shared_data: Path) -> Train:
 @pytest.mark.parametrize("name", TABLE)
 def test_leave_one_out(train: Train, name: str) -> None:
     coverage, de, direction, _, _ = TABLE[name]
-    predicted = predict_priors(EvaluationProtocol("loo"), train.rows, train.known, [train.space(name)])
+    predicted = predict_priors(
+        EvaluationProtocol("loo"), train.rows, train.known, [train.space(name)]
+    )
     found = evaluate(train.labels, train.rows, predicted)
     assert found.coverage == pytest.approx(coverage, abs=0.005)
-    assert (found.covered.de.value, found.covered.dir.value) == pytest.approx((de, direction), abs=LOO)
+    assert (found.covered.de.value, found.covered.dir.value) == pytest.approx(
+        (de, direction), abs=LOO
+    )
     assert (found.null.de.value, found.null.dir.value) == pytest.approx((0.558, 0.061), abs=5e-4)
 
 
@@ -104,10 +141,17 @@ def test_folds(train: Train, name: str) -> None:
     _, _, _, de, direction = TABLE[name]
     seeds = [EvaluationProtocol("folds", 5, seed) for seed in range(4)]
     found = [
-        evaluate(train.labels, train.rows, predict_priors(seed, train.rows, train.known, [train.space(name)])) for seed in seeds
+        evaluate(
+            train.labels,
+            train.rows,
+            predict_priors(seed, train.rows, train.known, [train.space(name)]),
+        )
+        for seed in seeds
     ]
     assert np.mean([each.covered.de.value for each in found]) == pytest.approx(de, abs=FOLDS)
-    assert np.mean([each.covered.dir.value for each in found]) == pytest.approx(direction, abs=FOLDS)
+    assert np.mean([each.covered.dir.value for each in found]) == pytest.approx(
+        direction, abs=FOLDS
+    )
     for each in found:
         assert (each.null.de.value, each.null.dir.value) == pytest.approx((0.5, 0.5), abs=5e-4)
 
@@ -139,9 +183,16 @@ def test_fusion_with_the_labelled_pool(shared_data: Path, train: Train) -> None:
     )
     at, labels = pool["row"].to_numpy(), pool["label"].to_numpy(dtype=object)
     similar = Similarities(cosine_similarity([train.space("text")]))
-    knn = knn_priors(train.rows.take(at), train.known, similar, parts=parts_of(EvaluationProtocol("loo"), train.rows))
+    knn = knn_priors(
+        train.rows.take(at),
+        train.known,
+        similar,
+        parts=parts_of(EvaluationProtocol("loo"), train.rows),
+    )
     covered = knn.covered
-    alone = point_score(labels[covered], scores_from_probabilities(knn.de[covered], knn.up[covered]))
+    alone = point_score(
+        labels[covered], scores_from_probabilities(knn.de[covered], knn.up[covered])
+    )
     assert (alone.de, alone.dir) == pytest.approx((0.564, 0.571), abs=0.004)
     llm = _file_scores(pool)
     components = [Component("llm", llm.p_de, llm.p_up), Component("knn", knn.de, knn.up)]
@@ -165,7 +216,9 @@ class Published:
         debate = _submission(data, "track_b_sharp")
         self.data, self.ids = data, debate["id"]
         traces = [json.loads(trace) for trace in debate["reasoning_trace"]]
-        self.base = scores_from_probabilities(*([trace[key] for trace in traces] for key in ("P_DE", "P_up_given_DE")))
+        self.base = scores_from_probabilities(
+            *([trace[key] for trace in traces] for key in ("P_DE", "P_up_given_DE"))
+        )
 
     def fusion(self, name: str) -> pd.DataFrame:
         return _submission(self.data, name).set_index("id").loc[self.ids]
@@ -180,7 +233,10 @@ def published(shared_data: Path) -> Published:
 
 
 def test_two_fusions_give_the_same_component(published: Published) -> None:
-    half, more = published.recovered("track_b_scgpt_fusion"), published.recovered("track_b_scgpt_fusion_wdir07", 0.7)
+    half, more = (
+        published.recovered("track_b_scgpt_fusion"),
+        published.recovered("track_b_scgpt_fusion_wdir07", 0.7),
+    )
     assert (half.uncovered.sum(), more.uncovered.sum()) == (296, 296)
     np.testing.assert_allclose(half.p_de, more.p_de, atol=2e-6)
     np.testing.assert_allclose(half.p_up, more.p_up, atol=1.5e-4)
@@ -195,10 +251,15 @@ def test_two_fusions_give_the_same_component(published: Published) -> None:
         ("track_b_knn_fusion", 336, 0.5),
     ],
 )
-def test_fused_again_it_is_the_published_file(published: Published, name: str, uncovered: int, w_dir: float) -> None:
+def test_fused_again_it_is_the_published_file(
+    published: Published, name: str, uncovered: int, w_dir: float
+) -> None:
     found = published.recovered(name, w_dir)
     assert found.uncovered.sum() == uncovered
-    components = [Component("base", published.base.p_de, published.base.p_up), Component("knn", found.p_de, found.p_up)]
+    components = [
+        Component("base", published.base.p_de, published.base.p_up),
+        Component("knn", found.p_de, found.p_up),
+    ]
     again = fuse(percentiles_of(components), weights_of([0.5], [w_dir]))
     frame = published.fusion(name)
     up, down = submitted_parts(again.p_de, again.p_up)

@@ -32,7 +32,10 @@ def workspace(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     """The challenge with the labelled pool and a space of the gene descriptions, as the workspace that pages show."""
     folder = tmp_path_factory.mktemp("pool")
     files = [shared_data / "challenge" / f"{split}.csv" for split in ("train", "test")]
-    files += [shared_data / "knowledge" / "gene_desc.json", shared_data / "perturbagent" / f"{POOL}.zip"]
+    files += [
+        shared_data / "knowledge" / "gene_desc.json",
+        shared_data / "perturbagent" / f"{POOL}.zip",
+    ]
     core_json(folder, "import", *map(str, files))
     core_json(folder, "embed", "text", "--name", "text")
     with pytest.MonkeyPatch.context() as patch:
@@ -57,7 +60,9 @@ def prepare(workspace: Workspace, settings: KnnSettings) -> tuple[FusionChoice, 
     [EvaluationProtocol("folds"), pytest.param(EvaluationProtocol("loo"), marks=pytest.mark.soak)],
     ids=lambda each: each.kind,
 )
-def test_the_page_shows_the_score_of_the_run_that_it_saves(workspace: Workspace, protocol: EvaluationProtocol) -> None:
+def test_the_page_shows_the_score_of_the_run_that_it_saves(
+    workspace: Workspace, protocol: EvaluationProtocol
+) -> None:
     settings = KnnSettings(("text",), protocol, SimilaritySettings(centre=True))
     choice, live = prepare(workspace, settings)
     shown = live.score_at(choice.settings().weights())
@@ -65,26 +70,43 @@ def test_the_page_shows_the_score_of_the_run_that_it_saves(workspace: Workspace,
     assert (noise is not None) == (protocol.kind == "folds")
     if noise is not None:
         shown = add_cut_noise(shown, noise.before, noise.scores_at(choice.settings().weights()))
-    knn = launch.start(workspace, derived_runs.knn_request(choice.dataset, settings, f"knn {protocol.kind}"))
+    knn = launch.start(
+        workspace, derived_runs.knn_request(choice.dataset, settings, f"knn {protocol.kind}")
+    )
     saved = FusionSettings(choice.base.id, (knn.id,), choice.w_de, choice.w_dir)
-    run = launch.start(workspace, derived_runs.fusion_request(choice.dataset.id, saved, f"fused {protocol.kind}"))
+    run = launch.start(
+        workspace, derived_runs.fusion_request(choice.dataset.id, saved, f"fused {protocol.kind}")
+    )
     loaders.refresh()
     found = loaders.run_score(run.id)
-    assert found.whole.scored == {"folds": "inside 5×5 cells, cut 0", "loo": "leave-one-out"}[protocol.kind]
+    assert (
+        found.whole.scored
+        == {"folds": "inside 5×5 cells, cut 0", "loo": "leave-one-out"}[protocol.kind]
+    )
     assert len(found.cuts) == (10 if protocol.kind == "folds" else 0)
-    for page, store in ((shown.de, found.whole.de), (shown.dir, found.whole.dir), (shown.mean, found.whole.mean)):
+    for page, store in (
+        (shown.de, found.whole.de),
+        (shown.dir, found.whole.dir),
+        (shown.mean, found.whole.mean),
+    ):
         for unit in ("row", "pert", "gene", "two_way", "shown"):
             one, other = getattr(page.after, unit), getattr(store, unit)
-            assert (one.estimate, one.low, one.high) == pytest.approx((other.estimate, other.low, other.high), abs=1e-12)
+            assert (one.estimate, one.low, one.high) == pytest.approx(
+                (other.estimate, other.low, other.high), abs=1e-12
+            )
     command = core_json(workspace.settings.workspace, "score", run.name)
     assert command["mean"]["estimate"] == pytest.approx(found.whole.mean.value, abs=1e-12)
     assert command["scored"] == found.whole.scored
     if protocol.kind == "folds":  # the cut that the run was made under is the first of the ten
-        assert found.cuts[0].tolist() == pytest.approx([found.whole.de.value, found.whole.dir.value], abs=1e-12)
+        assert found.cuts[0].tolist() == pytest.approx(
+            [found.whole.de.value, found.whole.dir.value], abs=1e-12
+        )
 
 
 @pytest.mark.soak
-def test_a_weight_that_moves_computes_no_prior(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_weight_that_moves_computes_no_prior(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = KnnSettings(("text",), EvaluationProtocol("folds"))
     prepare(workspace, settings)
     monkeypatch.setattr("core.transfer.live_knn.knn_priors", None)  # whoever computes one now fails

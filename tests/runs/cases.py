@@ -37,7 +37,9 @@ WAIT_S = 60.0
 
 def workspace_with(folder: Path, rows: int) -> Workspace:
     """A workspace with 100 labelled rows, and as many unlabelled ones as told."""
-    return worlds.copied(_template_with(rows), open_workspace(Settings(workspace=folder, author="tester")))
+    return worlds.copied(
+        _template_with(rows), open_workspace(Settings(workspace=folder, author="tester"))
+    )
 
 
 @cache
@@ -49,7 +51,11 @@ def _template_with(rows: int) -> Path:
 
 def _fill(workspace: Workspace, rows: int) -> None:
     labels = ("up", "down", "none", "none")
-    train = [(f"Pa{p}_Ga{g}", f"Pa{p}", f"Ga{g}", labels[g % 4]) for p in range(PERTS) for g in range(PERTS)]
+    train = [
+        (f"Pa{p}_Ga{g}", f"Pa{p}", f"Ga{g}", labels[g % 4])
+        for p in range(PERTS)
+        for g in range(PERTS)
+    ]
     test = [(f"Qb{i % 7}_Hb{i}", f"Qb{i % 7}", f"Hb{i}") for i in range(rows)]
     for name, content in (
         ("train.csv", as_csv(["id", "pert", "gene", "label"], train)),
@@ -61,12 +67,19 @@ def _fill(workspace: Workspace, rows: int) -> None:
 def wish(workspace: Workspace, method: Method, rows: str = "split=test", **more: Any) -> RunSpec:
     """A run's specification on the workspace's only dataset."""
     more = {"labels": LabelViewSpec(), **more}
-    return launch.resolve(workspace, RunRequest(method.name, "bmdm", rows=rows, **more), method=lambda _: method)
+    return launch.resolve(
+        workspace, RunRequest(method.name, "bmdm", rows=rows, **more), method=lambda _: method
+    )
 
 
 def fast(url: str = "", **more: Any) -> ExecutionSettings:
     """A server at `url` that is asked again soon; its answers may take as long as they do on a busy machine."""
-    quick: dict[str, Any] = {"retries": 2, "backoff_s": 0.01, "longest_backoff_s": 0.05, "timeout_s": WAIT_S}
+    quick: dict[str, Any] = {
+        "retries": 2,
+        "backoff_s": 0.01,
+        "longest_backoff_s": 0.05,
+        "timeout_s": WAIT_S,
+    }
     return ExecutionSettings(url, **{**quick, **more})
 
 
@@ -89,7 +102,10 @@ def recorded(workspace: Workspace, run: Run) -> Run:
 
 
 def until_state(workspace: Workspace, run: Run, *wanted: str) -> Status:
-    until(lambda: status(workspace, run).state in wanted, f"{wanted}; {log_tail(workspace.run_folder(run.id))}")
+    until(
+        lambda: status(workspace, run).state in wanted,
+        f"{wanted}; {log_tail(workspace.run_folder(run.id))}",
+    )
     return status(workspace, run)
 
 

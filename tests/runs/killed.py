@@ -22,7 +22,9 @@ from tests.runs.methods import Counting, apart
 def killed_run(folder: Path) -> tuple[Workspace, Run]:
     """A run "r" of 40 rows whose worker was killed when four or more were finished, none of which the store has: it says
     "running". One worker is killed; each workspace is a copy of its own."""
-    workspace = worlds.copied(_killed_once(), open_workspace(Settings(workspace=folder, author="tester")))
+    workspace = worlds.copied(
+        _killed_once(), open_workspace(Settings(workspace=folder, author="tester"))
+    )
     with workspace.store.read() as db:
         run = runs.find(db, "r")
     assert status(workspace, run).state == "crashed"
@@ -36,11 +38,19 @@ def _killed_once() -> Path:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     workspace = workspace_with(folder, 40)
     begin = partial(apart, sleep_s=0.1, ingest_every_s=60.0)
-    run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(rows_in_flight=4), begin=begin)
+    run = run_control.start(
+        workspace, wish(workspace, Counting()), "r", fast(rows_in_flight=4), begin=begin
+    )
     try:
-        until(lambda: len(read_progress(workspace.run_folder(run.id).rows).finished) >= 4, "the first rows")
+        until(
+            lambda: len(read_progress(workspace.run_folder(run.id).rows).finished) >= 4,
+            "the first rows",
+        )
     finally:
         end_worker(workspace, run)
     until(lambda: status(workspace, run).state == "crashed", "the crash to be seen")
-    until(lambda: "was killed by SIGKILL" in status(workspace, run).cause, "its log to say so, a moment later")
+    until(
+        lambda: "was killed by SIGKILL" in status(workspace, run).cause,
+        "its log to say so, a moment later",
+    )
     return folder

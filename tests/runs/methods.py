@@ -144,13 +144,38 @@ class Asking(Base):
         p_up = found.probabilities["A"]
         tokens = sum(call.prompt_tokens + call.completion_tokens for call in calls)
         prompts = sum(call.prompt_tokens for call in calls)
-        prediction = Prediction(pair.pair_id, p_de * p_up, p_de * (1 - p_up), p_de, p_up, "trace", (), tokens, prompts, 1)
+        prediction = Prediction(
+            pair.pair_id,
+            p_de * p_up,
+            p_de * (1 - p_up),
+            p_de,
+            p_up,
+            "trace",
+            (),
+            tokens,
+            prompts,
+            1,
+        )
         counts = context.view_of(pair).counts
         seen = Evidence(
-            "base_rates", "all", "ok", "rows in view", None, {"n": counts.n, "de": counts.de}, context.view_of(pair).name
+            "base_rates",
+            "all",
+            "ok",
+            "rows in view",
+            None,
+            {"n": counts.n, "de": counts.de},
+            context.view_of(pair).name,
         )
         events = tuple(
-            TraceEvent(call.stage, "JUDGE", "verdict", text, call.completion_tokens, call.latency_ms, {"p": p})
+            TraceEvent(
+                call.stage,
+                "JUDGE",
+                "verdict",
+                text,
+                call.completion_tokens,
+                call.latency_ms,
+                {"p": p},
+            )
             for call, text, p in zip(calls, (said[0], letter[0]), (p_de, p_up), strict=True)
         )
         return RowResult(prediction, events, (seen,), tuple(calls))
@@ -163,7 +188,13 @@ class Asking(Base):
                 await asyncio.sleep(0.02)
 
     async def _ask(
-        self, pair: Pair, context: Context, calls: list[Call], stage: str, prompt: str, top: int | None
+        self,
+        pair: Pair,
+        context: Context,
+        calls: list[Call],
+        stage: str,
+        prompt: str,
+        top: int | None,
     ) -> tuple[str, Any]:
         request = Request(
             context.model,
@@ -196,7 +227,17 @@ class Asking(Base):
         used = reply.usage
         numbers = (used.prompt_tokens, used.completion_tokens, used.reasoning_tokens)
         calls.append(
-            Call(request.key, stage, "JUDGE", reply.request, reply.raw, reply.cached, used.attempts, used.latency_ms, *numbers)
+            Call(
+                request.key,
+                stage,
+                "JUDGE",
+                reply.request,
+                reply.raw,
+                reply.cached,
+                used.attempts,
+                used.latency_ms,
+                *numbers,
+            )
         )
         return reply.content, reply.logprobs
 
@@ -219,13 +260,22 @@ def _work_here(workspace: Workspace, run: str, *, method: Any) -> object:
 def apart(workspace: Workspace, run: str, **options: Any) -> int:
     """Begin a run in a worker of its own that knows the methods of this file; `options` are those of `main`."""
     return start_worker(
-        workspace.run_folder(run), run_control.settings_of_worker(workspace, run), worker_command(workspace, run, options)
+        workspace.run_folder(run),
+        run_control.settings_of_worker(workspace, run),
+        worker_command(workspace, run, options),
     )
 
 
 def worker_command(workspace: Workspace, run: str, options: Mapping[str, Any]) -> tuple[str, ...]:
     """The command line of such a worker."""
-    return (sys.executable, "-m", "tests.runs.methods", str(workspace.settings.workspace), run, json.dumps(options))
+    return (
+        sys.executable,
+        "-m",
+        "tests.runs.methods",
+        str(workspace.settings.workspace),
+        run,
+        json.dumps(options),
+    )
 
 
 def main(place: str, run: str, options: str) -> int:
@@ -235,9 +285,13 @@ def main(place: str, run: str, options: str) -> int:
     workspace = open_workspace(load_settings(Path(place)))
     sleep_s = given.get("sleep_s", 0.0)
     files = {name: Path(given[name]) for name in ("began", "halt") if name in given}
-    methods = finder(Counting(sleep_s=sleep_s, fat=given.get("fat", 0)), Whole(sleep_s=sleep_s), Asking(**files))
+    methods = finder(
+        Counting(sleep_s=sleep_s, fat=given.get("fat", 0)), Whole(sleep_s=sleep_s), Asking(**files)
+    )
     try:
-        status = run_control.work_on(workspace, run, method=methods, ingest_every_s=given.get("ingest_every_s", 2.0))
+        status = run_control.work_on(
+            workspace, run, method=methods, ingest_every_s=given.get("ingest_every_s", 2.0)
+        )
     except DeskError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -10,10 +10,18 @@ from typing import Any
 from unittest import mock
 
 # Ray would listen on every interface and give its nodes the machine's address; drivers in other processes inherit this.
-LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled"}
+LOOPBACK = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_MODE": "disabled",
+}
 STORE_BYTES = 80_000_000  # of each node's object store; Ray takes no less
 # A node that is killed is missed within a second instead of 20.
-SOON = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 200, "health_check_failure_threshold": 3}
+SOON = {
+    "health_check_initial_delay_ms": 500,
+    "health_check_period_ms": 200,
+    "health_check_failure_threshold": 3,
+}
 
 
 class Nodes:
@@ -22,7 +30,9 @@ class Nodes:
     def __init__(self, number: int) -> None:
         from ray.cluster_utils import Cluster
 
-        self._cluster = Cluster(initialize_head=True, head_node_args=_arguments(_system_config=SOON))
+        self._cluster = Cluster(
+            initialize_head=True, head_node_args=_arguments(_system_config=SOON)
+        )
         self.others: list[Any] = []
         for _ in range(number - 1):
             self.add()
@@ -60,7 +70,12 @@ class Nodes:
 
 
 def _arguments(**more: Any) -> dict[str, Any]:
-    how = {"num_cpus": 1, "include_dashboard": False, "include_log_monitor": False, "no_monitor": True}
+    how = {
+        "num_cpus": 1,
+        "include_dashboard": False,
+        "include_log_monitor": False,
+        "no_monitor": True,
+    }
     return {**how, "node_ip_address": "127.0.0.1", "object_store_memory": STORE_BYTES, **more}
 
 

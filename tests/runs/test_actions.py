@@ -59,7 +59,9 @@ def test_notes_belong_to_rows_and_runs(small_workspace: Workspace) -> None:
     actions.add_note(small_workspace, "debate", None, "all of it", author="Ada")
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate").id
-        assert notes.of_row(db, run, "Pa_Ga")[["author", "text"]].to_numpy().tolist() == [["tester", "odd"]]
+        assert notes.of_row(db, run, "Pa_Ga")[["author", "text"]].to_numpy().tolist() == [
+            ["tester", "odd"]
+        ]
         assert set(notes.of_run(db, run)["text"]) == {"odd", "all of it"}
     with pytest.raises(NotFound, match="Pc_Gm12"):
         actions.add_note(small_workspace, "debate", "Pc_Gm12", "not in this run")
@@ -86,18 +88,26 @@ def test_only_its_author_deletes_a_note(small_workspace: Workspace) -> None:
 
 @pytest.mark.soak
 def test_notes_on_figures_are_of_a_run(small_workspace: Workspace) -> None:
-    actions.add_figure_note(small_workspace, "debate", "ROC curves", "./breakdown?part=Curves", "steep at first")
+    actions.add_figure_note(
+        small_workspace, "debate", "ROC curves", "./breakdown?part=Curves", "steep at first"
+    )
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate")
         [found] = notes.of_dataset(db, run.dataset).to_dict("records")
     assert (found["run"], found["run_id"], found["figure"]) == ("debate", run.id, "ROC curves")
-    assert (found["address"], found["author"], found["text"]) == ("./breakdown?part=Curves", "tester", "steep at first")
+    assert (found["address"], found["author"], found["text"]) == (
+        "./breakdown?part=Curves",
+        "tester",
+        "steep at first",
+    )
     with pytest.raises(InputError, match="note on ROC curves: got an empty text"):
         actions.add_figure_note(small_workspace, "debate", "ROC curves", "./breakdown", " ")
 
 
 @pytest.mark.soak
-def test_deleting_a_run_keeps_its_notes_in_the_trail_and_its_file_can_come_again(small_workspace: Workspace) -> None:
+def test_deleting_a_run_keeps_its_notes_in_the_trail_and_its_file_can_come_again(
+    small_workspace: Workspace,
+) -> None:
     actions.add_note(small_workspace, "debate", "Pa_Ga", "worth keeping")
     actions.delete(small_workspace, "debate")
     with small_workspace.store.read() as db:

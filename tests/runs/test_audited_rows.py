@@ -52,7 +52,13 @@ def _events(submission: Path) -> int:
 def test_rows_left_out_are_not_written() -> None:
     rows = audit_rows(_make_rows(10, 10))
     left = rows.without(["row3", "row4"])
-    written = [key for batch in left.batches("r") for each in batch if each.table == "prediction" for key in each.rows["pair_id"]]
+    written = [
+        key
+        for batch in left.batches("r")
+        for each in batch
+        if each.table == "prediction"
+        for key in each.rows["pair_id"]
+    ]
     assert [key.as_py() for key in written] == [f"row{i}" for i in range(10) if i not in (3, 4)]
     assert (len(rows), len(left)) == (10, 8)
 

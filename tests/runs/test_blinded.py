@@ -47,12 +47,20 @@ ROWS = tuple(
     for (pert, gene), label in zip(product(PERTS, GENES), LABELS, strict=True)
 )
 FOLDS = fold_views(ROWS, K)
-CELL = tuple(row for row in ROWS if FOLDS.cells[row.pair_id] == FOLDS.cells[ROWS[0].pair_id])  # 9 rows that hide one another
+CELL = tuple(
+    row for row in ROWS if FOLDS.cells[row.pair_id] == FOLDS.cells[ROWS[0].pair_id]
+)  # 9 rows that hide one another
 EVALUATED = (CELL[0], CELL[4])  # of another perturbation and another gene each
-HIDDEN = frozenset(row.pair_id for row in ROWS if any(row.pert == e.pert or row.gene == e.gene for e in EVALUATED))
+HIDDEN = frozenset(
+    row.pair_id for row in ROWS if any(row.pert == e.pert or row.gene == e.gene for e in EVALUATED)
+)
 VISIBLE = frozenset(row.pair_id for row in FOLDS.view_of(EVALUATED[0]).rows)
 ANOTHER = {"up": "down", "down": "none", "none": "up"}
-CHANGED: Mapping[str, frozenset[str]] = {"as it is": frozenset(), "hidden": HIDDEN, "visible": VISIBLE}
+CHANGED: Mapping[str, frozenset[str]] = {
+    "as it is": frozenset(),
+    "hidden": HIDDEN,
+    "visible": VISIBLE,
+}
 # What reads the texts of a run is given a view without any row (tests/features/arguments/test_readings.py), whatever a request says.
 # What asks again calls no tool: it has what its parent's agents saw, and the parent's view (tests/features/asking/).
 PREDICTING = [name for name in methods() if name not in (*READING_METHODS, ASKED_AGAIN)]
@@ -80,8 +88,15 @@ class Seen(NamedTuple):
 
     @classmethod
     def of(cls, row: RowResult) -> Seen:
-        evidence = [(item.tool, item.key, item.status, item.body, item.view) for item in row.evidence]
-        return cls([call.request for call in row.calls], evidence, row.prediction, [event.content for event in row.events])
+        evidence = [
+            (item.tool, item.key, item.status, item.body, item.view) for item in row.evidence
+        ]
+        return cls(
+            [call.request for call in row.calls],
+            evidence,
+            row.prediction,
+            [event.content for event in row.events],
+        )
 
 
 @dataclass(frozen=True)
@@ -94,14 +109,22 @@ class World:
 
     def run(self, method: str, view: str, name: str) -> Run:
         """The run of a method on the evaluated rows, worked on here until it ends; the same one a second time."""
-        options = {option.name: TOLD[option.name] for option in options_of(method_named(method).settings) if option.name in TOLD}
-        labels = "auto" if isinstance(method_named(method), DerivedMethod) else VIEWS[view]  # it has a protocol of its own
+        options = {
+            option.name: TOLD[option.name]
+            for option in options_of(method_named(method).settings)
+            if option.name in TOLD
+        }
+        labels = (
+            "auto" if isinstance(method_named(method), DerivedMethod) else VIEWS[view]
+        )  # it has a protocol of its own
         request = RunRequest(method, "bmdm", options, f"ids={self.ids}", model=MODEL, labels=labels)
         try:
             spec = launch.resolve(self.workspace, request)
         except MissingPackage as error:
             pytest.skip(str(error))
-        made = run_control.start(self.workspace, spec, name, fast(self.url), begin=run_control.work_on)
+        made = run_control.start(
+            self.workspace, spec, name, fast(self.url), begin=run_control.work_on
+        )
         assert (made.status, made.done, made.failed) == ("done", len(EVALUATED), 0), made.cause
         return made
 
@@ -109,7 +132,9 @@ class World:
         """What the journal of that run holds of each row."""
         made = self.run(method, view, f"{method} {view}")
         entries = (entry for entry, _ in read_entries(self.workspace.run_folder(made.id).rows))
-        return {row.prediction.pair_id: Seen.of(row) for row in entries if isinstance(row, RowResult)}
+        return {
+            row.prediction.pair_id: Seen.of(row) for row in entries if isinstance(row, RowResult)
+        }
 
 
 def both(work: Callable[[str], dict[str, Seen]], *names: str) -> list[dict[str, Seen]]:
@@ -122,10 +147,14 @@ def furnished(folder: Path, changed: frozenset[str]) -> Workspace:
     """A workspace whose labels of these rows are others; a gene space, a network, and a run that knows no label."""
     workspace = open_workspace(Settings(workspace=folder, author="tester"))
     rng = np.random.default_rng(0)
-    told = [(*row[:3], ANOTHER[row[3]] if row[0] in changed else row[3]) for row in map(_columns, ROWS)]
+    told = [
+        (*row[:3], ANOTHER[row[3]] if row[0] in changed else row[3]) for row in map(_columns, ROWS)
+    ]
     files = {
         "train.csv": as_csv(["id", "pert", "gene", "label"], told),
-        "near.csv": worlds.table_of({symbol: rng.normal(size=4).tolist() for symbol in (*PERTS, *GENES)}),
+        "near.csv": worlds.table_of(
+            {symbol: rng.normal(size=4).tolist() for symbol in (*PERTS, *GENES)}
+        ),
         "network.json": json.dumps([[a, b, 900] for a in PERTS for b in PERTS if a < b]).encode(),
         "llm.csv": worlds.llm([row.pair_id for row in ROWS]),
     }
@@ -144,7 +173,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, World]]
     ids = tmp_path_factory.mktemp("rows") / "ids.txt"
     ids.write_text("\n".join(row.pair_id for row in EVALUATED))
     with serving() as url:
-        found = {name: World(furnished(tmp_path_factory.mktemp("world"), changed), url, ids) for name, changed in CHANGED.items()}
+        found = {
+            name: World(furnished(tmp_path_factory.mktemp("world"), changed), url, ids)
+            for name, changed in CHANGED.items()
+        }
         for world in found.values():
             world.run("knn", "folds", "parent")
             world.run("fusion", "folds", "fused")
@@ -164,7 +196,9 @@ def test_the_worlds_differ_where_they_should() -> None:
 @pytest.mark.few(2)
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("method", PREDICTING)
-def test_nothing_changes_with_a_hidden_label(made: dict[str, World], method: str, view: str) -> None:
+def test_nothing_changes_with_a_hidden_label(
+    made: dict[str, World], method: str, view: str
+) -> None:
     first, hidden = both(lambda world: made[world].seen(method, view), "as it is", "hidden")
     assert set(first) == {row.pair_id for row in EVALUATED}
     assert all(bool(row.requests) == method_named(method).needs_model for row in first.values())
@@ -186,5 +220,12 @@ def test_something_changes_with_a_visible_label(made: dict[str, World], method: 
 
 def test_what_is_no_method_of_the_registry_is_not_given_labels() -> None:
     """Every module that makes rows is a method, so that the tests above look at it."""
-    modules = [importlib.import_module(f"{room.__name__}.{found.name}") for found in pkgutil.iter_modules(room.__path__)]
-    assert not [module.__name__ for module in modules if hasattr(module, "results") and not hasattr(module, "METHOD")]
+    modules = [
+        importlib.import_module(f"{room.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(room.__path__)
+    ]
+    assert not [
+        module.__name__
+        for module in modules
+        if hasattr(module, "results") and not hasattr(module, "METHOD")
+    ]

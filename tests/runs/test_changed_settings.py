@@ -32,7 +32,9 @@ def serving_another_model() -> Iterator[str]:
     """A server that lists a model of another name."""
 
     async def answer(_request: ReceivedRequest, _reader: object) -> ServerResponse:
-        return json_response(200, {"object": "list", "data": [{"id": "another", "object": "model"}]})
+        return json_response(
+            200, {"object": "list", "data": [{"id": "another", "object": "model"}]}
+        )
 
     with serve_in_thread(answer, "another") as address:
         yield f"{address}/v1"
@@ -56,7 +58,9 @@ def budget_run(folder: Path, url: str) -> tuple[Workspace, Run]:
     """A run of 20 rows that has spent its 500 tokens."""
     workspace = workspace_with(folder, 20)
     spec = wish(workspace, ASKING, model="scripted")
-    run = run_control.start(workspace, spec, "r", fast(url, rows_in_flight=2, token_budget=500), begin=here(ASKING))
+    run = run_control.start(
+        workspace, spec, "r", fast(url, rows_in_flight=2, token_budget=500), begin=here(ASKING)
+    )
     assert (run.status, 0 < run.done < 20) == ("budget", True)
     return workspace, run
 
@@ -74,7 +78,12 @@ def test_a_run_whose_server_died_goes_on_at_another_and_stays_the_same_run(tmp_p
         assert request_counts(url)["most at once"] <= 3
     assert (ended.id, ended.status, ended.done) == (run.id, "done", 20)
     kept = run_control.settings_of(workspace, "r")
-    assert (kept.servers, kept.concurrency, kept.rows_in_flight, kept.timeout_s) == (url, 3, 3, fast().timeout_s)
+    assert (kept.servers, kept.concurrency, kept.rows_in_flight, kept.timeout_s) == (
+        url,
+        3,
+        3,
+        fast().timeout_s,
+    )
 
 
 @pytest.mark.soak
@@ -82,7 +91,10 @@ def test_a_run_whose_budget_is_spent_goes_on_with_more(tmp_path: Path) -> None:
     with serving() as url:
         workspace, run = budget_run(tmp_path, url)
         spent = recorded(workspace, run).spent_tokens
-        with pytest.raises(InputError, match=f"token budget: got 501, but {spent} tokens are spent already; expected more"):
+        with pytest.raises(
+            InputError,
+            match=f"token budget: got 501, but {spent} tokens are spent already; expected more",
+        ):
             go_on(workspace, run, token_budget=501)
         assert go_on(workspace, run, token_budget=100_000).status == "done"
     assert run_control.settings_of(workspace, "r").token_budget == 100_000
@@ -93,7 +105,9 @@ def test_the_model_has_to_be_the_runs_own(tmp_path: Path) -> None:
     with serving_another_model() as url, pytest.raises(InputError) as raised:
         go_on(workspace, run, servers=url)
     assert str(raised.value) == f"{url}: does not serve 'scripted', the run's model, but another"
-    assert run_control.settings_of(workspace, "r").servers == NOWHERE  # what was refused is not kept
+    assert (
+        run_control.settings_of(workspace, "r").servers == NOWHERE
+    )  # what was refused is not kept
 
 
 @pytest.mark.soak
@@ -126,18 +140,37 @@ def test_a_run_without_a_model_has_no_server(tmp_path: Path) -> None:
         run_control.retry(workspace, "r", settings=fast(NOWHERE), begin=here(method))
 
 
-def test_a_living_worker_keeps_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_living_worker_keeps_its_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace, run = stopped_run(tmp_path)
-    monkeypatch.setattr(run_control, "status_of", lambda _: run_control.Status("paused", 20, run_control.Counts()))
-    with pytest.raises(StateError, match="its worker cannot change settings; cancel the run, then resume it"):
+    monkeypatch.setattr(
+        run_control, "status_of", lambda _: run_control.Status("paused", 20, run_control.Counts())
+    )
+    with pytest.raises(
+        StateError, match="its worker cannot change settings; cancel the run, then resume it"
+    ):
         go_on(workspace, run, token_budget=9)
 
 
 @pytest.mark.soak
-def test_a_stopped_run_that_is_asked_for_again_elsewhere_says_the_command_that_does_so(tmp_path: Path) -> None:
+def test_a_stopped_run_that_is_asked_for_again_elsewhere_says_the_command_that_does_so(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "workspace"
     workspace_with(folder, 2)
-    request = ("run", "prompt_only", "--dataset", "bmdm", "--model", "scripted", "--rows", "split=test", "--set", "seeds=42")
+    request = (
+        "run",
+        "prompt_only",
+        "--dataset",
+        "bmdm",
+        "--model",
+        "scripted",
+        "--rows",
+        "split=test",
+        "--set",
+        "seeds=42",
+    )
     with serving() as gone:
         pass
     assert commands.core(folder, *request, "--name", "first", "--endpoint", gone).status == 1
@@ -157,13 +190,36 @@ def test_the_commands_take_the_settings_and_print_the_run_as_runs_does(tmp_path:
     folder = tmp_path / "workspace"
     with serving() as url:
         workspace_with(folder, 6)
-        options = ("--dataset", "bmdm", "--name", "r", "--model", "scripted", "--rows", "split=test", "--set", "seeds=42")
+        options = (
+            "--dataset",
+            "bmdm",
+            "--name",
+            "r",
+            "--model",
+            "scripted",
+            "--rows",
+            "split=test",
+            "--set",
+            "seeds=42",
+        )
         begun = commands.core_json(
-            folder, "run", "prompt_only", *options, "--endpoint", url, "--token-budget", "1", "--concurrency", "1"
+            folder,
+            "run",
+            "prompt_only",
+            *options,
+            "--endpoint",
+            url,
+            "--token-budget",
+            "1",
+            "--concurrency",
+            "1",
         )
         assert (begun["status"], begun["done"] < 6) == ("budget", True)
         refused = commands.core(folder, "resume", "r", "--token-budget", "1")
-        assert (refused.status, refused.err.count("\n")) == (0, 0)  # the budget that it has is no change
+        assert (refused.status, refused.err.count("\n")) == (
+            0,
+            0,
+        )  # the budget that it has is no change
         cancelled = commands.core_json(folder, "cancel", "r")
         with serving() as other:
             go = ("--endpoint", other, "--token-budget", "1000000", "--concurrency", "2")
@@ -171,8 +227,23 @@ def test_the_commands_take_the_settings_and_print_the_run_as_runs_does(tmp_path:
             nothing_failed = commands.core(folder, "retry", "r", *go)
         [listed] = commands.core_json(folder, "runs")["runs"]
     assert (cancelled["status"], resumed["status"], resumed["done"]) == ("cancelled", "done", 6)
-    assert (nothing_failed.status, nothing_failed.err) == (1, "error: retry r: no row failed, expected one at least\n")
-    printed_before = {"run", "id", "status", "cause", "total", "done", "failed", "tokens", "spent_tokens", "unanswered", "left_s"}
+    assert (nothing_failed.status, nothing_failed.err) == (
+        1,
+        "error: retry r: no row failed, expected one at least\n",
+    )
+    printed_before = {
+        "run",
+        "id",
+        "status",
+        "cause",
+        "total",
+        "done",
+        "failed",
+        "tokens",
+        "spent_tokens",
+        "unanswered",
+        "left_s",
+    }
     for record in (begun, cancelled, resumed):
         assert set(record) >= set(listed) | printed_before
     assert {name: resumed[name] for name in listed} == listed

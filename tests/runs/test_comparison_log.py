@@ -59,7 +59,10 @@ def test_a_comparison_without_a_p_is_counted_and_not_corrected_for(workspace: Wo
 def test_a_torn_line_is_left_out(workspace: Workspace) -> None:
     look_at(workspace, "d", [("r1", "r2", 0.2)])
     [file] = (workspace.settings.data / "comparisons").iterdir()
-    file.write_bytes(file.read_bytes() + b'{"a": "r1", "b": "r9", "p"\n[1]\n{"a": 1, "p": 0.5}\n{"a": "x", "b": "y", "p": 7}\n')
+    file.write_bytes(
+        file.read_bytes()
+        + b'{"a": "r1", "b": "r9", "p"\n[1]\n{"a": 1, "p": 0.5}\n{"a": "x", "b": "y", "p": 7}\n'
+    )
     assert read_looked(workspace, "d") == {("r1", "r2"): 0.2}
 
 
@@ -79,16 +82,29 @@ def test_results_of_the_ledger_are_of_the_same_family(small_workspace: Workspace
     with small_workspace.store.read() as db:
         [dataset] = datasets.list_all(db)
     measured = {"z": 3.0, "estimate": 0.03, "low": 0.01, "high": 0.05, "se": 0.01}
-    result = Entry(kind="result", source=HERE, name="h", hypothesis="h", dataset=dataset.name, **measured)
+    result = Entry(
+        kind="result", source=HERE, name="h", hypothesis="h", dataset=dataset.name, **measured
+    )
     with small_workspace.store.write() as db:
-        ledger_table.add(db, replace(result, author="a", code_version="v", run_a="x", run_b="y", metric="mean"))
+        ledger_table.add(
+            db, replace(result, author="a", code_version="v", run_a="x", run_b="y", metric="mean")
+        )
     found = look_at(small_workspace, dataset.id, [("a", "b", 0.02), ("a", "c", 0.3)])
     assert [(one.n, round(one.holm, 4)) for one in found] == [(3, 0.04), (3, 0.3)]
     [line] = list_ledger(small_workspace).hypotheses
     assert (line.tests, round(line.p_holm, 4)) == (3, 0.0081)
-    [recorded] = look_at(small_workspace, dataset.id, [("x", "y", 0.0027)])  # the result itself counts once
+    [recorded] = look_at(
+        small_workspace, dataset.id, [("x", "y", 0.0027)]
+    )  # the result itself counts once
     assert (recorded.n, round(recorded.holm, 4)) == (3, 0.0081)
-    with small_workspace.store.write() as db:  # a second result of the same pair is a second test, here and in the ledger
-        ledger_table.add(db, replace(result, author="a", code_version="v", run_a="x", run_b="y", metric="mean", note="2"))
+    with (
+        small_workspace.store.write() as db
+    ):  # a second result of the same pair is a second test, here and in the ledger
+        ledger_table.add(
+            db,
+            replace(
+                result, author="a", code_version="v", run_a="x", run_b="y", metric="mean", note="2"
+            ),
+        )
     [again] = look_at(small_workspace, dataset.id, [("x", "y", 0.0027)])
     assert again.n == list_ledger(small_workspace).hypotheses[0].tests == 4

@@ -30,7 +30,14 @@ from core.store.runs import Run
 from core.transfer.knn import Priors, Weighting
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.labelled_rows import visible_rows
-from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of, parts_of, predict_priors
+from core.transfer.protocols import (
+    EvaluationProtocol,
+    Kind,
+    SimilaritySettings,
+    cells_of,
+    parts_of,
+    predict_priors,
+)
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space, space_over
 from tests import cases, worlds
@@ -40,7 +47,11 @@ from tests.worlds import Screen
 
 NAN = float("nan")
 BMDM = ImportOptions(dataset="bmdm")
-TEST, LOO, FOLDS = EvaluationProtocol("test"), EvaluationProtocol("loo"), EvaluationProtocol("folds", 3, 1)
+TEST, LOO, FOLDS = (
+    EvaluationProtocol("test"),
+    EvaluationProtocol("loo"),
+    EvaluationProtocol("folds", 3, 1),
+)
 
 
 @pytest.fixture
@@ -76,8 +87,19 @@ def trace_of(workspace: Workspace, run: Run, pair_id: str) -> dict[str, Any]:
     return event
 
 
-def knn(workspace: Workspace, name: str, protocol: EvaluationProtocol = TEST, space: str = "near", **more: Any) -> Run:
-    return save_knn(workspace, dataset_of(workspace), KnnSettings((space,), protocol, SimilaritySettings(**more)), name)
+def knn(
+    workspace: Workspace,
+    name: str,
+    protocol: EvaluationProtocol = TEST,
+    space: str = "near",
+    **more: Any,
+) -> Run:
+    return save_knn(
+        workspace,
+        dataset_of(workspace),
+        KnnSettings((space,), protocol, SimilaritySettings(**more)),
+        name,
+    )
 
 
 def other_vectors(workspace: Workspace, world: Screen) -> None:
@@ -86,14 +108,22 @@ def other_vectors(workspace: Workspace, world: Screen) -> None:
     import_upload(workspace, worlds.table_of(vectors), "near.csv", ImportOptions(replace=True))
 
 
-def expected_priors(world: Screen, plan: KnnSettings, folder: Path) -> tuple[RowIndex, np.ndarray, Priors]:
+def expected_priors(
+    world: Screen, plan: KnnSettings, folder: Path
+) -> tuple[RowIndex, np.ndarray, Priors]:
     """Straight from the files: a layout, the rows that are predicted, and their priors."""
     layout = RowIndex.build(world.ids, world.pert, world.gene, world.labels)
     test = plan.protocol.kind == "test"
     rows = np.flatnonzero([(label is None) == test for label in world.labels])
     (folder / "near.csv").write_bytes(world.files()["near.csv"])
     space = space_over(load_space(folder / "near.csv", "near"), layout.symbols)
-    return layout, rows, predict_priors(plan.protocol, layout.rows.take(rows), layout.known, [space], plan.similarity).priors
+    return (
+        layout,
+        rows,
+        predict_priors(
+            plan.protocol, layout.rows.take(rows), layout.known, [space], plan.similarity
+        ).priors,
+    )
 
 
 def base_rates(layout: RowIndex, rows: np.ndarray, protocol: EvaluationProtocol) -> np.ndarray:
@@ -119,7 +149,11 @@ def base_rates(layout: RowIndex, rows: np.ndarray, protocol: EvaluationProtocol)
     ids=["plain", "many knobs", "pert", "both"],
 )
 def test_a_knn_run_holds_the_priors_of_its_plan(
-    workspace: Workspace, world: Screen, tmp_path: Path, protocol: EvaluationProtocol, similarity: SimilaritySettings
+    workspace: Workspace,
+    world: Screen,
+    tmp_path: Path,
+    protocol: EvaluationProtocol,
+    similarity: SimilaritySettings,
 ) -> None:
     plan = KnnSettings(("near",), protocol, similarity)
     run = save_knn(workspace, dataset_of(workspace), plan, "knn")
@@ -127,15 +161,27 @@ def test_a_knn_run_holds_the_priors_of_its_plan(
     found = rows_of(workspace, "knn")
     assert found.index.tolist() == [layout.pair_ids[i] for i in rows]
     rate_de, rate_up = base_rates(layout, rows, protocol)
-    np.testing.assert_allclose(found["p_de"], np.where(priors.covered, priors.de, rate_de), atol=1e-12)
+    np.testing.assert_allclose(
+        found["p_de"], np.where(priors.covered, priors.de, rate_de), atol=1e-12
+    )
     directed, changed = ~np.isnan(priors.up), found["p_de"] > 0
     expected_up = np.where(directed, priors.up, rate_up)
     np.testing.assert_allclose(found["p_up_given_de"][changed], expected_up[changed], atol=1e-12)
     assert found["p_up_given_de"][~changed].isna().all()
-    np.testing.assert_allclose(found["prediction_up"] + found["prediction_down"], found["p_de"], atol=1e-12)
-    assert (run.method, run.origin, run.total, run.done, run.failed) == ("knn", "run here", len(rows), len(rows), 0)
+    np.testing.assert_allclose(
+        found["prediction_up"] + found["prediction_down"], found["p_de"], atol=1e-12
+    )
+    assert (run.method, run.origin, run.total, run.done, run.failed) == (
+        "knn",
+        "run here",
+        len(rows),
+        len(rows),
+        0,
+    )
     assert (run.tokens, run.parents, run.dataset) == (0, (), dataset_of(workspace).id)
-    uncovered = {layout.pair_ids[i] for i, there in zip(rows, priors.covered, strict=True) if not there}
+    uncovered = {
+        layout.pair_ids[i] for i, there in zip(rows, priors.covered, strict=True) if not there
+    }
     assert {key for key, flags in flags_of(found).items() if Flag.UNCOVERED in flags} == uncovered
     assert run.fallbacks == len(flags_of(found)) >= len(uncovered)
     with workspace.store.read() as db:
@@ -145,11 +191,17 @@ def test_a_knn_run_holds_the_priors_of_its_plan(
 @pytest.mark.soak
 def test_priors_by_hand(small_workspace: Workspace) -> None:
     """Gc at cosines 0.8 and 0.96 to Ga and Gb, of two rows each: prior 0.64·2 / (0.64·2 + 0.9216·2) with power 2."""
-    import_upload(small_workspace, worlds.table_of({"Ga": [1, 0], "Gb": [0.6, 0.8], "Gc": [0.8, 0.6]}), "axes.csv")
+    import_upload(
+        small_workspace,
+        worlds.table_of({"Ga": [1, 0], "Gb": [0.6, 0.8], "Gc": [0.8, 0.6]}),
+        "axes.csv",
+    )
     run = knn(small_workspace, "knn", space="axes")
     found = rows_of(small_workspace, "knn")
     prior = 0.64 / (0.64 + 0.9216)
-    np.testing.assert_allclose(probabilities(found.loc[["Pc_Gc"]])[0], [prior, 0.5, prior / 2, prior / 2], rtol=1e-6)
+    np.testing.assert_allclose(
+        probabilities(found.loc[["Pc_Gc"]])[0], [prior, 0.5, prior / 2, prior / 2], rtol=1e-6
+    )
     assert trace_of(small_workspace, run, "Pc_Gc")["content"].splitlines() == [
         "4 labelled rows are similar to Gc (axes · by target gene · power 2 · all labelled rows known); total weight 3.123.",
         "The heaviest:",
@@ -163,13 +215,20 @@ def test_priors_by_hand(small_workspace: Workspace) -> None:
 def test_labels_without_a_direction_leave_a_flag(workspace: Workspace) -> None:
     content = cases.as_csv(
         ["pert", "gene", "label", "split"],
-        [["A", "X", 1, "train"], ["A", "Y", 0, "train"], ["B", "X", 0, "train"], ["B", "Y", 1, "train"]],
+        [
+            ["A", "X", 1, "train"],
+            ["A", "Y", 0, "train"],
+            ["B", "X", 0, "train"],
+            ["B", "Y", 1, "train"],
+        ],
     )
     import_upload(workspace, content, "k562-de.csv")
     import_upload(workspace, worlds.table_of({"X": [1, 0], "Y": [0.6, 0.8]}), "axes.csv")
     run = knn(workspace, "knn", LOO, space="axes")
     found = rows_of(workspace, "knn")
-    assert flags_of(found) == {key: ["uncovered_dir"] for key in ("A_X", "B_Y")}  # the one row that each may see is changed
+    assert flags_of(found) == {
+        key: ["uncovered_dir"] for key in ("A_X", "B_Y")
+    }  # the one row that each may see is changed
     assert found.loc["A_X", "p_de"] == found.loc["B_Y", "p_de"] == 1
     assert found.loc[["A_X", "B_Y"], "p_up_given_de"].tolist() == [0.5, 0.5]
     assert trace_of(workspace, run, "A_X")["content"].splitlines()[-2:] == [
@@ -189,7 +248,9 @@ def test_the_same_specification_gives_the_same_run(workspace: Workspace) -> None
     assert everything(workspace) == before
     knn(workspace, "other")
     before = everything(workspace)
-    with pytest.raises(StateError, match=r"run 'knn' exists with another specification; .*--replace"):
+    with pytest.raises(
+        StateError, match=r"run 'knn' exists with another specification; .*--replace"
+    ):
         knn(workspace, "knn", FOLDS)
     assert everything(workspace) == before
     plan = KnnSettings(("near",), FOLDS)
@@ -207,22 +268,35 @@ def test_a_run_of_an_earlier_version_is_another_run(workspace: Workspace) -> Non
     """Its numbers are others, so it is not returned for a new request; its name is taken, and the error says by what."""
     old = knn(workspace, "knn")
     with workspace.store.write() as db:
-        db.execute("UPDATE run SET id = 'of1', spec = ? WHERE id = ?", [json.dumps({**old.spec, "version": 1}), old.id])
+        db.execute(
+            "UPDATE run SET id = 'of1', spec = ? WHERE id = ?",
+            [json.dumps({**old.spec, "version": 1}), old.id],
+        )
         db.execute("UPDATE prediction SET run = 'of1' WHERE run = ?", [old.id])
     workspace.run_folder(old.id).remove()
-    with pytest.raises(StateError, match="another specification, made by version 1 of knn, which is now 2; choose another name"):
+    with pytest.raises(
+        StateError,
+        match="another specification, made by version 1 of knn, which is now 2; choose another name",
+    ):
         knn(workspace, "knn")
     assert knn(workspace, "new").id == old.id
 
 
 @pytest.mark.soak
-def test_other_vectors_or_labels_are_another_specification(workspace: Workspace, world: Screen) -> None:
+def test_other_vectors_or_labels_are_another_specification(
+    workspace: Workspace, world: Screen
+) -> None:
     knn(workspace, "knn")
     other_vectors(workspace, world)
     with pytest.raises(StateError, match="another specification"):
         knn(workspace, "knn")
     knn(workspace, "again")
-    import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]), "more.csv", BMDM)
+    import_upload(
+        workspace,
+        cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]),
+        "more.csv",
+        BMDM,
+    )
     with pytest.raises(StateError, match="another specification"):
         knn(workspace, "again")
 
@@ -236,7 +310,9 @@ def coresponse(workspace: Workspace) -> None:
 @pytest.mark.usefixtures("world")
 def test_a_space_from_the_same_labels_is_never_scored_on_them(workspace: Workspace) -> None:
     coresponse(workspace)
-    with pytest.raises(InputError, match=r"space labels: built from the labels of bmdm.* \(protocol loo\)"):
+    with pytest.raises(
+        InputError, match=r"space labels: built from the labels of bmdm.* \(protocol loo\)"
+    ):
         knn(workspace, "loo", LOO, space="labels")
     with workspace.store.read() as db:
         assert len(runs.list_all(db)) == 2
@@ -245,7 +321,8 @@ def test_a_space_from_the_same_labels_is_never_scored_on_them(workspace: Workspa
 def crossed(labels: Sequence[Any]) -> bytes:
     """Every symbol of eight as perturbation of every other one, so that what acts has labels as a target too."""
     return cases.as_csv(
-        ["id", "pert", "gene", "label"], [(f"{a}_{b}", a, b, x) for (a, b), x in zip(CROSSED, labels, strict=True)]
+        ["id", "pert", "gene", "label"],
+        [(f"{a}_{b}", a, b, x) for (a, b), x in zip(CROSSED, labels, strict=True)],
     )
 
 
@@ -254,11 +331,18 @@ CROSSED = [(a, b) for a in SYMBOLS for b in SYMBOLS if a != b]
 
 
 @pytest.mark.soak
-def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(workspace: Workspace, tmp_path: Path) -> None:
+def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     """Labels that no row of a cell may see do not change that cell's priors, and do change others'."""
     labels = np.random.default_rng(0).choice(["up", "down", "none"], len(CROSSED))
-    protocol, similarity = EvaluationProtocol("folds", 2, 0), SimilaritySettings(Weighting(axis="pert"))
-    layout = RowIndex.build(["_".join(pair) for pair in CROSSED], *zip(*CROSSED, strict=True), labels)
+    protocol, similarity = (
+        EvaluationProtocol("folds", 2, 0),
+        SimilaritySettings(Weighting(axis="pert")),
+    )
+    layout = RowIndex.build(
+        ["_".join(pair) for pair in CROSSED], *zip(*CROSSED, strict=True), labels
+    )
     parts = parts_of(protocol, layout.rows)
     cells = cells_of(protocol, layout.rows, parts)
     assert parts is not None
@@ -289,13 +373,18 @@ def test_along_genes_a_rebuilt_space_covers_nothing(workspace: Workspace, world:
     loader = WorkspaceComponents(workspace, dataset_of(workspace))
     found = loader.predict_knn(KnnSettings(("labels",), FOLDS), None).evaluation()
     assert found.coverage == 0
-    assert (found.score.de.value, found.score.dir.value) == (0.5, 0.5)  # base rates, equal inside a cell
+    assert (found.score.de.value, found.score.dir.value) == (
+        0.5,
+        0.5,
+    )  # base rates, equal inside a cell
     assert np.isnan([found.covered.de.value, found.covered.dir.value]).all()
 
 
 def space_of(world: Screen, layout: RowIndex) -> Space:
     """The screen's space over a layout, without any file between."""
-    return Space("near", np.array([world.vectors.get(symbol, [NAN] * 4) for symbol in layout.symbols]))
+    return Space(
+        "near", np.array([world.vectors.get(symbol, [NAN] * 4) for symbol in layout.symbols])
+    )
 
 
 @pytest.mark.soak
@@ -326,7 +415,9 @@ def test_rows_that_are_missing_are_named(
     files = worlds.screen().files()
     for name in [*rows, "near.csv"]:
         import_upload(workspace, files[name], name)
-    with pytest.raises(InputError, match=f"knn under {protocol.kind}: this dataset has no {lacking}"):
+    with pytest.raises(
+        InputError, match=f"knn under {protocol.kind}: this dataset has no {lacking}"
+    ):
         knn(workspace, "knn", protocol)
 
 
@@ -349,7 +440,11 @@ def test_an_empty_workspace_has_no_dataset(workspace: Workspace) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", [pytest.param("loo", marks=pytest.mark.soak), "folds"])
-@pytest.mark.parametrize("weighting", [Weighting(), Weighting(axis="pert", k=3), Weighting(axis="both", de_power=1.0)], ids=str)
+@pytest.mark.parametrize(
+    "weighting",
+    [Weighting(), Weighting(axis="pert", k=3), Weighting(axis="both", de_power=1.0)],
+    ids=str,
+)
 def test_shares_sum_to_one_and_to_the_priors_of_the_run(
     workspace: Workspace, world: Screen, kind: Kind, weighting: Weighting
 ) -> None:
@@ -375,7 +470,9 @@ def test_shares_sum_to_one_and_to_the_priors_of_the_run(
             assert found.why.share_up.sum() == pytest.approx(1, abs=1e-9)
             assert found.why.share_up @ up == pytest.approx(meta["prior_up"], abs=1e-9)
         own = pair_id.split("_")
-        assert not any(own[0] == key.split("_")[0] or own[1] == key.split("_")[1] for key in found.pair_ids)
+        assert not any(
+            own[0] == key.split("_")[0] or own[1] == key.split("_")[1] for key in found.pair_ids
+        )
     assert covered > 5
 
 
@@ -387,33 +484,58 @@ def test_a_test_row_sees_all_labelled_rows(workspace: Workspace, world: Screen) 
             workspace, dataset_of(workspace), pair_id, KnnSettings(("near",)), protocol_chosen=False
         )
         assert found.settings.protocol.kind == "test"
-        assert found.why.prior_de == pytest.approx(trace_of(workspace, run, pair_id)["meta"]["prior_de"], abs=1e-9)
-    with pytest.raises(InputError, match="protocol test: row 0: in the knowledge base with its own label"):
-        derived_runs.neighbours_of(workspace, dataset_of(workspace), world.ids[0], KnnSettings(("near",), TEST))
+        assert found.why.prior_de == pytest.approx(
+            trace_of(workspace, run, pair_id)["meta"]["prior_de"], abs=1e-9
+        )
+    with pytest.raises(
+        InputError, match="protocol test: row 0: in the knowledge base with its own label"
+    ):
+        derived_runs.neighbours_of(
+            workspace, dataset_of(workspace), world.ids[0], KnnSettings(("near",), TEST)
+        )
     with pytest.raises(InputError, match="row 'Q7_H0': not in this dataset"):
-        derived_runs.neighbours_of(workspace, dataset_of(workspace), "Q7_H0", KnnSettings(("near",)))
+        derived_runs.neighbours_of(
+            workspace, dataset_of(workspace), "Q7_H0", KnnSettings(("near",))
+        )
 
 
 @pytest.mark.soak
-def test_without_rows_as_if_they_had_never_been_imported(workspace: Workspace, world: Screen) -> None:
-    near = derived_runs.neighbours_of(workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), protocol_chosen=False)
+def test_without_rows_as_if_they_had_never_been_imported(
+    workspace: Workspace, world: Screen
+) -> None:
+    near = derived_runs.neighbours_of(
+        workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), protocol_chosen=False
+    )
     out = near.pair_ids[:5]
     found = derived_runs.neighbours_of(
-        workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), protocol_chosen=False, without=out
+        workspace,
+        dataset_of(workspace),
+        "Q0_H0",
+        KnnSettings(("near",)),
+        protocol_chosen=False,
+        without=out,
     )
     keep = [i for i, key in enumerate(world.ids) if key not in out]
     fewer = Screen(
-        *(tuple(column[i] for i in keep) for column in (world.ids, world.pert, world.gene, world.labels)), world.vectors
+        *(
+            tuple(column[i] for i in keep)
+            for column in (world.ids, world.pert, world.gene, world.labels)
+        ),
+        world.vectors,
     )
     layout = RowIndex.build(fewer.ids, fewer.pert, fewer.gene, fewer.labels)
     query = layout.rows.take(layout.positions_of(["Q0_H0"]))
     again = predict_priors(TEST, query, layout.known, [space_of(fewer, layout)]).priors
-    assert (found.why.prior_de, found.why.prior_up) == pytest.approx((again.de[0], again.up[0]), abs=1e-6)  # float32 files
+    assert (found.why.prior_de, found.why.prior_up) == pytest.approx(
+        (again.de[0], again.up[0]), abs=1e-6
+    )  # float32 files
     assert not set(out) & set(found.pair_ids)
     assert set(found.pair_ids) == set(near.pair_ids) - set(out)
     assert found.why.prior_de != near.why.prior_de
     with pytest.raises(InputError, match="row 'nobody'"):
-        derived_runs.neighbours_of(workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), without=["nobody"])
+        derived_runs.neighbours_of(
+            workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), without=["nobody"]
+        )
 
 
 # --- fusion -------------------------------------------------------------------------------------------------------------
@@ -422,7 +544,10 @@ def test_without_rows_as_if_they_had_never_been_imported(workspace: Workspace, w
 def percentile(values: np.ndarray, among: np.ndarray) -> np.ndarray:
     """Mid-rank among some values / (n + 1), one by one; NaN neither counts nor is counted."""
     known = [round(value, 9) for value in among if not np.isnan(value)]
-    ranks = [(sum(k < round(v, 9) for k in known) + sum(k <= round(v, 9) for k in known) + 1) / 2 for v in values]
+    ranks = [
+        (sum(k < round(v, 9) for k in known) + sum(k <= round(v, 9) for k in known) + 1) / 2
+        for v in values
+    ]
     return np.where(np.isnan(values), NAN, np.array(ranks) / (len(known) + 1))
 
 
@@ -432,37 +557,59 @@ def scores(rows: pd.DataFrame, column: str, *missing: Flag) -> np.ndarray:
     return rows[column].where(~stands_in, NAN).to_numpy(dtype=float)
 
 
-def fuse(workspace: Workspace, name: str, base: str, other: str, weight: float = 0.5, **more: Any) -> Run:
-    return save_fusion(workspace, FusionSettings(base, (other,), (weight,), (weight,), **more), name)
+def fuse(
+    workspace: Workspace, name: str, base: str, other: str, weight: float = 0.5, **more: Any
+) -> Run:
+    return save_fusion(
+        workspace, FusionSettings(base, (other,), (weight,), (weight,), **more), name
+    )
 
 
 @pytest.mark.usefixtures("world")
 def test_a_fusion_is_weighted_percentiles_of_its_parents(workspace: Workspace) -> None:
     other = knn(workspace, "knn", LOO)
     made = save_fusion(workspace, FusionSettings("llm train", ("knn",), (0.3,), (0.8,)), "fused")
-    base_rows, knn_rows, found = rows_of(workspace, "llm train"), rows_of(workspace, "knn"), rows_of(workspace, "fused")
+    base_rows, knn_rows, found = (
+        rows_of(workspace, "llm train"),
+        rows_of(workspace, "knn"),
+        rows_of(workspace, "fused"),
+    )
     for column, weight in (("p_de", 0.3), ("p_up_given_de", 0.8)):
         own = scores(base_rows, column)
         mine = percentile(own, own)
         theirs = scores(knn_rows, column, Flag.UNCOVERED)
         theirs = percentile(theirs, theirs)
-        np.testing.assert_allclose(found[column], np.where(np.isnan(theirs), mine, (1 - weight) * mine + weight * theirs))
+        np.testing.assert_allclose(
+            found[column], np.where(np.isnan(theirs), mine, (1 - weight) * mine + weight * theirs)
+        )
     with workspace.store.read() as db:
         base = runs.find(db, "llm train")
-    assert (made.method, made.parents, made.dataset) == ("fusion", (base.id, other.id), base.dataset)
+    assert (made.method, made.parents, made.dataset) == (
+        "fusion",
+        (base.id, other.id),
+        base.dataset,
+    )
     assert (made.track, made.model, made.total) == (base.track, base.model, base.total)
-    assert [made.spec["options"][name] for name in ("w_de", "w_dir", "reference")] == ["0.3", "0.8", "population"]
+    assert [made.spec["options"][name] for name in ("w_de", "w_dir", "reference")] == [
+        "0.3",
+        "0.8",
+        "population",
+    ]
     assert (made.tokens, found["tokens"].tolist()) == (base.tokens, base_rows["tokens"].tolist())
     assert found["tool_calls"].tolist() == base_rows["tool_calls"].tolist()
 
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("world")
-def test_a_partly_covered_row_keeps_the_bases_percentile_whatever_the_weight(workspace: Workspace) -> None:
+def test_a_partly_covered_row_keeps_the_bases_percentile_whatever_the_weight(
+    workspace: Workspace,
+) -> None:
     run = knn(workspace, "knn", LOO)
     made = fuse(workspace, "fused", "llm train", "knn", 1.0)
     base, found = rows_of(workspace, "llm train"), rows_of(workspace, "fused")
-    missing = [key for key, flags in flags_of(rows_of(workspace, "knn")).items() if "uncovered" in flags]
+    missing = [
+        key for key, flags in flags_of(rows_of(workspace, "knn")).items() if "uncovered" in flags
+    ]
     assert missing
     for column in ("p_de", "p_up_given_de"):
         own = scores(base, column)
@@ -480,14 +627,18 @@ def test_a_fusion_of_a_fusion_counts_rows_that_its_base_did_not_cover(workspace:
     """A kNN as base says nothing on some rows; the LLM speaks for them, so they are no fallback of the fusion."""
     knn(workspace, "knn", LOO)
     fuse(workspace, "inner", "knn", "llm train")
-    missing = [key for key, flags in flags_of(rows_of(workspace, "knn")).items() if "uncovered" in flags]
+    missing = [
+        key for key, flags in flags_of(rows_of(workspace, "knn")).items() if "uncovered" in flags
+    ]
     inner = rows_of(workspace, "inner")
     assert {tuple(inner.loc[key, "flags"]) for key in missing} == {("partly_covered",)}
     own = scores(rows_of(workspace, "llm train"), "p_de")
     mine = pd.Series(percentile(own, own), inner.index)
     np.testing.assert_allclose(inner.loc[missing, "p_de"], mine[missing])
     fuse(workspace, "outer", "llm train", "inner", 1.0)
-    assert not any("partly_covered" in flags for flags in flags_of(rows_of(workspace, "outer")).values())
+    assert not any(
+        "partly_covered" in flags for flags in flags_of(rows_of(workspace, "outer")).values()
+    )
 
 
 @pytest.mark.soak
@@ -496,7 +647,9 @@ def test_rows_that_nobody_covers_stay_flagged(workspace: Workspace) -> None:
     knn(workspace, "one", LOO)
     knn(workspace, "two", LOO, centre=True)
     fuse(workspace, "fused", "one", "two")
-    missing = [key for key, flags in flags_of(rows_of(workspace, "one")).items() if "uncovered" in flags]
+    missing = [
+        key for key, flags in flags_of(rows_of(workspace, "one")).items() if "uncovered" in flags
+    ]
     found = rows_of(workspace, "fused")
     assert {tuple(found.loc[key, "flags"]) for key in missing} == {("partly_covered", "uncovered")}
     assert (found.loc[missing, ["p_de", "p_up_given_de"]] == 0.5).all().all()
@@ -505,22 +658,34 @@ def test_rows_that_nobody_covers_stay_flagged(workspace: Workspace) -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("by_support", ["more", "less"])
 @pytest.mark.usefixtures("world")
-def test_weights_by_support_are_those_of_the_definition(workspace: Workspace, by_support: str) -> None:
+def test_weights_by_support_are_those_of_the_definition(
+    workspace: Workspace, by_support: str
+) -> None:
     """The weight goes from 0 in the covered row with the least support to 0.6 in the one with the most, or back."""
     knn(workspace, "knn", LOO)
     made = fuse(workspace, "fused", "llm train", "knn", 0.6, by_support=by_support)
-    base_rows, knn_rows, found = rows_of(workspace, "llm train"), rows_of(workspace, "knn"), rows_of(workspace, "fused")
+    base_rows, knn_rows, found = (
+        rows_of(workspace, "llm train"),
+        rows_of(workspace, "knn"),
+        rows_of(workspace, "fused"),
+    )
     with workspace.store.read() as db:
         run = runs.find(db, "knn")
         dataset = datasets.find(db, run.dataset)
-    support = WorkspaceComponents(workspace, dataset).priors(read_knn_settings(run.spec), found.index.tolist()).support
+    support = (
+        WorkspaceComponents(workspace, dataset)
+        .priors(read_knn_settings(run.spec), found.index.tolist())
+        .support
+    )
     low, high = support[support > 0].min(), support.max()
     assert low < high
     share = np.clip((support - low) / (high - low), 0, 1)
     weight = 0.6 * (share if by_support == "more" else 1 - share)
     mine, theirs = scores(base_rows, "p_de"), scores(knn_rows, "p_de", Flag.UNCOVERED)
     mine, theirs = percentile(mine, mine), percentile(theirs, theirs)
-    np.testing.assert_allclose(found["p_de"], np.where(np.isnan(theirs), mine, (1 - weight) * mine + weight * theirs))
+    np.testing.assert_allclose(
+        found["p_de"], np.where(np.isnan(theirs), mine, (1 - weight) * mine + weight * theirs)
+    )
     assert made.spec["options"]["by_support"] == by_support
     content = trace_of(workspace, made, found.index[int(support.argmax())])["content"]
     assert ("0.4 × " if by_support == "more" else "1 × ") in content.splitlines()[0]
@@ -532,17 +697,31 @@ def test_weights_by_support_are_those_of_the_definition(workspace: Workspace, by
 def test_weights_by_agreement_fall_with_the_distance_of_ranks(workspace: Workspace) -> None:
     knn(workspace, "knn", LOO)
     made = fuse(workspace, "fused", "llm train", "knn", 0.6, by_agreement=True)
-    base_rows, knn_rows, found = rows_of(workspace, "llm train"), rows_of(workspace, "knn"), rows_of(workspace, "fused")
+    base_rows, knn_rows, found = (
+        rows_of(workspace, "llm train"),
+        rows_of(workspace, "knn"),
+        rows_of(workspace, "fused"),
+    )
     mine, theirs = scores(base_rows, "p_de"), scores(knn_rows, "p_de", Flag.UNCOVERED)
     mine, theirs = percentile(mine, mine), percentile(theirs, theirs)
-    up, others = scores(base_rows, "p_up_given_de"), scores(knn_rows, "p_up_given_de", Flag.UNCOVERED)
-    others = np.where(np.isnan(scores(knn_rows, "p_up_given_de", Flag.UNCOVERED_DIR)), np.nan, others)
+    up, others = (
+        scores(base_rows, "p_up_given_de"),
+        scores(knn_rows, "p_up_given_de", Flag.UNCOVERED),
+    )
+    others = np.where(
+        np.isnan(scores(knn_rows, "p_up_given_de", Flag.UNCOVERED_DIR)), np.nan, others
+    )
     of_up = np.abs(percentile(up, up) - percentile(others, others))
     of_de = np.abs(mine - theirs)
     weight = 0.6 * (1 - np.where(np.isnan(of_up), of_de, (of_de + of_up) / 2))
-    np.testing.assert_allclose(found["p_de"], np.where(np.isnan(theirs), mine, (1 - weight) * mine + weight * theirs))
+    np.testing.assert_allclose(
+        found["p_de"], np.where(np.isnan(theirs), mine, (1 - weight) * mine + weight * theirs)
+    )
     assert made.spec["options"]["by_agreement"] is True
-    assert "scaled by how near its rank of this row is to the base's" in trace_of(workspace, made, found.index[0])["content"]
+    assert (
+        "scaled by how near its rank of this row is to the base's"
+        in trace_of(workspace, made, found.index[0])["content"]
+    )
 
 
 @pytest.mark.soak
@@ -551,7 +730,9 @@ def test_weights_by_support_are_off_unless_they_are_chosen(workspace: Workspace)
     knn(workspace, "knn", LOO)
     made = fuse(workspace, "fused", "llm train", "knn")
     assert fuse(workspace, "fused", "llm train", "knn", by_support="no") == made
-    with pytest.raises(InputError, match="weights by support: none of the runs fused with the base is a kNN"):
+    with pytest.raises(
+        InputError, match="weights by support: none of the runs fused with the base is a kNN"
+    ):
         fuse(workspace, "x", "llm train", "fused", by_support="more")
     with pytest.raises(InputError, match="by_support"):
         fuse(workspace, "x", "llm train", "knn", by_support="some")
@@ -568,8 +749,12 @@ def test_the_same_fusion_is_the_same_run_and_another_is_refused(workspace: Works
     with pytest.raises(StateError, match="run 'fused' exists with another specification"):
         fuse(workspace, "fused", "llm train", "knn", 0.6)
     for name in ("llm train", "knn"):
-        with pytest.raises(StateError, match=f"run '{name}': a parent of the run that would replace it"):
-            save_fusion(workspace, FusionSettings("llm train", ("knn",), (0.9,), (0.5,)), name, replace=True)
+        with pytest.raises(
+            StateError, match=f"run '{name}': a parent of the run that would replace it"
+        ):
+            save_fusion(
+                workspace, FusionSettings("llm train", ("knn",), (0.9,), (0.5,)), name, replace=True
+            )
     assert everything(workspace) == before
     wanted = FusionSettings("llm train", ("knn",), (0.6,), (0.5,))
     assert save_fusion(workspace, wanted, "fused", replace=True).id != made.id
@@ -611,12 +796,17 @@ def test_runs_of_two_datasets_are_not_fused(workspace: Workspace) -> None:
 def some_test_rows(workspace: Workspace, world: Screen) -> list[str]:
     """Import the LLM's test run again as "fewer": fewer rows, in another order, with the same numbers."""
     some = [world.ids[i] for i in (-1, -5, -3)]
-    assert import_upload(workspace, worlds.llm(some), "fewer.csv", ImportOptions(name="fewer")).rows == 3
+    assert (
+        import_upload(workspace, worlds.llm(some), "fewer.csv", ImportOptions(name="fewer")).rows
+        == 3
+    )
     return sorted(some, key=world.ids.index)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("weight", "by_support"), [(0.35, "no"), (0.0, "no"), (1.0, "no"), (0.5, "more")])
+@pytest.mark.parametrize(
+    ("weight", "by_support"), [(0.35, "no"), (0.0, "no"), (1.0, "no"), (0.5, "more")]
+)
 def test_against_labelled_rows_a_rows_prediction_stands_alone(
     workspace: Workspace, world: Screen, weight: float, by_support: str
 ) -> None:
@@ -624,12 +814,19 @@ def test_against_labelled_rows_a_rows_prediction_stands_alone(
     knn(workspace, "knn")
     some = some_test_rows(workspace, world)
     how = {"reference": "train", "by_support": by_support}
-    whole = fuse(workspace, "whole", "llm test", "knn", weight, references={"llm test": "llm train"}, **how)
+    whole = fuse(
+        workspace, "whole", "llm test", "knn", weight, references={"llm test": "llm train"}, **how
+    )
     part = fuse(workspace, "part", "fewer", "knn", weight, references={"fewer": "llm train"}, **how)
     assert (whole.total, part.total) == (6, 3)
-    one, other = probabilities(rows_of(workspace, "whole").loc[some]), probabilities(rows_of(workspace, "part").loc[some])
+    one, other = (
+        probabilities(rows_of(workspace, "whole").loc[some]),
+        probabilities(rows_of(workspace, "part").loc[some]),
+    )
     assert one.tobytes() == other.tobytes()
-    assert "Percentiles over labelled reference rows." in trace_of(workspace, part, some[0])["content"]
+    assert (
+        "Percentiles over labelled reference rows." in trace_of(workspace, part, some[0])["content"]
+    )
 
 
 @pytest.mark.soak
@@ -638,7 +835,10 @@ def test_over_the_population_it_does_not(workspace: Workspace, world: Screen) ->
     some = some_test_rows(workspace, world)
     fuse(workspace, "whole", "llm test", "knn")
     fuse(workspace, "part", "fewer", "knn")
-    assert (probabilities(rows_of(workspace, "whole").loc[some]) != probabilities(rows_of(workspace, "part").loc[some])).any()
+    assert (
+        probabilities(rows_of(workspace, "whole").loc[some])
+        != probabilities(rows_of(workspace, "part").loc[some])
+    ).any()
 
 
 @pytest.mark.soak
@@ -647,13 +847,30 @@ def test_percentiles_against_labelled_rows_by_brute_force(workspace: Workspace) 
     """The LLM against its run on labelled rows; the kNN against its own priors under folds."""
     run = knn(workspace, "knn")
     knn(workspace, "own folds", EvaluationProtocol("folds"))
-    made = fuse(workspace, "fused", "llm test", "knn", 0.25, reference="train", references={"llm test": "llm train"})
-    mine, theirs, found = rows_of(workspace, "llm test"), rows_of(workspace, "knn"), rows_of(workspace, "fused")
+    made = fuse(
+        workspace,
+        "fused",
+        "llm test",
+        "knn",
+        0.25,
+        reference="train",
+        references={"llm test": "llm train"},
+    )
+    mine, theirs, found = (
+        rows_of(workspace, "llm test"),
+        rows_of(workspace, "knn"),
+        rows_of(workspace, "fused"),
+    )
     labelled, folds = rows_of(workspace, "llm train"), rows_of(workspace, "own folds")
-    for column, missing in (("p_de", [Flag.UNCOVERED]), ("p_up_given_de", [Flag.UNCOVERED, Flag.UNCOVERED_DIR])):
+    for column, missing in (
+        ("p_de", [Flag.UNCOVERED]),
+        ("p_up_given_de", [Flag.UNCOVERED, Flag.UNCOVERED_DIR]),
+    ):
         base = percentile(scores(mine, column), scores(labelled, column))
         other = percentile(scores(theirs, column, *missing), scores(folds, column, *missing))
-        np.testing.assert_allclose(found[column], np.where(np.isnan(other), base, 0.75 * base + 0.25 * other), atol=1e-9)
+        np.testing.assert_allclose(
+            found[column], np.where(np.isnan(other), base, 0.75 * base + 0.25 * other), atol=1e-9
+        )
     with workspace.store.read() as db:
         key, to = made.spec["options"]["reference_runs"].split("=")
         assert (runs.find(db, key).name, runs.find(db, to).name) == ("llm test", "llm train")
@@ -663,28 +880,66 @@ def test_percentiles_against_labelled_rows_by_brute_force(workspace: Workspace) 
 @pytest.mark.soak
 def test_a_component_without_a_reference_is_named(workspace: Workspace, world: Screen) -> None:
     knn(workspace, "knn")
-    with pytest.raises(InputError, match="component llm test: has no reference run on labelled rows"):
+    with pytest.raises(
+        InputError, match="component llm test: has no reference run on labelled rows"
+    ):
         fuse(workspace, "fused", "llm test", "knn", reference="train")
     with pytest.raises(InputError, match="reference run llm test: has no labelled training row"):
-        fuse(workspace, "fused", "llm test", "knn", reference="train", references={"llm test": "llm test"})
-    import_upload(workspace, worlds.llm(world.ids[world.n_train :], seed=9), "second.csv", ImportOptions(name="second"))
+        fuse(
+            workspace,
+            "fused",
+            "llm test",
+            "knn",
+            reference="train",
+            references={"llm test": "llm test"},
+        )
+    import_upload(
+        workspace,
+        worlds.llm(world.ids[world.n_train :], seed=9),
+        "second.csv",
+        ImportOptions(name="second"),
+    )
     with pytest.raises(InputError, match="component second: has no reference run"):
-        fuse(workspace, "fused", "llm test", "second", reference="train", references={"llm test": "llm train"})
+        fuse(
+            workspace,
+            "fused",
+            "llm test",
+            "second",
+            reference="train",
+            references={"llm test": "llm train"},
+        )
 
 
 @pytest.mark.soak
-def test_a_knn_whose_space_changed_has_no_priors_of_its_own_any_more(workspace: Workspace, world: Screen) -> None:
+def test_a_knn_whose_space_changed_has_no_priors_of_its_own_any_more(
+    workspace: Workspace, world: Screen
+) -> None:
     knn(workspace, "knn")
     references = {"llm test": "llm train"}
     other_vectors(workspace, world)
     with pytest.raises(StateError, match="knn: its spaces have changed since it was made"):
         fuse(workspace, "fused", "llm test", "knn", reference="train", references=references)
     knn(workspace, "again")
-    import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]), "more.csv", BMDM)
+    import_upload(
+        workspace,
+        cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]),
+        "more.csv",
+        BMDM,
+    )
     with pytest.raises(StateError, match="again: its labels have changed"):
         fuse(workspace, "fused", "llm test", "again", reference="train", references=references)
     knn(workspace, "folds", EvaluationProtocol("folds"))
-    assert fuse(workspace, "fused", "llm test", "knn", reference="train", references={**references, "knn": "folds"}).total == 6
+    assert (
+        fuse(
+            workspace,
+            "fused",
+            "llm test",
+            "knn",
+            reference="train",
+            references={**references, "knn": "folds"},
+        ).total
+        == 6
+    )
 
 
 # --- decomposition ------------------------------------------------------------------------------------------------------
@@ -692,9 +947,15 @@ def test_a_knn_whose_space_changed_has_no_priors_of_its_own_any_more(workspace: 
 
 @pytest.mark.soak
 @pytest.mark.parametrize(
-    ("w_de", "w_dir"), [(0.3, 0.9), *(pytest.param(*each, marks=pytest.mark.soak) for each in ((0.5, 0.5), (1.0, 0.6)))]
+    ("w_de", "w_dir"),
+    [
+        (0.3, 0.9),
+        *(pytest.param(*each, marks=pytest.mark.soak) for each in ((0.5, 0.5), (1.0, 0.6))),
+    ],
 )
-def test_a_component_comes_back_and_fuses_to_the_same_run(workspace: Workspace, world: Screen, w_de: float, w_dir: float) -> None:
+def test_a_component_comes_back_and_fuses_to_the_same_run(
+    workspace: Workspace, world: Screen, w_de: float, w_dir: float
+) -> None:
     knn(workspace, "knn", LOO)
     save_fusion(workspace, FusionSettings("llm train", ("knn",), (w_de,), (w_dir,)), "fused")
     made = save_recovered(workspace, "llm train", "fused", (w_de, w_dir), "back")
@@ -703,13 +964,22 @@ def test_a_component_comes_back_and_fuses_to_the_same_run(workspace: Workspace, 
     assert [key for key, flags in flags_of(found).items() if "uncovered" in flags] == expected
     for column in ("p_de", "p_up_given_de"):
         own = scores(truth, column, Flag.UNCOVERED)
-        np.testing.assert_allclose(scores(found, column, Flag.UNCOVERED), percentile(own, own), atol=1e-9)
+        np.testing.assert_allclose(
+            scores(found, column, Flag.UNCOVERED), percentile(own, own), atol=1e-9
+        )
     save_fusion(workspace, FusionSettings("llm train", ("back",), (w_de,), (w_dir,)), "again")
-    np.testing.assert_allclose(probabilities(rows_of(workspace, "again")), probabilities(rows_of(workspace, "fused")), atol=1e-9)
+    np.testing.assert_allclose(
+        probabilities(rows_of(workspace, "again")),
+        probabilities(rows_of(workspace, "fused")),
+        atol=1e-9,
+    )
     with workspace.store.read() as db:
         assert made.parents == (runs.find(db, "llm train").id, runs.find(db, "fused").id)
     assert (made.method, made.total) == ("recovered", world.n_train)
-    assert "fused keeps the percentile of llm train here" in trace_of(workspace, made, expected[0])["content"]
+    assert (
+        "fused keeps the percentile of llm train here"
+        in trace_of(workspace, made, expected[0])["content"]
+    )
 
 
 @pytest.mark.soak
@@ -722,7 +992,12 @@ def test_what_is_no_fusion_of_that_base_is_refused(workspace: Workspace) -> None
     for base, fused, weights, message in (
         ("llm train", "fused", (0.6, 0.5), "DE: a recovered percentile lies"),
         ("llm train", "fused", (0.5, 0.7), "DIR: a recovered percentile lies"),
-        ("llm train", "fused", (0.0, 0.5), "w_de: got 0.0, expected a number, more than 0, at most 1"),
+        (
+            "llm train",
+            "fused",
+            (0.0, 0.5),
+            "w_de: got 0.0, expected a number, more than 0, at most 1",
+        ),
         ("llm test", "fused", (0.5, 0.5), "llm test and fused: not on the same rows"),
         ("knn", "other base", (0.5, 0.5), r"knn: \d+ of \d+ rows are uncovered"),
         ("llm train", "nobody", (0.5, 0.5), "run 'nobody'"),
@@ -735,7 +1010,9 @@ def test_what_is_no_fusion_of_that_base_is_refused(workspace: Workspace) -> None
 # --- runs of chosen rows, and other contents ----------------------------------------------------------------------------
 
 
-def launched(workspace: Workspace, method: str, name: str, rows: str = "", **options: object) -> Run:
+def launched(
+    workspace: Workspace, method: str, name: str, rows: str = "", **options: object
+) -> Run:
     """A run that is worked on in this process until it ends."""
     return launch.start(workspace, RunRequest(method, options=options, rows=rows, name=name))
 
@@ -744,10 +1021,21 @@ def launched(workspace: Workspace, method: str, name: str, rows: str = "", **opt
 @pytest.mark.usefixtures("world")
 def test_a_knn_of_some_rows_gives_them_the_same_predictions(workspace: Workspace) -> None:
     knn(workspace, "whole", FOLDS)
-    some = launched(workspace, "knn", "some", "sample=9,seed=1;split=train", spaces="near", protocol="folds", folds=3, seed=1)
+    some = launched(
+        workspace,
+        "knn",
+        "some",
+        "sample=9,seed=1;split=train",
+        spaces="near",
+        protocol="folds",
+        folds=3,
+        seed=1,
+    )
     assert some.done == 9
     part = rows_of(workspace, "some")
-    np.testing.assert_array_equal(probabilities(part), probabilities(rows_of(workspace, "whole").loc[part.index]))
+    np.testing.assert_array_equal(
+        probabilities(part), probabilities(rows_of(workspace, "whole").loc[part.index])
+    )
 
 
 def knn_spec(workspace: Workspace, **more: object) -> RunSpec:
@@ -783,17 +1071,25 @@ def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(workspace: Worksp
     write_heartbeat(folder, Heartbeat("running", 6, Counts(), begun_at=0.0))
     before = everything(workspace)
     with pytest.raises(StateError, match=f"run {engine.id}: a worker is on it"):
-        save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True)
+        save_knn(
+            workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True
+        )
     with pytest.raises(StateError, match="a worker is on it"):
-        save_fusion(workspace, FusionSettings("llm test", ("knn",), (0.5,), (0.5,)), "taken", replace=True)
+        save_fusion(
+            workspace, FusionSettings("llm test", ("knn",), (0.5,), (0.5,)), "taken", replace=True
+        )
     assert everything(workspace) == before
     assert folder.exists
     folder.heartbeat.unlink()
     with pytest.raises(StateError, match="exists with another specification"):
         save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken")
     assert folder.exists
-    saved = save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True)
+    saved = save_knn(
+        workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True
+    )
     assert not folder.path.exists()
     with workspace.store.read() as db:
         assert [run.id for run in runs.list_all(db) if run.name == "taken"] == [saved.id]
-        assert db.execute("SELECT count(*) FROM prediction WHERE run = ?", [engine.id]).fetchall() == [(0,)]
+        assert db.execute(
+            "SELECT count(*) FROM prediction WHERE run = ?", [engine.id]
+        ).fetchall() == [(0,)]

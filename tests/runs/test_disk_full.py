@@ -42,13 +42,17 @@ class Filling(Counting):
 
 
 def compare_rows(workspace: Workspace, run: str, reference: Workspace, other: str) -> None:
-    ours, theirs = (stored_rows(*at).drop(columns="run") for at in ((workspace, run), (reference, other)))
+    ours, theirs = (
+        stored_rows(*at).drop(columns="run") for at in ((workspace, run), (reference, other))
+    )
     assert ours.equals(theirs)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("but", [0, 4096, 40_000])
-def test_a_run_ends_says_why_and_goes_on_when_there_is_space(disk: Path, tmp_path: Path, but: int) -> None:
+def test_a_run_ends_says_why_and_goes_on_when_there_is_space(
+    disk: Path, tmp_path: Path, but: int
+) -> None:
     workspace = workspace_with(disk, 300)
     method = Filling(disk, 40, but)
     spec = wish(workspace, method)
@@ -57,7 +61,10 @@ def test_a_run_ends_says_why_and_goes_on_when_there_is_space(disk: Path, tmp_pat
     folder = workspace.run_folder(spec.key)
     found = status(workspace, run_control._find(workspace, "r"))
     assert (found.state, found.counts.failed) == ("stopped", 0)
-    assert re.search(r"no space left on the disk \(0\.\d MB are free in .*\); free some space and try again$", found.cause)
+    assert re.search(
+        r"no space left on the disk \(0\.\d MB are free in .*\); free some space and try again$",
+        found.cause,
+    )
     assert folder.rows.read_bytes().endswith(b"\n")
     assert found.counts.done == read_progress(folder.rows).done < 300
     (disk / "filler").unlink()
@@ -94,6 +101,8 @@ def test_a_batch_that_does_not_fit_leaves_the_journal_as_it_was(disk: Path) -> N
     mounts.fill(disk)
     with Journal(folder) as journal:
         with pytest.raises(OSError, match="No space left"):
-            journal.append([constant(Pair(f"a_{i}", "a", str(i), None, "test")) for i in range(500)])
+            journal.append(
+                [constant(Pair(f"a_{i}", "a", str(i), None, "test")) for i in range(500)]
+            )
         assert folder.rows.read_bytes() == before
         assert journal.progress.bytes == len(before)

@@ -20,7 +20,9 @@ from tests.fakes.scripted import MODEL, serving
 from tests.runs.cases import workspace_with
 
 CORE = Path(inspect.getfile(launch)).parents[1]
-MOST_FILES = 79  # beside the evidence tools and the rules of the audit, each of which is a file of its own
+MOST_FILES = (
+    79  # beside the evidence tools and the rules of the audit, each of which is a file of its own
+)
 
 
 class Crossing:
@@ -62,7 +64,9 @@ def crossed_files(method: str, folder: Path) -> list[str]:
         run = launch.start(workspace, RunRequest(method, endpoint=url))
     assert (run.status, run.done, run.model) == ("done", 1, MODEL)
     assert crossing.ended
-    return sorted(str(Path(file).relative_to(CORE)) for file in crossing.files if file.startswith(str(CORE)))
+    return sorted(
+        str(Path(file).relative_to(CORE)) for file in crossing.files if file.startswith(str(CORE))
+    )
 
 
 @pytest.mark.soak
@@ -70,8 +74,15 @@ def crossed_files(method: str, folder: Path) -> list[str]:
 def test_a_first_row_crosses_few_files(method: str, tmp_path: Path) -> None:
     # In a process of its own: what earlier tests left in this one (caches, a log) would be counted or hide what counts.
     command = (sys.executable, "-m", "tests.runs.test_first_row", method, str(tmp_path))
-    files = json.loads(subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout)
-    assert {"actions/launch.py", "engine/worker.py", "engine/journal.py", f"methods/{method}.py"} <= set(files)
+    files = json.loads(
+        subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    )
+    assert {
+        "actions/launch.py",
+        "engine/worker.py",
+        "engine/journal.py",
+        f"methods/{method}.py",
+    } <= set(files)
     crossed = [file for file in files if not file.startswith(("evidence/tools/", "audit/rules/"))]
     assert len(crossed) <= MOST_FILES, "\n".join(crossed)
 

@@ -56,7 +56,9 @@ def by_command(workspace: Workspace, method: str, *arguments: str) -> str:
 
 
 def run_command(workspace: Workspace, method: str, *more: str) -> str:
-    options = [part for key, value in DERIVED[method].items() for part in ("--set", f"{key}={value}")]
+    options = [
+        part for key, value in DERIVED[method].items() for part in ("--set", f"{key}={value}")
+    ]
     return by_command(workspace, method, "run", method, *options, *more)
 
 
@@ -66,7 +68,9 @@ def from_what_if(workspace: Workspace, method: str) -> RunRequest:
         settings = KnnSettings(("near",), EvaluationProtocol("loo"))
         return derived_runs.knn_request(default_dataset(workspace, None), settings, "saved")
     base, knn = (run_named(workspace, name) for name in ("llm train", "knn"))
-    return derived_runs.fusion_request(base.dataset, FusionSettings(base.id, (knn.id,), (0.5,), (0.7,)), "saved")
+    return derived_runs.fusion_request(
+        base.dataset, FusionSettings(base.id, (knn.id,), (0.5,), (0.7,)), "saved"
+    )
 
 
 Way = Callable[[Workspace], str]
@@ -81,22 +85,46 @@ WAYS: Mapping[str, Mapping[str, Way]] = {
         "run": lambda w: run_command(w, "fusion"),
         "run, its rows named": lambda w: run_command(w, "fusion", "--rows", "split=train"),
         "fuse": lambda w: by_command(
-            w, "fusion", "fuse", "--base", "llm train", "--with", "knn", "--w-de", ".5", "--w-dir", "0.70"
+            w,
+            "fusion",
+            "fuse",
+            "--base",
+            "llm train",
+            "--with",
+            "knn",
+            "--w-de",
+            ".5",
+            "--w-dir",
+            "0.70",
         ),
         "Fuse": lambda w: launch.start(w, from_what_if(w, "fusion")).id,
     },
     "recovered": {
         "run": lambda w: run_command(w, "recovered"),
         "decompose": lambda w: by_command(
-            w, "recovered", "fuse", "--from", "fused", "--base", "llm train", "--w-de", "0.5", "--w-dir", "0.7"
+            w,
+            "recovered",
+            "fuse",
+            "--from",
+            "fused",
+            "--base",
+            "llm train",
+            "--w-de",
+            "0.5",
+            "--w-dir",
+            "0.7",
         ),
     },
 }
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize(("method", "way"), [(method, way) for method, ways in WAYS.items() for way in ways])
-def test_every_way_to_a_derived_run_gives_its_one_id(furnished: Workspace, method: str, way: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "way"), [(method, way) for method, ways in WAYS.items() for way in ways]
+)
+def test_every_way_to_a_derived_run_gives_its_one_id(
+    furnished: Workspace, method: str, way: str
+) -> None:
     made = run_named(furnished, {"fusion": "fused"}.get(method, method))
     assert made.id == launch.resolve(furnished, RunRequest(method, options=DERIVED[method])).key
     assert WAYS[method][way](furnished) == made.id
@@ -105,32 +133,62 @@ def test_every_way_to_a_derived_run_gives_its_one_id(furnished: Workspace, metho
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("method", sorted(set(methods()) - set(WAYS) - {*READING_METHODS, ASKED_AGAIN}))
-def test_every_other_method_has_one_id_by_command_and_by_request(workspace: Workspace, method: str) -> None:
+@pytest.mark.parametrize(
+    "method", sorted(set(methods()) - set(WAYS) - {*READING_METHODS, ASKED_AGAIN})
+)
+def test_every_other_method_has_one_id_by_command_and_by_request(
+    workspace: Workspace, method: str
+) -> None:
     """The page Launch and the commands share `launch.start`; tests/ui/run presses its button."""
     worlds.furnish(workspace)
     with serving() as url:
         request = RunRequest(method, rows="split=test", endpoint=url, name="by request")
         asked = launch.start(workspace, request)
         assert asked.id == launch.resolve(workspace, request).key
-        arguments = ("run", method, "--rows", "split=test", "--endpoint", url, "--name", "by command")
+        arguments = (
+            "run",
+            method,
+            "--rows",
+            "split=test",
+            "--endpoint",
+            url,
+            "--name",
+            "by command",
+        )
         assert core_json(workspace.settings.workspace, *arguments)["id"] == asked.id
 
 
 def test_a_second_name_says_whose_it_is(furnished: Workspace) -> None:
-    done = core(furnished.settings.workspace, "knn", "--space", "near", "--protocol", "loo", "--name", "again")
+    done = core(
+        furnished.settings.workspace,
+        "knn",
+        "--space",
+        "near",
+        "--protocol",
+        "loo",
+        "--name",
+        "again",
+    )
     assert done.status == 0
-    assert f"again: the same specification as run knn ({run_named(furnished, 'knn').id}), which is returned" in done.err
+    assert (
+        f"again: the same specification as run knn ({run_named(furnished, 'knn').id}), which is returned"
+        in done.err
+    )
 
 
 def test_what_has_no_effect_is_no_part_of_what_a_run_is(furnished: Workspace) -> None:
     """Leave-one-out cuts no folds."""
     told = {**KNN, "folds": "7", "seed": "3", "power": "2"}
-    assert launch.resolve(furnished, RunRequest("knn", options=told)).key == run_named(furnished, "knn").id
+    assert (
+        launch.resolve(furnished, RunRequest("knn", options=told)).key
+        == run_named(furnished, "knn").id
+    )
 
 
 @pytest.mark.parametrize("given", [{"labels": "all"}, {"seed": 3}, {"repeat": 1}])
-def test_what_a_derived_method_does_not_heed_is_refused(furnished: Workspace, given: Mapping[str, Any]) -> None:
+def test_what_a_derived_method_does_not_heed_is_refused(
+    furnished: Workspace, given: Mapping[str, Any]
+) -> None:
     with pytest.raises(InputError, match="which has no effect on knn"):
         launch.resolve(furnished, RunRequest("knn", options=KNN, **given))
 

@@ -34,7 +34,9 @@ IDS = [f"Qb{i % 7}_Hb{i}" for i in range(6)]
 def begun(path: Path) -> tuple[Workspace, RunFolder]:
     """A run that waits for its worker."""
     workspace = workspace_with(path, 6)
-    run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
+    run = run_control.start(
+        workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None
+    )
     return workspace, workspace.run_folder(run.id)
 
 
@@ -56,12 +58,26 @@ def test_rows_and_failures_arrive_with_counts(tmp_path: Path) -> None:
     workspace, folder = begun(tmp_path)
     assert found(workspace)[0].status == "waiting"
     brief = TraceEvent("de", "EFFECT", "brief", "C) Knockdown of Qb0 does not affect Hb0.")
-    first = RowResult(row(IDS[0], 50, flags=(Flag.DE_FALLBACK,)).prediction, (brief,), (), (call("k1"), call("k2", cached=True)))
-    append(folder, first, row(IDS[1], None), Failed(IDS[2], "Unreadable", "no letter", (call("k3"),)))
+    first = RowResult(
+        row(IDS[0], 50, flags=(Flag.DE_FALLBACK,)).prediction,
+        (brief,),
+        (),
+        (call("k1"), call("k2", cached=True)),
+    )
+    append(
+        folder, first, row(IDS[1], None), Failed(IDS[2], "Unreadable", "no letter", (call("k3"),))
+    )
     assert ingest_journal(workspace.store, folder, "running") == 3
     run, rows = found(workspace)
     assert rows == {IDS[0]: "", IDS[1]: "", IDS[2]: "Unreadable: no letter"}
-    assert (run.status, run.done, run.failed, run.fallbacks, run.collapsed, run.tokens_unknown) == ("running", 2, 1, 1, 1, 1)
+    assert (run.status, run.done, run.failed, run.fallbacks, run.collapsed, run.tokens_unknown) == (
+        "running",
+        2,
+        1,
+        1,
+        1,
+        1,
+    )
     assert (run.tokens, run.spent_tokens) == (50 + 15, 15 + 15)
     assert run.folded_bytes == folder.rows.stat().st_size
     assert run.finished_at is None
@@ -75,7 +91,9 @@ def test_rows_and_failures_arrive_with_counts(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("at", range(6))
-def test_a_crash_between_two_transactions_costs_nothing(at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_between_two_transactions_costs_nothing(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace, folder = begun(tmp_path)
     append(folder, *(row(pair_id, 10, (call(pair_id),)) for pair_id in IDS))
     monkeypatch.setattr(folding_room, "BATCH_ROWS", 1)
@@ -127,9 +145,16 @@ def test_lines_that_are_gone_are_not_missed_when_others_take_their_place(tmp_pat
 
 
 @pytest.mark.soak
-def test_failures_that_do_not_count_any_more_go_and_what_follows_replaces_them(tmp_path: Path) -> None:
+def test_failures_that_do_not_count_any_more_go_and_what_follows_replaces_them(
+    tmp_path: Path,
+) -> None:
     workspace, folder = begun(tmp_path)
-    append(folder, row(IDS[0]), Failed(IDS[1], "Unreadable", "?", (call("k1"),)), Failed(IDS[2], "Unreadable", "?"))
+    append(
+        folder,
+        row(IDS[0]),
+        Failed(IDS[1], "Unreadable", "?", (call("k1"),)),
+        Failed(IDS[2], "Unreadable", "?"),
+    )
     ingest_journal(workspace.store, folder, "done")
     append(folder, RetryMark((IDS[1], IDS[2])))
     ingest_journal(workspace.store, folder, "running")
@@ -138,7 +163,11 @@ def test_failures_that_do_not_count_any_more_go_and_what_follows_replaces_them(t
     ingest_journal(workspace.store, folder, "done")
     run, rows = found(workspace)
     assert rows == dict.fromkeys(IDS[:3], "")
-    assert (run.done, run.failed, run.spent_tokens) == (3, 0, 30)  # the call that led to the failure was paid for too
+    assert (run.done, run.failed, run.spent_tokens) == (
+        3,
+        0,
+        30,
+    )  # the call that led to the failure was paid for too
     with workspace.store.read() as db:
         assert predictions.row(db, run.id, IDS[2])["tokens"] == 11
 
@@ -161,10 +190,14 @@ def test_folding_moves_the_versions_and_leaves_the_trail_alone(tmp_path: Path) -
 def waiting(tmp_path: Path) -> tuple[Workspace, Run]:
     """A run of three rows that nobody works on."""
     workspace = workspace_with(tmp_path, 3)
-    return workspace, run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
+    return workspace, run_control.start(
+        workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None
+    )
 
 
-def reporter_of(workspace: Workspace, journal: Journal, run: Run, store: Store | None = None) -> RunReporter:
+def reporter_of(
+    workspace: Workspace, journal: Journal, run: Run, store: Store | None = None
+) -> RunReporter:
     return RunReporter(
         workspace.run_folder(run.id),
         store or workspace.store,
@@ -190,19 +223,28 @@ def test_a_state_is_said_once_and_nothing_secret_ever(waiting: tuple[Workspace, 
     assert [line.split(" ", 2)[2] for line in said] == ["paused", "the key is …1"]
     heartbeat = last_heartbeat(folder)
     assert heartbeat is not None
-    assert (heartbeat["state"], heartbeat["counts"]["failed"], heartbeat["total"], reporter.missing) == ("paused", 1, 3, 3)
+    assert (
+        heartbeat["state"],
+        heartbeat["counts"]["failed"],
+        heartbeat["total"],
+        reporter.missing,
+    ) == ("paused", 1, 3, 3)
     assert heartbeat["rows_per_s"] > 0
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("error", [StoreBusy("somebody else has it"), SystemFailure("somebody else has it")])
+@pytest.mark.parametrize(
+    "error", [StoreBusy("somebody else has it"), SystemFailure("somebody else has it")]
+)
 def test_the_store_follows_until_it_is_over_whatever_is_in_its_way_meanwhile(
     waiting: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch, error: DeskError
 ) -> None:
     workspace, run = waiting
     states: list[State] = []
 
-    def ingest(store: Store, folder: RunFolder, state: State, cause: str = "", *, until: int) -> None:  # noqa: ARG001
+    def ingest(
+        _store: Store, folder: RunFolder, state: State, _cause: str = "", *, until: int
+    ) -> None:
         assert until == folder.rows.stat().st_size
         states.append(state)
         if len(states) == 1:
@@ -219,7 +261,9 @@ def test_the_store_follows_until_it_is_over_whatever_is_in_its_way_meanwhile(
     assert "somebody else has it" in log_tail(workspace.run_folder(run.id))[-1]
 
 
-def test_a_run_that_the_store_lost_is_told_or_only_said_at_the_end(waiting: tuple[Workspace, Run]) -> None:
+def test_a_run_that_the_store_lost_is_told_or_only_said_at_the_end(
+    waiting: tuple[Workspace, Run],
+) -> None:
     workspace, run = waiting
     with Journal(workspace.run_folder(run.id)) as journal:
         reporter = reporter_of(workspace, journal, run)
@@ -238,9 +282,15 @@ def test_a_transaction_fits_the_store_of_a_worker() -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("megabytes", [4, pytest.param(24, marks=pytest.mark.soak)])
-def test_rows_too_long_for_the_memory_of_a_store_arrive_in_one_with_more(tmp_path: Path, megabytes: int) -> None:
+def test_rows_too_long_for_the_memory_of_a_store_arrive_in_one_with_more(
+    tmp_path: Path, megabytes: int
+) -> None:
     workspace, folder = begun(tmp_path)
-    small = Store(workspace.settings.store_file, tmp_path / "scratch", memory_mb=WORKER_STORE_MB * megabytes // 24)
+    small = Store(
+        workspace.settings.store_file,
+        tmp_path / "scratch",
+        memory_mb=WORKER_STORE_MB * megabytes // 24,
+    )
     with Journal(folder) as journal:
         for pair_id in IDS:
             long = replace(call(pair_id), reply=os.urandom(megabytes << 19).hex())
@@ -276,7 +326,9 @@ def append_unread(folder: RunFolder, *entries: Entry) -> None:
         journal.writelines(map(encode_entry, entries))
 
 
-def _stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: list[Any], **limits: int) -> tuple[int, list[Any]]:
+def _stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: list[Any], **limits: int
+) -> tuple[int, list[Any]]:
     workspace, folder = begun(tmp_path)
     append(folder, *entries)
     for name, value in limits.items():
@@ -284,27 +336,57 @@ def _stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: list[Any],
     written = ingest_journal(workspace.store, folder, "done")
     with workspace.store.read() as db:
         frames = [predictions.frame(db, folder.run), traces.frame(db, folder.run)]
-        seen = [evidence.of_run(db, folder.run), [calls.of_row(db, folder.run, pair_id) for pair_id in IDS]]
+        seen = [
+            evidence.of_run(db, folder.run),
+            [calls.of_row(db, folder.run, pair_id) for pair_id in IDS],
+        ]
     return written, [*(each.map(str).to_numpy().tolist() for each in frames), *seen]
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("most_rows", [1, 3])
-def test_a_long_journal_arrives_as_a_short_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_rows: int) -> None:
-    texts = ("C) Knockdown does not affect it.", "Qb1 raises Hb1. It does. Therefore losing Qb1 leads to lower Hb1.", "a")
-    events = [TraceEvent("de", "EFFECT", "brief", text) for text in texts] + [TraceEvent("de", "JUDGE", "verdict", "C)")]
-    answers = tuple(Evidence("go", key, "ok", "pack", None, {"terms": ["heat response"]}) for key in ("Qb1", "Hb1"))
+def test_a_long_journal_arrives_as_a_short_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_rows: int
+) -> None:
+    texts = (
+        "C) Knockdown does not affect it.",
+        "Qb1 raises Hb1. It does. Therefore losing Qb1 leads to lower Hb1.",
+        "a",
+    )
+    events = [TraceEvent("de", "EFFECT", "brief", text) for text in texts] + [
+        TraceEvent("de", "JUDGE", "verdict", "C)")
+    ]
+    answers = tuple(
+        Evidence("go", key, "ok", "pack", None, {"terms": ["heat response"]})
+        for key in ("Qb1", "Hb1")
+    )
     rows = [  # the same answers and calls in several pieces
-        RowResult(row(key).prediction, (events[i % 3], events[3], events[i // 2]), answers[: i % 3], (call("same"), call(key)))
+        RowResult(
+            row(key).prediction,
+            (events[i % 3], events[3], events[i // 2]),
+            answers[: i % 3],
+            (call("same"), call(key)),
+        )
         for i, key in enumerate(IDS)
     ]
-    again = [*rows[:4], Failed(rows[1].prediction.pair_id, "Unreadable", "?"), *rows[4:], rows[0]]  # two of them twice
+    again = [
+        *rows[:4],
+        Failed(rows[1].prediction.pair_id, "Unreadable", "?"),
+        *rows[4:],
+        rows[0],
+    ]  # two of them twice
     short = _stored(tmp_path / "short", monkeypatch, again)
     long = _stored(tmp_path / "long", monkeypatch, again, BATCH_ROWS=most_rows)
     assert short[0] == 6  # of one batch a row's last entry is written
     assert long[0] >= 6
     assert long[1] == short[1]
     # The second row failed in the end, so that it has neither.
-    assert {pair_id: len(items) for pair_id, items in long[1][2].items()} == {IDS[2]: 2, IDS[4]: 1, IDS[5]: 2}
-    assert [[found.key for found in of_row] for of_row in long[1][3]] == [["same", key] if key != IDS[1] else [] for key in IDS]
+    assert {pair_id: len(items) for pair_id, items in long[1][2].items()} == {
+        IDS[2]: 2,
+        IDS[4]: 1,
+        IDS[5]: 2,
+    }
+    assert [[found.key for found in of_row] for of_row in long[1][3]] == [
+        ["same", key] if key != IDS[1] else [] for key in IDS
+    ]
     assert {"answers", "own_side"} <= set(str(long[1]).replace("'", " ").split())

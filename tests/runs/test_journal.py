@@ -25,10 +25,27 @@ texts = st.text(max_size=8)
 counts = st.integers(0, 10**6)
 chances = st.floats(0, 0.5)
 metas = st.dictionaries(
-    texts, st.none() | st.booleans() | counts | st.floats(allow_nan=False, allow_infinity=False) | st.lists(texts)
+    texts,
+    st.none()
+    | st.booleans()
+    | counts
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.lists(texts),
 )
 call_records = st.builds(
-    Call, texts, texts, texts, texts, texts, st.booleans(), counts, st.floats(0, 1e9), counts, counts, counts, texts
+    Call,
+    texts,
+    texts,
+    texts,
+    texts,
+    texts,
+    st.booleans(),
+    counts,
+    st.floats(0, 1e9),
+    counts,
+    counts,
+    counts,
+    texts,
 )
 rows = st.builds(
     RowResult,
@@ -43,9 +60,18 @@ rows = st.builds(
         st.lists(st.sampled_from(Flag)).map(tuple),
         *[st.none() | counts] * 3,
     ),
-    st.lists(st.builds(TraceEvent, texts, texts, texts, texts, st.none() | counts, st.none() | st.floats(0, 1e9), metas)).map(
-        tuple
-    ),
+    st.lists(
+        st.builds(
+            TraceEvent,
+            texts,
+            texts,
+            texts,
+            texts,
+            st.none() | counts,
+            st.none() | st.floats(0, 1e9),
+            metas,
+        )
+    ).map(tuple),
     st.lists(
         st.builds(
             Evidence,
@@ -63,8 +89,12 @@ rows = st.builds(
 failures = st.builds(Failed, texts, texts, texts, st.lists(call_records).map(tuple))
 
 
-def row(pair_id: str = "a_b", tokens: int | None = 7, calls: tuple[Call, ...] = (), **more: Any) -> RowResult:
-    return RowResult(replace(Prediction(pair_id, 0.2, 0.1, 0.3, 0.5, "trace", (), tokens), **more), calls=calls)
+def row(
+    pair_id: str = "a_b", tokens: int | None = 7, calls: tuple[Call, ...] = (), **more: Any
+) -> RowResult:
+    return RowResult(
+        replace(Prediction(pair_id, 0.2, 0.1, 0.3, 0.5, "trace", (), tokens), **more), calls=calls
+    )
 
 
 def call(key: str, *, cached: bool = False, error: str = "") -> Call:
@@ -94,9 +124,18 @@ def test_an_entry_and_its_line_are_the_same(entry: Entry) -> None:
         (row(prediction_up=0.8, prediction_down=0.8), "sum to 1.6"),
         (row(p_up_given_de=math.inf), "p_up_given_de is inf"),
         (row(tokens=2**31), "tokens, expected 0 to"),
-        (replace(row(), events=(TraceEvent("a", "b", "c", "half a pair \ud800"),)), "cannot be written down"),
-        (replace(row(), events=(TraceEvent("a", "b", "c", "", None, math.nan),)), "cannot be written down"),
-        (replace(row(), events=(TraceEvent("a", "b", "c", "", None, None, {"x": {1, 2}}),)), "cannot be written down"),
+        (
+            replace(row(), events=(TraceEvent("a", "b", "c", "half a pair \ud800"),)),
+            "cannot be written down",
+        ),
+        (
+            replace(row(), events=(TraceEvent("a", "b", "c", "", None, math.nan),)),
+            "cannot be written down",
+        ),
+        (
+            replace(row(), events=(TraceEvent("a", "b", "c", "", None, None, {"x": {1, 2}}),)),
+            "cannot be written down",
+        ),
     ],
 )
 def test_what_a_journal_cannot_hold(entry: RowResult, said: str, tmp_path: Path) -> None:
@@ -110,11 +149,22 @@ def test_what_a_journal_cannot_hold(entry: RowResult, said: str, tmp_path: Path)
     assert isinstance(found[1], Failed)
     assert (found[1].pair_id, found[1].kind) == ("a_b", "InputError")
     assert said in found[1].message
-    assert found[1].calls == (() if entry.calls and entry.calls[0].reply == "\ud800" else entry.calls)
+    assert found[1].calls == (
+        () if entry.calls and entry.calls[0].reply == "\ud800" else entry.calls
+    )
 
 
 @pytest.mark.parametrize(
-    "line", [b"{}\n", b"[]\n", b"null\n", b'{"v":1}\n', b'{"v":1,"row":{}}\n', b"\xff\n", b'{"v":2,"row":{}}\n']
+    "line",
+    [
+        b"{}\n",
+        b"[]\n",
+        b"null\n",
+        b'{"v":1}\n',
+        b'{"v":1,"row":{}}\n',
+        b"\xff\n",
+        b'{"v":2,"row":{}}\n',
+    ],
 )
 def test_lines_that_are_none_are_named(line: bytes, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_bytes(encode_entry(row()) + line)
@@ -139,7 +189,11 @@ def test_a_line_that_nests_too_deep_is_refused_in_words() -> None:
     for _ in range(100_000):
         value = [value]
     with pytest.raises(InputError, match="cannot be written down"):
-        encode_entry(replace(row(), events=(TraceEvent("de", "JUDGE", "verdict", "A", meta={"deep": value}),)))
+        encode_entry(
+            replace(
+                row(), events=(TraceEvent("de", "JUDGE", "verdict", "A", meta={"deep": value}),)
+            )
+        )
 
 
 def test_a_torn_last_line_is_cut_wherever_it_tore(tmp_path: Path) -> None:
@@ -157,15 +211,25 @@ def test_a_torn_last_line_is_cut_wherever_it_tore(tmp_path: Path) -> None:
 def test_counts_follow_the_last_word_on_each_row(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
     with Journal(folder) as journal:
-        journal.append([row("a_b", 100, (call("k1"), call("k2", cached=True))), Failed("c_d", "Unreadable", "?", (call("k3"),))])
+        journal.append(
+            [
+                row("a_b", 100, (call("k1"), call("k2", cached=True))),
+                Failed("c_d", "Unreadable", "?", (call("k3"),)),
+            ]
+        )
         journal.append([Failed("e_f", "Unanswered", "?", (call("k4"), call("k5", error="gone")))])
     found = read_progress(folder.rows)
     assert (found.done, set(found.failed), found.rejected_keys) == (1, {"c_d", "e_f"}, set())
-    assert (found.cost.total(), found.spent) == (100 + 15 + 30, 15 + 15 + 30)  # a cached call was paid for before
+    assert (found.cost.total(), found.spent) == (
+        100 + 15 + 30,
+        15 + 15 + 30,
+    )  # a cached call was paid for before
     mark_for_retry(folder, ["c_d", "e_f"])
     again = read_progress(folder.rows)
     assert (again.finished, again.failed) == ({"a_b"}, {})
-    assert again.rejected_keys == {"k3"}  # it was answered and the row failed; k4's answer led to no failure
+    assert again.rejected_keys == {
+        "k3"
+    }  # it was answered and the row failed; k4's answer led to no failure
     with Journal(folder) as journal:
         journal.append([row("c_d", 20, (call("k3"),))])
     last = read_progress(folder.rows)
@@ -192,14 +256,21 @@ def test_a_folder_keeps_specification_settings_and_command(tmp_path: Path) -> No
         folder.spec()
     settings = ExecutionSettings(rows_in_flight=3)
     folder.create(SPEC, settings)
-    assert (folder.run, folder.exists, folder.spec(), folder.command()) == ("abc", True, SPEC, "run")
+    assert (folder.run, folder.exists, folder.spec(), folder.command()) == (
+        "abc",
+        True,
+        SPEC,
+        "run",
+    )
     assert folder.execution_settings() == settings
     folder.set_command("pause")
     assert folder.command() == "pause"
     folder.create(SPEC, settings)  # of a store that lost it: the same run goes on
     with pytest.raises(StateError, match="another specification"):
         folder.create(replace(SPEC, seed=99), settings)
-    (folder.path / "spec.json").write_text((folder.path / "spec.json").read_text().replace('"debate"', '"react"'))
+    (folder.path / "spec.json").write_text(
+        (folder.path / "spec.json").read_text().replace('"debate"', '"react"')
+    )
     with pytest.raises(InputError, match="was changed"):
         folder.spec()
 

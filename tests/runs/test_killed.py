@@ -36,7 +36,10 @@ SEED = 5
 AHEAD_S = 0.1  # at most, between a row that a kill waits for and the kill
 BEGINNING_S = 1.5  # at most, between the start of a worker and its kill, if no row is waited for
 LARGEST_ANSWER = 200  # tokens
-TABLES_OF_EVENTS = ("trail", "version")  # who did what when, and counters of changes: a run that was resumed has more
+TABLES_OF_EVENTS = (
+    "trail",
+    "version",
+)  # who did what when, and counters of changes: a run that was resumed has more
 # What differs between two equal runs: times, names that are drawn, what the cache answered, and the length of all that.
 PASSING = ("latency_ms", "cached", "folded_bytes", "spent_tokens")
 DRAWN = {"call": ("id",), "row_call": ("call",)}
@@ -60,12 +63,23 @@ def stored(workspace: Workspace) -> dict[str, pd.DataFrame]:
     found = {}
     with workspace.store.read() as db:
         tables = [
-            name for (name,) in db.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk'").fetchall()
+            name
+            for (name,) in db.execute(
+                "SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk'"
+            ).fetchall()
         ]
         for table in sorted(set(tables) - set(TABLES_OF_EVENTS)):
-            join = " JOIN (SELECT id AS call, key FROM call) USING (call)" if table == "row_call" else ""
+            join = (
+                " JOIN (SELECT id AS call, key FROM call) USING (call)"
+                if table == "row_call"
+                else ""
+            )
             frame = db.execute(f"SELECT * FROM {table}{join}").df()
-            passing = [name for name in frame if name.endswith("_at") or name in (*PASSING, *DRAWN.get(table, ()))]
+            passing = [
+                name
+                for name in frame
+                if name.endswith("_at") or name in (*PASSING, *DRAWN.get(table, ()))
+            ]
             left = frame.drop(columns=passing).map(str)
             found[table] = left.sort_values(list(left)).reset_index(drop=True)
     return found
@@ -121,7 +135,12 @@ def read_states(workspace: Workspace, run: Run) -> None:
 
 
 def run_with_kills(
-    folder: Path, kills: int, delay_s: float = 0.01, see: See = read_states, *, patient: bool = False
+    folder: Path,
+    kills: int,
+    delay_s: float = 0.01,
+    see: See = read_states,
+    *,
+    patient: bool = False,
 ) -> SurvivingRun:
     """A run of 300 rows whose worker gets SIGKILL at `kills` random moments and is resumed after each: while it starts, asks,
     journals or ingests.
@@ -136,14 +155,22 @@ def run_with_kills(
     with serving(Script(delay_s=delay_s)) as url:
         whole = workspace_with(folder / "whole", ROWS)
         how = fast(url, rows_in_flight=AT_ONCE, timeout_s=10.0)
-        expected = run_control.start(whole, wish(whole, Asking(), model="scripted"), "r", how, begin=here(Asking()))
+        expected = run_control.start(
+            whole, wish(whole, Asking(), model="scripted"), "r", how, begin=here(Asking())
+        )
     with serving(Script(delay_s=delay_s)) as url:
         workspace = workspace_with(folder / "killed", ROWS)
         how = fast(url, rows_in_flight=AT_ONCE, timeout_s=10.0)
-        run = run_control.start(workspace, wish(workspace, Asking(), model="scripted"), "r", how, begin=spawn)
+        run = run_control.start(
+            workspace, wish(workspace, Asking(), model="scripted"), "r", how, begin=spawn
+        )
         survived = SurvivingRun(workspace, run, whole, expected)
         for kill in range(kills):
-            _wait_for_a_moment(workspace.run_folder(run.id), rng, int((ROWS - LEFT) * (kill + rng.random()) / kills))
+            _wait_for_a_moment(
+                workspace.run_folder(run.id),
+                rng,
+                int((ROWS - LEFT) * (kill + rng.random()) / kills),
+            )
             spawn.kill()
             survived.lost.append(_find_lost(url, workspace, run))
             survived.early += status(workspace, run).state == "waiting"
@@ -176,8 +203,13 @@ def _wait_for_a_moment(folder: RunFolder, rng: random.Random, least: int) -> Non
 
 def _find_lost(url: str, workspace: Workspace, run: Run) -> Spending:
     """The answers that the server sent and the run did not count, their tokens, and the requests that the run says have none."""
-    sent, told = request_counts(url), read_spending(workspace.run_folder(run.id).spending) or Spending()
-    return Spending(sent.get("answers", 0) - told.answers, sent.get("tokens", 0) - told.tokens, told.unanswered)
+    sent, told = (
+        request_counts(url),
+        read_spending(workspace.run_folder(run.id).spending) or Spending(),
+    )
+    return Spending(
+        sent.get("answers", 0) - told.answers, sent.get("tokens", 0) - told.tokens, told.unanswered
+    )
 
 
 def _let_time_pass(file: Path) -> None:

@@ -20,7 +20,9 @@ from core.store import runs
         ("0.1.0+0123456789", f"made by version 0.1.0; prompt and tools are those of {__version__}"),
     ],
 )
-def test_a_run_of_another_version_is_named(small_workspace: Workspace, code_version: str, changed: str) -> None:
+def test_a_run_of_another_version_is_named(
+    small_workspace: Workspace, code_version: str, changed: str
+) -> None:
     with small_workspace.store.write() as db:
         db.execute("UPDATE run SET code_version = ?", [code_version])
         line = runs.lineage(db, [runs.find(db, "debate")])

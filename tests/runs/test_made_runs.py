@@ -19,10 +19,15 @@ from tests.runs.cases import fast, wish, workspace_with
 from tests.runs.methods import Counting, apart
 
 
-def test_an_ending_that_did_not_reach_the_store_is_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ending_that_did_not_reach_the_store_is_the_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As on a disk that is full: the run's folder has kept room for its ending, the store says "running"."""
     workspace, method = workspace_with(tmp_path, 4), Counting()
-    spec, request = wish(workspace, method), RunRequest(method.name, "bmdm", rows="split=test", name="r")
+    spec, request = (
+        wish(workspace, method),
+        RunRequest(method.name, "bmdm", rows="split=test", name="r"),
+    )
 
     def stop(workspace: Workspace, run: str, *_: object, **__: object) -> None:
         with workspace.store.write() as db:
@@ -32,7 +37,8 @@ def test_an_ending_that_did_not_reach_the_store_is_the_cause(tmp_path: Path, mon
     monkeypatch.setattr(run_control, "work_on", stop)
     components = WorkspaceComponents(workspace, default_dataset(workspace, "bmdm"))
     with pytest.raises(
-        StateError, match=r"r: is stopped \(no space left on the disk\), 0 of 4 rows; started again, it goes on from there"
+        StateError,
+        match=r"r: is stopped \(no space left on the disk\), 0 of 4 rows; started again, it goes on from there",
     ):
         run_to_end(workspace, request, spec, components=components, method=lambda _: method)
 
@@ -40,10 +46,15 @@ def test_an_ending_that_did_not_reach_the_store_is_the_cause(tmp_path: Path, mon
 @pytest.mark.soak
 def test_an_arm_that_another_process_makes_is_waited_for(tmp_path: Path) -> None:
     workspace, method, said = workspace_with(tmp_path, 8), Counting(), []
-    spec, request = wish(workspace, method), RunRequest(method.name, "bmdm", rows="split=test", name="r")
+    spec, request = (
+        wish(workspace, method),
+        RunRequest(method.name, "bmdm", rows="split=test", name="r"),
+    )
     run = run_control.start(workspace, spec, "r", fast(), begin=partial(apart, sleep_s=0.1))
     components = WorkspaceComponents(workspace, default_dataset(workspace, "bmdm"))
-    made = run_to_end(workspace, request, spec, components=components, method=lambda _: method, say=said.append)
+    made = run_to_end(
+        workspace, request, spec, components=components, method=lambda _: method, say=said.append
+    )
     assert (made.id, made.status, made.done) == (run.id, "done", 8)
     assert said == ["r: waits for the process that is making it already"]
     assert method.asked == []

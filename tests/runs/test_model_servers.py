@@ -32,15 +32,25 @@ def test_servers_that_differ_or_are_silent_are_named(tmp_path: Path) -> None:
         found = asyncio.run(model_servers.check_each(workspace, f"{one},{two},{other},{NOBODY}"))
         assert list(found) == [one, two, other, NOBODY]
         assert [health.problem == "" for health in found.values()] == [True, True, False, False]
-        assert found[other].problem == f"{other}: gives no log-probabilities, but {one} gives log-probabilities"
+        assert (
+            found[other].problem
+            == f"{other}: gives no log-probabilities, but {one} gives log-probabilities"
+        )
         together = model_servers.combine(found)
         assert (together.reachable, together.models, together.logprobs) == (True, (MODEL,), True)
         assert {other, NOBODY} <= {word.rstrip(":") for word in together.problem.split()}
-        assert model_servers.refuse_unfit(workspace, f"{NOBODY},{one}", MODEL) == one  # the other may come later
+        assert (
+            model_servers.refuse_unfit(workspace, f"{NOBODY},{one}", MODEL) == one
+        )  # the other may come later
         request = RunRequest("prompt_only", "bmdm", rows="split=test", endpoint=f"{one},{other}")
-        with pytest.raises(InputError, match=f"{other}: gives no log-probabilities.*expected the same model and limits"):
+        with pytest.raises(
+            InputError,
+            match=f"{other}: gives no log-probabilities.*expected the same model and limits",
+        ):
             launch.start(workspace, request)
-        with pytest.raises(Unreachable, match="'nothing-like-it' is not served, expected one of scripted"):
+        with pytest.raises(
+            Unreachable, match="'nothing-like-it' is not served, expected one of scripted"
+        ):
             model_servers.refuse_unfit(workspace, f"{one},{two}", "nothing-like-it")
     with pytest.raises(Unreachable, match="none of 2 model servers can be used"):
         model_servers.refuse_unfit(workspace, f"{NOBODY},http://127.0.0.1:7/v1", MODEL)
@@ -60,10 +70,14 @@ def test_settings_hold_addresses_as_they_are_read_and_files_by_their_whole_path(
         (f"{NOBODY}, http://a/v1/", f"{NOBODY},http://a/v1"),
         (NOBODY, NOBODY),
     ):
-        settings = launch.execution_settings(workspace, RunRequest("prompt_only", endpoint=given), method)
+        settings = launch.execution_settings(
+            workspace, RunRequest("prompt_only", endpoint=given), method
+        )
         assert (settings.servers, settings.has_several) == (held, given != NOBODY)
     with pytest.raises(InputError, match="expected one such as http"):
-        launch.execution_settings(workspace, RunRequest("prompt_only", endpoint="no-such-file"), method)
+        launch.execution_settings(
+            workspace, RunRequest("prompt_only", endpoint="no-such-file"), method
+        )
 
 
 @pytest.mark.soak
@@ -73,10 +87,24 @@ def test_the_commands_show_each_server(tmp_path: Path) -> None:
         (tmp_path / "servers.txt").write_text(f"{one}\n{two}\n")
         file = str(tmp_path / "servers.txt")
         health = commands.core_json(tmp_path, "endpoint", "--endpoint", file)
-        options = ("--dataset", "bmdm", "--rows", "split=test", "--set", "seeds=42", "--endpoint", file, "--name", "both")
+        options = (
+            "--dataset",
+            "bmdm",
+            "--rows",
+            "split=test",
+            "--set",
+            "seeds=42",
+            "--endpoint",
+            file,
+            "--name",
+            "both",
+        )
         made = commands.core_json(tmp_path, "run", "prompt_only", *options)
         log = commands.core(tmp_path, "log", "both").out
-    assert [(each["address"], each["problem"]) for each in health["servers"]] == [(one, ""), (two, "")]
+    assert [(each["address"], each["problem"]) for each in health["servers"]] == [
+        (one, ""),
+        (two, ""),
+    ]
     assert (health["reachable"], health["models"], health["logprobs"]) == (True, [MODEL], True)
     assert (made["status"], made["done"], made["notice"]) == ("done", 6, "")
     assert {each["address"]: each["done"] for each in made["servers"]}.keys() == {one, two}
@@ -107,10 +135,13 @@ def test_the_file_of_endpoints_says_how_a_server_is_asked_and_what_it_costs(tmp_
     (workspace.settings.data / model_servers.ENDPOINT_FILE).write_text(ENDPOINTS)
     of_model = CallSettings(temperature=0.5, leave_out=("seed",), limit_name="max_tokens")
     assert model_servers.call_settings(workspace, NOBODY, "m", CallSettings()) == of_model
-    assert model_servers.call_settings(workspace, NOBODY, "n", CallSettings(leave_out=("top_p",))) == CallSettings(
-        leave_out=("top_p",), limit_name="max_tokens"
+    assert model_servers.call_settings(
+        workspace, NOBODY, "n", CallSettings(leave_out=("top_p",))
+    ) == CallSettings(leave_out=("top_p",), limit_name="max_tokens")
+    assert (
+        model_servers.call_settings(workspace, "http://127.0.0.1:10/v1", "m", CallSettings())
+        == CallSettings()
     )
-    assert model_servers.call_settings(workspace, "http://127.0.0.1:10/v1", "m", CallSettings()) == CallSettings()
     assert model_servers.price_at(workspace, NOBODY, "m") == Price(3, 4)
     assert model_servers.price_at(workspace, f"{NOBODY},http://127.0.0.1:10/v1", "n") == Price(1, 2)
     assert model_servers.price_at(workspace, "http://127.0.0.1:10/v1", "m") is None
@@ -122,21 +153,33 @@ def test_a_run_costs_what_its_own_server_takes_for_its_model(tmp_path: Path) -> 
     workspace, method = workspace_with(tmp_path, 1), Asking()
     with canned(lambda _: Canned(completion())) as (url, _):
         ran = [
-            run_control.start(workspace, wish(workspace, method, model=model), model, fast(url), begin=here(method))
+            run_control.start(
+                workspace,
+                wish(workspace, method, model=model),
+                model,
+                fast(url),
+                begin=here(method),
+            )
             for model in ("m", "n")
         ]
     imported = replace(ran[0], id="0123456789")  # nothing is known of its server
     assert model_servers.prices_of_runs(workspace, ran) == {}
-    entries = f'[[endpoint]]\naddress = "{url}"\nmodel = "m"\nprice_prompt = 3\nprice_completion = 4\n'
+    entries = (
+        f'[[endpoint]]\naddress = "{url}"\nmodel = "m"\nprice_prompt = 3\nprice_completion = 4\n'
+    )
     (workspace.settings.data / model_servers.ENDPOINT_FILE).write_text(entries)
     assert model_servers.prices_of_runs(workspace, [*ran, imported]) == {ran[0].id: Price(3, 4)}
-    priced = replace(workspace, settings=replace(workspace.settings, price_prompt=1.0, price_completion=2.0))
+    priced = replace(
+        workspace, settings=replace(workspace.settings, price_prompt=1.0, price_completion=2.0)
+    )
     found = model_servers.prices_of_runs(priced, [*ran, imported])
     assert found == {ran[0].id: Price(3, 4), ran[1].id: Price(1, 2), imported.id: Price(1, 2)}
 
 
 @pytest.mark.soak
-def test_how_a_server_is_asked_is_part_of_a_run_as_far_as_it_changes_answers(tmp_path: Path) -> None:
+def test_how_a_server_is_asked_is_part_of_a_run_as_far_as_it_changes_answers(
+    tmp_path: Path,
+) -> None:
     workspace = workspace_with(tmp_path, 3)
     asked = RunRequest("prompt_only", model="m", endpoint=NOBODY)
     plain = launch.resolve(workspace, asked)
@@ -146,9 +189,14 @@ def test_how_a_server_is_asked_is_part_of_a_run_as_far_as_it_changes_answers(tmp
     assert changed == {"temperature": 0.5, "leave_out": ["seed"]}
     assert of_file.key != plain.key
     settings = launch.execution_settings(workspace, asked, method_named("prompt_only"))
-    assert settings.endpoint().calls == CallSettings(temperature=0.5, leave_out=("seed",), limit_name="max_tokens")
+    assert settings.endpoint().calls == CallSettings(
+        temperature=0.5, leave_out=("seed",), limit_name="max_tokens"
+    )
     with pytest.raises(InputError, match="temperature"):
-        launch.resolve(workspace, RunRequest("evidence_rules", endpoint=NOBODY, calls=CallSettings(temperature=0.5)))
+        launch.resolve(
+            workspace,
+            RunRequest("evidence_rules", endpoint=NOBODY, calls=CallSettings(temperature=0.5)),
+        )
 
 
 @pytest.mark.parametrize(

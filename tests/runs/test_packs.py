@@ -61,13 +61,26 @@ def test_a_pack_comes_once_and_goes_whole(workspace: Workspace, tmp_path: Path, 
     both = ways(workspace, tmp_path)
     for first, second in (both, both[::-1]):
         outcome = first(content, "mine.json")
-        assert (outcome.kind, outcome.name, outcome.rows, outcome.rejected, outcome.new) == (kind, "mine", entries, (), True)
+        assert (outcome.kind, outcome.name, outcome.rows, outcome.rejected, outcome.new) == (
+            kind,
+            "mine",
+            entries,
+            (),
+            True,
+        )
         with workspace.store.read() as db:
             [pack] = spaces.list_packs(db)
             [listed] = imports.list_imports(db).to_dict("records")
-        assert (pack.name, pack.kind, pack.entries, pack.source) == ("mine", kind, entries, told.get(kind, "mine.json"))
+        assert (pack.name, pack.kind, pack.entries, pack.source) == (
+            "mine",
+            kind,
+            entries,
+            told.get(kind, "mine.json"),
+        )
         assert (listed["kind"], listed["rows"], listed["file"]) == (kind, entries, "mine.json")
-        assert pack_files.read(workspace.settings, "mine", pack.sha256) == read_knowledge(content, "x")
+        assert pack_files.read(workspace.settings, "mine", pack.sha256) == read_knowledge(
+            content, "x"
+        )
 
         here, stored = everything(workspace), worlds.kept_files(workspace)
         again = second(content, "another.json", ImportOptions(name="other"))
@@ -87,10 +100,15 @@ def test_other_content_under_a_name_needs_replace(workspace: Workspace, tmp_path
     for bring in both:
         refused = bring(other, "mine.json")
         assert refused.kind == "failed"
-        assert "'mine' exists with other content; choose another --name, or use --replace" in refused.message
+        assert (
+            "'mine' exists with other content; choose another --name, or use --replace"
+            in refused.message
+        )
         assert (everything(workspace), worlds.kept_files(workspace)) == before
     for bring, content in zip(both, (other, one), strict=True):
-        assert bring(content, "mine.json", ImportOptions(replace=True)).new  # the import of what it replaced went with it
+        assert bring(
+            content, "mine.json", ImportOptions(replace=True)
+        ).new  # the import of what it replaced went with it
         assert pack_files.read(workspace.settings, "mine") == read_knowledge(content, "x")
         with workspace.store.read() as db:
             assert len(imports.list_imports(db)) == len(spaces.list_packs(db)) == 1
@@ -98,25 +116,39 @@ def test_other_content_under_a_name_needs_replace(workspace: Workspace, tmp_path
 
 @pytest.mark.soak
 @pytest.mark.parametrize("packs_first", [True, False])
-def test_descriptions_reach_the_genes_in_either_order(workspace: Workspace, packs_first: bool) -> None:
-    files = [(cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (worlds.pack("descriptions"), "desc.json")]
+def test_descriptions_reach_the_genes_in_either_order(
+    workspace: Workspace, packs_first: bool
+) -> None:
+    files = [
+        (cases.TRAIN, "train.csv"),
+        (cases.TEST, "test.csv"),
+        (worlds.pack("descriptions"), "desc.json"),
+    ]
     for content, name in files[::-1] if packs_first else files:
         assert import_upload(workspace, content, name).new
     assert descriptions(workspace) == {**DESCRIBED, "Pa": None}
 
 
 @pytest.mark.soak
-def test_a_later_pack_describes_over_an_earlier_one_but_not_with_nothing(workspace: Workspace) -> None:
+def test_a_later_pack_describes_over_an_earlier_one_but_not_with_nothing(
+    workspace: Workspace,
+) -> None:
     import_upload(workspace, cases.TRAIN, "train.csv")
     import_upload(workspace, worlds.pack("descriptions"), "desc.json")
-    import_upload(workspace, json.dumps({"Ga": "Newer words.", "Gb": "", "Pa": "A factor."}).encode(), "newer.json")
+    import_upload(
+        workspace,
+        json.dumps({"Ga": "Newer words.", "Gb": "", "Pa": "A factor."}).encode(),
+        "newer.json",
+    )
     expected = {"Ga": "Newer words.", "Gb": DESCRIBED["Gb"], "Gc": None, "Pa": "A factor."}
     assert descriptions(workspace) == expected
     import_upload(workspace, cases.TEST, "test.csv")
     assert descriptions(workspace) == {**expected, "Gc": DESCRIBED["Gc"]}
 
 
-def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(workspace: Workspace) -> None:
+def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(
+    workspace: Workspace,
+) -> None:
     content = worlds.pack("orthologs")
     import_upload(workspace, content, "mine.json")
     [file] = (workspace.settings.data / "knowledge").iterdir()
@@ -133,14 +165,18 @@ def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(workspac
         assert "its lost file is restored" in again.message
         assert pack_files.read(workspace.settings, "mine") == read_knowledge(content, "x")
     file.write_bytes(worlds.pack("proteins"))
-    with pytest.raises(StateError, match=r"pack 'mine': mine\.json has changed since; import the file with hash"):
+    with pytest.raises(
+        StateError, match=r"pack 'mine': mine\.json has changed since; import the file with hash"
+    ):
         pack_files.read(workspace.settings, "mine", read_knowledge(content, "x").sha256)
     assert "its lost file is restored" in import_upload(workspace, content, "mine.json").message
     assert everything(workspace) == before
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("names", [("a b", "a_b"), ("гены", "сеть"), ("x" * 150, "x" * 151), ("a/b", "a_b")])
+@pytest.mark.parametrize(
+    "names", [("a b", "a_b"), ("гены", "сеть"), ("x" * 150, "x" * 151), ("a/b", "a_b")]
+)
 def test_two_packs_never_share_a_file(workspace: Workspace, names: tuple[str, str]) -> None:
     contents = [orthologs(Ga="ONE"), orthologs(Ga="TWO")]
     for name, content in zip(names, contents, strict=True):
@@ -154,7 +190,9 @@ def test_two_packs_never_share_a_file(workspace: Workspace, names: tuple[str, st
 
 
 @pytest.mark.soak
-def test_a_mixed_folder_imports_what_it_recognises_and_names_the_rest(workspace: Workspace, tmp_path: Path) -> None:
+def test_a_mixed_folder_imports_what_it_recognises_and_names_the_rest(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     folder = tmp_path / "mixed"
     (folder / "deeper" / "gf").mkdir(parents=True)
     geneformer(folder / "deeper" / "gf")
@@ -189,7 +227,9 @@ def test_a_mixed_folder_imports_what_it_recognises_and_names_the_rest(workspace:
     with workspace.store.read() as db:
         assert set(changes.latest(db)["action"]) == {"import"}
         assert len(changes.latest(db)) == 5
-    again = {o.new for o in import_paths(workspace, [folder]) if o.kind not in ("unknown", "failed")}
+    again = {
+        o.new for o in import_paths(workspace, [folder]) if o.kind not in ("unknown", "failed")
+    }
     assert again == {False}
 
 
@@ -203,10 +243,16 @@ def test_tables_of_symbols_say_what_is_missing(workspace: Workspace) -> None:
     for kind in ("proteins", "orthologs"):
         import_upload(workspace, worlds.pack(kind), f"{kind}.json")
     tables = packs.read_symbol_tables(workspace)
-    assert (tables.proteins, tables.orthologs, tables.notes) == (worlds.PACKS["proteins"], worlds.PACKS["orthologs"], ())
+    assert (tables.proteins, tables.orthologs, tables.notes) == (
+        worlds.PACKS["proteins"],
+        worlds.PACKS["orthologs"],
+        (),
+    )
     (workspace.settings.data / "knowledge" / "proteins.json").unlink()
     [note] = packs.read_symbol_tables(workspace).notes
-    assert note.startswith("two names of one gene are not recognised: pack 'proteins': its file proteins.json is missing")
+    assert note.startswith(
+        "two names of one gene are not recognised: pack 'proteins': its file proteins.json is missing"
+    )
 
 
 @pytest.mark.soak
@@ -214,7 +260,10 @@ def test_a_folder_with_gene_sets_and_splits_imports_the_packs_and_lists_the_rest
     workspace: Workspace, tmp_path: Path
 ) -> None:
     files = {
-        "k562_sets.json": {"1-respiratory chain": ["MT-ND6", "MT-CO2"], "2-protein response": ["HSPA5"]},
+        "k562_sets.json": {
+            "1-respiratory chain": ["MT-ND6", "MT-CO2"],
+            "2-protein response": ["HSPA5"],
+        },
         "split_seed42.json": {"train_conditions": ["CKS1B", "CEBPA+JUN"], "seed": 42},
         "mouse.json": {"Stat1": ["Interferon Signaling"], "Irf1": ["Immune System"]},
         "human.json": {"STAT1": ["Interferon Signaling"], "IRF1": ["Immune System"]},
@@ -223,31 +272,46 @@ def test_a_folder_with_gene_sets_and_splits_imports_the_packs_and_lists_the_rest
     for name, content in files.items():
         (tmp_path / "files" / name).write_text(json.dumps(content))
     found = core_json(workspace.settings.workspace, "import", str(tmp_path / "files"))["imported"]
-    assert {(one["name"] or Path(one["path"]).name, one["kind"], one["organism"]) for one in found} == {
+    assert {
+        (one["name"] or Path(one["path"]).name, one["kind"], one["organism"]) for one in found
+    } == {
         ("k562_sets.json", "unknown", None),
         ("split_seed42.json", "unknown", None),
         ("mouse", "pathways", "mouse"),
         ("human", "pathways", "human"),
     }
     with workspace.store.read() as db:
-        assert [(pack.name, pack.organism) for pack in spaces.list_packs(db)] == [("human", "human"), ("mouse", "mouse")]
-    assert packs.read_latest(workspace, "pathways", "human") == pack_files.read(workspace.settings, "human")
-    assert packs.read_latest(workspace, "pathways") == pack_files.read(workspace.settings, "mouse")  # the latest of any
+        assert [(pack.name, pack.organism) for pack in spaces.list_packs(db)] == [
+            ("human", "human"),
+            ("mouse", "mouse"),
+        ]
+    assert packs.read_latest(workspace, "pathways", "human") == pack_files.read(
+        workspace.settings, "human"
+    )
+    assert packs.read_latest(workspace, "pathways") == pack_files.read(
+        workspace.settings, "mouse"
+    )  # the latest of any
 
 
 @pytest.mark.soak
 def test_tables_of_symbols_are_those_of_the_organism(workspace: Workspace) -> None:
-    for name, content in (("mouse", {"Stat1": "STAT1", "Irf1": "IRF1"}), ("human", {"STAT1": "Stat1", "IRF1": "Irf1"})):
+    for name, content in (
+        ("mouse", {"Stat1": "STAT1", "Irf1": "IRF1"}),
+        ("human", {"STAT1": "Stat1", "IRF1": "Irf1"}),
+    ):
         import_upload(workspace, json.dumps(content).encode(), f"{name}.json")
     assert packs.read_orthologs(workspace, "mouse") == {"Stat1": "STAT1", "Irf1": "IRF1"}
     assert packs.read_orthologs(workspace, "human") == {"STAT1": "Stat1", "IRF1": "Irf1"}
-    assert "two names of one gene are not recognised: the workspace has no knowledge pack of proteins of human genes" in (
-        packs.read_symbol_tables(workspace, "human").notes
+    assert (
+        "two names of one gene are not recognised: the workspace has no knowledge pack of proteins of human genes"
+        in (packs.read_symbol_tables(workspace, "human").notes)
     )
 
 
 @pytest.mark.soak
-def test_a_space_is_built_from_the_latest_pack_of_the_datasets_organism(workspace: Workspace) -> None:
+def test_a_space_is_built_from_the_latest_pack_of_the_datasets_organism(
+    workspace: Workspace,
+) -> None:
     import_upload(workspace, cases.TRAIN, "train.csv")
     human = {symbol.upper() * 2: text for symbol, text in DESCRIBED.items()}
     for name, content in (("mouse", DESCRIBED), ("human", human)):

@@ -50,7 +50,9 @@ def bring(workspace: Workspace, content: Any, name: str, **options: Any) -> None
     assert (outcome.kind not in ("failed", "unknown"), outcome.new) == (True, True), outcome
 
 
-def planned(workspace: Workspace, name: str = "rules", method: str = "evidence_rules", **more: Any) -> Run:
+def planned(
+    workspace: Workspace, name: str = "rules", method: str = "evidence_rules", **more: Any
+) -> Run:
     """A run that waits for a worker."""
     spec = launch.resolve(workspace, RunRequest(method, "bmdm", rows="split=test", **more))
     return run_control.start(workspace, spec, name, fast(), begin=lambda *_: None)
@@ -66,7 +68,10 @@ def results(workspace: Workspace, run: Run) -> tuple[pd.DataFrame, list[Any]]:
     """Every prediction, and every answer of a tool with its source."""
     with workspace.store.read() as db:
         shown = [evidence.of_row(db, run.id, f"Qb{i % 7}_Hb{i}") for i in range(ROWS)]
-    seen = [[(one["tool"], one["key"], one["status"], one["source"], one["body"]) for one in row] for row in shown]
+    seen = [
+        [(one["tool"], one["key"], one["status"], one["source"], one["body"]) for one in row]
+        for row in shown
+    ]
     return stored_rows(workspace, run.id).drop(columns="run"), seen
 
 
@@ -144,7 +149,10 @@ SOME = (add_newer, replace_and_take_back_all, bring_other_kinds)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("change", [each if each in SOME else pytest.param(each, marks=pytest.mark.soak) for each in CHANGES])
+@pytest.mark.parametrize(
+    "change",
+    [each if each in SOME else pytest.param(each, marks=pytest.mark.soak) for each in CHANGES],
+)
 def test_nor_between_its_first_rows_and_a_retry_of_those_that_failed(
     workspace: Workspace, change: Callable[[Workspace], None]
 ) -> None:
@@ -185,7 +193,9 @@ def test_without_any_run_nothing_is_kept(workspace: Workspace) -> None:
     assert not (workspace.settings.data / "knowledge" / "kept").exists()
 
 
-def test_a_pack_that_is_really_gone_stops_the_run_which_goes_on_with_the_pack(workspace: Workspace) -> None:
+def test_a_pack_that_is_really_gone_stops_the_run_which_goes_on_with_the_pack(
+    workspace: Workspace,
+) -> None:
     run = planned(workspace)
     replace_it(workspace)
     [kept] = (workspace.settings.data / "knowledge" / "kept").iterdir()
@@ -202,20 +212,29 @@ def test_a_pack_that_is_really_gone_stops_the_run_which_goes_on_with_the_pack(wo
 
 
 @pytest.mark.soak
-def test_an_import_that_breaks_off_leaves_the_run_its_pack(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_that_breaks_off_leaves_the_run_its_pack(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The file is replaced already, and the store still has the record of what it was."""
     run = planned(workspace)
     with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="power cut"):
-        patched.setattr(pack_files, "describe_genes", lambda *_: (_ for _ in ()).throw(RuntimeError("power cut")))
+        patched.setattr(
+            pack_files,
+            "describe_genes",
+            lambda *_: (_ for _ in ()).throw(RuntimeError("power cut")),
+        )
         replace_it(workspace)
     assert carried_out(workspace, run).done == ROWS
 
 
-def test_a_pack_that_went_between_asking_and_starting_is_refused_before_anything_is_written(workspace: Workspace) -> None:
+def test_a_pack_that_went_between_asking_and_starting_is_refused_before_anything_is_written(
+    workspace: Workspace,
+) -> None:
     spec = launch.resolve(workspace, RunRequest("evidence_rules", "bmdm", rows="split=test"))
     replace_it(workspace)
     with pytest.raises(
-        StateError, match="knowledge packs: edges were deleted or replaced since the run was requested; request it again"
+        StateError,
+        match="knowledge packs: edges were deleted or replaced since the run was requested; request it again",
     ):
         run_control.start(workspace, spec, "late", fast(), begin=lambda *_: None)
     assert not workspace.run_folder(spec.key).exists
@@ -245,12 +264,19 @@ def test_a_pack_of_another_organism_never_answers(workspace: Workspace) -> None:
     mine = planned(workspace)
     bring(workspace, HUMAN_EDGES, "human.json")
     again = launch.resolve(workspace, RunRequest("evidence_rules", "bmdm", rows="split=test"))
-    assert again.key == mine.id  # the latest network is human, which a dataset of mice does not read
+    assert (
+        again.key == mine.id
+    )  # the latest network is human, which a dataset of mice does not read
     undo(workspace, "edges.json")
     without = launch.resolve(workspace, RunRequest("evidence_rules", "bmdm", rows="split=test"))
     assert list(without.packs) == ["signs"]
-    run = carried_out(workspace, run_control.start(workspace, without, "no network", fast(), begin=lambda *_: None))
-    seen = [one for row in results(workspace, run)[1] for one in row if one[0] == "protein_interactions"]
+    run = carried_out(
+        workspace,
+        run_control.start(workspace, without, "no network", fast(), begin=lambda *_: None),
+    )
+    seen = [
+        one for row in results(workspace, run)[1] for one in row if one[0] == "protein_interactions"
+    ]
     assert {status for _, _, status, _, _ in seen} == {"offline"}
 
 
@@ -258,8 +284,12 @@ def test_a_pack_of_another_organism_never_answers(workspace: Workspace) -> None:
 def test_a_method_that_finds_genes_by_their_orthologs_reads_the_packs_of_another_organism_where_there_are_none(
     workspace: Workspace, tmp_path: Path
 ) -> None:
-    (tmp_path / "train.csv").write_text("id,pert,gene,label\nSTAT1_IRF1,STAT1,IRF1,up\nSTAT2_IRF1,STAT2,IRF1,none\n")
-    core_json(workspace.settings.workspace, "import", str(tmp_path / "train.csv"), "--dataset", "people")
+    (tmp_path / "train.csv").write_text(
+        "id,pert,gene,label\nSTAT1_IRF1,STAT1,IRF1,up\nSTAT2_IRF1,STAT2,IRF1,none\n"
+    )
+    core_json(
+        workspace.settings.workspace, "import", str(tmp_path / "train.csv"), "--dataset", "people"
+    )
     request = RunRequest("summer", "people", model=MODEL)
     mouse = {
         "edges": pack_files.read(workspace.settings, "edges").sha256,
@@ -267,13 +297,25 @@ def test_a_method_that_finds_genes_by_their_orthologs_reads_the_packs_of_another
     }
     assert launch.resolve(workspace, request).packs == mouse
     bring(workspace, HUMAN_EDGES, "human.json")
-    assert launch.resolve(workspace, request).packs == {**mouse, "edges": pack_files.read(workspace.settings, "human").sha256}
-    assert launch.resolve(workspace, RunRequest("summer", "bmdm", rows="split=test", model=MODEL)).packs == mouse
+    assert launch.resolve(workspace, request).packs == {
+        **mouse,
+        "edges": pack_files.read(workspace.settings, "human").sha256,
+    }
+    assert (
+        launch.resolve(
+            workspace, RunRequest("summer", "bmdm", rows="split=test", model=MODEL)
+        ).packs
+        == mouse
+    )
 
 
 @pytest.mark.soak
 def test_the_demo_whose_genes_are_of_no_organism_reads_any(workspace: Workspace) -> None:
-    assert set(packs.pack_hashes(workspace, "none")) == set(packs.pack_hashes(workspace, "mouse")) == {"edges", "signs"}
+    assert (
+        set(packs.pack_hashes(workspace, "none"))
+        == set(packs.pack_hashes(workspace, "mouse"))
+        == {"edges", "signs"}
+    )
     assert packs.pack_hashes(workspace, "human") == {}
 
 

@@ -24,7 +24,16 @@ from core.runs.workspace import Workspace
 from core.store import runs
 from core.store.runs import Run
 from tests.fakes.scripted import Script, serving
-from tests.runs.cases import end_worker, fast, keyed, status, until, until_state, wish, workspace_with
+from tests.runs.cases import (
+    end_worker,
+    fast,
+    keyed,
+    status,
+    until,
+    until_state,
+    wish,
+    workspace_with,
+)
 from tests.runs.methods import Asking, Counting, apart, here
 
 KEY = "sk-never-to-be-seen/anywhere"
@@ -36,7 +45,9 @@ def slow_run(path: Path) -> Iterator[tuple[Workspace, Run]]:
     """A run that takes a minute, in a worker of its own."""
     workspace = workspace_with(path, ROWS)
     begin = partial(apart, sleep_s=0.5, ingest_every_s=0.1)
-    run = run_control.start(workspace, wish(workspace, Counting()), "slow", fast(rows_in_flight=4), begin=begin)
+    run = run_control.start(
+        workspace, wish(workspace, Counting()), "slow", fast(rows_in_flight=4), begin=begin
+    )
     try:
         until(lambda: finished(workspace, run) > 4, "the first rows")
         yield workspace, run
@@ -62,13 +73,21 @@ def test_a_worker_is_told_to_pause_to_go_on_and_to_end(tmp_path: Path) -> None:
         assert os.getsid(live.pid) == live.pid  # in a session of its own
         until(lambda: recorded(workspace, run).done > 0, "a fold")
         assert recorded(workspace, run).status == "running"
-        with pytest.raises(StateError, match=f"process {live.pid}"), exclusive_lock(workspace.run_folder(run.id)):
+        with (
+            pytest.raises(StateError, match=f"process {live.pid}"),
+            exclusive_lock(workspace.run_folder(run.id)),
+        ):
             pass
-        for refused in (partial(run_control.resume, workspace, "slow"), partial(run_control.retry, workspace, "slow")):
+        for refused in (
+            partial(run_control.resume, workspace, "slow"),
+            partial(run_control.retry, workspace, "slow"),
+        ):
             with pytest.raises(StateError, match="is working on it"):
                 refused()
         with pytest.raises(StateError, match="a worker is on it"):
-            run_control.start(workspace, wish(workspace, Counting(), seed=1), "slow", fast(), replace=True)
+            run_control.start(
+                workspace, wish(workspace, Counting(), seed=1), "slow", fast(), replace=True
+            )
         run_control.pause(workspace, "slow")
         until_state(workspace, run, "paused")
         at = finished(workspace, run)
@@ -107,11 +126,16 @@ def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) 
     with serving(Script(api_key=KEY, delay_s=0.05)) as url:
         how = fast(url, rows_in_flight=2)
         own = keyed(workspace, url, KEY)
-        run = run_control.start(own, wish(workspace, Asking(), model="scripted"), "r", how, begin=apart)
+        run = run_control.start(
+            own, wish(workspace, Asking(), model="scripted"), "r", how, begin=apart
+        )
         pid = status(workspace, run).pid
         assert pid is not None
         process = psutil.Process(pid)
-        assert (process.environ()[KEY_VARIABLE], process.environ()[KEYS_VARIABLE]) == ("", f"{url}={KEY}")
+        assert (process.environ()[KEY_VARIABLE], process.environ()[KEYS_VARIABLE]) == (
+            "",
+            f"{url}={KEY}",
+        )
         assert not any(KEY in part for part in process.cmdline())
         until_state(workspace, run, "done")
         # A wrong key is echoed by this server
@@ -125,21 +149,35 @@ def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) 
         )
         ended = status(workspace, other)
     assert (ended.state, ended.counts.done) == ("stopped", 0)
-    assert "[key]" in run_control.settle(workspace, other.id).cause  # where the server had echoed it
+    assert (
+        "[key]" in run_control.settle(workspace, other.id).cause
+    )  # where the server had echoed it
     searched = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert {"desk.duckdb", "rows.jsonl", "spec.json", "how.json", "log.txt", "llm.sqlite"} <= {path.name for path in searched}
-    assert [path for path in searched if KEY.encode() in path.read_bytes() or b"never-to-be-seen" in path.read_bytes()] == []
+    assert {"desk.duckdb", "rows.jsonl", "spec.json", "how.json", "log.txt", "llm.sqlite"} <= {
+        path.name for path in searched
+    }
+    assert [
+        path
+        for path in searched
+        if KEY.encode() in path.read_bytes() or b"never-to-be-seen" in path.read_bytes()
+    ] == []
     with workspace.store.read() as db:
-        for (table,) in db.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk'").fetchall():
+        for (table,) in db.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk'"
+        ).fetchall():
             assert "never-to-be-seen" not in str(db.execute(f"SELECT * FROM {table}").fetchall())
 
 
 @pytest.mark.soak
 def test_a_worker_that_does_not_begin_is_reported(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 3)
-    run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
+    run = run_control.start(
+        workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None
+    )
     folder = workspace.run_folder(run.id)
-    with pytest.raises(StateError, match=r"status 3 before its first heartbeat; its log says: no such luck"):
+    with pytest.raises(
+        StateError, match=r"status 3 before its first heartbeat; its log says: no such luck"
+    ):
         start_worker(folder, workspace.settings, command=("sh", "-c", "echo no such luck; exit 3"))
     with pytest.raises(StateError, match=r"did not start within 0\.2 s"):
         start_worker(folder, workspace.settings, command=("sleep", "60"), within_s=0.2)
@@ -149,7 +187,15 @@ def test_a_worker_that_does_not_begin_is_reported(tmp_path: Path) -> None:
 def test_the_workers_command_line() -> None:
     settings = Settings(workspace=Path("/somewhere"), api_key=KEY)
     command = command_of(settings, "0123456789")
-    assert command[1:] == ("-m", "core", "--progress", "--workspace", "/somewhere", "worker", "0123456789")
+    assert command[1:] == (
+        "-m",
+        "core",
+        "--progress",
+        "--workspace",
+        "/somewhere",
+        "worker",
+        "0123456789",
+    )
     subprocess.run([command[0], "-c", ""], check=True)
 
 

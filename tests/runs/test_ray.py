@@ -52,7 +52,13 @@ def nodes() -> Iterator[Nodes]:
 
 def on(nodes: Nodes, url: str = "", **more: Any) -> ExecutionSettings:
     """The settings of a run on a cluster."""
-    how = {"rows_in_flight": AT_ONCE, "concurrency": AT_ONCE, "timeout_s": 20.0, "backend": "ray", "ray_address": nodes.address}
+    how = {
+        "rows_in_flight": AT_ONCE,
+        "concurrency": AT_ONCE,
+        "timeout_s": 20.0,
+        "backend": "ray",
+        "ray_address": nodes.address,
+    }
     return fast(url, **how | more)
 
 
@@ -65,13 +71,19 @@ def assert_equal(ours: Workspace, theirs: Workspace) -> None:
 
 
 @pytest.mark.soak
-def test_a_run_with_packs_and_folds_that_began_here_goes_on_there_and_is_the_same(nodes: Nodes, tmp_path: Path) -> None:
+def test_a_run_with_packs_and_folds_that_began_here_goes_on_there_and_is_the_same(
+    nodes: Nodes, tmp_path: Path
+) -> None:
     whole, moved = (workspace_with(tmp_path / name, 6) for name in ("whole", "moved"))
     request = RunRequest("debate", "bmdm", rows="sample=12", model=MODEL, name="r", cached=False)
     with serving() as url:
         runs = []
         for workspace, budget in ((whole, None), (moved, 1)):
-            for content, name in ((EDGES, "edges.json"), (SIGNS, "signs.json"), (DESCRIBED, "descriptions.json")):
+            for content, name in (
+                (EDGES, "edges.json"),
+                (SIGNS, "signs.json"),
+                (DESCRIBED, "descriptions.json"),
+            ):
                 bring(workspace, content, name)
             how = {"endpoint": url, "concurrency": 2, "token_budget": budget}
             runs.append(launch.start(workspace, replace(request, **how)))
@@ -79,7 +91,9 @@ def test_a_run_with_packs_and_folds_that_began_here_goes_on_there_and_is_the_sam
         done = status(moved, run).counts.done
         assert status(moved, run).state == "budget"
         there = change_settings(on(nodes, url), token_budget=None)
-        run_control.resume(keyed(moved, url, KEY), run.id, settings=there, begin=run_control.work_on)
+        run_control.resume(
+            keyed(moved, url, KEY), run.id, settings=there, begin=run_control.work_on
+        )
     assert not nodes.holds_in_memory(KEY)
     assert 0 < done < 12
     assert runs[0].id == run.id
@@ -91,20 +105,26 @@ def test_a_run_with_packs_and_folds_that_began_here_goes_on_there_and_is_the_sam
 def test_the_driver_gathers_dossiers_and_keeps_the_answers(nodes: Nodes, tmp_path: Path) -> None:
     """Public sources are asked by the driver alone, and a run here afterwards finds every answer in the cache."""
     workspace = workspace_with(tmp_path, 6)
-    request = RunRequest("debate", "bmdm", {"sources": "cache"}, rows="split=test", model=MODEL, name="r")
+    request = RunRequest(
+        "debate", "bmdm", {"sources": "cache"}, rows="split=test", model=MODEL, name="r"
+    )
     with serving() as url:
         spec = launch.resolve(workspace, replace(request, endpoint=url))
         run = run_control.start(workspace, spec, "r", on(nodes, url), begin=run_control.work_on)
         assert_whole(workspace, run, 6)
         asked = request_counts(url)["answers"]
-        again = launch.start(workspace, replace(request, endpoint=url, name="again", rows="split=test; sample=5"))
+        again = launch.start(
+            workspace, replace(request, endpoint=url, name="again", rows="split=test; sample=5")
+        )
         assert request_counts(url)["answers"] == asked
     assert status(workspace, again).counts.done == 5
     assert status(workspace, run).counts.spent == status(workspace, run).counts.cost > 0
 
 
 @pytest.mark.soak
-def test_a_budget_ends_a_run_and_a_server_that_is_gone_is_replaced(nodes: Nodes, tmp_path: Path) -> None:
+def test_a_budget_ends_a_run_and_a_server_that_is_gone_is_replaced(
+    nodes: Nodes, tmp_path: Path
+) -> None:
     workspace = workspace_with(tmp_path, 40)
     gone = f"http://127.0.0.1:{free_port()}/v1"
     with serving() as url:
@@ -113,7 +133,9 @@ def test_a_budget_ends_a_run_and_a_server_that_is_gone_is_replaced(nodes: Nodes,
         run = run_control.start(workspace, spec, "r", settings, begin=here(Asking()))
         assert status(workspace, run).state == "budget"
         done = status(workspace, run).counts.done
-        run_control.resume(workspace, run.id, settings=replace(settings, token_budget=None), begin=here(Asking()))
+        run_control.resume(
+            workspace, run.id, settings=replace(settings, token_budget=None), begin=here(Asking())
+        )
     assert 0 < done < 40
     assert_whole(workspace, run, 40)
 
@@ -140,17 +162,29 @@ def test_rows_that_end_their_process_or_fail_as_nobody_foresaw_harm_no_others(
 ) -> None:
     workspace = workspace_with(tmp_path / "w", 8)
     method = Harmful(ended=tmp_path / "ended")
-    run = run_control.start(workspace, wish(workspace, method), "r", on(nodes, rows_in_flight=1), begin=here(method))
+    run = run_control.start(
+        workspace, wish(workspace, method), "r", on(nodes, rows_in_flight=1), begin=here(method)
+    )
     assert_whole(workspace, run, 8, failed=2)
-    failed = {entry.pair_id: entry for entry, _ in read_entries(workspace.run_folder(run.id).rows) if isinstance(entry, Failed)}
-    assert {pair_id: row.kind for pair_id, row in failed.items()} == {"Qb2_Hb2": "ProcessDied", "Qb3_Hb3": "ZeroDivisionError"}
+    failed = {
+        entry.pair_id: entry
+        for entry, _ in read_entries(workspace.run_folder(run.id).rows)
+        if isinstance(entry, Failed)
+    }
+    assert {pair_id: row.kind for pair_id, row in failed.items()} == {
+        "Qb2_Hb2": "ProcessDied",
+        "Qb3_Hb3": "ZeroDivisionError",
+    }
     assert failed["Qb2_Hb2"].message.startswith("5 tasks died while they predicted it, the last: ")
     log = "\n".join(log_tail(workspace.run_folder(run.id)))
     assert log.count("(the first of its kind; every such row is a failure)") == 1
     assert "constant(pair, tokens=1 // " in caplog.text
 
 
-@pytest.mark.parametrize("address", ["nowhere", "ray://head:10001", "head:port", "head", "head:0", "head:65536", "[::1]:99999"])
+@pytest.mark.parametrize(
+    "address",
+    ["nowhere", "ray://head:10001", "head:port", "head", "head:0", "head:65536", "[::1]:99999"],
+)
 def test_what_is_no_address_of_a_cluster(address: str) -> None:
     with pytest.raises(InputError, match=r"ray_address: got .*, expected HOST:PORT or auto"):
         ExecutionSettings(backend="ray", ray_address=address)
@@ -170,7 +204,16 @@ def test_an_address_where_no_cluster_is_gives_one_clear_error_and_no_run(tmp_pat
     workspace = workspace_with(tmp_path, 4)
     address = f"127.0.0.1:{free_port()}"
     with serving() as url:
-        arguments = ("run", "prompt_only", "--endpoint", url, "--backend", "ray", "--ray-address", address)
+        arguments = (
+            "run",
+            "prompt_only",
+            "--endpoint",
+            url,
+            "--backend",
+            "ray",
+            "--ray-address",
+            address,
+        )
         done = commands.core(workspace.settings.workspace, *arguments)
     assert done.status == 1
     assert done.err.splitlines()[-1] == (
@@ -180,18 +223,34 @@ def test_an_address_where_no_cluster_is_gives_one_clear_error_and_no_run(tmp_pat
     assert commands.core_json(workspace.settings.workspace, "runs")["runs"] == []
 
 
-def test_what_cannot_run_on_a_cluster_is_refused_before_it_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_run_on_a_cluster_is_refused_before_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace = workspace_with(tmp_path, 4)
-    with pytest.raises(InputError, match="got ray, but evidence_rules predicts all rows at once, on one machine; expected local"):
+    with pytest.raises(
+        InputError,
+        match="got ray, but evidence_rules predicts all rows at once, on one machine; expected local",
+    ):
         launch.start(workspace, RunRequest("evidence_rules", "bmdm", backend="ray"))
     with pytest.raises(InputError, match="got ray, but sources is web"):
-        launch.start(workspace, RunRequest("react", "bmdm", {"sources": "web"}, model=MODEL, backend="ray"))
+        launch.start(
+            workspace, RunRequest("react", "bmdm", {"sources": "web"}, model=MODEL, backend="ray")
+        )
     with pytest.raises(Unreachable, match="no connection"):
         launch.start(
-            workspace, RunRequest("prompt_only", "bmdm", model=MODEL, backend="ray", ray_address=f"127.0.0.1:{free_port()}")
+            workspace,
+            RunRequest(
+                "prompt_only",
+                "bmdm",
+                model=MODEL,
+                backend="ray",
+                ray_address=f"127.0.0.1:{free_port()}",
+            ),
         )
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    with pytest.raises(MissingPackage, match=r"the backend ray needs the package ray, .*requirements-cluster\.txt"):
+    with pytest.raises(
+        MissingPackage, match=r"the backend ray needs the package ray, .*requirements-cluster\.txt"
+    ):
         launch.start(workspace, RunRequest("prompt_only", "bmdm", model=MODEL, backend="ray"))
 
 
@@ -227,13 +286,35 @@ def test_other_code_on_a_node_is_refused(nodes: Nodes, monkeypatch: pytest.Monke
 
 
 @pytest.mark.soak
-def test_labels_of_cells_are_those_of_one_process(nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(differential_expression, "DENSE_VALUES", 50_000)  # several parts of the genes
+def test_labels_of_cells_are_those_of_one_process(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        differential_expression, "DENSE_VALUES", 50_000
+    )  # several parts of the genes
     write_case(tmp_path / "screen.h5ad")
-    for place, where in (("here", []), ("there", ["--backend", "ray", "--ray-address", nodes.address])):
-        commands.core_json(tmp_path / place, "cells", "labels", str(tmp_path / "screen.h5ad"), "--name", "screen", *where)
-    ours, theirs = (sorted((tmp_path / place / "data" / "cells").rglob("*.*")) for place in ("here", "there"))
+    for place, where in (
+        ("here", []),
+        ("there", ["--backend", "ray", "--ray-address", nodes.address]),
+    ):
+        commands.core_json(
+            tmp_path / place,
+            "cells",
+            "labels",
+            str(tmp_path / "screen.h5ad"),
+            "--name",
+            "screen",
+            *where,
+        )
+    ours, theirs = (
+        sorted((tmp_path / place / "data" / "cells").rglob("*.*")) for place in ("here", "there")
+    )
     assert [path.name for path in ours] == [path.name for path in theirs] != []
     assert all(a.read_bytes() == b.read_bytes() for a, b in zip(ours, theirs, strict=True))
-    done = commands.core(tmp_path / "here", "cells", "labels", "screen.h5ad", "--name", "s", "--ray-address", "auto")
-    assert (done.status, "--ray-address: got auto, but the backend is local" in done.err) == (1, True)
+    done = commands.core(
+        tmp_path / "here", "cells", "labels", "screen.h5ad", "--name", "s", "--ray-address", "auto"
+    )
+    assert (done.status, "--ray-address: got auto, but the backend is local" in done.err) == (
+        1,
+        True,
+    )

@@ -14,7 +14,10 @@ from core.runs.ray_cluster import Cluster, check_cluster
 
 
 def test_a_host_that_cannot_be_one_is_said_so() -> None:
-    with pytest.raises(Unreachable, match=r"ray address a\.\.b:6379: no connection \(.*label empty.*expected the HOST:PORT"):
+    with pytest.raises(
+        Unreachable,
+        match=r"ray address a\.\.b:6379: no connection \(.*label empty.*expected the HOST:PORT",
+    ):
         check_cluster("a..b:6379")
 
 
@@ -28,16 +31,23 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     return ray
 
 
-def test_an_error_of_rays_own_says_that_no_cluster_could_be_joined(ray: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_rays_own_says_that_no_cluster_could_be_joined(
+    ray: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def init(**_: Any) -> None:
         raise ray.exceptions.AuthenticationError("the token is not that of the cluster")
 
     monkeypatch.setattr(ray, "init", init)
-    with pytest.raises(Unreachable, match=r"ray address auto: cannot join a cluster \(.*the token is not that of the cluster"):
+    with pytest.raises(
+        Unreachable,
+        match=r"ray address auto: cannot join a cluster \(.*the token is not that of the cluster",
+    ):
         Cluster("auto")
 
 
-def test_what_the_object_store_does_not_take_is_said_so(ray: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_object_store_does_not_take_is_said_so(
+    ray: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def put(_value: object) -> None:
         raise ray.exceptions.ObjectStoreFullError("no room")
 
@@ -50,7 +60,9 @@ def test_what_the_object_store_does_not_take_is_said_so(ray: Any, monkeypatch: p
         cluster.close()
 
 
-def test_a_cluster_that_is_started_here_is_closed_to_others_and_gets_no_secret(ray: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_is_started_here_is_closed_to_others_and_gets_no_secret(
+    ray: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: dict[str, Any] = {}
 
     def init(**how: Any) -> None:

@@ -23,15 +23,33 @@ def run_against(folder: Path, answer: Any, rows: int = 8, **how: Any) -> tuple[R
     workspace = workspace_with(folder, rows)
     settings = {"rows_in_flight": 1, "concurrency": 1, "cached": False, **how}
     with serving(answer) as (url, asked):
-        run = run_control.start(workspace, wish(workspace, METHOD, model="m"), "r", fast(url, **settings), begin=here(METHOD))
+        run = run_control.start(
+            workspace,
+            wish(workspace, METHOD, model="m"),
+            "r",
+            fast(url, **settings),
+            begin=here(METHOD),
+        )
     return run, status(workspace, run).cause, len(asked)
 
 
 def refuse(asked: Asked) -> Canned:
-    return Canned({"detail": [{"loc": ["body", "seed"], "msg": f"Extra inputs are not permitted, try {asked.number}"}]}, 422)
+    return Canned(
+        {
+            "detail": [
+                {
+                    "loc": ["body", "seed"],
+                    "msg": f"Extra inputs are not permitted, try {asked.number}",
+                }
+            ]
+        },
+        422,
+    )
 
 
-def test_a_run_whose_first_rows_are_refused_alike_stops_with_the_reason_and_its_rows_stay_missing(tmp_path: Path) -> None:
+def test_a_run_whose_first_rows_are_refused_alike_stops_with_the_reason_and_its_rows_stay_missing(
+    tmp_path: Path,
+) -> None:
     run, cause, n_asked = run_against(tmp_path, refuse)
     assert (run.status, run.done, run.failed, n_asked) == ("stopped", 0, 0, FIRST_ROWS)
     assert cause.startswith(f"the first {FIRST_ROWS} rows are refused alike: ")
@@ -47,7 +65,9 @@ def test_a_run_of_two_rows_that_are_refused_stops_too(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_rows_that_are_refused_after_one_was_answered_fail(tmp_path: Path) -> None:
-    run, cause, _ = run_against(tmp_path, lambda asked: refuse(asked) if asked.number > 1 else Canned(completion("50")))
+    run, cause, _ = run_against(
+        tmp_path, lambda asked: refuse(asked) if asked.number > 1 else Canned(completion("50"))
+    )
     assert (run.status, run.done + run.failed) == ("done", 8)
     assert run.failed >= 7
     assert cause == "" or "every row failed" in cause
@@ -62,15 +82,21 @@ def test_a_run_whose_rows_all_fail_says_why(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_another_model_that_answers_is_said_on_the_run(tmp_path: Path) -> None:
-    _, cause, _ = run_against(tmp_path, lambda _: Canned({**completion("50"), "model": "tiny-fallback"}))
+    _, cause, _ = run_against(
+        tmp_path, lambda _: Canned({**completion("50"), "model": "tiny-fallback"})
+    )
     assert "answers are by tiny-fallback, not m" in cause
-    _, cause, _ = run_against(tmp_path / "b", lambda _: Canned({**completion("50"), "model": "org/m-2026-11"}))
+    _, cause, _ = run_against(
+        tmp_path / "b", lambda _: Canned({**completion("50"), "model": "org/m-2026-11"})
+    )
     assert "answers are by" not in cause  # a version of the same
 
 
 @pytest.mark.soak
 def test_a_token_budget_counts_an_estimate_where_the_server_counts_nothing(tmp_path: Path) -> None:
-    run, cause, n_asked = run_against(tmp_path, lambda _: Canned({**completion("50"), "usage": None}), token_budget=60)
+    run, cause, n_asked = run_against(
+        tmp_path, lambda _: Canned({**completion("50"), "usage": None}), token_budget=60
+    )
     assert run.status == "budget"
     assert n_asked < 16
     assert "of them estimated: the server counts none) are spent, 60 were allowed" in cause
@@ -90,7 +116,9 @@ def test_refusals_alike_differ_in_numbers_and_ids_at_most() -> None:
     assert breaker.ever_answered
 
 
-@pytest.mark.parametrize("breaker", [CircuitBreaker(16, is_fresh=False), CircuitBreaker(16, ever_answered=True)])
+@pytest.mark.parametrize(
+    "breaker", [CircuitBreaker(16, is_fresh=False), CircuitBreaker(16, ever_answered=True)]
+)
 def test_a_refusal_later_on_is_a_failure(breaker: CircuitBreaker) -> None:
     row = failure("Refused", "no")
     assert breaker.add(row) == [row]
@@ -99,6 +127,10 @@ def test_a_refusal_later_on_is_a_failure(breaker: CircuitBreaker) -> None:
 def test_the_commonest_failure_is_named() -> None:
     failures = CommonFailures()
     assert failures.commonest == ""
-    for row in (failure("Refused", "no"), failure("Truncated", "cut after 3"), failure("Truncated", "cut after 44")):
+    for row in (
+        failure("Refused", "no"),
+        failure("Truncated", "cut after 3"),
+        failure("Truncated", "cut after 44"),
+    ):
         failures.add(row)
     assert failures.commonest == "2 of 3 with Truncated (cut after 3)"

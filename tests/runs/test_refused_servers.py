@@ -68,35 +68,52 @@ def stranger() -> Iterator[Listener]:
 
 def with_key(workspace: Workspace, **more: object) -> Workspace:
     """The workspace of a server whose key belongs to another address."""
-    return open_workspace(replace(workspace.settings, endpoint="http://127.0.0.1:9/v1", api_key=KEY, **more))  # type: ignore[arg-type]
+    return open_workspace(
+        replace(workspace.settings, endpoint="http://127.0.0.1:9/v1", api_key=KEY, **more)
+    )  # type: ignore[arg-type]
 
 
 def _embed(workspace: Workspace, url: str) -> object:
     kept = open_workspace(replace(workspace.settings, base_url=""))
-    assert import_upload(kept, worlds.pack("descriptions"), "descriptions.json").kind == "descriptions"
+    assert (
+        import_upload(kept, worlds.pack("descriptions"), "descriptions.json").kind == "descriptions"
+    )
     return spaces.embed(workspace, "endpoint", "e", {"base_url": url, "model": "m"})
 
 
 # How a person may name a server, each as a page and a command do.
 PATHS: dict[str, Callable[[Workspace, str], object]] = {
     "endpoint check": lambda w, url: asyncio.run(launch.health(w, url)),
-    "endpoint check of several": lambda w, url: asyncio.run(model_servers.check_each(w, f"{url},http://127.0.0.1:9/v1")),
-    "run": lambda w, url: launch.start(w, RunRequest("prompt_only", "bmdm", rows="split=test", endpoint=url, name="r")),
-    "run with a model": lambda w, url: launch.start(
-        w, RunRequest("prompt_only", "bmdm", rows="split=test", endpoint=url, model="scripted", name="r")
+    "endpoint check of several": lambda w, url: asyncio.run(
+        model_servers.check_each(w, f"{url},http://127.0.0.1:9/v1")
     ),
-    "ask": lambda w, url: ask.ask(w, Question("Pa", "Ga", "prompt_only", "bmdm", url), begin=run_control.work_on),
+    "run": lambda w, url: launch.start(
+        w, RunRequest("prompt_only", "bmdm", rows="split=test", endpoint=url, name="r")
+    ),
+    "run with a model": lambda w, url: launch.start(
+        w,
+        RunRequest(
+            "prompt_only", "bmdm", rows="split=test", endpoint=url, model="scripted", name="r"
+        ),
+    ),
+    "ask": lambda w, url: ask.ask(
+        w, Question("Pa", "Ga", "prompt_only", "bmdm", url), begin=run_control.work_on
+    ),
     "ask a model": lambda w, url: ask.ask(
         w, Question("Pa", "Ga", "prompt_only", "bmdm", url, "scripted"), begin=run_control.work_on
     ),
-    "reading": lambda w, url: readings.plan_reading(w, RUBRIC, "debate", ReadingSettings(endpoint=url)),
+    "reading": lambda w, url: readings.plan_reading(
+        w, RUBRIC, "debate", ReadingSettings(endpoint=url)
+    ),
     "embed": lambda w, url: _embed(w, url),
 }
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("path", PATHS)
-def test_a_shared_server_asks_nobody_else(small_workspace: Workspace, stranger: Listener, path: str) -> None:
+def test_a_shared_server_asks_nobody_else(
+    small_workspace: Workspace, stranger: Listener, path: str
+) -> None:
     with pytest.raises(AddressRefused, match="PERTURBDESK_ENDPOINTS"):
         PATHS[path](with_key(small_workspace, **SHARED), stranger.url)
     assert stranger.keys == []
@@ -106,7 +123,9 @@ def test_a_shared_server_asks_nobody_else(small_workspace: Workspace, stranger: 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("path", PATHS)
-def test_a_stranger_gets_no_key_on_a_machine_of_ones_own(small_workspace: Workspace, stranger: Listener, path: str) -> None:
+def test_a_stranger_gets_no_key_on_a_machine_of_ones_own(
+    small_workspace: Workspace, stranger: Listener, path: str
+) -> None:
     try:
         PATHS[path](with_key(small_workspace), stranger.url)
     except DeskError:  # a scripted server gives no embeddings
@@ -116,7 +135,9 @@ def test_a_stranger_gets_no_key_on_a_machine_of_ones_own(small_workspace: Worksp
 
 
 @pytest.mark.soak
-def test_who_is_listed_gets_the_key_and_may_be_asked(small_workspace: Workspace, stranger: Listener) -> None:
+def test_who_is_listed_gets_the_key_and_may_be_asked(
+    small_workspace: Workspace, stranger: Listener
+) -> None:
     shared = with_key(small_workspace, endpoints=(stranger.url,), **SHARED)
     run = PATHS["run"](shared, stranger.url)
     assert isinstance(run, runs.Run)
@@ -125,9 +146,13 @@ def test_who_is_listed_gets_the_key_and_may_be_asked(small_workspace: Workspace,
 
 
 @pytest.mark.soak
-def test_a_run_that_was_started_elsewhere_does_not_go_on_there(tmp_path: Path, stranger: Listener) -> None:
+def test_a_run_that_was_started_elsewhere_does_not_go_on_there(
+    tmp_path: Path, stranger: Listener
+) -> None:
     own = with_key(workspace_with(tmp_path, 3))
-    run = run_control.start(own, wish(own, Asking(), model="scripted"), "r", fast(stranger.url), begin=lambda *_: None)
+    run = run_control.start(
+        own, wish(own, Asking(), model="scripted"), "r", fast(stranger.url), begin=lambda *_: None
+    )
     shared = open_workspace(replace(own.settings, **SHARED))  # type: ignore[arg-type]
     folder = shared.run_folder(run.id)
     folder.set_command("cancel")
@@ -137,39 +162,55 @@ def test_a_run_that_was_started_elsewhere_does_not_go_on_there(tmp_path: Path, s
             with pytest.raises(AddressRefused):
                 again(shared, run.id, settings=how, begin=run_control.work_on)
     folder.set_command("run")
-    run_control.work_on(shared, run.id, method=here(Asking()).keywords["method"])  # the worker reads how.json by itself
+    run_control.work_on(
+        shared, run.id, method=here(Asking()).keywords["method"]
+    )  # the worker reads how.json by itself
     assert status(shared, run).state == "stopped"
     assert "PERTURBDESK_ENDPOINTS" in status(shared, run).cause
     assert stranger.keys == []
 
 
-def test_a_file_that_changed_before_the_worker_brings_in_no_stranger(tmp_path: Path, stranger: Listener) -> None:
+def test_a_file_that_changed_before_the_worker_brings_in_no_stranger(
+    tmp_path: Path, stranger: Listener
+) -> None:
     file = tmp_path / "servers.txt"
     with listening(Script(delay_s=0.1)) as listed:
         file.write_text(f"{listed.url}\n")
-        workspace = with_key(workspace_with(tmp_path / "desk", 12), endpoints=(listed.url,), **SHARED)
+        workspace = with_key(
+            workspace_with(tmp_path / "desk", 12), endpoints=(listed.url,), **SHARED
+        )
 
         def begin(workspace: Workspace, run: str) -> None:
             file.write_text(f"{listed.url}\n{stranger.url}\n")
             here(Asking())(workspace, run)
 
         how = fast(str(file), rows_in_flight=2, concurrency=2, timeout_s=10.0)
-        run = run_control.start(workspace, wish(workspace, Asking(), model="scripted"), "r", how, begin=begin)
+        run = run_control.start(
+            workspace, wish(workspace, Asking(), model="scripted"), "r", how, begin=begin
+        )
         assert run.status == "stopped"
         assert f"{stranger.url}: is not among the model servers" in status(workspace, run).cause
         file.write_text(f"{stranger.url}\n{listed.url}\n")
         with pytest.raises(AddressRefused, match=stranger.url):
             run_control.start(
-                workspace, wish(workspace, Asking(), model="scripted", labels="blinded"), "s", how, begin=here(Asking())
+                workspace,
+                wish(workspace, Asking(), model="scripted", labels="blinded"),
+                "s",
+                how,
+                begin=here(Asking()),
             )
     assert stranger.keys == []
-    assert any("PERTURBDESK_ENDPOINTS" in line for line in log_tail(workspace.run_folder(run.id), 50))
+    assert any(
+        "PERTURBDESK_ENDPOINTS" in line for line in log_tail(workspace.run_folder(run.id), 50)
+    )
 
 
 @pytest.mark.soak
 def test_runs_asked_again_ask_no_stranger(small_workspace: Workspace, stranger: Listener) -> None:
     own = with_key(small_workspace, endpoints=(stranger.url,))
-    request = RunRequest("debate", "bmdm", {"rounds": 0}, "split=train", "argued", "scripted", endpoint=stranger.url)
+    request = RunRequest(
+        "debate", "bmdm", {"rounds": 0}, "split=train", "argued", "scripted", endpoint=stranger.url
+    )
     run = launch.start(own, request)
     assert run.status == "done"
     shared = with_key(small_workspace, **SHARED)
@@ -179,7 +220,9 @@ def test_runs_asked_again_ask_no_stranger(small_workspace: Workspace, stranger: 
     plan = plan_again(shared, AgainRequest(run.id, row, endpoint=stranger.url, repeats=5))
     with pytest.raises(AddressRefused):
         make_all(shared, plan)
-    tools = engine.plan(shared, "tools", ToolsSettings(run=run.id, repeats=2, endpoint=stranger.url))
+    tools = engine.plan(
+        shared, "tools", ToolsSettings(run=run.id, repeats=2, endpoint=stranger.url)
+    )
     with pytest.raises(AddressRefused):
         engine.run(shared, tools)
     assert stranger.keys == []
@@ -188,7 +231,14 @@ def test_runs_asked_again_ask_no_stranger(small_workspace: Workspace, stranger: 
 @pytest.mark.soak
 def test_no_cluster_of_a_stranger_is_joined(small_workspace: Workspace) -> None:
     shared = with_key(small_workspace, **SHARED)
-    request = RunRequest("prompt_only", "bmdm", rows="split=test", model="m", backend="ray", ray_address="127.0.0.1:6379")
+    request = RunRequest(
+        "prompt_only",
+        "bmdm",
+        rows="split=test",
+        model="m",
+        backend="ray",
+        ray_address="127.0.0.1:6379",
+    )
     with pytest.raises(AddressRefused, match="PERTURBDESK_RAY_ADDRESSES"):
         launch.start(shared, request)
 
@@ -200,7 +250,9 @@ def test_the_simulated_server_is_this_servers_own(small_workspace: Workspace) ->
     assert ask.ask(shared, question, begin=run_control.work_on).run.status == "done"
 
 
-def test_a_refusal_for_the_lack_of_a_key_says_where_it_belongs(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_for_the_lack_of_a_key_says_where_it_belongs(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PERTURBDESK_API_KEY", KEY)
     with listening(Script(api_key=KEY)) as server:
         done = commands.core(workspace.settings.workspace, "endpoint", "--endpoint", server.url)
@@ -211,9 +263,15 @@ def test_a_refusal_for_the_lack_of_a_key_says_where_it_belongs(workspace: Worksp
         )
         assert set(server.keys) == {None}
         monkeypatch.setenv("PERTURBDESK_ENDPOINTS", server.url)
-        assert commands.core(workspace.settings.workspace, "endpoint", "--endpoint", server.url).status == 0
+        assert (
+            commands.core(workspace.settings.workspace, "endpoint", "--endpoint", server.url).status
+            == 0
+        )
         monkeypatch.delenv("PERTURBDESK_ENDPOINTS")
         monkeypatch.setenv("PERTURBDESK_API_KEYS", f"{server.url}={KEY}")
         monkeypatch.setenv("PERTURBDESK_API_KEY", "sk-of-somebody-else")
-        assert commands.core(workspace.settings.workspace, "endpoint", "--endpoint", server.url).status == 0
+        assert (
+            commands.core(workspace.settings.workspace, "endpoint", "--endpoint", server.url).status
+            == 0
+        )
     assert KEY not in done.out + done.err

@@ -6,7 +6,15 @@ import pytest
 
 from core.base.errors import InputError, NotFound
 from core.base.types import Pair
-from core.runs.request import Price, Rate, RowSelection, expect, expected_calls, parse_row_selection, select_rows
+from core.runs.request import (
+    Price,
+    Rate,
+    RowSelection,
+    expect,
+    expected_calls,
+    parse_row_selection,
+    select_rows,
+)
 from tests.runs.methods import Asking, Counting
 
 PAIRS = [Pair(f"P_G{i}", "P", f"G{i}", None, "train" if i < 6 else "test") for i in range(10)]

@@ -25,7 +25,9 @@ def workspace(tmp_path: Path) -> Workspace:
     return workspace_with(tmp_path / "workspace", 8)
 
 
-def specify(workspace: Workspace, method: Counting, options: dict[str, object], **more: Any) -> RunSpec:
+def specify(
+    workspace: Workspace, method: Counting, options: dict[str, object], **more: Any
+) -> RunSpec:
     request = RunRequest(method.name, options=options, **more)
     return launch.resolve(workspace, request, method=lambda _: method)
 
@@ -39,8 +41,17 @@ class Rounds:
 @pytest.mark.soak
 def test_what_a_person_asks_for_is_specified(workspace: Workspace) -> None:
     method = Counting(settings=Rounds)
-    spec = specify(workspace, method, {"rounds": "2"}, rows="split=test;sample=3", model="m", seed=4, repeat=1)
-    assert (dict(spec.options), spec.context, len(spec.rows), spec.model, spec.seed, spec.repeat) == (
+    spec = specify(
+        workspace, method, {"rounds": "2"}, rows="split=test;sample=3", model="m", seed=4, repeat=1
+    )
+    assert (
+        dict(spec.options),
+        spec.context,
+        len(spec.rows),
+        spec.model,
+        spec.seed,
+        spec.repeat,
+    ) == (
         {"rounds": 2, "context": "kit"},
         "kit",
         3,
@@ -49,7 +60,14 @@ def test_what_a_person_asks_for_is_specified(workspace: Workspace) -> None:
         1,
     )
     assert spec == specify(
-        workspace, method, {"rounds": 2}, rows="sample=3;split=test", dataset="bmdm", model="m", seed=4, repeat=1
+        workspace,
+        method,
+        {"rounds": 2},
+        rows="sample=3;split=test",
+        dataset="bmdm",
+        model="m",
+        seed=4,
+        repeat=1,
     )
     with pytest.raises(InputError, match="rounds: got '3'"):
         specify(workspace, method, {"rounds": "3"})
@@ -57,7 +75,9 @@ def test_what_a_person_asks_for_is_specified(workspace: Workspace) -> None:
         specify(workspace, method, {}, dataset="x")
 
 
-def test_an_answer_by_schema_is_a_part_of_the_identity_and_without_one_runs_keep_theirs(workspace: Workspace) -> None:
+def test_an_answer_by_schema_is_a_part_of_the_identity_and_without_one_runs_keep_theirs(
+    workspace: Workspace,
+) -> None:
     usual, off, on = (
         launch.resolve(workspace, RunRequest("prompt_only", options=options, model="m"))
         for options in ({}, {"structured": "no"}, {"structured": "yes"})
@@ -68,14 +88,19 @@ def test_an_answer_by_schema_is_a_part_of_the_identity_and_without_one_runs_keep
     assert on.key != usual.key
 
 
-@pytest.mark.parametrize(("method", "added"), [("debate", {"judge_de": "numeric"}), ("coordinator", {"specialist_steps": 4})])
+@pytest.mark.parametrize(
+    ("method", "added"),
+    [("debate", {"judge_de": "numeric"}), ("coordinator", {"specialist_steps": 4})],
+)
 def test_an_option_that_came_later_counts_only_where_it_is_chosen(
     workspace: Workspace, method: str, added: dict[str, object]
 ) -> None:
     if method == "coordinator":
         pytest.importorskip("dspy")
     usual, chosen = (
-        launch.resolve(workspace, RunRequest(method, options=options, model="m", endpoint="http://nowhere/v1"))
+        launch.resolve(
+            workspace, RunRequest(method, options=options, model="m", endpoint="http://nowhere/v1")
+        )
         for options in ({}, added)
     )
     assert not added.keys() & usual.options.keys()
@@ -98,6 +123,11 @@ def test_what_was_typed_is_read_before_a_server_is_asked_for_its_model(
         launch.resolve(workspace, RunRequest("debate", endpoint="http://127.0.0.1:9/v1", **more))
 
 
-def test_a_setting_of_calls_is_refused_by_its_name_where_nothing_is_asked(workspace: Workspace) -> None:
-    with pytest.raises(SettingError, match=r"temperature: got 0\.3, which has no effect on evidence_rules; expected none"):
+def test_a_setting_of_calls_is_refused_by_its_name_where_nothing_is_asked(
+    workspace: Workspace,
+) -> None:
+    with pytest.raises(
+        SettingError,
+        match=r"temperature: got 0\.3, which has no effect on evidence_rules; expected none",
+    ):
         launch.resolve(workspace, RunRequest("evidence_rules", calls=CallSettings(temperature=0.3)))

@@ -53,7 +53,11 @@ def stored(workspace: Workspace, run: Run) -> dict[str, object]:
     rows = {entry.prediction.pair_id: entry for entry in entries if isinstance(entry, RowResult)}
     assert len(rows) == len(entries) == run.total
     return {
-        key: replace(row, events=tuple(e._replace(latency_ms=None) for e in row.events), calls=tuple(map(timeless, row.calls)))
+        key: replace(
+            row,
+            events=tuple(e._replace(latency_ms=None) for e in row.events),
+            calls=tuple(map(timeless, row.calls)),
+        )
         for key, row in rows.items()
     }
 
@@ -69,7 +73,9 @@ def unwatched(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("who", ["stays", "leaves", "nobody renews"])
-def test_the_run_of_a_watched_row_is_the_same(tmp_path: Path, unwatched: dict[str, object], who: str, monkeypatch: Any) -> None:
+def test_the_run_of_a_watched_row_is_the_same(
+    tmp_path: Path, unwatched: dict[str, object], who: str, monkeypatch: Any
+) -> None:
     if who == "nobody renews":
         monkeypatch.setattr(row_watch, "FRESH_S", 0.2)
     workspace = workspace_with(tmp_path, 6)
@@ -92,7 +98,9 @@ def test_the_run_of_a_watched_row_is_the_same(tmp_path: Path, unwatched: dict[st
         end()
     assert stored(workspace, run) == unwatched
     left = workspace.run_folder(run.id).watch
-    assert not left.exists() or not list(left.glob("*.jsonl"))  # a marker that was renewed in the last moment
+    assert not left.exists() or not list(
+        left.glob("*.jsonl")
+    )  # a marker that was renewed in the last moment
     if who == "stays":
         _check_events(workspace, run, heard)
 
@@ -101,9 +109,15 @@ def _check_events(workspace: Workspace, run: Run, heard: list[Any]) -> None:
     kinds = [event["kind"] for event in heard]
     assert (kinds[0], kinds[-1], kinds.count("row"), kinds.count("ended")) == ("row", "ended", 1, 1)
     entries = [entry for entry, _ in read_entries(workspace.run_folder(run.id).rows)]
-    [row] = [entry for entry in entries if isinstance(entry, RowResult) and entry.prediction.pair_id == heard[0]["pair_id"]]
+    [row] = [
+        entry
+        for entry in entries
+        if isinstance(entry, RowResult) and entry.prediction.pair_id == heard[0]["pair_id"]
+    ]
     assert heard[-1]["p_de"] == row.prediction.p_de
-    assert {event["item"]["tool"] for event in heard if event["kind"] == "tool"} == {item.tool for item in row.evidence}
+    assert {event["item"]["tool"] for event in heard if event["kind"] == "tool"} == {
+        item.tool for item in row.evidence
+    }
     answered = {event["call"]: event["content"] for event in heard if event["kind"] == "answered"}
     said: dict[tuple[int, int], str] = {}
     for event in heard:
@@ -111,7 +125,9 @@ def _check_events(workspace: Workspace, run: Run, heard: list[Any]) -> None:
             key = event["call"], event["attempt"]
             said[key] = said.get(key, "") + event["content"]
     for call, content in answered.items():
-        assert said[max(key for key in said if key[0] == call)] == content  # word by word, what was journalled
+        assert (
+            said[max(key for key in said if key[0] == call)] == content
+        )  # word by word, what was journalled
 
 
 @pytest.mark.soak
@@ -121,7 +137,9 @@ def test_who_comes_late_is_told_what_has_happened(tmp_path: Path) -> None:
     runs: list[str] = []
     ends: list[Callable[[], None]] = []
 
-    def come(prompt: ScriptedPrompt) -> str:  # when the first brief is asked for, half a second before it is answered
+    def come(
+        prompt: ScriptedPrompt,
+    ) -> str:  # when the first brief is asked for, half a second before it is answered
         if not ends:
             ends.append(ask.listen(ask.watch(workspace, runs[0]), heard.append))
         return write_reply(prompt)
@@ -132,11 +150,15 @@ def test_who_comes_late_is_told_what_has_happened(tmp_path: Path) -> None:
     kinds = [event["kind"] for event in heard]
     assert (kinds[0], kinds[-1], kinds.count("tool")) == ("row", "ended", 5)
     asked = [event for event in heard if event["kind"] == "asked"]
-    assert [event["streams"] for event in asked[:4]] == [False] * 4  # the briefs: nobody watched when they were asked for
+    assert [event["streams"] for event in asked[:4]] == [
+        False
+    ] * 4  # the briefs: nobody watched when they were asked for
     assert all(event["streams"] for event in asked[4:])
 
 
-def test_a_marker_in_the_way_and_a_full_disk_harm_nobody(tmp_path: Path, unwatched: dict[str, object]) -> None:
+def test_a_marker_in_the_way_and_a_full_disk_harm_nobody(
+    tmp_path: Path, unwatched: dict[str, object]
+) -> None:
     workspace = workspace_with(tmp_path, 6)
 
     def spoil(run: str) -> None:
@@ -183,7 +205,9 @@ def test_an_event_that_a_full_disk_cuts_short_is_lost_alone(tmp_path: Path) -> N
     folder.watch.mkdir(parents=True)
     path = folder.watch / "any.jsonl"
     watcher = Watcher(folder)
-    stream = row_watch._Stream(RowFeed(Pair("a", "a", "a", None, "test")), path, FullOnce(path, "w"), str)
+    stream = row_watch._Stream(
+        RowFeed(Pair("a", "a", "a", None, "test")), path, FullOnce(path, "w"), str
+    )
     for kind in ("row", "cut", "tool", "cut", "cut", "ended"):
         stream.write({"kind": kind})
     assert [event["kind"] for event in watcher.read()] == ["row", "tool", "ended"]
@@ -194,7 +218,9 @@ def test_a_line_that_is_no_event_is_passed_over(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 1)
     folder = workspace.run_folder("0" * 10)
     folder.watch.mkdir(parents=True)
-    (folder.watch / "any.jsonl").write_bytes(b'{"kind": "row"}\n{"kind": "to{"kind": "asked"}\n\n\xff\n7\n{"kind": "ended"}\n')
+    (folder.watch / "any.jsonl").write_bytes(
+        b'{"kind": "row"}\n{"kind": "to{"kind": "asked"}\n\n\xff\n7\n{"kind": "ended"}\n'
+    )
     assert [event["kind"] for event in Watcher(folder).read()] == ["row", "ended"]
 
 
@@ -206,13 +232,17 @@ def test_nobody_watches_in_a_workspace_that_is_open_for_reading(tmp_path: Path) 
     assert not shut.run_folder("r").path.exists()
 
 
-def test_a_file_of_events_has_a_limit_and_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_events_has_a_limit_and_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(row_watch, "MAX_BYTES", 10_000)
     monkeypatch.setattr(row_watch, "_MOST_READ", 2_000)
     folder = workspace_with(tmp_path, 1).run_folder("0" * 10)
     folder.watch.mkdir(parents=True)
     path = folder.watch / "any.jsonl"
-    stream = row_watch._Stream(RowFeed(Pair("a", "a", "a", None, "test")), path, FileIO(path, "w"), str)
+    stream = row_watch._Stream(
+        RowFeed(Pair("a", "a", "a", None, "test")), path, FileIO(path, "w"), str
+    )
     for event in ({"kind": "words", "content": "x" * 1_000},) * 50 + ({"kind": "ended"},):
         stream.write(event)
     assert path.stat().st_size < 11_000

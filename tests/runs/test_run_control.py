@@ -32,7 +32,9 @@ def nobody(*_: Any) -> None:
 def test_the_same_run_is_returned_and_another_of_its_name_refused(workspace: Workspace) -> None:
     method = Counting()
     first = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
-    again = run_control.start(workspace, wish(workspace, method), "r", fast(rows_in_flight=3), begin=here(method))
+    again = run_control.start(
+        workspace, wish(workspace, method), "r", fast(rows_in_flight=3), begin=here(method)
+    )
     assert again == first
     assert len(method.asked) == 8
     other = wish(workspace, method, seed=1)
@@ -60,7 +62,11 @@ def test_a_run_is_known_by_its_specification_whatever_it_is_called(workspace: Wo
 @pytest.mark.soak
 def test_a_run_that_nobody_works_on_yet(workspace: Workspace) -> None:
     run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=nobody)
-    assert (run.status, run.origin, status(workspace, run).state) == ("waiting", "run here", "waiting")
+    assert (run.status, run.origin, status(workspace, run).state) == (
+        "waiting",
+        "run here",
+        "waiting",
+    )
     assert run_control.settle(workspace, "r").status == "waiting"
     with pytest.raises(StateError, match="it is waiting, expected a run that is running"):
         run_control.pause(workspace, "r")

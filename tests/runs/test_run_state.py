@@ -16,7 +16,15 @@ from core.runs.jobs.process import process_start
 from core.runs.jobs.state import STALE_AFTER_S, exclusive_lock
 from core.runs.journal import Journal
 from core.runs.run_folder import RunFolder
-from core.runs.run_state import Counts, Heartbeat, Status, refuse_live, status_of, write_ending, write_heartbeat
+from core.runs.run_state import (
+    Counts,
+    Heartbeat,
+    Status,
+    refuse_live,
+    status_of,
+    write_ending,
+    write_heartbeat,
+)
 from core.runs.spec import ExecutionSettings
 from tests.runs.test_journal import row
 from tests.runs.test_spec import SPEC
@@ -43,7 +51,12 @@ def test_a_run_is_waiting_then_runs_then_is_done(tmp_path: Path) -> None:
     assert running.left_s == 2.0  # one row at half a row a second
     write_ending(folder, "done", Counts(1, 1), 2)
     done = status_of(folder)
-    assert (done.state, done.done_with_failures, done.pid, done.left_s) == ("done", True, None, None)
+    assert (done.state, done.done_with_failures, done.pid, done.left_s) == (
+        "done",
+        True,
+        None,
+        None,
+    )
     with pytest.raises(NotFound):
         status_of(RunFolder(tmp_path / "none"))
 
@@ -85,7 +98,9 @@ def test_a_beat_of_a_process_that_is_gone_does_not_count(tmp_path: Path) -> None
     assert status_of(folder).state == "crashed"
     write_json(folder.heartbeat, values)
     process.kill()
-    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # dead, but nobody has taken note of it yet
+    os.waitid(
+        os.P_PID, process.pid, os.WEXITED | os.WNOWAIT
+    )  # dead, but nobody has taken note of it yet
     assert status_of(folder).state == "crashed"
     process.communicate()
     assert process_start(process.pid) is None
@@ -112,12 +127,17 @@ def test_nobody_else_works_on_a_run(tmp_path: Path) -> None:
 def test_a_run_with_a_worker_is_not_to_be_deleted(tmp_path: Path, state: str) -> None:
     refuse_live(RunFolder(tmp_path / "r1"))  # no worker ever made it
     folder = folder_in(tmp_path)
-    with pytest.raises(StateError, match="a worker is on it or starts"):  # it was asked for a moment ago
+    with pytest.raises(
+        StateError, match="a worker is on it or starts"
+    ):  # it was asked for a moment ago
         refuse_live(folder)
     os.utime(folder.control, (0, 0))
     refuse_live(folder)  # nobody has begun
     write_heartbeat(folder, Heartbeat(state, 1, Counts(), begun_at=0.0))  # type: ignore[arg-type]
-    with pytest.raises(StateError, match="run run: a worker is on it or starts, expected one that is not running; cancel"):
+    with pytest.raises(
+        StateError,
+        match="run run: a worker is on it or starts, expected one that is not running; cancel",
+    ):
         refuse_live(folder)
     folder.heartbeat.unlink()
     refuse_live(folder)

@@ -38,14 +38,19 @@ def killed(tmp_path: Path) -> tuple[Workspace, Run]:
 
 
 @pytest.mark.soak
-def test_a_killed_worker_is_seen_by_the_next_command_which_brings_in_its_rows(killed: tuple[Workspace, Run]) -> None:
+def test_a_killed_worker_is_seen_by_the_next_command_which_brings_in_its_rows(
+    killed: tuple[Workspace, Run],
+) -> None:
     workspace, run = killed
     finished = len(read_progress(workspace.run_folder(run.id).rows).finished)
     [listed] = commands.core_json(workspace.settings.workspace, "runs")["runs"]
     assert (listed["status"], listed["done"]) == ("crashed", finished)
     assert len(stored_rows(workspace, run.id)) == finished
     settled = recorded(workspace, run)
-    assert (settled.status, settled.cause) == ("crashed", describe_crash(workspace.run_folder(run.id)))
+    assert (settled.status, settled.cause) == (
+        "crashed",
+        describe_crash(workspace.run_folder(run.id)),
+    )
     assert settled.cause.startswith(NO_REASON)
     assert overview.settle_ended(workspace) == []
 
@@ -62,17 +67,24 @@ READING = [
 ]
 
 
-def test_whatever_a_command_reads_a_dead_worker_is_settled_before(killed: tuple[Workspace, Run]) -> None:
+def test_whatever_a_command_reads_a_dead_worker_is_settled_before(
+    killed: tuple[Workspace, Run],
+) -> None:
     workspace, run = killed
     for command in READING:
         commands.core(workspace.settings.workspace, *command)
-        assert (recorded(workspace, run).status, recorded(workspace, run).done >= 4) == ("crashed", True), command
+        assert (recorded(workspace, run).status, recorded(workspace, run).done >= 4) == (
+            "crashed",
+            True,
+        ), command
         with workspace.store.write() as db:
             runs.change_by_worker(db, run.id, status="running", cause="")
 
 
 @pytest.mark.soak
-def test_a_reader_sees_the_state_and_writes_nothing(killed: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_sees_the_state_and_writes_nothing(
+    killed: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace, run = killed
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     [listed] = commands.core_json(workspace.settings.workspace, "runs")["runs"]
@@ -98,11 +110,17 @@ def test_the_log_of_a_run_says_that_it_crashed_and_why(killed: tuple[Workspace, 
     assert said[-1].startswith("run/r: crashed")
     assert said[-1].endswith(cause)
     found = commands.core_json(workspace.settings.workspace, "log", "r")
-    assert (found["status"], found["cause"], found["lines"][-1]) == ("crashed", cause, "Killed: out of memory")
+    assert (found["status"], found["cause"], found["lines"][-1]) == (
+        "crashed",
+        cause,
+        "Killed: out of memory",
+    )
 
 
 @pytest.mark.soak
-def test_a_busy_store_keeps_no_reader_from_the_state(killed: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_store_keeps_no_reader_from_the_state(
+    killed: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace, run = killed
 
     def busy(*_: object) -> None:
@@ -116,7 +134,9 @@ def test_a_busy_store_keeps_no_reader_from_the_state(killed: tuple[Workspace, Ru
     assert [settled.id for settled in overview.settle_ended(workspace)] == [run.id]
 
 
-def test_rows_that_came_after_a_state_was_settled_are_brought_in_and_a_torn_one_is_not(tmp_path: Path) -> None:
+def test_rows_that_came_after_a_state_was_settled_are_brought_in_and_a_torn_one_is_not(
+    tmp_path: Path,
+) -> None:
     workspace = workspace_with(tmp_path, 4)
     spec = wish(workspace, Counting())
     run = run_control.start(workspace, spec, "r", fast(), begin=lambda *_: None)
@@ -146,7 +166,9 @@ def test_an_ending_that_the_store_was_too_busy_for_is_told(tmp_path: Path) -> No
 @pytest.mark.soak
 def test_a_worker_that_never_began_is_awaited_for_a_while_and_then_missed(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 4)
-    run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
+    run = run_control.start(
+        workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None
+    )
     assert [found.status for found in list_runs(workspace)] == ["waiting"]
     past = time.time() - STALE_AFTER_S - 1
     os.utime(workspace.run_folder(run.id).control, (past, past))
@@ -169,11 +191,17 @@ def test_a_run_that_is_taken_up_again_is_awaited_until_its_worker_begins(tmp_pat
 
 
 @pytest.mark.soak
-def test_a_folder_that_cannot_be_read_is_said_to_be_so_and_hides_no_other_run(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_read_is_said_to_be_so_and_hides_no_other_run(
+    tmp_path: Path,
+) -> None:
     workspace = workspace_with(tmp_path, 4)
     method = Counting()
-    run = run_control.start(workspace, wish(workspace, method), "broken", fast(), begin=here(method))
-    run_control.start(workspace, wish(workspace, method, seed=1), "sound", fast(), begin=here(method))
+    run = run_control.start(
+        workspace, wish(workspace, method), "broken", fast(), begin=here(method)
+    )
+    run_control.start(
+        workspace, wish(workspace, method, seed=1), "sound", fast(), begin=here(method)
+    )
     workspace.run_folder(run.id).done.write_text("{")
     workspace.run_folder(run.id).heartbeat.unlink()  # its worker was this process, which lives
     by_name = {found.name: found for found in list_runs(workspace)}
@@ -194,8 +222,12 @@ def test_a_state_is_read_without_the_rows(tmp_path: Path, monkeypatch: pytest.Mo
     run = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
     folder = workspace.run_folder(run.id)
     write_ending(folder, "stopped", Counts(), 4, "nobody answered")
-    monkeypatch.setattr("core.runs.run_state.read_progress", lambda _: pytest.fail("the journal was read"))
-    assert [(found.status, found.cause) for found in list_runs(workspace)] == [("stopped", "nobody answered")]
+    monkeypatch.setattr(
+        "core.runs.run_state.read_progress", lambda _: pytest.fail("the journal was read")
+    )
+    assert [(found.status, found.cause) for found in list_runs(workspace)] == [
+        ("stopped", "nobody answered")
+    ]
     folder.done.unlink()
     folder.heartbeat.unlink()  # its worker was this process, which lives
     assert [found.status for found in list_runs(workspace)] == ["crashed"]

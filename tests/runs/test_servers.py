@@ -30,7 +30,12 @@ ROWS = 200
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pools that look after their servers more often than runs do."""
-    for name, seconds in {"REST_S": 0.05, "LONGEST_REST_S": 0.2, "CHECK_S": 2.0, "WATCH_S": 0.02}.items():
+    for name, seconds in {
+        "REST_S": 0.05,
+        "LONGEST_REST_S": 0.2,
+        "CHECK_S": 2.0,
+        "WATCH_S": 0.02,
+    }.items():
         monkeypatch.setattr(server_pool, name, seconds)
 
 
@@ -43,8 +48,13 @@ def working(workspace: Workspace, servers: str, name: str = "r", **how: Any) -> 
         threads.append(threading.Thread(target=lambda: here(ASKING)(workspace, run), name=run))
         threads[0].start()
 
-    settings = fast(servers, **{"timeout_s": 10.0, "rows_in_flight": 12, "concurrency": 12, "cached": False, **how})
-    run = run_control.start(workspace, wish(workspace, ASKING, model=MODEL), name, settings, begin=begin)
+    settings = fast(
+        servers,
+        **{"timeout_s": 10.0, "rows_in_flight": 12, "concurrency": 12, "cached": False, **how},
+    )
+    run = run_control.start(
+        workspace, wish(workspace, ASKING, model=MODEL), name, settings, begin=begin
+    )
     try:
         yield run
     finally:
@@ -52,7 +62,10 @@ def working(workspace: Workspace, servers: str, name: str = "r", **how: Any) -> 
 
 
 def wait_for(workspace: Workspace, run: Run, rows: int) -> None:
-    until(lambda: finished(workspace, run) >= rows, f"{rows} rows; {log_tail(workspace.run_folder(run.id))}")
+    until(
+        lambda: finished(workspace, run) >= rows,
+        f"{rows} rows; {log_tail(workspace.run_folder(run.id))}",
+    )
 
 
 def finished(workspace: Workspace, run: Run) -> int:
@@ -94,11 +107,17 @@ def test_servers_join_and_leave_by_the_file(tmp_path: Path) -> None:
         with working(workspace, str(file)) as run:
             wait_for(workspace, run, 20)
             file.write_text(f"{one}\n{two}  # joins\n")
-            until(lambda: request_counts(two).get("answers", 0) > 20, "answers of the server that joined")
+            until(
+                lambda: request_counts(two).get("answers", 0) > 20,
+                "answers of the server that joined",
+            )
             file.write_text("nonsense\n")
             until(lambda: "line 1: is no address" in log_of(workspace, run), "the log to say so")
             file.write_text(f"{two}\n")
-            until(lambda: f"server {one}: leaves" in log_of(workspace, run), "the first server to leave")
+            until(
+                lambda: f"server {one}: leaves" in log_of(workspace, run),
+                "the first server to leave",
+            )
             left_at = request_counts(one)["/v1/chat/completions"]
         assert request_counts(one)["/v1/chat/completions"] <= left_at + 1  # one that was on its way
     now = assert_whole(workspace, run, ROWS)
@@ -107,7 +126,9 @@ def test_servers_join_and_leave_by_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_a_run_waits_while_every_server_is_gone_and_goes_on_when_one_is_back(tmp_path: Path) -> None:
+def test_a_run_waits_while_every_server_is_gone_and_goes_on_when_one_is_back(
+    tmp_path: Path,
+) -> None:
     workspace = workspace_with(tmp_path, 60)
     script, ports = Script(delay_s=0.02), (free_port(), free_port())
     urls = [f"http://127.0.0.1:{port}/v1" for port in ports]
@@ -117,11 +138,16 @@ def test_a_run_waits_while_every_server_is_gone_and_goes_on_when_one_is_back(tmp
             wait_for(workspace, run, 10)
             for stop in stops:
                 stop()
-            until(lambda: "waiting for a server, none of 2" in status(workspace, run).notice, "the run to say that it waits")
+            until(
+                lambda: "waiting for a server, none of 2" in status(workspace, run).notice,
+                "the run to say that it waits",
+            )
             assert status(workspace, run).state == "running"
             log = commands.core_json(tmp_path, "jobs", "log", "r")
             assert log["notice"].startswith("waiting for a server, none of 2")
-            assert "waiting for a server, none of 2" in commands.core(tmp_path, "jobs", "log", "r").out
+            assert (
+                "waiting for a server, none of 2" in commands.core(tmp_path, "jobs", "log", "r").out
+            )
             at = finished(workspace, run)
             time.sleep(0.3)
             assert finished(workspace, run) == at < 60
@@ -138,7 +164,9 @@ def test_a_run_waits_for_so_long_and_can_then_be_resumed(tmp_path: Path) -> None
         pass
     now = status(workspace, run)
     assert (now.state, now.counts.done, now.counts.failed) == ("stopped", 0, 0)
-    assert now.cause.startswith("no server could be used for 0 s: waiting for a server, none of 2 can be used: ")
+    assert now.cause.startswith(
+        "no server could be used for 0 s: waiting for a server, none of 2 can be used: "
+    )
     with serving() as url:
         settings = fast(f"{url},{nobody[0]}", timeout_s=10.0)
         run_control.resume(workspace, run.id, settings=settings, begin=here(ASKING))

@@ -12,12 +12,27 @@ from core.base.records import from_json, to_json
 from core.base.types import Label, Pair
 from core.runs.spec import ExecutionSettings, LabelViewSpec, RunSpec, dataset_sha256
 
-SPEC = RunSpec("debate", 2, {"rounds": 1, "context": "kit"}, "d1", "ab" * 32, ("a_b", "c_d"), "m", 3, 1, "cd" * 32)
+SPEC = RunSpec(
+    "debate",
+    2,
+    {"rounds": 1, "context": "kit"},
+    "d1",
+    "ab" * 32,
+    ("a_b", "c_d"),
+    "m",
+    3,
+    1,
+    "cd" * 32,
+)
 
 
 def test_a_specification_and_its_json_are_the_same() -> None:
     full = replace(
-        SPEC, view=LabelViewSpec("folds", 4, 9), parents=("r1",), packs={"edges": "ef" * 32}, sources={"near": "01" * 32}
+        SPEC,
+        view=LabelViewSpec("folds", 4, 9),
+        parents=("r1",),
+        packs={"edges": "ef" * 32},
+        sources={"near": "01" * 32},
     )
     assert from_json(RunSpec, json.loads(json.dumps(full.as_json())), "run") == full
     assert full.context == "kit"
@@ -29,7 +44,9 @@ def test_a_specification_and_its_json_are_the_same() -> None:
 def test_the_key_is_ten_digits_and_moves_with_everything() -> None:
     assert len(SPEC.key) == 10
     assert int(SPEC.key, 16) >= 0
-    assert replace(SPEC, options={"context": "kit", "rounds": 1}).key == SPEC.key  # whatever the order
+    assert (
+        replace(SPEC, options={"context": "kit", "rounds": 1}).key == SPEC.key
+    )  # whatever the order
     others: list[dict[str, Any]] = [
         {"method": "x"},
         {"version": 3},
@@ -48,7 +65,8 @@ def test_the_key_is_ten_digits_and_moves_with_everything() -> None:
     ]
     assert len({SPEC.key, *(replace(SPEC, **other).key for other in others)}) == len(others) + 1
     assert (
-        replace(SPEC, view=LabelViewSpec("blinded", 7, 7)).key == replace(SPEC, view=LabelViewSpec("blinded")).key
+        replace(SPEC, view=LabelViewSpec("blinded", 7, 7)).key
+        == replace(SPEC, view=LabelViewSpec("blinded")).key
     )  # no folds: k says nothing
 
 
@@ -86,7 +104,10 @@ def test_views_that_cannot_be() -> None:
 def test_how_keeps_no_key() -> None:
     how = ExecutionSettings("http://127.0.0.1:1/v1", token_budget=5, timeout_s=3.0)
     assert from_json(ExecutionSettings, json.loads(json.dumps(to_json(how))), "settings") == how
-    assert (how.endpoint(ServerAccess.of(how.servers, "sk-secret")).api_key, how.endpoint().timeout_s) == ("sk-secret", 3.0)
+    assert (
+        how.endpoint(ServerAccess.of(how.servers, "sk-secret")).api_key,
+        how.endpoint().timeout_s,
+    ) == ("sk-secret", 3.0)
     assert "key" not in json.dumps(to_json(how))
     for wrong in (
         {"rows_in_flight": 0},
@@ -108,4 +129,8 @@ def test_what_is_an_address_of_a_ray_cluster(address: str) -> None:
 
 def test_a_datasets_hash_moves_with_its_labels_and_not_with_its_order() -> None:
     a, b = Pair("a_b", "a", "b", Label.UP, "train"), Pair("c_d", "c", "d", None, "test")
-    assert dataset_sha256([a, b]) == dataset_sha256([b, a]) != dataset_sha256([replace(a, label=Label.DOWN), b])
+    assert (
+        dataset_sha256([a, b])
+        == dataset_sha256([b, a])
+        != dataset_sha256([replace(a, label=Label.DOWN), b])
+    )

@@ -34,7 +34,12 @@ def test_the_log_has_the_sums_after_each_answer(tmp_path: Path) -> None:
         assert not file.exists()  # a run that asks no model has none
         for outcome in ("asked", "asked", cost(10), "failed", "asked", cost(5), "asked"):
             log.count(outcome)
-    assert file.read_text().split("\n")[1:5] == ["[0, 0, 2]", "[1, 10, 1]", "[1, 10, 0]", "[1, 10, 1]"]
+    assert file.read_text().split("\n")[1:5] == [
+        "[0, 0, 2]",
+        "[1, 10, 1]",
+        "[1, 10, 0]",
+        "[1, 10, 1]",
+    ]
     assert read_spending(file) == (2, 15, 1)
     with SpendingLog(file) as log:  # the worker that waited for the last one is dead
         log.count("asked")
@@ -60,21 +65,27 @@ def test_a_run_begun_without_a_log_counts_on_from_its_rows(tmp_path: Path) -> No
     assert read_spending(tmp_path / "spending.jsonl") == (1, 510, 0)
 
 
-def halted_run(folder: Path, url: str, **settings: object) -> tuple[Workspace, Run, run_control.Begin, Path]:
+def halted_run(
+    folder: Path, url: str, **settings: object
+) -> tuple[Workspace, Run, run_control.Begin, Path]:
     """A run in a worker of its own whose first rows wait after their first answers; the file that keeps them waiting."""
     workspace = workspace_with(folder, ROWS)
     halt = folder / "halt"
     halt.touch()
     begin = partial(apart, halt=str(halt))
     how = fast(url, rows_in_flight=AT_ONCE, **settings)
-    run = run_control.start(workspace, wish(workspace, Asking(), model="scripted"), "r", how, begin=begin)
+    run = run_control.start(
+        workspace, wish(workspace, Asking(), model="scripted"), "r", how, begin=begin
+    )
     until(lambda: len(halt.read_text().split()) == AT_ONCE, "the first answers")
     return workspace, run, begin, halt
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("cached", [True, pytest.param(False, marks=pytest.mark.soak)])
-def test_answers_that_died_with_their_worker_are_paid_for_once(tmp_path: Path, cached: bool) -> None:
+def test_answers_that_died_with_their_worker_are_paid_for_once(
+    tmp_path: Path, cached: bool
+) -> None:
     with serving() as url:
         workspace, run, begin, halt = halted_run(tmp_path, url, cached=cached)
         pid = status(workspace, run).pid
@@ -112,11 +123,17 @@ def test_the_budget_counts_what_died_with_a_worker(tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_what_failed_was_paid_for_as_the_server_counted_it(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 40)
-    faults = Faults.each(0.05, "error", "busy", "dropped", "half", "empty", "hang", "not_finite", "wrong_format")
+    faults = Faults.each(
+        0.05, "error", "busy", "dropped", "half", "empty", "hang", "not_finite", "wrong_format"
+    )
     with serving(Script(faults=faults, retry_after_s=0.01)) as url:
         method = Asking()
         run = run_control.start(
-            workspace, wish(workspace, method, model="scripted"), "r", fast(url, timeout_s=2.0), begin=here(method)
+            workspace,
+            wish(workspace, method, model="scripted"),
+            "r",
+            fast(url, timeout_s=2.0),
+            begin=here(method),
         )
         counts = request_counts(url)
     assert run.status == "done"
@@ -125,7 +142,9 @@ def test_what_failed_was_paid_for_as_the_server_counted_it(tmp_path: Path) -> No
 
 
 @pytest.mark.soak
-def test_spending_that_cannot_be_written_down_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spending_that_cannot_be_written_down_stops_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(_self: SpendingLog, _outcome: Outcome) -> None:
         raise OSError(28, "No space left on device")
 
@@ -133,7 +152,9 @@ def test_spending_that_cannot_be_written_down_stops_the_run(tmp_path: Path, monk
     workspace = workspace_with(tmp_path, 40)
     with serving() as url:
         method = Asking()
-        run = run_control.start(workspace, wish(workspace, method, model="scripted"), "r", fast(url), begin=here(method))
+        run = run_control.start(
+            workspace, wish(workspace, method, model="scripted"), "r", fast(url), begin=here(method)
+        )
     folder: RunFolder = workspace.run_folder(run.id)
     assert run.status == "stopped"
     assert run.cause.startswith(f"{folder.spending}: ")

@@ -33,8 +33,14 @@ from tests.runs.methods import Asking, Base, Counting, Whole, constant, here
 def test_rows_are_asked_once_and_not_too_many_at_a_time(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 30)
     method = Counting(sleep_s=0.002)
-    run = run_control.start(workspace, wish(workspace, method), "r", fast(rows_in_flight=4), begin=here(method))
-    assert sorted(method.asked) == sorted(set(method.asked)) == sorted(f"Qb{i % 7}_Hb{i}" for i in range(30))
+    run = run_control.start(
+        workspace, wish(workspace, method), "r", fast(rows_in_flight=4), begin=here(method)
+    )
+    assert (
+        sorted(method.asked)
+        == sorted(set(method.asked))
+        == sorted(f"Qb{i % 7}_Hb{i}" for i in range(30))
+    )
     assert method.most_at_once == 4
     assert (run.done, run.tokens, run.spent_tokens) == (30, None, 0)
     assert status(workspace, run).state == "done"
@@ -49,7 +55,11 @@ def test_failures_are_rows_with_their_cause_and_retry_mends_them(tmp_path: Path)
     assert status(workspace, run).done_with_failures
     with workspace.store.read() as db:
         row = predictions.row(db, run.id, ids[0])
-    assert (row["error"], row["p_de"], row["prediction_up"]) == (f"OutOfScope: {ids[0]}: not today", None, None)
+    assert (row["error"], row["p_de"], row["prediction_up"]) == (
+        f"OutOfScope: {ids[0]}: not today",
+        None,
+        None,
+    )
     assert "Traceback" not in "".join(log_tail(workspace.run_folder(run.id)))
     # Half mended, by a bug this time
     worse = Counting(fails=frozenset(ids[:1]), error=ZeroDivisionError)
@@ -71,28 +81,39 @@ def test_failures_are_rows_with_their_cause_and_retry_mends_them(tmp_path: Path)
         run_control.resume(workspace, "r", begin=here(good))
 
 
-def test_errors_that_no_room_expects_have_one_line_a_kind_and_one_traceback_in_the_workspaces_log(tmp_path: Path) -> None:
+def test_errors_that_no_room_expects_have_one_line_a_kind_and_one_traceback_in_the_workspaces_log(
+    tmp_path: Path,
+) -> None:
     @dataclass
     class Buggy(Base):
         async def predict_row(self, pair: Pair, context: Context) -> RowResult:  # noqa: ARG002
-            raise (KeyError if pair.gene in ("Hb0", "Hb1") else ValueError)(f"{pair.gene}\nsk-very-secret" + "x" * 1_000)
+            raise (KeyError if pair.gene in ("Hb0", "Hb1") else ValueError)(
+                f"{pair.gene}\nsk-very-secret" + "x" * 1_000
+            )
 
     workspace = workspace_with(tmp_path, 20)
     log.configure(workspace.settings, "test")
     try:
         spec = wish(workspace, Buggy())
         how = fast("http://127.0.0.1:9/v1")
-        run = run_control.start(keyed(workspace, how.servers, "sk-very-secret"), spec, "r", how, begin=here(Buggy()))
+        run = run_control.start(
+            keyed(workspace, how.servers, "sk-very-secret"), spec, "r", how, begin=here(Buggy())
+        )
     finally:
         log.close()
     assert (run.status, run.done, run.failed) == ("done", 0, 20)
     lines = log_tail(workspace.run_folder(run.id))
-    assert [sum(f": {kind}: " in line for line in lines) for kind in ("KeyError", "ValueError")] == [1, 1]
+    assert [
+        sum(f": {kind}: " in line for line in lines) for kind in ("KeyError", "ValueError")
+    ] == [1, 1]
     assert max(map(len, lines)) < 700
     assert "Traceback" not in "".join(lines)
     assert log.log_file(workspace.settings).read_text("utf-8").count("Traceback") == 2
     assert "sk-very" not in "".join(lines)
-    assert Counter(stored_rows(workspace, run.id)["error"].str.partition(":")[0]) == {"KeyError": 2, "ValueError": 18}
+    assert Counter(stored_rows(workspace, run.id)["error"].str.partition(":")[0]) == {
+        "KeyError": 2,
+        "ValueError": 18,
+    }
 
 
 @pytest.mark.soak
@@ -101,10 +122,17 @@ def test_what_cannot_be_written_down_is_a_failure(tmp_path: Path) -> None:
     class NotANumber(Base):
         async def predict_row(self, pair: Pair, context: Context) -> RowResult:  # noqa: ARG002
             odd = constant(pair)
-            return replace(odd, prediction=replace(odd.prediction, p_de=math.nan if pair.pair_id.endswith("Hb1") else 0.4))
+            return replace(
+                odd,
+                prediction=replace(
+                    odd.prediction, p_de=math.nan if pair.pair_id.endswith("Hb1") else 0.4
+                ),
+            )
 
     workspace = workspace_with(tmp_path, 5)
-    run = run_control.start(workspace, wish(workspace, NotANumber()), "r", fast(), begin=here(NotANumber()))
+    run = run_control.start(
+        workspace, wish(workspace, NotANumber()), "r", fast(), begin=here(NotANumber())
+    )
     assert (run.done, run.failed) == (4, 1)
     with workspace.store.read() as db:
         assert "p_de is nan, expected 0 to 1" in predictions.row(db, run.id, "Qb1_Hb1")["error"]
@@ -117,7 +145,9 @@ def test_an_answer_for_another_row_is_a_failure(tmp_path: Path) -> None:
             return constant(context.pairs[0] if pair == context.pairs[1] else pair)
 
     workspace = workspace_with(tmp_path, 3)
-    run = run_control.start(workspace, wish(workspace, Confused()), "r", fast(), begin=here(Confused()))
+    run = run_control.start(
+        workspace, wish(workspace, Confused()), "r", fast(), begin=here(Confused())
+    )
     assert (run.done, run.failed) == (2, 1)
 
 
@@ -141,7 +171,13 @@ def test_nobody_there_stops_the_run_and_leaves_its_rows_missing(tmp_path: Path) 
     with socket.socket() as taken:  # bound, but nobody listens
         taken.bind(("127.0.0.1", 0))
         gone = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        run = run_control.start(workspace, wish(workspace, method, model="scripted"), "r", fast(gone), begin=here(method))
+        run = run_control.start(
+            workspace,
+            wish(workspace, method, model="scripted"),
+            "r",
+            fast(gone),
+            begin=here(method),
+        )
     assert (run.status, run.done, run.failed) == ("stopped", 0, 0)
     assert run.cause.startswith(f"nobody answered: {gone}")
     assert status(workspace, run).counts.failed == 0
@@ -157,13 +193,23 @@ def test_a_server_that_goes_away_stops_the_run(tmp_path: Path) -> None:
     method = Asking()
 
     def answer(asked: Asked) -> Canned:
-        said = "<prob>30</prob>" if "<prob>" in asked.body["messages"][0]["content"] else "<answer>A</answer>"
+        said = (
+            "<prob>30</prob>"
+            if "<prob>" in asked.body["messages"][0]["content"]
+            else "<answer>A</answer>"
+        )
         tokens = {"content": [{"token": said, "logprob": -0.1, "top_logprobs": []}]}
-        return Canned(completion(said, logprobs=tokens)) if asked.number < 20 else Canned("gone", 503)
+        return (
+            Canned(completion(said, logprobs=tokens)) if asked.number < 20 else Canned("gone", 503)
+        )
 
     with canned(answer) as (url, _):
-        how = fast(url, rows_in_flight=2, unanswered_limit=5, retries=0, timeout_s=30.0)  # a slow answer is one
-        run = run_control.start(workspace, wish(workspace, method, model="m"), "r", how, begin=here(method))
+        how = fast(
+            url, rows_in_flight=2, unanswered_limit=5, retries=0, timeout_s=30.0
+        )  # a slow answer is one
+        run = run_control.start(
+            workspace, wish(workspace, method, model="m"), "r", how, begin=here(method)
+        )
     assert run.status == "stopped"
     assert run.cause.startswith("5 rows in succession without an answer")
     # 20 answers make at most ten rows. A row whose first call was answered and whose second was not is a failure; so are those
@@ -179,7 +225,9 @@ def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     method = Asking()
     with serving() as url:
         how = fast(url, rows_in_flight=2, token_budget=500)
-        run = run_control.start(workspace, wish(workspace, method, model="scripted"), "r", how, begin=here(method))
+        run = run_control.start(
+            workspace, wish(workspace, method, model="scripted"), "r", how, begin=here(method)
+        )
         assert run.status == "budget"
         assert 0 < run.done < 40
         # The budget is looked at before a row, so that it is overdrawn by the rows in flight at most.
@@ -189,7 +237,11 @@ def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
         assert run_control.resume(workspace, "r", begin=here(method)).status == "budget"
         assert request_counts(url)["/v1/chat/completions"] == asked
         run = run_control.resume(workspace, "r", settings=fast(url), begin=here(method))
-        assert (run.status, run.done, request_counts(url)["/v1/chat/completions"]) == ("done", 40, 80)
+        assert (run.status, run.done, request_counts(url)["/v1/chat/completions"]) == (
+            "done",
+            40,
+            80,
+        )
 
 
 @pytest.mark.soak
@@ -197,12 +249,20 @@ def test_what_rows_cost_is_kept_apart_from_what_was_spent(tmp_path: Path) -> Non
     workspace = workspace_with(tmp_path, 6)
     method = Asking()
     with serving() as url:
-        first = run_control.start(workspace, wish(workspace, method, model="scripted"), "first", fast(url), begin=here(method))
+        first = run_control.start(
+            workspace,
+            wish(workspace, method, model="scripted"),
+            "first",
+            fast(url),
+            begin=here(method),
+        )
         # Other label views make other runs; the method reads no label, so its requests are the same.
         same = wish(workspace, method, model="scripted", labels="blinded")
         second = run_control.start(workspace, same, "second", fast(url), begin=here(method))
         same = wish(workspace, method, model="scripted", labels="folds")
-        third = run_control.start(workspace, same, "third", fast(url, cached=False), begin=here(method))
+        third = run_control.start(
+            workspace, same, "third", fast(url, cached=False), begin=here(method)
+        )
         assert request_counts(url)["/v1/chat/completions"] == 2 * 12
     assert first.tokens == first.spent_tokens == second.tokens == third.tokens == third.spent_tokens
     assert second.spent_tokens == 0
@@ -215,11 +275,15 @@ def test_what_rows_cost_is_kept_apart_from_what_was_spent(tmp_path: Path) -> Non
     for name in ("second", "third"):
         run_actions.delete(workspace, name)
     with workspace.store.read() as db:
-        assert db.execute("SELECT (SELECT count(*) FROM call), (SELECT count(*) FROM row_call)").fetchall() == [(0, 0)]
+        assert db.execute(
+            "SELECT (SELECT count(*) FROM call), (SELECT count(*) FROM row_call)"
+        ).fetchall() == [(0, 0)]
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("view", [LabelViewSpec(), LabelViewSpec("blinded"), LabelViewSpec("folds", 2)])
+@pytest.mark.parametrize(
+    "view", [LabelViewSpec(), LabelViewSpec("blinded"), LabelViewSpec("folds", 2)]
+)
 def test_methods_see_the_labels_that_the_view_shows(view: LabelViewSpec, tmp_path: Path) -> None:
     seen: dict[str, LabelView] = {}
 
@@ -231,7 +295,11 @@ def test_methods_see_the_labels_that_the_view_shows(view: LabelViewSpec, tmp_pat
 
     workspace = workspace_with(tmp_path, 2)
     run = run_control.start(
-        workspace, wish(workspace, Looking(), "sample=3,seed=1;split=train", labels=view), "r", fast(), begin=here(Looking())
+        workspace,
+        wish(workspace, Looking(), "sample=3,seed=1;split=train", labels=view),
+        "r",
+        fast(),
+        begin=here(Looking()),
     )
     assert run.done == 3
     for pair_id, shown in seen.items():
@@ -260,5 +328,10 @@ def test_a_run_whose_surroundings_changed_stops(change: str, tmp_path: Path) -> 
 @pytest.mark.soak
 def test_a_method_that_needs_a_server_says_so(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 2)
-    run = run_control.start(workspace, wish(workspace, Asking(), model="m"), "r", fast(), begin=here(Asking()))
-    assert (run.status, run.cause) == ("stopped", "method asking: needs a model server, got none; give its address")
+    run = run_control.start(
+        workspace, wish(workspace, Asking(), model="m"), "r", fast(), begin=here(Asking())
+    )
+    assert (run.status, run.cause) == (
+        "stopped",
+        "method asking: needs a model server, got none; give its address",
+    )

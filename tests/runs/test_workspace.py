@@ -12,7 +12,9 @@ from core.runs.actions import add_note
 from core.runs.workspace import Person, Workspace, person_of
 from core.store import changes, runs
 
-SHARED = Settings(editors=("ada@lab.example", "both@lab.example"), readers=("bob@lab.example", "both@lab.example"))
+SHARED = Settings(
+    editors=("ada@lab.example", "both@lab.example"), readers=("bob@lab.example", "both@lab.example")
+)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +83,9 @@ def test_who_only_reads_has_no_key(small_workspace: Workspace) -> None:
     with_key = Workspace(replace(small_workspace.settings, api_key="sk", ncbi_api_key="n"))
     assert with_key.for_person(Person("", "bob@lab.example", "reader")).settings.secrets == ()
     assert with_key.for_reading("a test").settings.secrets == ()
-    assert with_key.for_person(Person("", "ada@lab.example", "editor")).settings.secrets == ("sk", "n")
+    assert with_key.for_person(Person("", "ada@lab.example", "editor")).settings.secrets == (
+        "sk",
+        "n",
+    )
     with pytest.raises(ReadOnly, match="a test"):
         add_note(with_key.for_reading("a test"), "debate", None, "mine")

@@ -48,7 +48,9 @@ class Screen:
     @property
     def index(self) -> RowIndex:
         names = [f"{p}_{g}" for p, g in zip(self.pert, self.gene, strict=True)]
-        return RowIndex.build(names, [f"P{p:04}" for p in self.pert], [f"G{g:04}" for g in self.gene], self.labels)
+        return RowIndex.build(
+            names, [f"P{p:04}" for p in self.pert], [f"G{g:04}" for g in self.gene], self.labels
+        )
 
     def space(self, of_genes: Floats | None, of_perts: Floats | None) -> Space:
         """A space over the index's symbols; None: without vectors of that axis."""
@@ -63,13 +65,20 @@ class Screen:
 
 def simulate(rng: np.random.Generator, design: Design) -> Screen:
     """Effects and directions by logistic models: what is true of the gene, of the perturbation, and the product of traits."""
-    of_pert, of_gene = rng.normal(size=(design.perts, 2 + TRAITS)), rng.normal(size=(design.genes, 2 + TRAITS))
+    of_pert, of_gene = (
+        rng.normal(size=(design.perts, 2 + TRAITS)),
+        rng.normal(size=(design.genes, 2 + TRAITS)),
+    )
     pert = np.repeat(np.arange(design.perts), design.rows)
-    gene = np.concatenate([rng.choice(design.genes, design.rows, replace=False) for _ in range(design.perts)])
+    gene = np.concatenate(
+        [rng.choice(design.genes, design.rows, replace=False) for _ in range(design.perts)]
+    )
     product = design.traits * (of_pert[pert, 2:] * of_gene[gene, 2:]).sum(axis=1)
     chance = _logistic(-0.5 + of_gene[gene, 0] + 0.7 * of_pert[pert, 0] + product)
     effect = rng.random(len(pert)) < chance
-    up = rng.random(len(pert)) < _logistic(0.5 + 1.3 * of_gene[gene, 1] + 0.7 * of_pert[pert, 1] + product)
+    up = rng.random(len(pert)) < _logistic(
+        0.5 + 1.3 * of_gene[gene, 1] + 0.7 * of_pert[pert, 1] + product
+    )
     labels = np.where(effect, np.where(up, "up", "down"), "none").astype(object)
     kept = _matched(rng, effect, gene) if design.matched else np.ones(len(pert), dtype=np.bool_)
     return Screen(labels[kept], pert[kept], gene[kept], of_pert, of_gene, chance[kept])
@@ -78,15 +87,39 @@ def simulate(rng: np.random.Generator, design: Design) -> Screen:
 def honest_spaces(rng: np.random.Generator, screen: Screen) -> Iterator[tuple[str, Space]]:
     """Spaces that have not seen a label: of noise, of what is true with much and with no noise, sparse, and in families."""
     genes, perts = screen.of_gene, screen.of_pert
-    yield "random", screen.space(rng.normal(size=(len(genes), 32)), rng.normal(size=(len(perts), 32)))
+    yield (
+        "random",
+        screen.space(rng.normal(size=(len(genes), 32)), rng.normal(size=(len(perts), 32))),
+    )
     turned = rng.normal(size=(2 + TRAITS, 32))
     for name, noise in (("weak", 3.0), ("good", 1.0)):
-        yield name, screen.space(*(each @ turned + noise * 2.5 * rng.normal(size=(len(each), 32)) for each in (genes, perts)))
-    yield "true rates", screen.space(*(np.hstack([each[:, :2], rng.normal(size=(len(each), 14))]) for each in (genes, perts)))
+        yield (
+            name,
+            screen.space(
+                *(
+                    each @ turned + noise * 2.5 * rng.normal(size=(len(each), 32))
+                    for each in (genes, perts)
+                )
+            ),
+        )
+    yield (
+        "true rates",
+        screen.space(
+            *(np.hstack([each[:, :2], rng.normal(size=(len(each), 14))]) for each in (genes, perts))
+        ),
+    )
     words = rng.random((2, 100)) < 0.1
-    yield "sparse", screen.space(*((rng.random((len(each), 100)) < 0.05) * (1.0 + words[0]) for each in (genes, perts)))
+    yield (
+        "sparse",
+        screen.space(
+            *((rng.random((len(each), 100)) < 0.05) * (1.0 + words[0]) for each in (genes, perts))
+        ),
+    )
     families = rng.normal(size=(12, 32))
-    near = [families[np.argmax(each[:, :2] @ rng.normal(size=(2, 12)), axis=1)] for each in (genes, perts)]
+    near = [
+        families[np.argmax(each[:, :2] @ rng.normal(size=(2, 12)), axis=1)]
+        for each in (genes, perts)
+    ]
     yield "families", screen.space(*(each + 0.3 * rng.normal(size=each.shape) for each in near))
 
 
@@ -95,7 +128,12 @@ def leaking_spaces(rng: np.random.Generator, screen: Screen) -> Iterator[tuple[s
     signs = np.select([screen.labels == "up", screen.labels == "down"], [1.0, -1.0], 0.0)
     matrix = np.zeros((len(screen.of_gene), len(screen.of_pert)))
     matrix[screen.gene, screen.pert] = signs
-    yield "label shares", screen.space(np.hstack([label_shares(screen, screen.gene), rng.normal(size=(len(matrix), 30))]), None)
+    yield (
+        "label shares",
+        screen.space(
+            np.hstack([label_shares(screen, screen.gene), rng.normal(size=(len(matrix), 30))]), None
+        ),
+    )
     shares = np.hstack([label_shares(screen, screen.pert), rng.normal(size=(matrix.shape[1], 30))])
     yield "shares of perturbations", screen.space(None, shares)
     yield "gene x perturbation", screen.space(matrix + 0.5 * rng.normal(size=matrix.shape), None)
@@ -106,7 +144,10 @@ def label_shares(screen: Screen, unit: Codes) -> Floats:
     """The shares of effects, and of up among directions, of every unit, of shape (n_units, 2); 0 without a row."""
     outcome, n = outcome_of(screen.labels), int(unit.max()) + 1
     pairs = ((outcome.labelled, outcome.effect), (outcome.directed, outcome.up))
-    counted = [(np.bincount(unit[rows], hit[rows], n), np.bincount(unit[rows], minlength=n)) for rows, hit in pairs]
+    counted = [
+        (np.bincount(unit[rows], hit[rows], n), np.bincount(unit[rows], minlength=n))
+        for rows, hit in pairs
+    ]
     return np.stack([hits / np.maximum(rows, 1) for hits, rows in counted], axis=1)
 
 
@@ -116,7 +157,8 @@ def honest_runs(rng: np.random.Generator, screen: Screen) -> Iterator[tuple[str,
     yield "noise", Scores(rng.random(n), rng.random(n))
     means = {
         name: [
-            _mean_of_others(hit, rows, unit) for rows, hit in ((outcome.labelled, outcome.effect), (outcome.directed, outcome.up))
+            _mean_of_others(hit, rows, unit)
+            for rows, hit in ((outcome.labelled, outcome.effect), (outcome.directed, outcome.up))
         ]
         for name, unit in (("gene mean", screen.gene), ("perturbation mean", screen.pert))
     }
@@ -140,7 +182,9 @@ def probed_run(screen: Screen, scores: Scores) -> set[str]:
     """What the probes say that a run has seen, judged by its AUROCs over all rows."""
     whole = score_with_intervals(screen.labels, scores, screen.pert, screen.gene)
     found = set()
-    for task, estimate in zip(tasks(outcome_of(screen.labels), scores), (whole.de, whole.dir), strict=True):
+    for task, estimate in zip(
+        tasks(outcome_of(screen.labels), scores), (whole.de, whole.dir), strict=True
+    ):
         probe, shown = probe_run(task, screen.pert, screen.gene), estimate.shown
         found |= {probe.tail(*_limits(shown)), probe.edge_tail} - {""}
     return found

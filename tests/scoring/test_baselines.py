@@ -14,8 +14,16 @@ from core.scoring.controls import NO_SKILL
 # Two genes: A changes in 2 of 3 training rows, B in 1 of 3; the test rows of either hold both classes.
 ROWS = pd.DataFrame(
     [
-        *[("train", f"T{i}", gene, label) for gene, labels in (("A", "ddn"), ("B", "dnn")) for i, label in enumerate(labels)],
-        *[("test", f"U{i}", gene, label) for gene, labels in (("A", "ddn"), ("B", "dnn")) for i, label in enumerate(labels)],
+        *[
+            ("train", f"T{i}", gene, label)
+            for gene, labels in (("A", "ddn"), ("B", "dnn"))
+            for i, label in enumerate(labels)
+        ],
+        *[
+            ("test", f"U{i}", gene, label)
+            for gene, labels in (("A", "ddn"), ("B", "dnn"))
+            for i, label in enumerate(labels)
+        ],
     ],
     columns=["split", "pert", "gene", "label"],
 )
@@ -41,5 +49,7 @@ def test_a_mean_by_gene_scores_a_half_in_every_gene_and_more_when_pooled() -> No
 
 
 def test_a_split_without_labels_is_named_with_those_that_have_some() -> None:
-    with pytest.raises(InputError, match="split 'final': got no labelled row in it; expected one of test, train"):
+    with pytest.raises(
+        InputError, match="split 'final': got no labelled row in it; expected one of test, train"
+    ):
         dataset_baselines(ROWS, "final")

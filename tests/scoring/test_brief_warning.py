@@ -14,10 +14,20 @@ REASONS = " The two genes share no pathway, no partner and no regulator in any s
     ("role", "text", "said"),
     [
         ("NULL", "C", "an answer, not an argument"),
-        ("NULL", f"C) Knockdown of Pa does not significantly affect Ga.{REASONS}", "an answer, with reasons"),
-        ("EFFECT", f"C) Knockdown of Pa does not significantly affect Ga.{REASONS}", "an answer against its own side"),
+        (
+            "NULL",
+            f"C) Knockdown of Pa does not significantly affect Ga.{REASONS}",
+            "an answer, with reasons",
+        ),
+        (
+            "EFFECT",
+            f"C) Knockdown of Pa does not significantly affect Ga.{REASONS}",
+            "an answer against its own side",
+        ),
         ("NULL", f"Knockdown of Pa does nothing to Ga.{REASONS}", ""),
     ],
 )
-def test_a_brief_that_gives_reasons_is_not_called_no_argument(role: str, text: str, said: str) -> None:
+def test_a_brief_that_gives_reasons_is_not_called_no_argument(
+    role: str, text: str, said: str
+) -> None:
     assert warning_of(check_brief(role, text, "Pa_Ga"), {}) == said

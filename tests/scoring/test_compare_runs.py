@@ -40,7 +40,10 @@ def test_runs_without_a_row_in_common_are_not_compared(small_workspace: Workspac
 
 
 def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
-    good, bad = loaded(demo_workspace, "simulated debate"), loaded(demo_workspace, "simulated collapsed debate")
+    good, bad = (
+        loaded(demo_workspace, "simulated debate"),
+        loaded(demo_workspace, "simulated collapsed debate"),
+    )
     result = compare_runs(bad, good)
     assert result.covered.mean.change.shown.low > 0
     assert "is better than" in result.sentence
@@ -54,7 +57,9 @@ def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
     assert replace(compare_runs(good, bad), margin=0.01).remarks[0] == "Harmful: it is worse."
     same = compare_runs(good, good)
     assert " are equal in mean of DE and DIR: each of " in same.sentence
-    assert not any("distinguished" in each or "not evidence" in each for each in (same.sentence, *same.caveats))
+    assert not any(
+        "distinguished" in each or "not evidence" in each for each in (same.sentence, *same.caveats)
+    )
 
 
 def test_one_class_is_said_and_not_scored() -> None:
@@ -82,13 +87,18 @@ def test_runs_without_labels_differ_in_ranks() -> None:
     assert moves[0] == np.abs(rankdata(-a.scores.p_de) - rankdata(-b.scores.p_de)).max()
     words = compare_runs(a, b).caveats[0]
     correlation = f"{de.spearman:.3f}".replace("-", "−")
-    assert words.startswith(f"DE: rank correlation {correlation} over 8 rows; of the 1 highest rows of each, ")
+    assert words.startswith(
+        f"DE: rank correlation {correlation} over 8 rows; of the 1 highest rows of each, "
+    )
     assert "{pair_id} {rank_a:.0f} → {rank_b:.0f}".format(**de.movers[0]) in words
 
 
 def test_ties_at_the_end_of_the_highest_rows_are_all_among_them() -> None:
     tied = rows_of(
-        labels=[None] * 8, scores=scores_from_probabilities(np.array([0.9, 0.9, 0.9, *[0.1] * 5]), np.linspace(0, 1, 8))
+        labels=[None] * 8,
+        scores=scores_from_probabilities(
+            np.array([0.9, 0.9, 0.9, *[0.1] * 5]), np.linspace(0, 1, 8)
+        ),
     )
     de, direction = run_differences(*pair_runs(tied, tied))
     assert (de.top, de.shared_top) == (1, 3)
@@ -100,7 +110,9 @@ def test_rows_in_another_order_are_lined_up() -> None:
     b = rows_of(scores=OTHER, name="b")
     order = np.array([3, 7, 1, 0, 5, 2, 6, 4])
     plain, shuffled = compare_runs(rows_of(), b), compare_runs(rows_of(), b.take(order))
-    assert repr(plain.covered) == repr(shuffled.covered)  # NaN, of which there are some, does not equal itself
+    assert repr(plain.covered) == repr(
+        shuffled.covered
+    )  # NaN, of which there are some, does not equal itself
     some = compare_runs(rows_of(), b.take(order[:5]))
     assert some.a.frame["pair_id"].tolist() == some.b.frame["pair_id"].tolist()
     assert some.covered.n == 5
@@ -113,7 +125,9 @@ def test_a_run_without_cells_is_scored_inside_those_of_the_other() -> None:
     assert result.scored == "inside 2×2 cells, cut 7"
     cells = cells_under((folds,), a.index, a.positions)
     first, second = (point_score(rows.labels, rows.scores, cells) for rows in (a, b))
-    assert (result.covered.de.a.value, result.covered.de.b.value) == pytest.approx((first.de, second.de))
+    assert (result.covered.de.a.value, result.covered.de.b.value) == pytest.approx(
+        (first.de, second.de)
+    )
     assert result.covered.de.change.value == pytest.approx(second.de - first.de)
     assert not result.cuts_known  # b does not say what other cuts would score
     assert any("not recorded" in sentence for sentence in result.caveats)
@@ -126,7 +140,10 @@ def test_the_cuts_of_the_difference_are_those_of_both_runs() -> None:
     b = replace(rows_of(scores=OTHER, name="b").under((folds,)), cuts=cuts)
     of_a = scores_of_cuts(a, a.under((folds,)), 3)
     by_hand = [
-        point_score(a.labels, a.scores, cells_under((replace(folds, seed=seed),), a.index, a.positions)) for seed in range(3)
+        point_score(
+            a.labels, a.scores, cells_under((replace(folds, seed=seed),), a.index, a.positions)
+        )
+        for seed in range(3)
     ]
     assert of_a is not None
     np.testing.assert_array_equal(of_a, [[each.de, each.dir] for each in by_hand])
@@ -141,7 +158,9 @@ def test_the_cuts_of_the_difference_are_those_of_both_runs() -> None:
 def test_two_cuts_with_few_pairs_inside_both_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     a = rows_of().under((EvaluationProtocol("folds", 2, 0),))
     b = rows_of(scores=OTHER, name="b").under((EvaluationProtocol("folds", 2, 1),))
-    with pytest.raises(InputError, match=r"different cuts.* pairs of rows for DE inside both; expected 1,000"):
+    with pytest.raises(
+        InputError, match=r"different cuts.* pairs of rows for DE inside both; expected 1,000"
+    ):
         compare_runs(a, b)
     monkeypatch.setattr(compare_module, "FEWEST_PAIRS", 0)
     result = compare_runs(a, b)
@@ -174,10 +193,15 @@ def test_a_control_is_compared_inside_the_cells_of_the_run(demo_workspace: Works
 
 
 def test_on_a_cell_line_the_macro_scores_are_compared_and_named() -> None:
-    a, b = rows_of(headline="macro", name="a"), replace(rows_of(headline="macro", name="b"), scores=OTHER)
+    a, b = (
+        rows_of(headline="macro", name="a"),
+        replace(rows_of(headline="macro", name="b"), scores=OTHER),
+    )
     result = compare_runs(a, b)
     mine, other = (run_scores.score_run(each).headline for each in (a, b))
-    assert result.covered.mean.change.value == pytest.approx(other.value.estimate - mine.value.estimate)
+    assert result.covered.mean.change.value == pytest.approx(
+        other.value.estimate - mine.value.estimate
+    )
     assert result.headline == mine.name == "macro AUROC by gene, mean of DE and DIR"
     assert result.pooled is not None
     over_all = compare_runs(rows_of(), replace(rows_of(name="b"), scores=OTHER)).covered
@@ -186,16 +210,26 @@ def test_on_a_cell_line_the_macro_scores_are_compared_and_named() -> None:
     assert any(word.startswith("Pooled over genes, DE by ") for word in result.caveats)
     assert result.genes is not None
     assert result.genes.common == result.genes.a == result.genes.b == mine.genes
-    fewer = compare_runs(a, replace(b, covered=np.arange(8) > 1)).genes  # b says nothing of two rows
+    fewer = compare_runs(
+        a, replace(b, covered=np.arange(8) > 1)
+    ).genes  # b says nothing of two rows
     assert fewer is not None
     assert fewer.a == mine.genes
     assert fewer.common == fewer.b
     assert fewer.common[0] < fewer.a[0]
     said = compare_runs(a, replace(b, covered=np.arange(8) > 1)).caveats
     counts = (fewer.common[0], fewer.a[0], fewer.b[0])
-    assert "DE is compared on the {} genes for which both have a score; a alone has {}, b alone {}.".format(*counts) in said
+    assert (
+        "DE is compared on the {} genes for which both have a score; a alone has {}, b alone {}.".format(
+            *counts
+        )
+        in said
+    )
     shape = to_json(result)
-    assert (shape["headline"], shape["pooled"]["delta_de"]["estimate"]) == (mine.name, result.pooled.de.change.value)
+    assert (shape["headline"], shape["pooled"]["delta_de"]["estimate"]) == (
+        mine.name,
+        result.pooled.de.change.value,
+    )
 
 
 def test_two_runs_that_rank_alike_are_equal(demo_workspace: Workspace) -> None:
@@ -212,11 +246,18 @@ def test_the_table_and_the_figure_hold_every_interval_of_a_comparison() -> None:
     result = compare_runs(rows_of(), rows_of(scores=OTHER, name="b"))
     table = result.tables()[0].rows
     assert [row["metric"] for row in table] == ["DE"] * 4 + ["DIR"] * 4 + ["mean"] * 4
-    assert [row["unit"] for row in table] == ["perturbation and gene", "row", "perturbation", "gene"] * 3
+    assert [row["unit"] for row in table] == [
+        "perturbation and gene",
+        "row",
+        "perturbation",
+        "gene",
+    ] * 3
     figure = result.figure()
     assert figure is not None
     drawn = figure.values["table"]
     for _, row in drawn.iterrows():
         unit = {words: name for name, words in compare_module.UNITS.items()}[row["unit"]]
         expected = getattr(result.covered.parts[row["metric"]].change, unit)
-        np.testing.assert_equal([row["estimate"], row["low"], row["high"], row["n"]], [*expected.ends, expected.n])
+        np.testing.assert_equal(
+            [row["estimate"], row["low"], row["high"], row["n"]], [*expected.ends, expected.n]
+        )

@@ -56,8 +56,12 @@ def test_controls_are_scored_on_the_rows_of_the_run(demo_workspace: Workspace) -
     count_only, rarer = by_name["count-only"], by_name["rarer gene"]
     assert count_only.de is not None
     assert rarer.dir is not None
-    assert count_only.de.estimate == pytest.approx(roc_auc_score(changed, rows.frame["count_only"]), abs=1e-12)
-    assert rarer.dir.estimate == pytest.approx(roc_auc_score(up[directed], rows.frame["rarer_gene"][directed]), abs=1e-12)
+    assert count_only.de.estimate == pytest.approx(
+        roc_auc_score(changed, rows.frame["count_only"]), abs=1e-12
+    )
+    assert rarer.dir.estimate == pytest.approx(
+        roc_auc_score(up[directed], rows.frame["rarer_gene"][directed]), abs=1e-12
+    )
     assert (count_only.dir, count_only.mean, rarer.de, rarer.mean) == (None, None, None, None)
     # a training row's label view holds no row that shares its gene or its perturbation
     for name in NAMES[:3]:
@@ -81,12 +85,17 @@ def test_controls_of_a_run_under_folds_are_scored_inside_its_cells() -> None:
 
 
 def test_the_same_seed_permutes_alike(demo_workspace: Workspace) -> None:
-    first, again, other = (fields_of(controls_of(demo_workspace, "simulated debate", n=4, seed=seed)[1]) for seed in (1, 1, 2))
+    first, again, other = (
+        fields_of(controls_of(demo_workspace, "simulated debate", n=4, seed=seed)[1])
+        for seed in (1, 1, 2)
+    )
     assert first == again
     assert first != other
 
 
-def test_the_verdict_of_each_axis_is_the_paired_interval_against_its_control(demo_workspace: Workspace) -> None:
+def test_the_verdict_of_each_axis_is_the_paired_interval_against_its_control(
+    demo_workspace: Workspace,
+) -> None:
     rows = loaded(demo_workspace, "simulated debate")
     found, paired = judge_run(rows), compare_runs(count_rows(rows), rows).covered
     assert (found.de.control, found.dir.control) == ("count-only", "rarer gene")
@@ -97,7 +106,13 @@ def test_the_verdict_of_each_axis_is_the_paired_interval_against_its_control(dem
     ("low", "high", "beats", "word", "says"),
     [
         (0.01, 0.03, True, "yes", "DE beats the no-biology baseline (x): +0.0"),
-        (-0.01, 0.03, False, "cannot tell", "DE and the no-biology baseline (x) cannot be distinguished"),
+        (
+            -0.01,
+            0.03,
+            False,
+            "cannot tell",
+            "DE and the no-biology baseline (x) cannot be distinguished",
+        ),
         (-0.03, -0.01, False, "no", "DE is below the no-biology baseline (x)"),
         (np.nan, np.nan, None, None, "DE: no labels of both classes"),
     ],
@@ -119,7 +134,9 @@ def test_without_labels_nothing_is_judged(demo_workspace: Workspace) -> None:
     assert all(each[axis] is None for each in shape["controls"] for axis in ("de", "dir", "mean"))
 
 
-def test_nothing_is_judged_of_a_run_whose_first_row_is_not_finished(demo_workspace: Workspace) -> None:
+def test_nothing_is_judged_of_a_run_whose_first_row_is_not_finished(
+    demo_workspace: Workspace,
+) -> None:
     found = judge_run(loaded(demo_workspace, "simulated debate").take(np.array([], dtype=int)))
     assert (found.de.beats, found.dir.beats) == (None, None)
 
@@ -173,6 +190,8 @@ def test_the_fingerprint_stands_apart_with_its_reversed_value(demo_workspace: Wo
     _, found = controls_of(demo_workspace, "simulated debate", n=2)
     shape = fields_of(found)
     assert len(shape["fingerprint"]) == 4
-    assert not {each["name"] for each in shape["fingerprint"]} & {each["name"] for each in shape["controls"]}
+    assert not {each["name"] for each in shape["fingerprint"]} & {
+        each["name"] for each in shape["controls"]
+    }
     for each in shape["fingerprint"]:
         assert each["reversed"]["de"] == 1 - each["de"]

@@ -16,8 +16,12 @@ RNG = np.random.default_rng(3)
 PAIRS = [(f"P{i}", f"G{j}") for i in range(12) for j in range(9)]
 CHOSEN = [PAIRS[i] for i in sorted(RNG.choice(len(PAIRS), 70, replace=False))]
 PERT, GENE = (list(column) for column in zip(*CHOSEN, strict=True))
-LABELS = RNG.choice(np.array(["up", "down", "none", None], dtype=object), len(CHOSEN), p=[0.3, 0.2, 0.4, 0.1])
-SPLITS = np.array(["test" if pert in ("P0", "P1", "P2") else "train" for pert in PERT], dtype=object)
+LABELS = RNG.choice(
+    np.array(["up", "down", "none", None], dtype=object), len(CHOSEN), p=[0.3, 0.2, 0.4, 0.1]
+)
+SPLITS = np.array(
+    ["test" if pert in ("P0", "P1", "P2") else "train" for pert in PERT], dtype=object
+)
 INDEX = RowIndex.build([f"{p}_{g}" for p, g in CHOSEN], PERT, GENE, LABELS)
 EVERY = np.arange(len(CHOSEN))
 FOLDS, LOO = EvaluationProtocol("folds", 3, 1), EvaluationProtocol("loo")
@@ -25,7 +29,11 @@ SAME = {"gene": GENE, "pert": PERT}
 
 
 def mean_of(chosen: list[int], task: str) -> float:
-    counted = [i for i in chosen if (LABELS[i] is not None if task == "de" else LABELS[i] in ("up", "down"))]
+    counted = [
+        i
+        for i in chosen
+        if (LABELS[i] is not None if task == "de" else LABELS[i] in ("up", "down"))
+    ]
     hits = [LABELS[i] != "none" if task == "de" else LABELS[i] == "up" for i in counted]
     return float(np.mean(hits)) if hits else float("nan")
 
@@ -41,7 +49,11 @@ def test_training_means_see_the_training_rows_of_the_symbol(axis: Axis) -> None:
     for task, values in (("de", found.p_de), ("dir", found.p_up)):
         rate = mean_of(training, task)
         for i in EVERY:
-            alike = [] if SPLITS[i] == "train" else [j for j in training if SAME[axis][j] == SAME[axis][i]]
+            alike = (
+                []
+                if SPLITS[i] == "train"
+                else [j for j in training if SAME[axis][j] == SAME[axis][i]]
+            )
             assert values[i] == pytest.approx(filled(mean_of(alike, task), rate), abs=1e-13)
     if axis == "pert":  # no perturbation is in both splits: nothing but the base rate is known
         assert len(set(found.p_de)) == 1
@@ -49,7 +61,9 @@ def test_training_means_see_the_training_rows_of_the_symbol(axis: Axis) -> None:
 
 @pytest.mark.parametrize("axis", ["gene", "pert"])
 @pytest.mark.parametrize("protocol", [FOLDS, LOO], ids=["folds", "loo"])
-def test_means_outside_the_part_leave_out_the_rows_of_it(axis: Axis, protocol: EvaluationProtocol) -> None:
+def test_means_outside_the_part_leave_out_the_rows_of_it(
+    axis: Axis, protocol: EvaluationProtocol
+) -> None:
     found = means_outside_part(INDEX, SPLITS, EVERY, axis, protocol)
     parts: Any = parts_of(protocol, INDEX.rows)
     other = parts.pert[INDEX.rows.pert] if axis == "gene" else parts.gene[INDEX.rows.gene]
@@ -57,12 +71,17 @@ def test_means_outside_the_part_leave_out_the_rows_of_it(axis: Axis, protocol: E
     for task, values in (("de", found.p_de), ("dir", found.p_up)):
         rate = mean_of(EVERY.tolist(), task)
         for i in EVERY:
-            near = [j for j in EVERY if SAME[axis][j] == SAME[axis][i] and SPLITS[j] == SPLITS[i] and part[j] != part[i]]
+            near = [
+                j
+                for j in EVERY
+                if SAME[axis][j] == SAME[axis][i] and SPLITS[j] == SPLITS[i] and part[j] != part[i]
+            ]
             assert values[i] == pytest.approx(filled(mean_of(near, task), rate), abs=1e-13)
 
 
 def test_some_rows_have_the_means_of_all() -> None:
     some = np.array([5, 2, 40])
     np.testing.assert_array_equal(
-        training_means(INDEX, SPLITS, some, "gene").p_de, training_means(INDEX, SPLITS, EVERY, "gene").p_de[some]
+        training_means(INDEX, SPLITS, some, "gene").p_de,
+        training_means(INDEX, SPLITS, EVERY, "gene").p_de[some],
     )

@@ -43,7 +43,10 @@ def test_json_has_every_number_once_with_its_interval() -> None:
     assert set(shape) == {"macro", "at_k"}
     macro = shape["macro"]["gene"]["de"]
     assert macro["estimate"] == found.macro["gene"].de.macro.value
-    assert (macro["groups"], macro["one_class"]) == (found.macro["gene"].de.groups, found.macro["gene"].de.one_class)
+    assert (macro["groups"], macro["one_class"]) == (
+        found.macro["gene"].de.groups,
+        found.macro["gene"].de.one_class,
+    )
     assert {"estimate", "low", "high", "se", "clusters"} <= set(macro)
     assert shape["macro"]["pert"]["mean"]["estimate"] == found.macro["pert"].mean.value
     first, more_than_there_are = shape["at_k"]["de"]
@@ -63,11 +66,18 @@ def test_the_rows_of_a_run_are_asked_as_they_are_scored(demo_workspace: Workspac
     with demo_workspace.store.read() as db:
         rows = load_scored_rows(db, "simulated debate")
     score = score_run(rows)
-    found, counts = other_scores_of_run(rows, score), other_scores_of_run(count_rows(rows), score_run(count_rows(rows)))
+    found, counts = (
+        other_scores_of_run(rows, score),
+        other_scores_of_run(count_rows(rows), score_run(count_rows(rows))),
+    )
     assert found.whole == score.whole
     assert found.macro["gene"].de.groups == counts.macro["gene"].de.groups
     # every row of a gene has the same number of rows, which is all that the control knows of a direction
     assert counts.macro["gene"].dir.macro.value == pytest.approx(0.5)
     means, _ = found.tables()
     assert f"{found.macro['gene'].de.groups:,} genes" in [row["counted"] for row in means.rows]
-    assert {row["over"] for row in means.rows} == {"all rows", "mean over genes", "mean over perturbations"}
+    assert {row["over"] for row in means.rows} == {
+        "all rows",
+        "mean over genes",
+        "mean over perturbations",
+    }

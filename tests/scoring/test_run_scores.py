@@ -64,12 +64,26 @@ def rows_of(
     ids = [f"{pert}_{gene}" for pert, gene in zip(PERT, GENE, strict=True)]
     index = RowIndex.build(ids, PERT, GENE, np.array(labels, dtype=object))
     flag_lists = [[(flags or {})[i]] if i in (flags or {}) else [] for i in range(len(ids))]
-    frame = pd.DataFrame({"pair_id": ids, "pert": PERT, "gene": GENE, "label": labels, "flags": flag_lists})
+    frame = pd.DataFrame(
+        {"pair_id": ids, "pert": PERT, "gene": GENE, "label": labels, "flags": flag_lists}
+    )
     found = scores_from_probabilities(P_DE, P_UP) if scores is None else scores
     covered = np.array([not {Flag.UNCOVERED, Flag.NOT_PREDICTED} & set(row) for row in flag_lists])
     undirected = np.array([Flag.UNCOVERED_DIR in row for row in flag_lists])
     positions = np.arange(len(ids))
-    return RunRows(run_of(name), frame, found, index, positions, protocols, cells, cuts, headline, covered, undirected)
+    return RunRows(
+        run_of(name),
+        frame,
+        found,
+        index,
+        positions,
+        protocols,
+        cells,
+        cuts,
+        headline,
+        covered,
+        undirected,
+    )
 
 
 def loaded(workspace: Workspace, name: str) -> RunRows:
@@ -80,11 +94,18 @@ def loaded(workspace: Workspace, name: str) -> RunRows:
 def test_counts_are_over_the_whole_split_and_not_over_the_run(small_workspace: Workspace) -> None:
     rows = loaded(small_workspace, "debate").frame
     # in train.csv Ga and Gb have two rows each; in test.csv Gc has one
-    assert dict(zip(rows["pair_id"], rows["gene_rows"], strict=True)) == {"Pa_Ga": 2, "Pa_Gb": 2, "Pb_Ga": 2, "Pc_Gc": 1}
+    assert dict(zip(rows["pair_id"], rows["gene_rows"], strict=True)) == {
+        "Pa_Ga": 2,
+        "Pa_Gb": 2,
+        "Pb_Ga": 2,
+        "Pc_Gc": 1,
+    }
     assert rows.set_index("pair_id")["count_only"]["Pc_Gc"] == 0
 
 
-def test_rows_that_finished_in_another_order_are_loaded_in_that_of_the_file(small_workspace: Workspace) -> None:
+def test_rows_that_finished_in_another_order_are_loaded_in_that_of_the_file(
+    small_workspace: Workspace,
+) -> None:
     with small_workspace.store.write() as db:
         run = runs.find(db, "debate")
         before = run_scores.load_scored_rows(db, run.id)
@@ -93,14 +114,20 @@ def test_rows_that_finished_in_another_order_are_loaded_in_that_of_the_file(smal
         db.execute("INSERT INTO prediction SELECT * FROM kept ORDER BY pair_id DESC")
         found, rows = predictions.scored_columns(db, run.id), predictions.frame(db, run.id)
         after = run_scores.load_scored_rows(db, run.id)
-    assert found["pair_id"].tolist() == sorted(rows["pair_id"], reverse=True) != rows["pair_id"].tolist()
+    assert (
+        found["pair_id"].tolist()
+        == sorted(rows["pair_id"], reverse=True)
+        != rows["pair_id"].tolist()
+    )
     assert after.frame["pair_id"].tolist() == rows["pair_id"].tolist()
     shared = [name for name in after.frame if name in rows]
     pd.testing.assert_frame_equal(after.frame[shared], rows[shared])
     pd.testing.assert_frame_equal(after.frame, before.frame)
 
 
-def test_the_score_is_the_official_one_of_numbers_that_tie_where_they_are_equal(demo_workspace: Workspace) -> None:
+def test_the_score_is_the_official_one_of_numbers_that_tie_where_they_are_equal(
+    demo_workspace: Workspace,
+) -> None:
     rows = loaded(demo_workspace, "simulated debate")
     found = run_scores.score_run(rows).whole
     assert found.scored == "all rows"
@@ -109,7 +136,9 @@ def test_the_score_is_the_official_one_of_numbers_that_tie_where_they_are_equal(
     goes_up = np.array([label == "up" for label in rows.labels])[effect]
     de = roc_auc_score(effect, np.round(up + down, 14))
     direction = roc_auc_score(goes_up, np.round(up / (up + down), 14)[effect])
-    assert (found.de.value, found.dir.value, found.mean.value) == pytest.approx((de, direction, (de + direction) / 2), abs=1e-12)
+    assert (found.de.value, found.dir.value, found.mean.value) == pytest.approx(
+        (de, direction, (de + direction) / 2), abs=1e-12
+    )
     # a file of six decimals has sums that differ in their last digits: the organisers' ranks, which `check` uses, break ties
     official = official_score(rows.labels, up, down)
     assert abs(official.mean - found.mean.value) < 1e-3
@@ -122,7 +151,13 @@ def test_log_probabilities_near_0_and_1_stay_apart(demo_workspace: Workspace) ->
         of_run = datasets.find(db, run.dataset)
     spread = np.linspace(1e-12, 9e-12, len(frame))  # nine decimals would make them all equal
     frame = frame.assign(prediction_up=spread / 2, prediction_down=spread / 2)
-    rows = run_scores.scored_rows(run, {}.get, run_scores.add_count_controls(frame, dataset), RowIndex.of_frame(dataset), of_run)
+    rows = run_scores.scored_rows(
+        run,
+        {}.get,
+        run_scores.add_count_controls(frame, dataset),
+        RowIndex.of_frame(dataset),
+        of_run,
+    )
     assert len(np.unique(rows.scores.p_de)) == 801  # 1.00e-12, 1.01e-12 … 9.00e-12
     assert len(np.unique(rows.scores.p_up)) == 1
 
@@ -153,7 +188,9 @@ def test_a_run_made_under_folds_is_scored_inside_their_cells() -> None:
 
 
 def test_the_noise_of_the_cut_is_in_the_interval_that_is_shown() -> None:
-    cuts = np.array([[0.5, 0.6], [0.54, 0.7], [0.52, 0.5]])  # variances .0004 and .01, of the means .0021
+    cuts = np.array(
+        [[0.5, 0.6], [0.54, 0.7], [0.52, 0.5]]
+    )  # variances .0004 and .01, of the means .0021
     plain = run_scores.score_run(rows_of(protocols=(FOLDS,), cells=CELLS)).whole
     found = run_scores.score_run(rows_of(protocols=(FOLDS,), cells=CELLS, cuts=cuts)).whole
     for name, variance in (("de", 0.0004), ("dir", 0.01), ("mean", 0.0021)):
@@ -173,7 +210,9 @@ def test_stand_ins_count_in_the_score_and_not_in_the_second_one() -> None:
     changed = np.array([label != "none" for label in LABELS])
     assert found.covered.de.value == pytest.approx(roc_auc_score(changed[kept], P_DE[kept]))
     directed = [5, 6]  # row 0 is a stand-in, row 4 has no direction of its own
-    assert found.covered.dir.value == roc_auc_score([LABELS[i] == "up" for i in directed], P_UP[directed])
+    assert found.covered.dir.value == roc_auc_score(
+        [LABELS[i] == "up" for i in directed], P_UP[directed]
+    )
     assert "1 of 8 rows have the base rate" in found.caveats[1]
 
 
@@ -183,7 +222,9 @@ def test_row_counts_are_scored_like_the_run(demo_workspace: Workspace) -> None:
     assert counts.scored == "all rows"
     changed = np.array([label != "none" for label in rows.labels])
     found = run_scores.score_run(counts.under(rows.protocols)).whole
-    assert found.de.value == pytest.approx(roc_auc_score(changed, rows.frame["count_only"]), abs=1e-12)
+    assert found.de.value == pytest.approx(
+        roc_auc_score(changed, rows.frame["count_only"]), abs=1e-12
+    )
     inside = run_scores.score_run(counts.under((EvaluationProtocol("folds", 3, 1),))).whole
     assert inside.scored == "inside 3×3 cells, cut 1"
     assert inside.de.value != found.de.value

@@ -37,7 +37,9 @@ def test_slices_add_up_and_each_filter_finds_its_rows(demo_workspace: Workspace,
     assert sum(part.mean.cost for part in found) == pytest.approx(0, abs=1e-12)
     with demo_workspace.store.read() as db:
         for part in found[:8]:
-            assert len(predictions.find_pair_ids(db, rows.run.id, filter_of(by, part.name))) == part.n, part.name
+            assert (
+                len(predictions.find_pair_ids(db, rows.run.id, filter_of(by, part.name))) == part.n
+            ), part.name
 
 
 def filter_of(by: str, name: str) -> RowFilter:
@@ -47,13 +49,27 @@ def filter_of(by: str, name: str) -> RowFilter:
 
 def test_slices_by_neighbours_are_for_runs_that_have_some(demo_workspace: Workspace) -> None:
     debate = loaded(demo_workspace, "simulated debate").frame
-    assert set(SLICES) - set(available_slices(debate)) == {"coverage by neighbours", "support of neighbours"}
-    rows = pd.DataFrame({"support": [3.0, 1.0, 0.0, 2.0, 4.0], "flags": [[], [], ["uncovered"], ["partly_covered"], ["x"]]})
+    assert set(SLICES) - set(available_slices(debate)) == {
+        "coverage by neighbours",
+        "support of neighbours",
+    }
+    rows = pd.DataFrame(
+        {
+            "support": [3.0, 1.0, 0.0, 2.0, 4.0],
+            "flags": [[], [], ["uncovered"], ["partly_covered"], ["x"]],
+        }
+    )
     assert set(SLICES) == set(available_slices(rows))
     quarters = ["third quarter", "least quarter", "none", "second quarter", "most quarter"]
     assert SLICES["support of neighbours"](rows).tolist() == quarters
     covered = SLICES["coverage by neighbours"](rows).tolist()
-    assert covered == ["with neighbours", "with neighbours", "without a neighbour", "without a neighbour", "with neighbours"]
+    assert covered == [
+        "with neighbours",
+        "with neighbours",
+        "without a neighbour",
+        "without a neighbour",
+        "with neighbours",
+    ]
 
 
 def test_the_ranges_of_gene_rows_leave_no_gap() -> None:
@@ -75,9 +91,15 @@ def test_a_slice_of_a_run_under_folds_counts_pairs_inside_the_cells_too() -> Non
 
 
 @pytest.mark.parametrize(("by", "axis"), [("target gene", "gene"), ("perturbation", "pert")])
-def test_the_macro_mean_is_the_plain_mean_of_the_slices_with_both_classes(demo_workspace: Workspace, by: str, axis: Axis) -> None:
+def test_the_macro_mean_is_the_plain_mean_of_the_slices_with_both_classes(
+    demo_workspace: Workspace, by: str, axis: Axis
+) -> None:
     rows = loaded(demo_workspace, "simulated debate")
-    aurocs = [part.de.score.value for part in score_slices(rows, by) if not math.isnan(part.de.score.value)]
+    aurocs = [
+        part.de.score.value
+        for part in score_slices(rows, by)
+        if not math.isnan(part.de.score.value)
+    ]
     found = score_within(rows.arrays, axis)
     assert found.de.groups == len(aurocs)
     assert found.de.macro.value == pytest.approx(sum(aurocs) / len(aurocs), abs=1e-12)

@@ -17,7 +17,10 @@ from core.transfer import cuts
             f"DE is below the {NO_BIOLOGY} (count-only): −0.096, {TWO_WAY}",
             ["No-biology", "Count-only", "Allowing"],
         ),
-        (f"DE 0.535 (permuted vectors 0.5 ± 0.005), {UNSEEN}: {cuts.NAME}", ["Labels", "Cut", "Permuted"]),
+        (
+            f"DE 0.535 (permuted vectors 0.5 ± 0.005), {UNSEEN}: {cuts.NAME}",
+            ["Labels", "Cut", "Permuted"],
+        ),
         ("as leave-one-out, by rows alone", ["Leave-one-out", "By rows alone"]),
         ("Scored over all rows", []),
         ("a cutting edge, an excellent cellar", []),
@@ -25,5 +28,7 @@ from core.transfer import cuts
 )
 def test_a_text_is_explained_by_the_terms_in_it(text: str, names: list[str]) -> None:
     found = (terms.explain(text) or "").split("\n\n")
-    assert [each[2 : 2 + len(name)] for each, name in zip(found, names, strict=bool(names))] == names
+    assert [
+        each[2 : 2 + len(name)] for each, name in zip(found, names, strict=bool(names))
+    ] == names
     assert bool(names) == (terms.explain(text) is not None)

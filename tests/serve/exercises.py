@@ -46,7 +46,12 @@ SCRIPT = Path(__file__).with_name("tiny.py")
 LETTERS = "ABC"
 REACT_TOOLS = "base_rates,gene_class"
 PROBS = (5, 20, 35, 45, 50, 65, 80, 95)
-AGENTS_PROBS = ((20, 30), (20, 70), (80, 30), (80, 70))  # each of the first number goes with each of the second
+AGENTS_PROBS = (
+    (20, 30),
+    (20, 70),
+    (80, 30),
+    (80, 70),
+)  # each of the first number goes with each of the second
 
 # Each names its genes once. Which genes they are is what so small a model does not learn in a minute: it is shown any,
 # so that its own briefs, and being told that they name others, are nothing new to it.
@@ -71,19 +76,29 @@ def rows_and_view() -> tuple[tuple[Pair, ...], LabelView]:
         train, test = (_read(folder / f"{split}.csv", split) for split in ("train", "test"))
     else:
         known = simulate().pairs
-        train, test = ([pair for pair in known if pair.split == split] for split in ("train", "test"))
+        train, test = (
+            [pair for pair in known if pair.split == split] for split in ("train", "test")
+        )
     return tuple(replace(pair, label=None) for pair in test[:ROWS]), all_training(train)
 
 
 def _read(file: Path, split: str) -> list[Pair]:
     with file.open(encoding="utf-8", newline="") as lines:
         return [
-            Pair(row["id"], row["pert"], row["gene"], Label(row["label"]) if "label" in row else None, split)
+            Pair(
+                row["id"],
+                row["pert"],
+                row["gene"],
+                Label(row["label"]) if "label" in row else None,
+                split,
+            )
             for row in csv.DictReader(lines)
         ]
 
 
-def context_for(method: Method, pairs: Sequence[Pair], view: LabelView, **options: object) -> Context:
+def context_for(
+    method: Method, pairs: Sequence[Pair], view: LabelView, **options: object
+) -> Context:
     """A context without a client or a model."""
     return Context(tuple(pairs), read_options(method.settings, options), lambda _: view, Packs())
 
@@ -105,8 +120,14 @@ def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]
         prompt = Message("user", prompt_only.prompt_for(pair, asked))
         yield _exercise("letter", (prompt,), letters)
         again = ask_letter_again(Unread("none of A, B, C is named"), LETTERS)
-        yield _exercise("letter", (prompt, Message("assistant", "It could be either."), Message("user", again)), letters)
-        found = dossier(asyncio.run(gather(pair, Packs(), seen, debate.tool_names(debated))), pair).text
+        yield _exercise(
+            "letter",
+            (prompt, Message("assistant", "It could be either."), Message("user", again)),
+            letters,
+        )
+        found = dossier(
+            asyncio.run(gather(pair, Packs(), seen, debate.tool_names(debated))), pair
+        ).text
         yield from _debates(DebateCase(pair.pert, pair.gene, found, "", debated), pairs, rng)
 
 
@@ -132,7 +153,9 @@ def react_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str
 
 def summer_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]]:
     """Summaries of genes, and answers to guided questions, as the method asks for them."""
-    asked = replace(context_for(summer.METHOD, pairs, view, seeds="42"), packs=described(pairs, view.rows))
+    asked = replace(
+        context_for(summer.METHOD, pairs, view, seeds="42"), packs=described(pairs, view.rows)
+    )
 
     async def held(url: str) -> list[RowResult]:
         async with Client(Endpoint(url)) as client:
@@ -140,14 +163,18 @@ def summer_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[st
             return [await summer.METHOD.predict_row(pair, context) for pair in pairs]
 
     rng = random.Random(1)
-    with serving(Script(answer=lambda prompt: _summary(pairs, random.Random(prompt.text)))) as url:  # they come in any order
+    with serving(
+        Script(answer=lambda prompt: _summary(pairs, random.Random(prompt.text)))
+    ) as url:  # they come in any order
         rows = asyncio.run(held(url))
     for call in (call for row in rows for call in row.calls):
         said = json.loads(call.request)["messages"]
         if said[-1]["content"].startswith("Gene:"):
             yield {"kind": "summary", "messages": said, "answers": [_summary(pairs, rng)]}
         elif "could not be read" not in said[-1]["content"]:
-            answers = [f"{GUIDED}\n<answer>{answer}</answer>" for answer in summaries.SCORES[call.stage]]
+            answers = [
+                f"{GUIDED}\n<answer>{answer}</answer>" for answer in summaries.SCORES[call.stage]
+            ]
             yield {"kind": f"guided {call.stage}", "messages": said, "answers": answers}
 
 
@@ -158,7 +185,11 @@ def _summary(pairs: Sequence[Pair], rng: random.Random) -> str:
 def packs_about(pairs: Sequence[Pair], labelled: Sequence[Pair]) -> dict[str, Any]:
     """The content of two files of knowledge: half of the genes are described, each perturbation has a partner with labels."""
     symbols = list(dict.fromkeys(symbol for pair in pairs for symbol in (pair.pert, pair.gene)))
-    descriptions = {symbol: f"A protein of the nucleus, number {i}." for i, symbol in enumerate(symbols) if i % 2 == 0}
+    descriptions = {
+        symbol: f"A protein of the nucleus, number {i}."
+        for i, symbol in enumerate(symbols)
+        if i % 2 == 0
+    }
     edges = [[one.pert, other.pert, 950] for one, other in zip(pairs, labelled, strict=False)]
     return {"described.json": descriptions, "edges.json": edges}
 
@@ -166,7 +197,10 @@ def packs_about(pairs: Sequence[Pair], labelled: Sequence[Pair]) -> dict[str, An
 def described(pairs: Sequence[Pair], labelled: Sequence[Pair]) -> Packs:
     """The same knowledge as tools read it."""
     found = packs_about(pairs, labelled)
-    sources = {name: Source(file, "0" * 64) for name, file in (("descriptions", "described.json"), ("edges", "edges.json"))}
+    sources = {
+        name: Source(file, "0" * 64)
+        for name, file in (("descriptions", "described.json"), ("edges", "edges.json"))
+    }
     edges = [(str(a), str(b), int(score)) for a, b, score in found["edges.json"]]
     return Packs(descriptions=found["described.json"], edges=edges, sources=sources)
 
@@ -184,14 +218,20 @@ def _as_agent(prompt: ScriptedPrompt) -> str:
 
 
 def _agents_answer(p_de: int, p_up: int) -> str:
-    return _fields({"reasoning": "The base rates say it.", "p_de": str(p_de), "p_up_given_de": str(p_up)})
+    return _fields(
+        {"reasoning": "The base rates say it.", "p_de": str(p_de), "p_up_given_de": str(p_up)}
+    )
 
 
 def _fields(said: dict[str, str]) -> str:
-    return "\n\n".join([*(f"[[ ## {name} ## ]]\n{value}" for name, value in said.items()), "[[ ## completed ## ]]"])
+    return "\n\n".join(
+        [*(f"[[ ## {name} ## ]]\n{value}" for name, value in said.items()), "[[ ## completed ## ]]"]
+    )
 
 
-def _debates(case: DebateCase, pairs: Sequence[Pair], rng: random.Random) -> Iterator[dict[str, Any]]:
+def _debates(
+    case: DebateCase, pairs: Sequence[Pair], rng: random.Random
+) -> Iterator[dict[str, Any]]:
     for stage, sides in SIDES.items():
         for side in sides:
             asked = debate_texts.brief_messages(side, case)
@@ -206,24 +246,37 @@ def _line(side: str, pairs: Sequence[Pair], rng: random.Random) -> str:
     return LINES[side].format(pert=rng.choice(pairs).pert, gene=rng.choice(pairs).gene)
 
 
-def _verdict(stage: Stage, case: DebateCase, pairs: Sequence[Pair], rng: random.Random) -> dict[str, Any]:
-    asked = debate_texts.verdict_messages(stage, case, [(side, _line(side, pairs, rng)) for side in SIDES[stage]])
+def _verdict(
+    stage: Stage, case: DebateCase, pairs: Sequence[Pair], rng: random.Random
+) -> dict[str, Any]:
+    asked = debate_texts.verdict_messages(
+        stage, case, [(side, _line(side, pairs, rng)) for side in SIDES[stage]]
+    )
     probs = [f"<prob>{prob}</prob>" for prob in PROBS]
     if rng.random() < 0.5:
         return _exercise("verdict", asked, [f"The dossier says little. {prob}" for prob in probs])
-    rejected = Message("assistant", "The evidence is mixed."), Message("user", ask_probability_again(Unread("no number")))
+    rejected = (
+        Message("assistant", "The evidence is mixed."),
+        Message("user", ask_probability_again(Unread("no number"))),
+    )
     return _exercise("verdict", (*asked, *rejected), probs)
 
 
 def _exercise(kind: str, messages: Messages, answers: list[str]) -> dict[str, Any]:
-    return {"kind": kind, "messages": [message._asdict() for message in messages], "answers": answers}
+    return {
+        "kind": kind,
+        "messages": [message._asdict() for message in messages],
+        "answers": answers,
+    }
 
 
 def tiny_model(python: Path) -> Path:
     """The folder of the model, made with an interpreter that has torch and transformers unless it is there already."""
     pairs, view = rows_and_view()
     symbols = {"symbols": sorted({symbol for pair in pairs for symbol in (pair.pert, pair.gene)})}
-    lines = "".join(f"{json.dumps(one | symbols, ensure_ascii=False)}\n" for one in exercises(pairs, view))
+    lines = "".join(
+        f"{json.dumps(one | symbols, ensure_ascii=False)}\n" for one in exercises(pairs, view)
+    )
     key = hashlib.sha256(lines.encode() + SCRIPT.read_bytes()).hexdigest()[:12]
     folder = REPOSITORY / "cache" / "serve" / f"tiny-{key}"
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -235,11 +288,19 @@ def tiny_model(python: Path) -> Path:
     return folder
 
 
-def workspace_of(folder: Path, train: Sequence[Pair], labels: Sequence[str], test: Sequence[Pair]) -> Workspace:
+def workspace_of(
+    folder: Path, train: Sequence[Pair], labels: Sequence[str], test: Sequence[Pair]
+) -> Workspace:
     """A workspace with labelled rows and rows to predict."""
     workspace = open_workspace(Settings(workspace=folder, author="tester"))
-    labelled = [(pair.pair_id, pair.pert, pair.gene, label) for pair, label in zip(train, labels, strict=True)]
+    labelled = [
+        (pair.pair_id, pair.pert, pair.gene, label)
+        for pair, label in zip(train, labels, strict=True)
+    ]
     others = [(pair.pair_id, pair.pert, pair.gene) for pair in test]
-    for header, rows, name in (("id pert gene label", labelled, "train.csv"), ("id pert gene", others, "test.csv")):
+    for header, rows, name in (
+        ("id pert gene label", labelled, "train.csv"),
+        ("id pert gene", others, "test.csv"),
+    ):
         assert import_upload(workspace, as_csv(header.split(), rows), name).kind != "failed"
     return workspace

@@ -47,7 +47,9 @@ def serving(model: Path, log: Path, *options: str) -> Iterator[Endpoint]:
 
 
 @contextmanager
-def serving_until_killed(model: Path, log: Path, *options: str) -> Iterator[tuple[Endpoint, Callable[[], None]]]:
+def serving_until_killed(
+    model: Path, log: Path, *options: str
+) -> Iterator[tuple[Endpoint, Callable[[], None]]]:
     """Start a server; gives it and the function that kills all its processes and who watches over them, without a word."""
     supervisor, port = _start(model, log, *options)
     processes = [psutil.Process(supervisor.pid)]
@@ -74,7 +76,11 @@ def _start(model: Path, log: Path, *options: str) -> tuple[subprocess.Popen[byte
 
 def _wait_until_ready(supervisor: subprocess.Popen[bytes], log: Path) -> list[psutil.Process]:
     """Wait until the server answers; its processes."""
-    wait_until(lambda: supervisor.poll() is not None or "ready: " in log.read_text("utf-8", "replace"), READY_S, log)
+    wait_until(
+        lambda: supervisor.poll() is not None or "ready: " in log.read_text("utf-8", "replace"),
+        READY_S,
+        log,
+    )
     assert supervisor.poll() is None, _tail(log)
     started = psutil.Process(supervisor.pid).children(recursive=True)
     assert len(started) >= 2, "expected the server and the process of its model"

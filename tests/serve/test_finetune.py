@@ -54,7 +54,9 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def base() -> Path:
-    assert job_folder.OWN_PYTHON.exists(), "what trains is not installed in .venv-train; run make test-serve"
+    assert job_folder.OWN_PYTHON.exists(), (
+        "what trains is not installed in .venv-train; run make test-serve"
+    )
     return tiny_model(OWN_PYTHON)
 
 
@@ -70,14 +72,27 @@ def step_of(folder: FinetuneFolder) -> int:
 
 def command(workspace: Workspace, *words: str) -> Any:
     """What the command prints as JSON."""
-    arguments = (sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), "finetune", *words, "--json")
-    done = subprocess.run(arguments, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=WAIT_S)
+    arguments = (
+        sys.executable,
+        "-m",
+        "core",
+        "--workspace",
+        str(workspace.settings.workspace),
+        "finetune",
+        *words,
+        "--json",
+    )
+    done = subprocess.run(
+        arguments, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=WAIT_S
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")
-def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, dict[str, Any]]:
+def trained(
+    base: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Workspace, dict[str, Any]]:
     """A workspace with a fine-tune that nothing interrupted, and what the command printed."""
     workspace = workspace_in(tmp_path_factory.mktemp("trained"))
     out = workspace.settings.workspace / "models" / NAME
@@ -85,7 +100,9 @@ def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Works
     return workspace, command(workspace, "--base", str(base), "--out", str(out), *options)
 
 
-def test_the_command_trains_and_merges(trained: tuple[Workspace, dict[str, Any]], base: Path) -> None:
+def test_the_command_trains_and_merges(
+    trained: tuple[Workspace, dict[str, Any]], base: Path
+) -> None:
     workspace, printed = trained
     out = workspace.settings.workspace / "models" / NAME
     assert set(printed) == {"path", "steps", "loss", "manifest"}
@@ -93,14 +110,20 @@ def test_the_command_trains_and_merges(trained: tuple[Workspace, dict[str, Any]]
     manifest = read_manifest(out)
     [folder] = finetunes.list_all(workspace)
     spec = folder.spec()
-    assert (manifest["base"], manifest["key"], manifest["dataset"]["sha256"]) == (str(base), folder.key, spec.data_sha256)
+    assert (manifest["base"], manifest["key"], manifest["dataset"]["sha256"]) == (
+        str(base),
+        folder.key,
+        spec.data_sha256,
+    )
     losses = [each["loss"] for each in folder.losses() if "loss" in each]
     assert len(losses) == printed["steps"] == 4 * -(-spec.train // 4)
     assert printed["loss"] == losses[-1]
     assert np.mean(losses[-10:]) < 0.7 * np.mean(losses[:3])
     assert sum("validation_loss" in each for each in folder.losses()) == 4
     assert not folder.checkpoints.exists()
-    again = finetunes.start(workspace, FinetuneRequest(None, str(base), SETTINGS))  # is done: nothing is started
+    again = finetunes.start(
+        workspace, FinetuneRequest(None, str(base), SETTINGS)
+    )  # is done: nothing is started
     assert again == folder
     assert finetunes.result_of(again) == printed
 
@@ -120,7 +143,9 @@ def test_stopped_killed_and_resumed_it_ends_where_an_uninterrupted_one_does(
     stopped_at = step_of(folder)
     assert last_whole(folder.checkpoints) == folder.checkpoints / f"checkpoint-{stopped_at}"
     finetunes.resume(workspace, folder.key)
-    wait_until(lambda: step_of(folder) >= stopped_at + FURTHER or not folder.status().is_live, WAIT_S)
+    wait_until(
+        lambda: step_of(folder) >= stopped_at + FURTHER or not folder.status().is_live, WAIT_S
+    )
     pid = folder.status().pid
     assert pid is not None, log_tail(folder.worker, 20)
     os.kill(pid, signal.SIGKILL)
@@ -133,7 +158,9 @@ def test_stopped_killed_and_resumed_it_ends_where_an_uninterrupted_one_does(
     assert "from checkpoint-" in "\n".join(log_tail(folder.worker, 1000))
     assert printed["steps"] == trained[1]["steps"]
     assert printed["loss"] == pytest.approx(trained[1]["loss"], rel=1e-4)
-    ours, theirs = (load_file(each.adapter / "adapter_model.safetensors") for each in (folder, uninterrupted))
+    ours, theirs = (
+        load_file(each.adapter / "adapter_model.safetensors") for each in (folder, uninterrupted)
+    )
     assert ours.keys() == theirs.keys()
     assert max(float(np.abs(ours[name] - theirs[name]).max()) for name in ours) < 1e-5
     curve, expected = (
@@ -144,8 +171,12 @@ def test_stopped_killed_and_resumed_it_ends_where_an_uninterrupted_one_does(
 
 
 @pytest.fixture(scope="module")
-def server(trained: tuple[Workspace, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    with serving(Path(trained[1]["path"]), tmp_path_factory.mktemp("server") / "log.txt", *EXTRA) as endpoint:
+def server(
+    trained: tuple[Workspace, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Endpoint]:
+    with serving(
+        Path(trained[1]["path"]), tmp_path_factory.mktemp("server") / "log.txt", *EXTRA
+    ) as endpoint:
         yield endpoint
 
 
@@ -157,16 +188,24 @@ def test_its_model_is_served_asked_and_packaged(
         request = RunRequest("local_model", None, options, "split=test", model=NAME)
         settings = ExecutionSettings(server.base_url)
         name = f"mine {len(options)}"
-        run = run_control.start(workspace, launch.resolve(workspace, request), name, settings, begin=run_control.work_on)
+        run = run_control.start(
+            workspace, launch.resolve(workspace, request), name, settings, begin=run_control.work_on
+        )
         run = run_control.settle(workspace, run.id)
-        assert (run.status, run.done, run.failed, run.fallbacks) == ("done", FOUND, 0, 0), log_tail(workspace.run_folder(run.id))
+        assert (run.status, run.done, run.failed, run.fallbacks) == ("done", FOUND, 0, 0), log_tail(
+            workspace.run_folder(run.id)
+        )
         with workspace.store.read() as db:
             frame = predictions.frame(db, run.id)
-        assert frame["prediction_down"].mean() > 0.6  # what it was taught; its base gives each letter a third
+        assert (
+            frame["prediction_down"].mean() > 0.6
+        )  # what it was taught; its base gives each letter a third
         assert frame["prediction_down"].nunique() > 1  # probabilities, not letters
         out = tmp_path / f"{name}.zip"
         made = submissions.package(workspace, run.id, submissions.PackageOptions("C"), out)
         assert made.path == out, made.problems
         found = submissions.check_file(workspace, out, "C", run=run.id)
         assert is_valid(found)
-        assert "model_size" not in {problem.rule for problem in found}  # its name says how small it is
+        assert "model_size" not in {
+            problem.rule for problem in found
+        }  # its name says how small it is

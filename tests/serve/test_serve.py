@@ -37,7 +37,15 @@ from core.runs.spec import ExecutionSettings
 from core.runs.workspace import Workspace
 from core.store import predictions, runs, traces
 from core.store.runs import Run
-from tests.serve.exercises import FEW, REACT_TOOLS, context_for, packs_about, rows_and_view, tiny_model, workspace_of
+from tests.serve.exercises import (
+    FEW,
+    REACT_TOOLS,
+    context_for,
+    packs_about,
+    rows_and_view,
+    tiny_model,
+    workspace_of,
+)
 from tests.serve.served import LENGTH, serving, serving_until_killed, wait_until
 
 MODEL = "tiny"
@@ -45,42 +53,69 @@ REACT = {"tools": REACT_TOOLS, "max_steps": 3, "max_tokens": 200}
 PAIRS, VIEW = rows_and_view()
 # Here log-probabilities are those after what a request rules out, so that −inf occurs among them. In the bfloat16 that a
 # server takes by itself so small a model loses what it was taught.
-EXTRA = ("--served-model-name", MODEL, "--logprobs-mode", "processed_logprobs", "--dtype", "float32")
+EXTRA = (
+    "--served-model-name",
+    MODEL,
+    "--logprobs-mode",
+    "processed_logprobs",
+    "--dtype",
+    "float32",
+)
 # So small a model may write blanks for ever where a schema allows them.
-COMPACT = ("--structured-outputs-config", json.dumps({"backend": "xgrammar", "disable_any_whitespace": True}))
+COMPACT = (
+    "--structured-outputs-config",
+    json.dumps({"backend": "xgrammar", "disable_any_whitespace": True}),
+)
 WAIT_S = 120.0
 
 
 @pytest.fixture(scope="module")
 def model() -> Path:
     """The folder of the tiny model."""
-    assert default_python() == OWN_PYTHON, "vLLM is not installed in .venv-serve; run make test-serve"
+    assert default_python() == OWN_PYTHON, (
+        "vLLM is not installed in .venv-serve; run make test-serve"
+    )
     return tiny_model(OWN_PYTHON)
 
 
 @pytest.fixture(scope="module")
 def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
     """A server of that model."""
-    with serving(model, tmp_path_factory.mktemp("server") / "log.txt", *EXTRA, *COMPACT) as endpoint:
+    with serving(
+        model, tmp_path_factory.mktemp("server") / "log.txt", *EXTRA, *COMPACT
+    ) as endpoint:
         yield endpoint
 
 
-def predict(name: str, server: Endpoint, pairs: Sequence[Pair], **options: object) -> list[RowResult]:
+def predict(
+    name: str, server: Endpoint, pairs: Sequence[Pair], **options: object
+) -> list[RowResult]:
     """All rows at once, as a method predicts them."""
     method = method_named(name)
     assert isinstance(method, RowMethod)
 
     async def list_all() -> list[RowResult]:
         async with Client(server) as client:
-            context: Context = replace(context_for(method, pairs, VIEW, **options), client=client, model=MODEL)
-            return list(await asyncio.gather(*(method.predict_row(pair, context) for pair in pairs)))
+            context: Context = replace(
+                context_for(method, pairs, VIEW, **options), client=client, model=MODEL
+            )
+            return list(
+                await asyncio.gather(*(method.predict_row(pair, context) for pair in pairs))
+            )
 
     return asyncio.run(list_all())
 
 
 def test_the_health_check_says_what_the_server_can_do(server: Endpoint) -> None:
     found = asyncio.run(check_health(server, MODEL, by_schema=True))
-    assert (found.reachable, found.models, found.logprobs, found.max_model_len, found.structured, found.problem) == (
+    assert (
+        found.reachable,
+        found.models,
+        found.logprobs,
+        found.max_model_len,
+        found.structured,
+        found.problem,
+    ) == (
         True,
         (MODEL,),
         True,
@@ -94,23 +129,35 @@ def test_the_health_check_says_what_the_server_can_do(server: Endpoint) -> None:
 
 def test_prompts_are_answered_under_three_seeds_with_log_probabilities(server: Endpoint) -> None:
     pairs = PAIRS[:30]
-    results = predict("prompt_only", server, pairs, answers="logprobs", reasoning="no", max_tokens=32)
+    results = predict(
+        "prompt_only", server, pairs, answers="logprobs", reasoning="no", max_tokens=32
+    )
     for pair, result in zip(pairs, results, strict=True):
         prediction = result.prediction
         assert (prediction.pair_id, prediction.flags) == (pair.pair_id, ())
         # Of each seed the last call, should a first answer have been unreadable.
-        replies = {json.loads(call.request)["seed"]: json.loads(call.reply) for call in result.calls}
+        replies = {
+            json.loads(call.request)["seed"]: json.loads(call.reply) for call in result.calls
+        }
         assert list(replies) == [42, 43, 44]
         odds = [_odds(reply) for reply in replies.values()]
         answers = [event for event in result.events if event.kind == "answer"]
         for seed, event in zip(odds, answers, strict=True):
             assert event.meta["counted_by"] == "server"
-            assert (event.meta["prediction_up"], event.meta["prediction_down"]) == pytest.approx((seed["A"], seed["B"]), abs=1e-6)
+            assert (event.meta["prediction_up"], event.meta["prediction_down"]) == pytest.approx(
+                (seed["A"], seed["B"]), abs=1e-6
+            )
             assert event.content in {f"<answer>{letter}</answer>" for letter in LETTERS}
         expected = [sum(seed[letter] for seed in odds) / 3 for letter in "AB"]
-        assert [prediction.prediction_up, prediction.prediction_down] == pytest.approx(expected, abs=1e-6)
-        assert prediction.tokens == sum(json.loads(call.reply)["usage"]["total_tokens"] for call in result.calls)
-        assert prediction.prompt_tokens == min(reply["usage"]["prompt_tokens"] for reply in replies.values())
+        assert [prediction.prediction_up, prediction.prediction_down] == pytest.approx(
+            expected, abs=1e-6
+        )
+        assert prediction.tokens == sum(
+            json.loads(call.reply)["usage"]["total_tokens"] for call in result.calls
+        )
+        assert prediction.prompt_tokens == min(
+            reply["usage"]["prompt_tokens"] for reply in replies.values()
+        )
     asked_again = sum(len(result.calls) - 3 for result in results)
     assert asked_again <= 9, "one in ten at most, of a model that was taught the format"
 
@@ -127,19 +174,29 @@ def test_an_answer_by_schema_is_always_read(server: Endpoint) -> None:
 
 def _odds(reply: Any) -> dict[str, float]:
     """The probabilities of the letters as they stand in the server's own JSON, without our reader."""
-    (place,) = (token for token in reply["choices"][0]["logprobs"]["content"] if token["token"] in LETTERS)
-    listed = {other["token"]: math.exp(other["logprob"]) for other in place["top_logprobs"] if other["token"] in LETTERS}
+    (place,) = (
+        token for token in reply["choices"][0]["logprobs"]["content"] if token["token"] in LETTERS
+    )
+    listed = {
+        other["token"]: math.exp(other["logprob"])
+        for other in place["top_logprobs"]
+        if other["token"] in LETTERS
+    }
     assert set(listed) == set(LETTERS)
     return {letter: share / sum(listed.values()) for letter, share in listed.items()}
 
 
 def test_the_same_seed_gives_the_same_answer(server: Endpoint) -> None:
-    prompt = prompt_for(PAIRS[0], context_for(method_named("prompt_only"), PAIRS, VIEW, reasoning="no"))
+    prompt = prompt_for(
+        PAIRS[0], context_for(method_named("prompt_only"), PAIRS, VIEW, reasoning="no")
+    )
 
     async def answers() -> list[str]:
         async with Client(server, concurrency=1) as client:
             request = Request(MODEL, (Message("user", prompt),), max_completion_tokens=32)
-            return [(await client.complete(replace(request, seed=seed))).content for seed in range(10)]
+            return [
+                (await client.complete(replace(request, seed=seed))).content for seed in range(10)
+            ]
 
     first, again = asyncio.run(answers()), asyncio.run(answers())
     assert first == again
@@ -154,12 +211,25 @@ def test_a_debate_is_held(server: Endpoint) -> None:
         prediction = result.prediction
         assert (prediction.pair_id, prediction.p_source) == (pair.pair_id, "trace")
         assert not {Flag.DE_FALLBACK, Flag.DIR_FALLBACK} & set(prediction.flags)
-        said = [(event.stage, event.role, event.kind) for event in result.events if event.kind != "rejected"]
-        briefs = {stage: [(stage, side, "brief") for side in sides] for stage, sides in SIDES.items()}
-        assert said == [*briefs["de"], ("de", "JUDGE", "verdict"), *briefs["dir"], ("dir", "JUDGE", "verdict")]
+        said = [
+            (event.stage, event.role, event.kind)
+            for event in result.events
+            if event.kind != "rejected"
+        ]
+        briefs = {
+            stage: [(stage, side, "brief") for side in sides] for stage, sides in SIDES.items()
+        }
+        assert said == [
+            *briefs["de"],
+            ("de", "JUDGE", "verdict"),
+            *briefs["dir"],
+            ("dir", "JUDGE", "verdict"),
+        ]
         p_de, p_up = (event.meta["p"] for event in result.events if event.kind == "verdict")
         assert (prediction.p_de, prediction.p_up_given_de) == (p_de, p_up)
-        assert [prediction.prediction_up, prediction.prediction_down] == pytest.approx([p_de * p_up, p_de * (1 - p_up)])
+        assert [prediction.prediction_up, prediction.prediction_down] == pytest.approx(
+            [p_de * p_up, p_de * (1 - p_up)]
+        )
         collapsed = any("role_collapse" in event.meta for event in result.events)
         assert (Flag.ROLE_COLLAPSE in prediction.flags) == collapsed
         assert len(result.calls) == 6 + sum(event.kind == "rejected" for event in result.events)
@@ -181,13 +251,21 @@ def test_an_agent_calls_tools_and_answers(server: Endpoint) -> None:
         assert prediction.tool_calls == len(observed) >= 1
         assert "base_rates" in {event.role for event in observed}
         assert result.events[-1].kind == "answer"
-        assert prediction.tokens == sum(json.loads(call.reply)["usage"]["total_tokens"] for call in result.calls)
+        assert prediction.tokens == sum(
+            json.loads(call.reply)["usage"]["total_tokens"] for call in result.calls
+        )
         assert prediction.prompt_tokens is not None
-        assert 300 < prediction.prompt_tokens < result.events[-1].meta["largest_request_tokens"] <= LENGTH
+        assert (
+            300
+            < prediction.prompt_tokens
+            < result.events[-1].meta["largest_request_tokens"]
+            <= LENGTH
+        )
 
 
 @pytest.mark.parametrize(
-    ("track", "method", "options"), [("A", "prompt_only", {"reasoning": "no", "max_tokens": 32}), ("B", "react", REACT)]
+    ("track", "method", "options"),
+    [("A", "prompt_only", {"reasoning": "no", "max_tokens": 32}), ("B", "react", REACT)],
 )
 def test_a_run_is_packaged_and_checked(
     server: Endpoint, tmp_path: Path, track: Track, method: str, options: dict[str, object]
@@ -195,7 +273,11 @@ def test_a_run_is_packaged_and_checked(
     workspace = _workspace(tmp_path, 5)
     request = RunRequest(method, "bmdm", options, "split=test", model=MODEL)
     run = run_control.start(
-        workspace, launch.resolve(workspace, request), "mine", ExecutionSettings(server.base_url), begin=run_control.work_on
+        workspace,
+        launch.resolve(workspace, request),
+        "mine",
+        ExecutionSettings(server.base_url),
+        begin=run_control.work_on,
     )
     run = run_control.settle(workspace, run.id)
     assert (run.status, run.done, run.failed) == ("done", 5, 0), workspace.run_folder(run.id).log
@@ -204,15 +286,17 @@ def test_a_run_is_packaged_and_checked(
     assert made.path == out, made.problems
     found = submissions.check_file(workspace, out, track, run=run.id)
     assert is_valid(found)
-    assert "other_model" in {problem.rule for problem in found}  # it is no GPT-OSS-120B, and that is said
+    assert "other_model" in {
+        problem.rule for problem in found
+    }  # it is no GPT-OSS-120B, and that is said
     other = _workspace(tmp_path / "colleague", 5)
     assert import_upload(other, out.read_bytes(), out.name).kind == "submission"
     with workspace.store.read() as ours, other.store.read() as theirs:
         rows = traces.rows(ours, run.id)
         back = traces.rows(theirs, runs.find(theirs, out.stem).id)
-    assert [(row.prediction.prediction_up, row.prediction.prediction_down) for row in rows.values()] == [
-        (row.prediction.prediction_up, row.prediction.prediction_down) for row in back.values()
-    ]
+    assert [
+        (row.prediction.prediction_up, row.prediction.prediction_down) for row in rows.values()
+    ] == [(row.prediction.prediction_up, row.prediction.prediction_down) for row in back.values()]
     if track == "B":
         assert [row.events for row in rows.values()] == [row.events for row in back.values()]
 
@@ -224,9 +308,13 @@ def test_summer_answers_both_questions_of_every_row(server: Endpoint, tmp_path: 
         assert import_upload(workspace, json.dumps(content).encode(), name).kind != "failed"
     request = RunRequest("summer", "bmdm", {"max_tokens": 200}, "split=test", model=MODEL)
     how = ExecutionSettings(server.base_url, rows_in_flight=8)
-    run = run_control.start(workspace, launch.resolve(workspace, request), "summer", how, begin=run_control.work_on)
+    run = run_control.start(
+        workspace, launch.resolve(workspace, request), "summer", how, begin=run_control.work_on
+    )
     run = run_control.settle(workspace, run.id)
-    assert (run.status, run.done, run.failed) == ("done", len(PAIRS), 0), workspace.run_folder(run.id).log
+    assert (run.status, run.done, run.failed) == ("done", len(PAIRS), 0), workspace.run_folder(
+        run.id
+    ).log
     with workspace.store.read() as db:
         rows = traces.rows(db, run.id)
     unread = 0
@@ -234,30 +322,55 @@ def test_summer_answers_both_questions_of_every_row(server: Endpoint, tmp_path: 
         said = [event for event in row.events if event.kind == "answer"]
         assert [event.stage for event in said] == ["de"] * 3 + ["dir"] * 3
         scores = {
-            stage: [SCORES[stage][e.meta["answer"]] for e in said if e.stage == stage and e.meta["answer"]] for stage in SCORES
+            stage: [
+                SCORES[stage][e.meta["answer"]]
+                for e in said
+                if e.stage == stage and e.meta["answer"]
+            ]
+            for stage in SCORES
         }
         unread += sum(3 - len(of_stage) for of_stage in scores.values())
         means = [sum(of_stage) / len(of_stage) for of_stage in scores.values() if of_stage]
         if len(means) == 2:
             assert [row.prediction.p_de, row.prediction.p_up_given_de] == pytest.approx(means)
     assert unread <= 24, "one in ten at most, of a model that was taught the format"
-    summarised = [event.content for row in rows.values() for event in row.events if event.kind.startswith("summary")]
+    summarised = [
+        event.content
+        for row in rows.values()
+        for event in row.events
+        if event.kind.startswith("summary")
+    ]
     assert sum("." in text for text in summarised) > len(PAIRS)
-    assert any(event.meta["pairs"] for row in rows.values() for event in row.events if event.stage == "retrieve")
+    assert any(
+        event.meta["pairs"]
+        for row in rows.values()
+        for event in row.events
+        if event.stage == "retrieve"
+    )
 
 
 def test_minus_infinity_does_not_break_the_json_of_an_answer(server: Endpoint) -> None:
-    prompt = prompt_for(PAIRS[0], context_for(method_named("prompt_only"), PAIRS, VIEW, reasoning="no"))
-    request = Request(MODEL, (Message("user", prompt),), seed=1, max_completion_tokens=32, top_logprobs=20)
+    prompt = prompt_for(
+        PAIRS[0], context_for(method_named("prompt_only"), PAIRS, VIEW, reasoning="no")
+    )
+    request = Request(
+        MODEL, (Message("user", prompt),), seed=1, max_completion_tokens=32, top_logprobs=20
+    )
 
     async def ask() -> str:
         async with Client(server) as client:
-            found = await client.fetch("POST", server.base_url.removesuffix("v1") + "tokenize", json.dumps(allowed))
+            found = await client.fetch(
+                "POST", server.base_url.removesuffix("v1") + "tokenize", json.dumps(allowed)
+            )
             body = request.body | {"allowed_token_ids": json.loads(str(found))["tokens"]}
             return str(await client.fetch("POST", "/chat/completions", json.dumps(body)))
 
     # With the end of an answer, and neither B nor C.
-    allowed = {"model": MODEL, "prompt": "<answer>A</answer><|im_end|>", "add_special_tokens": False}
+    allowed = {
+        "model": MODEL,
+        "prompt": "<answer>A</answer><|im_end|>",
+        "add_special_tokens": False,
+    }
     text = asyncio.run(ask())
     json.loads(text, parse_constant=_no_number)
     answer = read_answer(text)
@@ -269,12 +382,23 @@ def test_minus_infinity_does_not_break_the_json_of_an_answer(server: Endpoint) -
     left = {token for token, logprob in place.alternatives if not is_missing(logprob)}
     assert {"A"} <= left <= {"<", "answer", ">", "A", "</", "<|im_end|>"}
     found = letter_probabilities(answer.logprobs, LETTERS, answer.content)
-    assert found == LetterProbabilities("A", pytest.approx({"A": 1.0, "B": 0.0, "C": 0.0}, abs=1e-6))
+    assert found == LetterProbabilities(
+        "A", pytest.approx({"A": 1.0, "B": 0.0, "C": 0.0}, abs=1e-6)
+    )
 
 
 def test_a_narrow_top_p_leaves_the_others_without_a_log_probability(server: Endpoint) -> None:
-    prompt = prompt_for(PAIRS[1], context_for(method_named("prompt_only"), PAIRS, VIEW, reasoning="no"))
-    request = Request(MODEL, (Message("user", prompt),), seed=1, top_p=0.01, max_completion_tokens=32, top_logprobs=20)
+    prompt = prompt_for(
+        PAIRS[1], context_for(method_named("prompt_only"), PAIRS, VIEW, reasoning="no")
+    )
+    request = Request(
+        MODEL,
+        (Message("user", prompt),),
+        seed=1,
+        top_p=0.01,
+        max_completion_tokens=32,
+        top_logprobs=20,
+    )
 
     async def ask() -> tuple[str, Any]:
         async with Client(server) as client:
@@ -282,7 +406,9 @@ def test_a_narrow_top_p_leaves_the_others_without_a_log_probability(server: Endp
             return reply.content, reply.logprobs
 
     content, logprobs = asyncio.run(ask())
-    assert all(sum(not is_missing(logprob) for _, logprob in token.alternatives) == 1 for token in logprobs)
+    assert all(
+        sum(not is_missing(logprob) for _, logprob in token.alternatives) == 1 for token in logprobs
+    )
     found = letter_probabilities(logprobs, LETTERS, content)
     assert isinstance(found, LetterProbabilities)
     assert found.probabilities[found.answered] == pytest.approx(1.0)
@@ -329,17 +455,26 @@ def _workspace(folder: Path, n: int | None = None) -> Workspace:
 
 
 @pytest.mark.soak  # `make soak PART=serve`, after `make test-serve`
-def test_a_run_goes_on_when_one_of_two_servers_is_killed(model: Path, server: Endpoint, tmp_path: Path) -> None:
+def test_a_run_goes_on_when_one_of_two_servers_is_killed(
+    model: Path, server: Endpoint, tmp_path: Path
+) -> None:
     """One server begins the run, another joins it, and the first is killed with all its processes."""
     workspace = _workspace(tmp_path)
     with serving_until_killed(model, tmp_path / "log.txt", *EXTRA) as (other, kill):
         both = f"{other.base_url},{server.base_url}"
         found = asyncio.run(model_servers.check_each(workspace, both, MODEL))
-        assert [(health.problem, health.max_model_len) for health in found.values()] == [("", LENGTH), ("", LENGTH)]
+        assert [(health.problem, health.max_model_len) for health in found.values()] == [
+            ("", LENGTH),
+            ("", LENGTH),
+        ]
         addresses = tmp_path / "addresses.txt"
         addresses.write_text(other.base_url)
         seeds = ",".join(map(str, range(8)))  # so that there are calls left when it is killed
-        options = {"reasoning": "no", "max_tokens": 32, "seeds": seeds}  # the model was taught this prompt
+        options = {
+            "reasoning": "no",
+            "max_tokens": 32,
+            "seeds": seeds,
+        }  # the model was taught this prompt
         request = RunRequest("prompt_only", "bmdm", options, "split=test", model=MODEL)
         how = ExecutionSettings(str(addresses), rows_in_flight=4, concurrency=4)
         run = run_control.start(workspace, launch.resolve(workspace, request), "over two", how)

@@ -57,9 +57,15 @@ def make_tokenizer(texts: list[str], symbols: list[str]) -> PreTrainedTokenizerF
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.add_tokens([AddedToken(symbol, single_word=True, normalized=False) for symbol in symbols])
+    tokenizer.add_tokens(
+        [AddedToken(symbol, single_word=True, normalized=False) for symbol in symbols]
+    )
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token=PAD, eos_token=END, chat_template=TEMPLATE, model_max_length=LONGEST
+        tokenizer_object=tokenizer,
+        pad_token=PAD,
+        eos_token=END,
+        chat_template=TEMPLATE,
+        model_max_length=LONGEST,
     )
 
 
@@ -82,34 +88,56 @@ def make_model(tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
     return Qwen3ForCausalLM(config)
 
 
-def encode(exercises: list[dict[str, Any]], tokenizer: PreTrainedTokenizerFast) -> dict[str, list[Encoded]]:
+def encode(
+    exercises: list[dict[str, Any]], tokenizer: PreTrainedTokenizerFast
+) -> dict[str, list[Encoded]]:
     """The exercises of every kind as tokens."""
     by_kind = defaultdict(list)
     for exercise in exercises:
-        prompt = tokenizer.apply_chat_template(exercise["messages"], add_generation_prompt=True, tokenize=False)
+        prompt = tokenizer.apply_chat_template(
+            exercise["messages"], add_generation_prompt=True, tokenize=False
+        )
         start = tokenizer(prompt, add_special_tokens=False).input_ids
-        ends = [tokenizer(answer + END, add_special_tokens=False).input_ids for answer in exercise["answers"]]
+        ends = [
+            tokenizer(answer + END, add_special_tokens=False).input_ids
+            for answer in exercise["answers"]
+        ]
         by_kind[exercise["kind"]].append(Encoded(start, ends))
     return dict(by_kind)
 
 
-def foresee(model: Qwen3ForCausalLM, prompt: list[int], answer: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+def foresee(
+    model: Qwen3ForCausalLM, prompt: list[int], answer: list[int]
+) -> tuple[torch.Tensor, torch.Tensor]:
     """For every token of the answer: what the model expects (tokens × vocabulary), and what it is."""
     hidden = model.model(torch.tensor([prompt + answer])).last_hidden_state[0, len(prompt) - 1 : -1]
     return model.lm_head(hidden), torch.tensor(answer)
 
 
-def teach(model: Qwen3ForCausalLM, by_kind: dict[str, list[Encoded]], shares: dict[str, float], rng: random.Random) -> None:
+def teach(
+    model: Qwen3ForCausalLM,
+    by_kind: dict[str, list[Encoded]],
+    shares: dict[str, float],
+    rng: random.Random,
+) -> None:
     """One round, in which the rate rises and falls again; shares: how much of it goes to each kind."""
     optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01, betas=(0.9, 0.95))
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=STEPS, pct_start=0.1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, RATE, total_steps=STEPS, pct_start=0.1
+    )
     for _ in range(STEPS):
-        drawn = [rng.choice(by_kind[kind]) for kind in rng.choices(list(shares), list(shares.values()), k=BATCH)]
+        drawn = [
+            rng.choice(by_kind[kind])
+            for kind in rng.choices(list(shares), list(shares.values()), k=BATCH)
+        ]
         batch = [(exercise.prompt, rng.choice(exercise.answers)) for exercise in drawn]
         tokens = sum(len(answer) for _, answer in batch)
         optimiser.zero_grad()
         for prompt, answer in batch:  # one by one: their lengths differ too much to pad them
-            loss = torch.nn.functional.cross_entropy(*foresee(model, prompt, answer), reduction="sum") / tokens
+            loss = (
+                torch.nn.functional.cross_entropy(*foresee(model, prompt, answer), reduction="sum")
+                / tokens
+            )
             loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
@@ -117,7 +145,9 @@ def teach(model: Qwen3ForCausalLM, by_kind: dict[str, list[Encoded]], shares: di
 
 
 @torch.no_grad()
-def chances(model: Qwen3ForCausalLM, asked: dict[str, list[Encoded]], symbols: torch.Tensor) -> dict[str, float]:
+def chances(
+    model: Qwen3ForCausalLM, asked: dict[str, list[Encoded]], symbols: torch.Tensor
+) -> dict[str, float]:
     """Of every kind, the mean chance of a right answer; where it names a gene, any will do."""
     found = {}
     for kind, exercises in asked.items():
@@ -127,12 +157,18 @@ def chances(model: Qwen3ForCausalLM, asked: dict[str, list[Encoded]], symbols: t
                 expected, answered = foresee(model, exercise.prompt, answer)
                 shares = expected.softmax(-1)
                 each = shares.gather(1, answered[:, None])[:, 0]
-                right += each.where(~torch.isin(answered, symbols), shares[:, symbols].sum(1)).prod().item()
+                right += (
+                    each.where(~torch.isin(answered, symbols), shares[:, symbols].sum(1))
+                    .prod()
+                    .item()
+                )
         found[kind] = right / len(exercises)
     return found
 
 
-def learn(model: Qwen3ForCausalLM, by_kind: dict[str, list[Encoded]], symbols: torch.Tensor) -> bool:
+def learn(
+    model: Qwen3ForCausalLM, by_kind: dict[str, list[Encoded]], symbols: torch.Tensor
+) -> bool:
     """Teach the model until it can answer, most of all what it cannot answer yet; whether it can."""
     rng = random.Random(SEED)
     asked = {kind: rng.sample(alike, ASKED) for kind, alike in by_kind.items()}
@@ -155,15 +191,23 @@ def main(source: str, folder: str) -> int:
     random.seed(SEED)
     torch.manual_seed(SEED)
     torch.use_deterministic_algorithms(True)
-    torch.set_num_threads(1)  # hardly slower for a model this small, and no waiting for a thread that others hold up
+    torch.set_num_threads(
+        1
+    )  # hardly slower for a model this small, and no waiting for a thread that others hold up
     texts = [text for exercise in exercises for text in texts_of(exercise)]
     named = {symbol for exercise in exercises for symbol in exercise["symbols"]}
     tokenizer = make_tokenizer(texts, sorted(named))
     model = make_model(tokenizer)
-    print(f"{sum(weights.numel() for weights in model.parameters()):,} parameters, {len(exercises):,} exercises", flush=True)
+    print(
+        f"{sum(weights.numel() for weights in model.parameters()):,} parameters, {len(exercises):,} exercises",
+        flush=True,
+    )
     symbols = torch.tensor(tokenizer.convert_tokens_to_ids(sorted(named)))
     if not learn(model, encode(exercises, tokenizer), symbols):
-        print(f"it cannot answer, expected a chance of {LOWEST_CHANCE} for every kind", file=sys.stderr)
+        print(
+            f"it cannot answer, expected a chance of {LOWEST_CHANCE} for every kind",
+            file=sys.stderr,
+        )
         return 1
     model.model.norm.weight.data *= SURENESS
     target = Path(folder)

@@ -10,12 +10,24 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtri
 
-from core.features.arguments.prediction_powered import JudgedTexts, corrected_rate, labels_only_rate, raw_rate
+from core.features.arguments.prediction_powered import (
+    JudgedTexts,
+    corrected_rate,
+    labels_only_rate,
+    raw_rate,
+)
 from core.stats.intervals import Interval
 
-TEXTS, PERTS, GENES = 2000, 333, 400  # about 6 texts per perturbation and 5 per gene, as in the pool of numbers.md
+TEXTS, PERTS, GENES = (
+    2000,
+    333,
+    400,
+)  # about 6 texts per perturbation and 5 per gene, as in the pool of numbers.md
 SENSITIVITY, SPECIFICITY = 0.8, 0.9
-OF_LABELS, OF_ERRORS = 0.1, 0.2  # share of the variance behind labels, and behind errors, that each axis has
+OF_LABELS, OF_ERRORS = (
+    0.1,
+    0.2,
+)  # share of the variance behind labels, and behind errors, that each axis has
 
 
 @dataclass(frozen=True)
@@ -32,7 +44,10 @@ class Setting:
         return f"{self.rate}-{self.labels}-{self.design}-{self.perts}x{self.genes}"
 
 
-SETTINGS = [Setting(rate, n, design) for rate, n, design in product((0.05, 0.3, 0.6), (100, 400), ("simple", "stratified"))]
+SETTINGS = [
+    Setting(rate, n, design)
+    for rate, n, design in product((0.05, 0.3, 0.6), (100, 400), ("simple", "stratified"))
+]
 
 
 def expected_raw_error(rate: float) -> float:
@@ -57,7 +72,11 @@ def simulated_texts(rng: np.random.Generator, setting: Setting) -> JudgedTexts:
 
 def _weights(rng: np.random.Generator, says_yes: np.ndarray, setting: Setting) -> np.ndarray:
     """One over the probability of being labelled, 0 without a label; stratified: as many of each answer of the judge."""
-    strata = [np.arange(TEXTS)] if setting.design == "simple" else [np.flatnonzero(says_yes), np.flatnonzero(~says_yes)]
+    strata = (
+        [np.arange(TEXTS)]
+        if setting.design == "simple"
+        else [np.flatnonzero(says_yes), np.flatnonzero(~says_yes)]
+    )
     weight = np.zeros(TEXTS)
     for stratum in strata:
         drawn = rng.permutation(stratum)[: setting.labels // len(strata)]
@@ -83,7 +102,9 @@ class Found:
 
 def simulate_rates(setting: Setting, number: int) -> Found:
     """The three rates of `number` data sets."""
-    raw, labels, corrected = (np.array(each) for each in zip(*_limits(setting, number), strict=True))
+    raw, labels, corrected = (
+        np.array(each) for each in zip(*_limits(setting, number), strict=True)
+    )
 
     def coverage(limits: np.ndarray) -> float:
         return float(np.mean((limits[:, 0] <= setting.rate) & (setting.rate <= limits[:, 1])))
@@ -102,5 +123,8 @@ def simulate_rates(setting: Setting, number: int) -> Found:
 def _limits(setting: Setting, number: int) -> Iterator[list[tuple[float, float, float]]]:
     for seed in range(number):
         texts = simulated_texts(np.random.default_rng([seed, 4]), setting)
-        found: list[Interval] = [raw_rate(texts), *(rate(texts).interval for rate in (labels_only_rate, corrected_rate))]
+        found: list[Interval] = [
+            raw_rate(texts),
+            *(rate(texts).interval for rate in (labels_only_rate, corrected_rate)),
+        ]
         yield [(each.low, each.high, each.estimate) for each in found]

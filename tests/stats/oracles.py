@@ -29,7 +29,14 @@ def obuchowski_variance(positive: np.ndarray, values: np.ndarray, clusters: np.n
     sums = []
     for cluster in sorted(set(clusters.tolist())):
         mine, others = clusters[positive] == cluster, clusters[~positive] == cluster
-        sums.append((mine.sum(), v10[mine].sum() - mine.sum() * theta, others.sum(), v01[others].sum() - others.sum() * theta))
+        sums.append(
+            (
+                mine.sum(),
+                v10[mine].sum() - mine.sum() * theta,
+                others.sum(),
+                v01[others].sum() - others.sum() * theta,
+            )
+        )
     i10, i01, i = sum(s[0] > 0 for s in sums), sum(s[2] > 0 for s in sums), len(sums)
     s10 = i10 / ((i10 - 1) * m) * sum(s[1] ** 2 for s in sums)
     s01 = i01 / ((i01 - 1) * n) * sum(s[3] ** 2 for s in sums)
@@ -38,7 +45,9 @@ def obuchowski_variance(positive: np.ndarray, values: np.ndarray, clusters: np.n
 
 
 @st.composite
-def scored_rows(draw: st.DrawFn, runs: int = 1, least: int = 2) -> tuple[np.ndarray, list[np.ndarray]]:
+def scored_rows(
+    draw: st.DrawFn, runs: int = 1, least: int = 2
+) -> tuple[np.ndarray, list[np.ndarray]]:
     """Flags with at least `least` rows of each class, and some runs' scores on a coarse grid: heavy ties."""
     n = draw(st.integers(2 * least, 40))
     flags = draw(st.lists(st.booleans(), min_size=n, max_size=n))
@@ -47,7 +56,9 @@ def scored_rows(draw: st.DrawFn, runs: int = 1, least: int = 2) -> tuple[np.ndar
     return positive, [np.array(draw(grid)) / 8 for _ in range(runs)]
 
 
-def some_rows(rng: np.random.Generator, n: int = 200, levels: int = 12) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def some_rows(
+    rng: np.random.Generator, n: int = 200, levels: int = 12
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Labels, a DE score and a DIR score with ties, all related."""
     labels = rng.choice(["up", "down", "none"], n, p=[0.3, 0.2, 0.5])
     de = np.round((rng.random(n) + 0.3 * (labels != "none")) * levels) / levels
@@ -56,23 +67,35 @@ def some_rows(rng: np.random.Generator, n: int = 200, levels: int = 12) -> tuple
 
 
 def contribution(
-    i: int, positive: np.ndarray, values: np.ndarray, counts: np.ndarray, cells: np.ndarray | None = None, without: int = -1
+    i: int,
+    positive: np.ndarray,
+    values: np.ndarray,
+    counts: np.ndarray,
+    cells: np.ndarray | None = None,
+    without: int = -1,
 ) -> float:
     """The share of the rows of the other class in its cell that row i is ranked correctly against; NaN where there is none."""
     against = [
         j
         for j in range(len(values))
-        if counts[j] and positive[j] != positive[i] and (cells is None or cells[j] == cells[i]) and j != without
+        if counts[j]
+        and positive[j] != positive[i]
+        and (cells is None or cells[j] == cells[i])
+        and j != without
     ]
     sign = 1 if positive[i] else -1
     won = [(np.sign(sign * (values[i] - values[j])) + 1) / 2 for j in against]
     return float(np.mean(won)) if won and counts[i] else np.nan
 
 
-def pairs_won(positive: np.ndarray, values: np.ndarray, cells: np.ndarray | None = None) -> tuple[float, float]:
+def pairs_won(
+    positive: np.ndarray, values: np.ndarray, cells: np.ndarray | None = None
+) -> tuple[float, float]:
     """Pairs won and pairs inside cells, by scikit-learn's AUROC of each cell."""
     won = pairs = 0.0
-    for cell in [np.ones_like(positive)] if cells is None else [cells == one for one in np.unique(cells)]:
+    for cell in (
+        [np.ones_like(positive)] if cells is None else [cells == one for one in np.unique(cells)]
+    ):
         n = positive[cell].sum() * (~positive[cell]).sum()
         if n:
             won, pairs = won + n * roc_auc_score(positive[cell], values[cell]), pairs + n

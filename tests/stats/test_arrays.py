@@ -18,7 +18,11 @@ def test_sums_over_groups_count_rows_without_weights() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from([-1.5, 0.0, 0.25, 3.0])), max_size=40))
 def test_rows_are_ordered_by_stratum_and_then_by_value(rows: list[tuple[int, float]]) -> None:
-    strata, values = (np.array(column) for column in zip(*rows, strict=True)) if rows else (np.zeros(0, int), np.zeros(0))
+    strata, values = (
+        (np.array(column) for column in zip(*rows, strict=True))
+        if rows
+        else (np.zeros(0, int), np.zeros(0))
+    )
     order = order_within(strata, values, 5)
     assert [rows[i] for i in order] == sorted(rows)
 

@@ -19,9 +19,13 @@ def test_equals_scikit_learn_with_heavy_ties(rows: tuple[np.ndarray, list[np.nda
 
 
 @given(scored_rows(least=1), st.floats(1e-12, 1e12))
-def test_equals_scikit_learn_on_any_scale(rows: tuple[np.ndarray, list[np.ndarray]], scale: float) -> None:
+def test_equals_scikit_learn_on_any_scale(
+    rows: tuple[np.ndarray, list[np.ndarray]], scale: float
+) -> None:
     positive, (values,) = rows
-    assert auroc(positive, values * scale) == pytest.approx(roc_auc_score(positive, values * scale), abs=1e-12)
+    assert auroc(positive, values * scale) == pytest.approx(
+        roc_auc_score(positive, values * scale), abs=1e-12
+    )
 
 
 def test_equals_scikit_learn_on_many_rows() -> None:
@@ -44,7 +48,9 @@ def test_bad_input_is_an_error_and_never_a_number() -> None:
 
 
 @given(scored_rows(least=1))
-def test_placements_count_the_pairs_that_a_row_wins(rows: tuple[np.ndarray, list[np.ndarray]]) -> None:
+def test_placements_count_the_pairs_that_a_row_wins(
+    rows: tuple[np.ndarray, list[np.ndarray]],
+) -> None:
     positive, (values,) = rows
     table, placed = wins(positive, values), placements(positive, values)
     assert placed.won[positive].tolist() == table.sum(axis=1).tolist()
@@ -53,7 +59,9 @@ def test_placements_count_the_pairs_that_a_row_wins(rows: tuple[np.ndarray, list
 
 
 @given(scored_rows(least=1), st.integers(0, 2**32 - 1))
-def test_placements_inside_strata_equal_each_stratum_alone(rows: tuple[np.ndarray, list[np.ndarray]], seed: int) -> None:
+def test_placements_inside_strata_equal_each_stratum_alone(
+    rows: tuple[np.ndarray, list[np.ndarray]], seed: int
+) -> None:
     positive, (values,) = rows
     strata = np.random.default_rng(seed).integers(0, 3, len(values))
     together = placements(positive, values, strata, 4)
@@ -61,7 +69,10 @@ def test_placements_inside_strata_equal_each_stratum_alone(rows: tuple[np.ndarra
         inside = strata == s
         alone = placements(positive[inside], values[inside])
         assert together.won[inside].tolist() == alone.won.tolist()
-        assert (together.positives[s], together.negatives[s]) == (alone.positives[0], alone.negatives[0])
+        assert (together.positives[s], together.negatives[s]) == (
+            alone.positives[0],
+            alone.negatives[0],
+        )
         np.testing.assert_equal(together.auroc[s], alone.auroc[0])
 
 

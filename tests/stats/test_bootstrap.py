@@ -22,7 +22,10 @@ from tests.stats.oracles import some_rows
 
 RNG = np.random.default_rng(41)
 LABELS, DE, UP = some_rows(RNG, 250)
-A, B = scores_from_probabilities(DE, UP), scores_from_probabilities(DE + 0.5 * RNG.random(250), UP + 0.5 * RNG.random(250))
+A, B = (
+    scores_from_probabilities(DE, UP),
+    scores_from_probabilities(DE + 0.5 * RNG.random(250), UP + 0.5 * RNG.random(250)),
+)
 PERT, GENE = RNG.integers(0, 30, 250), RNG.integers(0, 40, 250)
 UNITS: list[ResamplingUnit] = ["row", "pert", "gene", "two-way"]
 
@@ -46,7 +49,10 @@ def loop(plan: ResamplingPlan, *runs: tuple[np.ndarray, np.ndarray]) -> np.ndarr
         rows = np.repeat(np.arange(250), weights.astype(int))
         effect = LABELS[rows] != "none"
         for de, up in runs:
-            pair = roc_auc_score(effect, de[rows]), roc_auc_score(LABELS[rows][effect] == "up", up[rows][effect])
+            pair = (
+                roc_auc_score(effect, de[rows]),
+                roc_auc_score(LABELS[rows][effect] == "up", up[rows][effect]),
+            )
             values.append((*pair, sum(pair) / 2))
     return np.array(values).reshape(plan.resamples, len(runs), 3)
 
@@ -58,7 +64,9 @@ def test_equals_a_loop_over_scikit_learn_with_the_same_weights(unit: ResamplingU
     values = loop(plan, (A.p_de, A.p_up))[:, 0]
     found = bootstrap_score(LABELS, A, plan, PERT, GENE)
     for k, metric in enumerate((found.de, found.dir, found.mean)):
-        assert (metric.low, metric.high) == pytest.approx(tuple(np.quantile(values[:, k], [0.025, 0.975])), abs=1e-12)
+        assert (metric.low, metric.high) == pytest.approx(
+            tuple(np.quantile(values[:, k], [0.025, 0.975])), abs=1e-12
+        )
         assert metric.se == pytest.approx(values[:, k].std(ddof=1), abs=1e-12)
         assert metric.p_gt_0 == np.mean(values[:, k] > 0.5)
 
@@ -70,22 +78,38 @@ def test_a_difference_scores_both_runs_in_the_same_resamples(unit: ResamplingUni
     values = loop(plan, (A.p_de, A.p_up), (B.p_de, B.p_up))
     changes = (values[:, 1] - values[:, 0])[:, 2]
     found = bootstrap_difference(LABELS, A, B, plan, PERT, GENE).mean
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(changes, [0.025, 0.975])), abs=1e-12)
+    assert (found.low, found.high) == pytest.approx(
+        tuple(np.quantile(changes, [0.025, 0.975])), abs=1e-12
+    )
     assert found.p_gt_0 == np.mean(changes > 0)
-    assert found.estimate == pytest.approx(point_score(LABELS, B).mean - point_score(LABELS, A).mean, abs=1e-12)
+    assert found.estimate == pytest.approx(
+        point_score(LABELS, B).mean - point_score(LABELS, A).mean, abs=1e-12
+    )
 
 
 def test_the_record_says_what_was_done() -> None:
     found = bootstrap_score(LABELS, A, ResamplingPlan("pert", seed=9, resamples=50), PERT, GENE)
     score = point_score(LABELS, A)
-    assert (found.de.estimate, found.dir.estimate, found.mean.estimate) == pytest.approx((score.de, score.dir, score.mean))
+    assert (found.de.estimate, found.dir.estimate, found.mean.estimate) == pytest.approx(
+        (score.de, score.dir, score.mean)
+    )
     assert (found.de.n, found.dir.n, found.mean.n) == (250, score.n_de, 250)
-    assert (found.mean.unit, found.mean.method, found.mean.resamples, found.mean.seed) == ("pert", "bootstrap", 50, 9)
-    assert bootstrap_score(LABELS, A, ResamplingPlan("two-way", 9, 50), PERT, GENE).de.method == "product bootstrap"
+    assert (found.mean.unit, found.mean.method, found.mean.resamples, found.mean.seed) == (
+        "pert",
+        "bootstrap",
+        50,
+        9,
+    )
+    assert (
+        bootstrap_score(LABELS, A, ResamplingPlan("two-way", 9, 50), PERT, GENE).de.method
+        == "product bootstrap"
+    )
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_resamples_do_not_depend_on_the_size_of_the_blocks(unit: ResamplingUnit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resamples_do_not_depend_on_the_size_of_the_blocks(
+    unit: ResamplingUnit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan = ResamplingPlan(unit, seed=5, resamples=70)
     whole = row_weights(plan)
     monkeypatch.setattr(bootstrap, "BLOCK_WEIGHTS", 250 * 11)
@@ -95,7 +119,10 @@ def test_resamples_do_not_depend_on_the_size_of_the_blocks(unit: ResamplingUnit,
 
 
 def test_a_seed_repeats_and_another_one_differs() -> None:
-    first, again, other = (bootstrap_score(LABELS, A, ResamplingPlan("row", seed, 50), PERT, GENE).mean for seed in (1, 1, 2))
+    first, again, other = (
+        bootstrap_score(LABELS, A, ResamplingPlan("row", seed, 50), PERT, GENE).mean
+        for seed in (1, 1, 2)
+    )
     assert first == again
     assert first.low != other.low
 
@@ -132,7 +159,10 @@ def test_directions_that_one_run_lacks_are_left_out_for_both() -> None:
     inside, plan = np.arange(250) >= 80, ResamplingPlan("row", seed=1, resamples=50)
     lacking = Scores(B.p_de, np.where(inside, B.p_up, np.nan))
     found = bootstrap_difference(LABELS, A, lacking, plan, PERT, GENE).dir
-    both = point_score(LABELS[inside], B.take(inside)).dir - point_score(LABELS[inside], A.take(inside)).dir
+    both = (
+        point_score(LABELS[inside], B.take(inside)).dir
+        - point_score(LABELS[inside], A.take(inside)).dir
+    )
     assert found.estimate == pytest.approx(both, abs=1e-12)
     assert found.n == (LABELS[inside] != "none").sum()
 
@@ -140,7 +170,10 @@ def test_directions_that_one_run_lacks_are_left_out_for_both() -> None:
 def test_size_draws_more_or_fewer_units() -> None:
     plan = ResamplingPlan("row", seed=8, resamples=400, size=0.25)
     assert (row_weights(plan).sum(axis=0) == 62).all()
-    full, quarter = (bootstrap_score(LABELS, A, ResamplingPlan("row", 8, 2000, size), PERT, GENE).mean.se for size in (1.0, 0.25))
+    full, quarter = (
+        bootstrap_score(LABELS, A, ResamplingPlan("row", 8, 2000, size), PERT, GENE).mean.se
+        for size in (1.0, 0.25)
+    )
     assert quarter / full == pytest.approx(2, rel=0.1)
 
 
@@ -159,12 +192,19 @@ def test_row_bootstrap_agrees_with_delong_and_the_product_overstates() -> None:
 def test_resamples_without_both_classes_are_counted() -> None:
     labels = ["up", "none", "none", "none", "down"]
     found = bootstrap_score(
-        labels, scores_from_probabilities([5, 1, 2, 3, 4], [0.5] * 5), ResamplingPlan("row", 1, 400), range(5), range(5)
+        labels,
+        scores_from_probabilities([5, 1, 2, 3, 4], [0.5] * 5),
+        ResamplingPlan("row", 1, 400),
+        range(5),
+        range(5),
     )
     # no effect at all with probability (3/5)^5 = 0.078, nothing but effects with (2/5)^5 = 0.010: 35 of 400
     assert 15 < found.de.undefined < 60
     assert found.dir.undefined > found.de.undefined
-    assert (found.de.low, found.de.high) == (1.0, 1.0)  # the others all have every effect above every none
+    assert (found.de.low, found.de.high) == (
+        1.0,
+        1.0,
+    )  # the others all have every effect above every none
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -179,7 +219,9 @@ def test_unlabelled_rows_are_never_drawn() -> None:
     known = np.arange(250) % 3 != 0
     for unit in UNITS:
         some = bootstrap_score(hidden, A, ResamplingPlan(unit, 2, 50), PERT, GENE).mean
-        alone = bootstrap_score(LABELS[known], A.take(known), ResamplingPlan(unit, 2, 50), PERT[known], GENE[known]).mean
+        alone = bootstrap_score(
+            LABELS[known], A.take(known), ResamplingPlan(unit, 2, 50), PERT[known], GENE[known]
+        ).mean
         assert some == alone
 
 
@@ -195,7 +237,9 @@ def test_memory_is_bounded_by_the_block() -> None:
     bootstrap_score(labels, scores, ResamplingPlan("two-way", 1, 300), codes, codes)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 30e6  # 300 resamples of 7,705 weights are 18 MB, and three arrays of that size would be needed
+    assert (
+        peak < 30e6
+    )  # 300 resamples of 7,705 weights are 18 MB, and three arrays of that size would be needed
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,9 @@ def test_brier_equals_scikit_learn_and_rows_are_all_counted() -> None:
     found = reliability(positive, p, *alone(500))
     assert found.brier == pytest.approx(brier_score_loss(positive, p))
     assert sum(b.observed.n for b in found.bins) == 500
-    assert sum(b.observed.n * b.observed.estimate for b in found.bins) == pytest.approx(positive.sum())
+    assert sum(b.observed.n * b.observed.estimate for b in found.bins) == pytest.approx(
+        positive.sum()
+    )
 
 
 def test_probabilities_that_are_right_are_calibrated() -> None:
@@ -64,20 +66,28 @@ def test_bins_without_rows_are_left_out_and_no_rows_have_no_number() -> None:
 
 def test_the_debiased_error_takes_away_what_noise_adds() -> None:
     rng = np.random.default_rng(3)
-    p = rng.choice([0.1, 0.35, 0.6, 0.95], 300)  # one probability per bin: the bin's variance is that of its flags
+    p = rng.choice(
+        [0.1, 0.35, 0.6, 0.95], 300
+    )  # one probability per bin: the bin's variance is that of its flags
     positive = rng.random(300) < np.sqrt(p)
     expected = 0.0
     for one in np.unique(p):
         inside = positive[p == one]
         distance, se = inside.mean() - one, np.sqrt(inside.var(ddof=1) / len(inside))
-        noisy = np.abs(distance + se * rng.normal(size=200_000)).mean()  # as Kumar, Liang and Ma's own code does
+        noisy = np.abs(
+            distance + se * rng.normal(size=200_000)
+        ).mean()  # as Kumar, Liang and Ma's own code does
         expected += len(inside) / 300 * (abs(distance) - (noisy - abs(distance)))
     assert reliability(positive, p, *alone(300)).debiased == pytest.approx(expected, abs=5e-4)
 
 
-def clustered_flags(rng: np.random.Generator, p: np.ndarray, pert: np.ndarray, gene: np.ndarray) -> np.ndarray:
+def clustered_flags(
+    rng: np.random.Generator, p: np.ndarray, pert: np.ndarray, gene: np.ndarray
+) -> np.ndarray:
     """Flags whose probabilities are exactly p, and which depend on each other by perturbation and gene (a normal copula)."""
-    shared = np.sqrt(0.2) * (rng.normal(size=pert.max() + 1)[pert] + rng.normal(size=gene.max() + 1)[gene])
+    shared = np.sqrt(0.2) * (
+        rng.normal(size=pert.max() + 1)[pert] + rng.normal(size=gene.max() + 1)[gene]
+    )
     return shared + np.sqrt(0.6) * rng.normal(size=len(p)) < norm.ppf(p)
 
 
@@ -88,9 +98,14 @@ def test_bands_hold_what_a_calibrated_model_shows_and_noise_is_most_of_its_error
         rng = np.random.default_rng([seed, 4])
         p, pert, gene = rng.beta(2, 2, 1200), rng.integers(0, 60, 1200), rng.integers(0, 150, 1200)
         positive = clustered_flags(rng, p, pert, gene)
-        found, plain = reliability(positive, p, pert, gene, bins=5), reliability(positive, p, *alone(1200), bins=5)
+        found, plain = (
+            reliability(positive, p, pert, gene, bins=5),
+            reliability(positive, p, *alone(1200), bins=5),
+        )
         inside += [each.band_low <= each.observed.estimate <= each.band_high for each in found.bins]
-        independent += [each.band_low <= each.observed.estimate <= each.band_high for each in plain.bins]
+        independent += [
+            each.band_low <= each.observed.estimate <= each.band_high for each in plain.bins
+        ]
         ece.append(found.ece)
         debiased.append(found.debiased)
     assert 0.92 <= np.mean(inside) <= 0.985
@@ -99,7 +114,9 @@ def test_bands_hold_what_a_calibrated_model_shows_and_noise_is_most_of_its_error
 
 
 @given(scored_rows(least=1))
-def test_tie_bounds_are_what_a_label_knowing_tie_breaker_makes(rows: tuple[np.ndarray, list[np.ndarray]]) -> None:
+def test_tie_bounds_are_what_a_label_knowing_tie_breaker_makes(
+    rows: tuple[np.ndarray, list[np.ndarray]],
+) -> None:
     positive, (values,) = rows
     found, nudge = tie_bounds(positive, values), 1e-3 * positive
     assert found.ceiling == pytest.approx(roc_auc_score(positive, values + nudge))

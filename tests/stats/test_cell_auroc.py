@@ -27,24 +27,33 @@ def by_pairs(positive: np.ndarray, values: np.ndarray, cells: np.ndarray) -> flo
 
 
 @given(scored_rows(), st.integers(0, 2**32 - 1))
-def test_counts_only_pairs_inside_a_cell(rows: tuple[np.ndarray, list[np.ndarray]], seed: int) -> None:
+def test_counts_only_pairs_inside_a_cell(
+    rows: tuple[np.ndarray, list[np.ndarray]], seed: int
+) -> None:
     positive, (values,) = rows
     cells = np.random.default_rng(seed).integers(0, 4, len(values))
     cells[[0, 2]] = 0  # one cell holds both classes
     task = Task(np.ones(len(values), dtype=np.bool_), positive, values)
     assert auroc_within_cells(task, cells) == pytest.approx(by_pairs(positive, values, cells))
-    assert auroc_within_cells(task, None) == pytest.approx(by_pairs(positive, values, np.zeros_like(cells)))
+    assert auroc_within_cells(task, None) == pytest.approx(
+        by_pairs(positive, values, np.zeros_like(cells))
+    )
 
 
 def test_a_score_of_the_cell_itself_has_exactly_a_half() -> None:
     rng = np.random.default_rng(1)
     cells, positive = rng.integers(0, 30, 300), rng.random(300) < 0.4
     assert auroc_within_cells(Task(np.ones(300, dtype=np.bool_), positive, cells / 7), cells) == 0.5
-    assert np.isnan(auroc_within_cells(Task(np.ones(300, dtype=np.bool_), positive, cells / 7), np.arange(300)))
+    assert np.isnan(
+        auroc_within_cells(Task(np.ones(300, dtype=np.bool_), positive, cells / 7), np.arange(300))
+    )
 
 
 def test_values_are_those_of_pairs_inside_cells() -> None:
-    found, effect = score_with_intervals(LABELS, SCORES, ROWS.pert, ROWS.gene, CELLS), LABELS != "none"
+    found, effect = (
+        score_with_intervals(LABELS, SCORES, ROWS.pert, ROWS.gene, CELLS),
+        LABELS != "none",
+    )
     de = by_pairs(effect, SCORES.p_de, CELLS)
     directed = effect & ~np.isnan(SCORES.p_up)
     direction = by_pairs(LABELS[directed] == "up", SCORES.p_up[directed], CELLS[directed])
@@ -66,7 +75,9 @@ def test_the_standard_error_is_that_of_independent_simulations() -> None:
     for seed in range(300):
         rng = np.random.default_rng(seed)
         labels = rng.choice(["up", "down", "none"], N)
-        scores = scores_from_probabilities(rng.random(N) + 0.4 * (labels != "none") + CELLS, rng.random(N))
+        scores = scores_from_probabilities(
+            rng.random(N) + 0.4 * (labels != "none") + CELLS, rng.random(N)
+        )
         de = score_with_intervals(labels, scores, ROWS.pert, ROWS.gene, CELLS).de
         found.append(de.value)
         errors.append(de.row.se)

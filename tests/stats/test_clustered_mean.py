@@ -24,12 +24,18 @@ def test_clusters_are_summed_first() -> None:
     residual = VALUES - VALUES.mean()
     sums = np.array([residual[one == PERT].sum() for one in range(20)])
     assert found.pert.se == pytest.approx(np.sqrt(20 / 19 * np.square(sums).sum()) / 300)
-    assert found.two_way.se**2 == pytest.approx(found.pert.se**2 + found.gene.se**2 - found.row.se**2)
+    assert found.two_way.se**2 == pytest.approx(
+        found.pert.se**2 + found.gene.se**2 - found.row.se**2
+    )
 
 
 def test_copies_of_a_row_add_nothing_if_they_are_one_cluster() -> None:
-    once = means_within(VALUES, np.zeros(300, dtype=np.intp), np.arange(300), np.arange(300), (-9.0, 9.0))[0]
+    once = means_within(
+        VALUES, np.zeros(300, dtype=np.intp), np.arange(300), np.arange(300), (-9.0, 9.0)
+    )[0]
     values, pert = np.tile(VALUES, 3), np.tile(np.arange(300), 3)
-    copies = means_within(values, np.zeros(900, dtype=np.intp), pert, np.arange(900), (-9.0, 9.0))[0]
+    copies = means_within(values, np.zeros(900, dtype=np.intp), pert, np.arange(900), (-9.0, 9.0))[
+        0
+    ]
     assert (copies.shown.se, copies.shown.clusters) == (pytest.approx(once.row.se), 300)
     assert copies.row.se < once.row.se / 1.7

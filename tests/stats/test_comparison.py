@@ -23,7 +23,10 @@ B = scores_from_probabilities(DE + 0.3 * RNG.random(300), UP + 0.3 * RNG.random(
 
 def test_each_run_has_its_own_score_and_the_change_is_their_difference() -> None:
     found = compare(LABELS, A, B, PERT, GENE)
-    first, second = score_with_intervals(LABELS, A, PERT, GENE), score_with_intervals(LABELS, B, PERT, GENE)
+    first, second = (
+        score_with_intervals(LABELS, A, PERT, GENE),
+        score_with_intervals(LABELS, B, PERT, GENE),
+    )
     for metric in ("de", "dir", "mean"):
         difference, a, b = (getattr(record, metric) for record in (found, first, second))
         assert difference.a == a
@@ -36,7 +39,9 @@ def test_row_intervals_are_delongs_paired_ones() -> None:
     found, effect = compare(LABELS, A, B, PERT, GENE), LABELS != "none"
     assert found.de.change.row.se == pytest.approx(_paired_se(effect, [A.p_de, B.p_de]), abs=1e-14)
     up = LABELS[effect] == "up"
-    assert found.dir.change.row.se == pytest.approx(_paired_se(up, [A.p_up[effect], B.p_up[effect]]), abs=1e-14)
+    assert found.dir.change.row.se == pytest.approx(
+        _paired_se(up, [A.p_up[effect], B.p_up[effect]]), abs=1e-14
+    )
     same = compare(LABELS, A, A, PERT, GENE).mean.change.row
     assert (same.estimate, same.low, same.high) == (0.0, 0.0, 0.0)
 
@@ -64,14 +69,18 @@ def test_a_difference_without_an_error_by_chance_is_no_certainty() -> None:
     perfect = scores_from_probabilities([0.9, 0.8, 0.2, 0.1], [0.9, 0.1, 0.5, 0.5])
     found = compare(labels, constant, perfect, axis, np.array([0, 1, 0, 1]))
     assert found.de.change.value == 0.5
-    assert np.isnan([found.de.change.shown.low, found.de.change.shown.se, found.de.b.shown.low, found.de.p_gt_0]).all()
+    assert np.isnan(
+        [found.de.change.shown.low, found.de.change.shown.se, found.de.b.shown.low, found.de.p_gt_0]
+    ).all()
     assert (found.de.a.shown.low, found.de.a.shown.high) == (0.5, 0.5)  # constant by construction
     assert verdict_of(found.de.change.shown, 0.01) == "no verdict"
     same = compare(labels, constant, constant, axis, np.array([0, 1, 0, 1])).de.change.shown
     assert (same.low, same.high) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("n", [21, 26, 31])  # an average over cells of so many rows is a half less 6e-17
+@pytest.mark.parametrize(
+    "n", [21, 26, 31]
+)  # an average over cells of so many rows is a half less 6e-17
 def test_a_constant_run_is_constant_inside_cells_too(n: int) -> None:
     rows = np.arange(n)
     labels = np.where(rows < 6, np.where(rows < 3, "up", "down"), "none").astype(object)
@@ -82,7 +91,12 @@ def test_a_constant_run_is_constant_inside_cells_too(n: int) -> None:
 
 def test_a_run_against_itself_shows_nothing() -> None:
     same = compare(LABELS, A, A, PERT, GENE).mean
-    assert (same.change.value, same.change.shown.se, same.p_gt_0, same.detectable) == (0.0, 0.0, 0.5, 0.0)
+    assert (same.change.value, same.change.shown.se, same.p_gt_0, same.detectable) == (
+        0.0,
+        0.0,
+        0.5,
+        0.0,
+    )
 
 
 def test_directions_that_one_run_lacks_are_left_out_for_both() -> None:
@@ -111,22 +125,43 @@ def test_macro_changes_are_the_mean_change_of_the_genes() -> None:
     rng = np.random.default_rng(5)
     labels, de, up = some_rows(rng, 400)
     pert, gene = rng.integers(0, 25, 400), rng.integers(0, 30, 400)
-    a, b = scores_from_probabilities(de, up), scores_from_probabilities(de + rng.normal(0, 0.2, 400), rng.random(400))
+    a, b = (
+        scores_from_probabilities(de, up),
+        scores_from_probabilities(de + rng.normal(0, 0.2, 400), rng.random(400)),
+    )
     found = compare_macro(*(scored_rows(labels, one, pert, gene) for one in (a, b)))
-    questions = {"de": (labels != "", labels != "none", "p_de"), "dir": (labels != "none", labels == "up", "p_up")}
+    questions = {
+        "de": (labels != "", labels != "none", "p_de"),
+        "dir": (labels != "none", labels == "up", "p_up"),
+    }
     for metric, (counted, positive, name) in questions.items():
-        genes = [rows for one in np.unique(gene) if len(set(positive[rows := counted & (gene == one)])) == 2]
-        of_a, of_b = (np.array([roc_auc_score(positive[rows], getattr(run, name)[rows]) for rows in genes]) for run in (a, b))
+        genes = [
+            rows
+            for one in np.unique(gene)
+            if len(set(positive[rows := counted & (gene == one)])) == 2
+        ]
+        of_a, of_b = (
+            np.array([roc_auc_score(positive[rows], getattr(run, name)[rows]) for rows in genes])
+            for run in (a, b)
+        )
         part = getattr(found, metric)
         assert (part.a.value, part.b.value) == pytest.approx((of_a.mean(), of_b.mean()), abs=1e-12)
         assert part.change.value == pytest.approx((of_b - of_a).mean(), abs=1e-12)
-        assert part.change.gene.se == pytest.approx(np.std(of_b - of_a, ddof=1) / np.sqrt(len(genes)))
-    assert found.mean.change.value == pytest.approx((found.de.change.value + found.dir.change.value) / 2)
+        assert part.change.gene.se == pytest.approx(
+            np.std(of_b - of_a, ddof=1) / np.sqrt(len(genes))
+        )
+    assert found.mean.change.value == pytest.approx(
+        (found.de.change.value + found.dir.change.value) / 2
+    )
 
 
 def test_a_run_beside_itself_does_not_change_the_macro_score() -> None:
     rng = np.random.default_rng(6)
     labels, de, up = some_rows(rng, 200)
-    rows = scored_rows(labels, scores_from_probabilities(de, up), rng.integers(0, 9, 200), rng.integers(0, 9, 200))
+    rows = scored_rows(
+        labels, scores_from_probabilities(de, up), rng.integers(0, 9, 200), rng.integers(0, 9, 200)
+    )
     found = compare_macro(rows, rows)
-    assert [(part.change.value, part.change.shown.se) for part in (found.de, found.dir, found.mean)] == [(0.0, 0.0)] * 3
+    assert [
+        (part.change.value, part.change.shown.se) for part in (found.de, found.dir, found.mean)
+    ] == [(0.0, 0.0)] * 3

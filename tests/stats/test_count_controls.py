@@ -28,15 +28,26 @@ def test_rarer_genes_score_higher() -> None:
 def test_scores_equal_scikit_learns() -> None:
     rng = np.random.default_rng(1)
     labels = rng.choice(["up", "down", "none"], 300)
-    pert, gene = rng.integers(0, 40, 300).astype(str), np.round(rng.exponential(60, 300)).astype(int).astype(str)
+    pert, gene = (
+        rng.integers(0, 40, 300).astype(str),
+        np.round(rng.exponential(60, 300)).astype(int).astype(str),
+    )
     found = score_count_controls(labels, pert, gene)
     effect, single = labels != "none", rarer_gene(gene) == -1
     score = np.round(count_only(pert, gene), 9)
     assert found.count_only_de.value == pytest.approx(roc_auc_score(effect, score))
-    assert found.count_only_de_without_singletons.value == pytest.approx(roc_auc_score(effect[~single], score[~single]))
-    assert found.rarer_up_dir.value == pytest.approx(roc_auc_score(labels[effect] == "up", rarer_gene(gene)[effect]))
+    assert found.count_only_de_without_singletons.value == pytest.approx(
+        roc_auc_score(effect[~single], score[~single])
+    )
+    assert found.rarer_up_dir.value == pytest.approx(
+        roc_auc_score(labels[effect] == "up", rarer_gene(gene)[effect])
+    )
     assert (found.singletons, found.singletons_none) == (single.sum(), (single & ~effect).sum())
-    assert found.count_only_de.two_way.low < found.count_only_de.value < found.count_only_de.two_way.high
+    assert (
+        found.count_only_de.two_way.low
+        < found.count_only_de.value
+        < found.count_only_de.two_way.high
+    )
 
 
 def test_without_labels_there_are_counts_and_no_scores() -> None:

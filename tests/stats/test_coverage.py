@@ -29,9 +29,21 @@ DRAWN: tuple[ResamplingUnit, ...] = ("row", "pert", "gene")
 CHALLENGE = Design(386, 1570, 7705)  # as many as its train.csv has
 FEW_CLUSTERS = {
     f"{design.perts}x{design.genes}": design
-    for design in (Design(8, 8, 64), Design(10, 30, 300), Design(20, 20, 400), Design(40, 40, 1600), Design(5, 100, 500))
+    for design in (
+        Design(8, 8, 64),
+        Design(10, 30, 300),
+        Design(20, 20, 400),
+        Design(40, 40, 1600),
+        Design(5, 100, 500),
+    )
 }
-EFFECTS = {"none": (0.0, 0.0), "pert": (0.6, 0.0), "gene": (0.0, 0.6), "both": (0.45, 0.45), "strong": (1.0, 1.0)}
+EFFECTS = {
+    "none": (0.0, 0.0),
+    "pert": (0.6, 0.0),
+    "gene": (0.0, 0.6),
+    "both": (0.45, 0.45),
+    "strong": (1.0, 1.0),
+}
 
 
 def data_sets(unit: str, number: int) -> Iterator[tuple[int, Simulated]]:
@@ -42,7 +54,11 @@ def data_sets(unit: str, number: int) -> Iterator[tuple[int, Simulated]]:
 
 def covered(intervals: list[tuple[Interval, float]]) -> float:
     """The share of intervals that hold their truth, of those that there are; NaN if there is none."""
-    held = [interval.low <= truth <= interval.high for interval, truth in intervals if not np.isnan(interval.low)]
+    held = [
+        interval.low <= truth <= interval.high
+        for interval, truth in intervals
+        if not np.isnan(interval.low)
+    ]
     return float(np.mean(held)) if held else float("nan")
 
 
@@ -60,7 +76,13 @@ def bootstrap_coverage(unit: ResamplingUnit, number: int) -> float:
     return covered(
         [
             (
-                bootstrap_score(data.labels, data.scores, ResamplingPlan(unit, seed, RESAMPLES), data.pert, data.gene).mean,
+                bootstrap_score(
+                    data.labels,
+                    data.scores,
+                    ResamplingPlan(unit, seed, RESAMPLES),
+                    data.pert,
+                    data.gene,
+                ).mean,
                 data.truth,
             )
             for seed, data in data_sets(unit, number)
@@ -72,8 +94,13 @@ def both_axes_coverage(number: int) -> tuple[float, float]:
     """The same of the bootstraps over both axes: the product of the two, and the combination with the row bootstrap."""
     products, combined = [], []
     for seed, data in data_sets("two-way", number):
-        plans = [ResamplingPlan(unit, seed, RESAMPLES) for unit in ("row", "pert", "gene", "two-way")]
-        means = [bootstrap_score(data.labels, data.scores, plan, data.pert, data.gene).mean for plan in plans]
+        plans = [
+            ResamplingPlan(unit, seed, RESAMPLES) for unit in ("row", "pert", "gene", "two-way")
+        ]
+        means = [
+            bootstrap_score(data.labels, data.scores, plan, data.pert, data.gene).mean
+            for plan in plans
+        ]
         products.append((means[3], data.truth))
         combined.append((combine_axes(*means[:3]), data.truth))
     return covered(products), covered(combined)
@@ -107,7 +134,9 @@ def shown_coverage(design: Design, effects: str, number: int) -> Shown:
 
 def half_width(intervals: list[tuple[Interval, float]]) -> float:
     """The mean half width of the intervals that there are."""
-    return round(float(np.nanmean([(interval.high - interval.low) / 2 for interval, _ in intervals])), 4)
+    return round(
+        float(np.nanmean([(interval.high - interval.low) / 2 for interval, _ in intervals])), 4
+    )
 
 
 def assert_enough(coverage: float, effects: str, number: int, full_strength: int) -> None:
@@ -148,7 +177,9 @@ def test_bootstraps_over_both_axes_hold_the_truth_and_the_product_more_than_that
 @pytest.mark.parametrize("effects", ["both", "strong"])
 @pytest.mark.parametrize("design", FEW_CLUSTERS.values(), ids=FEW_CLUSTERS)
 def test_shown_intervals_hold_the_truth_with_few_clusters(design: Design, effects: str) -> None:
-    assert_enough(shown_coverage(design, effects, DATA_SETS).coverage, effects, DATA_SETS, FULL_STRENGTH)
+    assert_enough(
+        shown_coverage(design, effects, DATA_SETS).coverage, effects, DATA_SETS, FULL_STRENGTH
+    )
 
 
 def test_row_intervals_are_too_narrow_where_rows_share_a_perturbation() -> None:

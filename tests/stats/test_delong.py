@@ -23,7 +23,9 @@ def test_by_hand() -> None:
 
 
 @given(scored_rows())
-def test_equals_the_form_that_looks_at_every_pair(rows: tuple[np.ndarray, list[np.ndarray]]) -> None:
+def test_equals_the_form_that_looks_at_every_pair(
+    rows: tuple[np.ndarray, list[np.ndarray]],
+) -> None:
     positive, scores = rows
     expected = delong_covariance(positive, scores)[0, 0]
     assert delong(positive, scores[0]).se ** 2 == pytest.approx(expected, abs=1e-14)

@@ -11,16 +11,22 @@ from tests.stats.oracles import obuchowski_variance, scored_rows
 
 
 @given(scored_rows(least=3), st.integers(0, 2**32 - 1))
-def test_equals_the_form_that_looks_at_every_pair(rows: tuple[np.ndarray, list[np.ndarray]], seed: int) -> None:
+def test_equals_the_form_that_looks_at_every_pair(
+    rows: tuple[np.ndarray, list[np.ndarray]], seed: int
+) -> None:
     positive, (values,) = rows
     clusters = np.random.default_rng(seed).integers(0, 6, len(values))
     clusters[:6] = [0, 1, 2, 0, 1, 2]  # both classes live in several clusters
     expected = obuchowski_variance(positive, values, clusters)
-    assert two_way_delong(positive, values, clusters, clusters).pert.se ** 2 == pytest.approx(max(expected, 0), abs=1e-14)
+    assert two_way_delong(positive, values, clusters, clusters).pert.se ** 2 == pytest.approx(
+        max(expected, 0), abs=1e-14
+    )
 
 
 @given(scored_rows())
-def test_reduces_to_delong_where_every_row_is_a_cluster(rows: tuple[np.ndarray, list[np.ndarray]]) -> None:
+def test_reduces_to_delong_where_every_row_is_a_cluster(
+    rows: tuple[np.ndarray, list[np.ndarray]],
+) -> None:
     positive, (values,) = rows
     clusters = np.arange(len(values))
     found = two_way_delong(positive, values, clusters, clusters)

@@ -27,7 +27,9 @@ def test_p_is_that_of_scipy(a: list[float], b: list[float]) -> None:
     def difference(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
         return np.mean(y, axis=axis) - np.mean(x, axis=axis)
 
-    expected = stats.permutation_test((a, b), difference, vectorized=True, n_resamples=np.inf, alternative="two-sided")
+    expected = stats.permutation_test(
+        (a, b), difference, vectorized=True, n_resamples=np.inf, alternative="two-sided"
+    )
     assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
     assert found.difference == pytest.approx(np.mean(b) - np.mean(a))
 
@@ -37,21 +39,32 @@ def test_p_is_that_of_scipy(a: list[float], b: list[float]) -> None:
 def test_on_ranks_it_is_the_exact_rank_test(order: list[int]) -> None:
     """Of ranks the mean decides as the rank sum does: p is that of Mann and Whitney."""
     a, b = order[:4], order[4:]
-    assert permutation_test(a, b).p == pytest.approx(stats.mannwhitneyu(a, b, method="exact").pvalue)
+    assert permutation_test(a, b).p == pytest.approx(
+        stats.mannwhitneyu(a, b, method="exact").pvalue
+    )
 
 
 @given(SAMPLES, SAMPLES, NUMBERS, st.sampled_from([0.25, 2.0, -1.0]))
 @examples(40)
-def test_shifts_scales_and_the_order_of_samples_leave_p(a: list[float], b: list[float], shift: float, scale: float) -> None:
+def test_shifts_scales_and_the_order_of_samples_leave_p(
+    a: list[float], b: list[float], shift: float, scale: float
+) -> None:
     p = permutation_test(a, b).p
     assert permutation_test(b, a).p == pytest.approx(p)
-    assert permutation_test([scale * x + shift for x in a], [scale * x + shift for x in b]).p == pytest.approx(p)
+    assert permutation_test(
+        [scale * x + shift for x in a], [scale * x + shift for x in b]
+    ).p == pytest.approx(p)
 
 
 def test_by_hand() -> None:
     """1, 2 against 3, 4: of six ways one has a sum of 7 or more, so p is 2/6; the smallest p of two against two."""
     found = permutation_test([1, 2], [3, 4])
-    assert (found.p, found.difference, found.ways, found.smallest_p) == (pytest.approx(1 / 3), 2.0, 6, pytest.approx(1 / 3))
+    assert (found.p, found.difference, found.ways, found.smallest_p) == (
+        pytest.approx(1 / 3),
+        2.0,
+        6,
+        pytest.approx(1 / 3),
+    )
     # 5 against 5 that lie apart: 2 of 252 ways
     assert permutation_test(range(5), range(5, 10)).p == pytest.approx(2 / 252)
     assert permutation_test([0.5] * 5, [0.5] * 5).p == 1.0

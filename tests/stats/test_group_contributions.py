@@ -29,7 +29,11 @@ def test_contributions_equal_a_loop_and_their_mean_the_auroc() -> None:
     task, cells, _ = drawn()
     found = contributions(task, cells)
     for i in range(N):
-        assert np.isnan(found[i]) if not task.rows[i] else found[i] == pytest.approx(by_loop(task, cells, i))
+        assert (
+            np.isnan(found[i])
+            if not task.rows[i]
+            else found[i] == pytest.approx(by_loop(task, cells, i))
+        )
     over_all = contributions(task, None)
     value = auroc(task.positive[task.rows], task.values[task.rows])
     for positive in (True, False):
@@ -43,8 +47,13 @@ def test_the_difference_and_its_row_interval_equal_a_jackknife() -> None:
     found = contribution_difference(task, cells, yes, ~yes, rows, rows)
 
     def difference(without: int) -> float:
-        of = {i: by_loop(task, cells, i, without) for i in range(N) if task.rows[i] and i != without}
-        return float(np.mean([v for i, v in of.items() if yes[i]]) - np.mean([v for i, v in of.items() if not yes[i]]))
+        of = {
+            i: by_loop(task, cells, i, without) for i in range(N) if task.rows[i] and i != without
+        }
+        return float(
+            np.mean([v for i, v in of.items() if yes[i]])
+            - np.mean([v for i, v in of.items() if not yes[i]])
+        )
 
     assert found.change.value == pytest.approx(difference(-1))
     left_out = np.array([difference(i) for i in range(N)])
@@ -63,7 +72,9 @@ def test_intervals_hold_0_where_groups_do_not_differ() -> None:
     held = 0
     for seed in range(100):
         task, _, yes = drawn(seed, 200)
-        change = contribution_difference(task, None, yes, ~yes, np.arange(200), np.arange(200)).change.row
+        change = contribution_difference(
+            task, None, yes, ~yes, np.arange(200), np.arange(200)
+        ).change.row
         held += change.low <= 0 <= change.high
     assert held / 100 == pytest.approx(0.95, abs=0.065)
 
@@ -73,7 +84,12 @@ def test_a_mean_difference_is_that_of_two_means() -> None:
     yes = np.array([True, True, True, True, False, False, False, False])
     rows = np.arange(8)
     found = mean_difference(values, yes, ~yes, rows, rows)
-    assert (found.yes.value, found.no.value, found.yes.n, found.no.n) == (pytest.approx(2 / 3), 0.25, 3, 4)
+    assert (found.yes.value, found.no.value, found.yes.n, found.no.n) == (
+        pytest.approx(2 / 3),
+        0.25,
+        3,
+        4,
+    )
     assert found.change.value == pytest.approx(2 / 3 - 1 / 4)
     # s²/n of each group: (2/9)·(3/2)/3 + (3/16)·(4/3)/4
     assert found.change.row.se == pytest.approx(np.sqrt(2 / 18 + 3 / 48))

@@ -27,7 +27,9 @@ def test_influence_is_the_derivative_of_the_weighted_auroc() -> None:
     for row in range(60):
         weights = np.ones(60)
         weights[row] += step
-        slope = (roc_auc_score(positive, de, sample_weight=weights) - roc_auc_score(positive, de)) / step
+        slope = (
+            roc_auc_score(positive, de, sample_weight=weights) - roc_auc_score(positive, de)
+        ) / step
         assert moved[row] == pytest.approx(slope, abs=1e-6)
 
 
@@ -46,7 +48,10 @@ def test_clusters_are_counted_among_the_rows_that_count() -> None:
     labels, de, up = some_rows(np.random.default_rng(RNG_SEED), 300)
     cluster, stratum = np.random.default_rng(1).integers(0, 90, (2, 300))
     stratum %= 4
-    found = cluster_counts(influence_of(tasks(outcome_of(labels), scores_from_probabilities(de, up)), stratum, 4), cluster)
+    found = cluster_counts(
+        influence_of(tasks(outcome_of(labels), scores_from_probabilities(de, up)), stratum, 4),
+        cluster,
+    )
     for s in range(4):
         assert found[0, s] == len(set(cluster[stratum == s]))
         assert found[1, s] == len(set(cluster[(stratum == s) & (labels != "none")]))
@@ -54,7 +59,9 @@ def test_clusters_are_counted_among_the_rows_that_count() -> None:
 
 def test_a_weight_of_zero_keeps_an_undefined_auroc_out() -> None:
     labels = ["de", "de", "none", "none"]  # no direction is known: DIR is undefined, DE is not
-    influence = influence_of(tasks(outcome_of(labels), scores_from_probabilities([4, 2, 3, 1], [0.5] * 4)))
+    influence = influence_of(
+        tasks(outcome_of(labels), scores_from_probabilities([4, 2, 3, 1], [0.5] * 4))
+    )
     matrix = covariance(influence)
     assert influence.combine(np.array([1.0, 0.0]))[0] == 0.75
     assert variance_of(np.array([1.0, 0.0]), matrix)[0] > 0
@@ -65,7 +72,15 @@ def test_clusters_of_one_row_carry_as_much_as_normal_rows_and_large_ones_as_clus
     rng = np.random.default_rng(3)
     n = 6000
     x = rng.normal(size=n)
-    found = Influence(np.array([[0.5]]), np.array([[n]]), np.stack([x, np.zeros(n)]), np.ones((2, n), bool), np.zeros(n, int))
+    found = Influence(
+        np.array([[0.5]]),
+        np.array([[n]]),
+        np.stack([x, np.zeros(n)]),
+        np.ones((2, n), bool),
+        np.zeros(n, int),
+    )
     assert carrying_rows(found, np.ones(1))[0] == pytest.approx(n / 3, rel=0.05)
     assert effective_clusters(found, np.ones(1), [np.arange(n)])[0][0] == pytest.approx(n, rel=0.15)
-    assert effective_clusters(found, np.ones(1), [np.arange(n) % 30])[0][0] == pytest.approx(30, rel=0.05)
+    assert effective_clusters(found, np.ones(1), [np.arange(n) % 30])[0][0] == pytest.approx(
+        30, rel=0.05
+    )

@@ -34,7 +34,13 @@ def test_no_estimate_has_no_interval() -> None:
 
 @pytest.mark.parametrize(
     ("estimate", "variance", "expected"),
-    [(0.196, 0.01, 0.975), (-0.196, 0.01, 0.025), (0.0, 0.0, 0.5), (0.1, 0.0, 1.0), (-0.1, 0.0, 0.0)],
+    [
+        (0.196, 0.01, 0.975),
+        (-0.196, 0.01, 0.025),
+        (0.0, 0.0, 0.5),
+        (0.1, 0.0, 1.0),
+        (-0.1, 0.0, 0.0),
+    ],
 )
 def test_p_gt_0(estimate: float, variance: float, expected: float) -> None:
     interval = normal_interval(estimate, variance, 9, "row", "DeLong", (-1.0, 1.0))
@@ -47,7 +53,10 @@ def test_p_gt_0_is_unknown_without_a_standard_error() -> None:
 
 def four_intervals(*variances: float) -> list[Interval]:
     units = ("row", "pert", "gene", "two-way")
-    return [normal_interval(0.6, variance, 50, unit, "DeLong") for unit, variance in zip(units, variances, strict=True)]
+    return [
+        normal_interval(0.6, variance, 50, unit, "DeLong")
+        for unit, variance in zip(units, variances, strict=True)
+    ]
 
 
 def test_the_widest_interval_by_hand() -> None:
@@ -60,34 +69,53 @@ def test_the_widest_interval_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_perts", "n_genes", "unit", "clusters"), [(1, 20, "gene", 20), (8, 1, "pert", 8), (1, 1, "row", None)]
+    ("n_perts", "n_genes", "unit", "clusters"),
+    [(1, 20, "gene", 20), (8, 1, "pert", 8), (1, 1, "row", None)],
 )
-def test_an_axis_of_a_single_cluster_is_left_out(n_perts: int, n_genes: int, unit: str, clusters: int | None) -> None:
+def test_an_axis_of_a_single_cluster_is_left_out(
+    n_perts: int, n_genes: int, unit: str, clusters: int | None
+) -> None:
     nan = float("nan")
-    by_unit = four_intervals(0.0004, nan if n_perts == 1 else 0.0025, nan if n_genes == 1 else 0.0009, nan)
+    by_unit = four_intervals(
+        0.0004, nan if n_perts == 1 else 0.0025, nan if n_genes == 1 else 0.0009, nan
+    )
     found = widest_interval(by_unit, n_perts, n_genes)
     assert (found.unit, found.clusters) == (unit, clusters)
     assert found.se == pytest.approx({"gene": 0.03, "pert": 0.05, "row": 0.02}[unit])
     assert found.method != widest_interval(by_unit, 8, 20).method
 
 
-def carried(row: float, pert: float, gene: float, *, is_constant: bool = False, rows: float = 30.0) -> Carriers:
-    return Carriers({"row": row, "pert": pert, "gene": gene}, {"row": rows, "pert": 5.0, "gene": 20.0}, is_constant)
+def carried(
+    row: float, pert: float, gene: float, *, is_constant: bool = False, rows: float = 30.0
+) -> Carriers:
+    return Carriers(
+        {"row": row, "pert": pert, "gene": gene},
+        {"row": rows, "pert": 5.0, "gene": 20.0},
+        is_constant,
+    )
 
 
 def test_satterthwaites_degrees_of_freedom_by_hand() -> None:
     # genes add nothing: V = 0.0004 + 0.0005; df = 0.0009² / (0.0004² / (3 · 30) + 0.0009² / 4)
     assert carried(4e-4, 9e-4, 3e-4).variance == pytest.approx(9e-4)
-    assert carried(4e-4, 9e-4, 3e-4).degrees(is_difference=False) == pytest.approx(81 / (16 / 90 + 81 / 4))
+    assert carried(4e-4, 9e-4, 3e-4).degrees(is_difference=False) == pytest.approx(
+        81 / (16 / 90 + 81 / 4)
+    )
     # both add: V = 4 + 5 + 2; nothing adds: three times the rows that carry it; a missing axis adds nothing
-    assert carried(4e-4, 9e-4, 6e-4).degrees(is_difference=False) == pytest.approx(121 / (16 / 90 + 81 / 4 + 36 / 19))
+    assert carried(4e-4, 9e-4, 6e-4).degrees(is_difference=False) == pytest.approx(
+        121 / (16 / 90 + 81 / 4 + 36 / 19)
+    )
     assert carried(4e-4, 1e-4, 2e-4).degrees(is_difference=False) == pytest.approx(90)
     assert carried(4e-4, float("nan"), 2e-4).degrees(is_difference=False) == pytest.approx(90)
     assert carried(1e-9, 1.0, 0.0).degrees(is_difference=False) == pytest.approx(4)
     # an axis whose variance exceeds that of rows by rounding alone adds nothing, whichever way it was rounded
-    assert carried(4e-4, np.nextafter(4e-4, 1), 2e-4).degrees(is_difference=False) == pytest.approx(90)
+    assert carried(4e-4, np.nextafter(4e-4, 1), 2e-4).degrees(is_difference=False) == pytest.approx(
+        90
+    )
     # a difference: rows have no part of their own
-    assert carried(4e-4, 9e-4, 6e-4).degrees(is_difference=True) == pytest.approx(121 / (81 / 4 + 36 / 19))
+    assert carried(4e-4, 9e-4, 6e-4).degrees(is_difference=True) == pytest.approx(
+        121 / (81 / 4 + 36 / 19)
+    )
     assert np.isinf(carried(4e-4, 1e-4, 2e-4).degrees(is_difference=True))
 
 
@@ -96,7 +124,9 @@ def test_limits_of_a_score_stand_on_the_logit_scale_and_those_of_a_difference_do
     found = auroc_interval(score, carried(1e-4, 0.0, 0.0), (0.0, 1.0))
     q = t(90).ppf(0.975)
     reach = q * 0.01 / (0.98 * 0.02)
-    assert (found.low, found.high) == pytest.approx((expit(logit(0.98) - reach), expit(logit(0.98) + reach)))
+    assert (found.low, found.high) == pytest.approx(
+        (expit(logit(0.98) - reach), expit(logit(0.98) + reach))
+    )
     assert (found.se, found.df, found.clusters) == (pytest.approx(0.01), pytest.approx(90), 5)
     more = add_variance(found, 1e-4)
     assert more.high == pytest.approx(expit(logit(0.98) + np.sqrt(2) * reach))
@@ -120,12 +150,16 @@ def test_what_rests_on_too_little_has_no_interval_and_says_why(
     variance: float, rows: float, is_constant: bool, least: float, why: str
 ) -> None:
     score = normal_interval(0.5, variance, 50, "row", "DeLong")
-    found = auroc_interval(score, carried(variance, 0.0, 0.0, is_constant=is_constant, rows=rows), (least, 1.0))
+    found = auroc_interval(
+        score, carried(variance, 0.0, 0.0, is_constant=is_constant, rows=rows), (least, 1.0)
+    )
     assert why_no_interval(found) == why
     assert bool(np.isnan([found.low, found.high, found.se]).all()) == bool(why)
 
 
-@pytest.mark.parametrize(("clusters", "has_limits"), [(2, False), (3, False), (4, True), (None, True)])
+@pytest.mark.parametrize(
+    ("clusters", "has_limits"), [(2, False), (3, False), (4, True), (None, True)]
+)
 def test_two_or_three_clusters_have_no_interval(clusters: int | None, has_limits: bool) -> None:
     score = replace(normal_interval(0.6, 1e-4, 50, "row", "DeLong"), clusters=clusters)
     found = auroc_interval(score, carried(1e-4, 0.0, 0.0), (0.0, 1.0))
@@ -143,7 +177,10 @@ def test_a_perfect_ranking_has_no_interval_and_no_change_has_one() -> None:
     perfect = [normal_interval(1.0, 0.0, 9, "row", "DeLong")] * 4
     assert np.isnan(widest_interval(perfect, 3, 4).low)
     unchanged = [normal_interval(0.0, 0.0, 9, "row", "DeLong", (-1.0, 1.0))] * 4
-    assert (widest_interval(unchanged, 3, 4, (-1.0, 1.0)).low, widest_interval(unchanged, 3, 4, (-1.0, 1.0)).high) == (0, 0)
+    assert (
+        widest_interval(unchanged, 3, 4, (-1.0, 1.0)).low,
+        widest_interval(unchanged, 3, 4, (-1.0, 1.0)).high,
+    ) == (0, 0)
 
 
 def test_p_gt_0_of_few_clusters_is_students() -> None:

@@ -25,9 +25,16 @@ def fleiss_variance(first: np.ndarray, second: np.ndarray) -> float:
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     agreed, chance = np.trace(table), rows @ columns
     kappa = (agreed - chance) / (1 - chance)
-    on = sum(table[i, i] * (1 - (rows[i] + columns[i]) * (1 - kappa)) ** 2 for i in range(n_answers))
+    on = sum(
+        table[i, i] * (1 - (rows[i] + columns[i]) * (1 - kappa)) ** 2 for i in range(n_answers)
+    )
     off = (
-        sum(table[i, j] * (columns[i] + rows[j]) ** 2 for i in range(n_answers) for j in range(n_answers) if i != j)
+        sum(
+            table[i, j] * (columns[i] + rows[j]) ** 2
+            for i in range(n_answers)
+            for j in range(n_answers)
+            if i != j
+        )
         * (1 - kappa) ** 2
     )
     return float((on + off - (kappa - chance * (1 - kappa)) ** 2) / ((1 - chance) ** 2 * n))

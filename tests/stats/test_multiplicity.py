@@ -22,14 +22,18 @@ def test_holm_by_hand() -> None:
 
 def test_benjamini_hochberg_by_hand() -> None:
     # sorted .005·4/1 = .02, .01·4/2 = .02, .03·4/3 = .04, .04·4/4 = .04
-    assert benjamini_hochberg([0.01, 0.04, 0.03, 0.005]).tolist() == pytest.approx([0.02, 0.04, 0.04, 0.02])
+    assert benjamini_hochberg([0.01, 0.04, 0.03, 0.005]).tolist() == pytest.approx(
+        [0.02, 0.04, 0.04, 0.02]
+    )
     # .02·3/1 = .06 may not exceed .03·3/2 = .045
     assert benjamini_hochberg([0.9, 0.02, 0.03]).tolist() == pytest.approx([0.9, 0.045, 0.045])
 
 
 @given(P_VALUES)
 def test_benjamini_hochberg_equals_scipy(p_values: list[float]) -> None:
-    assert benjamini_hochberg(p_values).tolist() == pytest.approx(false_discovery_control(p_values).tolist())
+    assert benjamini_hochberg(p_values).tolist() == pytest.approx(
+        false_discovery_control(p_values).tolist()
+    )
 
 
 @given(P_VALUES)
@@ -66,16 +70,25 @@ def test_p_is_below_5_percent_exactly_if_the_interval_leaves_0_out(estimate: flo
 
 
 def test_p_without_clusters_is_normal_and_without_error_certain() -> None:
-    assert p_value(normal_interval(0.02, 0.0001, 9, "row", "", (-1.0, 1.0))) == pytest.approx(2 * norm.sf(2))
+    assert p_value(normal_interval(0.02, 0.0001, 9, "row", "", (-1.0, 1.0))) == pytest.approx(
+        2 * norm.sf(2)
+    )
     assert (p_value(difference(0.0, 0.0)), p_value(difference(0.1, 0.0))) == (1.0, 0.0)
     assert np.isnan(p_value(difference(0.1, float("nan"))))
 
 
 def test_several_differences_are_adjusted_for_their_number() -> None:
-    changes = [difference(0.05, 0.02), difference(0.03, 0.02), difference(0.1, float("nan")), difference(0.09, 0.02)]
+    changes = [
+        difference(0.05, 0.02),
+        difference(0.03, 0.02),
+        difference(0.1, float("nan")),
+        difference(0.09, 0.02),
+    ]
     found = adjust([p_value(change) for change in changes])
     p = [one.p for one in found]
     assert [one.holm for one in found] == pytest.approx(holm(p).tolist(), nan_ok=True)
-    assert [one.benjamini_hochberg for one in found] == pytest.approx(benjamini_hochberg(p).tolist(), nan_ok=True)
+    assert [one.benjamini_hochberg for one in found] == pytest.approx(
+        benjamini_hochberg(p).tolist(), nan_ok=True
+    )
     assert found[3].holm == pytest.approx(3 * p[3])  # three are tested
     assert adjust([]) == ()

@@ -14,7 +14,9 @@ from tests.stats.oracles import delong_covariance, some_rows
 def test_official_score_by_hand() -> None:
     # p_de: up .6, down .4, none .4, none .2. Effects beat nones in .6>.4, .6>.2, .4=.4 (half), .4>.2: 3.5 of 4.
     # p_up given an effect: up row .5/.6, down row .1/.4: the up row is above the down row.
-    score = official_score(["up", "down", "none", "none"], [0.5, 0.1, 0.2, 0.1], [0.1, 0.3, 0.2, 0.1])
+    score = official_score(
+        ["up", "down", "none", "none"], [0.5, 0.1, 0.2, 0.1], [0.1, 0.3, 0.2, 0.1]
+    )
     assert (score.de, score.dir, score.mean) == (0.875, 1.0, 0.9375)
     assert (score.n, score.n_labelled, score.n_de) == (4, 4, 2)
 
@@ -27,7 +29,9 @@ def test_official_score_equals_scikit_learn() -> None:
     share = np.divide(parts[0], total, out=np.zeros(500), where=total > 0)
     score = official_score(labels, *parts)
     assert score.de == pytest.approx(roc_auc_score(effect, total), abs=1e-12)
-    assert score.dir == pytest.approx(roc_auc_score(labels[effect] == "up", share[effect]), abs=1e-12)
+    assert score.dir == pytest.approx(
+        roc_auc_score(labels[effect] == "up", share[effect]), abs=1e-12
+    )
 
 
 def test_nothing_at_all_counts_as_zero_officially_and_as_missing_elsewhere() -> None:
@@ -60,7 +64,9 @@ def test_data_sets_of_one_kind_have_half_a_score() -> None:
     changed = point_score(["de", "none", "none"], scores_from_probabilities([3, 2, 1], [0.5] * 3))
     assert (changed.de, changed.n_de) == (1.0, 1)
     assert np.isnan([changed.dir, changed.mean]).all()
-    directed = point_score(["up", "down", "up"], scores_from_probabilities([3, 2, 1], [0.9, 0.5, 0.1]))
+    directed = point_score(
+        ["up", "down", "up"], scores_from_probabilities([3, 2, 1], [0.9, 0.5, 0.1])
+    )
     assert directed.dir == 0.5
     assert np.isnan([directed.de, directed.mean]).all()
 
@@ -75,7 +81,9 @@ def test_data_sets_of_one_kind_have_half_a_score() -> None:
         ([0.1], [0.1, 0.1], "prediction_up has 1, prediction_down has 2"),
     ],
 )
-def test_broken_rows_are_errors_that_name_them(up: list[float], down: list[float], message: str) -> None:
+def test_broken_rows_are_errors_that_name_them(
+    up: list[float], down: list[float], message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         official_score(["up", "none"], up, down, ids=["Atg7_Cd9", "Myc_Cd9"])
 
@@ -87,7 +95,9 @@ def test_intervals_of_each_metric_are_those_of_its_rows() -> None:
     found = score_with_intervals(labels, scores_from_probabilities(de, up), pert, gene)
     effect = labels != "none"
     assert found.de == two_way_delong(effect, np.round(de, 9), pert, gene)
-    directed = two_way_delong(labels[effect] == "up", np.round(up[effect], 9), pert[effect], gene[effect])
+    directed = two_way_delong(
+        labels[effect] == "up", np.round(up[effect], 9), pert[effect], gene[effect]
+    )
     for unit in ("row", "pert", "gene", "two_way"):
         ours, alone = getattr(found.dir, unit), getattr(directed, unit)
         assert (ours.estimate, ours.n, ours.unit) == (alone.estimate, alone.n, alone.unit)
@@ -97,9 +107,14 @@ def test_intervals_of_each_metric_are_those_of_its_rows() -> None:
 def test_the_mean_adds_the_variances_and_the_covariance() -> None:
     rng = np.random.default_rng(4)
     labels, de, up = some_rows(rng)
-    found = score_with_intervals(labels, scores_from_probabilities(de, up), np.arange(200), np.arange(200))
+    found = score_with_intervals(
+        labels, scores_from_probabilities(de, up), np.arange(200), np.arange(200)
+    )
     effect = labels != "none"
-    variances = delong_covariance(effect, [de])[0, 0], delong_covariance(labels[effect] == "up", [up[effect]])[0, 0]
+    variances = (
+        delong_covariance(effect, [de])[0, 0],
+        delong_covariance(labels[effect] == "up", [up[effect]])[0, 0],
+    )
     doubled = 4 * found.mean.row.se**2 - sum(variances)  # twice the covariance of DE and DIR
     assert abs(doubled) < 2 * np.sqrt(variances[0] * variances[1])
     assert found.mean.value == (found.de.value + found.dir.value) / 2
@@ -109,6 +124,8 @@ def test_the_mean_adds_the_variances_and_the_covariance() -> None:
 
 
 def test_no_labels_have_no_intervals_either() -> None:
-    found = score_with_intervals([None] * 3, scores_from_probabilities([0.1] * 3, [0.1] * 3), list("abc"), list("def"))
+    found = score_with_intervals(
+        [None] * 3, scores_from_probabilities([0.1] * 3, [0.1] * 3), list("abc"), list("def")
+    )
     assert (found.n, found.n_labelled) == (3, 0)
     assert np.isnan([found.mean.value, found.mean.row.low, found.mean.two_way.high]).all()

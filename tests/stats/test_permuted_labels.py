@@ -24,7 +24,9 @@ def rows_of(scores: Scores | None = None, cells: np.ndarray | None = None) -> Sc
     return scored_rows(LABELS, scores or scores_from_probabilities(DE, UP), PERT, GENE, cells)
 
 
-def permuted(rows: ScoredRows, group: np.ndarray, n: int = 3, seed: int = 0, macro: np.ndarray | None = None) -> np.ndarray:
+def permuted(
+    rows: ScoredRows, group: np.ndarray, n: int = 3, seed: int = 0, macro: np.ndarray | None = None
+) -> np.ndarray:
     return scores_of_permuted_labels(rows, group, n, np.random.default_rng(seed), macro)
 
 
@@ -43,12 +45,16 @@ def test_macro_averages_are_those_of_the_genes(cells: np.ndarray | None) -> None
     np.testing.assert_allclose(found, [[own.de.macro.value, own.dir.macro.value]], atol=1e-12)
 
 
-def test_a_score_of_genes_alone_keeps_all_of_itself_within_genes_and_nothing_within_perturbations() -> None:
+def test_a_score_of_genes_alone_keeps_all_of_itself_within_genes_and_nothing_within_perturbations() -> (
+    None
+):
     share = np.array([np.mean(LABELS[gene == GENE] != "none") for gene in range(30)])[GENE]
     rows = rows_of(Scores(share, share))
     whole = roc_auc_score(LABELS != "none", share)
     within_genes = permuted(rows, GENE, n=20)
-    np.testing.assert_allclose(within_genes[:, 0], whole, atol=1e-12)  # permuting a gene's labels leaves its share as it is
+    np.testing.assert_allclose(
+        within_genes[:, 0], whole, atol=1e-12
+    )  # permuting a gene's labels leaves its share as it is
     assert abs(permuted(rows, np.zeros(N, dtype=int), n=99)[:, 0].mean() - 0.5) < 0.02
 
 

@@ -8,8 +8,12 @@ from core.stats.power import detectable_difference
 
 
 def test_detectable_difference_by_hand() -> None:
-    assert detectable_difference(0.01) == pytest.approx(0.028016, abs=1e-6)  # (1.95996 + 0.84162) / 100
-    assert detectable_difference(0.01, power=0.9, level=0.01) == pytest.approx(0.038574, abs=1e-6)  # 2.57583 + 1.28155
+    assert detectable_difference(0.01) == pytest.approx(
+        0.028016, abs=1e-6
+    )  # (1.95996 + 0.84162) / 100
+    assert detectable_difference(0.01, power=0.9, level=0.01) == pytest.approx(
+        0.038574, abs=1e-6
+    )  # 2.57583 + 1.28155
 
 
 @pytest.mark.parametrize("df", [1.0, 2.5, 4.0, 7.0, 40.0])

@@ -25,7 +25,9 @@ VALUES = st.lists(st.integers(-5, 5).map(lambda k: k / 10), min_size=1, max_size
 def test_rounding_makes_sums_of_decimals_equal() -> None:
     assert 0.1 + 0.2 != 0.3
     assert round_for_ranks([0.1 + 0.2])[0] == round_for_ranks([0.3])[0]
-    assert round_for_ranks([1e-13])[0] != 0  # thirteen decimals are kept: a log-probability near 0 is not 0
+    assert (
+        round_for_ranks([1e-13])[0] != 0
+    )  # thirteen decimals are kept: a log-probability near 0 is not 0
 
 
 def test_midranks_do_not_let_rounding_errors_break_ties() -> None:

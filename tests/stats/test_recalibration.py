@@ -31,7 +31,9 @@ def test_each_row_s_curve_saw_no_row_of_its_perturbation() -> None:
     for one in (0, 1, 2):
         flipped = np.where(one == PERT, ~POSITIVE, POSITIVE)
         again = recalibrate(flipped, TOO_EXTREME, PERT, seed=0)
-        np.testing.assert_array_equal(again.probability[one == PERT], found.probability[one == PERT])
+        np.testing.assert_array_equal(
+            again.probability[one == PERT], found.probability[one == PERT]
+        )
         assert (again.probability != found.probability).any()
 
 
@@ -40,7 +42,9 @@ def test_recalibrated_probabilities_are_calibrated_and_nearly_as_sharp() -> None
     before, after = (reliability(POSITIVE, p, PERT, GENE) for p in (TOO_EXTREME, found.probability))
     assert before.debiased > 0.1 > 0.03 > after.debiased
     assert after.brier < before.brier
-    assert auroc(POSITIVE, found.probability) == pytest.approx(auroc(POSITIVE, TOO_EXTREME), abs=0.002)
+    assert auroc(POSITIVE, found.probability) == pytest.approx(
+        auroc(POSITIVE, TOO_EXTREME), abs=0.002
+    )
     assert found.slope == pytest.approx(0.4, abs=0.05)
 
 
@@ -52,7 +56,9 @@ def test_certain_and_separated_predictions_have_a_curve_too() -> None:
 
 
 def test_the_seed_cuts_the_folds() -> None:
-    first, again, other = (recalibrate(POSITIVE, TOO_EXTREME, PERT, seed=seed).probability for seed in (0, 0, 1))
+    first, again, other = (
+        recalibrate(POSITIVE, TOO_EXTREME, PERT, seed=seed).probability for seed in (0, 0, 1)
+    )
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
     with pytest.raises(InputError, match="folds: got 1"):

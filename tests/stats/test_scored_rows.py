@@ -18,12 +18,17 @@ def test_rows_keep_what_they_share() -> None:
     some = rows.take(np.array([True, False, True]))
     assert (len(some), some.scores.p_de.tolist(), some.counts()) == (2, [0.1, 0.3], (2, 1, 1))
     de, direction = rows.tasks()
-    assert (de.rows.tolist(), direction.rows.tolist()) == ([True, True, False], [True, False, False])
+    assert (de.rows.tolist(), direction.rows.tolist()) == (
+        [True, True, False],
+        [True, False, False],
+    )
 
 
 def test_lengths_are_checked() -> None:
     with pytest.raises(InputError, match="cells has 1"):
-        scored_rows(["up", "none"], scores_from_probabilities([0.1, 0.2], [0.3, 0.4]), [0, 1], [0, 1], [0])
+        scored_rows(
+            ["up", "none"], scores_from_probabilities([0.1, 0.2], [0.3, 0.4]), [0, 1], [0, 1], [0]
+        )
 
 
 def test_combined_codes_are_equal_where_all_are() -> None:

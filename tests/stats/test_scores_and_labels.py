@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.stats.scores_and_labels import outcome_of, scores_from_probabilities, scores_from_submission, shared_rows, tasks
+from core.stats.scores_and_labels import (
+    outcome_of,
+    scores_from_probabilities,
+    scores_from_submission,
+    shared_rows,
+    tasks,
+)
 
 
 def test_file_scores_are_sum_and_share_with_zero_for_nothing() -> None:
@@ -19,7 +25,9 @@ def test_file_scores_are_not_rounded() -> None:
 
 def test_a_sum_above_one_names_its_row_but_the_rounding_of_six_decimals_passes() -> None:
     assert scores_from_submission([0.500001], [0.5]).p_de[0] > 1
-    with pytest.raises(InputError, match=r"prediction_up \+ prediction_down: row b: got 1\.2.*at most 1"):
+    with pytest.raises(
+        InputError, match=r"prediction_up \+ prediction_down: row b: got 1\.2.*at most 1"
+    ):
         scores_from_submission([0.1, 0.6], [0.1, 0.6], ids=["a", "b"])
 
 
@@ -43,7 +51,8 @@ def test_outcome_knows_four_labels_and_none() -> None:
 
 def test_direction_counts_rows_of_known_direction_that_have_a_score() -> None:
     de, direction = tasks(
-        outcome_of(["up", "down", "de", "up"]), scores_from_probabilities([1, 2, 3, 4], [0.1, np.nan, 0.3, 0.4])
+        outcome_of(["up", "down", "de", "up"]),
+        scores_from_probabilities([1, 2, 3, 4], [0.1, np.nan, 0.3, 0.4]),
     )
     assert de.rows.all()
     assert direction.rows.tolist() == [True, False, False, True]
@@ -51,7 +60,8 @@ def test_direction_counts_rows_of_known_direction_that_have_a_score() -> None:
 
 def test_shared_drops_a_direction_that_either_run_lacks() -> None:
     a, b = shared_rows(
-        scores_from_probabilities([1, 2, 3], [0.1, np.nan, 0.3]), scores_from_probabilities([1, 2, 3], [np.nan, 0.2, 0.9])
+        scores_from_probabilities([1, 2, 3], [0.1, np.nan, 0.3]),
+        scores_from_probabilities([1, 2, 3], [np.nan, 0.2, 0.9]),
     )
     assert np.isnan(a.p_up).tolist() == np.isnan(b.p_up).tolist() == [True, True, False]
     assert (a.p_up[2], b.p_up[2]) == (0.3, 0.9)

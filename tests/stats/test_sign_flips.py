@@ -20,7 +20,9 @@ def test_by_hand() -> None:
     found = sign_flip_test([1, 2, 1, -1], ["a", "a", "b", "c"], np.random.default_rng(0))
     assert found == 3 / 8
     assert sign_flip_test([1, 1, 1], [0, 1, 2], np.random.default_rng(0)) == 1 / 8
-    assert sign_flip_test([0, 0, 1, -1], [0, 1, 2, 2], np.random.default_rng(0)) == 1.0  # nothing to flip
+    assert (
+        sign_flip_test([0, 0, 1, -1], [0, 1, 2, 2], np.random.default_rng(0)) == 1.0
+    )  # nothing to flip
     assert np.isnan(sign_flip_test([], [], np.random.default_rng(0)))
 
 
@@ -30,13 +32,17 @@ def test_equals_brute_force(rows: list[tuple[int, int]]) -> None:
     names = sorted(set(clusters))
     observed, at_least, n = values.sum(), 0, 0
     for signs in product((-1, 1), repeat=len(names)):
-        flipped = sum(sign * values[clusters == name].sum() for name, sign in zip(names, signs, strict=True))
+        flipped = sum(
+            sign * values[clusters == name].sum() for name, sign in zip(names, signs, strict=True)
+        )
         at_least, n = at_least + (flipped >= observed), n + 1
     assert sign_flip_test(values, clusters, np.random.default_rng(0)) == pytest.approx(at_least / n)
 
 
 @given(VALUES, st.floats(1e-6, 1e6))
-def test_neither_order_nor_scale_matters_and_the_other_side_is_the_complement(rows: list[tuple[int, int]], scale: float) -> None:
+def test_neither_order_nor_scale_matters_and_the_other_side_is_the_complement(
+    rows: list[tuple[int, int]], scale: float
+) -> None:
     values, clusters = np.array(rows, dtype=float).T
     rng = np.random.default_rng(0)
     found = sign_flip_test(values, clusters, rng)
@@ -61,7 +67,11 @@ def test_the_level_holds_for_skewed_rows_that_share_their_clusters(n_clusters: i
     rng = np.random.default_rng(1)
     clusters, trials, rejected = np.repeat(np.arange(n_clusters), 4), 600, 0
     for _ in range(trials):
-        one, other = (np.repeat(rng.exponential(size=n_clusters), 4) + 0.2 * rng.exponential(size=4 * n_clusters) for _ in "ab")
+        one, other = (
+            np.repeat(rng.exponential(size=n_clusters), 4)
+            + 0.2 * rng.exponential(size=4 * n_clusters)
+            for _ in "ab"
+        )
         rejected += sign_flip_test(one - other, clusters, rng, drawn=199) <= 0.05
     assert rejected / trials == pytest.approx(0.05, abs=0.027)  # 3 standard errors
 

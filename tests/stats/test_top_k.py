@@ -54,7 +54,10 @@ def test_standard_errors_are_those_of_a_clustered_bootstrap(unit: str, k: int) -
     rng = np.random.default_rng(4)
     found = []
     for _ in range(800):
-        rows = np.repeat(np.arange(N), np.bincount(rng.integers(0, codes.max() + 1, codes.max() + 1), minlength=N)[codes])
+        rows = np.repeat(
+            np.arange(N),
+            np.bincount(rng.integers(0, codes.max() + 1, codes.max() + 1), minlength=N)[codes],
+        )
         best = rows[np.argsort(-DE[rows], kind="stable")[: round(len(rows) * k / N)]]
         found.append(EFFECT[best].mean())
     (ours,), _ = precision_at(ROWS, [k])
@@ -63,10 +66,15 @@ def test_standard_errors_are_those_of_a_clustered_bootstrap(unit: str, k: int) -
 
 def test_cells_share_the_top_alike() -> None:
     cells = np.arange(N) % 2
-    shifted = scores_from_probabilities(DE + 10 * cells, UP)  # one cell's scores are all higher than the other's
+    shifted = scores_from_probabilities(
+        DE + 10 * cells, UP
+    )  # one cell's scores are all higher than the other's
     (pooled,), _ = precision_at(scored_rows(LABELS, shifted, PERT, GENE), [100])
     (inside,), _ = precision_at(scored_rows(LABELS, shifted, PERT, GENE, cells), [100])
-    best = [np.sort(np.flatnonzero(cells == cell)[np.argsort(-DE[cells == cell], kind="stable")[:50]]) for cell in (0, 1)]
+    best = [
+        np.sort(np.flatnonzero(cells == cell)[np.argsort(-DE[cells == cell], kind="stable")[:50]])
+        for cell in (0, 1)
+    ]
     assert inside.precision.value == pytest.approx(np.mean(EFFECT[np.concatenate(best)]), abs=0.03)
     assert pooled.precision.value != inside.precision.value
 

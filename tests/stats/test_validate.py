@@ -10,7 +10,10 @@ from core.stats import validate
 
 def test_named_rows_counts_what_it_does_not_name() -> None:
     assert validate.named_rows(np.array([False, True])) == "row 1"
-    assert validate.named_rows(np.ones(7, dtype=bool), list("abcdefg")) == "rows a, b, c, d, e and 2 more"
+    assert (
+        validate.named_rows(np.ones(7, dtype=bool), list("abcdefg"))
+        == "rows a, b, c, d, e and 2 more"
+    )
 
 
 def test_same_length() -> None:
@@ -59,7 +62,10 @@ def test_codes_of_names_and_of_numbers_agree() -> None:
     assert validate.codes("gene", ["b", "a", "b"]).tolist() == [1, 0, 1]
     assert validate.codes("gene", np.array(["b", "a", "b"], dtype=object)).tolist() == [1, 0, 1]
     assert validate.codes("gene", [7, 3, 7]).tolist() == [1, 0, 1]
-    assert validate.names_and_codes("gene", ["nan", "NA"])[0].tolist() == ["NA", "nan"]  # names like any other
+    assert validate.names_and_codes("gene", ["nan", "NA"])[0].tolist() == [
+        "NA",
+        "nan",
+    ]  # names like any other
 
 
 @pytest.mark.parametrize("missing", [None, np.nan])

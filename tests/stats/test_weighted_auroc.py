@@ -13,7 +13,9 @@ from tests.stats.oracles import scored_rows
 
 
 @given(scored_rows(least=1), st.integers(0, 2**32 - 1))
-def test_equals_scikit_learn_with_sample_weights(rows: tuple[np.ndarray, list[np.ndarray]], seed: int) -> None:
+def test_equals_scikit_learn_with_sample_weights(
+    rows: tuple[np.ndarray, list[np.ndarray]], seed: int
+) -> None:
     positive, (values,) = rows
     weights = np.random.default_rng(seed).integers(0, 4, (len(values), 3)).astype(float)
     weights[:2] += 1  # both classes weigh something
@@ -24,7 +26,9 @@ def test_equals_scikit_learn_with_sample_weights(rows: tuple[np.ndarray, list[np
 
 
 @given(scored_rows(least=1), st.integers(0, 2**32 - 1))
-def test_a_cluster_lends_its_weight_to_its_rows(rows: tuple[np.ndarray, list[np.ndarray]], seed: int) -> None:
+def test_a_cluster_lends_its_weight_to_its_rows(
+    rows: tuple[np.ndarray, list[np.ndarray]], seed: int
+) -> None:
     positive, (values,) = rows
     rng = np.random.default_rng(seed)
     cluster, weights = rng.integers(0, 5, len(values)), rng.integers(0, 3, (5, 4)).astype(float)
@@ -44,12 +48,16 @@ def test_weights_of_one_give_the_auroc_of_many_rows(decimals: int) -> None:
 
 def test_a_class_without_weight_is_undefined() -> None:
     kernel = weighted_auroc(_task([1, 0], [2.0, 1.0]), np.arange(2), 2)
-    np.testing.assert_equal(kernel(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])), [1.0, np.nan, np.nan])
+    np.testing.assert_equal(
+        kernel(np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])), [1.0, np.nan, np.nan]
+    )
 
 
 def test_rows_that_do_not_count_are_left_out() -> None:
     rows = np.array([True, True, False])
-    kernel = weighted_auroc(Task(rows, np.array([True, False, False]), np.array([2.0, 1.0, 9.0])), np.arange(3), 3)
+    kernel = weighted_auroc(
+        Task(rows, np.array([True, False, False]), np.array([2.0, 1.0, 9.0])), np.arange(3), 3
+    )
     assert kernel(np.ones((3, 1)))[0] == 1.0
     nothing = Task(np.zeros(3, dtype=bool), rows, np.arange(3.0))
     assert np.isnan(weighted_auroc(nothing, np.arange(3), 3)(np.ones((3, 1)))[0])

@@ -51,11 +51,16 @@ def test_averages_are_those_of_the_groups(axis: Axis, group: np.ndarray) -> None
 def test_the_weighted_average_is_the_stratified_auroc() -> None:
     for metric, (rows, positive, values) in TASKS.items():
         ours = getattr(score_within(ROWS, "gene"), metric).by_pairs
-        tables = [wins(positive[rows & (gene == GENE)], values[rows & (gene == GENE)]) for gene in np.unique(GENE[rows])]
+        tables = [
+            wins(positive[rows & (gene == GENE)], values[rows & (gene == GENE)])
+            for gene in np.unique(GENE[rows])
+        ]
         won, pairs = np.array([(table.sum(), table.size) for table in tables]).T
         value, used = won.sum() / pairs.sum(), pairs > 0
         spread = (won - value * pairs)[used]
-        se = np.sqrt(used.sum() * spread.var(ddof=1)) / pairs.sum()  # of Σ won / Σ pairs, linearised
+        se = (
+            np.sqrt(used.sum() * spread.var(ddof=1)) / pairs.sum()
+        )  # of Σ won / Σ pairs, linearised
         assert (ours.value, ours.gene.se) == pytest.approx((value, se), abs=1e-12)
 
 
@@ -68,12 +73,16 @@ def test_independent_rows_have_the_variance_of_the_groups_own_intervals() -> Non
         if 1 < positive.sum() < len(positive) - 1:
             variances.append(delong_covariance(positive, [DE[inside]])[0, 0])
     # the small-sample factors differ: here of each group's classes, there of all rows of a class
-    assert found.row.se == pytest.approx(np.sqrt(np.sum(variances)) / score_within(ROWS, "gene").de.groups, rel=0.15)
+    assert found.row.se == pytest.approx(
+        np.sqrt(np.sum(variances)) / score_within(ROWS, "gene").de.groups, rel=0.15
+    )
 
 
 def test_the_two_way_interval_is_the_sum_less_the_rows() -> None:
     found = score_within(ROWS, "gene").de.macro
-    assert found.two_way.se**2 == pytest.approx(found.gene.se**2 + found.pert.se**2 - found.row.se**2)
+    assert found.two_way.se**2 == pytest.approx(
+        found.gene.se**2 + found.pert.se**2 - found.row.se**2
+    )
     assert found.shown.clusters == 30
     assert found.shown.se == max(found.row.se, found.pert.se, found.gene.se, found.two_way.se)
 
@@ -117,7 +126,11 @@ def test_a_score_of_genes_alone_has_exactly_a_half_inside_each(cells: np.ndarray
 @pytest.mark.parametrize("cells", [None, CELLS])
 def test_genes_that_can_be_scored_are_those_that_are_averaged(cells: np.ndarray | None) -> None:
     some = scored_rows(
-        LABELS[:120], SCORES.take(np.arange(N) < 120), PERT[:120], GENE[:120], None if cells is None else cells[:120]
+        LABELS[:120],
+        SCORES.take(np.arange(N) < 120),
+        PERT[:120],
+        GENE[:120],
+        None if cells is None else cells[:120],
     )
     within = score_within(some, "gene")
     assert scorable_genes(some) == (within.de.groups, within.dir.groups)
@@ -125,7 +138,9 @@ def test_genes_that_can_be_scored_are_those_that_are_averaged(cells: np.ndarray 
 
 
 def test_without_a_pair_there_is_no_number() -> None:
-    found = score_within(scored_rows(["up", "none"], SCORES.take(np.arange(N) < 2), [0, 0], [0, 1]), "gene")
+    found = score_within(
+        scored_rows(["up", "none"], SCORES.take(np.arange(N) < 2), [0, 0], [0, 1]), "gene"
+    )
     assert np.isnan([found.de.macro.value, found.de.by_pairs.value, found.mean.value]).all()
     assert (found.de.groups, found.de.one_class) == (0, 2)
 
@@ -150,6 +165,8 @@ def test_an_average_over_fewer_than_twenty_groups_has_no_interval() -> None:
     for genes in (19, 20):
         gene = np.repeat(np.arange(genes), 12)
         labels, values = np.tile(["up", "none", "none"], 4 * genes), rng.random(12 * genes)
-        found = score_within(scored_rows(labels, Scores(values, values), np.arange(12 * genes) % 30, gene), "gene").de
+        found = score_within(
+            scored_rows(labels, Scores(values, values), np.arange(12 * genes) % 30, gene), "gene"
+        ).de
         assert found.groups == genes
         assert np.isnan(found.macro.shown.low) == (genes == 19)

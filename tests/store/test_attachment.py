@@ -49,12 +49,18 @@ def count(store: Store) -> int:
 
 def in_another_process(file: Path, statement: str) -> str:
     """Run a statement as a notebook would; return what it said of an error."""
-    code = f"import duckdb; db = duckdb.connect({str(file)!r}); db.execute({statement!r}); db.close()"
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
+    code = (
+        f"import duckdb; db = duckdb.connect({str(file)!r}); db.execute({statement!r}); db.close()"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    ).stderr
 
 
 @pytest.mark.soak
-def test_readers_in_a_row_attach_once(store: Store, attached: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_in_a_row_attach_once(
+    store: Store, attached: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("core.store.attachment._KEPT_S", 60.0)
     for _ in range(5):
         assert count(store) == 0
@@ -121,7 +127,9 @@ def test_another_file_in_its_place_is_read(store: Store, tmp_path: Path) -> None
 
 
 @pytest.mark.soak
-def test_who_reads_again_is_safe_from_a_notebook(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_reads_again_is_safe_from_a_notebook(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The lock that was released between two reads is held during both."""
     monkeypatch.setattr("core.store.attachment._KEPT_S", 60.0)
     for _ in range(2):
@@ -131,7 +139,9 @@ def test_who_reads_again_is_safe_from_a_notebook(store: Store, monkeypatch: pyte
     let_go(store.file)
 
 
-def test_a_writer_waits_for_a_timer_that_is_detaching(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_waits_for_a_timer_that_is_detaching(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of another store of this process, whose reader kept the file: it is kept no more, and not detached yet."""
     other = Store(store.file, store.file.parent / "scratch")
     assert count(other) == 0

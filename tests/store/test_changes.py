@@ -41,10 +41,17 @@ def key_of(workspace: Workspace, name: str) -> str:
 
 
 @pytest.mark.soak
-def test_a_run_that_comes_and_goes_leaves_datasets_and_other_runs_as_they_are(small_workspace: Workspace) -> None:
+def test_a_run_that_comes_and_goes_leaves_datasets_and_other_runs_as_they_are(
+    small_workspace: Workspace,
+) -> None:
     other = f"run:{key_of(small_workspace, 'debate')}"
-    for remove in (lambda: undo(small_workspace, "more.csv"), lambda: run_actions.delete(small_workspace, "more")):
-        moved = moved_by(small_workspace, lambda: import_upload(small_workspace, ANOTHER, "more.csv"))
+    for remove in (
+        lambda: undo(small_workspace, "more.csv"),
+        lambda: run_actions.delete(small_workspace, "more"),
+    ):
+        moved = moved_by(
+            small_workspace, lambda: import_upload(small_workspace, ANOTHER, "more.csv")
+        )
         assert f"run:{key_of(small_workspace, 'more')}" in moved
         moved |= moved_by(small_workspace, remove)
         assert "runs" in moved
@@ -54,7 +61,9 @@ def test_a_run_that_comes_and_goes_leaves_datasets_and_other_runs_as_they_are(sm
 @pytest.mark.soak
 def test_rows_that_come_and_go_move_datasets(small_workspace: Workspace) -> None:
     more = cases.as_csv(["id", "pert", "gene", "label"], [["Pz_Gz", "Pz", "Gz", "down"]])
-    assert "datasets" in moved_by(small_workspace, lambda: import_upload(small_workspace, more, "more.csv"))
+    assert "datasets" in moved_by(
+        small_workspace, lambda: import_upload(small_workspace, more, "more.csv")
+    )
     assert "datasets" in moved_by(small_workspace, lambda: undo(small_workspace, "more.csv"))
 
 
@@ -65,7 +74,9 @@ def test_a_parent_that_goes_moves_what_is_made_from_it(
 ) -> None:
     import_upload(small_workspace, ANOTHER, "more.csv")
     save_fusion(small_workspace, FusionSettings("debate", ("more",), (0.5,), (0.5,)), "fused")
-    save_fusion(small_workspace, FusionSettings("debate", ("fused",), (0.5,), (0.5,)), "fused again")
+    save_fusion(
+        small_workspace, FusionSettings("debate", ("fused",), (0.5,), (0.5,)), "fused again"
+    )
     made = {f"run:{key_of(small_workspace, name)}" for name in ("fused", "fused again")}
     assert made <= moved_by(small_workspace, lambda: remove(small_workspace, "more"))
 
@@ -89,17 +100,28 @@ for number in range(int(sys.argv[3])):
 def test_processes_that_write_at_once_number_their_entries_without_gaps(tmp_path: Path) -> None:
     store = Store(tmp_path / "desk.duckdb", tmp_path / "cache")
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
-    writers = [subprocess.Popen([*command, f"w{n}", str(CHANGES)], cwd=REPOSITORY) for n in range(PROCESSES)]
+    writers = [
+        subprocess.Popen([*command, f"w{n}", str(CHANGES)], cwd=REPOSITORY)
+        for n in range(PROCESSES)
+    ]
     assert [writer.wait(timeout=120) for writer in writers] == [0] * PROCESSES
     expected = list(range(1, PROCESSES * CHANGES + 1))
     with store.read() as db:
         for table in ("trail", "hypothesis"):
-            [(positions,)] = db.execute(f"SELECT list(position ORDER BY position) FROM {table}").fetchall()
+            [(positions,)] = db.execute(
+                f"SELECT list(position ORDER BY position) FROM {table}"
+            ).fetchall()
             assert positions == expected
         [(authors,)] = db.execute("SELECT count(DISTINCT author) FROM trail").fetchall()
     assert authors == PROCESSES
 
 
 def test_no_code_changes_or_deletes_an_entry_of_the_audit_log_or_the_ledger() -> None:
-    rewrites = re.compile(r"(?:UPDATE|DELETE FROM|TRUNCATE)\s+(?:trail|hypothesis)\b", re.IGNORECASE)
-    assert [path for path in (REPOSITORY / "core").rglob("*.py") if rewrites.search(path.read_text("utf-8"))] == []
+    rewrites = re.compile(
+        r"(?:UPDATE|DELETE FROM|TRUNCATE)\s+(?:trail|hypothesis)\b", re.IGNORECASE
+    )
+    assert [
+        path
+        for path in (REPOSITORY / "core").rglob("*.py")
+        if rewrites.search(path.read_text("utf-8"))
+    ] == []

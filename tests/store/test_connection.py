@@ -48,7 +48,13 @@ store = Store(Path({str(folder)!r}) / "data" / "desk.duckdb", Path({str(folder)!
 {textwrap.dedent(code)}
 """
     root = Path(__file__).resolve().parents[2]
-    return subprocess.Popen([sys.executable, "-c", program], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def finished(process: subprocess.Popen[str]) -> str:
@@ -61,7 +67,9 @@ def finished(process: subprocess.Popen[str]) -> str:
 def test_a_new_store_is_made_with_its_schema(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     with store.read() as db:
-        tables = {name for (name,) in db.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+        tables = {
+            name for (name,) in db.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+        }
     assert {"dataset", "pair", "run", "prediction", "trace_event", "schema_hash"} <= tables
 
 
@@ -203,7 +211,10 @@ def write_and_read_in_threads(folder: Path, writes: int) -> Mixed:
         raise AssertionError
 
     with ThreadPoolExecutor(writers + readers) as pool:
-        reading, writing = [pool.submit(read) for _ in range(readers)], [pool.submit(write) for _ in range(writers)]
+        reading, writing = (
+            [pool.submit(read) for _ in range(readers)],
+            [pool.submit(write) for _ in range(writers)],
+        )
         wait(writing)
         written.set()
         for each in writing:
@@ -246,7 +257,9 @@ def test_a_killed_writer_leaves_the_store_as_before_or_after(tmp_path: Path, whe
 def test_busy_names_the_process_that_writes(tmp_path: Path) -> None:
     with store_at(tmp_path).read():
         pass
-    holder = child("with store.write():\n    print(os.getpid(), flush=True)\n    time.sleep(60)", tmp_path)
+    holder = child(
+        "with store.write():\n    print(os.getpid(), flush=True)\n    time.sleep(60)", tmp_path
+    )
     assert holder.stdout is not None
     pid = holder.stdout.readline().strip()
     impatient = store_at(tmp_path, timeout_s=0.2)
@@ -269,7 +282,10 @@ def test_busy_names_a_program_that_opened_the_file_itself(tmp_path: Path) -> Non
     assert holder.stdout is not None
     pid = holder.stdout.readline().strip()
     try:
-        with pytest.raises(StoreBusy, match=rf"process {pid} "), store_at(tmp_path, timeout_s=0.2).read():
+        with (
+            pytest.raises(StoreBusy, match=rf"process {pid} "),
+            store_at(tmp_path, timeout_s=0.2).read(),
+        ):
             pass
     finally:
         holder.kill()
@@ -286,7 +302,9 @@ def test_busy_names_a_program_that_opened_the_file_itself(tmp_path: Path) -> Non
         (b"id,pert,gene\n", "not a DuckDB file"),
     ],
 )
-def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, content: bytes, words: str) -> None:
+def test_a_foreign_file_is_refused_and_left_alone(
+    tmp_path: Path, content: bytes, words: str
+) -> None:
     store = store_at(tmp_path)
     store.file.write_bytes(content)
     for use in (store.read, store.write):
@@ -300,7 +318,9 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, content: bytes
 def test_a_truncated_store_is_refused_and_left_alone(tmp_path: Path, share: float) -> None:
     whole = store_at(tmp_path)
     with whole.write() as db:
-        db.execute("INSERT INTO gene SELECT i::VARCHAR, 'named', md5(i::VARCHAR) FROM range(50000) t(i)")
+        db.execute(
+            "INSERT INTO gene SELECT i::VARCHAR, 'named', md5(i::VARCHAR) FROM range(50000) t(i)"
+        )
     content = whole.file.read_bytes()
     cut = store_at(tmp_path / "cut")
     cut.file.write_bytes(content[: int(len(content) * share)])
@@ -329,7 +349,9 @@ def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
         ("DROP TABLE schema_hash", "without a hash"),  # as the numbered schemas of version 0.2
     ],
 )
-def test_a_store_of_another_schema_is_refused_in_one_line_and_left_as_it_is(tmp_path: Path, change: str, stated: str) -> None:
+def test_a_store_of_another_schema_is_refused_in_one_line_and_left_as_it_is(
+    tmp_path: Path, change: str, stated: str
+) -> None:
     store = store_at(tmp_path)
     with store.write() as db:
         db.execute(change)
@@ -390,7 +412,9 @@ def test_a_file_that_changed_a_moment_ago_may_change_again_without_a_sign(tmp_pa
     store = store_at(tmp_path)
     with store.read():
         pass
-    set_age(store, -30)  # ahead of this clock, as on another machine's disk: it is settled once it stays so
+    set_age(
+        store, -30
+    )  # ahead of this clock, as on another machine's disk: it is settled once it stays so
     assert store.settled_state() is not None
     set_age(store, 0)
     assert store.settled_state() is None

@@ -53,7 +53,9 @@ def test_batches_are_all_events_in_order_and_split_no_row(db: Cursor, batch_byte
 @pytest.mark.usefixtures("batch_bytes")
 def test_frames_and_texts_are_those_of_one_query(db: Cursor) -> None:
     run = runs.find(db, "debate").id
-    pd.testing.assert_frame_equal(pd.concat(traces.frames(db, run), ignore_index=True), traces.frame(db, run))
+    pd.testing.assert_frame_equal(
+        pd.concat(traces.frames(db, run), ignore_index=True), traces.frame(db, run)
+    )
     for rubric in (RUBRIC, replace(RUBRIC, unit="row"), replace(RUBRIC, roles=("nobody",))):
         joined = pd.concat(rubric_tables.text_batches(db, run, rubric), ignore_index=True)
         pd.testing.assert_frame_equal(joined, rubric_tables.texts(db, run, rubric))
@@ -67,7 +69,9 @@ def test_a_reader_that_stops_halfway_leaves_nothing_behind(db: Cursor) -> None:
     next(rows)
     assert next(traces.each_row(db, run)).events  # another reads meanwhile
     rows.close()
-    assert not db.execute("SELECT 1 FROM duckdb_views() WHERE view_name LIKE 'chosen_events%'").fetchall()
+    assert not db.execute(
+        "SELECT 1 FROM duckdb_views() WHERE view_name LIKE 'chosen_events%'"
+    ).fetchall()
 
 
 @pytest.mark.few(1)
@@ -82,9 +86,14 @@ def test_files_of_a_run_are_the_same_however_it_is_read(small_workspace: Workspa
         assert zip_site(small_workspace, "debate") == site
         whole = bundle_actions.build_bundle(small_workspace, "debate")
         assert differences(read_bundle(whole.content, "a"), read_bundle(made.content, "b")) == []
-        again = {form: export(small_workspace, "debate", form, with_traces=True)[0] for form in FORMS}
+        again = {
+            form: export(small_workspace, "debate", form, with_traces=True)[0] for form in FORMS
+        }
     assert [again[form] == tables[form] for form in FORMS if form != "parquet"] == [True] * 3
     with small_workspace.store.read() as db:
         expected = traces.frame(db, runs.find(db, "debate").id)
-    back, whole_back = (pd.read_parquet(io.BytesIO(content)) for content in (tables["parquet"], encode(expected, "parquet")))
+    back, whole_back = (
+        pd.read_parquet(io.BytesIO(content))
+        for content in (tables["parquet"], encode(expected, "parquet"))
+    )
     pd.testing.assert_frame_equal(back, whole_back)

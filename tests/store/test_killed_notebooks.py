@@ -24,13 +24,25 @@ STORE = "use = Store(Path(file), Path(file).parents[1] / 'cache').{}(); held = u
 # What holds the store, what it did, and the genes that were committed then.
 HOLDERS = {
     "a notebook that reads": (NOTEBOOK.format(True), "held.execute('FROM gene')", ["first"]),
-    "a notebook that reads in a transaction": (NOTEBOOK.format(True), "held.begin().execute('FROM gene')", ["first"]),
+    "a notebook that reads in a transaction": (
+        NOTEBOOK.format(True),
+        "held.begin().execute('FROM gene')",
+        ["first"],
+    ),
     "a notebook that has written": (NOTEBOOK.format(False), f"held.{ADD}", ["added", "first"]),
     "a notebook in a transaction": (NOTEBOOK.format(False), f"held.begin().{REMOVE}", ["first"]),
-    "a notebook in a second transaction": (NOTEBOOK.format(False), f"held.{ADD}; held.begin().{REMOVE}", ["added", "first"]),
+    "a notebook in a second transaction": (
+        NOTEBOOK.format(False),
+        f"held.{ADD}; held.begin().{REMOVE}",
+        ["added", "first"],
+    ),
     "a store that reads": (STORE.format("read"), "held.execute('FROM gene')", ["first"]),
     "a store that writes": (STORE.format("write"), f"held.{ADD}", ["first"]),
-    "a store that has committed": (STORE.format("write"), f"held.{ADD}; held.commit()", ["added", "first"]),
+    "a store that has committed": (
+        STORE.format("write"),
+        f"held.{ADD}; held.commit()",
+        ["added", "first"],
+    ),
 }
 
 
@@ -65,7 +77,9 @@ file = {str(folder / "data" / "desk.duckdb")!r}
 print("ready", flush=True)
 time.sleep(60)
 """
-    with subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "ready\n"
         holder.kill()
@@ -74,7 +88,9 @@ time.sleep(60)
 
 def genes(store: Store) -> list[str]:
     with store.read() as db:
-        return [name for (name,) in db.execute("SELECT symbol FROM gene ORDER BY symbol").fetchall()]
+        return [
+            name for (name,) in db.execute("SELECT symbol FROM gene ORDER BY symbol").fetchall()
+        ]
 
 
 def use(store: Store) -> list[str]:
@@ -110,18 +126,29 @@ def test_a_torn_log_holds_what_was_committed_before_it_was_torn(
     folder, log = with_log
     store = store_at(Path(shutil.copytree(folder, tmp_path / "torn")))
     log_of(store.file).write_bytes(log[: int(len(log) * share)])
-    whole = ["first"] if share < 0.5 else ["added", "first"] if share < 1 else ["added", "first", "later"]
+    whole = (
+        ["first"]
+        if share < 0.5
+        else ["added", "first"]
+        if share < 1
+        else ["added", "first", "later"]
+    )
     assert use(store) == whole
 
 
-def test_a_damaged_log_is_named_and_without_it_the_store_opens(with_log: tuple[Path, bytes], tmp_path: Path) -> None:
+def test_a_damaged_log_is_named_and_without_it_the_store_opens(
+    with_log: tuple[Path, bytes], tmp_path: Path
+) -> None:
     folder, log = with_log
     store = store_at(Path(shutil.copytree(folder, tmp_path / "damaged")))
     place, content = log_of(store.file), log[:-5] + bytes(5)
     place.write_bytes(content)
     for act in (store.read, store.write):
         with (
-            pytest.raises(StoreDamaged, match=r"desk\.duckdb\.wal: cannot be read, and is left as it is: .* move this log away"),
+            pytest.raises(
+                StoreDamaged,
+                match=r"desk\.duckdb\.wal: cannot be read, and is left as it is: .* move this log away",
+            ),
             act(),
         ):
             pass
@@ -130,7 +157,9 @@ def test_a_damaged_log_is_named_and_without_it_the_store_opens(with_log: tuple[P
     assert use(store) == ["first"]
 
 
-def test_the_log_of_a_store_that_was_moved_away_is_kept(with_log: tuple[Path, bytes], tmp_path: Path) -> None:
+def test_the_log_of_a_store_that_was_moved_away_is_kept(
+    with_log: tuple[Path, bytes], tmp_path: Path
+) -> None:
     folder, log = with_log
     store = store_at(Path(shutil.copytree(folder, tmp_path / "moved")))
     store.file.rename(tmp_path / "away")
@@ -176,13 +205,18 @@ def test_a_full_disk_leaves_no_half_made_store(tmp_path: Path, free: int) -> Non
     with mounts.small_disk(tmp_path / "disk", 4 << 20) as disk:
         store = store_at(disk)
         filler = mounts.fill(disk, free)
-        with pytest.raises(DiskFull, match=r"desk\.duckdb(\.lock)?: no space left on the disk"), store.read():
+        with (
+            pytest.raises(DiskFull, match=r"desk\.duckdb(\.lock)?: no space left on the disk"),
+            store.read(),
+        ):
             pass
         filler.unlink()
         assert use(store) == []
 
 
-def test_a_store_is_made_by_one_of_those_that_want_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_is_made_by_one_of_those_that_want_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """While one waits for the lock, another makes the store and writes to it."""
     late, early = store_at(tmp_path), store_at(tmp_path)
     hold: Callable[..., object] = late._hold_lock

@@ -13,7 +13,9 @@ from core.store import predictions, runs, traces
 from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, MOST_ARGUED, RowFilter
 
 
-def found(workspace: Workspace, wanted: RowFilter, order: predictions.Order = "file order") -> list[str]:
+def found(
+    workspace: Workspace, wanted: RowFilter, order: predictions.Order = "file order"
+) -> list[str]:
     with workspace.store.read() as db:
         return predictions.find_pair_ids(db, runs.find(db, "debate").id, wanted, order)
 
@@ -66,7 +68,12 @@ def test_orders(small_workspace: Workspace) -> None:
     assert found(small_workspace, RowFilter(), "P(up | DE), high first")[:2] == ["Pa_Ga", "Pa_Gb"]
     assert found(small_workspace, RowFilter(), "P(up | DE), low first")[:2] == ["Pb_Ga", "Pc_Gc"]
     # The probability of the label: down .2, up .3, none .6, and a row without a label.
-    assert found(small_workspace, RowFilter(), CONFIDENTLY_WRONG) == ["Pb_Ga", "Pa_Ga", "Pa_Gb", "Pc_Gc"]
+    assert found(small_workspace, RowFilter(), CONFIDENTLY_WRONG) == [
+        "Pb_Ga",
+        "Pa_Ga",
+        "Pa_Gb",
+        "Pc_Gc",
+    ]
     # Four advocates argued, four, three, and none.
     assert found(small_workspace, RowFilter(), MOST_ARGUED) == ["Pa_Ga", "Pb_Ga", "Pa_Gb", "Pc_Gc"]
 
@@ -76,25 +83,39 @@ def test_rows_are_ordered_by_disagreement_between_advocates(small_workspace: Wor
     sides = {
         ("Pa_Ga", "EFFECT"): ["own_side"],  # its opponent concludes for the same side: they agree
         ("Pa_Ga", "NULL"): ["own_side", "other_side"],
-        ("Pa_Gb", "UP"): ["answers"],  # a letter of its own side is a side taken: one pair disagrees
+        ("Pa_Gb", "UP"): [
+            "answers"
+        ],  # a letter of its own side is a side taken: one pair disagrees
         ("Pa_Gb", "DOWN"): ["own_side"],
         ("Pa_Gb", "EFFECT"): ["answers", "answers_against"],
         ("Pa_Gb", "NULL"): ["own_side"],
-        **{("Pb_Ga", role): ["own_side"] for role in ("EFFECT", "NULL", "UP", "DOWN")},  # both pairs do
+        **{
+            ("Pb_Ga", role): ["own_side"] for role in ("EFFECT", "NULL", "UP", "DOWN")
+        },  # both pairs do
     }
     with small_workspace.store.write() as db:
         run = runs.find(db, "debate").id
         db.execute("UPDATE trace_event SET findings = [] WHERE run = ?", [run])
         for (pair_id, role), findings in sides.items():
             of_role = "run = ? AND pair_id = ? AND role = ? AND kind = 'brief'"
-            db.execute(f"UPDATE trace_event SET findings = ? WHERE {of_role}", [findings, run, pair_id, role])
-    assert found(small_workspace, RowFilter(), ADVOCATES_DISAGREE) == ["Pb_Ga", "Pa_Gb", "Pa_Ga", "Pc_Gc"]
+            db.execute(
+                f"UPDATE trace_event SET findings = ? WHERE {of_role}",
+                [findings, run, pair_id, role],
+            )
+    assert found(small_workspace, RowFilter(), ADVOCATES_DISAGREE) == [
+        "Pb_Ga",
+        "Pa_Gb",
+        "Pa_Ga",
+        "Pc_Gc",
+    ]
 
 
 @pytest.mark.soak
 def test_a_listed_row_says_hit_or_miss_where_it_has_a_label(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
-        listed = predictions.list_rows(db, runs.find(db, "debate").id, ["Pa_Ga", "Pa_Gb", "Pb_Ga", "Pc_Gc"])
+        listed = predictions.list_rows(
+            db, runs.find(db, "debate").id, ["Pa_Ga", "Pa_Gb", "Pb_Ga", "Pc_Gc"]
+        )
     assert listed["outcome"].fillna("").tolist() == ["miss", "hit", "miss", ""]  # all say none
 
 
@@ -103,11 +124,31 @@ def test_one_row_and_its_trace(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate").id
         row = predictions.row(db, run, "Pa_Gb")
-        assert (row["label"], row["call"], row["p_de"], row["p_up_given_de"]) == ("none", "none", 0.4, 0.75)
+        assert (row["label"], row["call"], row["p_de"], row["p_up_given_de"]) == (
+            "none",
+            "none",
+            0.4,
+            0.75,
+        )
         events = traces.of_row(db, run, "Pa_Gb")
-        assert [event["role"] for event in events] == ["EFFECT", "NULL", "JUDGE", "UP", "DOWN", "JUDGE"]
+        assert [event["role"] for event in events] == [
+            "EFFECT",
+            "NULL",
+            "JUDGE",
+            "UP",
+            "DOWN",
+            "JUDGE",
+        ]
         assert events[2]["meta"] == {"p": 0.4, "fallback": False}
-        assert events[3]["findings"] == ["answers", "answers_against", "short", "option", "against", "genes", "other_side"]
+        assert events[3]["findings"] == [
+            "answers",
+            "answers_against",
+            "short",
+            "option",
+            "against",
+            "genes",
+            "other_side",
+        ]
         assert traces.of_row(db, run, "Pc_Gc") == []
         with pytest.raises(NotFound, match="Pb_Gb"):
             predictions.row(db, run, "Pb_Gb")
@@ -127,13 +168,21 @@ def test_a_support_that_is_no_number_is_none(small_workspace: Workspace) -> None
     told = {"Pa_Ga": 2.5, "Pa_Gb": "plenty", "Pb_Ga": None, "Pb_Gb": {"of": 3}}
     rows = [
         RowResult(
-            Prediction(key, 0.1, 0.1, 0.2, 0.5, "trace"), (TraceEvent("prior", "NEIGHBOURS", "text", "", meta={"support": s}),)
+            Prediction(key, 0.1, 0.1, 0.2, 0.5, "trace"),
+            (TraceEvent("prior", "NEIGHBOURS", "text", "", meta={"support": s}),),
         )
         for key, s in told.items()
     ]
     with small_workspace.change("test", "near") as (db, _):
         dataset = runs.find(db, "debate").dataset
-        of_run = {"id": "0123456789", "dataset": dataset, "name": "near", "method": "knn", "origin": "made here", "spec": {}}
+        of_run = {
+            "id": "0123456789",
+            "dataset": dataset,
+            "name": "near",
+            "method": "knn",
+            "origin": "made here",
+            "spec": {},
+        }
         run = run_writer.write_run(db, audit_rows(rows), **of_run)
     with small_workspace.store.read() as db:
         support = predictions.frame(db, run.id)["support"]
@@ -143,7 +192,9 @@ def test_a_support_that_is_no_number_is_none(small_workspace: Workspace) -> None
 
 @pytest.mark.soak
 @pytest.mark.parametrize("method", RANK_METHODS)
-def test_rank_scores_are_no_call_and_neither_hit_nor_miss(small_workspace: Workspace, method: str) -> None:
+def test_rank_scores_are_no_call_and_neither_hit_nor_miss(
+    small_workspace: Workspace, method: str
+) -> None:
     with small_workspace.store.write() as db:
         run = runs.find(db, "debate").id
         db.execute("UPDATE run SET method = ? WHERE id = ?", [method, run])
@@ -153,11 +204,17 @@ def test_rank_scores_are_no_call_and_neither_hit_nor_miss(small_workspace: Works
 
 
 @pytest.mark.soak
-def test_a_change_of_unknown_direction_is_hit_by_either_direction(small_workspace: Workspace) -> None:
+def test_a_change_of_unknown_direction_is_hit_by_either_direction(
+    small_workspace: Workspace,
+) -> None:
     with small_workspace.store.write() as db:
         run = runs.find(db, "debate").id
         db.execute("UPDATE pair SET label = 'de' WHERE pair_id IN ('Pa_Ga', 'Pb_Ga')")
-        numbers = [("Pa_Ga", 0.1, 0.6), ("Pb_Ga", 0.1, 0.2), ("Pa_Gb", 0.6, 0.1)]  # down, none, and up where nothing changed
+        numbers = [
+            ("Pa_Ga", 0.1, 0.6),
+            ("Pb_Ga", 0.1, 0.2),
+            ("Pa_Gb", 0.6, 0.1),
+        ]  # down, none, and up where nothing changed
         for pair_id, up, down in numbers:
             db.execute(
                 "UPDATE prediction SET prediction_up = ?, prediction_down = ? WHERE run = ? AND pair_id = ?",

@@ -18,15 +18,49 @@ from core.store.text_search import DOSSIER, Found, TextQuery
 
 ROWS = ("Pa_Ga", "Pa_Gb", "Pb_Ga", "Pb_Gb", "Pc_Gc", "Pc_Gm12")
 ROLES = ("EFFECT", "NULL", "gene_info")
-WORDS = ("IFN-β", "ifn-Β", "cell", "Cell\ncycle", 'a "quoted"', "C:\\new", "50%", "a.c", "(x", "[y]", "Straße", "tumour_growth")
-PHRASES = (*WORDS, "cell cycle", "CELL", "β", "Β", "a.", "_", "%", "\\", '"', "e c", 'quoted" c:\\', "absent")
+WORDS = (
+    "IFN-β",
+    "ifn-Β",
+    "cell",
+    "Cell\ncycle",
+    'a "quoted"',
+    "C:\\new",
+    "50%",
+    "a.c",
+    "(x",
+    "[y]",
+    "Straße",
+    "tumour_growth",
+)
+PHRASES = (
+    *WORDS,
+    "cell cycle",
+    "CELL",
+    "β",
+    "Β",
+    "a.",
+    "_",
+    "%",
+    "\\",
+    '"',
+    "e c",
+    'quoted" c:\\',
+    "absent",
+)
 TITLE = "Loss of β-catenin, then\nof “Wnt” and \\n in Mouse 🐭 cells"
 
 
 def add_run(workspace: Workspace, name: str, rows: list[RowResult]) -> str:
     with workspace.change("test", name) as (db, _):
         dataset = runs.find(db, "debate").dataset
-        about = {"id": f"{name:0>10}", "dataset": dataset, "name": name, "method": "debate", "origin": "made here", "spec": {}}
+        about = {
+            "id": f"{name:0>10}",
+            "dataset": dataset,
+            "name": name,
+            "method": "debate",
+            "origin": "made here",
+            "spec": {},
+        }
         return run_writer.write_run(db, audit_rows(rows), **about).id
 
 
@@ -39,7 +73,14 @@ def said(content: str, role: str = "EFFECT") -> TraceEvent:
 
 
 def papers(title: str) -> Evidence:
-    return Evidence("literature", "Pa|Ga", "ok", "a source", datetime(2026, 1, 1, tzinfo=UTC), {"papers": [{"title": title}]})
+    return Evidence(
+        "literature",
+        "Pa|Ga",
+        "ok",
+        "a source",
+        datetime(2026, 1, 1, tzinfo=UTC),
+        {"papers": [{"title": title}]},
+    )
 
 
 def find(workspace: Workspace, phrase: str, **wanted: str | int) -> Found:
@@ -55,23 +96,33 @@ def holds(text: str, phrase: str) -> bool:
 def test_counts_by_run_and_role_agree_with_a_plain_search(small_workspace: Workspace) -> None:
     rng = random.Random(0)
     texts = {
-        (name, pair_id, role): " ".join(rng.choices(WORDS, k=3)) for name in ("one", "two") for pair_id in ROWS for role in ROLES
+        (name, pair_id, role): " ".join(rng.choices(WORDS, k=3))
+        for name in ("one", "two")
+        for pair_id in ROWS
+        for role in ROLES
     }
     ids = {
         name: add_run(
             small_workspace,
             name,
-            [row(pair_id, *(said(texts[name, pair_id, role], role) for role in ROLES)) for pair_id in ROWS],
+            [
+                row(pair_id, *(said(texts[name, pair_id, role], role) for role in ROLES))
+                for pair_id in ROWS
+            ],
         )
         for name in ("one", "two")
     }
     for phrase in PHRASES:
-        expected = Counter((ids[name], role) for (name, _, role), text in texts.items() if holds(text, phrase))
+        expected = Counter(
+            (ids[name], role) for (name, _, role), text in texts.items() if holds(text, phrase)
+        )
         found = find(small_workspace, phrase)
         ours = {key: n for key, n in found.counts.items() if key[0] in ids.values()}
         assert ours == expected, phrase
         assert all(holds(hit.hit, phrase) for hit in found.hits), phrase
-        for run in ids.values():  # the rows that Debates finds in one run are those found here, and those of the symbol
+        for run in (
+            ids.values()
+        ):  # the rows that Debates finds in one run are those found here, and those of the symbol
             with small_workspace.store.read() as db:
                 rows = predictions.find_pair_ids(db, run, RowFilter(text=phrase))
             assert set(rows) == {h.pair_id for h in found.hits if h.run == run} | {
@@ -80,9 +131,15 @@ def test_counts_by_run_and_role_agree_with_a_plain_search(small_workspace: Works
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("phrase", ["β-CATENIN", "then of", "“wnt”", "\\n in mouse", "🐭", "papers"])
+@pytest.mark.parametrize(
+    "phrase", ["β-CATENIN", "then of", "“wnt”", "\\n in mouse", "🐭", "papers"]
+)
 def test_dossiers_are_searched_as_they_are_read(small_workspace: Workspace, phrase: str) -> None:
-    run = add_run(small_workspace, "one", [row("Pa_Ga", evidence=(papers(TITLE),)), row("Pa_Gb", evidence=(papers("else"),))])
+    run = add_run(
+        small_workspace,
+        "one",
+        [row("Pa_Ga", evidence=(papers(TITLE),)), row("Pa_Gb", evidence=(papers("else"),))],
+    )
     found = find(small_workspace, phrase)
     hits = [hit for hit in found.hits if hit.pair_id == "Pa_Ga"]
     assert found.counts[run, DOSSIER] == len(found.hits) == (2 if phrase == "papers" else 1)
@@ -93,7 +150,9 @@ def test_dossiers_are_searched_as_they_are_read(small_workspace: Workspace, phra
 
 @pytest.mark.soak
 def test_every_run_gets_its_first_hits_and_one_can_be_asked_for(small_workspace: Workspace) -> None:
-    many = add_run(small_workspace, "many", [row(r, said("needle"), said("Needle", "NULL")) for r in ROWS])
+    many = add_run(
+        small_workspace, "many", [row(r, said("needle"), said("Needle", "NULL")) for r in ROWS]
+    )
     few = add_run(small_workspace, "few", [row("Pb_Ga", said("a needle here"))])
     found = find(small_workspace, "needle", limit=4)
     assert found.texts == 13
@@ -112,7 +171,9 @@ def test_every_run_gets_its_first_hits_and_one_can_be_asked_for(small_workspace:
 
 @pytest.mark.soak
 def test_words_around_a_hit_are_whole(small_workspace: Workspace) -> None:
-    run = add_run(small_workspace, "one", [row("Pa_Ga", said(f"{'before ' * 50}the needle{' after' * 50}"))])
+    run = add_run(
+        small_workspace, "one", [row("Pa_Ga", said(f"{'before ' * 50}the needle{' after' * 50}"))]
+    )
     [hit] = find(small_workspace, "needle", run=run).hits
     assert hit.before.startswith("… before before")
     assert hit.before.endswith(" the ")

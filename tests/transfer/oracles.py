@@ -37,14 +37,18 @@ class World:
         return replace(self, rows=self.rows.take(rows), labels=self.labels[rows])
 
 
-def similarities(symbols_a: np.ndarray, symbols_b: np.ndarray, spaces: tuple[Space, ...]) -> np.ndarray:
+def similarities(
+    symbols_a: np.ndarray, symbols_b: np.ndarray, spaces: tuple[Space, ...]
+) -> np.ndarray:
     """Row against row: the mean, over the spaces that cover both symbols, of the cosine clipped at 0; NaN without one."""
     found = []
     for space in spaces:
         a, b = space.columns[symbols_a], space.columns[symbols_b]
         with np.errstate(invalid="ignore", divide="ignore"):
             cosine = a @ b.T / np.linalg.norm(a, axis=1)[:, None] / np.linalg.norm(b, axis=1)
-        found.append(np.where(cosine < 1e-12, 0, cosine))  # a right angle, but for rounding; NaN stays NaN
+        found.append(
+            np.where(cosine < 1e-12, 0, cosine)
+        )  # a right angle, but for rounding; NaN stays NaN
     covered = ~np.isnan(found)
     with np.errstate(invalid="ignore"):
         return np.where(covered, found, 0).sum(axis=0) / covered.sum(axis=0)
@@ -90,7 +94,9 @@ def worlds(draw: st.DrawFn) -> World:
     n_symbols, n_rows = draw(st.integers(2, 9)), draw(st.integers(1, 40))
     rows = rows_of(rng.integers(0, n_symbols, n_rows), rng.integers(0, n_symbols, n_rows))
     labels = rng.choice(np.array(LABELS, dtype=object), n_rows, p=[0.3, 0.2, 0.3, 0.1, 0.1])
-    spaces = tuple(some_space(rng, n_symbols, draw(st.integers(1, 3))) for _ in range(draw(st.integers(1, 2))))
+    spaces = tuple(
+        some_space(rng, n_symbols, draw(st.integers(1, 3))) for _ in range(draw(st.integers(1, 2)))
+    )
     return World(rows, labels, spaces, draw(some_parts(n_symbols)), draw(weightings()))
 
 

@@ -18,7 +18,10 @@ from core.transfer.similarity import cosine_similarity
 def test_the_reference_is_the_definition() -> None:
     known, spaces = knn.make_table(300, 15, 60, (8, 4))
     found = knn_priors(
-        known.rows, known, Similarities(cosine_similarity(spaces)), parts=parts_of(EvaluationProtocol("loo"), known.rows)
+        known.rows,
+        known,
+        Similarities(cosine_similarity(spaces)),
+        parts=parts_of(EvaluationProtocol("loo"), known.rows),
     )
     de, up = knn.by_definition(known, spaces)
     assert np.isnan(de).any()
@@ -29,10 +32,18 @@ def test_the_reference_is_the_definition() -> None:
 def test_a_plain_cut_is_the_protocol_of_folds() -> None:
     known, spaces = knn.make_table(400, 15, 60, (8, 4))
     protocol = EvaluationProtocol("folds", 2, 1)
-    parts, found = parts_of(protocol, known.rows), predict_priors(protocol, known.rows, known, spaces)
+    parts, found = (
+        parts_of(protocol, known.rows),
+        predict_priors(protocol, known.rows, known, spaces),
+    )
     assert parts is not None
     assert found.cells is not None
-    apart = np.stack([visible_rows(pair, known.rows, parts) for pair in zip(known.rows.pert, known.rows.gene, strict=True)])
+    apart = np.stack(
+        [
+            visible_rows(pair, known.rows, parts)
+            for pair in zip(known.rows.pert, known.rows.gene, strict=True)
+        ]
+    )
     priors, rates = knn.by_definition(known, spaces, apart), knn.base_rates(known, apart)
     np.testing.assert_allclose(priors, [found.priors.de, found.priors.up], atol=1e-12)
     np.testing.assert_allclose(rates, [found.null.de, found.null.up], atol=1e-12)
@@ -46,4 +57,6 @@ def test_the_notebooks_standard_error_is_delongs() -> None:
     rng = np.random.default_rng(0)
     positive, values = rng.random(200) < 0.4, np.round(rng.random(200), 2)
     rows = np.arange(len(values))
-    assert whatif.delong_se(positive, values) == pytest.approx(two_way_delong(positive, values, rows, rows).row.se, abs=1e-12)
+    assert whatif.delong_se(positive, values) == pytest.approx(
+        two_way_delong(positive, values, rows, rows).row.se, abs=1e-12
+    )

@@ -11,7 +11,12 @@ from core.stats.scores_and_labels import Scores, Task, outcome_of, tasks
 from core.transfer.cuts import Cut, CutScores, cut_values, predict_cuts, score_cuts
 from core.transfer.evaluation import evaluate
 from core.transfer.labelled_rows import Rows, knowledge_of, rows_of
-from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, predict_priors
+from core.transfer.protocols import (
+    EvaluationProtocol,
+    KnnInputs,
+    SimilaritySettings,
+    predict_priors,
+)
 from core.transfer.similarity import Space
 
 RNG = np.random.default_rng(4)
@@ -41,13 +46,17 @@ def test_each_cut_has_the_score_of_the_protocol_of_its_seed() -> None:
 def test_the_number_is_the_mean_of_the_cuts_with_its_spread(some: CutScores) -> None:
     assert [some.score.de.value, some.score.dir.value] == pytest.approx(some.values.mean(axis=0))
     assert some.score.mean.value == pytest.approx(some.values.mean())
-    assert some.sd == pytest.approx([*some.values.std(axis=0, ddof=1), some.values.mean(axis=1).std(ddof=1)])
+    assert some.sd == pytest.approx(
+        [*some.values.std(axis=0, ddof=1), some.values.mean(axis=1).std(ddof=1)]
+    )
     assert some.score.scored == "mean of ten cuts (seeds 0–9), inside 3×3 cells"
 
 
 def by_hand(scores: list[Task], cells: list[np.ndarray], clusters: np.ndarray | None) -> float:
     """The clustered variance of one AUROC's influence, averaged over cuts: classes apart, each with I / (I - 1)."""
-    found = [influence_within_cells([task], inside) for task, inside in zip(scores, cells, strict=True)]
+    found = [
+        influence_within_cells([task], inside) for task, inside in zip(scores, cells, strict=True)
+    ]
     parts = np.mean([each.parts for each in found], axis=0)
     members = np.any([each.members for each in found], axis=0)
     units = np.arange(N) if clusters is None else clusters
@@ -62,20 +71,31 @@ def by_hand(scores: list[Task], cells: list[np.ndarray], clusters: np.ndarray | 
 
 @pytest.mark.parametrize("covered", [False, True])
 @pytest.mark.parametrize("metric", [0, 1], ids=["DE", "DIR"])
-def test_intervals_cluster_the_averaged_influence_and_add_the_variance_between_cuts(covered: bool, metric: int) -> None:
+def test_intervals_cluster_the_averaged_influence_and_add_the_variance_between_cuts(
+    covered: bool, metric: int
+) -> None:
     outcome, some = outcome_of(LABELS), FOUND.covered if covered else FOUND.all_rows
     chosen = []
     for cut in CUTS:
         task = tasks(outcome, cut.covered_scores if covered else cut.scores)[metric]
-        chosen.append(Task(task.rows & cut.covered, task.positive, task.values) if covered else task)
+        chosen.append(
+            Task(task.rows & cut.covered, task.positive, task.values) if covered else task
+        )
     cells = [cut.cells for cut in CUTS]
     of_cuts = some.values[:, metric].var(ddof=1) / 10
     row, pert, gene = (by_hand(chosen, cells, units) for units in (None, ROWS.pert, ROWS.gene))
     both = float(two_way_variance(np.array(row), np.array(pert), np.array(gene)))
     estimate: Estimate = (some.score.de, some.score.dir)[metric]
-    for interval, variance in ((estimate.row, row), (estimate.pert, pert), (estimate.gene, gene), (estimate.two_way, both)):
+    for interval, variance in (
+        (estimate.row, row),
+        (estimate.pert, pert),
+        (estimate.gene, gene),
+        (estimate.two_way, both),
+    ):
         assert interval.se**2 == pytest.approx(variance + of_cuts, rel=1e-9)
-    assert estimate.shown.se == max(each.se for each in (estimate.row, estimate.pert, estimate.gene, estimate.two_way))
+    assert estimate.shown.se == max(
+        each.se for each in (estimate.row, estimate.pert, estimate.gene, estimate.two_way)
+    )
     assert estimate.shown.clusters == PERTS
     assert estimate.n == max(int(task.rows.sum()) for task in chosen)
 
@@ -101,6 +121,9 @@ def test_a_cut_without_pairs_leaves_the_mean_undefined() -> None:
 
 
 def test_values_are_those_of_the_influence() -> None:
-    outcome, scores = outcome_of(LABELS), Scores(np.round(RNG.random(N), 1), np.round(RNG.random(N), 1))
+    outcome, scores = (
+        outcome_of(LABELS),
+        Scores(np.round(RNG.random(N), 1), np.round(RNG.random(N), 1)),
+    )
     found: Influence = influence_within_cells(tasks(outcome, scores), CUTS[0].cells)
     assert point_values(outcome, scores, CUTS[0].cells) == pytest.approx(found.values[:, 0])

@@ -36,18 +36,35 @@ def test_base_rates_stand_in_where_there_is_no_prior(world: World) -> None:
     for i, pair in enumerate(zip(world.rows.pert.tolist(), world.rows.gene.tolist(), strict=True)):
         seen = labels[visible_rows(pair, known, world.parts)]
         directed = seen[np.isin(seen, ["up", "down"])]
-        rates = np.mean(seen != "none") if len(seen) else 0.5, np.mean(directed == "up") if len(directed) else 0.5
+        rates = (
+            np.mean(seen != "none") if len(seen) else 0.5,
+            np.mean(directed == "up") if len(directed) else 0.5,
+        )
         assert filled.de[i] == pytest.approx(rates[0] if np.isnan(priors.de[i]) else priors.de[i])
         assert filled.up[i] == pytest.approx(rates[1] if np.isnan(priors.up[i]) else priors.up[i])
 
 
 def test_scores_with_stand_ins_are_those_of_the_predictions_that_a_run_holds() -> None:
     labels = np.where((LABELS != "none") & (ROWS.gene % 3 > 0), "de", LABELS)
-    half = Space("half", np.where(np.arange(300)[:, None] < 150, np.random.default_rng(2).normal(size=(300, 3)), np.nan))
-    predicted = predict_priors(EvaluationProtocol(), ROWS, knowledge_of(labels, ROWS), [half], SimilaritySettings(Weighting(k=1)))
+    half = Space(
+        "half",
+        np.where(
+            np.arange(300)[:, None] < 150, np.random.default_rng(2).normal(size=(300, 3)), np.nan
+        ),
+    )
+    predicted = predict_priors(
+        EvaluationProtocol(),
+        ROWS,
+        knowledge_of(labels, ROWS),
+        [half],
+        SimilaritySettings(Weighting(k=1)),
+    )
     rates = fill_with_base_rates(predicted.null, predicted.null)
     numbers = zip(predicted.priors.de, predicted.priors.up, rates.de, rates.up, strict=True)
-    rows = [build_prediction("a_b", (de, up), (rate_de, rate_up)) for de, up, rate_de, rate_up in numbers]
+    rows = [
+        build_prediction("a_b", (de, up), (rate_de, rate_up))
+        for de, up, rate_de, rate_up in numbers
+    ]
     assert {flag for row in rows for flag in row.flags} == {Flag.UNCOVERED, Flag.UNCOVERED_DIR}
     assert any(row.p_up_given_de is None for row in rows)
     held = ranked_scores([row.prediction_up for row in rows], [row.prediction_down for row in rows])

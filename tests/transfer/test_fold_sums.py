@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.transfer import cut_priors as module
-from core.transfer.cut_priors import FoldSums, coverage_classes, fold_base_rates, fold_sums, permute_within, weight_table
+from core.transfer.cut_priors import (
+    FoldSums,
+    coverage_classes,
+    fold_base_rates,
+    fold_sums,
+    permute_within,
+    weight_table,
+)
 from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import Parts
 from core.transfer.similarity import ConstantSimilarity, PermutedSimilarity, SimilarityMatrices
@@ -19,15 +26,24 @@ from tests.transfer.oracles import World, worlds
 
 def close(found: Priors, expected: Priors) -> None:
     for name in ("de", "up", "support"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-12
+        )
 
 
 @st.composite
 def folds(draw: st.DrawFn) -> tuple[World, Parts]:
     """A world along its genes, and parts for all of its symbols."""
     world, n_symbols = draw(worlds()), 9
-    parts = Parts(*(np.array(draw(st.lists(st.integers(0, 2), min_size=n_symbols, max_size=n_symbols))) for _ in range(2)))
-    return replace(world, weighting=replace(world.weighting, axis="gene", k=None), parts=parts), parts
+    parts = Parts(
+        *(
+            np.array(draw(st.lists(st.integers(0, 2), min_size=n_symbols, max_size=n_symbols)))
+            for _ in range(2)
+        )
+    )
+    return replace(
+        world, weighting=replace(world.weighting, axis="gene", k=None), parts=parts
+    ), parts
 
 
 def sums_of(world: World, parts: Parts) -> FoldSums:
@@ -37,7 +53,9 @@ def sums_of(world: World, parts: Parts) -> FoldSums:
 
 
 @given(folds(), st.integers(0, 2**32))
-def test_priors_are_those_of_the_knn_with_vectors_as_they_are_and_permuted(case: tuple[World, Parts], seed: int) -> None:
+def test_priors_are_those_of_the_knn_with_vectors_as_they_are_and_permuted(
+    case: tuple[World, Parts], seed: int
+) -> None:
     world, parts = case
     sums, n_symbols = sums_of(world, parts), len(world.spaces[0].columns)
     keys = np.random.default_rng(seed).random((module.BATCH + 1, n_symbols))
@@ -55,19 +73,27 @@ def test_priors_are_those_of_the_knn_with_vectors_as_they_are_and_permuted(case:
 def test_base_rates_are_priors_of_equal_weights(case: tuple[World, Parts]) -> None:
     world, parts = case
     found = fold_base_rates(world.rows, world.known, parts)
-    expected = knn_priors(world.rows, world.known, Similarities(ConstantSimilarity()), world.weighting, parts)
+    expected = knn_priors(
+        world.rows, world.known, Similarities(ConstantSimilarity()), world.weighting, parts
+    )
     for name in ("de", "up", "support"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
-def test_equal_in_several_chunks_and_with_similarities_that_are_not_symmetric(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_in_several_chunks_and_with_similarities_that_are_not_symmetric(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "CHUNK_COLUMNS", 2)
     rng = np.random.default_rng(0)
     similar = SimilarityMatrices((rng.random((8, 8)),), np.ones((1, 8), dtype=bool))
     rows = module.Rows(rng.integers(0, 8, 60), rng.integers(0, 8, 60))
-    known = module.Knowledge(rows, np.cumprod(rng.random((60, 4)) < [1, 0.6, 1, 0.5], axis=1).astype(bool))
+    known = module.Knowledge(
+        rows, np.cumprod(rng.random((60, 4)) < [1, 0.6, 1, 0.5], axis=1).astype(bool)
+    )
     parts = Parts(rng.integers(0, 3, 8), rng.integers(0, 3, 8))
-    [found] = fold_sums(weight_table(rows, rows, similar, (2.0, 2.0)), rows, known, parts).priors([None])
+    [found] = fold_sums(weight_table(rows, rows, similar, (2.0, 2.0)), rows, known, parts).priors(
+        [None]
+    )
     close(found, knn_priors(rows, known, Similarities(similar), Weighting(), parts))
 
 

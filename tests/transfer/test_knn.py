@@ -44,24 +44,36 @@ def test_equal_whatever_the_chunks_and_the_blocks(world: World) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("axis", ["gene", "pert", "both"])
 @pytest.mark.parametrize(
-    ("k", "n_parts"), [(None, 5), (7, 80), *(pytest.param(*each, marks=pytest.mark.soak) for each in [(None, 80), (7, 5)])]
+    ("k", "n_parts"),
+    [
+        (None, 5),
+        (7, 80),
+        *(pytest.param(*each, marks=pytest.mark.soak) for each in [(None, 80), (7, 5)]),
+    ],
 )
 def test_equal_on_a_larger_table(axis: str, k: int | None, n_parts: int) -> None:
     rng = np.random.default_rng(3)
     rows = rows_of(rng.integers(0, 80, 900), rng.integers(0, 80, 900))
     labels = rng.choice(np.array(["up", "down", "none"], dtype=object), 900)
-    spaces = tuple(Space(str(n), np.where(rng.random((80, 1)) < 0.8, rng.normal(size=(80, n)), np.nan)) for n in (12, 5))
+    spaces = tuple(
+        Space(str(n), np.where(rng.random((80, 1)) < 0.8, rng.normal(size=(80, n)), np.nan))
+        for n in (12, 5)
+    )
     parts = Parts(rng.permutation(80) % n_parts, rng.permutation(80) % n_parts)
     assert_equal_to_oracle(World(rows, labels, spaces, parts, Weighting(k=k, axis=axis)))  # type: ignore[arg-type]
 
 
 def test_by_hand() -> None:
     # gene 0 is like gene 1 (0.5) and gene 2 (1.0); power 2: weights 0.25 and 1
-    similarity = SimilarityMatrices((np.array([[1, 0.5, 1.0], [0.5, 1, 0], [1.0, 0, 1]]),), np.ones((1, 3), dtype=bool))
+    similarity = SimilarityMatrices(
+        (np.array([[1, 0.5, 1.0], [0.5, 1, 0], [1.0, 0, 1]]),), np.ones((1, 3), dtype=bool)
+    )
     known = knowledge_of(["up", "none", "down"], rows_of([0, 1, 2], [1, 1, 2]))
     ours = knn_priors(rows_of([9], [0]), known, Similarities(gene=similarity))
     # Σw = 0.25 + 0.25 + 1; effect 0.25 + 1, of which up 0.25
-    assert (ours.de[0], ours.up[0], ours.support[0]) == pytest.approx((1.25 / 1.5, 0.25 / 1.25, 1.5))
+    assert (ours.de[0], ours.up[0], ours.support[0]) == pytest.approx(
+        (1.25 / 1.5, 0.25 / 1.25, 1.5)
+    )
 
 
 def test_nothing_left_is_nan_and_never_a_rounding_error() -> None:
@@ -85,13 +97,17 @@ def test_nearly_nothing_left_is_exact() -> None:
     labels = ["up"] + ["down"] * 28
     alone = np.arange(30)
     similar = Similarities(gene=SimilarityMatrices((matrix,), np.ones((1, 30), dtype=bool)))
-    ours = knn_priors(rows_of([0], [0]), knowledge_of(labels, rows), similar, parts=Parts(alone, alone))
+    ours = knn_priors(
+        rows_of([0], [0]), knowledge_of(labels, rows), similar, parts=Parts(alone, alone)
+    )
     assert (ours.de[0], ours.up[0]) == (1.0, 1.0)
     assert ours.support[0] == pytest.approx(1e-16, rel=1e-9)
 
 
 def test_neighbours_level_with_the_last_are_kept() -> None:
-    similarity = SimilarityMatrices((np.array([[1, 0.5, 0.5, 0.1]] * 4),), np.ones((1, 4), dtype=bool))
+    similarity = SimilarityMatrices(
+        (np.array([[1, 0.5, 0.5, 0.1]] * 4),), np.ones((1, 4), dtype=bool)
+    )
     known = knowledge_of(["up", "down", "none"], rows_of([1, 2, 3], [1, 2, 3]))
     ours = knn_priors(rows_of([0], [0]), known, Similarities(gene=similarity), Weighting(k=1))
     assert (ours.de[0], ours.up[0], ours.support[0]) == pytest.approx((1.0, 0.5, 0.5))
@@ -103,7 +119,9 @@ def test_masking_is_leaving_rows_out(world: World) -> None:
     if world.parts is None:
         return
     parts, rows = world.parts, world.rows
-    visible = (parts.pert[rows.pert] != parts.pert[rows.pert[0]]) & (parts.gene[rows.gene] != parts.gene[rows.gene[0]])
+    visible = (parts.pert[rows.pert] != parts.pert[rows.pert[0]]) & (
+        parts.gene[rows.gene] != parts.gene[rows.gene[0]]
+    )
     left = replace(world.keep(visible), parts=None)
     apart = knn_priors(rows.take(np.array([0])), left.known, left.similar, left.weighting)
     ours = found(world)
@@ -112,16 +130,31 @@ def test_masking_is_leaving_rows_out(world: World) -> None:
 
 def test_an_empty_knowledge_base_says_nothing() -> None:
     rows = rows_of([0, 1], [0, 1])
-    ours = knn_priors(rows, knowledge_of([None, None], rows), Similarities(gene=ConstantSimilarity()), Weighting(k=2))
+    ours = knn_priors(
+        rows,
+        knowledge_of([None, None], rows),
+        Similarities(gene=ConstantSimilarity()),
+        Weighting(k=2),
+    )
     assert np.isnan(ours.de).all()
     assert not ours.covered.any()
 
 
 @pytest.mark.parametrize("axis", ["gene", "both"])
 def test_no_queries_give_no_priors(axis: str) -> None:
-    similar, nobody = Similarities(ConstantSimilarity(), ConstantSimilarity()), np.zeros(0, dtype=np.intp)
+    similar, nobody = (
+        Similarities(ConstantSimilarity(), ConstantSimilarity()),
+        np.zeros(0, dtype=np.intp),
+    )
     weighting = Weighting(axis=axis)  # type: ignore[arg-type]
-    assert len(knn_priors(rows_of(nobody, nobody), knowledge_of(["up"], rows_of([0], [0])), similar, weighting)) == 0
+    assert (
+        len(
+            knn_priors(
+                rows_of(nobody, nobody), knowledge_of(["up"], rows_of([0], [0])), similar, weighting
+            )
+        )
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -133,7 +166,9 @@ def test_no_queries_give_no_priors(axis: str) -> None:
         (lambda: rows_of([-1], [1]), "pert: row 0: got -1"),
         (lambda: rows_of([1, 2], [1]), "different lengths"),
         (
-            lambda: knn_priors(rows_of([0], [0]), knowledge_of(["up"], rows_of([0], [0])), Similarities()),
+            lambda: knn_priors(
+                rows_of([0], [0]), knowledge_of(["up"], rows_of([0], [0])), Similarities()
+            ),
             "none for the gene axis",
         ),
     ],

@@ -36,7 +36,10 @@ def test_options_of_the_method_give_the_same_plan(plan: KnnSettings) -> None:
 
 
 def test_how_folds_are_cut_belongs_to_folds_alone() -> None:
-    specs = [KnnSettings(("s",), EvaluationProtocol(kind, 7, 3)).as_spec() for kind in ("test", "loo", "folds")]
+    specs = [
+        KnnSettings(("s",), EvaluationProtocol(kind, 7, 3)).as_spec()
+        for kind in ("test", "loo", "folds")
+    ]
     assert specs[0] | {"protocol": "loo"} == specs[1]
     assert (specs[2]["folds"], specs[2]["seed"]) == (7, 3)
     assert not {"folds", "seed"} & set(specs[1])
@@ -47,12 +50,18 @@ def test_how_folds_are_cut_belongs_to_folds_alone() -> None:
     [
         (KnnSettings(("near",)), "near · by target gene · power 2 · 5×5 folds, seed 0"),
         (
-            KnnSettings(("a", "b"), EvaluationProtocol("loo"), SimilaritySettings(Weighting(2.5, 1.0, 10, "both"), True, 0.5)),
+            KnnSettings(
+                ("a", "b"),
+                EvaluationProtocol("loo"),
+                SimilaritySettings(Weighting(2.5, 1.0, 10, "both"), True, 0.5),
+            ),
             "a + b, centred · by perturbation and target gene · power 2.5 (DE 1) · 10 nearest · support strength 0.5 · "
             "leave-one-out",
         ),
         (
-            KnnSettings(("a",), EvaluationProtocol("test"), SimilaritySettings(Weighting(axis="pert"))),
+            KnnSettings(
+                ("a",), EvaluationProtocol("test"), SimilaritySettings(Weighting(axis="pert"))
+            ),
             "a · by perturbation · power 2 · all labelled rows known",
         ),
     ],

@@ -18,8 +18,12 @@ from tests.strength import examples
 N, SYMBOLS = 120, 30
 RNG = np.random.default_rng(3)
 ROWS: Rows = rows_of(RNG.integers(0, SYMBOLS, N), RNG.integers(0, SYMBOLS, N))
-KNOWN: Knowledge = knowledge_of(RNG.choice(np.array(["up", "down", "none", None], dtype=object), N), ROWS)
-TEST_ROWS: Rows = rows_of(RNG.integers(SYMBOLS, SYMBOLS + 4, 9), RNG.integers(SYMBOLS, SYMBOLS + 4, 9))
+KNOWN: Knowledge = knowledge_of(
+    RNG.choice(np.array(["up", "down", "none", None], dtype=object), N), ROWS
+)
+TEST_ROWS: Rows = rows_of(
+    RNG.integers(SYMBOLS, SYMBOLS + 4, 9), RNG.integers(SYMBOLS, SYMBOLS + 4, 9)
+)
 
 
 def space(name: str, columns: int, missing: float = 0.2) -> Space:
@@ -46,7 +50,10 @@ CHOICES = st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=3, uni
 
 
 @examples(40)
-@given(st.sampled_from(["loo", "folds", "test"]), st.lists(st.tuples(CHOICES, SETTINGS), min_size=1, max_size=4))
+@given(
+    st.sampled_from(["loo", "folds", "test"]),
+    st.lists(st.tuples(CHOICES, SETTINGS), min_size=1, max_size=4),
+)
 def test_priors_are_those_of_the_protocol_whatever_was_asked_before(
     kind: str, asked: list[tuple[list[str], SimilaritySettings]]
 ) -> None:
@@ -69,27 +76,41 @@ def test_a_rows_neighbours_are_those_of_its_prior(
     ensemble = cosine_similarity(chosen, np.unique(KNOWN.rows.gene) if similarity.centre else None)
     codes = int(TEST_ROWS.pert[row]), int(TEST_ROWS.gene[row])
     left_out = np.array(out, dtype=np.intp)
-    expected = explain_prior(codes, KNOWN, Similarities(ensemble, ensemble), similarity.weighting, None, left_out)
+    expected = explain_prior(
+        codes, KNOWN, Similarities(ensemble, ensemble), similarity.weighting, None, left_out
+    )
     found = near.explain(row, names, similarity, left_out)
     assert sorted(found.neighbours) == sorted(expected.neighbours)
     np.testing.assert_allclose(found.similarity, expected.similarity, atol=1e-9)
-    assert (found.prior_de, found.prior_up) == pytest.approx((expected.prior_de, expected.prior_up), abs=1e-9, nan_ok=True)
+    assert (found.prior_de, found.prior_up) == pytest.approx(
+        (expected.prior_de, expected.prior_up), abs=1e-9, nan_ok=True
+    )
 
 
 def test_similarity_in_each_space() -> None:
     first, second = np.random.default_rng(0).random((2, 3, 4))
     second[1] = np.nan
     rows = rows_of([0, 1, 2], [0, 1, 2])
-    near = live_knn(EvaluationProtocol("test"), rows, knowledge_of(["up"] * 3, rows), [Space("a", first), Space("b", second)])
+    near = live_knn(
+        EvaluationProtocol("test"),
+        rows,
+        knowledge_of(["up"] * 3, rows),
+        [Space("a", first), Space("b", second)],
+    )
     found = near.similarity_by_space(0, np.array([1, 2]), ["a", "b"], SimilaritySettings())
-    cosines = [first[0] @ first[i] / np.linalg.norm(first[0]) / np.linalg.norm(first[i]) for i in (1, 2)]
+    cosines = [
+        first[0] @ first[i] / np.linalg.norm(first[0]) / np.linalg.norm(first[i]) for i in (1, 2)
+    ]
     np.testing.assert_allclose(found[0], cosines)
     np.testing.assert_array_equal(np.isnan(found[1]), [True, False])
 
 
 def test_a_null_needs_no_space() -> None:
     near = live_knn(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, [])
-    close(near.null(SimilaritySettings()), knn_priors(KNOWN.rows, KNOWN, Similarities(ConstantSimilarity()), parts=near.parts))
+    close(
+        near.null(SimilaritySettings()),
+        knn_priors(KNOWN.rows, KNOWN, Similarities(ConstantSimilarity()), parts=near.parts),
+    )
     with pytest.raises(InputError, match="spaces: got none"):
         near.priors([], SimilaritySettings())
 
@@ -124,7 +145,9 @@ def test_more_symbols_than_fit_are_worked_out_in_blocks(monkeypatch: pytest.Monk
     similarity = SimilaritySettings(Weighting(k=5), centre=True)
     close(
         near.priors(["a", "c"], similarity),
-        predict_priors(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, [SPACES[0], SPACES[2]], similarity).priors,
+        predict_priors(
+            EvaluationProtocol("loo"), KNOWN.rows, KNOWN, [SPACES[0], SPACES[2]], similarity
+        ).priors,
     )
     assert near.cosines == {}
 
@@ -132,7 +155,9 @@ def test_more_symbols_than_fit_are_worked_out_in_blocks(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("evaluated", ["", "bmdm"])
 def test_a_space_from_the_labels_is_refused_even_where_it_could_be_rebuilt(evaluated: str) -> None:
     leaky = Space("leaky", SPACES[0].columns, "bmdm", lambda _: SPACES[0].columns)
-    with pytest.raises(InputError, match=r"space leaky: built from the labels of bmdm.*cannot be changed live"):
+    with pytest.raises(
+        InputError, match=r"space leaky: built from the labels of bmdm.*cannot be changed live"
+    ):
         live_knn(EvaluationProtocol(), KNOWN.rows, KNOWN, [SPACES[1], leaky], evaluated)
     near = live_knn(EvaluationProtocol(), KNOWN.rows, KNOWN, [leaky], "other labels")
     assert near.priors(["leaky"], SimilaritySettings()).covered.any()

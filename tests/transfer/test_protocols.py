@@ -7,7 +7,13 @@ from core.base.errors import InputError
 from core.transfer.evaluation import evaluate
 from core.transfer.knn import Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import Rows, knowledge_of, rows_of, visible_rows
-from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, cells_of, parts_of, predict_priors
+from core.transfer.protocols import (
+    EvaluationProtocol,
+    SimilaritySettings,
+    cells_of,
+    parts_of,
+    predict_priors,
+)
 from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
 
 
@@ -16,7 +22,9 @@ def sparse_screen(seed: int = 0, n: int = 1500) -> tuple[np.ndarray, Rows]:
     rng = np.random.default_rng(seed)
     rows = rows_of(rng.integers(0, 60, n), rng.integers(0, 300, n))
     active, upward = rng.uniform(0.2, 0.8, 60)[rows.pert], rng.uniform(0.2, 0.8, 60)[rows.pert]
-    labels = np.where(rng.random(n) > active, "none", np.where(rng.random(n) < upward, "up", "down"))
+    labels = np.where(
+        rng.random(n) > active, "none", np.where(rng.random(n) < upward, "up", "down")
+    )
     return labels.astype(object), rows
 
 
@@ -28,7 +36,9 @@ NOISE = Space("noise", np.random.default_rng(1).normal(size=(300, 8)))
 
 def test_a_space_without_information_scores_a_half_under_folds() -> None:
     for seed in range(4):
-        found = evaluate(LABELS, ROWS, predict_priors(EvaluationProtocol(seed=seed), ROWS, KNOWN, [FLAT]))
+        found = evaluate(
+            LABELS, ROWS, predict_priors(EvaluationProtocol(seed=seed), ROWS, KNOWN, [FLAT])
+        )
         for score in (found.score, found.null):
             assert (score.de.value, score.dir.value) == pytest.approx((0.5, 0.5), abs=1e-12)
 
@@ -36,7 +46,10 @@ def test_a_space_without_information_scores_a_half_under_folds() -> None:
 def test_leave_one_out_is_biased_there_and_its_null_shows_it() -> None:
     found = evaluate(LABELS, ROWS, predict_priors(EvaluationProtocol("loo"), ROWS, KNOWN, [FLAT]))
     assert found.score.dir.value < 0.35
-    assert (found.score.de.value, found.score.dir.value) == (found.null.de.value, found.null.dir.value)
+    assert (found.score.de.value, found.score.dir.value) == (
+        found.null.de.value,
+        found.null.dir.value,
+    )
 
 
 def test_folds_are_disjoint_on_both_axes_seeded_and_even() -> None:
@@ -58,18 +71,27 @@ def test_folds_are_disjoint_on_both_axes_seeded_and_even() -> None:
 
 def test_folds_do_not_depend_on_the_order_of_rows() -> None:
     order = np.random.default_rng(0).permutation(len(ROWS))
-    first, second = parts_of(EvaluationProtocol(), ROWS), parts_of(EvaluationProtocol(), ROWS.take(order))
+    first, second = (
+        parts_of(EvaluationProtocol(), ROWS),
+        parts_of(EvaluationProtocol(), ROWS.take(order)),
+    )
     np.testing.assert_array_equal(first.pert, second.pert)  # type: ignore[union-attr]
 
 
 def test_a_row_is_predicted_from_the_rows_outside_its_cell_alone() -> None:
-    found = predict_priors(EvaluationProtocol(), ROWS, KNOWN, [NOISE], SimilaritySettings(Weighting(k=20), centre=True))
+    found = predict_priors(
+        EvaluationProtocol(), ROWS, KNOWN, [NOISE], SimilaritySettings(Weighting(k=20), centre=True)
+    )
     parts = parts_of(EvaluationProtocol(), ROWS)
     ensemble = cosine_similarity([NOISE], np.unique(ROWS.gene))
     for i in (0, 10, 900):
         seen = visible_rows((int(ROWS.pert[i]), int(ROWS.gene[i])), ROWS, parts)
-        apart = knn_priors(ROWS.take(np.array([i])), KNOWN.take(seen), Similarities(ensemble), Weighting(k=20))
-        assert (found.priors.de[i], found.priors.up[i]) == pytest.approx((apart.de[0], apart.up[0]), abs=1e-12)
+        apart = knn_priors(
+            ROWS.take(np.array([i])), KNOWN.take(seen), Similarities(ensemble), Weighting(k=20)
+        )
+        assert (found.priors.de[i], found.priors.up[i]) == pytest.approx(
+            (apart.de[0], apart.up[0]), abs=1e-12
+        )
 
 
 def test_the_test_protocol_sees_everything_and_refuses_its_own_rows() -> None:
@@ -78,8 +100,15 @@ def test_the_test_protocol_sees_everything_and_refuses_its_own_rows() -> None:
     assert found.cells is None
     expected = knn_priors(others, KNOWN, Similarities(cosine_similarity([NOISE])))
     np.testing.assert_array_equal(found.priors.de, expected.de)
-    with pytest.raises(InputError, match="protocol test: row 1: in the knowledge base with its own label"):
-        predict_priors(EvaluationProtocol("test"), rows_of([100, ROWS.pert[7]], [5, ROWS.gene[7]]), KNOWN, [NOISE])
+    with pytest.raises(
+        InputError, match="protocol test: row 1: in the knowledge base with its own label"
+    ):
+        predict_priors(
+            EvaluationProtocol("test"),
+            rows_of([100, ROWS.pert[7]], [5, ROWS.gene[7]]),
+            KNOWN,
+            [NOISE],
+        )
 
 
 def built(rebuild: object = None) -> Space:
@@ -103,11 +132,15 @@ def test_a_space_from_the_same_labels_is_refused(kind: str, evaluated: str) -> N
 
 def test_a_builder_is_no_help_to_leave_one_out() -> None:
     with pytest.raises(InputError, match="protocol loo"):
-        predict_priors(EvaluationProtocol("loo"), ROWS, KNOWN, [built(columns_from)], evaluated="demo/all")
+        predict_priors(
+            EvaluationProtocol("loo"), ROWS, KNOWN, [built(columns_from)], evaluated="demo/all"
+        )
 
 
 def test_other_labels_are_fine() -> None:
-    assert predict_priors(EvaluationProtocol(), ROWS, KNOWN, [built()], evaluated="other").priors.covered.any()
+    assert predict_priors(
+        EvaluationProtocol(), ROWS, KNOWN, [built()], evaluated="other"
+    ).priors.covered.any()
 
 
 def test_a_builder_sees_only_the_rows_of_its_cell() -> None:
@@ -117,7 +150,9 @@ def test_a_builder_sees_only_the_rows_of_its_cell() -> None:
         seen.append(rows)
         return columns_from(rows)
 
-    found = predict_priors(EvaluationProtocol(k=3), ROWS, KNOWN, [built(rebuild), NOISE], evaluated="demo/all")
+    found = predict_priors(
+        EvaluationProtocol(k=3), ROWS, KNOWN, [built(rebuild), NOISE], evaluated="demo/all"
+    )
     parts = parts_of(EvaluationProtocol(k=3), ROWS)
     assert len(seen) == 9
     i = 123
@@ -130,5 +165,10 @@ def test_a_builder_sees_only_the_rows_of_its_cell() -> None:
 
 def test_the_null_is_equal_weights() -> None:
     found = predict_priors(EvaluationProtocol("loo"), ROWS, KNOWN, [NOISE])
-    expected = knn_priors(ROWS, KNOWN, Similarities(ConstantSimilarity()), parts=parts_of(EvaluationProtocol("loo"), ROWS))
+    expected = knn_priors(
+        ROWS,
+        KNOWN,
+        Similarities(ConstantSimilarity()),
+        parts=parts_of(EvaluationProtocol("loo"), ROWS),
+    )
     np.testing.assert_array_equal(found.null.up, expected.up)

@@ -14,7 +14,9 @@ IDS = ("B_x", "a_B", "B_a", "c_x")
 
 def some() -> RowIndex:
     """Symbols in alphabetical order: B, a, c, x; B and a are a perturbation and a target."""
-    return RowIndex.build(IDS, ["B", "a", "B", "c"], ["x", "B", "a", "x"], ["up", None, "none", None])
+    return RowIndex.build(
+        IDS, ["B", "a", "B", "c"], ["x", "B", "a", "x"], ["up", None, "none", None]
+    )
 
 
 def test_one_table_of_symbols_for_both_axes() -> None:
@@ -30,7 +32,9 @@ def test_labelled_rows_are_the_knowledge_base() -> None:
     found = some()
     assert found.known_positions.tolist() == [0, 2]
     np.testing.assert_array_equal(found.known.rows.gene, found.rows.gene[[0, 2]])
-    np.testing.assert_array_equal(found.known.flags[:, [LABELLED, EFFECT, UP]], [[1, 1, 1], [1, 0, 0]])
+    np.testing.assert_array_equal(
+        found.known.flags[:, [LABELLED, EFFECT, UP]], [[1, 1, 1], [1, 0, 0]]
+    )
 
 
 def test_rows_are_found_by_id_and_a_missing_one_is_named() -> None:
@@ -65,5 +69,9 @@ def test_codes_and_labels_read_back_as_they_were(rows: list[tuple[str, str, str 
     assert list(found.symbols) == sorted({*pert, *gene})
     assert [found.symbol(code) for code in found.rows.pert] == pert
     assert [found.symbol(code) for code in found.rows.gene] == gene
-    assert found.known_positions.tolist() == [i for i, label in enumerate(labels) if label is not None]
-    assert [labels[i] != "none" for i in found.known_positions] == found.known.flags[:, EFFECT].tolist()
+    assert found.known_positions.tolist() == [
+        i for i, label in enumerate(labels) if label is not None
+    ]
+    assert [labels[i] != "none" for i in found.known_positions] == found.known.flags[
+        :, EFFECT
+    ].tolist()

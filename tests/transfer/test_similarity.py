@@ -42,7 +42,9 @@ def test_the_mean_is_over_the_spaces_that_cover_both() -> None:
 def test_centred_on_the_given_symbols_before_the_length_is_taken() -> None:
     # the mean of symbols 0 and 1 is (1, 0.5): (0, -0.5), (0, 0.5), (-2, -0.5)
     units = unit_vectors(FIRST, np.array([0, 1, 3]))
-    np.testing.assert_allclose(units.vectors[:3], [[0, -1], [0, 1], np.array([-2, -0.5]) / np.sqrt(4.25)])
+    np.testing.assert_allclose(
+        units.vectors[:3], [[0, -1], [0, 1], np.array([-2, -0.5]) / np.sqrt(4.25)]
+    )
     np.testing.assert_array_equal(units.row, [0, 1, 2, -1, 3])
 
 
@@ -59,7 +61,9 @@ def test_vectors_of_any_length_count_alike() -> None:
 
 
 def test_a_gene_space_over_a_datasets_symbols() -> None:
-    given = make_space("s", ["A", "B"], np.array([[3.0, 4.0], [0.0, 5.0]]), "here", built_from_labels="x")
+    given = make_space(
+        "s", ["A", "B"], np.array([[3.0, 4.0], [0.0, 5.0]]), "here", built_from_labels="x"
+    )
     found = space_over(given, ["b", "Mouse", "C"], {"Mouse": "A"})
     np.testing.assert_array_equal(found.columns, [[0, 5], [3, 4], [NAN, NAN]])
     assert (found.name, found.built_from) == ("s", "x")
@@ -72,17 +76,27 @@ def test_a_right_angle_is_no_similarity() -> None:
 
 def test_matrices_and_blocks_agree_with_vectors() -> None:
     rng = np.random.default_rng(0)
-    columns = [np.where(rng.random((40, 1)) < 0.7, rng.normal(size=(40, n)), np.nan) for n in (3, 6)]
+    columns = [
+        np.where(rng.random((40, 1)) < 0.7, rng.normal(size=(40, n)), np.nan) for n in (3, 6)
+    ]
     ensemble = cosine_similarity([Space(str(n), column) for n, column in enumerate(columns)])
     everyone, some, others = np.arange(40), rng.permutation(40)[:7], rng.permutation(40)[:9]
     covered = np.stack([~np.isnan(column[:, 0]) for column in columns])
     both = covered[:, :, None] & covered[:, None, :]
-    blocks = np.stack([cosine_similarity([Space("one", column)]).block(everyone, everyone) for column in columns])
-    given = SimilarityMatrices(tuple(np.where(both, blocks, np.nan)), covered)  # NaN where not covered: never looked at
+    blocks = np.stack(
+        [cosine_similarity([Space("one", column)]).block(everyone, everyone) for column in columns]
+    )
+    given = SimilarityMatrices(
+        tuple(np.where(both, blocks, np.nan)), covered
+    )  # NaN where not covered: never looked at
     mean = np.where(both, blocks, 0.0).sum(axis=0) / np.maximum(both.sum(axis=0), 1)
     for queries, known in ((everyone, everyone), (some, others)):
-        np.testing.assert_allclose(given.block(queries, known), mean[queries[:, None], known], atol=1e-12)
-        np.testing.assert_allclose(ensemble.block(queries, known), mean[queries[:, None], known], atol=1e-12)
+        np.testing.assert_allclose(
+            given.block(queries, known), mean[queries[:, None], known], atol=1e-12
+        )
+        np.testing.assert_allclose(
+            ensemble.block(queries, known), mean[queries[:, None], known], atol=1e-12
+        )
 
 
 def test_the_null_knows_nothing() -> None:

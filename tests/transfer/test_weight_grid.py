@@ -30,7 +30,9 @@ def test_every_point_of_the_plane_is_the_score_at_its_weights(cells: np.ndarray 
     plane = weight_grid(prepared, first_moves())
     for i, w_de in enumerate(GRID):
         for j, w_dir in enumerate(GRID):
-            assert plane.mean[i, j] == pytest.approx(prepared.score_at(weights_of([w_de], [w_dir])).mean.after.value, abs=1e-12)
+            assert plane.mean[i, j] == pytest.approx(
+                prepared.score_at(weights_of([w_de], [w_dir])).mean.after.value, abs=1e-12
+            )
     assert plane.mean[plane.best] == plane.mean.max()
 
 
@@ -38,7 +40,9 @@ def test_the_plateau_is_within_one_standard_error_of_the_best() -> None:
     prepared = live_fusion(LABELS, ROWS, [BASE, OTHER])
     plane = weight_grid(prepared, first_moves())
     i, j = plane.best
-    assert plane.se == pytest.approx(prepared.score_at(weights_of([GRID[i]], [GRID[j]])).mean.after.shown.se)
+    assert plane.se == pytest.approx(
+        prepared.score_at(weights_of([GRID[i]], [GRID[j]])).mean.after.shown.se
+    )
     np.testing.assert_array_equal(plane.plateau, plane.mean >= plane.mean.max() - plane.se)
     assert plane.plateau.any()
     assert not plane.plateau.all()
@@ -50,7 +54,9 @@ def test_one_component_moves_while_the_others_keep_their_weight(position: int) -
     plane = weight_grid(prepared, move_one(position, [0.25, 0.25], [0.5, 0.5]))
     at = np.array([[0.25, 0.25], [0.5, 0.5]])
     at[:, position] = [0.5, 0.25]  # the third weight of DE, the second of DIR
-    assert plane.mean[2, 1] == pytest.approx(prepared.score_at(weights_of(*at)).mean.after.value, abs=1e-12)
+    assert plane.mean[2, 1] == pytest.approx(
+        prepared.score_at(weights_of(*at)).mean.after.value, abs=1e-12
+    )
 
 
 def test_weights_that_sum_to_more_than_1_are_scaled() -> None:
@@ -67,13 +73,19 @@ def test_weights_are_chosen_on_other_perturbations_and_genes() -> None:
     assert found.low <= found.optimism <= found.high
     assert 0 <= found.optimism < 0.05
     fused = [prepared.score_at(weights_of([weight], [weight])).fused.scores() for weight in GRID]
-    assert found == selection_optimism([scored_rows(LABELS, each, ROWS.pert, ROWS.gene) for each in fused], plan)
+    assert found == selection_optimism(
+        [scored_rows(LABELS, each, ROWS.pert, ROWS.gene) for each in fused], plan
+    )
 
 
 def test_optimism_inside_cells_counts_pairs_inside_them() -> None:
     cells = ROWS.pert % 4
-    found = weight_optimism(live_fusion(LABELS, ROWS, [BASE, OTHER], cells=cells), first_moves(), CutPlan(cuts=4, k=2))
-    assert found != weight_optimism(live_fusion(LABELS, ROWS, [BASE, OTHER]), first_moves(), CutPlan(cuts=4, k=2))
+    found = weight_optimism(
+        live_fusion(LABELS, ROWS, [BASE, OTHER], cells=cells), first_moves(), CutPlan(cuts=4, k=2)
+    )
+    assert found != weight_optimism(
+        live_fusion(LABELS, ROWS, [BASE, OTHER]), first_moves(), CutPlan(cuts=4, k=2)
+    )
     assert found.cuts == 4
 
 

@@ -17,7 +17,9 @@ from tests.fakes.http_server import ReceivedRequest, Response, json_response, se
 from tests.ui.serving import Server
 
 API_KEY = "sk-of-a-test-that-no-message-may-hold"
-UNCOUNTED = re.compile(r"desk\.(log|duckdb).*")  # the server's own log; what the store holds is compared row by row
+UNCOUNTED = re.compile(
+    r"desk\.(log|duckdb).*"
+)  # the server's own log; what the store holds is compared row by row
 
 
 @dataclass
@@ -40,11 +42,28 @@ def counting() -> Iterator[ModelServer]:
     async def answer(request: ReceivedRequest, _: object) -> Response:
         server.asked.append(request)
         if request.path.endswith("/models"):
-            return json_response(200, {"object": "list", "data": [{"id": "scripted", "object": "model", "max_model_len": 32768}]})
-        message = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "<answer>A</answer>"}}
+            return json_response(
+                200,
+                {
+                    "object": "list",
+                    "data": [{"id": "scripted", "object": "model", "max_model_len": 32768}],
+                },
+            )
+        message = {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": "<answer>A</answer>"},
+        }
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         return json_response(
-            200, {"id": "1", "object": "chat.completion", "model": "scripted", "choices": [message], "usage": usage}
+            200,
+            {
+                "id": "1",
+                "object": "chat.completion",
+                "model": "scripted",
+                "choices": [message],
+                "usage": usage,
+            },
         )
 
     with serve_in_thread(answer, "counting") as address:
@@ -66,15 +85,21 @@ def snapshot(workspace: Workspace, server: Server, model: ModelServer) -> Snapsh
     return Snapshot(
         everything(workspace),
         files_of(workspace),
-        frozenset(child.pid for child in psutil.Process(server.process.pid).children(recursive=True)),
+        frozenset(
+            child.pid for child in psutil.Process(server.process.pid).children(recursive=True)
+        ),
         len(model.asked),
     )
 
 
 def files_of(workspace: Workspace) -> dict[str, str]:
     data = workspace.settings.data
-    files = [file for file in data.rglob("*") if file.is_file() and not UNCOUNTED.fullmatch(file.name)]
-    return {str(file.relative_to(data)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    files = [
+        file for file in data.rglob("*") if file.is_file() and not UNCOUNTED.fullmatch(file.name)
+    ]
+    return {
+        str(file.relative_to(data)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files
+    }
 
 
 def changes_since(workspace: Workspace, n: int) -> list[tuple[str, str]]:

@@ -75,7 +75,9 @@ def fused_demo(little_demo: Workspace, tmp_path_factory: pytest.TempPathFactory)
     def fill(workspace: Workspace) -> None:
         worlds.copied(little_demo.settings.workspace, workspace)
         dataset = component_loader.default_dataset(workspace, None)
-        knn = save_knn(workspace, dataset, KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2)), KNN)
+        knn = save_knn(
+            workspace, dataset, KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2)), KNN
+        )
         with workspace.store.read() as db:
             base = runs.find(db, LABELLED)
         save_fusion(workspace, FusionSettings(base.id, (knn.id,), (0.5,), (0.5,)), FUSED)
@@ -111,7 +113,11 @@ def wait_for_script(runner: LocalScriptRunner, timeout: float) -> None:
 def app_tests_cost_little_more_than_their_pages() -> Iterator[None]:
     """Every AppTest reads what all installed packages say of themselves, which takes longer than most pages."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        patch.setattr(
+            manifest_scanner,
+            "scan_component_manifests",
+            cache(manifest_scanner.scan_component_manifests),
+        )
         patch.setattr(local_script_runner, "require_widgets_deltas", wait_for_script)
         yield
 
@@ -194,7 +200,9 @@ def read_page(page: str, cause: str = "") -> str:
     forget()
     app = app_at(page).run()
     assert not app.exception
-    assert [error.value for error in app.error if not (cause and error.value.startswith(cause))] == []
+    assert [
+        error.value for error in app.error if not (cause and error.value.startswith(cause))
+    ] == []
     return "\n".join(str(element.proto) for element in app.main)
 
 
@@ -202,7 +210,9 @@ def read_page(page: str, cause: str = "") -> str:
 def browser() -> Iterator[Browser]:
     """Chromium; tests that need it are skipped where it is absent. Playwright keeps an event loop running in this thread
     meanwhile, in which nothing else can start one: so it ends with each file."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs the Python package playwright")
+    sync_api = pytest.importorskip(
+        "playwright.sync_api", reason="needs the Python package playwright"
+    )
     found = chromium()
     if found is None:
         pytest.skip("needs Chromium on the path")
@@ -215,7 +225,9 @@ def browser() -> Iterator[Browser]:
 def new_context(browser: Browser, **options: Any) -> BrowserContext:
     """A visitor, whose tabs keep what `WATCH` notes and in which nothing turns or fades, which would take as long to draw as the
     pages themselves; options are those of a browser context."""
-    context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | options)
+    context = browser.new_context(
+        **{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | options
+    )
     context.set_default_timeout(1000 * WAIT_S)
     context.add_init_script(WATCH)
     return context
@@ -247,7 +259,9 @@ def demo_server(demo_workspace: Workspace) -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def shared_workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedServer]:
     """A workspace that a server with small limits shares with two editors and two readers, and which has shown a page."""
-    with sharing(tmp_path_factory.mktemp("shared"), PERTURBDESK_TAB_KEPT_S="0.5", **LIMITS) as shared:
+    with sharing(
+        tmp_path_factory.mktemp("shared"), PERTURBDESK_TAB_KEPT_S="0.5", **LIMITS
+    ) as shared:
         with Visitor(shared.server, ADA).socket() as opened:
             run_script(opened)
         yield shared

@@ -101,7 +101,12 @@ def workspace(folder: Path, at: str) -> Workspace:
     _import(workspace, pairs, f"train {every}.csv", dataset)
     said = cases.debate_trace(EFFECT=every, NULL=every, UP=f"C) {every}", DOWN=every)
     _import(workspace, _submission([(key, said) for key in ids], names[1]), "debate.csv", dataset)
-    _import(workspace, _submission([(ids[0], _react(every)), (ids[1], _coordinator(every))], names[2]), "steps.csv", dataset)
+    _import(
+        workspace,
+        _submission([(ids[0], _react(every)), (ids[1], _coordinator(every))], names[2]),
+        "steps.csv",
+        dataset,
+    )
     _write_dossier(workspace, dataset, ids[:2], every)
     for run in ("debate", "steps", "dossier"):
         actions.set_values(workspace, run, {"note": every})
@@ -112,7 +117,10 @@ def workspace(folder: Path, at: str) -> Workspace:
 
 def _labelled(ids: Sequence[str], names: Sequence[str]) -> list[list[str]]:
     """Every label in turn, so that there is a score and figures are drawn."""
-    return [[key, name, name, label] for key, name, label in zip(ids, names, cycle(("up", "none", "down")), strict=False)]
+    return [
+        [key, name, name, label]
+        for key, name, label in zip(ids, names, cycle(("up", "none", "down")), strict=False)
+    ]
 
 
 def _import(workspace: Workspace, content: bytes, file: str, dataset: str) -> None:
@@ -122,17 +130,38 @@ def _import(workspace: Workspace, content: bytes, file: str, dataset: str) -> No
 
 def _submission(rows: Sequence[tuple[str, str]], model: str) -> bytes:
     """Rows of (id, trace), and one that will be rejected."""
-    header = ["id", "prediction_up", "prediction_down", "reasoning_trace", "num_tool_calls", "model_name"]
+    header = [
+        "id",
+        "prediction_up",
+        "prediction_down",
+        "reasoning_trace",
+        "num_tool_calls",
+        "model_name",
+    ]
     lines = [[key, 0.3, 0.1, trace, 1, model] for key, trace in rows]
     return cases.as_csv(header, [*lines, [f"unknown {rows[0][1]}", 0.3, 0.1, "none", 1, model]])
 
 
 def _react(said: str) -> str:
-    return json.dumps({"thought_0": said, "tool_name_0": said, "tool_args_0": {said: said}, "observation_0": said, said: said})
+    return json.dumps(
+        {
+            "thought_0": said,
+            "tool_name_0": said,
+            "tool_args_0": {said: said},
+            "observation_0": said,
+            said: said,
+        }
+    )
 
 
 def _coordinator(said: str) -> str:
-    asked = {"agent": said, "question": said, "trajectory": json.loads(_react(said)), "answer": said, "tokens": 5}
+    asked = {
+        "agent": said,
+        "question": said,
+        "trajectory": json.loads(_react(said)),
+        "answer": said,
+        "tokens": 5,
+    }
     return json.dumps({"coordinator": json.loads(_react(said)), "sub_agents": [asked]})
 
 
@@ -140,11 +169,20 @@ def _write_dossier(workspace: Workspace, dataset: str, ids: Sequence[str], said:
     """A run of our own, with evidence, which no submission can carry."""
     body = {"text": said, said: said, "list": [said], "table": [{"gene": said, said: said}]}
     dossier = tuple(
-        Evidence(f"{status} {said}", said, status, said, None, body, said) for status in ("ok", "empty", "error", "offline")
+        Evidence(f"{status} {said}", said, status, said, None, body, said)
+        for status in ("ok", "empty", "error", "offline")
     )
-    spoken = (TraceEvent("de", "EFFECT", "brief", said), TraceEvent("de", "JUDGE", "verdict", said, meta={"p": 0.4}))
+    spoken = (
+        TraceEvent("de", "EFFECT", "brief", said),
+        TraceEvent("de", "JUDGE", "verdict", said, meta={"p": 0.4}),
+    )
     rows = [RowResult(Prediction(key, 0.3, 0.1, 0.4, 0.75, "file"), spoken, dossier) for key in ids]
     with workspace.change("hostile", said) as (db, detail):
-        about = {"id": "0" * 10, "dataset": datasets.find(db, dataset).id, "name": "dossier", "spec": {said: said}}
+        about = {
+            "id": "0" * 10,
+            "dataset": datasets.find(db, dataset).id,
+            "name": "dossier",
+            "spec": {said: said},
+        }
         run_writer.write_run(db, audit_rows(rows), method="debate", origin="run here", **about)
         detail |= {"said": said}

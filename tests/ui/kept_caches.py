@@ -29,6 +29,10 @@ def kept_caches(workspace: Path) -> Iterator[None]:
 def _take_out(owner: Any) -> dict[str, Any]:
     """Take the caches of loaders out, so that emptying the others leaves them."""
     everything = owner._function_caches.get(None, {})
-    loaders = {key: cache for key, cache in everything.items() if cache.display_name.startswith(LOADERS)}
-    owner._function_caches = {None: {key: cache for key, cache in everything.items() if key not in loaders}}
+    loaders = {
+        key: cache for key, cache in everything.items() if cache.display_name.startswith(LOADERS)
+    }
+    owner._function_caches = {
+        None: {key: cache for key, cache in everything.items() if key not in loaders}
+    }
     return loaders

@@ -18,8 +18,26 @@ from tests.ui.conftest import settle, then
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-FIELDS = ("stSelectbox", "stMultiSelect", "stSlider", "stNumberInput", "stTextInput", "stTextArea", "stCheckbox", "stRadio")
-OTHERS = ("stTabs", "stButtonGroup", "stDataFrame", "stDateInput", "stTimeInput", "stColorPicker", "stSelectSlider", "stFeedback")
+FIELDS = (
+    "stSelectbox",
+    "stMultiSelect",
+    "stSlider",
+    "stNumberInput",
+    "stTextInput",
+    "stTextArea",
+    "stCheckbox",
+    "stRadio",
+)
+OTHERS = (
+    "stTabs",
+    "stButtonGroup",
+    "stDataFrame",
+    "stDateInput",
+    "stTimeInput",
+    "stColorPicker",
+    "stSelectSlider",
+    "stFeedback",
+)
 KINDS = (*FIELDS, *OTHERS)
 MENU = "[role=listbox]:not(.rows):not(#found)"  # of a field, not the list of rows or what a search has found
 # Every control in sight with its key, name and value; a table is one if it has a key, by which its rows can be selected.
@@ -109,7 +127,11 @@ def unfold(page: Page) -> None:
 
 def popovers(page: Page) -> Locator:
     """The buttons that open something with controls, which figures' tables and the copied link are not."""
-    return page.get_by_test_id("stMain").get_by_test_id("stPopoverButton").filter(has_not_text=re.compile("Table$|Copy link"))
+    return (
+        page.get_by_test_id("stMain")
+        .get_by_test_id("stPopoverButton")
+        .filter(has_not_text=re.compile("Table$|Copy link"))
+    )
 
 
 def open_popover(page: Page, opener: Locator) -> None:
@@ -140,7 +162,9 @@ def change(page: Page, control: Control) -> bool:
     if control.popover >= 0:
         open_popover(page, popovers(page).nth(control.popover))
     keyed, kind = f".st-key-{control.key}", f"[data-testid={control.kind}]"
-    changed = CHANGES[control.kind](page.locator(f"{keyed}{kind}, {keyed} {kind}").first)  # tabs bear their key themselves
+    changed = CHANGES[control.kind](
+        page.locator(f"{keyed}{kind}, {keyed} {kind}").first
+    )  # tabs bear their key themselves
     if control.popover >= 0:
         close_popover(page)
     return changed
@@ -171,7 +195,9 @@ def choose_more(place: Locator) -> bool:
 
 
 def step(place: Locator) -> bool:
-    for thumb, key in zip(place.locator("input[type=range]").all(), ("ArrowRight", "ArrowLeft"), strict=False):
+    for thumb, key in zip(
+        place.locator("input[type=range]").all(), ("ArrowRight", "ArrowLeft"), strict=False
+    ):
         value = thumb.input_value()
         thumb.press(key)
         if thumb.input_value() == value:
@@ -193,7 +219,8 @@ def count(place: Locator) -> bool:
     if field.is_disabled():
         return False
     least, most, wide = (
-        float(field.get_attribute(name) or default) for name, default in (("min", 0), ("max", "inf"), ("step", 1))
+        float(field.get_attribute(name) or default)
+        for name, default in (("min", 0), ("max", "inf"), ("step", 1))
     )
     value = float(field.input_value() or least)
     field.fill(f"{value + wide if value + wide <= most else value - wide:g}")
@@ -239,8 +266,19 @@ def select_a_row(place: Locator) -> bool:
 
 
 CHANGES: dict[str, Callable[[Locator], bool]] = {
-    **{"stSelectbox": choose_another, "stMultiSelect": choose_more, "stSlider": step, "stNumberInput": count},
-    **{"stTextInput": write, "stTextArea": write, "stCheckbox": switch, "stRadio": choose_other, "stButtonGroup": press_another},
+    **{
+        "stSelectbox": choose_another,
+        "stMultiSelect": choose_more,
+        "stSlider": step,
+        "stNumberInput": count,
+    },
+    **{
+        "stTextInput": write,
+        "stTextArea": write,
+        "stCheckbox": switch,
+        "stRadio": choose_other,
+        "stButtonGroup": press_another,
+    },
     **{"stTabs": open_another, "stDataFrame": select_a_row},
 }
 
@@ -306,7 +344,9 @@ def change_together(here: Page, there: Page, address: str, most: int | None = No
     visit(here, address)
     done: set[tuple[str, str, int]] = set()
     now, n = controls(here), 0
-    while remaining := [c for c in now if c.name not in done and c.is_carried and c.kind != "stTabs"]:
+    while remaining := [
+        c for c in now if c.name not in done and c.is_carried and c.kind != "stTabs"
+    ]:
         before, control = here.url, remaining[-1 if most else 0]
         done.add(control.name)
         if not change_in_address(here, control):

@@ -46,12 +46,24 @@ class _SignerOf(TimestampSigner):
         return int(time.time() - self.age_s)
 
 
-def cookie_of(address: str, email: str, name: str = "", age_s: float = 0.0, *, verified: bool = True) -> str:
+def cookie_of(
+    address: str, email: str, name: str = "", age_s: float = 0.0, *, verified: bool = True
+) -> str:
     """What a browser's cookie holds once somebody has signed in at the server with this address, which was `age_s` ago."""
-    user = {"email": email, "name": name, "origin": address, "is_logged_in": True, "provider": "default"}
+    user = {
+        "email": email,
+        "name": name,
+        "origin": address,
+        "is_logged_in": True,
+        "provider": "default",
+    }
     user |= {} if verified else {"email_verified": False}
     signer = type("Signer", (_SignerOf,), {"age_s": age_s})
-    return str(URLSafeTimedSerializer(COOKIE_SECRET, salt=USER_COOKIE, signer=signer).dumps(json.dumps(user)))
+    return str(
+        URLSafeTimedSerializer(COOKIE_SECRET, salt=USER_COOKIE, signer=signer).dumps(
+            json.dumps(user)
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -79,7 +91,11 @@ class Drawn:
     @property
     def widgets(self) -> list[Widget]:
         """Every widget, in the order in which it was first drawn."""
-        return list({widget.id: widget for message in self.messages for widget in _widgets_of(message)}.values())
+        return list(
+            {
+                widget.id: widget for message in self.messages for widget in _widgets_of(message)
+            }.values()
+        )
 
     @property
     def text(self) -> str:
@@ -89,7 +105,11 @@ class Drawn:
     @property
     def fragments(self) -> list[str]:
         """The ids of the parts of the page that run by themselves."""
-        return list(dict.fromkeys(message.delta.fragment_id for message in self.messages if message.delta.fragment_id))
+        return list(
+            dict.fromkeys(
+                message.delta.fragment_id for message in self.messages if message.delta.fragment_id
+            )
+        )
 
 
 def _widgets_of(message: ForwardMsg) -> Iterator[Widget]:
@@ -101,11 +121,24 @@ def _widgets_of(message: ForwardMsg) -> Iterator[Widget]:
         return
     kind = element.WhichOneof("type")
     proto = getattr(element, kind) if kind else None
-    if kind is None or not getattr(proto, "id", "") or (delta.WhichOneof("type") == "add_block" and kind not in LAYOUT):
+    if (
+        kind is None
+        or not getattr(proto, "id", "")
+        or (delta.WhichOneof("type") == "add_block" and kind not in LAYOUT)
+    ):
         return
-    yield Widget(kind, proto.id, str(getattr(proto, "label", "")), str(getattr(proto, "form_id", "")), delta.fragment_id, proto)
+    yield Widget(
+        kind,
+        proto.id,
+        str(getattr(proto, "label", "")),
+        str(getattr(proto, "form_id", "")),
+        delta.fragment_id,
+        proto,
+    )
     if kind == "bidi_component":  # what it does once, rather than what it is
-        yield Widget("events", f"{proto.id}__events", proto.component_name, "", delta.fragment_id, proto)
+        yield Widget(
+            "events", f"{proto.id}__events", proto.component_name, "", delta.fragment_id, proto
+        )
 
 
 def state_of(widget: Widget, text: str = "walked") -> WidgetState:
@@ -147,13 +180,21 @@ class PageClient:
         self.received = bytearray()
         self.session = ""
         self._n = count()
-        with urllib.request.urlopen(urllib.request.Request(f"{address}/_stcore/health"), timeout=WAIT_S) as response:
-            found = re.search(r"(_streamlit_xsrf)=([^;]+)", str(response.headers.get("set-cookie", "")))
+        with urllib.request.urlopen(
+            urllib.request.Request(f"{address}/_stcore/health"), timeout=WAIT_S
+        ) as response:
+            found = re.search(
+                r"(_streamlit_xsrf)=([^;]+)", str(response.headers.get("set-cookie", ""))
+            )
         self.xsrf = found[2] if found else ""
         self._socket: ClientConnection = connect(
             f"{address.replace('http', 'ws', 1)}/_stcore/stream",
             origin=address,  # type: ignore[arg-type]
-            subprotocols=["streamlit", *([self.xsrf] if self.xsrf else []), *([session] if session else [])],  # type: ignore[list-item]
+            subprotocols=[
+                "streamlit",
+                *([self.xsrf] if self.xsrf else []),
+                *([session] if session else []),
+            ],  # type: ignore[list-item]
             additional_headers={"Cookie": self.cookies},
             max_size=None,
             open_timeout=WAIT_S,
@@ -164,7 +205,9 @@ class PageClient:
     def cookies(self) -> str:
         """What this browser sends as its cookies."""
         return "; ".join(
-            f"{name}={value}" for name, value in (("_streamlit_xsrf", self.xsrf), (USER_COOKIE, self.cookie)) if value
+            f"{name}={value}"
+            for name, value in (("_streamlit_xsrf", self.xsrf), (USER_COOKIE, self.cookie))
+            if value
         )
 
     def close(self) -> None:
@@ -188,7 +231,13 @@ class PageClient:
             self.session = message.new_session.initialize.session_id
         return message
 
-    def run(self, page: str = "", query: str = "", states: Sequence[WidgetState] = (), fragment: str = "") -> Drawn:
+    def run(
+        self,
+        page: str = "",
+        query: str = "",
+        states: Sequence[WidgetState] = (),
+        fragment: str = "",
+    ) -> Drawn:
         """Run the script of a page, or a part of it, with these values of widgets, and return what it drew until it ended."""
         message = BackMsg()
         message.rerun_script.page_name = page
@@ -226,7 +275,9 @@ class PageClient:
 
     def is_ignored(self, message: BackMsg) -> bool:
         """Whether a message has no answer: what is sent after it is answered first."""
-        self.ask(BackMsg(app_heartbeat=True), "heartbeat_ack")  # after what a run sends when it has ended
+        self.ask(
+            BackMsg(app_heartbeat=True), "heartbeat_ack"
+        )  # after what a run sends when it has ended
         self.send(message)
         self.send(BackMsg(app_heartbeat=True))
         return self.receive().WhichOneof("type") == "heartbeat_ack"

@@ -33,7 +33,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where the pictures go")
     parser.add_argument("--workspace", type=Path, help="the simulated demo if it is left out")
-    parser.add_argument("--run", default="", help="the run on the pages, by name; the app's choice if it is left out")
+    parser.add_argument(
+        "--run",
+        default="",
+        help="the run on the pages, by name; the app's choice if it is left out",
+    )
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     faults = []
@@ -59,7 +63,9 @@ def _workspace(folder: Path | None) -> Iterator[Workspace]:
         yield workspace
 
 
-def _take_all(browser: Browser, server: Server, symbol: str, colours: str, arguments: argparse.Namespace) -> list[str]:
+def _take_all(
+    browser: Browser, server: Server, symbol: str, colours: str, arguments: argparse.Namespace
+) -> list[str]:
     """Take the pictures of one theme and print their paths; what went wrong, a line each."""
     context = browser.new_context(color_scheme=colours)
     context.add_init_script(WATCH)
@@ -68,7 +74,9 @@ def _take_all(browser: Browser, server: Server, symbol: str, colours: str, argum
     watch.over(page, server)
     for view in (*VIEWS, SEARCHED):
         path, parameters = view.address(symbol)
-        page.goto(server.url(path, **parameters, **({"run": arguments.run} if arguments.run else {})))
+        page.goto(
+            server.url(path, **parameters, **({"run": arguments.run} if arguments.run else {}))
+        )
         settle(page)
         for width in WIDTHS:
             fit_window(page, width)
@@ -76,7 +84,9 @@ def _take_all(browser: Browser, server: Server, symbol: str, colours: str, argum
             page.screenshot(path=file)
             print(file, flush=True)
         shown = page.locator(ERRORS).all_inner_texts()
-        faults += [f"{view}, {colours}: {fault}" for fault in (*shown, *watch.outside, *watch.errors)]
+        faults += [
+            f"{view}, {colours}: {fault}" for fault in (*shown, *watch.outside, *watch.errors)
+        ]
         watch.outside.clear()
         watch.errors.clear()
     context.close()

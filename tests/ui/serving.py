@@ -29,7 +29,12 @@ HARDENED = ("-m", "core.ui.start")
 PLAIN = ("-m", "streamlit", "run", "app.py")
 STARTS = {"hardened": HARDENED, "plain": PLAIN}
 WAIT_S = 60.0
-CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-first-run",
+]
 
 
 def chromium() -> str | None:
@@ -61,7 +66,9 @@ class Server:
 
 
 @contextmanager
-def serving(workspace: Path, start: Sequence[str] = HARDENED, **environment: str) -> Iterator[Server]:
+def serving(
+    workspace: Path, start: Sequence[str] = HARDENED, **environment: str
+) -> Iterator[Server]:
     """Serve `workspace` in a process of its own, which is gone when the block ends, however it ends.
 
     start: arguments of the Python interpreter. Raises RuntimeError, with the log, when the server does not answer.
@@ -79,12 +86,19 @@ def serving(workspace: Path, start: Sequence[str] = HARDENED, **environment: str
                 process.wait()
 
 
-def _start(start: Sequence[str], own: Mapping[str, str], log: IO[bytes]) -> tuple[subprocess.Popen[bytes], int]:
+def _start(
+    start: Sequence[str], own: Mapping[str, str], log: IO[bytes]
+) -> tuple[subprocess.Popen[bytes], int]:
     port = free_port()
     command = [sys.executable, *start, "--server.port", str(port)]
     environment = {**os.environ, **own}
     process = subprocess.Popen(
-        command, cwd=REPOSITORY, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        command,
+        cwd=REPOSITORY,
+        env=environment,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
     return process, port
 
@@ -105,7 +119,9 @@ def _wait(server: Server) -> None:
                 return
         except (URLError, ConnectionError, TimeoutError):
             time.sleep(0.05)
-    raise RuntimeError(f"{' '.join(map(str, server.process.args))}: no answer\n{server.log.read_text()}")
+    raise RuntimeError(
+        f"{' '.join(map(str, server.process.args))}: no answer\n{server.log.read_text()}"
+    )
 
 
 @contextmanager

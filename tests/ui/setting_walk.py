@@ -14,14 +14,25 @@ from core.ui.neighbour_controls import NEAREST, SLIDERS
 from core.ui.option_controls import SOURCES, key_of, title_of
 
 _KINDS = (
-    *("text_input", "number_input", "slider", "selectbox", "toggle", "text_area", "multiselect", "radio"),
+    *(
+        "text_input",
+        "number_input",
+        "slider",
+        "selectbox",
+        "toggle",
+        "text_area",
+        "multiselect",
+        "radio",
+    ),
     *("pills", "button_group", "segmented_control"),
 )
 
 
 def controls_of(shown: AppTest) -> dict[str, Any]:
     """The controls of a page by key; one that chooses among ids has that of its query parameter."""
-    return {str(widget.key).removeprefix("id-"): widget for kind in _KINDS for widget in shown.get(kind)}
+    return {
+        str(widget.key).removeprefix("id-"): widget for kind in _KINDS for widget in shown.get(kind)
+    }
 
 
 def check_form(
@@ -47,14 +58,22 @@ def check_form(
         if widget is None:
             missing.add(option.name)
         else:
-            found = differences(option, widget, from_data=option.name in from_data, titled=option.name in titled)
+            found = differences(
+                option, widget, from_data=option.name in from_data, titled=option.name in titled
+            )
             faults |= {option.name: found} if found else {}
-    expected = {option.name for option in options if option.about.where != "everywhere"} | set(left_out)
-    assert missing == expected, f"without a control: {missing - expected}; with one all the same: {expected - missing}"
+    expected = {option.name for option in options if option.about.where != "everywhere"} | set(
+        left_out
+    )
+    assert missing == expected, (
+        f"without a control: {missing - expected}; with one all the same: {expected - missing}"
+    )
     assert not faults, faults
 
 
-def differences(option: Option, widget: Any, *, from_data: bool = False, titled: bool = False) -> list[str]:
+def differences(
+    option: Option, widget: Any, *, from_data: bool = False, titled: bool = False
+) -> list[str]:
     """What a control says otherwise than the declaration of its setting. from_data: choices and default may differ; titled: so
     may its title."""
     pairs = [("help", widget.help, option.about.help)]
@@ -71,9 +90,17 @@ def differences(option: Option, widget: Any, *, from_data: bool = False, titled:
         elif option.choices and hasattr(widget, "options"):
             titles = [title or "the server's default" for title in option.titles.values()]
             pairs += [("choices", list(widget.options), titles)]
-        if option.about.names not in SOURCES and not (option.choices and widget.type == "text_input"):
-            pairs += [("default", _as_shown(widget.value), _as_shown(_shown_default(option, widget)))]
-    return [f"{what}: got {got!r}, expected {expected!r}" for what, got, expected in pairs if got != expected]
+        if option.about.names not in SOURCES and not (
+            option.choices and widget.type == "text_input"
+        ):
+            pairs += [
+                ("default", _as_shown(widget.value), _as_shown(_shown_default(option, widget)))
+            ]
+    return [
+        f"{what}: got {got!r}, expected {expected!r}"
+        for what, got, expected in pairs
+        if got != expected
+    ]
 
 
 def _as_shown(value: Any) -> Any:
@@ -86,7 +113,11 @@ def _shown_default(option: Option, widget: Any) -> Any:
         if option.several and option.kind is float:
             return ", ".join(f"{each:g}" for each in option.default)
         return (
-            ", ".join(option.default) if option.several else "" if option.default in (None, {}, MISSING) else str(option.default)
+            ", ".join(option.default)
+            if option.several
+            else ""
+            if option.default in (None, {}, MISSING)
+            else str(option.default)
         )
     if option.kind is int and widget.type == "selectbox":
         return option.about.missing

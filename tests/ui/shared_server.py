@@ -52,12 +52,16 @@ class SharedServer:
         return snapshot(self.workspace, self.server, self.model)
 
 
-def write_roles(file: Path, editors: Sequence[str] = (ADA, CARL), readers: Sequence[str] = (EVE, BOB)) -> None:
+def write_roles(
+    file: Path, editors: Sequence[str] = (ADA, CARL), readers: Sequence[str] = (EVE, BOB)
+) -> None:
     """Write a file of secrets with roles, by default those that the server begins with."""
     roles = f"PERTURBDESK_EDITORS = {json.dumps(editors)}\nPERTURBDESK_READERS = {json.dumps(readers)}\n"
     part = file.with_suffix(".part")
     part.write_text(f"{roles}{AUTH}", "utf-8")
-    part.replace(file)  # the server reads it all the time, and signs everybody out where half of it stands
+    part.replace(
+        file
+    )  # the server reads it all the time, and signs everybody out where half of it stands
 
 
 def fill(workspace: Workspace) -> Run:
@@ -65,7 +69,9 @@ def fill(workspace: Workspace) -> Run:
     worlds.furnish(workspace)
     with scripted_server.serving() as url:
         options = {"tools": "train_lookup,base_rates", "rounds": 0}
-        asked = RunRequest("debate", None, options, "split=train;sample=6", "argued", "scripted", endpoint=url)
+        asked = RunRequest(
+            "debate", None, options, "split=train;sample=6", "argued", "scripted", endpoint=url
+        )
         run = launch.start(workspace, asked)
     rubric = Rubric("names-a-program", "Does the text name a program?", unit="row")
     rubrics.add(workspace, rubric)
@@ -82,6 +88,10 @@ def sharing(folder: Path, **environment: str) -> Iterator[SharedServer]:
     run, secrets = fill(workspace), folder / "secrets.toml"
     write_roles(secrets)
     with counting() as model:
-        own = {"PERTURBDESK_API_KEY": API_KEY, "PERTURBDESK_ENDPOINT": model.address, "PERTURBDESK_SECRETS_FILE": str(secrets)}
+        own = {
+            "PERTURBDESK_API_KEY": API_KEY,
+            "PERTURBDESK_ENDPOINT": model.address,
+            "PERTURBDESK_SECRETS_FILE": str(secrets),
+        }
         with serving(workspace.settings.workspace, **own, **environment) as server:
             yield SharedServer(server, workspace, model, run, secrets)

@@ -15,14 +15,21 @@ from uuid import uuid4
 import psutil
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.web.server.starlette.starlette_app_utils import create_signed_value, generate_xsrf_token_string
+from streamlit.web.server.starlette.starlette_app_utils import (
+    create_signed_value,
+    generate_xsrf_token_string,
+)
 from websockets.sync.client import ClientConnection, connect
 
 from tests.ui.page_client import COOKIE_SECRET
 from tests.ui.serving import Server
 
 MAL = "mal@lab.example"  # has no role
-LIMITS = {"PERTURBDESK_UPLOAD_FILE_MB": "4", "PERTURBDESK_UPLOAD_PERSON_MB": "6", "PERTURBDESK_UPLOAD_TOTAL_MB": "9"}
+LIMITS = {
+    "PERTURBDESK_UPLOAD_FILE_MB": "4",
+    "PERTURBDESK_UPLOAD_PERSON_MB": "6",
+    "PERTURBDESK_UPLOAD_TOTAL_MB": "9",
+}
 BOUNDARY = "a-boundary-of-a-test"
 MB = 2**20
 
@@ -51,7 +58,12 @@ class Visitor:
 
     @property
     def headers(self) -> dict[str, str]:
-        claims = {"email": self.email, "email_verified": self.verified, "is_logged_in": True, "origin": self.origin}
+        claims = {
+            "email": self.email,
+            "email_verified": self.verified,
+            "is_logged_in": True,
+            "origin": self.origin,
+        }
         signed = create_signed_value(self.secret, "_streamlit_user", json.dumps(claims)).decode()
         user = f"; _streamlit_user={signed}" if self.email else ""
         return {"Cookie": f"_streamlit_xsrf={self.xsrf}{user}", "X-Xsrftoken": self.xsrf}
@@ -67,7 +79,9 @@ class Visitor:
         finally:
             connection.close()
 
-    def upload(self, session: str, content: bytes | Iterator[bytes], method: str = "PUT", **headers: str) -> int:
+    def upload(
+        self, session: str, content: bytes | Iterator[bytes], method: str = "PUT", **headers: str
+    ) -> int:
         """Upload a file as Streamlit's page does; the status."""
         kind = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
         chunks = {} if isinstance(content, bytes) else {"Transfer-Encoding": "chunked"}
@@ -76,14 +90,25 @@ class Visitor:
         return self.ask(method, self.uploaded[-1], body, **kind, **chunks, **headers)[0]
 
     @contextmanager
-    def socket(self, path: str = "/_stcore/stream", **headers: str | None) -> Iterator[ClientConnection]:
+    def socket(
+        self, path: str = "/_stcore/stream", **headers: str | None
+    ) -> Iterator[ClientConnection]:
         """A websocket as a page opens it. Raises websockets' InvalidStatus if it is refused."""
-        sent: Mapping[str, str | None] = {"Origin": self.origin, "Cookie": self.headers["Cookie"]} | headers
+        sent: Mapping[str, str | None] = {
+            "Origin": self.origin,
+            "Cookie": self.headers["Cookie"],
+        } | headers
         given = {name: value for name, value in sent.items() if value is not None}
         protocols = ["streamlit", self.xsrf]
         address = "ws://{}:{}".format(*self.place) + path
-        options = {"max_size": None, "max_queue": None, "compression": None}  # what nobody reads does not keep it from closing
-        with connect(address, additional_headers=given, subprotocols=protocols, **options) as opened:  # type: ignore[arg-type]
+        options = {
+            "max_size": None,
+            "max_queue": None,
+            "compression": None,
+        }  # what nobody reads does not keep it from closing
+        with connect(
+            address, additional_headers=given, subprotocols=protocols, **options
+        ) as opened:  # type: ignore[arg-type]
             yield opened
 
     @contextmanager
@@ -150,7 +175,9 @@ def noise(megabytes: float) -> bytes:
 def exchange(place: tuple[str, int], *pieces: bytes) -> bytes:
     """Send bytes as they are; all that the server answers until it is silent for a second or closes."""
     with socket.create_connection(place, 10) as opened:
-        with suppress(BrokenPipeError, ConnectionResetError):  # it has answered before it has read everything
+        with suppress(
+            BrokenPipeError, ConnectionResetError
+        ):  # it has answered before it has read everything
             for piece in pieces:
                 opened.sendall(piece)
         opened.settimeout(1)

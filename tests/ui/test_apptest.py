@@ -26,11 +26,17 @@ from tests.ui.conftest import APP, Visit, components, forget
 from tests.ui.serving import WAIT_S
 
 PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("*.py"))
-TABS = {page: (parameter, titles[1:]) for page, (parameter, titles) in views.TABS.items()}  # below the first one
+TABS = {
+    page: (parameter, titles[1:]) for page, (parameter, titles) in views.TABS.items()
+}  # below the first one
 NO_TABS: tuple[str, tuple[str, ...]] = ("tab", ())
 VIEWS = [(page, tab) for page in PAGES for tab in ("", *TABS.get(page, NO_TABS)[1])]
 REAL_RUNS = ("track_b_sharp", "track_a_logprobs_train2499")  # without labels, and with
-WORKSPACES = [("workspace", ""), ("demo_workspace", ""), *(("real_workspace", run) for run in REAL_RUNS)]
+WORKSPACES = [
+    ("workspace", ""),
+    ("demo_workspace", ""),
+    *(("real_workspace", run) for run in REAL_RUNS),
+]
 # Traces of other shapes, on the pages where a trace's shape shows.
 OTHER_SHAPES = [
     ("real_workspace", run, page, tab)
@@ -39,7 +45,10 @@ OTHER_SHAPES = [
 ]
 MOST = [(*where, *view) for where in WORKSPACES[:-1] for view in VIEWS] + OTHER_SHAPES
 LAST = [(*WORKSPACES[-1], *view) for view in VIEWS]
-EVERYWHERE = [*MOST, *(each if not each[-1] else pytest.param(*each, marks=pytest.mark.soak) for each in LAST)]
+EVERYWHERE = [
+    *MOST,
+    *(each if not each[-1] else pytest.param(*each, marks=pytest.mark.soak) for each in LAST),
+]
 # Anything by which a person could change something; a filter is none.
 CONTROLS = ("button", "text_input", "text_area", "file_uploader", "toggle", "selectbox")
 
@@ -81,13 +90,18 @@ def listed(app: AppTest) -> list[str]:
 def pair_of(app: AppTest) -> str:
     """The heading of the row in Debates, without the addresses of its links."""
     return next(
-        re.sub(r"\[(.+?)\]\(.+?\)", r"\1", str(text.value)) for text in app.markdown if str(text.value).startswith("### [")
+        re.sub(r"\[(.+?)\]\(.+?\)", r"\1", str(text.value))
+        for text in app.markdown
+        if str(text.value).startswith("### [")
     )
 
 
 def numbers(app: AppTest) -> dict[str, str]:
     """The numbers that a page shows to be read first, by their names."""
-    found = [re.match(r"(.+)  \n\*\*(.+)\*\*", re.sub(r"\\(.)", r"\1", str(each.value))) for each in app.main.markdown]
+    found = [
+        re.match(r"(.+)  \n\*\*(.+)\*\*", re.sub(r"\\(.)", r"\1", str(each.value)))
+        for each in app.main.markdown
+    ]
     return {match[1]: match[2] for match in found if match}
 
 
@@ -98,8 +112,12 @@ def press(app: AppTest, label: str) -> AppTest:
 
 @pytest.mark.few(13)
 @pytest.mark.parametrize(("fixture", "run", "page", "tab"), EVERYWHERE)
-def test_every_page_runs(glance: Visit, request: pytest.FixtureRequest, fixture: str, run: str, page: str, tab: str) -> None:
-    app = glance(request.getfixturevalue(fixture), page, **({"run": run} if run else {}), **tab_of(page, tab))
+def test_every_page_runs(
+    glance: Visit, request: pytest.FixtureRequest, fixture: str, run: str, page: str, tab: str
+) -> None:
+    app = glance(
+        request.getfixturevalue(fixture), page, **({"run": run} if run else {}), **tab_of(page, tab)
+    )
     assert not app.exception
     assert not app.error
     assert text_of(app)
@@ -110,22 +128,33 @@ def test_every_page_runs(glance: Visit, request: pytest.FixtureRequest, fixture:
 def test_every_page_is_in_the_sidebar(visit: Visit, workspace: Workspace) -> None:
     """But for those of one symbol, to which links lead."""
     linked_to = [each.proto.page for each in visit(workspace, "data").sidebar.get("page_link")]
-    assert sorted(linked_to, key=str) == sorted("" if page == "overview" else page for page in views.PAGES)
+    assert sorted(linked_to, key=str) == sorted(
+        "" if page == "overview" else page for page in views.PAGES
+    )
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("page", "symbol"), [("perturbation", "Pa"), ("gene", "Ga")])
-def test_a_symbol_has_a_page_with_its_rows(visit: Visit, small_workspace: Workspace, page: str, symbol: str) -> None:
+def test_a_symbol_has_a_page_with_its_rows(
+    visit: Visit, small_workspace: Workspace, page: str, symbol: str
+) -> None:
     app = visit(small_workspace, page, name=symbol)
     assert not app.exception
     assert f"## *{symbol}*" in text_of(app)
     others = {"perturbation": ["Ga", "Gb"], "gene": ["Pa", "Pb"]}  # tests/cases.py
-    assert app.dataframe[0].value["gene" if page == "perturbation" else "pert"].tolist() == others[page]
+    assert (
+        app.dataframe[0].value["gene" if page == "perturbation" else "pert"].tolist()
+        == others[page]
+    )
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_alone_shows_nothing_and_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
-    for thread in threading.enumerate():  # what an earlier test left to compute would open this workspace
+def test_a_page_alone_shows_nothing_and_opens_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    for (
+        thread
+    ) in threading.enumerate():  # what an earlier test left to compute would open this workspace
         if thread.name in ("background", "settle runs"):
             thread.join(WAIT_S)
     forget()
@@ -148,35 +177,57 @@ def test_an_empty_workspace_says_what_to_do(visit: Visit, workspace: Workspace, 
 
 
 @pytest.mark.soak
-def test_what_a_published_run_lacks_is_said_in_words(glance: Visit, real_workspace: Workspace) -> None:
+def test_what_a_published_run_lacks_is_said_in_words(
+    glance: Visit, real_workspace: Workspace
+) -> None:
     app = glance(real_workspace, "rows", run="track_b_sharp")
     text = text_of(app)
     assert "This file has no dossier" in text
     assert any(each.value.endswith(" no label") for each in app.markdown)
-    assert {"Label", "Call"}.isdisjoint(widget.label for widget in (*app.multiselect, *app.selectbox))
+    assert {"Label", "Call"}.isdisjoint(
+        widget.label for widget in (*app.multiselect, *app.selectbox)
+    )
     rows = drawn(app)
     assert {rows["kinds"][label]["name"] for label in rows["labels"]} == {"no label"}
     assert {"hit", "miss"}.isdisjoint(", ".join(rows["says"]).split(", "))
 
 
-def test_methods_without_briefs_have_no_debate_to_audit(glance: Visit, real_workspace: Workspace) -> None:
+def test_methods_without_briefs_have_no_debate_to_audit(
+    glance: Visit, real_workspace: Workspace
+) -> None:
     for run, method in (("track_b_react", "react"), ("track_c_qwen3_4b", "local model")):
         text = text_of(glance(real_workspace, "rows", run=run, tab="Audit"))
         assert f"method is {method}, which writes no briefs" in text
 
 
-def test_the_audit_tells_what_the_published_briefs_are(glance: Visit, real_workspace: Workspace) -> None:
+def test_the_audit_tells_what_the_published_briefs_are(
+    glance: Visit, real_workspace: Workspace
+) -> None:
     app = glance(real_workspace, "rows", run="track_b_sharp", tab="Audit")
     text = text_of(app)
-    assert "6,556 of 7,252 briefs answer the multiple-choice question instead of arguing, 2,557 of them against" in text
+    assert (
+        "6,556 of 7,252 briefs answer the multiple-choice question instead of arguing, 2,557 of them against"
+        in text
+    )
     labels = [button.label for button in app.button]
-    for number in ("1,555 (86%)", "1,452 (80%)", "2,061 (28%)", "4,187 (58%)", "794 (44%)", "710 (39%)", "289 (16%)", "1 (0%)"):
+    for number in (
+        "1,555 (86%)",
+        "1,452 (80%)",
+        "2,061 (28%)",
+        "4,187 (58%)",
+        "794 (44%)",
+        "710 (39%)",
+        "289 (16%)",
+        "1 (0%)",
+    ):
         assert number in labels
     assert "the advocates argued" not in text.lower()
 
 
 @pytest.mark.soak
-def test_a_number_of_the_audit_opens_its_rows_and_takes_off_other_filters(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_number_of_the_audit_opens_its_rows_and_takes_off_other_filters(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     app = visit(small_workspace, "rows", run="debate", label="up")
     app.session_state["tab"] = "Audit"
     app.run()
@@ -204,7 +255,10 @@ FILTERS: list[tuple[dict[str, str | Sequence[str]], list[str]]] = [
     ({"gene": "Ga", "label": "down"}, ["Pb_Ga"]),
     ({"p_de": ["0.5", "1.0"]}, ["Pc_Gc"]),
     ({"order": "P(DE), high first"}, ["Pc_Gc", "Pa_Ga", "Pa_Gb", "Pb_Ga"]),
-    ({"order": CONFIDENTLY_WRONG}, ["Pb_Ga", "Pa_Ga", "Pa_Gb", "Pc_Gc"]),  # .2, .3 and .6 for the label; none
+    (
+        {"order": CONFIDENTLY_WRONG},
+        ["Pb_Ga", "Pa_Ga", "Pa_Gb", "Pc_Gc"],
+    ),  # .2, .3 and .6 for the label; none
     ({"brief": "UP: opens with A), B) or C) against its own side"}, ["Pa_Gb"]),
     ({"brief": "any: answers A, B or C"}, ["Pa_Gb"]),
     ({"arguing": "3"}, ["Pa_Gb"]),
@@ -215,7 +269,10 @@ FILTERS: list[tuple[dict[str, str | Sequence[str]], list[str]]] = [
 @pytest.mark.soak
 @pytest.mark.parametrize(("parameters", "expected"), FILTERS, ids=str)
 def test_a_link_with_filters_leaves_the_right_rows(
-    visit: Visit, small_workspace: Workspace, parameters: dict[str, str | Sequence[str]], expected: list[str]
+    visit: Visit,
+    small_workspace: Workspace,
+    parameters: dict[str, str | Sequence[str]],
+    expected: list[str],
 ) -> None:
     app = visit(small_workspace, "rows", run="debate", **parameters)
     assert listed(app) == expected
@@ -245,7 +302,9 @@ def test_next_and_previous_move_within_the_filter(visit: Visit, small_workspace:
 
 
 @pytest.mark.soak
-def test_a_link_to_an_unknown_run_says_so_and_shows_another(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_link_to_an_unknown_run_says_so_and_shows_another(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     for page in ("overview", "rows", "data"):
         app = visit(small_workspace, page, run="nobody")
         assert "not in this workspace" in app.warning[0].value
@@ -253,7 +312,9 @@ def test_a_link_to_an_unknown_run_says_so_and_shows_another(visit: Visit, small_
 
 
 @pytest.mark.soak
-def test_a_link_to_an_unknown_row_says_so_and_shows_another(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_link_to_an_unknown_row_says_so_and_shows_another(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     app = visit(small_workspace, "rows", run="debate", row="Pz_Gz")
     assert "not among these" in text_of(app)
     assert pair_of(app) == "### *Pa* ⟶ *Ga*"
@@ -315,7 +376,12 @@ def test_a_reader_of_data_finds_nothing_to_change(
     ],
 )
 def test_a_reader_is_offered_no_action(
-    visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch, page: str, view: dict[str, str], labels: set[str]
+    visit: Visit,
+    little_demo: Workspace,
+    monkeypatch: pytest.MonkeyPatch,
+    page: str,
+    view: dict[str, str],
+    labels: set[str],
 ) -> None:
     def offered() -> set[str]:
         app = visit(little_demo, page, run="simulated debate", **view)

@@ -39,7 +39,9 @@ def test_a_result_is_there_once_it_is_computed_and_stays() -> None:
     until(lambda: results.ask("b", returns(4)) == Result(ready=True, value=4))
 
 
-def test_what_was_asked_for_last_comes_first_and_the_oldest_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_asked_for_last_comes_first_and_the_oldest_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 3)
     results, go, order = Background(), threading.Event(), []
     results.ask("first", lambda _: go.wait())
@@ -84,7 +86,9 @@ def test_what_nobody_asks_for_any_more_gives_way(monkeypatch: pytest.MonkeyPatch
 
 def test_a_failure_is_in_the_log_and_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     results, recorded = Background(), []
-    monkeypatch.setattr(module.log, "record_error", lambda what, error: recorded.append((what, str(error))))
+    monkeypatch.setattr(
+        module.log, "record_error", lambda what, error: recorded.append((what, str(error)))
+    )
 
     def fail(_progress: Progress) -> None:
         raise ValueError("broken")
@@ -104,7 +108,9 @@ def test_old_results_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not results.ask("a", returns(0)).ready
 
 
-def steps_of(results: Background, key: str, steps: list[str], begun: threading.Event) -> Callable[[], Result]:
+def steps_of(
+    results: Background, key: str, steps: list[str], begun: threading.Event
+) -> Callable[[], Result]:
     """Asks for a result whose computation notes that it went on after a report of progress."""
 
     def compute(progress: Progress) -> str:
@@ -116,7 +122,9 @@ def steps_of(results: Background, key: str, steps: list[str], begun: threading.E
     return lambda: results.ask(key, compute)
 
 
-def test_a_computation_pauses_while_pages_run_and_a_moment_after(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_computation_pauses_while_pages_run_and_a_moment_after(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "REST_S", 0.5)
     monkeypatch.setattr(module, "LONGEST_PAUSE_S", 60.0)
     results, steps, begun = Background(), [], threading.Event()

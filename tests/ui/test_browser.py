@@ -96,20 +96,31 @@ def assert_left_nothing_behind(server: Server, workspace: Workspace) -> None:
     with pytest.raises(ProcessLookupError):
         os.killpg(server.process.pid, 0)  # it began a process group of its own
     assert not list(workspace.settings.data.glob("*.holder"))
-    hurried = Store(workspace.settings.store_file, workspace.settings.cache / "scratch", timeout_s=1)
+    hurried = Store(
+        workspace.settings.store_file, workspace.settings.cache / "scratch", timeout_s=1
+    )
     with hurried.write() as db:
         changes.bump(db, "notes")
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("start", EACH_START)
-def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, demo_copy: Workspace, start: str) -> None:
+def test_the_first_visit_to_a_fresh_server_may_be_any_page(
+    open_tab: OpenTab, demo_copy: Workspace, start: str
+) -> None:
     """It shows nothing raw meanwhile, and an interrupt leaves nothing behind."""
     run, page = the_run(demo_copy), open_tab()
     look_closely(page)
     with demo_copy.store.read() as db:
-        row = predictions.find_pair_ids(db, run.id, RowFilter(flags=("role_collapse",), p_de=(0.0, 0.5)))[6]
-    asked = {"run": [run.id], "row": [row], "flags": ["did not argue its side"], "p_de": ["0.0", "0.5"]}
+        row = predictions.find_pair_ids(
+            db, run.id, RowFilter(flags=("role_collapse",), p_de=(0.0, 0.5))
+        )[6]
+    asked = {
+        "run": [run.id],
+        "row": [row],
+        "flags": ["did not argue its side"],
+        "p_de": ["0.0", "0.5"],
+    }
     with serving(demo_copy.settings.workspace, STARTS[start]) as server:
         page.goto(server.url("rows", **asked))
         page.get_by_text(ROW_OF).wait_for()
@@ -130,11 +141,21 @@ def test_a_copied_link_shows_the_same_elsewhere(
     open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace, demo_copy: Workspace
 ) -> None:
     run, here = the_run(demo_workspace), open_tab()
-    here.goto(demo_server.url("rows", run=run.id, flags="did not argue its side", p_up=["0.4", "0.9"], order="P(DE), high first"))
+    here.goto(
+        demo_server.url(
+            "rows",
+            run=run.id,
+            flags="did not argue its side",
+            p_up=["0.4", "0.9"],
+            order="P(DE), high first",
+        )
+    )
     for _ in range(3):
         before = heading(here).inner_text()
         button(here, "go-right").click()
-        here.wait_for_function("before => document.querySelector('h3').innerText !== before", arg=before)
+        here.wait_for_function(
+            "before => document.querySelector('h3').innerText !== before", arg=before
+        )
     here.context.grant_permissions(["clipboard-read", "clipboard-write"])
     here.get_by_role("button", name="Copy link").click()
     here.get_by_text("Link copied").wait_for()
@@ -154,7 +175,9 @@ def test_a_copied_link_shows_the_same_elsewhere(
 
 
 @pytest.mark.soak
-def test_the_sidebar_keeps_the_run_and_back_goes_back(open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace) -> None:
+def test_the_sidebar_keeps_the_run_and_back_goes_back(
+    open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace
+) -> None:
     run, page = the_run(demo_workspace), open_tab()
     page.goto(demo_server.url())
     settle(page)
@@ -177,15 +200,34 @@ def import_files(workspace: Workspace, folder: Path) -> subprocess.Popen[bytes]:
     with workspace.store.read() as db:
         ids = list(pairs.labels(db, the_run(workspace).dataset))[:IMPORTED_ROWS]
     for index in range(IMPORTS):
-        rows = [(key, 0.2, 0.2 + index / 100, cases.debate_trace(EFFECT=cases.ARGUED * 10)) for key in ids]
+        rows = [
+            (key, 0.2, 0.2 + index / 100, cases.debate_trace(EFFECT=cases.ARGUED * 10))
+            for key in ids
+        ]
         (folder / f"{index}.csv").write_bytes(cases.submission(rows))
-    command = [sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), "import"]
-    one_by_one = " && ".join(shlex.join([*command, str(folder / f"{index}.csv")]) for index in range(IMPORTS))
-    return subprocess.Popen(["sh", "-c", one_by_one], cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [
+        sys.executable,
+        "-m",
+        "core",
+        "--workspace",
+        str(workspace.settings.workspace),
+        "import",
+    ]
+    one_by_one = " && ".join(
+        shlex.join([*command, str(folder / f"{index}.csv")]) for index in range(IMPORTS)
+    )
+    return subprocess.Popen(
+        ["sh", "-c", one_by_one],
+        cwd=REPOSITORY,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
 
 
 @pytest.mark.soak
-def test_reading_goes_on_while_another_process_imports(open_tab: OpenTab, demo_copy: Workspace, tmp_path: Path) -> None:
+def test_reading_goes_on_while_another_process_imports(
+    open_tab: OpenTab, demo_copy: Workspace, tmp_path: Path
+) -> None:
     page, run = open_tab(), the_run(demo_copy)
     with serving(demo_copy.settings.workspace) as server:
         page.goto(server.url("rows", run=run.id))

@@ -28,7 +28,10 @@ def values_of(app: AppTest) -> dict[str, object]:
 
 
 def address_of(app: AppTest) -> dict[str, list[str]]:
-    return {name: values if isinstance(values, list) else [values] for name, values in app.query_params.items()}
+    return {
+        name: values if isinstance(values, list) else [values]
+        for name, values in app.query_params.items()
+    }
 
 
 def assert_same_elsewhere(visit: Visit, workspace: Workspace, page: str, app: AppTest) -> None:
@@ -56,7 +59,11 @@ def test_what_if_is_carried(visit: Visit, fused_demo: Workspace) -> None:
         (app.toggle(key="centre"), True),
     ):
         control.set_value(value)
-    for name, value in {"w_de_knn": 0.2, f"w_dir_{knn}": 0.6, "id-plane": knn}.items():  # which the explorer sets
+    for name, value in {
+        "w_de_knn": 0.2,
+        f"w_dir_{knn}": 0.6,
+        "id-plane": knn,
+    }.items():  # which the explorer sets
         app.session_state[name] = value
     app.run()
     names = {
@@ -118,5 +125,14 @@ def test_debates_are_carried_with_the_open_card(visit: Visit, little_demo: Works
     app.pills(key="id-with").set_value([other]).run()
     for key in ("id-card", f"id-card-{other}"):
         app.pills(key=key).set_value(app.pills(key=key).options[-1]).run()
-    assert {*app.query_params} - {"row"} == {"dataset", "run", "label", "p_up", "order", "with", "card", f"card-{other}"}
+    assert {*app.query_params} - {"row"} == {
+        "dataset",
+        "run",
+        "label",
+        "p_up",
+        "order",
+        "with",
+        "card",
+        f"card-{other}",
+    }
     assert_same_elsewhere(visit, little_demo, "rows", app)

@@ -34,7 +34,9 @@ def test_scores_are_named(visit: Visit, line: Workspace, page: str) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("run", "protocols"), [("llm train", 1), ("llm test", 0)])
-def test_what_if_keeps_labels_away_from_training_rows_alone(visit: Visit, line: Workspace, run: str, protocols: int) -> None:
+def test_what_if_keeps_labels_away_from_training_rows_alone(
+    visit: Visit, line: Workspace, run: str, protocols: int
+) -> None:
     app = visit(line, "fuse", dataset="k562", run=run)
     assert not app.exception
     assert len([each for each in app.selectbox if each.label == "Protocol"]) == protocols
@@ -43,8 +45,13 @@ def test_what_if_keeps_labels_away_from_training_rows_alone(visit: Visit, line: 
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(("row", "told"), [("P9_G0", "in the test split, whose labels are not used"), ("P0_G0", "masked")])
-def test_neighbours_say_which_labels_a_row_may_see(visit: Visit, line: Workspace, row: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [("P9_G0", "in the test split, whose labels are not used"), ("P0_G0", "masked")],
+)
+def test_neighbours_say_which_labels_a_row_may_see(
+    visit: Visit, line: Workspace, row: str, told: str
+) -> None:
     app = visit(line, "neighbours", dataset="k562", row=row)
     assert not app.exception
     assert told in text_of(app)

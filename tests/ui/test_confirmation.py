@@ -26,7 +26,9 @@ def confirmation_of(app: AppTest) -> tuple[str, list[str]]:
     """What the page says that the last action did, and the labels of the links beside it; empty if it says nothing."""
     for block in app.main.children.values():
         inside = list(getattr(block, "children", {}).values())
-        for line in [each for each in inside if each.type == "html" and 'role="status"' in each.proto.body]:
+        for line in [
+            each for each in inside if each.type == "html" and 'role="status"' in each.proto.body
+        ]:
             links = [_label(each) for each in inside if each.type in ("page_link", "markdown")]
             return html.unescape(line.proto.body.partition("✓ ")[2].removesuffix("</span>")), links
     return "", []
@@ -34,7 +36,11 @@ def confirmation_of(app: AppTest) -> tuple[str, list[str]]:
 
 def _label(link: Element) -> str:
     """The words of a link to a page, or of one in Markdown."""
-    return link.proto.label if link.type == "page_link" else link.value.partition("]")[0].removeprefix("[")
+    return (
+        link.proto.label
+        if link.type == "page_link"
+        else link.value.partition("]")[0].removeprefix("[")
+    )
 
 
 @pytest.mark.soak
@@ -78,8 +84,12 @@ def test_undo_says_what_went(visit: Visit, small_workspace: Workspace) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("name", "links"), [("again.csv", ["Errors of again"]), ("test2.csv", ["Open the dataset"])])
-def test_an_import_leads_to_what_came_of_it(visit: Visit, small_workspace: Workspace, name: str, links: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "links"), [("again.csv", ["Errors of again"]), ("test2.csv", ["Open the dataset"])]
+)
+def test_an_import_leads_to_what_came_of_it(
+    visit: Visit, small_workspace: Workspace, name: str, links: list[str]
+) -> None:
     files = {
         "again.csv": cases.submission([("Pa_Ga", 0.2, 0.3, "x")]),
         "test2.csv": cases.as_csv(["id", "pert", "gene"], [["Pd_Gd", "Pd", "Gd"]]),
@@ -104,14 +114,18 @@ def test_a_space_is_built_and_deleted(visit: Visit, small_workspace: Workspace) 
     assert not app.error
     said, links = confirmation_of(app)
     assert said.startswith("Built mine: ")
-    assert links == ["Changes"]  # Neighbours does not offer a space that is built from the dataset's labels
+    assert links == [
+        "Changes"
+    ]  # Neighbours does not offer a space that is built from the dataset's labels
     app.selectbox(key="space_gone").select("mine").run()
     press(app, "Delete space")
     assert confirmation_of(app) == ("Deleted mine.", ["Changes"])
 
 
 @pytest.mark.soak
-def test_a_space_leads_to_its_neighbours_without_what_neighbours_shows_anyway(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_space_leads_to_its_neighbours_without_what_neighbours_shows_anyway(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     """A default in the address is taken out of it again, which would be one more step for the browser's "back"."""
     imports.import_upload(small_workspace, worlds.pack("descriptions"), "desc.json")
     app = visit(small_workspace, "data", tab="Spaces and leaks")
@@ -120,8 +134,14 @@ def test_a_space_leads_to_its_neighbours_without_what_neighbours_shows_anyway(vi
         app.number_input(key="build_columns_text").set_value(1 if named else 2).run()
         press(app, "Build")
         assert not app.error
-        link = next(each for each in app.get("page_link") if each.proto.label == "Open its neighbours")
-        assert {key: value for key, value in parse_qs(link.proto.query_string).items() if key not in ("dataset", "run")} == named
+        link = next(
+            each for each in app.get("page_link") if each.proto.label == "Open its neighbours"
+        )
+        assert {
+            key: value
+            for key, value in parse_qs(link.proto.query_string).items()
+            if key not in ("dataset", "run")
+        } == named
 
 
 @pytest.mark.soak
@@ -132,10 +152,14 @@ def test_the_demo_leads_to_its_rows(visit: Visit, small_workspace: Workspace) ->
 
 
 @pytest.mark.soak
-def test_a_fetch_leads_to_what_it_brought(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fetch_leads_to_what_it_brought(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     content = cases.as_csv(["id", "pert", "gene"], [["Pd_Gd", "Pd", "Gd"]])
 
-    def fetch(workspace: Workspace, group: str, progress: Callable[[str, int, int], None]) -> list[imports.Imported]:
+    def fetch(
+        workspace: Workspace, group: str, progress: Callable[[str, int, int], None]
+    ) -> list[imports.Imported]:
         progress(f"{group}.csv", len(content), len(content))
         return [imports.import_upload(workspace, content, f"{group}.csv")]
 
@@ -179,9 +203,13 @@ def test_what_is_done_to_a_run_is_confirmed(
         return replace(status, state=state, cause="", counts=replace(status.counts, failed=failed))
 
     monkeypatch.setattr(run_control, "states", pretend)
-    monkeypatch.setattr("core.runs.jobs.run_kind.status_of", lambda folder: pretended(status_of(folder)))
+    monkeypatch.setattr(
+        "core.runs.jobs.run_kind.status_of", lambda folder: pretended(status_of(folder))
+    )
     for each in ("pause", "cancel", "resume", "retry"):
-        monkeypatch.setattr(run_control, each, lambda _, key, each=each, **__: asked.append((each, key)))
+        monkeypatch.setattr(
+            run_control, each, lambda _, key, each=each, **__: asked.append((each, key))
+        )
     app = press(visit(workspace, "run", watched=run.id), button)
     assert not app.error
     assert asked == [(action, run.id)]

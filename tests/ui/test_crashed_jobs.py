@@ -27,7 +27,11 @@ def test_the_first_visit_says_that_it_crashed_and_why(
     overview = visit(small_workspace, "overview")
     assert not overview.exception
     [job] = control.list_jobs(small_workspace, [kind])
-    links = [link.proto for link in overview.get("page_link") if link.proto.label.startswith((kinds()[kind].title, "crashed"))]
+    links = [
+        link.proto
+        for link in overview.get("page_link")
+        if link.proto.label.startswith((kinds()[kind].title, "crashed"))
+    ]
     assert {link.page for link in links} == {job.page}
     assert NO_REASON in text_of(overview).replace("\\", "")
     drawn = watched(monkeypatch)
@@ -53,7 +57,9 @@ def test_a_second_click_on_resume_starts_nothing_and_says_why(
 ) -> None:
     folder = MAKERS[kind](small_workspace)
     [job] = control.list_jobs(small_workspace, [kind])
-    first, second = (visit(small_workspace, job.page, **{"dataset": "bmdm", **job.view}) for _ in range(2))
+    first, second = (
+        visit(small_workspace, job.page, **{"dataset": "bmdm", **job.view}) for _ in range(2)
+    )
     with counted(monkeypatch, kind) as processes:
         press(first, "Resume")
         assert not first.exception
@@ -64,7 +70,9 @@ def test_a_second_click_on_resume_starts_nothing_and_says_why(
         assert not second.exception
         said = f"job {job.title}: process {process.pid} is working on it, expected one that ended early and can be resumed"
         assert [error.value.replace("\\", "") for error in second.error] == [said]
-        assert "Resume" not in [button.label for button in second.button]  # the panel is drawn as the job is now
+        assert "Resume" not in [
+            button.label for button in second.button
+        ]  # the panel is drawn as the job is now
         assert processes == [process]
         assert process.poll() is None
         monkeypatch.setattr(job_panel, "_REFUSED_S", 0.0)  # a while later

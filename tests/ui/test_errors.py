@@ -30,12 +30,17 @@ def test_a_malformed_setting_is_said_in_the_words_of_the_command_line(
     assert [error.value.replace("\\", "") for error in app.error] == [said]
 
 
-def test_the_start_ends_with_a_malformed_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_start_ends_with_a_malformed_setting(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(tmp_path))
     monkeypatch.setenv("PERTURBDESK_BUSY_TIMEOUT_S", "soon")
     with pytest.raises(SystemExit) as ended:
         start.main()
-    assert ended.value.code == "error: PERTURBDESK_BUSY_TIMEOUT_S: got 'soon', expected seconds, 0 or more"
+    assert (
+        ended.value.code
+        == "error: PERTURBDESK_BUSY_TIMEOUT_S: got 'soon', expected seconds, 0 or more"
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -84,12 +89,19 @@ def test_the_server_records_what_no_page_could(small_workspace: Workspace) -> No
     ("planted", "words"),
     [
         (OSError(errno.ENOSPC, "No space left on device", "/desk"), "no space left on the disk"),
-        (PermissionError(errno.EACCES, "Permission denied", "/desk"), "/desk: permission denied; ask its owner"),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/desk"),
+            "/desk: permission denied; ask its owner",
+        ),
         (MemoryError(), "out of memory; end other programs"),
     ],
 )
 def test_what_the_system_refuses_is_a_sentence(
-    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, planted: BaseException, words: str
+    visit: Visit,
+    small_workspace: Workspace,
+    monkeypatch: pytest.MonkeyPatch,
+    planted: BaseException,
+    words: str,
 ) -> None:
     def fail(*_arguments: object) -> None:
         raise planted
@@ -103,7 +115,9 @@ def test_what_the_system_refuses_is_a_sentence(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("page", ["overview", "rows", "scores", "data", "run"])
-def test_pages_of_a_disk_that_nobody_can_write_to(visit: Visit, small_workspace: Workspace, page: str, tmp_path: Path) -> None:
+def test_pages_of_a_disk_that_nobody_can_write_to(
+    visit: Visit, small_workspace: Workspace, page: str, tmp_path: Path
+) -> None:
     place = tmp_path / "copy"
     shutil.copytree(small_workspace.settings.workspace, place)
     with mounts.read_only(place):
@@ -127,6 +141,11 @@ start.main()
 def test_a_first_start_prints_no_warnings(tmp_path: Path) -> None:
     own = os.environ | {"PERTURBDESK_WORKSPACE": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", FIRST_START], cwd=REPOSITORY, env=own, capture_output=True, text=True, check=True
+        [sys.executable, "-c", FIRST_START],
+        cwd=REPOSITORY,
+        env=own,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert (done.stdout, done.stderr) == ("An empty workspace: making the simulated demo …\n", "")

@@ -11,7 +11,13 @@ from scipy.stats import rankdata
 from core.features.importing.actions import import_upload
 from core.runs.workspace import Workspace
 from core.store import predictions, runs
-from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, MOST_ARGUED, MOST_ERRORS, RowFilter
+from core.store.predictions import (
+    ADVOCATES_DISAGREE,
+    CONFIDENTLY_WRONG,
+    MOST_ARGUED,
+    MOST_ERRORS,
+    RowFilter,
+)
 from core.ui.filters import COUNTED, UNLIKE
 from tests import cases
 from tests.ui.conftest import Visit
@@ -21,11 +27,16 @@ RUN, OTHER = "simulated debate", "simulated collapsed debate"
 
 
 @pytest.mark.soak
-def test_rows_that_another_run_ranks_otherwise_come_first(glance: Visit, little_demo: Workspace) -> None:
+def test_rows_that_another_run_ranks_otherwise_come_first(
+    glance: Visit, little_demo: Workspace
+) -> None:
     with little_demo.store.read() as db:
         run, other = runs.find(db, RUN).id, runs.find(db, OTHER).id
         ids = predictions.find_pair_ids(db, run, RowFilter())
-        frames = [predictions.frame(db, each).set_index("pair_id")["p_de"].reindex(ids).to_numpy() for each in (run, other)]
+        frames = [
+            predictions.frame(db, each).set_index("pair_id")["p_de"].reindex(ids).to_numpy()
+            for each in (run, other)
+        ]
     moved = np.abs(np.round(rankdata(frames[1]) - rankdata(frames[0]), 6))
     app = glance(little_demo, "rows", run=run, order=UNLIKE, **{"with": other})
     assert not app.exception
@@ -33,22 +44,31 @@ def test_rows_that_another_run_ranks_otherwise_come_first(glance: Visit, little_
 
 
 @pytest.mark.soak
-def test_an_order_is_offered_where_it_means_something(visit: Visit, little_demo: Workspace, small_workspace: Workspace) -> None:
+def test_an_order_is_offered_where_it_means_something(
+    visit: Visit, little_demo: Workspace, small_workspace: Workspace
+) -> None:
     orders = visit(little_demo, "rows", run=RUN).selectbox(key="order").options
     assert {CONFIDENTLY_WRONG, MOST_ARGUED, ADVOCATES_DISAGREE} <= set(orders)
     assert UNLIKE not in orders  # no other run is chosen
     app = visit(small_workspace, "rows", run="debate", order=CONFIDENTLY_WRONG)
     assert listed(app) == ["Pb_Ga", "Pa_Ga", "Pa_Gb", "Pc_Gc"]
-    assert (drawn(app)["name"], drawn(app)["meaning"]) == ("wrong by", COUNTED[CONFIDENTLY_WRONG].meaning)
+    assert (drawn(app)["name"], drawn(app)["meaning"]) == (
+        "wrong by",
+        COUNTED[CONFIDENTLY_WRONG].meaning,
+    )
     assert drawn(app)["values"][:3] == [0.8, 0.7, 0.4]  # of the label it says .2, .3 and .6
     app.button(key="go-right").click().run()
     assert app.query_params["row"] == "Pa_Ga"  # next and previous follow the order
 
 
 @pytest.mark.soak
-def test_active_filters_are_buttons_that_take_them_off(visit: Visit, small_workspace: Workspace) -> None:
+def test_active_filters_are_buttons_that_take_them_off(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     app = visit(small_workspace, "rows", run="debate", call="miss", label="up", p_de=["0.2", "0.8"])
-    labels = {button.key: button.label for button in app.button if str(button.key).startswith("off-")}
+    labels = {
+        button.key: button.label for button in app.button if str(button.key).startswith("off-")
+    }
     assert {key: label.replace("\\", "") for key, label in labels.items()} == {
         "off-label": "label: up ✕",
         "off-call": "call: miss ✕",
@@ -56,7 +76,9 @@ def test_active_filters_are_buttons_that_take_them_off(visit: Visit, small_works
     }
     app.button(key="off-label").click().run()
     app.button(key="off-p_de").click().run()
-    assert {button.key for button in app.button if str(button.key).startswith("off-")} == {"off-call"}
+    assert {button.key for button in app.button if str(button.key).startswith("off-")} == {
+        "off-call"
+    }
     assert listed(app) == ["Pa_Ga", "Pb_Ga"]
     app.button(key="off-call").click().run()
     assert len(listed(app)) == 4
@@ -64,10 +86,17 @@ def test_active_filters_are_buttons_that_take_them_off(visit: Visit, small_works
 
 
 @pytest.mark.soak
-def test_a_run_that_says_0_or_1_is_sorted_by_what_tells_its_rows_apart(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_run_that_says_0_or_1_is_sorted_by_what_tells_its_rows_apart(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     def trace(n: int, answer: str = "found") -> str:
         steps = [
-            {f"thought_{i}": "hm", f"tool_name_{i}": f"tool {i}", f"tool_args_{i}": {}, f"observation_{i}": answer}
+            {
+                f"thought_{i}": "hm",
+                f"tool_name_{i}": f"tool {i}",
+                f"tool_args_{i}": {},
+                f"observation_{i}": answer,
+            }
             for i in range(n)
         ]
         return json.dumps({key: value for step in steps for key, value in step.items()})
@@ -79,13 +108,35 @@ def test_a_run_that_says_0_or_1_is_sorted_by_what_tells_its_rows_apart(visit: Vi
     ]
     assert import_upload(small_workspace, cases.submission(rows), "agent.csv").kind != "failed"
     app = visit(small_workspace, "rows", run="agent")
-    assert (listed(app), drawn(app)["name"], drawn(app)["values"]) == (["Pa_Gb", "Pb_Ga", "Pa_Ga"], "steps", [3, 2, 1])
+    assert (listed(app), drawn(app)["name"], drawn(app)["values"]) == (
+        ["Pa_Gb", "Pb_Ga", "Pa_Ga"],
+        "steps",
+        [3, 2, 1],
+    )
     app = visit(small_workspace, "rows", run="agent", order=MOST_ERRORS)
-    assert (listed(app)[0], drawn(app)["name"], drawn(app)["values"]) == ("Pb_Ga", "errors", [2, 0, 0])
-    assert MOST_ERRORS not in visit(small_workspace, "rows", run="debate").selectbox(key="order").options
-    assert import_upload(small_workspace, cases.submission([*rows[1:], ("Pb_Gb", 1, 0, trace(1))]), "quiet.csv").kind != "failed"
+    assert (listed(app)[0], drawn(app)["name"], drawn(app)["values"]) == (
+        "Pb_Ga",
+        "errors",
+        [2, 0, 0],
+    )
+    assert (
+        MOST_ERRORS
+        not in visit(small_workspace, "rows", run="debate").selectbox(key="order").options
+    )
+    assert (
+        import_upload(
+            small_workspace, cases.submission([*rows[1:], ("Pb_Gb", 1, 0, trace(1))]), "quiet.csv"
+        ).kind
+        != "failed"
+    )
     with small_workspace.store.write() as db:  # as a log in which no agent called a tool
-        db.execute("UPDATE trace_event SET kind = 'text' WHERE kind = 'tool_call' AND run = ?", [runs.find(db, "quiet").id])
+        db.execute(
+            "UPDATE trace_event SET kind = 'text' WHERE kind = 'tool_call' AND run = ?",
+            [runs.find(db, "quiet").id],
+        )
     app = visit(small_workspace, "rows", run="quiet")
-    assert (drawn(app)["name"], listed(app)[0]) == ("length", "Pb_Ga")  # where all have 0 steps, these tell nothing
+    assert (drawn(app)["name"], listed(app)[0]) == (
+        "length",
+        "Pb_Ga",
+    )  # where all have 0 steps, these tell nothing
     assert MOST_ERRORS not in app.selectbox(key="order").options

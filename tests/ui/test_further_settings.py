@@ -28,6 +28,10 @@ def test_a_further_setting_of_each_record_passes_the_walk(file: str, words: str)
     plugins = ["-p", "tests.further_settings", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", "-n", "0", *plugins, "-m", "", "-k", words, file]
     apart = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    found = subprocess.run(command, cwd=REPOSITORY, env=apart, capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        command, cwd=REPOSITORY, env=apart, capture_output=True, text=True, check=False
+    )
     # Not by its exit status: a page's computation that goes on as the process ends may abort it.
-    assert re.search(r"^\d+ passed(?!.*(failed|error))", found.stdout, re.MULTILINE), found.stdout[-4_000:]
+    assert re.search(r"^\d+ passed(?!.*(failed|error))", found.stdout, re.MULTILINE), found.stdout[
+        -4_000:
+    ]

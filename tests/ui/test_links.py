@@ -18,8 +18,27 @@ from tests.ui.test_apptest import numbers, text_of, the_run
 
 # Streamlit's functions that make a control.
 CONTROLS = {
-    *("checkbox", "color_picker", "data_editor", "date_input", "feedback", "file_uploader", "multiselect", "number_input"),
-    *("pills", "radio", "segmented_control", "select_slider", "selectbox", "slider", "tabs", "text_area", "text_input"),
+    *(
+        "checkbox",
+        "color_picker",
+        "data_editor",
+        "date_input",
+        "feedback",
+        "file_uploader",
+        "multiselect",
+        "number_input",
+    ),
+    *(
+        "pills",
+        "radio",
+        "segmented_control",
+        "select_slider",
+        "selectbox",
+        "slider",
+        "tabs",
+        "text_area",
+        "text_input",
+    ),
     *("time_input", "toggle", "audio_input", "camera_input", "chat_input", "datetime_input"),
 }
 
@@ -28,7 +47,9 @@ def uncarried(path: Path) -> list[str]:
     """The controls in a file that no link carries and that do not say why: its name and their lines."""
     tree = ast.parse(path.read_text("utf-8"))
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    selected = {ast.unparse(call.args[0]) for call in calls if ast.unparse(call.func) == "select_rows"}
+    selected = {
+        ast.unparse(call.args[0]) for call in calls if ast.unparse(call.func) == "select_rows"
+    }
     constants = {
         ast.unparse(node.targets[0]): ast.unparse(node.value)
         for node in tree.body
@@ -39,7 +60,11 @@ def uncarried(path: Path) -> list[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign) and "bind(key)" in ast.unparse(node.value)
     }
-    missing = [call for call in calls if is_control(call) and not is_carried(call, selected, constants, bound)]
+    missing = [
+        call
+        for call in calls
+        if is_control(call) and not is_carried(call, selected, constants, bound)
+    ]
     return [f"{path.name}:{call.lineno}" for call in missing]
 
 
@@ -49,18 +74,26 @@ def is_control(call: ast.Call) -> bool:
     return name in CONTROLS or any(word.arg == "on_select" for word in call.keywords)
 
 
-def is_carried(call: ast.Call, selected: Collection[str], constants: Mapping[str, str], bound: Collection[str]) -> bool:
+def is_carried(
+    call: ast.Call, selected: Collection[str], constants: Mapping[str, str], bound: Collection[str]
+) -> bool:
     """Whether a control takes the arguments of `bind` (as they are or from a name in `bound`), has a key that is excused, or one
     that `select_rows` takes too.
     """
     for word in call.keywords:
         if word.arg is None and ast.unparse(word.value) in bound:
             return True
-        if word.arg is None and isinstance(word.value, ast.Call) and ast.unparse(word.value.func) == "bind":
+        if (
+            word.arg is None
+            and isinstance(word.value, ast.Call)
+            and ast.unparse(word.value.func) == "bind"
+        ):
             return True
         if word.arg == "key":
             key = ast.unparse(word.value)
-            return key in selected or beginning(constants.get(key, key)).startswith((*CARRIED_BY, *NOT_CARRIED))
+            return key in selected or beginning(constants.get(key, key)).startswith(
+                (*CARRIED_BY, *NOT_CARRIED)
+            )
     return False
 
 
@@ -78,7 +111,13 @@ def test_every_control_is_carried_or_says_why_not() -> None:
 
 @pytest.mark.soak
 def test_another_run_keeps_the_filters(glance: Visit, little_demo: Workspace) -> None:
-    app = glance(little_demo, "rows", run=the_run(little_demo, "simulated debate").id, label="up", p_de=["0.2", "0.8"])
+    app = glance(
+        little_demo,
+        "rows",
+        run=the_run(little_demo, "simulated debate").id,
+        label="up",
+        p_de=["0.2", "0.8"],
+    )
     other = the_run(little_demo, "simulated collapsed debate").id
     app.selectbox(key="choose_run").set_value(other).run()
     assert app.query_params["run"] == other
@@ -88,7 +127,9 @@ def test_another_run_keeps_the_filters(glance: Visit, little_demo: Workspace) ->
 
 
 @pytest.mark.soak
-def test_what_a_control_did_not_write_to_the_address_is_written(glance: Visit, little_demo: Workspace) -> None:
+def test_what_a_control_did_not_write_to_the_address_is_written(
+    glance: Visit, little_demo: Workspace
+) -> None:
     """AppTest writes no address, as a browser in which a control has moved."""
     app = glance(little_demo, "rows", run=the_run(little_demo, "simulated debate").id)
     app.slider(key="p_de").set_value((0.2, 0.8)).run()
@@ -102,7 +143,9 @@ def test_what_a_control_did_not_write_to_the_address_is_written(glance: Visit, l
 @pytest.mark.soak
 def test_what_a_link_names_in_vain_is_said_in_a_line(glance: Visit, little_demo: Workspace) -> None:
     known = {"run": the_run(little_demo, "simulated debate").id, "label": "up"}
-    app = glance(little_demo, "rows", **known, order="by taste", card="a tool of the future", spin="left")
+    app = glance(
+        little_demo, "rows", **known, order="by taste", card="a tool of the future", spin="left"
+    )
     assert not app.exception
     text = text_of(app).replace("\\", "")
     assert "This link sets order to “by taste”, which is unknown here and ignored" in text
@@ -123,7 +166,9 @@ def test_a_link_selects_rows_of_a_table(glance: Visit, little_demo: Workspace) -
     assert numbers(app)["Prior P(DE)"].startswith(moved[1])
     app = glance(little_demo, "neighbours", without="nobody")
     assert "without" not in app.query_params
-    assert "This link sets without to “nobody”, which is unknown here" in text_of(app).replace("\\", "")
+    assert "This link sets without to “nobody”, which is unknown here" in text_of(app).replace(
+        "\\", ""
+    )
 
 
 def test_on_a_shared_server_a_copied_link_begins_with_its_address(

@@ -20,7 +20,11 @@ pytestmark = pytest.mark.browser
 
 CHANGED = 1  # control of a page; all of them in soak/test_links.py
 LOOKED_AT = ("scores", "compare", "rows", "run", "neighbours", "fuse")
-FIRST_VIEWS = [view for page, view in {view.page: view for view in reversed(VIEWS)}.items() if page in LOOKED_AT]
+FIRST_VIEWS = [
+    view
+    for page, view in {view.page: view for view in reversed(VIEWS)}.items()
+    if page in LOOKED_AT
+]
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +46,9 @@ def test_a_link_shows_the_same_screen_elsewhere(
 
 
 @pytest.mark.soak
-def test_a_control_that_another_moves_still_writes_to_the_address(two_tabs: tuple[Page, Page], demo_server: Server) -> None:
+def test_a_control_that_another_moves_still_writes_to_the_address(
+    two_tabs: tuple[Page, Page], demo_server: Server
+) -> None:
     page, _ = two_tabs
     visit(page, demo_server.url("fuse"))
     for key in ("over", "power"):  # by the first, a choice comes between it and the second

@@ -17,7 +17,9 @@ from tests.ui.conftest import forget
 
 
 @pytest.fixture(autouse=True)
-def small_workspace_is_shown(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small_workspace_is_shown(
+    small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     forget()
     monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(small_workspace.settings.workspace))
     yield
@@ -56,7 +58,10 @@ def test_a_store_that_nobody_changed_is_not_opened_for_its_counters(
     opened = []
     monkeypatch.setattr(cache, "_read_versions", lambda: opened.append(True) or {})
     cache._versions_in.cache_clear()
-    files = [small_workspace.store.file, small_workspace.store.file.with_name(small_workspace.store.file.name + ".wal")]
+    files = [
+        small_workspace.store.file,
+        small_workspace.store.file.with_name(small_workspace.store.file.name + ".wal"),
+    ]
     for file in filter(Path.exists, files):
         os.utime(file, (1, 1))  # changed long ago
     loaders.refresh()
@@ -78,7 +83,9 @@ def test_a_row_is_read_ahead(small_workspace: Workspace) -> None:
     rows._AHEAD.submit(lambda: None).result()
     small_workspace.store.file.rename(small_workspace.store.file.with_suffix(".away"))
     try:
-        assert [loaders.row_details(run, pair_id).numbers["pair_id"] for pair_id in ids[:2]] == ids[:2]
+        assert [loaders.row_details(run, pair_id).numbers["pair_id"] for pair_id in ids[:2]] == ids[
+            :2
+        ]
     finally:
         small_workspace.store.file.with_suffix(".away").rename(small_workspace.store.file)
 

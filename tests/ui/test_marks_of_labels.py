@@ -19,4 +19,6 @@ def test_it_stands_on_pages_with_scores(visit: Visit, demo_copy: Workspace) -> N
     for page in ("overview", "scores", "compare", "fuse", "neighbours", "share"):
         app = visit(demo_copy, page, run=LABELLED)
         assert [said in each.value.replace("\\", "") for each in app.warning] == [True], page
-        assert said not in text_of(app).replace("\\", "").replace(app.warning[0].value.replace("\\", ""), ""), page
+        assert said not in text_of(app).replace("\\", "").replace(
+            app.warning[0].value.replace("\\", ""), ""
+        ), page

@@ -43,7 +43,9 @@ def show_example() -> None:
         panels.show_verdict(comparisons[0])
         panels.show_several(comparisons)
     elif isinstance(result, DebateAudit):
-        audit_tab.show(next(each.run for each in results() if isinstance(each, ScoreResult)), result)
+        audit_tab.show(
+            next(each.run for each in results() if isinstance(each, ScoreResult)), result
+        )
     else:
         show_result(result, "a run", "result")
 
@@ -54,7 +56,9 @@ def words_of(result: int) -> str:
     page.session_state["example"] = result
     page.run()
     assert not page.exception
-    texts = [each.value for kind in ("markdown", "caption", "text", "warning") for each in page.get(kind)]
+    texts = [
+        each.value for kind in ("markdown", "caption", "text", "warning") for each in page.get(kind)
+    ]
     return "\n".join(texts).replace("\\", "").replace("\u2060", "")
 
 
@@ -68,7 +72,12 @@ def without_other_pages(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -
 
 
 @pytest.mark.parametrize(
-    "result", [pytest.param(i, id=f"{type(each).__name__}-{i}") for i, each in enumerate(results()) if each.caveats]
+    "result",
+    [
+        pytest.param(i, id=f"{type(each).__name__}-{i}")
+        for i, each in enumerate(results())
+        if each.caveats
+    ],
 )
 def test_a_page_says_every_caveat_of_a_result(result: int) -> None:
     shown = results()[result]

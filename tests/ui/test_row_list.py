@@ -42,7 +42,11 @@ def test_it_draws_what_is_known_of_each_row() -> None:
     drawn = json.loads(row_list.content(ROWS, P_DE, "3 of 9 rows")[row_list.HASH_BYTES :])
     assert drawn["ids"] == ["A_b", "A_c", "D_e"]
     assert drawn["values"] == [0.25, None, 1.0]
-    assert [drawn["kinds"][label]["name"] for label in drawn["labels"]] == ["up", "no label", "none"]
+    assert [drawn["kinds"][label]["name"] for label in drawn["labels"]] == [
+        "up",
+        "no label",
+        "none",
+    ]
     assert drawn["says"] == ["hit", "flags, notes", "miss, flags"]
     assert drawn["marks"] == ["✓", "⚠ ✎", "✗ ⚠"]
 
@@ -91,7 +95,9 @@ def shows(page: Page, pair_id: str) -> None:
     """Waits until the page, its address and its list show a row."""
     pair = pair_id.replace("_", " ⟶ ")
     page.locator("[data-testid=stMain] h3").get_by_text(pair, exact=True).first.wait_for()
-    page.wait_for_function("id => new URLSearchParams(location.search).get('row') === id", arg=pair_id)
+    page.wait_for_function(
+        "id => new URLSearchParams(location.search).get('row') === id", arg=pair_id
+    )
     page.locator(f"[role=option][aria-selected=true][aria-label^='{pair}, P(DE) ']").wait_for()
 
 
@@ -100,7 +106,9 @@ def selected(page: Page) -> Locator:
 
 
 @pytest.mark.browser
-def test_a_click_anywhere_on_a_row_opens_it_and_keys_go_on_from_there(page: Page, ids: list[str]) -> None:
+def test_a_click_anywhere_on_a_row_opens_it_and_keys_go_on_from_there(
+    page: Page, ids: list[str]
+) -> None:
     rows = page.get_by_role("option")
     assert rows.count() < 100 < len(ids)  # of thousands only those in sight are drawn
     assert rows.first.get_attribute("aria-setsize") == str(len(ids))
@@ -108,7 +116,14 @@ def test_a_click_anywhere_on_a_row_opens_it_and_keys_go_on_from_there(page: Page
     shows(page, ids[4])
     last = len(ids) - 1
     for key, place in (
-        *(("ArrowDown", 5), ("j", 6), ("k", 5), ("ArrowUp", 4), ("ArrowRight", 5), ("ArrowLeft", 4)),
+        *(
+            ("ArrowDown", 5),
+            ("j", 6),
+            ("k", 5),
+            ("ArrowUp", 4),
+            ("ArrowRight", 5),
+            ("ArrowLeft", 4),
+        ),
         *(("Home", 0), ("End", last), ("j", last)),
     ):
         page.keyboard.press(key)
@@ -132,7 +147,9 @@ def test_a_click_anywhere_on_a_row_opens_it_and_keys_go_on_from_there(page: Page
 
 @pytest.mark.soak
 @pytest.mark.browser
-def test_a_note_can_be_asked_for_before_the_page_is_drawn_to_its_end(page: Page, ids: list[str]) -> None:
+def test_a_note_can_be_asked_for_before_the_page_is_drawn_to_its_end(
+    page: Page, ids: list[str]
+) -> None:
     page.get_by_role("option").nth(3).click()
     shows(page, ids[3])
     page.evaluate(

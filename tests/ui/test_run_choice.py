@@ -34,21 +34,27 @@ def unlabelled_last(little_copy: Workspace) -> Workspace:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("page", ["scores", "compare", "fuse"])
-def test_a_page_of_scores_opens_on_a_run_with_labels_and_says_why(visit: Visit, unlabelled_last: Workspace, page: str) -> None:
+def test_a_page_of_scores_opens_on_a_run_with_labels_and_says_why(
+    visit: Visit, unlabelled_last: Workspace, page: str
+) -> None:
     app = visit(unlabelled_last, page)
     assert shown(app) != the_run(unlabelled_last, TEST).id
     assert "chosen: the latest run with labels" in said(app)
 
 
 @pytest.mark.soak
-def test_arguments_open_on_a_debate_though_it_has_no_labels(visit: Visit, unlabelled_last: Workspace) -> None:
+def test_arguments_open_on_a_debate_though_it_has_no_labels(
+    visit: Visit, unlabelled_last: Workspace
+) -> None:
     app = visit(unlabelled_last, "arguments")
     assert shown(app) == the_run(unlabelled_last, TEST).id
     assert "chosen: the latest debate" in said(app).splitlines()
 
 
 @pytest.mark.soak
-def test_no_page_opens_on_an_arm_of_an_experiment_by_itself(visit: Visit, little_copy: Workspace) -> None:
+def test_no_page_opens_on_an_arm_of_an_experiment_by_itself(
+    visit: Visit, little_copy: Workspace
+) -> None:
     latest = shown(visit(little_copy, "overview"))
     with little_copy.store.write() as db:
         other = next(run.id for run in runs.list_all(db) if run.id != latest)
@@ -58,7 +64,9 @@ def test_no_page_opens_on_an_arm_of_an_experiment_by_itself(visit: Visit, little
 
 
 @pytest.mark.soak
-def test_what_a_person_chose_stays_on_every_page_without_a_reason(glance: Visit, little_demo: Workspace) -> None:
+def test_what_a_person_chose_stays_on_every_page_without_a_reason(
+    glance: Visit, little_demo: Workspace
+) -> None:
     run = the_run(little_demo, TEST).id
     app = glance(little_demo, "scores", run=run)
     assert shown(app) == run
@@ -71,7 +79,11 @@ def test_what_a_person_chose_stays_on_every_page_without_a_reason(glance: Visit,
 
 
 @pytest.mark.soak
-def test_names_that_the_choice_would_cut_are_written_in_full(glance: Visit, little_demo: Workspace) -> None:
+def test_names_that_the_choice_would_cut_are_written_in_full(
+    glance: Visit, little_demo: Workspace
+) -> None:
     long = next(name for name in ("simulated collapsed debate",) if len(name) > 22)
     assert f"**{long}**" in said(glance(little_demo, "overview", run=the_run(little_demo, long).id))
-    assert f"**{LABELLED}**" not in said(glance(little_demo, "overview", run=the_run(little_demo, LABELLED).id))
+    assert f"**{LABELLED}**" not in said(
+        glance(little_demo, "overview", run=the_run(little_demo, LABELLED).id)
+    )

@@ -34,8 +34,17 @@ def test_a_run_outlives_its_session_and_the_app(small_workspace: Workspace) -> N
             [(run, begun)] = run_control.states(small_workspace).items()
             server.stop()  # Ctrl-C
         status = run_control.states(small_workspace)[run]
-        assert status.pid in (begun.pid, None)  # none where the machine is so busy that it has ended
-        with serving(small_workspace.settings.workspace) as server, browsing(server.address) as again:
+        assert status.pid in (
+            begun.pid,
+            None,
+        )  # none where the machine is so busy that it has ended
+        with (
+            serving(small_workspace.settings.workspace) as server,
+            browsing(server.address) as again,
+        ):
             assert "of 2 rows" in again.run("run").text
-        until(lambda: run_control.states(small_workspace)[run].state not in LIVE_STATES, "the run did not end")
+        until(
+            lambda: run_control.states(small_workspace)[run].state not in LIVE_STATES,
+            "the run did not end",
+        )
     assert run_control.settle(small_workspace, run).status == "done"

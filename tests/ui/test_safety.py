@@ -23,7 +23,9 @@ from tests.ui.watch import Watch
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-Views = Callable[["Page", Server, Workspace], Iterator[str]]  # what is looked at, one after the other; where we are
+Views = Callable[
+    ["Page", Server, Workspace], Iterator[str]
+]  # what is looked at, one after the other; where we are
 # What a row's texts may link to: one article, or one gene, whose symbol may hold anything that is encoded.
 OUR_LINKS = re.compile(
     r"https://pubmed\.ncbi\.nlm\.nih\.gov/\d+/"
@@ -63,7 +65,9 @@ def every_view(page: Page, server: Server, _: Workspace) -> Iterator[str]:
     settle(page)
     sidebar = page.get_by_test_id("stSidebar")
     for title in sidebar.locator(".st-key-navigation a p").all_text_contents():
-        link = sidebar.locator(".st-key-navigation a").filter(has=page.locator("p", has_text=re.compile(f"^{title}$")))
+        link = sidebar.locator(".st-key-navigation a").filter(
+            has=page.locator("p", has_text=re.compile(f"^{title}$"))
+        )
         if not link.is_visible():
             sidebar.get_by_text("More", exact=True).click()
         then(page, link.click)
@@ -122,7 +126,12 @@ def same_row_in_every_run(page: Page, server: Server, workspace: Workspace) -> I
     ],
 )
 def test_text_stays_text(
-    open_tab: OpenTab, hostile_desk: Workspace, listener: hostile.Listener, start: str, scheme: Any, views: Views
+    open_tab: OpenTab,
+    hostile_desk: Workspace,
+    listener: hostile.Listener,
+    start: str,
+    scheme: Any,
+    views: Views,
 ) -> None:
     """Every row where no policy stands behind us; with it, where what it stops is an error, every view, in the dark."""
     listener.asked.clear()
@@ -153,19 +162,29 @@ def becomes_more(text: str) -> list[str]:
     tokens = [each for block in MARKED.parse(text) for each in (block, *(block.children or ()))]
     links = [str(each.attrs["href"]) for each in tokens if each.type == "link_open"]
     found = [link for link in links if re.match("[a-z]+:", link) and not OUR_LINKS.fullmatch(link)]
-    found += [each.content for each in tokens if each.type in ("image", "html_block", "html_inline")]
-    return found + [each.content for each in tokens if each.type == "text" and BARE_LINK.search(each.content)]
+    found += [
+        each.content for each in tokens if each.type in ("image", "html_block", "html_inline")
+    ]
+    return found + [
+        each.content for each in tokens if each.type == "text" and BARE_LINK.search(each.content)
+    ]
 
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize(("page", "tab"), VIEWS)
-def test_no_view_makes_more_of_a_text(glance: Visit, hostile_desk: Workspace, page: str, tab: str) -> None:
+def test_no_view_makes_more_of_a_text(
+    glance: Visit, hostile_desk: Workspace, page: str, tab: str
+) -> None:
     """As the browser above sees it: what is drawn as Markdown, in labels and hints too."""
     app = glance(hostile_desk, page, **tab_of(page, tab))
     assert not app.exception
     elements = [*app.main, *app.sidebar]
-    assert [each.proto.body for each in elements if each.type == "html" and TAG.search(each.proto.body)] == []
-    for element in (each for each in elements if each.type not in PLAIN and hasattr(each.proto, "ListFields")):
+    assert [
+        each.proto.body for each in elements if each.type == "html" and TAG.search(each.proto.body)
+    ] == []
+    for element in (
+        each for each in elements if each.type not in PLAIN and hasattr(each.proto, "ListFields")
+    ):
         for name, text in said_in(element.proto):
             assert name not in MARKDOWN_FIELDS or not becomes_more(text), (element.type, name, text)
 
@@ -177,7 +196,15 @@ def test_the_listener_hears(open_tab: OpenTab, listener: hostile.Listener) -> No
     page.set_content("".join(hostile.texts(listener.address)))
     page.wait_for_function("window.pwned")
     page.wait_for_load_state("networkidle")
-    assert {"/x.png", "/css.png", "/div.png", "/frame", "/import.css", "/script", "/svg.png"} <= set(listener.asked)
+    assert {
+        "/x.png",
+        "/css.png",
+        "/div.png",
+        "/frame",
+        "/import.css",
+        "/script",
+        "/svg.png",
+    } <= set(listener.asked)
 
 
 def assert_policy_holds(page: Page, listener: hostile.Listener) -> None:
@@ -192,9 +219,18 @@ def assert_policy_holds(page: Page, listener: hostile.Listener) -> None:
            }""",
         ["".join(hostile.texts(listener.address)), listener.address],
     )
-    beacons = ["/x.png", "/import.css", "/css.png", "/div.png", "/svg.png", "/fetch", ""]  # of a frame, only the origin
+    beacons = [
+        "/x.png",
+        "/import.css",
+        "/css.png",
+        "/div.png",
+        "/svg.png",
+        "/fetch",
+        "",
+    ]  # of a frame, only the origin
     page.wait_for_function(
-        "all => all.every(one => window.blocked.includes(one))", arg=[listener.address + beacon for beacon in beacons]
+        "all => all.every(one => window.blocked.includes(one))",
+        arg=[listener.address + beacon for beacon in beacons],
     )
     assert page.evaluate("window.pwned") is None
     assert listener.asked == []
@@ -202,7 +238,9 @@ def assert_policy_holds(page: Page, listener: hostile.Listener) -> None:
 
 @pytest.mark.soak
 @pytest.mark.browser
-def test_the_dark_is_ours_and_the_policy_holds(open_tab: OpenTab, demo_server: Server, listener: hostile.Listener) -> None:
+def test_the_dark_is_ours_and_the_policy_holds(
+    open_tab: OpenTab, demo_server: Server, listener: hostile.Listener
+) -> None:
     """A page finds its server at the first try: Streamlit's tries the address of the page before, and waits between the two.
     Were text to become HTML after all, it still could not phone home."""
     watch, page, asked = Watch(), open_tab(color_scheme="dark"), []
@@ -211,8 +249,12 @@ def test_the_dark_is_ours_and_the_policy_holds(open_tab: OpenTab, demo_server: S
     page.goto(demo_server.url("rows"))
     settle(page)
     assert watch == Watch()
-    assert [url for url in asked if "_stcore/health" in url] == [f"{demo_server.address}/_stcore/health"]
-    paper = page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
+    assert [url for url in asked if "_stcore/health" in url] == [
+        f"{demo_server.address}/_stcore/health"
+    ]
+    paper = page.locator("[data-testid=stApp]").evaluate(
+        "app => getComputedStyle(app).backgroundColor"
+    )
     assert paper == f"rgb{tuple(bytes.fromhex(theme.SURFACES['dark']['paper'][1:]))}"
     assert_policy_holds(page, listener)
 
@@ -233,7 +275,9 @@ def test_only_pages_are_changed_on_their_way(demo_server: Server) -> None:
         ("favicon.png", "text/html", False),
         ("", "*/*", False),
     ):
-        with urlopen(Request(f"{demo_server.address}/{path}", headers={"Accept": accepted})) as answer:
+        with urlopen(
+            Request(f"{demo_server.address}/{path}", headers={"Accept": accepted})
+        ) as answer:
             body = answer.read()
         assert (b"<head><script>window.__streamlit={BACKEND_BASE_URL" in body) == is_page
         assert len(body) == int(answer.headers["content-length"])

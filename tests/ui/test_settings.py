@@ -34,10 +34,20 @@ from core.features.experiments.decision import DecisionRule
 from core.features.experiments.toml_file import KEYS, FileArm, FileFolds, FileRows, parse_experiment
 from core.features.finetune.actions import FinetuneRequest
 from core.features.fuse.page import fusion_controls
-from core.features.neighbours.spaces import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
+from core.features.neighbours.spaces import (
+    CoresponseSettings,
+    NetworkSettings,
+    ResponseSettings,
+    TextSettings,
+)
 from core.features.targets import actions as target_ranking
 from core.features.targets.evaluate import EvaluationRequest
-from core.features.targets.request import RankingEvaluationRequest, RankingTableRequest, TrainingOptions, TrainingRequest
+from core.features.targets.request import (
+    RankingEvaluationRequest,
+    RankingTableRequest,
+    TrainingOptions,
+    TrainingRequest,
+)
 from core.runs.changed_settings import ChangedSettings
 from core.runs.derived_runs import FusionRequest, KnnRequest
 from core.runs.request import RowSelection, RunRequest
@@ -62,7 +72,11 @@ def list_commands() -> dict[str, Any]:
 
 
 COMMANDS = list_commands()
-TAKEN = {name: taken for name, command in COMMANDS.items() if (taken := taken_by(command.callback)) is not None}
+TAKEN = {
+    name: taken
+    for name, command in COMMANDS.items()
+    if (taken := taken_by(command.callback)) is not None
+}
 RECORDS = {taken.record: name for name, taken in reversed(TAKEN.items())}
 # Fields of records that are no settings, and values that go together with the rest.
 OTHERS: Mapping[type, Mapping[str, Any]] = {
@@ -105,8 +119,18 @@ def ask_people(workspace: Workspace) -> None:
 
 
 FORMS: Mapping[type, Sequence[Form]] = {
-    RunRequest: [Form("run", {"method": "debate", "backend": "ray"}, "", ("rows",), ("endpoint", "backend", "model"))],
-    RowSelection: [Form("run", {"method": "debate", "launch_sample": "2"}, "launch_", (), ("split", "sample"))],
+    RunRequest: [
+        Form(
+            "run",
+            {"method": "debate", "backend": "ray"},
+            "",
+            ("rows",),
+            ("endpoint", "backend", "model"),
+        )
+    ],
+    RowSelection: [
+        Form("run", {"method": "debate", "launch_sample": "2"}, "launch_", (), ("split", "sample"))
+    ],
     FusionRequest: [
         Form("run", {"method": "fusion"}, "option-fusion-", ("name",), by_name=True),
         Form("fuse", {"run": "debate"}, "", fusion_controls.NOT_HERE, ("with",), titled=("with",)),
@@ -116,7 +140,9 @@ FORMS: Mapping[type, Sequence[Form]] = {
         Form("neighbours", {}, "", from_data=("spaces", "axis", "protocol")),
         Form("fuse", {"run": "debate"}, "", from_data=("spaces", "axis", "protocol")),
     ],
-    LabelRequest: [Form("data", {"tab": "Import", "cells_backend": "ray"}, "cells_", from_data=("backend",))],
+    LabelRequest: [
+        Form("data", {"tab": "Import", "cells_backend": "ray"}, "cells_", from_data=("backend",))
+    ],
     LabelSettings: [Form("data", {"tab": "Import"}, "cells_")],
     PredictionOptions: [Form("data", {"tab": "Import"}, "predicted_", from_data=("dataset",))],
     TrainingOptions: [Form("targets", {"tab": "Training"}, "", (), ("models",), prepare=train)],
@@ -124,14 +150,39 @@ FORMS: Mapping[type, Sequence[Form]] = {
     RankingTableRequest: [Form("targets", {}, from_data=("ranking",), prepare=train_at_once)],
     FinetuneRequest: [Form("run", {"tab": "Fine-tune"}, "finetune_", from_data=("base",))],
     Rubric: [Form("arguments", {"run": "debate"}, "note-rubric-", from_data=("roles", "stages"))],
-    SampleRequest: [Form("arguments", {"tab": "Label", "run": "debate"}, "sample_", from_data=("sample",), prepare=ask_people)],
+    SampleRequest: [
+        Form(
+            "arguments",
+            {"tab": "Label", "run": "debate"},
+            "sample_",
+            from_data=("sample",),
+            prepare=ask_people,
+        )
+    ],
     DecisionRule: [Form("experiments", {"tab": "Ledger"}, "ledger_")],
     Question: [Form("ask", {"answered_by": "server"}, "ask_", (), ("endpoint", "model"))],
     TextSettings: [Form("data", {"tab": "Spaces and leaks"}, "build_")],
-    NetworkSettings: [Form("data", {"tab": "Spaces and leaks", "build_kind": "neighbourhoods in a network"}, "build_")],
-    ResponseSettings: [Form("data", {"tab": "Spaces and leaks", "build_kind": "a published LPS response"}, "build_")],
+    NetworkSettings: [
+        Form(
+            "data",
+            {"tab": "Spaces and leaks", "build_kind": "neighbourhoods in a network"},
+            "build_",
+        )
+    ],
+    ResponseSettings: [
+        Form(
+            "data", {"tab": "Spaces and leaks", "build_kind": "a published LPS response"}, "build_"
+        )
+    ],
     CoresponseSettings: [
-        Form("data", {"tab": "Spaces and leaks", "build_kind": "genes with similar responses in this dataset"}, "build_")
+        Form(
+            "data",
+            {
+                "tab": "Spaces and leaks",
+                "build_kind": "genes with similar responses in this dataset",
+            },
+            "build_",
+        )
     ],
 }
 # Whose pages another test opens, with the workspace that they need, and calls `check_form` there.
@@ -148,7 +199,9 @@ TABLES: Mapping[str, tuple[type, Mapping[str, Any]]] = {
     "hypothesis": (Hypothesis, {"arm": "tested"}),
 }
 FUSED = {"base": "control", "w_de": 0.25}
-ARMS: Sequence[tuple[str, Mapping[str, Any]]] = [  # each kind of arm, with such values; None leaves one out
+ARMS: Sequence[
+    tuple[str, Mapping[str, Any]]
+] = [  # each kind of arm, with such values; None leaves one out
     ("run", {}),
     ("method", {}),
     ("base", {**FUSED, "with": "another run", "knn": None}),
@@ -177,8 +230,16 @@ def _another(option: Option) -> Any:
         return (other,) if option.several else other
     if option.kind in (int, float):
         low, high = option.lowest, option.highest
-        numbers = [each for each in (3, 4, 0.25, low, high) if each is not None and _is_between(each, low, high)]
-        return next(option.kind(each) for each in numbers if each not in (option.default, option.kind is int and 0.25))
+        numbers = [
+            each
+            for each in (3, 4, 0.25, low, high)
+            if each is not None and _is_between(each, low, high)
+        ]
+        return next(
+            option.kind(each)
+            for each in numbers
+            if each not in (option.default, option.kind is int and 0.25)
+        )
     if option.kind is bool:
         return not option.default
     return ("other", "one more") if option.several else "other"
@@ -193,9 +254,18 @@ def beyond_range(option: Option) -> list[float]:
     if option.several or option.kind not in (int, float):
         return []
     if option.kind is int:
-        return [end + step for end, step in ((option.lowest, -1), (option.highest, 1)) if end is not None]
+        return [
+            end + step
+            for end, step in ((option.lowest, -1), (option.highest, 1))
+            if end is not None
+        ]
     ends = ((option.lowest, -math.inf), (option.highest, math.inf))
-    return [*(math.nextafter(end, far) for end, far in ends if end is not None), math.inf, -math.inf, math.nan]
+    return [
+        *(math.nextafter(end, far) for end, far in ends if end is not None),
+        math.inf,
+        -math.inf,
+        math.nan,
+    ]
 
 
 def chosen(record: type, *, every: bool = True) -> dict[str, Any]:
@@ -243,7 +313,9 @@ def test_each_setting_is_an_option_with_its_default_range_and_help(name: str) ->
 
 @pytest.mark.parametrize("record", ELSEWHERE, ids=lambda record: record.__name__)
 def test_a_form_of_another_test_is_checked_there(record: type) -> None:
-    assert f"check_form({record.__name__}, " in (Path(__file__).parent / ELSEWHERE[record]).read_text("utf-8")
+    assert f"check_form({record.__name__}, " in (
+        Path(__file__).parent / ELSEWHERE[record]
+    ).read_text("utf-8")
 
 
 @of_each_command
@@ -264,7 +336,9 @@ def test_a_range_holds_for_the_command_and_for_files(record: type) -> None:
     """What is beyond it, an excluded bound, and what is no finite number are refused wherever they come from."""
     for option in options_of(record):
         for beyond in beyond_range(option):
-            with pytest.raises(InputError, match=f"{option.name}: got {re.escape(repr(beyond))}, expected ") as refused:
+            with pytest.raises(
+                InputError, match=f"{option.name}: got {re.escape(repr(beyond))}, expected "
+            ) as refused:
                 make(record, {**chosen(record), option.name: beyond}, **OTHERS.get(record, {}))
             assert str(refused.value).endswith(option.range)
 
@@ -276,7 +350,10 @@ def test_what_is_beyond_a_range_is_said_of_the_option(name: str) -> None:
             values = {parameter.name: parameter.default for parameter in COMMANDS[name].params}
             values |= {f"{option.name}{'_' * (option.name not in values)}": str(beyond)}
             taken = Taken(TAKEN[name].record, (option,))
-            with pytest.raises(InputError, match=f"{option.option}: got .*, expected "), taken.name_options():
+            with (
+                pytest.raises(InputError, match=f"{option.option}: got .*, expected "),
+                taken.name_options(),
+            ):
                 taken.pop(values)
 
 
@@ -287,13 +364,21 @@ def test_a_command_reads_the_arguments_of_a_record(name: str, every: bool) -> No
     names = {option.name for option in taken.options}
     wanted = make_other(taken.record, every=every)
     others = [
-        each for each in command.params if each.required and each.opts[0] not in {option.option for option in taken.options}
+        each
+        for each in command.params
+        if each.required and each.opts[0] not in {option.option for option in taken.options}
     ]
     words = ["x" if each.param_type_name == "argument" else f"{each.opts[0]}=x" for each in others]
-    given = [word for option in taken.options for word in arguments_of_option(option, values_of(wanted)[option.name])]
+    given = [
+        word
+        for option in taken.options
+        for word in arguments_of_option(option, values_of(wanted)[option.name])
+    ]
     read = taken.pop(command.make_context(name, [*words, *given]).params)
     assert read == {key: value for key, value in values_of(wanted).items() if key in names}
-    if names == {option.name for option in options_of(taken.record) if option.about.where != "elsewhere"}:
+    if names == {
+        option.name for option in options_of(taken.record) if option.about.where != "elsewhere"
+    }:
         assert make(taken.record, read, **OTHERS.get(taken.record, {})) == wanted
         assert given == arguments_of(wanted)
 
@@ -321,25 +406,39 @@ def test_a_table_of_an_experiment_is_read_from_its_file(table: str) -> None:
 
 @pytest.mark.parametrize(("kind", "given"), ARMS)
 def test_an_arm_of_an_experiment_is_read_from_its_file(kind: str, given: Mapping[str, Any]) -> None:
-    every = {**chosen(FileArm), **JSON_TEXTS, "name": "tested", "against": "control", "several": True, **given}
+    every = {
+        **chosen(FileArm),
+        **JSON_TEXTS,
+        "name": "tested",
+        "against": "control",
+        "several": True,
+        **given,
+    }
     values = {name: every[name] for name in KEYS[kind] if every[name] is not None}
     read = values_of(parse_experiment(as_experiment(values)).arm("tested"))
     assert read == {**read, **values}
 
 
 def test_every_setting_of_an_arm_is_of_a_kind_of_arm() -> None:
-    assert {name for names in KEYS.values() for name in names} == {option.name for option in options_of(FileArm)}
+    assert {name for names in KEYS.values() for name in names} == {
+        option.name for option in options_of(FileArm)
+    }
 
 
 def as_experiment(arm: Mapping[str, Any], tables: str = "") -> str:
     """An experiment of two arms, of which one has these values, with further tables."""
-    control, tested = as_toml({"name": "control", "run": "a run"}), as_toml({"name": "tested", **arm})
+    control, tested = (
+        as_toml({"name": "control", "run": "a run"}),
+        as_toml({"name": "tested", **arm}),
+    )
     return f'name = "b"\nprimary = "DE"\nsmallest_effect = 0.02\n[[arms]]\n{control}\n[[arms]]\n{tested}\n{tables}'
 
 
 def as_toml(values: Mapping[str, Any]) -> str:
     """The settings of a record as a person would write them."""
-    return "\n".join(f"{name} = {_toml_value(value)}" for name, value in values.items() if value is not None)
+    return "\n".join(
+        f"{name} = {_toml_value(value)}" for name, value in values.items() if value is not None
+    )
 
 
 def _toml_value(value: Any) -> str:
@@ -358,5 +457,8 @@ def test_each_setting_has_a_control_that_says_what_it_declares(
     record: type, form: Form, little_copy: Workspace, visit: Visit
 ) -> None:
     form.prepare(little_copy)
-    shown, how = visit(little_copy, form.page, **form.view), {"by_name": form.by_name, "titled": form.titled}
+    shown, how = (
+        visit(little_copy, form.page, **form.view),
+        {"by_name": form.by_name, "titled": form.titled},
+    )
     check_form(record, shown, form.owner, form.left_out, form.from_data, **how)  # type: ignore[arg-type]

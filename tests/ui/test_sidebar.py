@@ -25,7 +25,9 @@ def under_more(app: AppTest) -> list[str]:
 
 
 @pytest.mark.soak
-def test_a_page_that_holds_something_or_is_open_stands_by_itself(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_page_that_holds_something_or_is_open_stands_by_itself(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     assert under_more(visit(small_workspace, "overview")) == ["Experiments", "Targets"]
     assert under_more(visit(small_workspace, "targets")) == ["Experiments"]
     ledger.import_published_ladder(small_workspace)
@@ -37,7 +39,15 @@ def test_a_page_that_holds_something_or_is_open_stands_by_itself(visit: Visit, s
     ("wanted", "expected"),
     [
         ("", []),
-        ("stat1", [("perturbation", "Stat1"), ("target gene", "Stat1"), ("row", "Stat1 ⟶ Mx1"), ("row", "Irf7 ⟶ Stat1")]),
+        (
+            "stat1",
+            [
+                ("perturbation", "Stat1"),
+                ("target gene", "Stat1"),
+                ("row", "Stat1 ⟶ Mx1"),
+                ("row", "Irf7 ⟶ Stat1"),
+            ],
+        ),
         ("STAT", [("perturbation", "Stat1"), ("perturbation", "Stat2"), ("target gene", "Stat1")]),
         ("stat mx", [("row", "Stat1 ⟶ Mx1"), ("row", "Stat2 ⟶ Mx1")]),
         ("Stat2_Mx1", [("row", "Stat2 ⟶ Mx1")]),
@@ -45,7 +55,9 @@ def test_a_page_that_holds_something_or_is_open_stands_by_itself(visit: Visit, s
         ("[(*", []),
     ],
 )
-def test_words_find_symbols_and_rows(monkeypatch: pytest.MonkeyPatch, wanted: str, expected: list[tuple[str, str]]) -> None:
+def test_words_find_symbols_and_rows(
+    monkeypatch: pytest.MonkeyPatch, wanted: str, expected: list[tuple[str, str]]
+) -> None:
     monkeypatch.setattr(sidebar.loaders, "runs_with_row", lambda *_: ["r"])
     found = list(sidebar.find_hits(ROWS, SYMBOLS, wanted, {"dataset": "d", "run": "r"}))
     assert [(each["kind"], each["label"]) for each in found] == expected
@@ -63,7 +75,9 @@ def test_a_row_opens_in_a_run_that_has_it(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.browser
-def test_ctrl_k_finds_a_page_and_a_row_and_goes_there(open_tab: OpenTab, demo_server: Server) -> None:
+def test_ctrl_k_finds_a_page_and_a_row_and_goes_there(
+    open_tab: OpenTab, demo_server: Server
+) -> None:
     page = open_tab()
     page.goto(demo_server.url("rows"))
     settle(page)
@@ -71,7 +85,9 @@ def test_ctrl_k_finds_a_page_and_a_row_and_goes_there(open_tab: OpenTab, demo_se
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Page, run, gene or row").fill("compare")
     page.get_by_role("dialog").get_by_role("option", name="Compare").wait_for()
-    page.keyboard.press("ArrowLeft")  # moves in the field, and to no other row of the page behind it
+    page.keyboard.press(
+        "ArrowLeft"
+    )  # moves in the field, and to no other row of the page behind it
     then(page, lambda: page.keyboard.press("Enter"))
     assert "/compare?" in page.url
     page.go_back()

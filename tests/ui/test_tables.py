@@ -16,11 +16,17 @@ from tests.ui.conftest import Visit
 from tests.ui.views import VIEWS, symbol_of
 
 
-@pytest.mark.parametrize(("text", "row_height"), [("short", None), ("a long reason " * 10, tables.TALL_PX)])
-def test_long_texts_take_several_lines(text: str, row_height: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("text", "row_height"), [("short", None), ("a long reason " * 10, tables.TALL_PX)]
+)
+def test_long_texts_take_several_lines(
+    text: str, row_height: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given: dict[str, Any] = {}
     monkeypatch.setattr(st, "dataframe", lambda _, **options: given.update(options))
-    table = pd.DataFrame({"reason": [None, text], "page": ["./debates?run=0123456789" * 9] * 2, "n": [1, 2]})
+    table = pd.DataFrame(
+        {"reason": [None, text], "page": ["./debates?run=0123456789" * 9] * 2, "n": [1, 2]}
+    )
     tables.show_table(table, None, {"page": tables.OPEN})
     assert given.get("row_height") == row_height
 
@@ -30,7 +36,9 @@ WITH_TABLES = ("overview", "compare", "neighbours", "scores", "fuse", "data")
 
 
 @pytest.mark.soak
-def test_tables_are_downloaded_as_parquet(visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_downloaded_as_parquet(
+    visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     offered: dict[str, pd.DataFrame] = {}
 
     def offer(table: pd.DataFrame, name: str, file: str) -> None:
@@ -41,7 +49,9 @@ def test_tables_are_downloaded_as_parquet(visit: Visit, little_demo: Workspace, 
     monkeypatch.setattr(figure_menu, "show_parquet_button", offer)
     for view in (view for view in VIEWS if view.page in WITH_TABLES):
         _, parameters = view.address(symbol_of(little_demo))
-        assert not visit(little_demo, view.page, **parameters, **FOLDED.get(view.page, {})).exception, view
+        assert not visit(
+            little_demo, view.page, **parameters, **FOLDED.get(view.page, {})
+        ).exception, view
     expected = {
         "runs",
         "slices",

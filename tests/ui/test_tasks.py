@@ -48,7 +48,9 @@ class Person:
 
     def go_to(self, title: str) -> None:
         """Click a page's name in the sidebar."""
-        self.click(self.page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True))
+        self.click(
+            self.page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True)
+        )
         self.page.get_by_role("heading", name=title, exact=True).wait_for()
 
 
@@ -76,7 +78,11 @@ def test_a_confidently_wrong_row_and_why(person: Person, demo_workspace: Workspa
     run = the_run(demo_workspace)
     with demo_workspace.store.read() as db:
         worst = predictions.find_pair_ids(db, run.id, RowFilter(), CONFIDENTLY_WRONG)[0]
-        briefs = [event["content"] for event in traces.of_row(db, run.id, worst) if event["kind"] == "brief"]
+        briefs = [
+            event["content"]
+            for event in traces.of_row(db, run.id, worst)
+            if event["kind"] == "brief"
+        ]
     person.begin_at("", run=run.id)
     person.go_to("Rows")
     person.click(person.page.get_by_role("combobox", name="Order"))
@@ -102,7 +108,9 @@ def test_a_phrase_across_runs(person: Person, demo_workspace: Workspace) -> None
     person.press("Enter")
     person.page.get_by_text(f"{found.texts:,} texts").wait_for()
     pair = opened.pair_id.replace("_", " ⟶ ")
-    row = person.page.locator(".hits section").filter(has=person.page.get_by_role("heading", name=pair, exact=True))
+    row = person.page.locator(".hits section").filter(
+        has=person.page.get_by_role("heading", name=pair, exact=True)
+    )
     assert row.locator("mark").first.inner_text().lower() == "the evidence"
     hit = row.get_by_role("link", name=OTHER, exact=True).first
     link = hit.get_attribute("href")

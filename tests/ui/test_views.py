@@ -36,11 +36,15 @@ def tab(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-EACH_VIEW = [view if view == FULLEST else pytest.param(view, marks=pytest.mark.soak) for view in VIEWS]
+EACH_VIEW = [
+    view if view == FULLEST else pytest.param(view, marks=pytest.mark.soak) for view in VIEWS
+]
 
 
 @pytest.fixture(scope="module", params=EACH_VIEW, ids=str)
-def opened(request: pytest.FixtureRequest, tab: Page, demo_server: Server, demo_workspace: Workspace) -> tuple[Page, View]:
+def opened(
+    request: pytest.FixtureRequest, tab: Page, demo_server: Server, demo_workspace: Workspace
+) -> tuple[Page, View]:
     """A page with one of its tabs open, in the light."""
     tab.emulate_media(color_scheme="light")
     open_view(tab, demo_server, demo_workspace, request.param)
@@ -69,14 +73,18 @@ def violations(page: Page) -> list[tuple[str, str, str]]:
     """(rule, element, what is wrong) of everything serious or critical."""
     sync_playwright = pytest.importorskip("axe_playwright_python.sync_playwright")
     found: list[dict[str, Any]] = sync_playwright.Axe().run(page).response["violations"]
-    grave = [(rule["id"], node) for rule in found if rule["impact"] in GRAVE for node in rule["nodes"]]
+    grave = [
+        (rule["id"], node) for rule in found if rule["impact"] in GRAVE for node in rule["nodes"]
+    ]
     return [(rule, node["html"], node["failureSummary"]) for rule, node in grave]
 
 
 @pytest.mark.soak
 def test_nothing_is_clipped(opened: tuple[Page, View]) -> None:
     page, _ = opened
-    assert {width: lasting_faults(page, width) for width in WIDTHS} == {width: [] for width in WIDTHS}
+    assert {width: lasting_faults(page, width) for width in WIDTHS} == {
+        width: [] for width in WIDTHS
+    }
 
 
 @pytest.mark.soak
@@ -86,7 +94,9 @@ def test_nothing_keeps_anybody_out(opened: tuple[Page, View]) -> None:
     page.set_viewport_size({"width": 1280, "height": HEIGHT})
     assert violations(page) == []
     page.emulate_media(color_scheme="dark")
-    then(page, lambda: page.keyboard.press("r"))  # Streamlit's own key: run again, so that figures follow
+    then(
+        page, lambda: page.keyboard.press("r")
+    )  # Streamlit's own key: run again, so that figures follow
     assert violations(page) == []
 
 
@@ -104,4 +114,9 @@ def test_what_is_clipped_is_seen(open_tab: OpenTab) -> None:
     )
     faults = [fault.split(" by ")[0].split(" px")[0] for fault in page.evaluate(FAULTS)]
     wide = ["the page is 3008", "the main part is 3000"]
-    assert faults == [*wide, 'cut: "too long"', 'cut: "too low"', 'over one another: "under" and "over"']
+    assert faults == [
+        *wide,
+        'cut: "too long"',
+        'cut: "too low"',
+        'over one another: "under" and "over"',
+    ]

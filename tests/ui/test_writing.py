@@ -13,7 +13,9 @@ SECONDS = 2.0  # soak/test_writers.py takes 60
 
 
 @pytest.mark.soak
-def test_nothing_is_lost_that_two_apps_and_a_command_write_at_once(small_workspace: Workspace) -> None:
+def test_nothing_is_lost_that_two_apps_and_a_command_write_at_once(
+    small_workspace: Workspace,
+) -> None:
     assert_nothing_lost(small_workspace, write_at_once(small_workspace.settings.workspace, SECONDS))
 
 

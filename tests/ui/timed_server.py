@@ -21,7 +21,9 @@ from core.features.server import server
 from core.ui import start
 
 FILE: Final = "PERTURBDESK_TEST_SCRIPT_TIMES"
-_SHORT: Final = 200  # bytes of a message that may say that a script has finished; longer ones are not read
+_SHORT: Final = (
+    200  # bytes of a message that may say that a script has finished; longer ones are not read
+)
 
 
 class Times:
@@ -61,7 +63,10 @@ def _asks(message: Any) -> bool:
 
 
 def _ends(message: Any) -> bool:
-    return message.WhichOneof("type") == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
+    return (
+        message.WhichOneof("type") == "script_finished"
+        and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
+    )
 
 
 if __name__ == "__main__":
@@ -69,7 +74,10 @@ if __name__ == "__main__":
 elif FILE in os.environ:  # for the server that was started so; a test imports this for the name
     app = st.App(
         REPOSITORY / "app.py",
-        middleware=[Middleware(Times, file=open(os.environ[FILE], "a")), *server.app._user_middleware],  # noqa: SIM115
+        middleware=[
+            Middleware(Times, file=open(os.environ[FILE], "a")),  # noqa: SIM115
+            *server.app._user_middleware,
+        ],
         lifespan=server.app._user_lifespan,
         on_script_error=server.app._on_script_error,
     )

@@ -74,7 +74,9 @@ SEARCHED = View("search", "found")  # no tab, but Search once it has something t
 def symbol_of(workspace: Workspace) -> str:
     """A symbol that is both a perturbation and a target gene where there is one, else the first perturbation."""
     with workspace.store.read() as db:
-        rows = db.execute("SELECT pert FROM pair ORDER BY pert NOT IN (SELECT gene FROM pair), position LIMIT 1").fetchall()
+        rows = db.execute(
+            "SELECT pert FROM pair ORDER BY pert NOT IN (SELECT gene FROM pair), position LIMIT 1"
+        ).fetchall()
     return str(rows[0][0])
 
 

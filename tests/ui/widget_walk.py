@@ -10,7 +10,10 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from core.base.config import REPOSITORY
 from tests.ui.page_client import Drawn, PageClient, Widget, state_of
 
-PAGES = ("", *sorted({file.stem for file in (REPOSITORY / "pages").glob("*.py")} - {"overview"}))  # that one lives at /
+PAGES = (
+    "",
+    *sorted({file.stem for file in (REPOSITORY / "pages").glob("*.py")} - {"overview"}),
+)  # that one lives at /
 CHOICES = ("selectbox", "radio")  # what they show depends on what is chosen
 MOST_OPTIONS = 12  # of a choice that is walked through: others name runs, rows or genes
 TYPED = ("text_input", "text_area")
@@ -26,7 +29,9 @@ class Place:
     states: tuple[WidgetState, ...] = ()
 
     def after(self, state: WidgetState) -> Place:
-        return Place(self.page, self.query, (*(each for each in self.states if each.id != state.id), state))
+        return Place(
+            self.page, self.query, (*(each for each in self.states if each.id != state.id), state)
+        )
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,21 @@ class Step:
         """Yield the values that a browser sends when somebody uses the widget: at once, after filling in the fields of its form
         (of none without one), and after filling in all others too. text: what is typed."""
         own = state_of(self.widget, text)
-        of_form = [each for each in self.fields if each.form == self.widget.form and not each.proto.query_param_key]
-        for filled in {tuple(each.id for each in fields): fields for fields in ((), of_form, self.fields)}.values():
+        of_form = [
+            each
+            for each in self.fields
+            if each.form == self.widget.form and not each.proto.query_param_key
+        ]
+        for filled in {
+            tuple(each.id for each in fields): fields for fields in ((), of_form, self.fields)
+        }.values():
             before = (*self.place.states, *(state_of(each, text) for each in filled))
             yield [*{each.id: each for each in before if each.id != own.id}.values(), own]
 
 
-def walk(client: PageClient, pages: Iterable[str], query: str = "", *, deep: bool = True) -> Iterator[Step]:
+def walk(
+    client: PageClient, pages: Iterable[str], query: str = "", *, deep: bool = True
+) -> Iterator[Step]:
     """Yield every widget once, in the place where it was first seen. deep: go through choices too.
 
     Nothing is pressed: tabs and folded parts are opened, and choices made.
@@ -60,9 +73,15 @@ def walk(client: PageClient, pages: Iterable[str], query: str = "", *, deep: boo
             drawn = client.run(page, query, place.states)
             new = [widget for widget in drawn.widgets if widget.id not in seen]
             seen |= {widget.id for widget in new}
-            fields = tuple(each for each in drawn.widgets if each.kind in TYPED and not each.is_disabled)
+            fields = tuple(
+                each for each in drawn.widgets if each.kind in TYPED and not each.is_disabled
+            )
             yield from (Step(place, widget, fields) for widget in new)
-            waiting += [place.after(state) for widget in new for state in _openings(widget, drawn, deep=deep)]
+            waiting += [
+                place.after(state)
+                for widget in new
+                for state in _openings(widget, drawn, deep=deep)
+            ]
 
 
 def _openings(widget: Widget, drawn: Drawn, *, deep: bool) -> Iterator[WidgetState]:

@@ -33,7 +33,10 @@ class Written:
 
 def write_at_once(workspace: Path, seconds: float) -> list[Written]:
     """Let two apps and a command write to a workspace for so many seconds; returns what each wrote. Raises their errors."""
-    environment = os.environ | {"PERTURBDESK_WORKSPACE": str(workspace), "PERTURBDESK_AUTHOR": "tester"}
+    environment = os.environ | {
+        "PERTURBDESK_WORKSPACE": str(workspace),
+        "PERTURBDESK_AUTHOR": "tester",
+    }
     processes = [
         subprocess.Popen(
             [sys.executable, "-m", "tests.ui.writing", kind, str(workspace), str(seconds), name],

@@ -1,6 +1,8 @@
-"""Records whose fields are settings: a dataclass declares each by its type, and everything else follows.
+"""Records whose fields are settings: a dataclass declares each by its type, and everything else
+follows.
 
-A field that is itself such a record adds its settings under their own names, unless it is a `part`: a separate table.
+A field that is itself such a record adds its settings under their own names, unless it is a `part`:
+a separate table.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ class NoSettings:
 
 
 def part(default: Any = MISSING, **about: Any) -> Any:
-    """Return a dataclass's field that is a record, or a tuple of records, and a table of its own, or tables, in TOML.
+    """Return a dataclass's field that is a record, or a tuple of records, and a table of its own,
+    or tables, in TOML.
 
     about: as of `field`.
     """
@@ -36,7 +39,8 @@ def is_part(each: Field[Any]) -> bool:
 
 
 def options_of(record: Any) -> tuple[Option, ...]:
-    """Return the settings of a kind of record in the order of its fields. Raise TypeError if two have one name."""
+    """Return the settings of a kind of record in the order of its fields. Raise TypeError if two
+    have one name."""
     return _options(record)
 
 
@@ -47,7 +51,9 @@ def _options(record: Any) -> tuple[Option, ...]:
         found += [option] if option is not None else options_of(inner) if inner is not None else []
     names = [option.name for option in found]
     if len(set(names)) < len(names):
-        raise TypeError(f"{record.__name__}: two settings of one name among {', '.join(sorted(names))}")
+        raise TypeError(
+            f"{record.__name__}: two settings of one name among {', '.join(sorted(names))}"
+        )
     return tuple(found)
 
 
@@ -57,7 +63,8 @@ def option_of(record: Any, name: str) -> Option:
 
 
 def list_fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...]:
-    """Return the fields of a kind of record, each with the setting that it declares, or the record whose settings it brings."""
+    """Return the fields of a kind of record, each with the setting that it declares, or the record
+    whose settings it brings."""
     return _fields(record)
 
 
@@ -67,21 +74,28 @@ def _fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...]:
     found = []
     for each in fields(record):
         option, hint = option_of_field(each, hints[each.name]), hints[each.name]
-        found.append((each, option, hint if option is None and is_dataclass(hint) and not is_part(each) else None))
+        found.append(
+            (
+                each,
+                option,
+                hint if option is None and is_dataclass(hint) and not is_part(each) else None,
+            )
+        )
     return tuple(found)
 
 
 def make(record: type[R], chosen: Mapping[str, object], **others: Any) -> R:
     """Return a record from chosen values, as text or as they are, the rest at their defaults.
 
-    others: its fields that are not settings. Raise InputError for an unknown setting, an invalid value, and a missing value
-    without a default.
+    others: its fields that are not settings. Raise InputError for an unknown setting, an invalid
+    value, and a missing value without a default.
     """
     return build(record, _read(record, chosen), others)
 
 
 def build(record: type[R], values: Mapping[str, Any], others: Mapping[str, Any]) -> R:
-    """Return a record of settings that were read, by name, the rest at their defaults. others: its other fields."""
+    """Return a record of settings that were read, by name, the rest at their defaults. others: its
+    other fields."""
     own = dict(others)
     for each, option, inner in list_fields(record):
         if option is not None and option.name in values:
@@ -94,9 +108,11 @@ def build(record: type[R], values: Mapping[str, Any], others: Mapping[str, Any])
 
 
 def read_options(record: type, given: Mapping[str, object]) -> dict[str, Any]:
-    """Return every setting of a kind of record by name with its value, the default if none is given.
+    """Return every setting of a kind of record by name with its value, the default if none is
+    given.
 
-    Raise InputError for an unknown option or an invalid value; no SettingError, since no command has an option for it.
+    Raise InputError for an unknown option or an invalid value; no SettingError, since no command
+    has an option for it.
     """
     try:
         return {option.name: option.default for option in options_of(record)} | _read(record, given)
@@ -105,7 +121,8 @@ def read_options(record: type, given: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _read(record: type, given: Mapping[str, object]) -> dict[str, Any]:
-    """Return the values that are given, by name. Raise InputError for an unknown setting or an invalid value."""
+    """Return the values that are given, by name. Raise InputError for an unknown setting or an
+    invalid value."""
     known = {option.name: option for option in options_of(record)}
     for name in given:
         if name not in known:
@@ -133,29 +150,36 @@ def values_of(record: Any) -> dict[str, Any]:
 
 def without_effect(record: Any) -> frozenset[str]:
     """Return the names of the settings of a kind of record that do not change the result."""
-    return frozenset(option.name for option in options_of(record) if not option.about.changes_result)
+    return frozenset(
+        option.name for option in options_of(record) if not option.about.changes_result
+    )
 
 
 def values_with_effect(record: Any) -> dict[str, Any]:
-    """Return the settings of a record that belong to the identity of what is made, by name: those that change the result."""
+    """Return the settings of a record that belong to the identity of what is made, by name: those
+    that change the result."""
     return keep_identity(type(record), values_of(record))
 
 
 def keep_identity(record: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that belong to the identity of what is made with them; one that is no setting of the record does."""
+    """Return the values that belong to the identity of what is made with them; one that is no
+    setting of the record does."""
     left_out = without_effect(record)
     return {name: value for name, value in values.items() if name not in left_out}
 
 
 def identity_of(record: Any) -> dict[str, Any]:
-    """Return the fields of a record as plain data, at any depth without settings that do not belong to the identity.
+    """Return the fields of a record as plain data, at any depth without settings that do not belong
+    to the identity.
 
     One that was added later counts where it is not at its default, so that older identities stay.
     """
     found = {}
     for each, option, _ in list_fields(type(record)):
         value = getattr(record, each.name)
-        if option is None or (option.about.changes_result and not (option.about.added and value == option.default)):
+        if option is None or (
+            option.about.changes_result and not (option.about.added and value == option.default)
+        ):
             found[each.name] = _as_plain(value)
     return found
 
@@ -170,7 +194,8 @@ def _as_plain(value: Any) -> Any:
 
 
 def arguments_of(record: Any) -> list[str]:
-    """Return the command-line arguments of a record's settings, including defaults, since those of a later version may differ."""
+    """Return the command-line arguments of a record's settings, including defaults, since those of
+    a later version may differ."""
     values, found = values_of(record), list[str]()
     for option in options_of(type(record)):
         if option.about.where != "elsewhere":

@@ -1,4 +1,5 @@
-"""Settings that a person may set: the type of a field says what each may be, `setting(…)` what it means, pydantic checks it.
+"""Settings that a person may set: the type of a field says what each may be, `setting(…)` what it
+means, pydantic checks it.
 
 Methods, experiments, fine-tunes, ranking models and requests have them:
 
@@ -26,7 +27,12 @@ Positive = Annotated[float, Gt(0)]
 Share = Annotated[float, Ge(0), Le(1)]
 Effect = Annotated[float, Gt(0), Lt(1)]  # a difference of scores
 Names = Literal["", "spaces", "run", "runs", "prompts", "server", "cluster"]
-_ENDS = {"ge": "{:.15g} or more", "gt": "more than {:.15g}", "le": "at most {:.15g}", "lt": "less than {:.15g}"}
+_ENDS = {
+    "ge": "{:.15g} or more",
+    "gt": "more than {:.15g}",
+    "le": "at most {:.15g}",
+    "lt": "less than {:.15g}",
+}
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _WORDS = {
     bool: ("true or false", "a list of true or false"),
@@ -42,14 +48,15 @@ _WORDS = {
 class Setting:
     """What a field of a record means to a person.
 
-    title: on a form; the name in words without one. names: what its texts name: gene spaces or runs, which forms offer; a file of
-    prompts that the workspace keeps, by its SHA-256; or the address of a model server or a cluster, which no link has. words: the
-    titles of its choices. missing: what stands on a form while there is no value. name: where it is another than the field's.
-    option: on the command line.
-    metavar: what stands for the value in --help; several texts with one that has no comma take an option each. key: in links, by
-    default the name. where: whether forms and commands have it; "elsewhere" is what both ask for in a way of their own.
-    changes_result: whether it belongs to the identity of what is made. added: whether it came when there were runs already, whose
-    identity stays: it counts where it is not at its default.
+    title: on a form; the name in words without one. names: what its texts name: gene spaces or
+    runs, which forms offer; a file of prompts that the workspace keeps, by its SHA-256; or the
+    address of a model server or a cluster, which no link has. words: the titles of its choices.
+    missing: what stands on a form while there is no value. name: where it is another than the
+    field's. option: on the command line. metavar: what stands for the value in --help; several
+    texts with one that has no comma take an option each. key: in links, by default the name. where:
+    whether forms and commands have it; "elsewhere" is what both ask for in a way of their own.
+    changes_result: whether it belongs to the identity of what is made. added: whether it came when
+    there were runs already, whose identity stays: it counts where it is not at its default.
     """
 
     help: str
@@ -74,8 +81,9 @@ _NOTHING = Setting("")
 class Option:
     """A setting of a kind of record, from its declaration.
 
-    type: of its value, None apart. part, limits: of each value where there are several; length: how many, 0 for any number, None
-    for a single one. default: MISSING if it has to be given; where it is None, the value may be missing.
+    type: of its value, None apart. part, limits: of each value where there are several; length: how
+    many, 0 for any number, None for a single one. default: MISSING if it has to be given; where it
+    is None, the value may be missing.
     """
 
     name: str
@@ -87,9 +95,11 @@ class Option:
     length: int | None = None
 
     def read(self, value: object, *, typed: bool = True) -> Any:
-        """Return the value of a text, or of one that is of the right type already. Raise SettingError with the expected form.
+        """Return the value of a text, or of one that is of the right type already. Raise
+        SettingError with the expected form.
 
-        typed: whether a text may stand for a number, for true or false and for a list, as on the command line.
+        typed: whether a text may stand for a number, for true or false and for a list, as on the
+        command line.
         """
         if value is None and self.default is None:
             return None
@@ -102,13 +112,22 @@ class Option:
             raise self._wrong(value, " that is not empty")
         is_lax = self.kind is Path or (typed and len(texts) == len(parts))
         try:
-            found = _adapter(self.type).validate_python(parts if isinstance(given, list) else given, strict=not is_lax)
+            found = _adapter(self.type).validate_python(
+                parts if isinstance(given, list) else given, strict=not is_lax
+            )
         except ValueError:
             raise self._wrong(value) from None
-        if self.several and self.kind in (int, float) and (not found or (self.kind is int and len(set(found)) < len(found))):
+        if (
+            self.several
+            and self.kind in (int, float)
+            and (not found or (self.kind is int and len(set(found)) < len(found)))
+        ):
             raise self._wrong(value)
         if self.about.names == "prompts" and found and not is_sha256(found):
-            raise SettingError(self.name, f"got {value!r}, expected a file of prompts, or the SHA-256 of a stored one")
+            raise SettingError(
+                self.name,
+                f"got {value!r}, expected a file of prompts, or the SHA-256 of a stored one",
+            )
         return found.strip() if self.about.names == "run" else found
 
     @property
@@ -167,12 +186,16 @@ class Option:
     @property
     def option(self) -> str:
         """The option on the command line."""
-        return self.about.option or f"--{'no-' if self.negates else ''}{self.name.replace('_', '-')}"
+        return (
+            self.about.option or f"--{'no-' if self.negates else ''}{self.name.replace('_', '-')}"
+        )
 
     @property
     def is_repeated(self) -> bool:
         """Whether the command takes one option for each value."""
-        return self.kind is Mapping or (self.several and bool(self.about.metavar) and "," not in self.about.metavar)
+        return self.kind is Mapping or (
+            self.several and bool(self.about.metavar) and "," not in self.about.metavar
+        )
 
     @property
     def negates(self) -> bool:
@@ -191,20 +214,25 @@ class Option:
         return SettingError(self.name, f"got {got!r}, expected {self.expected}{more}")
 
     def _pairs(self, value: object, typed: bool) -> dict[str, Any]:
-        """Return the mapping of a mapping, or of texts such as KEY=VALUE; a run's name may hold an equals sign."""
+        """Return the mapping of a mapping, or of texts such as KEY=VALUE; a run's name may hold an
+        equals sign."""
         if isinstance(value, Mapping):
             return dict(value)
         found = {}
         for text in split_names(value) if typed else [""]:
             key, equals, content = text.rpartition("=") if self.about.names else text.partition("=")
             if not equals or not key.strip():
-                raise SettingError(self.name, f"got {text or value!r}, expected {self.about.metavar or 'KEY=VALUE'}")
+                raise SettingError(
+                    self.name,
+                    f"got {text or value!r}, expected {self.about.metavar or 'KEY=VALUE'}",
+                )
             found[key.strip()] = content
         return found
 
 
 def option_of_field(field: Field[Any], hint: Any) -> Option | None:
-    """Return the setting that a field of a record declares by its type, hint; None of one that declares none.
+    """Return the setting that a field of a record declares by its type, hint; None of one that
+    declares none.
 
     Raise TypeError for a type that no form and no command could show.
     """
@@ -220,14 +248,20 @@ def option_of_field(field: Field[Any], hint: Any) -> Option | None:
     default = field.default if field.default_factory is MISSING else field.default_factory()
     option = Option(about.name or field.name, about, whole, part, default, tuple(limits), length)
     if option.kind not in _WORDS:
-        raise TypeError(f"{field.name}: a setting cannot be {kind}; expected {', '.join(map(str, _WORDS))}, or a tuple of one")
+        raise TypeError(
+            f"{field.name}: a setting cannot be {kind}; expected {', '.join(map(str, _WORDS))}, or"
+            " a tuple of one"
+        )
     return option
 
 
 def _over(general: Setting, special: Setting) -> Setting:
-    """Return what a declaration says of a setting that another declares already: its own words, the rest as there."""
+    """Return what a declaration says of a setting that another declares already: its own words, the
+    rest as there."""
     own = {each.name: getattr(special, each.name) for each in fields(special)}
-    return replace(general, **{name: value for name, value in own.items() if value != getattr(_NOTHING, name)})
+    return replace(
+        general, **{name: value for name, value in own.items() if value != getattr(_NOTHING, name)}
+    )
 
 
 @cache

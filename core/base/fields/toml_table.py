@@ -38,7 +38,9 @@ class TomlTable:
 
         between: what stands between the key and the message.
         """
-        named = ".".join(str(part + 1) if isinstance(part, int) else part for part in (*self.place, key))
+        named = ".".join(
+            str(part + 1) if isinstance(part, int) else part for part in (*self.place, key)
+        )
         return InputError(f"{self._where(key)}: {named}{between}{message}")
 
     def _where(self, *key: str) -> str:
@@ -54,21 +56,24 @@ class TomlTable:
                 raise self.error(key, f"is not known, expected {', '.join(names)}")
 
     def value(self, option: Option) -> Any:
-        """Return the value of a setting, or its default. Raise InputError for an invalid or missing value."""
+        """Return the value of a setting, or its default. Raise InputError for an invalid or missing
+        value."""
         key = option.name
         if key not in self.values:
             if option.default is MISSING:
                 raise self.error(key, f"is missing, expected {option.expected}")
             return option.default
         given = self.values[key]
-        value = [given] if option.several and isinstance(given, str) else given  # one text may stand for a list of one
+        # one text may stand for a list of one
+        value = [given] if option.several and isinstance(given, str) else given
         try:
             return option.read(value, typed=False)
         except SettingError as error:
             raise self.error(key, f"is {error.problem.removeprefix('got ')}") from error
 
     def record(self, record: type[R], **others: Any) -> R:
-        """Return a record of settings, each read from the key of its name; a part of it from the table, or tables, of its name.
+        """Return a record of settings, each read from the key of its name; a part of it from the
+        table, or tables, of its name.
 
         others: its fields that are not read. Raise InputError for a key that is no setting.
         """
@@ -76,7 +81,11 @@ class TomlTable:
         self.refuse_unknown((*(option.name for option in options_of(record)), *parts))
         values = {option.name: self.value(option) for option in options_of(record)}
         hints = get_type_hints(record)
-        read = {name: self._part(name, unwrap(hints[name])[0]) for name in parts if name not in others and name in self.values}
+        read = {
+            name: self._part(name, unwrap(hints[name])[0])
+            for name in parts
+            if name not in others and name in self.values
+        }
         try:
             return build(record, values, {**read, **others})
         except SettingError as error:
@@ -105,7 +114,10 @@ class TomlTable:
         value = self.values.get(key, [])
         if not isinstance(value, list) or not all(isinstance(x, Mapping) for x in value):
             raise self.error(key, f"is {value!r}, expected tables [[{key}]]")
-        return [TomlTable(self.file, each, self.lines, (*self.place, key, i)) for i, each in enumerate(value)]
+        return [
+            TomlTable(self.file, each, self.lines, (*self.place, key, i))
+            for i, each in enumerate(value)
+        ]
 
 
 def read_toml(path: Path) -> TomlTable:
@@ -113,7 +125,9 @@ def read_toml(path: Path) -> TomlTable:
     try:
         text = read_file(path, MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 ({error}), expected a TOML file") from error
+        raise InputError(
+            f"{path}: cannot be read as UTF-8 ({error}), expected a TOML file"
+        ) from error
     return parse_toml(text, str(path))
 
 
@@ -123,7 +137,8 @@ def parse_toml(text: str, file: str) -> TomlTable:
 
 
 def _load_toml(text: str, file: str) -> dict[str, Any]:
-    """Return the content of a TOML text. Raise InputError for other texts, and for values nested too deeply."""
+    """Return the content of a TOML text. Raise InputError for other texts, and for values nested
+    too deeply."""
     try:
         values = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -133,7 +148,9 @@ def _load_toml(text: str, file: str) -> dict[str, Any]:
     for _ in range(MOST_LEVELS):
         level = [inner for outer in level for inner in _inner(outer)]
     if level:  # dotted keys nest tables without end, and nothing could print them
-        raise InputError(f"{file}: nested too deeply, expected TOML with at most {MOST_LEVELS} levels")
+        raise InputError(
+            f"{file}: nested too deeply, expected TOML with at most {MOST_LEVELS} levels"
+        )
     return values
 
 
@@ -144,7 +161,8 @@ def _inner(value: Any) -> list[Any]:
 
 
 def _find_lines(text: str) -> dict[Place, int]:
-    """Return where each table and each key begins. Keys inside an inline table count as where that stands."""
+    """Return where each table and each key begins. Keys inside an inline table count as where that
+    stands."""
     lines: dict[Place, int] = {}
     counts: dict[str, int] = {}
     table: Place = ()

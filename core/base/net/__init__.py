@@ -1,4 +1,5 @@
-"""How anything here talks to a server; models and public sources share it, and each of them adds only its protocol.
+"""How anything here talks to a server; models and public sources share it, and each of them adds
+only its protocol.
 
 transport         one HTTP exchange: a response or a typed fault
 download          a large file, from where a broken transfer stopped

@@ -1,4 +1,5 @@
-"""Download a large file: resume interrupted transfers, and refuse files that are longer than expected."""
+"""Download a large file: resume interrupted transfers, and refuse files that are longer than
+expected."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ OnBytes = Callable[[int, int], None]  # gets the bytes so far and all bytes (0 i
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file to download. part: where its bytes lie until it is whole. bytes: its size, None if unknown."""
+    """A file to download. part: where its bytes lie until it is whole. bytes: its size, None if
+    unknown."""
 
     url: str
     part: Path
@@ -41,7 +43,10 @@ def open_download_client(address: str, timeout_s: float) -> Client:
     def refuse_another_server(request: Request) -> None:
         url = request.url
         if not _is_of(address, str(url.copy_with(query=None, fragment=None))):
-            raise Unreachable(f"{address}: a redirect to {url.scheme}://{url.host}, another server, which is not followed")
+            raise Unreachable(
+                f"{address}: a redirect to {url.scheme}://{url.host}, another server, which is not"
+                " followed"
+            )
 
     # identity, so that bytes on the wire are bytes of the file and a range means what it says
     headers = {"Accept-Encoding": "identity"}
@@ -63,10 +68,11 @@ def _is_of(address: str, target: str) -> bool:
 
 
 def download(client: Client, file: Download) -> None:
-    """Download a file to its .part file: the missing rest if the server supports ranges, else all of it.
+    """Download a file to its .part file: the missing rest if the server supports ranges, else all
+    of it.
 
-    Raise Unreachable if the server does not answer, answers with an error, or stops early: the .part file stays then. Raise
-    WrongContent if more bytes come than expected.
+    Raise Unreachable if the server does not answer, answers with an error, or stops early: the
+    .part file stays then. Raise WrongContent if more bytes come than expected.
     """
     import httpx2
 
@@ -80,7 +86,9 @@ def _download(client: Client, file: Download) -> None:
     start = file.part.stat().st_size if file.part.exists() else 0
     if start and start == file.bytes:
         return
-    with client.stream("GET", file.url, headers={"Range": f"bytes={start}-"} if start else {}) as response:
+    with client.stream(
+        "GET", file.url, headers={"Range": f"bytes={start}-"} if start else {}
+    ) as response:
         if start and not _may_append(response, start):
             file.part.unlink()
             if response.status_code != 200:
@@ -98,7 +106,8 @@ def _download(client: Client, file: Download) -> None:
 
 
 def _may_append(response: Response, start: int) -> bool:
-    """Return whether the answer to a range request is the rest of the file, or a failure that leaves the .part file valid."""
+    """Return whether the answer to a range request is the rest of the file, or a failure that
+    leaves the .part file valid."""
     if response.status_code == 206:
         return re.match(rf"bytes {start}-", response.headers.get("Content-Range", "")) is not None
     return response.status_code not in (200, 416)
@@ -114,9 +123,14 @@ def _save(response: Response, file: Download, start: int, total: int) -> int:
             done += len(chunk)
             if done > most:
                 file.part.unlink()
-                raise WrongContent(f"{file.url}: more than {most:,} bytes, expected no more; nothing was kept")
+                raise WrongContent(
+                    f"{file.url}: more than {most:,} bytes, expected no more; nothing was kept"
+                )
             file.on_bytes(done, total)
             took_s = time.monotonic() - began_at
             if took_s > PATIENCE_S and done - start < took_s * LEAST_BYTES_PER_S:
-                raise Unreachable(f"{file.url}: {done - start:,} bytes in {took_s:,.0f} s, expected more; they are kept")
+                raise Unreachable(
+                    f"{file.url}: {done - start:,} bytes in {took_s:,.0f} s, expected more; they"
+                    " are kept"
+                )
     return done

@@ -1,8 +1,10 @@
-"""How fast a server may be asked: by every coroutine of this process, and by every process that shares the cache file.
+"""How fast a server may be asked: by every coroutine of this process, and by every process that
+shares the cache file.
 
-A source that allows n requests a second has n permits. A request holds one from just before it is written until a second after
-its answer has come. When it arrived between the two is unknown, and need not be: two requests with the same permit arrive a
-second apart, so among n + 1 requests some two do, however late a busy machine or a slow network delivers any of them.
+A source that allows n requests a second has n permits. A request holds one from just before it is
+written until a second after its answer has come. When it arrived between the two is unknown, and
+need not be: two requests with the same permit arrive a second apart, so among n + 1 requests some
+two do, however late a busy machine or a slow network delivers any of them.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ Take = Callable[[], Awaitable[None]]
 class RateLimit:
     """The rate of one source.
 
-    per_s: requests a second. serial: whether each request must be answered before the next is sent. cache: the file through
-    which processes share the rate; None or an unusable file leaves each process its own. lease_s: after which the permit of a
-    process that died with a request is free again; longer than any request takes.
+    per_s: requests a second. serial: whether each request must be answered before the next is sent.
+    cache: the file through which processes share the rate; None or an unusable file leaves each
+    process its own. lease_s: after which the permit of a process that died with a request is free
+    again; longer than any request takes.
     """
 
     def __init__(
@@ -76,10 +79,15 @@ class RateLimit:
             self._cache.block(self.source, now, now + seconds)
 
     def _take(self, now: float, taken: list[int]) -> float:
-        """Take a permit that is free and add its number to `taken`; return `now`, or when to look again if none is free."""
+        """Take a permit that is free and add its number to `taken`; return `now`, or when to look
+        again if none is free."""
         if (at := self._next_at(now)) > now:
             return at
-        free = [number for number, free_at in enumerate(self._free_at) if not now < free_at <= now + MAX_WAIT_S]
+        free = [
+            number
+            for number, free_at in enumerate(self._free_at)
+            if not now < free_at <= now + MAX_WAIT_S
+        ]
         number: int | None = free[0]
         if self._cache is not None:
             number, at = self._cache.take_permit(self.source, free, now, now + self._lease_s)
@@ -91,5 +99,8 @@ class RateLimit:
     def _next_at(self, now: float) -> float:
         """When a permit of this process may be free: `now`, or a later time."""
         # A time further ahead than any wait was noted before the clock was set back.
-        waited = [free_at if now < free_at <= now + MAX_WAIT_S else now for free_at in (*self._free_at, self._blocked_until)]
+        waited = [
+            free_at if now < free_at <= now + MAX_WAIT_S else now
+            for free_at in (*self._free_at, self._blocked_until)
+        ]
         return max(min(waited[:-1]), waited[-1])

@@ -1,4 +1,5 @@
-"""What a failed exchange is, and the retry policy: which are repeated, after how long, and when to give up."""
+"""What a failed exchange is, and the retry policy: which are repeated, after how long, and when to
+give up."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from typing import Literal
 Sleep = Callable[[float], Awaitable[object]]
 GiveUp = Literal["final", "wait too long", "no retries left"]
 
-# Beside every 5xx: request timeout, conflict (openai's own client repeats it, too), too early, too many requests.
+# Beside every 5xx: request timeout, conflict (openai's own client repeats it, too), too early, too
+# many requests.
 RETRYABLE = frozenset({408, 409, 425, 429})
 BUSY = frozenset({429, 503, 529})  # the server asks for fewer requests
 
@@ -21,10 +23,11 @@ BUSY = frozenset({429, 503, 529})  # the server asks for fewer requests
 class Fault:
     """An exchange that failed.
 
-    kind: unanswered (no answer, or one that asks to come back later), refused, malformed, or declined (by whom a question is
-    asked, not by the server). retryable: whether sending the request again may help. status: None if no answer came. wait_s: the
-    wait requested by the server, or None. raw: the text of the answer, without secrets. meaning: of a refusal, in a word of the
-    server's protocol; "" if it has none.
+    kind: unanswered (no answer, or one that asks to come back later), refused, malformed, or
+    declined (by whom a question is asked, not by the server). retryable: whether sending the
+    request again may help. status: None if no answer came. wait_s: the wait requested by the
+    server, or None. raw: the text of the answer, without secrets. meaning: of a refusal, in a word
+    of the server's protocol; "" if it has none.
     """
 
     kind: Literal["unanswered", "refused", "malformed", "declined"]
@@ -51,8 +54,9 @@ def is_retryable(status: int) -> bool:
 class RetryPolicy:
     """How often and how fast a failed request is repeated.
 
-    retries: repetitions after the first failure. Back-off starts at backoff_s and doubles up to longest_backoff_s.
-    longest_wait_s: a server that asks for a longer wait (Retry-After) is abandoned.
+    retries: repetitions after the first failure. Back-off starts at backoff_s and doubles up to
+    longest_backoff_s. longest_wait_s: a server that asks for a longer wait (Retry-After) is
+    abandoned.
     """
 
     retries: int
@@ -61,7 +65,8 @@ class RetryPolicy:
     longest_wait_s: float
 
     def reason_to_give_up(self, fault: Fault, failures: int) -> GiveUp | None:
-        """Return why the request is not sent again after its latest fault; None if it is. failures: faults so far, 1 or more."""
+        """Return why the request is not sent again after its latest fault; None if it is. failures:
+        faults so far, 1 or more."""
         if not fault.retryable:
             return "final"
         if fault.wait_s is not None and fault.wait_s > self.longest_wait_s:
@@ -71,8 +76,9 @@ class RetryPolicy:
     def wait_s(self, fault: Fault, failures: int, rng: random.Random) -> float:
         """Return seconds until the next attempt, with jitter.
 
-        What the server asked for plus up to one `backoff_s`; half to all of the doubled back-off if that is longer, so that a
-        server that asks for 0 s, or for a time in the past, is not asked again at once.
+        What the server asked for plus up to one `backoff_s`; half to all of the doubled back-off if
+        that is longer, so that a server that asks for 0 s, or for a time in the past, is not asked
+        again at once.
         """
         doubled = math.ldexp(self.backoff_s, min(failures - 1, 60))
         backoff_s = min(self.longest_backoff_s, doubled) * rng.uniform(0.5, 1.0)
@@ -82,14 +88,16 @@ class RetryPolicy:
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds of a Retry-After header, 0 or more; None if it is missing, or neither a number nor a date.
+    """Return the seconds of a Retry-After header, 0 or more; None if it is missing, or neither a
+    number nor a date.
 
-    headers: by their lower-case names, or a mapping that ignores case. now: seconds since 1970, used for a date if the server
-    does not send its own time in Date.
+    headers: by their lower-case names, or a mapping that ignores case. now: seconds since 1970,
+    used for a date if the server does not send its own time in Date.
     """
     value = headers.get("retry-after", "").strip()
     try:
-        return max(float(headers["retry-after-ms"]) / 1000, 0.0)  # which some servers send, and which is more exact
+        # which some servers send, and which is more exact
+        return max(float(headers["retry-after-ms"]) / 1000, 0.0)
     except (KeyError, ValueError):
         pass
     try:

@@ -1,4 +1,5 @@
-"""A SQLite file that may be damaged, deleted or locked at any time: its content can be fetched again."""
+"""A SQLite file that may be damaged, deleted or locked at any time: its content can be fetched
+again."""
 
 from __future__ import annotations
 
@@ -22,10 +23,11 @@ _log = logging.getLogger(__name__)
 class SqliteCache:
     """A cache file for any number of processes and threads.
 
-    schema: statements that create missing tables. consequence: what follows if the file cannot be used, for messages.
-    No problem with the file is fatal: a damaged file is moved aside, an unusable one is not used. Each problem is reported
-    once, in `problems` and in the log. A call blocks for about a tenth of a millisecond, which is less than a thread would
-    cost a coroutine, and for up to two seconds while another process locks the file.
+    schema: statements that create missing tables. consequence: what follows if the file cannot be
+    used, for messages. No problem with the file is fatal: a damaged file is moved aside, an
+    unusable one is not used. Each problem is reported once, in `problems` and in the log. A call
+    blocks for about a tenth of a millisecond, which is less than a thread would cost a coroutine,
+    and for up to two seconds while another process locks the file.
     """
 
     def __init__(self, path: Path, schema: Sequence[str], consequence: str) -> None:
@@ -44,7 +46,8 @@ class SqliteCache:
     def run(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
         """Return what `work` returns, if necessary on a new file; None if the file cannot be used.
 
-        Each statement is a transaction of its own unless `work` begins one, which it need not roll back.
+        Each statement is a transaction of its own unless `work` begins one, which it need not roll
+        back.
         """
         with self._lock:
             try:
@@ -59,7 +62,8 @@ class SqliteCache:
                 return None
 
     def read_entry(self, what: str, read: Callable[[], T]) -> T | None:
-        """Return what `read` returns for a stored row; None, and a report that names `what`, if the row is damaged."""
+        """Return what `read` returns for a stored row; None, and a report that names `what`, if the
+        row is damaged."""
         try:
             return read()
         except (ValueError, TypeError, zlib.error) as error:
@@ -81,7 +85,8 @@ class SqliteCache:
                 connection.rollback()
 
     def _open(self) -> sqlite3.Connection:
-        """Return the connection to the file that is at the path now: it may have been deleted or replaced since the last call."""
+        """Return the connection to the file that is at the path now: it may have been deleted or
+        replaced since the last call."""
         if self._connection is not None and self._inode == _inode(self.path):
             return self._connection
         self._close()
@@ -94,7 +99,9 @@ class SqliteCache:
             return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+        )
         self._connection = connection
         self._inode = _inode(self.path)
         connection.execute("PRAGMA journal_mode = WAL")
@@ -109,7 +116,8 @@ class SqliteCache:
         self._connection = self._inode = None
 
     def _recover(self, error: sqlite3.Error) -> None:
-        """Move a damaged file aside, so that another attempt can succeed. Raise `error` if the file is not damaged."""
+        """Move a damaged file aside, so that another attempt can succeed. Raise `error` if the file
+        is not damaged."""
         opened = self._inode
         self._close()
         if opened != _inode(self.path):  # deleted or replaced while it was open

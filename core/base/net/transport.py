@@ -1,7 +1,7 @@
 """One HTTP exchange with a server: a response, or a typed fault. Nothing is repeated here.
 
-Every exchange has a time limit for the whole answer and a size limit. Redirects are not followed, a client asks no other server
-than its own, and no proxy stands between this machine and itself.
+Every exchange has a time limit for the whole answer and a size limit. Redirects are not followed, a
+client asks no other server than its own, and no proxy stands between this machine and itself.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class ConnectionFailed(Exception):
 
 
 class TooLong(Exception):
-    """The answer is longer than allowed, in transit or decompressed; the text says how much is allowed."""
+    """The answer is longer than allowed, in transit or decompressed; the text says how much is
+    allowed."""
 
 
 class FarTooLong(TooLong):
@@ -69,11 +70,15 @@ class _Progress:
     received: int = 0
 
 
-async def exchange(send: Callable[[asyncio.Timeout], Awaitable[HttpResponse]], timeout_s: float) -> HttpResponse | Fault:
-    """Return the response that `send` returns, whatever its status; a fault if no whole response came in time.
+async def exchange(
+    send: Callable[[asyncio.Timeout], Awaitable[HttpResponse]], timeout_s: float
+) -> HttpResponse | Fault:
+    """Return the response that `send` returns, whatever its status; a fault if no whole response
+    came in time.
 
-    send: gets the running time limit, which it may reschedule, and raises ConnectionFailed or TooLong. An answer that began in
-    time and did not end is not worth a retry: it would take as long again.
+    send: gets the running time limit, which it may reschedule, and raises ConnectionFailed or
+    TooLong. An answer that began in time and did not end is not worth a retry: it would take as
+    long again.
     """
     progress = _Progress()
     token = _progress.set(progress)
@@ -82,7 +87,11 @@ async def exchange(send: Callable[[asyncio.Timeout], Awaitable[HttpResponse]], t
             return await send(limit)
     except TimeoutError:
         if progress.received:
-            return Fault("unanswered", f"no answer within {timeout_s:g} s, but {progress.received:,} bytes of one", began=True)
+            return Fault(
+                "unanswered",
+                f"no answer within {timeout_s:g} s, but {progress.received:,} bytes of one",
+                began=True,
+            )
         return Fault("unanswered", f"no answer within {timeout_s:g} s", retryable=True)
     except ConnectionFailed as error:
         return Fault("unanswered", f"the connection failed ({error})", retryable=True)
@@ -93,13 +102,26 @@ async def exchange(send: Callable[[asyncio.Timeout], Awaitable[HttpResponse]], t
 
 
 def fault_of_status(response: HttpResponse, detail: str = "", raw: str = "") -> Fault:
-    """Return the fault for an unsuccessful response; `detail` follows the status, or the redirect, in its message."""
+    """Return the fault for an unsuccessful response; `detail` follows the status, or the redirect,
+    in its message."""
     status = response.status
     if 300 <= status < 400:
-        return Fault("refused", f"HTTP {status}, a redirect{detail}, which is not followed", status=status, raw=raw)
+        return Fault(
+            "refused",
+            f"HTTP {status}, a redirect{detail}, which is not followed",
+            status=status,
+            raw=raw,
+        )
     retryable = is_retryable(status)
     wait_s = retry_after_s(response.headers, time.time()) if retryable else None
-    return Fault("unanswered" if retryable else "refused", f"HTTP {status}{detail}", retryable, status, wait_s, raw)
+    return Fault(
+        "unanswered" if retryable else "refused",
+        f"HTTP {status}{detail}",
+        retryable,
+        status,
+        wait_s,
+        raw,
+    )
 
 
 def open_http_client(
@@ -113,9 +135,10 @@ def open_http_client(
 ) -> AsyncClient:
     """Return an HTTP client for one server and one event loop.
 
-    access: gives each request the key of the address, and no other key; None for a server that takes none. key_header: the header
-    that carries it. max_bytes: the most that an answer may hold, in transit and after decompression; TooLong is raised as soon as
-    more has come. base: the class of the client, httpx2's own by default. options: as of that class. Raise AddressRefused for a
+    access: gives each request the key of the address, and no other key; None for a server that
+    takes none. key_header: the header that carries it. max_bytes: the most that an answer may hold,
+    in transit and after decompression; TooLong is raised as soon as more has come. base: the class
+    of the client, httpx2's own by default. options: as of that class. Raise AddressRefused for a
     server that may not be asked.
     """
     import httpx2
@@ -132,7 +155,8 @@ def open_http_client(
         async def send(self, request: Request, *, stream: bool = False, **options: Any) -> Response:
             if origin_of(str(request.url.copy_with(query=None))) != origin:
                 raise httpx2.UnsupportedProtocol(f"a request to another server than {origin}")
-            if key is not None:  # else headers stay as they are; nowhere else does a request get a key
+            # else headers stay as they are; nowhere else does a request get a key
+            if key is not None:
                 for name in _IDENTIFYING:
                     request.headers.pop(name, None)
             if key:
@@ -142,18 +166,23 @@ def open_http_client(
                 if stream:
                     return response
                 try:
-                    return await _read_limited(response, min(max_bytes, _smaller_limit.get() or max_bytes))
+                    return await _read_limited(
+                        response, min(max_bytes, _smaller_limit.get() or max_bytes)
+                    )
                 finally:
                     await response.aclose()
             except _other_errors() as error:
                 raise httpx2.RemoteProtocolError(type(error).__name__) from error
 
-    return BoundClient(timeout=timeout, follow_redirects=False, trust_env=not is_local(address), **options)
+    return BoundClient(
+        timeout=timeout, follow_redirects=False, trust_env=not is_local(address), **options
+    )
 
 
 @cache
 def _trusted_certificates(*, trust_env: bool) -> ssl.SSLContext:
-    """Return the certificates that are trusted: read once, which takes longer than many a request."""
+    """Return the certificates that are trusted: read once, which takes longer than many a
+    request."""
     import httpx2
 
     return httpx2.create_ssl_context(trust_env=trust_env)
@@ -163,8 +192,9 @@ def _trusted_certificates(*, trust_env: bool) -> ssl.SSLContext:
 def allow_no_more_than(max_bytes: int, on_part: OnPart | None = None) -> Iterator[None]:
     """Lower the limit of a client's answers for the requests that are sent inside of the block.
 
-    on_part: takes each part of an answer of success as it comes, decompressed, instead of the content, which is not kept;
-    returns whether it needs no more, and the rest is not read. It may raise TooLong.
+    on_part: takes each part of an answer of success as it comes, decompressed, instead of the
+    content, which is not kept; returns whether it needs no more, and the rest is not read. It may
+    raise TooLong.
     """
     limit, listener = _smaller_limit.set(max_bytes), _on_part.set(on_part)
     try:
@@ -175,7 +205,8 @@ def allow_no_more_than(max_bytes: int, on_part: OnPart | None = None) -> Iterato
 
 
 async def send_request(client: AsyncClient, method: str, url: str, **options: Any) -> HttpResponse:
-    """Return the response to one request. Raise ConnectionFailed, which names the kind of the error and holds no text of others.
+    """Return the response to one request. Raise ConnectionFailed, which names the kind of the error
+    and holds no text of others.
 
     options: as of the client's `request`.
     """
@@ -189,7 +220,8 @@ async def send_request(client: AsyncClient, method: str, url: str, **options: An
 
 
 async def read_aside(read: Callable[[str], T], text: str) -> T:
-    """Return the value of a function of a text; a long text is read in the thread, so that other tasks have their turn."""
+    """Return the value of a function of a text; a long text is read in the thread, so that other
+    tasks have their turn."""
     if len(text) <= _SHORT:
         return read(text)
     return await asyncio.get_running_loop().run_in_executor(_reader(), read, text)
@@ -197,16 +229,25 @@ async def read_aside(read: Callable[[str], T], text: str) -> T:
 
 @cache
 def _reader() -> ThreadPoolExecutor:
-    """Return one thread: several that parse at a time would keep Python to themselves for as long as all of them take."""
+    """Return one thread: several that parse at a time would keep Python to themselves for as long
+    as all of them take."""
     return ThreadPoolExecutor(1, "long texts")
 
 
 def _other_errors() -> tuple[type[Exception], ...]:
-    """Return the errors besides those of httpx2 that an answer can cause: invalid HTTP, text or compression.
+    """Return the errors besides those of httpx2 that an answer can cause: invalid HTTP, text or
+    compression.
 
     The client of the openai package lets errors of aiohttp through.
     """
-    errors: tuple[type[Exception], ...] = (ValueError, LookupError, OSError, EOFError, RecursionError, zlib.error)
+    errors: tuple[type[Exception], ...] = (
+        ValueError,
+        LookupError,
+        OSError,
+        EOFError,
+        RecursionError,
+        zlib.error,
+    )
     if importlib.util.find_spec("aiohttp"):
         from aiohttp import ClientError
         from aiohttp.http_exceptions import HttpProcessingError
@@ -216,10 +257,11 @@ def _other_errors() -> tuple[type[Exception], ...]:
 
 
 async def _read_limited(response: Response, max_bytes: int) -> Response:
-    """Return the response with its whole content, or with the beginning of it if that is no success; without what `on_part` took.
+    """Return the response with its whole content, or with the beginning of it if that is no
+    success; without what `on_part` took.
 
-    Raise TooLong if there is more than allowed. What Content-Length says is not relied on. Content-Type is left out, since nobody
-    may decode the content by it.
+    Raise TooLong if there is more than allowed. What Content-Length says is not relied on.
+    Content-Type is left out, since nobody may decode the content by it.
     """
     import httpx2
 
@@ -240,17 +282,23 @@ async def _read_limited(response: Response, max_bytes: int) -> Response:
     finally:
         buffer.clear()  # an error keeps the variables of this function for a while
     of_the_content = {b"content-encoding", b"content-length", b"content-type", b"transfer-encoding"}
-    headers = [(name, value) for name, value in response.headers.raw if name.lower() not in of_the_content]
+    headers = [
+        (name, value) for name, value in response.headers.raw if name.lower() not in of_the_content
+    ]
     return httpx2.Response(
-        response.status_code, headers=headers, content=content, request=response.request, extensions=response.extensions
+        response.status_code,
+        headers=headers,
+        content=content,
+        request=response.request,
+        extensions=response.extensions,
     )
 
 
 async def _parts_of(response: Response, max_bytes: int) -> AsyncGenerator[bytes]:
     """Yield the parts of an answer, decompressed. Raise TooLong after too many bytes.
 
-    Lets other tasks run between them, which an answer that is always there before it is asked for, or is much larger than what is
-    sent, would not.
+    Lets other tasks run between them, which an answer that is always there before it is asked for,
+    or is much larger than what is sent, would not.
     """
     received, began_at = 0, time.monotonic()
     async with contextlib.aclosing(response.aiter_bytes()) as parts:
@@ -266,7 +314,8 @@ async def _parts_of(response: Response, max_bytes: int) -> AsyncGenerator[bytes]
 
 
 def _limit_stream(stream: Any, max_bytes: int) -> AsyncByteStream:
-    """Yield the compressed bytes of a stream as they come: decompressing may yield nothing. Raise TooLong after too many."""
+    """Yield the compressed bytes of a stream as they come: decompressing may yield nothing. Raise
+    TooLong after too many."""
     import httpx2
 
     class LimitedStream(httpx2.AsyncByteStream):

@@ -1,4 +1,5 @@
-"""Tell what names are that are no symbols, and what a matrix is of by the names of its rows and columns."""
+"""Tell what names are that are no symbols, and what a matrix is of by the names of its rows and
+columns."""
 
 from __future__ import annotations
 
@@ -11,23 +12,32 @@ from core.base.symbols.perturbations import gene_of_condition
 from core.base.symbols.spelling import clean
 from core.base.texts import list_some
 
-DIMENSION: Final = re.compile(r"(?:d|dim|pc|pca|x|v|f|feature|emb|embedding|component|latent|z|factor|col)?[_ .-]?\d+", re.I)
+DIMENSION: Final = re.compile(
+    r"(?:d|dim|pc|pca|x|v|f|feature|emb|embedding|component|latent|z|factor|col)?[_ .-]?\d+", re.I
+)
 _OTHER_NAMES: Final = {
     "Ensembl gene identifiers": re.compile(r"ENS[A-Z]*G\d{6,}(?:\.\d+)?"),
     "Ensembl protein identifiers": re.compile(r"(?:\d+\.)?ENS[A-Z]*P\d{6,}(?:\.\d+)?"),
-    "UniProt's accessions": re.compile(r"[OPQ]\d[A-Z0-9]{3}\d|[A-NR-Z]\d(?:[A-Z][A-Z0-9]{2}\d){1,2}"),
+    "UniProt's accessions": re.compile(
+        r"[OPQ]\d[A-Z0-9]{3}\d|[A-NR-Z]\d(?:[A-Z][A-Z0-9]{2}\d){1,2}"
+    ),
     "identifiers of RefSeq": re.compile(r"[NX][MPR]_\d{6,}(?:\.\d+)?"),
     "identifiers of a database": re.compile(r"(?:HGNC|MGI|RGD|NCBIGene|ENTREZ|GeneID):?\d+", re.I),
     "probes of an array": re.compile(r"\d+(?:_[asx])?_at|ILMN_\d+"),
     "numbers (Entrez ids, perhaps)": re.compile(r"\d{2,}"),
     "dimensions": DIMENSION,
 }
-_CELL: Final = re.compile(r"(?:.*[_:#.-])?[ACGT]{10,}(?:[-_.]\w+)*|[ACGT]{3,}\d*-\d+|(?:cell|barcode)[_ .-]?\d+")
+_CELL: Final = re.compile(
+    r"(?:.*[_:#.-])?[ACGT]{10,}(?:[-_.]\w+)*|[ACGT]{3,}\d*-\d+|(?:cell|barcode)[_ .-]?\d+"
+)
 _SAMPLE: Final = re.compile(
-    r"(?:GSM|SR[RXS]|ERR|SAMN)\d+|(?:.*[_ .-])?(?:sample|rep|replicate|donor|patient|ctrl|control)[_ .-]?\w{0,3}",
+    r"(?:GSM|SR[RXS]|ERR|SAMN)\d+|(?:.*[_"
+    r" .-])?(?:sample|rep|replicate|donor|patient|ctrl|control)[_ .-]?\w{0,3}",
     re.I,
 )
-_GENE: Final = re.compile(r"[A-Z][A-Z0-9]+(?:-[A-Z0-9]+)?|[A-Z][a-z]+\d*[a-z]?\d*|C\d+orf\d+|\d{7}[A-Z]\d\dRik")
+_GENE: Final = re.compile(
+    r"[A-Z][A-Z0-9]+(?:-[A-Z0-9]+)?|[A-Z][a-z]+\d*[a-z]?\d*|C\d+orf\d+|\d{7}[A-Z]\d\dRik"
+)
 _LEAST_COLUMNS, _LEAST_GENES = 3, 8
 _SHARE_OF_GENES, _SHARE_WITH_DIGITS = 0.8, 0.3
 _LONG = (
@@ -35,7 +45,9 @@ _LONG = (
     'frame.rename_axis(index="{}", columns="{}").stack().reset_index(name="log2_fc")), which '
     "`cells predictions FILE --dataset D` reads"
 )
-_CELLS = "write it as .h5ad with a row for each cell, which `cells describe` and `cells labels` read"
+_CELLS = (
+    "write it as .h5ad with a row for each cell, which `cells describe` and `cells labels` read"
+)
 
 
 def kind_of_names(names: Sequence[str]) -> str:
@@ -54,22 +66,26 @@ def refuse_matrix(rows: Sequence[str], columns: Sequence[str], source: str) -> N
     kind, way = _kind_and_way([*map(clean, rows)], [name for name in map(clean, columns) if name])
     if kind:
         raise InputError(
-            f"{source}: a matrix of {kind} (rows {list_some(list(rows), 3)}; columns {list_some(list(columns), 3)}), no gene "
-            f"space: {way}. To take its rows as vectors of genes, name its columns d0, d1, …"
+            f"{source}: a matrix of {kind} (rows {list_some(list(rows), 3)}; columns"
+            f" {list_some(list(columns), 3)}), no gene space: {way}. To take its rows as vectors of"
+            " genes, name its columns d0, d1, …"
         )
 
 
 def refuse_counts(columns: Sequence[str], source: str) -> None:
-    """Raise InputError for whole numbers that stand in columns like these, unless they are dimensions."""
+    """Raise InputError for whole numbers that stand in columns like these, unless they are
+    dimensions."""
     if not _most(DIMENSION, columns):
         raise InputError(
-            f"{source}: whole numbers in columns {list_some(list(columns), 3)}: a matrix of counts, no gene "
-            f"space: {_CELLS}. To take its rows as vectors of genes, name its columns d0, d1, …"
+            f"{source}: whole numbers in columns {list_some(list(columns), 3)}: a matrix of counts,"
+            f" no gene space: {_CELLS}. To take its rows as vectors of genes, name its columns d0,"
+            " d1, …"
         )
 
 
 def _kind_and_way(rows: list[str], columns: list[str]) -> tuple[str, str]:
-    """Return what a matrix is of, and how to import it; "" for vectors of genes and for other tables."""
+    """Return what a matrix is of, and how to import it; "" for vectors of genes and for other
+    tables."""
     if len(columns) < _LEAST_COLUMNS or _most(DIMENSION, columns):
         return "", ""
     for pattern, what in ((_CELL, "cells"), (_SAMPLE, "samples")):

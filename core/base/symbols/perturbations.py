@@ -1,8 +1,9 @@
-"""Read each value of a perturbation column, in the same way for cells, tables, target ranking and external scores.
+"""Read each value of a perturbation column, in the same way for cells, tables, target ranking and
+external scores.
 
-A value names controls, says nothing, or names one or several genes: "A", "A+ctrl", "A+B", "A_B", "A;B", guides such as
-"A_+_123.45-P1P2", "A_sg2", "A-1". Text with "_", "-", ":", "/" or a space is split only if every part is known, because symbols
-such as HLA-A and NKX2-1 contain these too.
+A value names controls, says nothing, or names one or several genes: "A", "A+ctrl", "A+B", "A_B",
+"A;B", guides such as "A_+_123.45-P1P2", "A_sg2", "A-1". Text with "_", "-", ":", "/" or a space is
+split only if every part is known, because symbols such as HLA-A and NKX2-1 contain these too.
 """
 
 from __future__ import annotations
@@ -23,13 +24,16 @@ from core.base.texts import list_some
 Kind = Literal["control", "set aside", "missing", "genes"]
 How = Literal["", "guide", "combination", "spelling"]
 _MAY_JOIN: Final = ("_", "-", ":", "/", " ", ".")
-# Horlbeck's guides: gene, strand, position, transcript. In Norman and others, "__" separates the guides of the two positions.
+# Horlbeck's guides: gene, strand, position, transcript. In Norman and others, "__" separates the
+# guides of the two positions.
 _STRANDED = re.compile(r"(?P<gene>[^+;|&]+?)_[+-]_\d+(?:\.\d+)?-[A-Za-z0-9.,]+(?:_\w+)?")
 _ALWAYS_JOIN = re.compile(r"\s*(?:[;,|&]|__+|(?<!_)\+|\+(?!_))\s*")
-_PART = re.compile(r"[\w.\-()\[\]/:*'° +]+")  # a possible symbol, guide or control; otherwise nothing was joined
+# a possible symbol, guide or control; otherwise nothing was joined
+_PART = re.compile(r"[\w.\-()\[\]/:*'° +]+")
 _GUIDE_WORD = re.compile(
     r"(?:sg|g|(?i:sgrna|grna|guide|crrna))?[_\-. ]?\d{1,5}|[ACGT]{15,25}|P1P2|P1|P2|\+"
-    r"|(?i:ko|kd|knock[ -]?(?:out|down)|crispri|crisprko|shrna|sirna)\d{0,3}"  # the kind of loss of the gene; not overexpression
+    # the kind of loss of the gene; not overexpression
+    r"|(?i:ko|kd|knock[ -]?(?:out|down)|crispri|crisprko|shrna|sirna)\d{0,3}"
 )
 _LETTERED = re.compile(r"(?P<gene>.+)_(?:sg|g)?(?P<letter>[A-Fa-f])")  # STAT1_A, STAT1_B
 _LISTED = re.compile(r"[\[({]\s*b?['\"].*['\"]\s*,?\s*[\])}]")  # ['STAT1', 'IRF1']
@@ -48,8 +52,9 @@ _SHOWN = 5
 class Perturbation:
     """The meaning of a value.
 
-    genes: the perturbed ones, sorted, empty for controls. how: how the value was read, "" if literally; "set aside" for a value
-    that looks like a control if other values were named as the controls.
+    genes: the perturbed ones, sorted, empty for controls. how: how the value was read, "" if
+    literally; "set aside" for a value that looks like a control if other values were named as the
+    controls.
     """
 
     kind: Kind
@@ -62,19 +67,29 @@ class Perturbation:
         return "+".join(self.genes)
 
 
-_MISSING, _CONTROL, _SET_ASIDE = Perturbation("missing"), Perturbation("control"), Perturbation("set aside")
+_MISSING, _CONTROL, _SET_ASIDE = (
+    Perturbation("missing"),
+    Perturbation("control"),
+    Perturbation("set aside"),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PerturbationNames:
-    """The meaning of each value of a column. of_value: value → meaning; counts: value → its cells or rows."""
+    """The meaning of each value of a column. of_value: value → meaning; counts: value → its cells
+    or rows."""
 
     of_value: Mapping[str, Perturbation]
     counts: Mapping[str, int] = field(default_factory=dict)
 
     def count_values(self, kind: Kind, how: How | None = None) -> dict[str, int]:
-        """Return the values of a kind (read as `how`, if given) with their numbers of cells, largest first."""
-        found = {v: self.counts[v] for v, p in self.of_value.items() if p.kind == kind and how in (None, p.how)}
+        """Return the values of a kind (read as `how`, if given) with their numbers of cells,
+        largest first."""
+        found = {
+            v: self.counts[v]
+            for v, p in self.of_value.items()
+            if p.kind == kind and how in (None, p.how)
+        }
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
     @property
@@ -127,14 +142,19 @@ def read_perturbations(
 ) -> PerturbationNames:
     """Return the meaning of each value.
 
-    values: of every cell or row. genes: measured symbols, or a mapping of every spelling to its symbol. controls: the values of
-    the controls, or patterns with * and ?; by default, every value that looks like a control. separator: the only text that
-    joins the genes of a combination. need_controls: raise InputError for controls that match no value.
+    values: of every cell or row. genes: measured symbols, or a mapping of every spelling to its
+    symbol. controls: the values of the controls, or patterns with * and ?; by default, every value
+    that looks like a control. separator: the only text that joins the genes of a combination.
+    need_controls: raise InputError for controls that match no value.
     """
     counts = Counter(map(clean, values))
     reader = _Reader(counts, genes, tuple(controls), separator)
     names = PerturbationNames({value: reader.read(value) for value in counts}, counts)
-    unmatched = [control for control in controls if not any(matches_control(value, control) for value in counts)]
+    unmatched = [
+        control
+        for control in controls
+        if not any(matches_control(value, control) for value in counts)
+    ]
     if unmatched and need_controls:
         raise InputError(_describe_unmatched(unmatched[0], names))
     return names
@@ -144,7 +164,10 @@ def _describe_unmatched(control: str, names: PerturbationNames) -> str:
     alike = [*names.count_values("set aside"), *names.count_values("control")]
     found = alike or sorted(names.counts)
     which = "those that look like controls are" if alike else "the values are"
-    return f"no control cells: no value is {control!r}; {which} {list_some([*map(repr, found)], _SHOWN)}"
+    return (
+        f"no control cells: no value is {control!r}; {which}"
+        f" {list_some([*map(repr, found)], _SHOWN)}"
+    )
 
 
 def matches_control(value: str, control: str) -> bool:
@@ -154,8 +177,8 @@ def matches_control(value: str, control: str) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def gene_of_condition(value: str) -> str:
-    """Return the gene in a value, without looking at other values: A for "A+ctrl" and for "A"; "" for controls and several
-    genes.
+    """Return the gene in a value, without looking at other values: A for "A+ctrl" and for "A"; ""
+    for controls and several genes.
     """
     text = clean(value)
     if looks_like_control(text) and text not in _CONTROL_GENES:
@@ -167,19 +190,32 @@ def gene_of_condition(value: str) -> str:
 
 
 class _Reader:
-    """Reads values with the help of known symbols: the measured genes, and the values that are plain symbols."""
+    """Reads values with the help of known symbols: the measured genes, and the values that are
+    plain symbols."""
 
-    def __init__(self, values: Iterable[str], genes: Mapping[str, str] | Iterable[str], controls: Sequence[str], separator: str):
+    def __init__(
+        self,
+        values: Iterable[str],
+        genes: Mapping[str, str] | Iterable[str],
+        controls: Sequence[str],
+        separator: str,
+    ):
         self._genes = dict(genes) if isinstance(genes, Mapping) else {gene: gene for gene in genes}
         self._controls, self._separator = controls, separator
         found: dict[str, set[str]] = {}
         for spelled, symbol in self._genes.items():
             found.setdefault(spelled.casefold(), set()).add(symbol)
-        self._folded = {folded: next(iter(symbols)) for folded, symbols in found.items() if len(symbols) == 1}
-        alike = [value for value in values if looks_like_control(value) and value not in self._genes]
+        self._folded = {
+            folded: next(iter(symbols)) for folded, symbols in found.items() if len(symbols) == 1
+        }
+        alike = [
+            value for value in values if looks_like_control(value) and value not in self._genes
+        ]
         # CTRL is also a gene: it is read as one if it is measured and other values are controls
         self._genes_win = bool(controls or alike)
-        plain = (v for v in values if v.isalnum() and not is_missing(v) and not self._is_control_like(v))
+        plain = (
+            v for v in values if v.isalnum() and not is_missing(v) and not self._is_control_like(v)
+        )
         self._known = dict(self._genes)
         self._known |= {value: value for value in plain if self._one(value)[0] == value}
 
@@ -194,7 +230,9 @@ class _Reader:
             return _MISSING
         if self._separator:
             parts = [part.strip() for part in value.split(self._separator)]
-            return self._of([self._one(part)[0] for part in self._drop_controls(parts)], "combination")
+            return self._of(
+                [self._one(part)[0] for part in self._drop_controls(parts)], "combination"
+            )
         return self._take_apart(value)
 
     def _is_control_like(self, value: str) -> bool:
@@ -202,7 +240,13 @@ class _Reader:
 
     def _drop_controls(self, parts: Iterable[str]) -> list[str]:
         """Return the parts that are not controls."""
-        return [p for p in parts if p and not self._is_control_like(p) and not any(matches_control(p, c) for c in self._controls)]
+        return [
+            p
+            for p in parts
+            if p
+            and not self._is_control_like(p)
+            and not any(matches_control(p, c) for c in self._controls)
+        ]
 
     def _take_apart(self, value: str) -> Perturbation:
         found, ways = list[str](), list[How]()
@@ -210,7 +254,9 @@ class _Reader:
             return _MISSING
         parts = self._drop_controls(_split_joined(value))
         named = [part for part in parts if part in self._known or not _GUIDE_WORD.fullmatch(part)]
-        for part in named if named and all(self._one(part)[0] in self._known for part in named) else parts:
+        for part in (
+            named if named and all(self._one(part)[0] in self._known for part in named) else parts
+        ):
             genes, how = self._several(part)
             found += genes
             ways.append(how)
@@ -218,22 +264,27 @@ class _Reader:
         return self._of(found, "combination" if several else next(filter(None, ways), ""))
 
     def _several(self, part: str) -> tuple[list[str], How]:
-        """Return the genes in a part without + and similar signs, and how it was read; the part itself if some of it is
-        unknown.
+        """Return the genes in a part without + and similar signs, and how it was read; the part
+        itself if some of it is unknown.
         """
         name, how = self._one(part)
         if name in self._known:
             return [name], how
         for pieces in _pieces_of(part):
             wanted = self._drop_controls(pieces)
-            genes = [self._one(piece)[0] for piece in wanted if piece in self._known or not _GUIDE_WORD.fullmatch(piece)]
+            genes = [
+                self._one(piece)[0]
+                for piece in wanted
+                if piece in self._known or not _GUIDE_WORD.fullmatch(piece)
+            ]
             if genes and all(gene in self._known for gene in genes):
                 return genes, "guide" if len(genes) < len(wanted) else ""
         dashed = re.sub(r"[._]", "-", part)  # R writes HLA-A as HLA.A
         return ([dashed], "spelling") if dashed in self._known else ([name], how)
 
     def _one(self, text: str) -> tuple[str, How]:
-        """Return the gene of a guide or of a symbol in another spelling, and how it was read; otherwise the text itself."""
+        """Return the gene of a guide or of a symbol in another spelling, and how it was read;
+        otherwise the text itself."""
         if text in self._known:
             return text, ""
         for spelled, how in self._spellings(text):
@@ -253,7 +304,9 @@ class _Reader:
         yield from ((each, "guide") for each in bare)
         for begin in (text, *bare):
             for joint in _MAY_JOIN:
-                gene, found, word = begin.partition(joint) if joint != "-" else begin.rpartition(joint)
+                gene, found, word = (
+                    begin.partition(joint) if joint != "-" else begin.rpartition(joint)
+                )
                 if found and _GUIDE_WORD.fullmatch(word):
                     yield gene, "guide"
             if glued := _GLUED.fullmatch(begin):
@@ -269,7 +322,8 @@ class _Reader:
 
 
 def _split_joined(text: str) -> list[str]:
-    """Return the parts of a text joined by +, ; and similar signs; the whole text if one part cannot be a symbol."""
+    """Return the parts of a text joined by +, ; and similar signs; the whole text if one part
+    cannot be a symbol."""
     if _LISTED.fullmatch(text):
         return [clean(part) for _, part in _QUOTED.findall(text)]
     parts = [text] if _STRANDED.fullmatch(text) else _ALWAYS_JOIN.split(text)
@@ -277,10 +331,13 @@ def _split_joined(text: str) -> list[str]:
 
 
 def _pieces_of(text: str) -> Iterator[list[str]]:
-    """Yield the ways to split a text at a character that symbols may also contain: at every one, or into two parts."""
+    """Yield the ways to split a text at a character that symbols may also contain: at every one, or
+    into two parts."""
     for joint in _MAY_JOIN:
         pieces = [piece for piece in text.split(joint) if piece]
         if len(pieces) > 1:
             yield pieces
         if len(pieces) > 2:
-            yield from ([joint.join(pieces[:i]), joint.join(pieces[i:])] for i in range(1, len(pieces)))
+            yield from (
+                [joint.join(pieces[:i]), joint.join(pieces[i:])] for i in range(1, len(pieces))
+            )

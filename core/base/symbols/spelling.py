@@ -1,6 +1,7 @@
 """Clean texts of files, and recognise texts that mean a missing value.
 
-Also recognise gene symbols changed by a spreadsheet: MARCH1 to 1-Mar, 2310009E13Rik to 2.31E+13, SEPT2 to 43710.
+Also recognise gene symbols changed by a spreadsheet: MARCH1 to 1-Mar, 2310009E13Rik to 2.31E+13,
+SEPT2 to 43710.
 """
 
 from __future__ import annotations
@@ -8,15 +9,23 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_MONTH: Final = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec|mrz|mär|märz|mars|mai|okt|dez|déc|dic)"
-_NAMED_DATE: Final = rf"\d{{1,2}}(?:\.?[ -]|[./]){_MONTH}\.?(?:[ ./-]\d{{2,4}})?|{_MONTH}\.?[ -]\d{{1,4}}"
-_DATE_OF_DIGITS: Final = r"\d{1,2}/\d{1,2}|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}|\d{4}-\d{2}-\d{2}(?:[ T].*)?"
+_MONTH: Final = (
+    "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec|mrz|mär|märz|mars|mai|okt|dez|déc|dic)"
+)
+_NAMED_DATE: Final = (
+    rf"\d{{1,2}}(?:\.?[ -]|[./]){_MONTH}\.?(?:[ ./-]\d{{2,4}})?|{_MONTH}\.?[ -]\d{{1,4}}"
+)
+_DATE_OF_DIGITS: Final = (
+    r"\d{1,2}/\d{1,2}|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}|\d{4}-\d{2}-\d{2}(?:[ T].*)?"
+)
 _DATE: Final = re.compile(f"{_NAMED_DATE}|{_DATE_OF_DIGITS}", re.I)
 _FLOAT: Final = re.compile(r"[+-]?\d+(?:[.,]\d+)?E[+-]\d+|[+-]?\d+[.,]\d+(?:E\d+)?", re.I)
 _WHOLE: Final = re.compile(r"[+-]?\d+")
 _SERIALS: Final = range(30_000, 60_000)  # Excel's days from 1982 to 2064
 _WORDS: Final = {
-    **dict.fromkeys(("true", "false", "wahr", "falsch", "vrai", "verdadero", "falso"), "a truth value"),
+    **dict.fromkeys(
+        ("true", "false", "wahr", "falsch", "vrai", "verdadero", "falso"), "a truth value"
+    ),
     **dict.fromkeys(("nan", "n/a", "<na>"), "a missing value"),
 }
 
@@ -28,11 +37,43 @@ _DASHES = re.compile("[\u2010-\u2015\u2212\ufe63\uff0d]")  # non-breaking hyphen
 _SHOWN_BY_PYTHON = re.compile(r"[\[({]?\s*b?(['\"])(?P<text>[^'\"]+)\1\s*,?\s*[\])}]?")
 _MISSING = {"nan", "none", "na", "n/a", "#n/a", "<na>", "null", "nil", "nat", "missing", "0", "-1"}
 _MISSING |= {
-    *("n.a.", "n.d.", "<null>", "(null)", "#value!", "#name?", "#ref!", "#null!", "set()", "nan_nan", "none_none", "na_na")
+    *(
+        "n.a.",
+        "n.d.",
+        "<null>",
+        "(null)",
+        "#value!",
+        "#name?",
+        "#ref!",
+        "#null!",
+        "set()",
+        "nan_nan",
+        "none_none",
+        "na_na",
+    )
 }
 _NOT_CALLED = {
-    *("unassigned", "unknown", "undetermined", "ambiguous", "uncalled", "unmapped", "nocall", "noguide", "noguidedetected"),
-    *("nosgrna", "nofeature", "nofeaturecall", "doublet", "doublets", "multiplet", "multiplets", "multipleguides"),
+    *(
+        "unassigned",
+        "unknown",
+        "undetermined",
+        "ambiguous",
+        "uncalled",
+        "unmapped",
+        "nocall",
+        "noguide",
+        "noguidedetected",
+    ),
+    *(
+        "nosgrna",
+        "nofeature",
+        "nofeaturecall",
+        "doublet",
+        "doublets",
+        "multiplet",
+        "multiplets",
+        "multipleguides",
+    ),
     *(
         "multi",
         "multiple",
@@ -44,13 +85,29 @@ _NOT_CALLED = {
         "notassigned",
         "notcalled",
     ),
-    *("negative", "filtered", "filteredout", "lowquality", "other", "others", "undefined", "invalid", "blank", "missingdata"),
+    *(
+        "negative",
+        "filtered",
+        "filteredout",
+        "lowquality",
+        "other",
+        "others",
+        "undefined",
+        "invalid",
+        "blank",
+        "missingdata",
+    ),
 }
 _SEPARATORS = re.compile(r"[\s_\-.()?]+")
-_GUIDES = r"(?:s?g?rnas?|s?guides?|s?g?rnaguides?|barcodes?|features?|calls?|cells?|umis?|droplets?|perturbations?)"
+_GUIDES = (
+    r"(?:s?g?rnas?|s?guides?|s?g?rnaguides?|barcodes?|features?|calls?|cells?|umis?|droplets?"
+    r"|perturbations?)"
+)
 _UNCALLED = re.compile(  # no guide detected, 2+ guides, unassigned cell, empty droplet, low UMI
-    rf"(?:no|non|none|not|0|zero|low|empty|un(?:assigned|called|known|mapped|determined)|ambiguous|multi(?:ple)?|many|several|2\+|>1"
-    rf"|morethanone){_GUIDES}(?:detected|assigned|called|found|identified)?|{_GUIDES}(?:not|un)(?:detected|assigned|called|found)"
+    rf"(?:no|non|none|not|0|zero|low|empty|un(?:assigned|called|known|mapped|determined)"
+    rf"|ambiguous|multi(?:ple)?|many|several|2\+|>1"
+    rf"|morethanone){_GUIDES}(?:detected|assigned|called|found|identified)?|{_GUIDES}(?:not"
+    rf"|un)(?:detected|assigned|called|found)"
     r"|non?e?(?:detected|assigned|called|found|identified)"
 )
 
@@ -63,8 +120,9 @@ _TREATMENT: Final = re.compile(
 
 
 def clean(text: str) -> str:
-    """Return a text without outer spaces and invisible characters. Inner spaces, such as a no-break space, become one space;
-    dashes of any kind become hyphens; and Python's quotes around a printed text (b'STAT1') are removed.
+    """Return a text without outer spaces and invisible characters. Inner spaces, such as a no-break
+    space, become one space; dashes of any kind become hyphens; and Python's quotes around a printed
+    text (b'STAT1') are removed.
     """
     if text.isascii() and text.isalnum():
         return text
@@ -88,7 +146,8 @@ def is_missing(text: str) -> bool:
 
 
 def spreadsheet_damage(symbol: str) -> str:
-    """Describe the damage to a symbol by a spreadsheet or a table library; "" if the text may be a symbol."""
+    """Describe the damage to a symbol by a spreadsheet or a table library; "" if the text may be a
+    symbol."""
     if symbol.lower() in _WORDS:
         return _WORDS[symbol.lower()]
     if symbol and not any(map(str.isalnum, symbol)):
@@ -102,9 +161,14 @@ def spreadsheet_damage(symbol: str) -> str:
     if not _WHOLE.fullmatch(symbol):
         return ""
     is_day = len(symbol) == 5 and int(symbol) in _SERIALS
-    return "a day number, made by Excel from a symbol such as SEPT2" if is_day else "a number (an Entrez id, perhaps)"
+    return (
+        "a day number, made by Excel from a symbol such as SEPT2"
+        if is_day
+        else "a number (an Entrez id, perhaps)"
+    )
 
 
 def looks_like_treatment(name: str) -> bool:
-    """Return whether the name of a perturbation looks like a drug, a dose, a time or a cytokine, rather than a gene."""
+    """Return whether the name of a perturbation looks like a drug, a dose, a time or a cytokine,
+    rather than a gene."""
     return _TREATMENT.search(name) is not None

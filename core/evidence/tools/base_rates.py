@@ -6,7 +6,8 @@ from core.evidence.tool import Answer, Query, Tool
 
 
 def _ask(query: Query) -> Answer:
-    """Return the counts of all rows in view, with the shares that follow; perts, genes: how many are in view."""
+    """Return the counts of all rows in view, with the shares that follow; perts, genes: how many
+    are in view."""
     view = query.view
     if not len(view):
         return Answer("empty", view.source, {})

@@ -62,14 +62,26 @@ def _read_version(text: str) -> str:
     return parse_json(_Metadata, text).build_version
 
 
-SITE = Site("mygene", "mygene.info", per_s=1.0, version=SourceRequest("GET", "metadata"), read_version=_read_version)
+SITE = Site(
+    "mygene",
+    "mygene.info",
+    per_s=1.0,
+    version=SourceRequest("GET", "metadata"),
+    read_version=_read_version,
+)
 
 
-async def fetch_genes(client: SourceClient, symbol: str) -> tuple[dict[str, dict[str, Any]], CachedResponse]:
-    """Return the genes whose symbol equals this one in any case, by their symbol, and the response. Raise SourceError."""
-    response = await client.fetch_one(BATCH, check_symbol(SITE, symbol), (*client.perts, *client.genes))
+async def fetch_genes(
+    client: SourceClient, symbol: str
+) -> tuple[dict[str, dict[str, Any]], CachedResponse]:
+    """Return the genes whose symbol equals this one in any case, by their symbol, and the response.
+    Raise SourceError."""
+    response = await client.fetch_one(
+        BATCH, check_symbol(SITE, symbol), (*client.perts, *client.genes)
+    )
     genes: list[dict[str, Any]] = json.loads(response.body or "[]")
-    return {gene["symbol"]: gene for gene in reversed(genes)}, response  # of equal symbols the first, which fits best
+    # of equal symbols the first, which fits best
+    return {gene["symbol"]: gene for gene in reversed(genes)}, response
 
 
 def _request(symbols: Sequence[str]) -> SourceRequest:
@@ -78,7 +90,8 @@ def _request(symbols: Sequence[str]) -> SourceRequest:
 
 
 async def _fetch(client: SourceClient, symbols: Sequence[str]) -> dict[str, str | None]:
-    """Return the genes whose symbol equals the one asked for in any case, as JSON by symbol; hits by another name are dropped."""
+    """Return the genes whose symbol equals the one asked for in any case, as JSON by symbol; hits
+    by another name are dropped."""
     genes: dict[str, list[dict[str, Any]]] = {}
     for hit in await client.send(SITE, _request(symbols), partial(parse_json, list[_Hit])) or []:
         if hit.symbol.casefold() == hit.query.casefold():
@@ -92,7 +105,13 @@ def _gene(hit: _Hit) -> dict[str, Any]:
     terms = {term.term for term in (processes if isinstance(processes, list) else [processes])}
     names = [pathway.name for pathway in (pathways if isinstance(pathways, list) else [pathways])]
     kegg = list(dict.fromkeys(_ORGANISM.sub("", name) for name in names))
-    return {"symbol": hit.symbol, "name": hit.name, "summary": hit.summary, "go_bp": sorted(terms), "kegg": kegg}
+    return {
+        "symbol": hit.symbol,
+        "name": hit.name,
+        "summary": hit.summary,
+        "go_bp": sorted(terms),
+        "kegg": kegg,
+    }
 
 
 BATCH = Batch(SITE, lambda symbol: _request([symbol]), _fetch, MAX_SYMBOLS)
@@ -116,15 +135,29 @@ def _ask_pack(query: Query) -> Answer:
         summary = text.strip() if name is None else None
         if not (name or summary or ortholog):
             return None
-        return {"symbol": symbol, "name": name or None, "summary": summary or None, "ortholog": ortholog}
+        return {
+            "symbol": symbol,
+            "name": name or None,
+            "summary": summary or None,
+            "ortholog": ortholog,
+        }
 
     return answer_from_table(query.symbol, query.packs.description_table, body)
 
 
 async def _ask_mygene(query: Query, client: SourceClient) -> Answer:
     def body(symbol: str, gene: dict[str, Any]) -> dict[str, Any]:
-        of_pack = {"symbol": symbol, "name": gene["name"], "summary": gene["summary"], "ortholog": _ortholog(query, symbol)}
-        return {**of_pack, "go_bp": gene["go_bp"][:MAX_PROCESSES], "kegg": gene["kegg"][:MAX_PATHWAYS]}
+        of_pack = {
+            "symbol": symbol,
+            "name": gene["name"],
+            "summary": gene["summary"],
+            "ortholog": _ortholog(query, symbol),
+        }
+        return {
+            **of_pack,
+            "go_bp": gene["go_bp"][:MAX_PROCESSES],
+            "kegg": gene["kegg"][:MAX_PATHWAYS],
+        }
 
     genes, response = await fetch_genes(client, query.symbol)
     table = Table(genes, describe_source(SITE, response))
@@ -132,12 +165,17 @@ async def _ask_mygene(query: Query, client: SourceClient) -> Answer:
 
 
 def _ortholog(query: Query, symbol: str) -> str | None:
-    """Return the gene's symbol in the other organism; None if none, or several spellings, are listed."""
+    """Return the gene's symbol in the other organism; None if none, or several spellings, are
+    listed."""
     table = query.packs.ortholog_table
     spellings = table.spellings(symbol)
     return table.entries[spellings[0]] if len(spellings) == 1 else None
 
 
 TOOL = Tool(
-    "gene_info", "Name and summary of a gene, and its ortholog.", ("pert", "gene"), _ask, reads=("descriptions", "orthologs")
+    "gene_info",
+    "Name and summary of a gene, and its ortholog.",
+    ("pert", "gene"),
+    _ask,
+    reads=("descriptions", "orthologs"),
 )

@@ -1,4 +1,5 @@
-"""literature: what abstracts say about a perturbation and a gene. Sentences are ranked by the symbols that they name."""
+"""literature: what abstracts say about a perturbation and a gene. Sentences are ranked by the
+symbols that they name."""
 
 from __future__ import annotations
 
@@ -13,17 +14,23 @@ from core.evidence.sources import check_symbol
 from core.evidence.tool import Answer, Query, Tool
 
 K1, B = 1.5, 0.75
-CONTEXT_WORDS = ("macrophage", "macrophages", "expression", "knockout", "deficient", "induced")  # the task's subject
+# the task's subject
+CONTEXT_WORDS = ("macrophage", "macrophages", "expression", "knockout", "deficient", "induced")
 _END = re.compile(r"""[.!?][)\]"'”’]*\s+(?=\S)""")
-_BEGINS = re.compile(r"""["'“‘(\[]*([A-Z0-9]|[a-z]{1,2}-?[A-Z]|[a-z]+\d)""")  # also mRNA, c-Myc, p65
-_ABBREVIATIONS = "e.g. i.e. vs. al. fig. figs. approx. no. nos. ca. cf. resp. sp. spp. dr. st. ref. refs. eq. incl. min. max."
+# also mRNA, c-Myc, p65
+_BEGINS = re.compile(r"""["'“‘(\[]*([A-Z0-9]|[a-z]{1,2}-?[A-Z]|[a-z]+\d)""")
+_ABBREVIATIONS = (
+    "e.g. i.e. vs. al. fig. figs. approx. no. nos. ca. cf. resp. sp. spp. dr. st. ref. refs. eq."
+    " incl. min. max."
+)
 _ABBREVIATED = frozenset(_ABBREVIATIONS.split(" "))
 _INITIAL = re.compile(r"\(?[A-Z]\.")  # of a genus: E. coli
 _WORD = re.compile(r"[a-z0-9]+")
 
 
 class RankedText(NamedTuple):
-    """The position of a text among those given, and its BM25 score. names_all: whether it names all of two or more symbols."""
+    """The position of a text among those given, and its BM25 score. names_all: whether it names all
+    of two or more symbols."""
 
     position: int
     score: float
@@ -39,25 +46,42 @@ async def _ask(query: Query) -> Answer:
     client = query.client
     if client is None:
         return Answer("offline", "PubMed: this run asks no public source", {})
-    symbols = list(dict.fromkeys(check_symbol(SITE, symbol) for symbol in (query.pert, query.gene) if symbol))
+    symbols = list(
+        dict.fromkeys(check_symbol(SITE, symbol) for symbol in (query.pert, query.gene) if symbol)
+    )
     by_keyword = client.literature == "keyword"
-    # The queries: all symbols together, then each in macrophages; for a single symbol in macrophages, then anywhere
+    # The queries: all symbols together, then each in macrophages; for a single symbol in
+    # macrophages, then anywhere
     terms = [f'"{symbol}"[Title/Abstract]' for symbol in symbols]
     in_cells = [f"{term} AND {_CELLS}" for term in terms]
-    queries = ([" AND ".join(terms), *in_cells] if len(terms) > 1 else [*in_cells, *terms])[: 1 if by_keyword else None]
+    queries = ([" AND ".join(terms), *in_cells] if len(terms) > 1 else [*in_cells, *terms])[
+        : 1 if by_keyword else None
+    ]
     articles, responses = await fetch_articles(client, queries)
-    passages = await asyncio.to_thread(_best_abstracts if by_keyword else _best_sentences, articles, symbols)
-    source, retrieved_at = describe_source(SITE, *responses), min(response.retrieved_at for response in responses)
+    passages = await asyncio.to_thread(
+        _best_abstracts if by_keyword else _best_sentences, articles, symbols
+    )
+    source, retrieved_at = (
+        describe_source(SITE, *responses),
+        min(response.retrieved_at for response in responses),
+    )
     if not passages:
         return Answer("empty", source, {}, retrieved_at)
     return Answer("ok", source, {"mode": client.literature, "passages": passages}, retrieved_at)
 
 
 def _best_abstracts(articles: Sequence[Article], symbols: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the best articles that name a symbol; those with a sentence that names both come first."""
-    ranked = rank_texts([" ".join((article.title, *article.parts)) for article in articles], symbols)
+    """Return the best articles that name a symbol; those with a sentence that names both come
+    first."""
+    ranked = rank_texts(
+        [" ".join((article.title, *article.parts)) for article in articles], symbols
+    )
     passages = [
-        _passage(article, " ".join(article.parts), any(names_all(line, symbols) for line in _lines(article)))
+        _passage(
+            article,
+            " ".join(article.parts),
+            any(names_all(line, symbols) for line in _lines(article)),
+        )
         for article in (articles[text.position] for text in ranked)
     ]
     return sorted(passages, key=lambda passage: not passage["co_mention"])[:MAX_ABSTRACTS]
@@ -77,7 +101,13 @@ def _lines(article: Article) -> list[str]:
 
 def _passage(article: Article, text: str, co_mention: bool) -> dict[str, Any]:
     """Return a sentence or a whole abstract. co_mention: whether it names both genes."""
-    return {"pmid": article.pmid, "year": article.year, "title": article.title, "text": text, "co_mention": co_mention}
+    return {
+        "pmid": article.pmid,
+        "year": article.year,
+        "title": article.title,
+        "text": text,
+        "co_mention": co_mention,
+    }
 
 
 TOOL = Tool(
@@ -91,7 +121,8 @@ TOOL = Tool(
 
 
 def split_sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of an abstract. Full stops inside numbers, abbreviations and gene names do not end a sentence."""
+    """Yield the sentences of an abstract. Full stops inside numbers, abbreviations and gene names
+    do not end a sentence."""
     start = 0
     for end in _END.finditer(text):
         last = text[start : end.end()].split()[-1]
@@ -104,10 +135,12 @@ def split_sentences(text: str) -> Iterator[str]:
 
 
 def symbol_pattern(symbol: str) -> re.Pattern[str]:
-    """Return a pattern that finds a symbol as a whole word in any case: Stat1-deficient names Stat1, but Nkx2-1 does not name
-    Nkx2.
+    """Return a pattern that finds a symbol as a whole word in any case: Stat1-deficient names
+    Stat1, but Nkx2-1 does not name Nkx2.
     """
-    return re.compile(rf"(?<![a-z0-9])(?<![a-z0-9]\d-){re.escape(symbol)}(?![a-z0-9]|-\d)", re.IGNORECASE)
+    return re.compile(
+        rf"(?<![a-z0-9])(?<![a-z0-9]\d-){re.escape(symbol)}(?![a-z0-9]|-\d)", re.IGNORECASE
+    )
 
 
 def names_all(text: str, symbols: Sequence[str]) -> bool:
@@ -116,11 +149,13 @@ def names_all(text: str, symbols: Sequence[str]) -> bool:
 
 
 def rank_texts(texts: Sequence[str], symbols: Sequence[str]) -> list[RankedText]:
-    """Return the texts that name a symbol: those that name all symbols first, then by BM25 score, ties in the given order."""
+    """Return the texts that name a symbol: those that name all symbols first, then by BM25 score,
+    ties in the given order."""
     patterns = [symbol_pattern(symbol) for symbol in symbols]
     mentions = [[len(pattern.findall(text)) for pattern in patterns] for text in texts]
     words = [_WORD.findall(text.casefold()) for text in texts]
-    # A symbol is one token "#0", "#1", … per mention, whatever words it is made of; no word has a "#".
+    # A symbol is one token "#0", "#1", … per mention, whatever words it is made of; no word has a
+    # "#".
     tokens = [
         [*own, *(f"#{number}" for number, count in enumerate(counts) for _ in range(count))]
         for own, counts in zip(words, mentions, strict=True)

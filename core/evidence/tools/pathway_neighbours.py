@@ -1,4 +1,5 @@
-"""pathway_neighbours: the labels of the rows in which a perturbation's closest partners were perturbed."""
+"""pathway_neighbours: the labels of the rows in which a perturbation's closest partners were
+perturbed."""
 
 from __future__ import annotations
 
@@ -20,12 +21,20 @@ async def _ask(query: Query) -> Answer:
         return (spellings[0], view.pert_counts[spellings[0]]) if len(spellings) == 1 else None
 
     def body(symbol: str, partners: tuple[Partner, ...]) -> dict[str, Any] | None:
-        """Return the partners with labelled rows in view, the highest score first; counts and shares are pooled over them."""
-        labelled = [(partner.score, named) for partner in partners[:MAX_PARTNERS] if (named := counts_of(partner))]
+        """Return the partners with labelled rows in view, the highest score first; counts and
+        shares are pooled over them."""
+        labelled = [
+            (partner.score, named)
+            for partner in partners[:MAX_PARTNERS]
+            if (named := counts_of(partner))
+        ]
         if not labelled:
             return None
         total = pool_counts(counts for _, (_, counts) in labelled)
-        listed = [{"symbol": name, "score": score, **counts._asdict()} for score, (name, counts) in labelled]
+        listed = [
+            {"symbol": name, "score": score, **counts._asdict()}
+            for score, (name, counts) in labelled
+        ]
         shares = {"p_de": total.p_de, "p_up_given_de": total.p_up_given_de}
         return {"symbol": symbol, "partners": listed, **total._asdict(), **shares}
 

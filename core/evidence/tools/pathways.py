@@ -12,4 +12,10 @@ def _ask(query: Query) -> Answer:
     return answer_from_table(query.symbol, query.packs.pathway_table, body)
 
 
-TOOL = Tool("pathways", "Pathways that a gene is part of, the most specific first.", ("gene",), _ask, reads=("pathways",))
+TOOL = Tool(
+    "pathways",
+    "Pathways that a gene is part of, the most specific first.",
+    ("gene",),
+    _ask,
+    reads=("pathways",),
+)

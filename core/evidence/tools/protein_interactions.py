@@ -61,16 +61,24 @@ SITE = Site(
 )
 
 
-async def fetch_partners(client: SourceClient, symbol: str) -> tuple[dict[str, tuple[Partner, ...]], CachedResponse]:
-    """Return the partners of the proteins whose name equals this symbol in any case, by name, and the response.
+async def fetch_partners(
+    client: SourceClient, symbol: str
+) -> tuple[dict[str, tuple[Partner, ...]], CachedResponse]:
+    """Return the partners of the proteins whose name equals this symbol in any case, by name, and
+    the response.
 
     The highest score comes first, equal scores in alphabetical order. Raise SourceError.
     """
-    # Only names of the same kind are fetched beside: there are many more genes than perturbations, and few may be needed.
+    # Only names of the same kind are fetched beside: there are many more genes than perturbations,
+    # and few may be needed.
     expected = client.perts if symbol in client.perts else client.genes
     response = await client.fetch_one(BATCH, check_symbol(SITE, symbol), expected)
     partners: dict[str, list[tuple[str, int]]] = json.loads(response.body or "{}")
-    return {name: tuple(Partner(*partner) for partner in listed) for name, listed in partners.items() if listed}, response
+    return {
+        name: tuple(Partner(*partner) for partner in listed)
+        for name, listed in partners.items()
+        if listed
+    }, response
 
 
 def _partners_request(identifiers: Collection[str]) -> SourceRequest:
@@ -79,14 +87,23 @@ def _partners_request(identifiers: Collection[str]) -> SourceRequest:
 
 
 async def _fetch(client: SourceClient, symbols: Sequence[str]) -> dict[str, str | None]:
-    """Return the proteins whose name equals each symbol in any case, with their partners, as JSON by symbol."""
-    params = {"identifiers": "\r".join(symbols), "species": _MOUSE, "limit": _HITS_PER_SYMBOL, "echo_query": "1"}
+    """Return the proteins whose name equals each symbol in any case, with their partners, as JSON
+    by symbol."""
+    params = {
+        "identifiers": "\r".join(symbols),
+        "species": _MOUSE,
+        "limit": _HITS_PER_SYMBOL,
+        "echo_query": "1",
+    }
     request = SourceRequest("POST", "json/get_string_ids", params)
     hits = await client.send(SITE, request, partial(parse_json, list[_Protein]))
-    same_name = [hit for hit in hits or [] if hit.preferredName.casefold() == hit.queryItem.casefold()]
+    same_name = [
+        hit for hit in hits or [] if hit.preferredName.casefold() == hit.queryItem.casefold()
+    ]
     partners = await _fetch_partners_by_id(client, {hit.stringId for hit in same_name})
     proteins: dict[str, dict[str, list[Partner]]] = {}
-    for hit in reversed(same_name):  # of equal names the first, which fits best, comes last and stays
+    # of equal names the first, which fits best, comes last and stays
+    for hit in reversed(same_name):
         proteins.setdefault(hit.queryItem, {})[hit.preferredName] = partners.get(hit.stringId, [])
     return {symbol: json.dumps(by_name) for symbol, by_name in proteins.items()}
 
@@ -97,10 +114,15 @@ async def _fetch_partners_by_id(client: SourceClient, ids: set[str]) -> dict[str
         return {}
     request = _partners_request(sorted(ids))
     partners: dict[str, list[Partner]] = {}
-    for interaction in await client.send(SITE, request, partial(parse_json, list[_Interaction])) or []:
+    for interaction in (
+        await client.send(SITE, request, partial(parse_json, list[_Interaction])) or []
+    ):
         partner = Partner(interaction.preferredName_B, round(interaction.score * 1000))
         partners.setdefault(interaction.stringId_A, []).append(partner)
-    return {key: sorted(listed, key=lambda p: (-p.score, p.symbol))[:MAX_PARTNERS] for key, listed in partners.items()}
+    return {
+        key: sorted(listed, key=lambda p: (-p.score, p.symbol))[:MAX_PARTNERS]
+        for key, listed in partners.items()
+    }
 
 
 BATCH = Batch(SITE, lambda symbol: _partners_request([symbol]), _fetch, MAX_SYMBOLS)
@@ -115,11 +137,18 @@ async def _ask(query: Query) -> Answer:
 
 
 async def partner_table(query: Query) -> tuple[Table[tuple[Partner, ...]], datetime | None]:
-    """Return the partners by symbol, of the pack or as STRING knows them, and when STRING gave them. Raise SourceError."""
+    """Return the partners by symbol, of the pack or as STRING knows them, and when STRING gave
+    them. Raise SourceError."""
     if query.client is None:
         return query.packs.partner_table, None
     partners, response = await fetch_partners(query.client, query.symbol)
     return Table(partners, describe_source(SITE, response)), response.retrieved_at
 
 
-TOOL = Tool("protein_interactions", "Interaction partners of a gene, with scores.", ("pert", "gene"), _ask, reads=("edges",))
+TOOL = Tool(
+    "protein_interactions",
+    "Interaction partners of a gene, with scores.",
+    ("pert", "gene"),
+    _ask,
+    reads=("edges",),
+)

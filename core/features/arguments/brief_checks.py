@@ -1,7 +1,7 @@
 """Check whether a brief argues for its side, in every run, imported or made here.
 
-Each check is a rule of `core.features.arguments.rules`; its answer is saved with the brief. A debate runs the same checks before it accepts
-a brief.
+Each check is a rule of `core.features.arguments.rules`; its answer is saved with the brief. A
+debate runs the same checks before it accepts a brief.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ FINDINGS: Mapping[str, str] = MappingProxyType(
         "cites": "names something that stands in its dossier",
     }
 )
-FAULTS: Mapping[str, str] = MappingProxyType(  # findings that a debate demands or refuses → the reason given to the advocate
+# findings that a debate demands or refuses → the reason given to the advocate
+FAULTS: Mapping[str, str] = MappingProxyType(
     {
         "sentences": f"it has fewer than {FEWEST_SENTENCES} sentences",
         "genes": "it does not name both genes",
@@ -46,7 +47,9 @@ FAULTS: Mapping[str, str] = MappingProxyType(  # findings that a debate demands 
 _DEMANDED = ("sentences", "genes")
 
 
-def check_brief(role: str, text: str, pair_id: str, citable: Collection[str] = ()) -> tuple[str, ...]:
+def check_brief(
+    role: str, text: str, pair_id: str, citable: Collection[str] = ()
+) -> tuple[str, ...]:
     """Return the findings in one brief: the keys of FINDINGS whose rules answer yes, in that order.
 
     citable: lower-case terms of the row's dossier.
@@ -62,14 +65,15 @@ def _checks() -> tuple[tuple[str, Callable[[RuleText], str]], ...]:
 
 
 def find_faults(role: str, text: str, pert: str, gene: str) -> tuple[str, ...]:
-    """Return the reasons for a debate to refuse a text as a brief: keys of FAULTS, () without one."""
+    """Return the reasons for a debate to refuse a text as a brief: keys of FAULTS, () without
+    one."""
     found = check_brief(role, text, f"{pert}_{gene}")
     return tuple(finding for finding in FAULTS if (finding in found) != (finding in _DEMANDED))
 
 
 def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[bool]]:
-    """Return the findings of each event of each row, in order, and whether one of the row's roles collapsed: its
-    brief answers the multiple-choice question instead of arguing for its side.
+    """Return the findings of each event of each row, in order, and whether one of the row's roles
+    collapsed: its brief answers the multiple-choice question instead of arguing for its side.
     """
     known: dict[int, frozenset[str]] = {}  # by identity: rows share the tool answers they saw
     by_event: list[tuple[str, ...]] = []
@@ -80,16 +84,23 @@ def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[b
                 known[id(item)] = citable_terms(item.body)
         pair_id = row.prediction.pair_id
         citable = citable_by(pair_id, [known[id(item)] for item in row.evidence])
-        found = [check_brief(e.role, e.content, pair_id, citable) if e.kind == "brief" else () for e in row.events]
+        found = [
+            check_brief(e.role, e.content, pair_id, citable) if e.kind == "brief" else ()
+            for e in row.events
+        ]
         by_event.extend(found)
         collapsed.append(any("answers" in findings for findings in found))
     return by_event, collapsed
 
 
 def flags_with_collapse(rows: Sequence[RowResult], collapsed: Sequence[bool]) -> list[list[Flag]]:
-    """Return each row's flags without duplicates, with role_collapse if a role collapsed. collapsed: from `check_rows`."""
+    """Return each row's flags without duplicates, with role_collapse if a role collapsed.
+    collapsed: from `check_rows`."""
     added = [(Flag.ROLE_COLLAPSE,) if collapse else () for collapse in collapsed]
-    return [list(dict.fromkeys((*row.prediction.flags, *more))) for row, more in zip(rows, added, strict=True)]
+    return [
+        list(dict.fromkeys((*row.prediction.flags, *more)))
+        for row, more in zip(rows, added, strict=True)
+    ]
 
 
 def citable_by(pair_id: str, dossier: Iterable[frozenset[str]]) -> set[str]:

@@ -1,4 +1,5 @@
-"""Check claims of texts against imported knowledge, which supports a claim, contradicts it, or does not know it."""
+"""Check claims of texts against imported knowledge, which supports a claim, contradicts it, or does
+not know it."""
 
 from __future__ import annotations
 
@@ -8,11 +9,18 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 Relation = Literal["activates", "represses", "regulates", "binds", "acts with"]
-RELATIONS: Final[tuple[Relation, ...]] = ("activates", "represses", "regulates", "binds", "acts with")
+RELATIONS: Final[tuple[Relation, ...]] = (
+    "activates",
+    "represses",
+    "regulates",
+    "binds",
+    "acts with",
+)
 SYMMETRIC: Final = frozenset({"binds", "acts with"})
 Status = Literal["supported", "contradicted", "not known"]
 STATUSES: Final[tuple[Status, ...]] = ("supported", "contradicted", "not known")
-LEAST_SCORE: Final = 400  # the least score of an interaction that counts: STRING's medium confidence
+# the least score of an interaction that counts: STRING's medium confidence
+LEAST_SCORE: Final = 400
 MOST_GENES, MOST_SHARE = (
     500,
     0.05,
@@ -30,20 +38,23 @@ DECIDES: Final[Mapping[str, str]] = {
 
 
 class Claim(NamedTuple):
-    """A statement that one gene acts on another. In a symmetric relation the subject is the alphabetically first gene."""
+    """A statement that one gene acts on another. In a symmetric relation the subject is the
+    alphabetically first gene."""
 
     subject: str
     relation: Relation
     object: str
 
     def answers(self, pert: str, gene: str) -> bool:
-        """Return whether it only answers its row's question: the perturbation acts on the target gene, or with it."""
+        """Return whether it only answers its row's question: the perturbation acts on the target
+        gene, or with it."""
         pair = (self.subject, self.object)
         return pair == (pert, gene) or (self.relation in SYMMETRIC and pair == (gene, pert))
 
 
 class Verdict(NamedTuple):
-    """The verdict on a claim. pack, entry: the deciding pack and the words of its entry; "" if no pack lists the claim."""
+    """The verdict on a claim. pack, entry: the deciding pack and the words of its entry; "" if no
+    pack lists the claim."""
 
     status: Status
     pack: str = ""
@@ -54,8 +65,9 @@ class Verdict(NamedTuple):
 class Knowledge:
     """The contents of packs about genes, by the name of the pack; genes in lower case.
 
-    regulation: (regulator, target) → 1 activates, −1 represses, 0 in an unknown direction. interactions: pair of genes → score.
-    pathways: gene → its pathways from `narrow_pathways`. kinds: the kind of each pack.
+    regulation: (regulator, target) → 1 activates, −1 represses, 0 in an unknown direction.
+    interactions: pair of genes → score. pathways: gene → its pathways from `narrow_pathways`.
+    kinds: the kind of each pack.
     """
 
     regulation: Mapping[str, Mapping[tuple[str, str], int]] = field(default_factory=dict)
@@ -66,9 +78,9 @@ class Knowledge:
     def check(self, claim: Claim) -> Verdict:
         """Return the verdict on a claim.
 
-        A regulation in the same direction supports the claim, one in the other direction contradicts it. If two packs disagree,
-        the claim stays unknown. Interactions and pathways have no sign: they support and never contradict. A pair that no pack
-        lists is unknown.
+        A regulation in the same direction supports the claim, one in the other direction
+        contradicts it. If two packs disagree, the claim stays unknown. Interactions and pathways
+        have no sign: they support and never contradict. A pair that no pack lists is unknown.
         """
         subject, object_ = claim.subject.casefold(), claim.object.casefold()
         if claim.relation == "binds":
@@ -82,7 +94,11 @@ class Knowledge:
         pack = max(scores, key=lambda name: scores[name], default="")
         if not pack or not scores[pack]:
             return Verdict("not known")
-        return Verdict("supported" if scores[pack] >= LEAST_SCORE else "not known", pack, f"score {scores[pack]}")
+        return Verdict(
+            "supported" if scores[pack] >= LEAST_SCORE else "not known",
+            pack,
+            f"score {scores[pack]}",
+        )
 
     def _shared_pathway(self, a: str, b: str) -> Verdict:
         for pack, of_gene in self.pathways.items():
@@ -93,10 +109,15 @@ class Knowledge:
         return Verdict("not known")
 
     def _regulation(self, claim: Claim, pair: tuple[str, str]) -> Verdict:
-        signs = {pack: of_pack[pair] for pack, of_pack in self.regulation.items() if pair in of_pack}
+        signs = {
+            pack: of_pack[pair] for pack, of_pack in self.regulation.items() if pair in of_pack
+        }
         if not signs:
             return Verdict("not known")
-        claimed, directions = _SIGNS.get(claim.relation, 0), {sign for sign in signs.values() if sign}
+        claimed, directions = (
+            _SIGNS.get(claim.relation, 0),
+            {sign for sign in signs.values() if sign},
+        )
         pack = next((name for name, sign in signs.items() if sign), next(iter(signs)))
         entry = f"{claim.subject} {_WORDS[signs[pack]]} {claim.object}".rstrip(",")
         if not claimed:
@@ -104,11 +125,23 @@ class Knowledge:
         if len(directions) > 1:
             said = "; ".join(f"{name}: {_WORDS[sign]}" for name, sign in signs.items() if sign)
             return Verdict("not known", pack, f"the packs disagree ({said})")
-        return Verdict("not known" if not directions else "supported" if claimed in directions else "contradicted", pack, entry)
+        return Verdict(
+            "not known"
+            if not directions
+            else "supported"
+            if claimed in directions
+            else "contradicted",
+            pack,
+            entry,
+        )
 
 
 def narrow_pathways(names: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
-    """Return the pathways of each gene, in lower case, except those of more than `MOST_GENES` genes or `MOST_SHARE` of all."""
+    """Return the pathways of each gene, in lower case, except those of more than `MOST_GENES` genes
+    or `MOST_SHARE` of all."""
     sizes = Counter(name for of_gene in names.values() for name in set(of_gene))
     most = min(MOST_GENES, max(FEWEST_GENES, MOST_SHARE * len(names)))
-    return {gene.casefold(): frozenset(name for name in of_gene if sizes[name] <= most) for gene, of_gene in names.items()}
+    return {
+        gene.casefold(): frozenset(name for name in of_gene if sizes[name] <= most)
+        for gene, of_gene in names.items()
+    }

@@ -7,7 +7,14 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from core.features.arguments.claim_checks import DECIDES, SYMMETRIC, Claim, Knowledge, Verdict, narrow_pathways
+from core.features.arguments.claim_checks import (
+    DECIDES,
+    SYMMETRIC,
+    Claim,
+    Knowledge,
+    Verdict,
+    narrow_pathways,
+)
 from core.features.importing import pack_files
 from core.features.importing.knowledge_packs import Pack
 from core.runs import packs
@@ -17,14 +24,15 @@ from core.store import pairs
 
 
 class ClaimKnowledge(NamedTuple):
-    """What the packs of a dataset's organism say of genes. spellings: of the dataset's genes and of theirs, by a name in lower
-    case or as it is spelled."""
+    """What the packs of a dataset's organism say of genes. spellings: of the dataset's genes and of
+    theirs, by a name in lower case or as it is spelled."""
 
     spellings: Mapping[str, str]
     knowledge: Knowledge
 
     def spell(self, name: str) -> str:
-        """Return the known spelling of a gene's name, ignoring case; the name itself if it is unknown."""
+        """Return the known spelling of a gene's name, ignoring case; the name itself if it is
+        unknown."""
         return self.spellings.get(name) or self.spellings.get(name.casefold(), name)
 
 
@@ -32,7 +40,8 @@ NOTHING = ClaimKnowledge({}, Knowledge())
 
 
 def load_knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge:
-    """Return the knowledge packs of a dataset's organism: the latest of each kind, and all of pathways or gene sets.
+    """Return the knowledge packs of a dataset's organism: the latest of each kind, and all of
+    pathways or gene sets.
 
     Raise NotFound for an unknown dataset, StateError for a pack whose file is missing.
     """
@@ -58,7 +67,10 @@ def _genes(pack: Pack) -> Iterator[str]:
 def _knowledge(found: Mapping[str, Pack]) -> Knowledge:
     return Knowledge(
         {
-            name: {(factor.casefold(), target.casefold()): sign for (factor, target), sign in pack.entries.items()}
+            name: {
+                (factor.casefold(), target.casefold()): sign
+                for (factor, target), sign in pack.entries.items()
+            }
             for name, pack in found.items()
             if pack.kind in ("regulation", "signalling")
         },
@@ -67,14 +79,18 @@ def _knowledge(found: Mapping[str, Pack]) -> Knowledge:
             for name, pack in found.items()
             if pack.kind == "network"
         },
-        {name: narrow_pathways(pack.entries) for name, pack in found.items() if pack.kind == "pathways"},
+        {
+            name: narrow_pathways(pack.entries)
+            for name, pack in found.items()
+            if pack.kind == "pathways"
+        },
         {name: pack.kind for name, pack in found.items() if pack.kind in DECIDES},
     )
 
 
 def settle(claims: pd.DataFrame, knowledge: ClaimKnowledge) -> pd.DataFrame:
-    """Return claims about two genes with these in the dataset's spelling, whether they only answer the question of their row,
-    and the verdict of the packs: status, pack, entry."""
+    """Return claims about two genes with these in the dataset's spelling, whether they only answer
+    the question of their row, and the verdict of the packs: status, pack, entry."""
     rows: list[dict[Any, Any]] = []
     for row in claims.to_dict("records"):
         genes = [knowledge.spell(row["subject"]), knowledge.spell(row["object"])]

@@ -8,23 +8,25 @@ from core.features.arguments.finding_kinds import FindingKind
 from core.features.arguments.rubric import Rubric
 from core.methods.schema import Field, Schema
 
-QUESTION = "Does the brief claim something about two genes, apart from the effect that is asked about?"
+QUESTION = (
+    "Does the brief claim something about two genes, apart from the effect that is asked about?"
+)
 CLAIMS = FindingKind(
     Schema(
         Rubric("claims", QUESTION),
         listed="claims",
         of="text",
         role=(
-            "You read a text that a language model wrote about two genes, and list what it claims about genes: "
-            "which gene does what to which other gene."
+            "You read a text that a language model wrote about two genes, and list what it claims"
+            " about genes: which gene does what to which other gene."
         ),
         request="List every claim that the text makes about two genes.",
         fields=(
             Field("subject", "the gene that acts, spelled as in the text.", "word"),
             Field(
                 "relation",
-                '"regulates" leaves the direction open; "binds" is a physical interaction; "acts with" is a shared '
-                "pathway or process.",
+                '"regulates" leaves the direction open; "binds" is a physical interaction; "acts'
+                ' with" is a shared pathway or process.',
                 "choice",
                 RELATIONS,
             ),
@@ -33,8 +35,9 @@ CLAIMS = FindingKind(
         ),
         key=("subject", "relation", "object"),
         note=(
-            'A loss turns the relation around: "knockdown of X lowers Y" claims that X activates Y. What is asked, '
-            "denied or doubted is no claim. If the text claims nothing, the list is empty."
+            'A loss turns the relation around: "knockdown of X lowers Y" claims that X activates Y.'
+            " What is asked, denied or doubted is no claim. If the text claims nothing, the list is"
+            " empty."
         ),
     ),
     texts="texts",

@@ -1,4 +1,5 @@
-"""Clash: which points of a debate are answered, ignored, or decide the judge, as a model reads it."""
+"""Clash: which points of a debate are answered, ignored, or decide the judge, as a model reads
+it."""
 
 from __future__ import annotations
 
@@ -18,26 +19,36 @@ def _settle(points: pd.DataFrame, _knowledge: object) -> pd.DataFrame:
 
 CLASH = FindingKind(
     Schema(
-        Rubric("clash", "Which points of a debate are answered, ignored, or decide the judge?", unit="speech"),
+        Rubric(
+            "clash",
+            "Which points of a debate are answered, ignored, or decide the judge?",
+            unit="speech",
+        ),
         listed="points",
         of="debate",
         role=(
-            "You read a debate between language models and say which points were made, which of them were answered, and "
-            "which the judge took up. The debate is about whether perturbing one gene changes the expression of another."
+            "You read a debate between language models and say which points were made, which of"
+            " them were answered, and which the judge took up. The debate is about whether"
+            " perturbing one gene changes the expression of another."
         ),
         request="List the main points of every side, at most five a side.",
         fields=(
             Field("side", "the side that makes it.", "side"),
-            Field("point", "the sentence that makes it, copied word for word from that side's speeches."),
+            Field(
+                "point",
+                "the sentence that makes it, copied word for word from that side's speeches.",
+            ),
             Field(
                 "answer",
-                'the sentence of another side that answers it, copied word for word; "" if no side answers it.',
+                'the sentence of another side that answers it, copied word for word; "" if no side'
+                " answers it.",
                 of="others",
                 optional=True,
             ),
             Field(
                 "verdict",
-                'the sentence of JUDGE that takes it up as a reason for the verdict, copied word for word; "" if none does.',
+                "the sentence of JUDGE that takes it up as a reason for the verdict, copied word"
+                ' for word; "" if none does.',
                 of="judge",
                 optional=True,
             ),
@@ -50,7 +61,9 @@ CLASH = FindingKind(
     counted={
         "judged": lambda points: points["has_verdict"].eq(True),
         "decisive": lambda points: points["verdict"] != "",
-        "decisive and ignored": lambda points: (points["verdict"] != "") & (points["status"] == "ignored"),
+        "decisive and ignored": lambda points: (
+            (points["verdict"] != "") & (points["status"] == "ignored")
+        ),
     },
     worth=("ignored", "decisive and ignored"),
 )

@@ -25,24 +25,34 @@ if TYPE_CHECKING:
 
 
 def refuse_model_options(chosen: Mapping[str, Any], why: str, *, detach: bool) -> None:
-    """Raise BadParameter for the first option for asking a model that is not at its default, since it would have no effect.
+    """Raise BadParameter for the first option for asking a model that is not at its default, since
+    it would have no effect.
 
-    chosen: the command's settings by name. why: no model is asked, and what to do instead. detach: whether --detach was given.
+    chosen: the command's settings by name. why: no model is asked, and what to do instead. detach:
+    whether --detach was given.
     """
     for option in [*model_options(chosen), *(["--detach"] if detach else [])]:
         raise typer.BadParameter(why, param_hint=option)
 
 
 def model_options(chosen: Mapping[str, Any]) -> list[str]:
-    """Return the options for asking a model that are not at their defaults. chosen: the command's settings by name."""
-    return [option.option for option in options_of(ReadingSettings) if chosen[option.name] != option.default]
+    """Return the options for asking a model that are not at their defaults. chosen: the command's
+    settings by name."""
+    return [
+        option.option
+        for option in options_of(ReadingSettings)
+        if chosen[option.name] != option.default
+    ]
 
 
 app = typer.Typer(no_args_is_help=True)
 
 
 Judge = Literal["rule", "model"]
-JudgedBy = Annotated[Judge | None, typer.Option("--judge", help="By default the rubric's rule if it has one, else a model.")]
+JudgedBy = Annotated[
+    Judge | None,
+    typer.Option("--judge", help="By default the rubric's rule if it has one, else a model."),
+]
 ReadingName = Annotated[
     str | None,
     typer.Option(
@@ -52,23 +62,35 @@ ReadingName = Annotated[
         autocompletion=names.complete_run,
     ),
 ]
-Answer = Annotated[str | None, typer.Option(help="The answer that counts; by default the rubric's first.")]
+Answer = Annotated[
+    str | None, typer.Option(help="The answer that counts; by default the rubric's first.")
+]
 
 
 @app.command("list")
 def list_(context: typer.Context) -> None:
     """List the rubrics: those that a rule answers, then those that were added."""
-    show_list("rubrics", plain(rubrics.list_all(context.obj)), ("name", "unit", "judge", "question"), "")
+    show_list(
+        "rubrics", plain(rubrics.list_all(context.obj)), ("name", "unit", "judge", "question"), ""
+    )
 
 
 @app.command()
 def add(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="name, question, answers, unit, roles, stages, pattern, …")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE.toml", help="name, question, answers, unit, roles, stages, pattern, …"
+        ),
+    ],
 ) -> None:
     """Add a rubric of the user's own, which people, a model or its pattern answer."""
     rubric = rubrics.add_file(context.obj, file)
-    show(plain(rubric), f"{rubric.name}: {rubric.question} ({' / '.join(rubric.answers)}; judge: {rubric.judge})")
+    show(
+        plain(rubric),
+        f"{rubric.name}: {rubric.question} ({' / '.join(rubric.answers)}; judge: {rubric.judge})",
+    )
 
 
 @app.command("run")
@@ -84,9 +106,9 @@ def run_(
 ) -> None:
     """Answer a rubric for every text of a run that it asks about; show the rates by role.
 
-    NAME claims: what briefs claim about genes, checked against knowledge packs. NAME clash: which points of debates are answered,
-    ignored, or decide the judge. A model reads both: without --judge model and options for asking it, the newest finished reading
-    is shown.
+    NAME claims: what briefs claim about genes, checked against knowledge packs. NAME clash: which
+    points of debates are answered, ignored, or decide the judge. A model reads both: without
+    --judge model and options for asking it, the newest finished reading is shown.
     """
     from core.features.arguments.finding_kinds import kinds
 
@@ -94,9 +116,13 @@ def run_(
     rubric = rubrics.find(context.obj, name) if kind is None else kind.schema.rubric
     by_rule = reading is None and (judge or rubric.judge) == "rule"
     if by_rule:
-        refuse_model_options(chosen, f"{name} is answered by its rule; use it with --judge model", detach=detach)
+        refuse_model_options(
+            chosen, f"{name} is answered by its rule; use it with --judge model", detach=detach
+        )
     elif reading is not None:
-        why = "a finished reading is shown, which asks no model; leave out this option, or --reading"
+        why = (
+            "a finished reading is shown, which asks no model; leave out this option, or --reading"
+        )
         refuse_model_options(chosen, why, detach=detach)
     elif kind is None or judge or detach or model_options(chosen):
         record = _read_by_model(context, rubric, run, make(ReadingSettings, chosen), detach)
@@ -104,7 +130,13 @@ def run_(
         if record["status"] != "done":
             from core.features.predicting.run_commands import progress_line
 
-            what = {"rubric": rubric.name, "run": run, "judge": "model", "reading": reading, "status": record["status"]}
+            what = {
+                "rubric": rubric.name,
+                "run": run,
+                "judge": "model",
+                "reading": reading,
+                "status": record["status"],
+            }
             show({**what, "roles": {}}, progress_line(record))
             return
     if kind is not None and not by_rule:
@@ -115,7 +147,9 @@ def run_(
     _show_rates(context.obj, rubric, run, ("rule" if by_rule else "model", reading), None)
 
 
-def _read_by_model(context: typer.Context, rubric: Rubric, run: str, settings: ReadingSettings, detach: bool) -> dict[str, Any]:
+def _read_by_model(
+    context: typer.Context, rubric: Rubric, run: str, settings: ReadingSettings, detach: bool
+) -> dict[str, Any]:
     """Say what a reading costs and start it; return its record."""
     from core.features.arguments import readings
     from core.features.predicting.run_commands import list_records
@@ -124,7 +158,10 @@ def _read_by_model(context: typer.Context, rubric: Rubric, run: str, settings: R
     plan = readings.plan_reading(context.obj, rubric, run, settings)
     expected = readings.estimate(context.obj, plan)
     n_calls, tokens = expected.expected.calls, expected.expected.prompt_tokens
-    say_progress(f"{rubric.name}: {expected.texts:,} texts, about {n_calls:,} calls and {tokens:,.0f} tokens of prompts")
+    say_progress(
+        f"{rubric.name}: {expected.texts:,} texts, about {n_calls:,} calls and {tokens:,.0f} tokens"
+        " of prompts"
+    )
     started = readings.start_reading(context.obj, rubric, run, plan=plan, detach=detach)
     with context.obj.store.read() as db:
         [record] = list_records(context.obj, [runs.find(db, started.id)])
@@ -143,7 +180,8 @@ def rate(
     reading: ReadingName = None,
     answer: Answer = None,
 ) -> None:
-    """Show how often a run's texts have an answer, by the judge, and corrected by people's labels."""
+    """Show how often a run's texts have an answer, by the judge, and corrected by people's
+    labels."""
     _show_rates(context.obj, rubrics.find(context.obj, name), run, (judge, reading), answer)
 
 
@@ -163,7 +201,9 @@ def _show_rates(
     with workspace.store.read() as db:
         rates = load_rates(db, rubric, run, answers, made_by, answer)
     if rates is None:
-        raise InputError(f"rubric {rubric.name}: {run} has no text that it asks about; expected at least one")
+        raise InputError(
+            f"rubric {rubric.name}: {run} has no text that it asks about; expected at least one"
+        )
     show_result(rates)
 
 
@@ -172,14 +212,19 @@ def worth(
     context: typer.Context,
     names: Annotated[
         str,
-        typer.Argument(metavar="NAME[,NAME2…]", help="Rubrics that are tested together.", autocompletion=names.complete_rubrics),
+        typer.Argument(
+            metavar="NAME[,NAME2…]",
+            help="Rubrics that are tested together.",
+            autocompletion=names.complete_rubrics,
+        ),
     ],
     run: RunName,
     judge: JudgedBy = None,
     reading: ReadingName = None,
     answer: Answer = None,
 ) -> None:
-    """Compare a run's rows with an answer and those without: hits, and contributions to DE and DIR."""
+    """Compare a run's rows with an answer and those without: hits, and contributions to DE and
+    DIR."""
     from core.base.fields.setting import split_names
     from core.features.arguments import readings
     from core.features.arguments.worth import load_outcomes, rubric_worth
@@ -189,5 +234,8 @@ def worth(
         rows = run_scores.load_scored_rows(db, run)
         outcomes = load_outcomes(db, rows)
     tried = [rubrics.find(context.obj, each) for each in split_names(names)]
-    answers = [(rubric, readings.answers(context.obj, rubric, rows.run, judge, reading)[0]) for rubric in tried]
+    answers = [
+        (rubric, readings.answers(context.obj, rubric, rows.run, judge, reading)[0])
+        for rubric in tried
+    ]
     show_result(rubric_worth(rows, outcomes, answers, answer))

@@ -10,9 +10,11 @@ from core.base.types import Flag
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """One thing to check; run: an id, or None for the workspace; text: for people; flag: a filter for rows.
+    """One thing to check; run: an id, or None for the workspace; text: for people; flag: a filter
+    for rows.
 
-    on_run_page: whether the page Run has buttons to resolve it. cause: why the run ended, "" if the text already says it.
+    on_run_page: whether the page Run has buttons to resolve it. cause: why the run ended, "" if the
+    text already says it.
     """
 
     run: str | None
@@ -63,15 +65,25 @@ _SENTENCES = {
     Flag.DE_FALLBACK: "the judge's P(DE) was unreadable; a constant replaces it",
     Flag.DIR_FALLBACK: "the judge's P(up | DE) was unreadable; a constant replaces it",
     Flag.UNIFORM: "nothing was predicted (.333/.333)",
-    Flag.UNCOVERED: "no labelled row is similar; base rates are used instead (the middle rank in a fusion)",
-    Flag.UNCOVERED_DIR: "no similar row has a direction; P(up | DE) is the base rate (the middle rank in a fusion)",
-    Flag.NOT_PREDICTED: "not in the file of predicted expression; the training split's base rates are used instead",
-    Flag.PARTLY_COVERED: "a component of the fusion has no prediction; only the other components are used",
+    Flag.UNCOVERED: (
+        "no labelled row is similar; base rates are used instead (the middle rank in a fusion)"
+    ),
+    Flag.UNCOVERED_DIR: (
+        "no similar row has a direction; P(up | DE) is the base rate (the middle rank in a fusion)"
+    ),
+    Flag.NOT_PREDICTED: (
+        "not in the file of predicted expression; the training split's base rates are used instead"
+    ),
+    Flag.PARTLY_COVERED: (
+        "a component of the fusion has no prediction; only the other components are used"
+    ),
     Flag.NO_DE: "not ranked by an effect: no DE score",
     Flag.NO_DIR: "not ranked by direction: no DIR score",
     Flag.NO_KNOWLEDGE: "no knowledge pack covers one of the genes, so it has no summary",
     Flag.INSUFFICIENT: "a sample calls the evidence insufficient and counts as .5",
-    Flag.FEWER_SEEDS: "a mean over fewer seeds or epochs than requested; other answers were unreadable",
+    Flag.FEWER_SEEDS: (
+        "a mean over fewer seeds or epochs than requested; other answers were unreadable"
+    ),
     Flag.TRACE_DIFFERS: "the submitted numbers differ from the trace: the file was changed later",
     Flag.ANSWER_DIFFERS: "a model's text ends in another answer than its number",
 }
@@ -81,7 +93,10 @@ def _concerns_of_run(run: RunFacts) -> list[Concern]:
     found = []
     if run.state in _ENDINGS:
         words, to_do = _ENDINGS[run.state]
-        text = f"{words}: {run.done + run.failed:,} of {run.total:,} rows are finished{f'; {to_do}' if run.can_go_on else ''}"
+        text = (
+            f"{words}: {run.done + run.failed:,} of {run.total:,} rows are"
+            f" finished{f'; {to_do}' if run.can_go_on else ''}"
+        )
         found.append(Concern(run.id, text, on_run_page=run.can_go_on, cause=run.cause))
     if run.failed:
         found.append(Concern(run.id, f"{run.failed:,} of {run.done + run.failed:,} rows failed"))
@@ -91,5 +106,7 @@ def _concerns_of_run(run: RunFacts) -> list[Concern]:
             found.append(Concern(run.id, f"{n:,} of {run.done:,} rows: {sentence}", flag))
     found += [Concern(run.id, remark) for remark in run.remarks]
     if 0 < run.tokens_unknown < run.done:
-        found.append(Concern(run.id, f"token count missing for {run.tokens_unknown:,} of {run.done:,} rows"))
+        found.append(
+            Concern(run.id, f"token count missing for {run.tokens_unknown:,} of {run.done:,} rows")
+        )
     return found

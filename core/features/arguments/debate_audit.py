@@ -1,7 +1,9 @@
-"""The audit of a debate run: findings in its briefs by role, rows in which an advocate argued, fallbacks and verdicts.
+"""The audit of a debate run: findings in its briefs by role, rows in which an advocate argued,
+fallbacks and verdicts.
 
-Except for the verdicts' distinct values, all are answers to rubrics of `core.features.arguments.rules`. Import saves the rules' answers with
-each brief, so the audit counts them without reading the brief again.
+Except for the verdicts' distinct values, all are answers to rubrics of
+`core.features.arguments.rules`. Import saves the rules' answers with each brief, so the audit
+counts them without reading the brief again.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ BriefCounts = Mapping[str, int | None]
 class DebateFacts:
     """The store's facts about a run's briefs and rows.
 
-    briefs: `store.traces.briefs`. rows_by_arguing: `store.traces.rows_by_arguing`. flags: number of rows by flag. p_de: of
-    every row, NaN if missing. has_dossier: whether the run saved its advocates' dossiers.
+    briefs: `store.traces.briefs`. rows_by_arguing: `store.traces.rows_by_arguing`. flags: number of
+    rows by flag. p_de: of every row, NaN if missing. has_dossier: whether the run saved its
+    advocates' dossiers.
     """
 
     briefs: pd.DataFrame
@@ -41,11 +44,13 @@ class DebateFacts:
 class DebateAudit:
     """The audit of a run.
 
-    roles: of each role that wrote briefs n (briefs), and of each of `brief_checks.FINDINGS` the number of briefs whose rule of
-    that name answers yes; None for cites without a dossier. rows_by_arguing: the answers of the rule `advocates_arguing`: the
-    number of rows in which 0, 1, 2, … advocates wrote a brief of `brief_checks.SHORT` characters or more. collapsed,
-    de_fallbacks, dir_fallbacks: number of rows with yes for `role_collapse` (a role did not argue its side), `de_fallback` and
-    `dir_fallback` (the verdict was unreadable). distinct_p_de: distinct values of P(DE), rounded as for ranks, among `rows` rows.
+    roles: of each role that wrote briefs n (briefs), and of each of `brief_checks.FINDINGS` the
+    number of briefs whose rule of that name answers yes; None for cites without a dossier.
+    rows_by_arguing: the answers of the rule `advocates_arguing`: the number of rows in which 0, 1,
+    2, … advocates wrote a brief of `brief_checks.SHORT` characters or more. collapsed,
+    de_fallbacks, dir_fallbacks: number of rows with yes for `role_collapse` (a role did not argue
+    its side), `de_fallback` and `dir_fallback` (the verdict was unreadable). distinct_p_de:
+    distinct values of P(DE), rounded as for ranks, among `rows` rows.
     """
 
     run: str
@@ -61,8 +66,15 @@ class DebateAudit:
     @property
     def totals(self) -> dict[str, int]:
         """The sums over roles, without what is unknown."""
-        columns = ("n", *FINDINGS) if self.has_dossier else ("n", *(name for name in FINDINGS if name != "cites"))
-        return {column: sum(of_role[column] or 0 for of_role in self.roles.values()) for column in columns}
+        columns = (
+            ("n", *FINDINGS)
+            if self.has_dossier
+            else ("n", *(name for name in FINDINGS if name != "cites"))
+        )
+        return {
+            column: sum(of_role[column] or 0 for of_role in self.roles.values())
+            for column in columns
+        }
 
     @property
     def has_dossier(self) -> bool:
@@ -77,24 +89,36 @@ class DebateAudit:
     @property
     def scope(self) -> str:
         """The briefs and rows."""
-        return f"{self.run}: {self.totals['n']:,} briefs over {self.rows:,} rows; all are counted, so there is no interval"
+        return (
+            f"{self.run}: {self.totals['n']:,} briefs over {self.rows:,} rows; all are counted, so"
+            " there is no interval"
+        )
 
     @property
     def sentence(self) -> str:
         """Whether the advocates argued."""
         total = self.totals
         briefs, answers, short = total["n"], total["answers"], total["short"]
-        nobody = f"in {self.rows_by_arguing[0]:,} of {sum(self.rows_by_arguing):,} rows no advocate wrote {SHORT} characters"
+        nobody = (
+            f"in {self.rows_by_arguing[0]:,} of {sum(self.rows_by_arguing):,} rows no advocate"
+            f" wrote {SHORT} characters"
+        )
         if answers:
             return (
-                f"{answers:,} of {briefs:,} briefs answer the multiple-choice question instead of arguing, "
-                f"{total['answers_against']:,} of them against their own side; {nobody}."
+                f"{answers:,} of {briefs:,} briefs answer the multiple-choice question instead of"
+                f" arguing, {total['answers_against']:,} of them against their own side; {nobody}."
             )
         if short:
-            return f"No brief of {briefs:,} answers the multiple-choice question, but {short:,} are short; {nobody}."
-        turned = f"; {total['other_side']:,} conclude for the other side" if total["other_side"] else ""
+            return (
+                f"No brief of {briefs:,} answers the multiple-choice question, but {short:,} are"
+                f" short; {nobody}."
+            )
+        turned = (
+            f"; {total['other_side']:,} conclude for the other side" if total["other_side"] else ""
+        )
         return (
-            f"The advocates argued: all {briefs:,} briefs have {SHORT} characters or more, and none answers a question{turned}."
+            f"The advocates argued: all {briefs:,} briefs have {SHORT} characters or more, and none"
+            f" answers a question{turned}."
         )
 
     @property
@@ -103,15 +127,26 @@ class DebateAudit:
         missing = {"DE": self.de_fallbacks, "DIR": self.dir_fallbacks}
         rows = ", ".join(f"{name} in {n:,} rows" for name, n in missing.items() if n)
         return (
-            *([] if self.has_dossier else ["This run kept no dossier, so citations cannot be checked."]),
-            *([f"Verdicts that could not be read, which count as a constant: {rows}."] if rows else []),
+            *(
+                []
+                if self.has_dossier
+                else ["This run kept no dossier, so citations cannot be checked."]
+            ),
+            *(
+                [f"Verdicts that could not be read, which count as a constant: {rows}."]
+                if rows
+                else []
+            ),
         )
 
     def tables(self) -> tuple[Table, ...]:
         """Return the lengths of the briefs, the findings in them, and the counts of rows."""
         titles = {"n": "briefs", **FINDINGS}
         by_role = self.with_total.items()
-        findings = [{"": words, **{role: of[name] for role, of in by_role}} for name, words in titles.items()]
+        findings = [
+            {"": words, **{role: of[name] for role, of in by_role}}
+            for name, words in titles.items()
+        ]
         arguing = {f"{n} advocates": rows for n, rows in enumerate(self.rows_by_arguing)}
         rows = {
             "rows": self.rows,
@@ -123,7 +158,9 @@ class DebateAudit:
         return (
             Table("Lengths of the briefs", tuple(self._lengths())),
             Table("Findings in the briefs", tuple(findings)),
-            Table(f"Rows by how many of their advocates wrote {SHORT} characters or more", (arguing,)),
+            Table(
+                f"Rows by how many of their advocates wrote {SHORT} characters or more", (arguing,)
+            ),
             Table("Rows", (rows,)),
         )
 
@@ -131,13 +168,19 @@ class DebateAudit:
         lengths: list[dict[str, str | int]] = []
         for role, of_role in self.roles.items():
             n, bare, short = (of_role[name] or 0 for name in ("n", "bare", "short"))
-            lengths.append({"role": role, "a letter": bare, "one line": short - bare, "a paragraph": n - short})
+            lengths.append(
+                {"role": role, "a letter": bare, "one line": short - bare, "a paragraph": n - short}
+            )
         return lengths
 
     def figure(self) -> Figure | None:
         """Return the lengths of each role's briefs; None without briefs."""
         return (
-            Figure("core.features.arguments.plots.brief_lengths:figure", {"lengths": self._lengths()}, self.sentence)
+            Figure(
+                "core.features.arguments.plots.brief_lengths:figure",
+                {"lengths": self._lengths()},
+                self.sentence,
+            )
             if self.roles
             else None
         )
@@ -147,7 +190,10 @@ def audit_debate(facts: DebateFacts, run: str) -> DebateAudit:
     """Return the audit of a run. run: its name."""
     counts = facts.briefs.reindex(columns=["role", "n", *FINDINGS], fill_value=0)
     unknown = {} if facts.has_dossier else {"cites": None}
-    roles = {each["role"]: {name: int(each[name]) for name in ("n", *FINDINGS)} | unknown for each in counts.to_dict("records")}
+    roles = {
+        each["role"]: {name: int(each[name]) for name in ("n", *FINDINGS)} | unknown
+        for each in counts.to_dict("records")
+    }
     return DebateAudit(
         run=run,
         roles=roles,
@@ -161,13 +207,22 @@ def audit_debate(facts: DebateFacts, run: str) -> DebateAudit:
 
 
 def debates_sentence(audits: Iterable[DebateAudit]) -> str:
-    """Return a sentence on the number of debates in which most advocates argued; empty without debates."""
-    shares = {each.run: each.totals["answers"] / each.totals["n"] for each in audits if each.totals["n"]}
+    """Return a sentence on the number of debates in which most advocates argued; empty without
+    debates."""
+    shares = {
+        each.run: each.totals["answers"] / each.totals["n"] for each in audits if each.totals["n"]
+    }
     if not shares:
         return ""
     most = max(shares, key=lambda run: shares[run])
     share = f"{100 * shares[most]:.0f}%"
     if len(shares) == 1:
-        return f"In {most}, {share} of the briefs answer the multiple-choice question instead of arguing."
+        return (
+            f"In {most}, {share} of the briefs answer the multiple-choice question instead of"
+            " arguing."
+        )
     argued = sum(share < 0.5 for share in shares.values())
-    return f"Most briefs argue in {argued or 'none'} of {len(shares)} debates; in {most}, {share} answer the question instead."
+    return (
+        f"Most briefs argue in {argued or 'none'} of {len(shares)} debates; in {most}, {share}"
+        " answer the question instead."
+    )

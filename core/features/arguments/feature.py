@@ -9,7 +9,11 @@ FEATURE = Feature(
     "Questions asked of every text of a run, answered by rules, models and people.",
     pages=(Page("arguments", "Arguments", "fact_check", group="Read"),),
     commands={
-        "rubric": Command("core.features.arguments.commands:app", "Rubrics: questions asked of every text of a run.", "Judge"),
+        "rubric": Command(
+            "core.features.arguments.commands:app",
+            "Rubrics: questions asked of every text of a run.",
+            "Judge",
+        ),
     },
     jobs=("core.features.arguments.jobs:KIND",),
     methods=(

@@ -24,9 +24,9 @@ DECLARED = ("core.features.arguments.claims:CLAIMS", "core.features.arguments.cl
 class FindingKind:
     """A kind of finding. texts: what is read, in the plural.
 
-    statuses: what can become of a finding; settle: gives a table of findings the columns status, pack
-    and entry. counted: further ones that are counted, by what their columns say. worth: those for which
-    rows are compared. checks: whether `settle` reads knowledge packs.
+    statuses: what can become of a finding; settle: gives a table of findings the columns status,
+    pack and entry. counted: further ones that are counted, by what their columns say. worth: those
+    for which rows are compared. checks: whether `settle` reads knowledge packs.
     """
 
     schema: Schema
@@ -49,9 +49,19 @@ class FindingKind:
 
     def row(self, finding: Mapping[Any, Any]) -> dict[str, Any]:
         """Return a finding as a row of a table."""
-        fields = {name.replace("_", " "): finding[name] or None for name in self.schema.columns if name != "invented"}
+        fields = {
+            name.replace("_", " "): finding[name] or None
+            for name in self.schema.columns
+            if name != "invented"
+        }
         entry = f"{finding['pack']}: {finding['entry']}" if finding["pack"] else None
-        return {"row": finding["pair_id"], "role": finding["role"], **fields, "status": finding["status"], "pack entry": entry}
+        return {
+            "row": finding["pair_id"],
+            "role": finding["role"],
+            **fields,
+            "status": finding["status"],
+            "pack entry": entry,
+        }
 
 
 def _has(status: str) -> Which:
@@ -60,11 +70,13 @@ def _has(status: str) -> Which:
 
 @cache
 def kinds() -> Mapping[str, FindingKind]:
-    """Return the kinds of findings by the name of their rubric. A new one is a file, named in DECLARED."""
+    """Return the kinds of findings by the name of their rubric. A new one is a file, named in
+    DECLARED."""
     return {kind.name: kind for kind in map(resolve, DECLARED)}
 
 
 def kind_of(rubric: Rubric) -> FindingKind | None:
-    """Return the kind of finding that a rubric's answer lists; None for a rubric with fixed answers."""
+    """Return the kind of finding that a rubric's answer lists; None for a rubric with fixed
+    answers."""
     kind = kinds().get(rubric.name)
     return kind if kind is not None and kind.schema.rubric == rubric else None

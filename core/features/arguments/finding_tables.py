@@ -16,7 +16,8 @@ from core.store.traces import split_events
 
 
 def update(cursor: Cursor, run: str) -> None:
-    """Set the findings of a run's briefs, the flag of the rows in which a role collapsed, and the number of these rows.
+    """Set the findings of a run's briefs, the flag of the rows in which a role collapsed, and the
+    number of these rows.
 
     A row whose method found the collapse keeps its flag.
     """
@@ -24,7 +25,10 @@ def update(cursor: Cursor, run: str) -> None:
     places: list[tuple[str, int]] = []
     found: list[tuple[str, ...]] = []
     for batch in split_events(cursor, "e.run = ? AND e.kind = 'brief'", [run], "e.pair_id, e.seq"):
-        query = f"SELECT e.pair_id, e.seq, e.role, e.content FROM trace_event e WHERE {batch.condition} ORDER BY e.pair_id, e.seq"
+        query = (
+            f"SELECT e.pair_id, e.seq, e.role, e.content FROM trace_event e WHERE {batch.condition}"
+            " ORDER BY e.pair_id, e.seq"
+        )
         for pair_id, seq, role, text in cursor.execute(query, batch.values).fetchall():
             places.append((pair_id, seq))
             found.append(check_brief(role, text, pair_id, dossiers.get(pair_id, ())))
@@ -42,25 +46,32 @@ def update(cursor: Cursor, run: str) -> None:
             [run],
         )
         cursor.execute(
-            """UPDATE prediction SET flags = list_append(flags, ?) WHERE run = ? AND NOT list_contains(flags, ?)
+            """UPDATE prediction SET flags = list_append(flags, ?) WHERE run = ? AND NOT
+            list_contains(flags, ?)
                AND pair_id IN (SELECT pair_id FROM found WHERE is_collapsed)""",
             [str(Flag.ROLE_COLLAPSE), run, str(Flag.ROLE_COLLAPSE)],
         )
     finally:
         cursor.unregister("found")
     cursor.execute(
-        "UPDATE run SET collapsed = (SELECT count(*) FROM prediction WHERE run = ? AND list_contains(flags, ?)) WHERE id = ?",
+        "UPDATE run SET collapsed = (SELECT count(*) FROM prediction WHERE run = ? AND"
+        " list_contains(flags, ?)) WHERE id = ?",
         [run, str(Flag.ROLE_COLLAPSE), run],
     )
 
 
 def _dossiers(cursor: Cursor, run: str) -> Iterator[tuple[str, set[str]]]:
-    """Yield pair id and the terms of its dossier that a brief can cite, for every row that has a dossier."""
+    """Yield pair id and the terms of its dossier that a brief can cite, for every row that has a
+    dossier."""
     bodies = cursor.execute(
-        "SELECT id, body FROM evidence WHERE id IN (SELECT evidence FROM row_evidence WHERE run = ?)", [run]
+        "SELECT id, body FROM evidence WHERE id IN (SELECT evidence FROM row_evidence WHERE run"
+        " = ?)",
+        [run],
     ).fetchall()
     terms = {key: citable_terms(json.loads(body)) for key, body in bodies}
-    rows = cursor.execute("SELECT pair_id, list(evidence) FROM row_evidence WHERE run = ? GROUP BY pair_id", [run]).fetchall()
+    rows = cursor.execute(
+        "SELECT pair_id, list(evidence) FROM row_evidence WHERE run = ? GROUP BY pair_id", [run]
+    ).fetchall()
     for pair_id, keys in rows:
         yield pair_id, citable_by(pair_id, [terms[key] for key in keys])
 

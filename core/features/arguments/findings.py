@@ -18,23 +18,35 @@ _KEY = ["pair_id", "seq"]
 
 
 def load_findings(
-    db: Cursor, kind: FindingKind, reading: str, knowledge: ClaimKnowledge, pair_id: str | None = None
+    db: Cursor,
+    kind: FindingKind,
+    reading: str,
+    knowledge: ClaimKnowledge,
+    pair_id: str | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the texts of a reading (id), and the findings in them with what became of each.
 
-    A text's answer is whether it has a finding that does more than answer the question of its row; "" if it could not be read.
-    pair_id: of one row alone.
+    A text's answer is whether it has a finding that does more than answer the question of its row;
+    "" if it could not be read. pair_id: of one row alone.
     """
     by_kind: dict[str, list[dict[str, Any]]] = {"reading": [], "finding": []}
     for event in rubric_tables.findings(db, reading, pair_id):
         by_kind[event["kind"]].append(event)
-    texts = pd.DataFrame(by_kind["reading"], columns=[*_OF_TEXT, "roles", "answer", "invented"]).astype({"seq": np.int64})
+    texts = pd.DataFrame(
+        by_kind["reading"], columns=[*_OF_TEXT, "roles", "answer", "invented"]
+    ).astype({"seq": np.int64})
     listed = pd.DataFrame(by_kind["finding"], columns=[*_OF_TEXT[:-1], *kind.schema.columns])
-    listed = listed.astype({"seq": np.int64}).merge(texts[[*_KEY, "has_verdict"]], on=_KEY).assign(is_answer=False)
+    listed = (
+        listed.astype({"seq": np.int64})
+        .merge(texts[[*_KEY, "has_verdict"]], on=_KEY)
+        .assign(is_answer=False)
+    )
     findings = kind.settle(listed, knowledge).drop_duplicates([*_KEY, *kind.schema.key])
     having = pd.MultiIndex.from_frame(findings.loc[~findings["is_answer"], _KEY])
     answer = np.where(pd.MultiIndex.from_frame(texts[_KEY]).isin(having), "yes", "no")
-    return texts.assign(answer=np.where(texts["answer"].isna(), "", answer), p=np.nan, passage=""), findings
+    return texts.assign(
+        answer=np.where(texts["answer"].isna(), "", answer), p=np.nan, passage=""
+    ), findings
 
 
 def knowledge_for(workspace: Workspace, kind: FindingKind, dataset: str) -> ClaimKnowledge:

@@ -29,12 +29,16 @@ def show(context: PageContext, run: Run) -> None:
     kind = kinds()[choose_one(st.selectbox, "findings", "What is listed", titles, first) or first]
     rubric = kind.schema.rubric
     readers = choices.judges_of(run, rubric)
-    if not choices.asks_about(run, rubric) or (kind.schema.of == "debate" and "verdict" not in loaders.text_counts(run.id)):
+    if not choices.asks_about(run, rubric) or (
+        kind.schema.of == "debate" and "verdict" not in loaders.text_counts(run.id)
+    ):
         show_empty(f"This run has no {kind.texts} to read.")
         return
     if not readers:
         show_empty(f"No model has read the {kind.texts} of this run yet. Start a reading below.")
-    elif reader := choose_one(st.selectbox, "findings_reader", "Listed by", readers, next(iter(readers))):
+    elif reader := choose_one(
+        st.selectbox, "findings_reader", "Listed by", readers, next(iter(readers))
+    ):
         draw_until_ready(lambda: _draw(run, kind, reader), lambda: _ask(run, kind, reader).ready)
     rubric_forms.show_reading(context, run, rubric, unfolded=not readers)
 
@@ -43,7 +47,9 @@ def _ask(run: Run, kind: FindingKind, reader: str) -> Result:
     def compute(_progress: Callable[[float], object]) -> SchemaReading:
         return reading_of_run(read_workspace(), kind, run.id, reader)
 
-    return background().ask(("findings", kind.name, run.id, reader, *loaders.versions_of([run.id])), compute)
+    return background().ask(
+        ("findings", kind.name, run.id, reader, *loaders.versions_of([run.id])), compute
+    )
 
 
 def _draw(run: Run, kind: FindingKind, reader: str) -> None:
@@ -56,7 +62,15 @@ def _draw(run: Run, kind: FindingKind, reader: str) -> None:
         return
     show_result(asked.value, run.name, f"findings-{kind.name}")
     rows = [kind.row(finding) for finding in asked.value.others[:_MOST_SHOWN]]
-    with st.expander(f"{len(rows):,} of {asked.value.n_findings:,} {kind.schema.listed}, with links to their rows"):
-        addresses = [links.page_address("rows", dataset=run.dataset, run=run.id, row=row["row"]) for row in rows]
+    with st.expander(
+        f"{len(rows):,} of {asked.value.n_findings:,} {kind.schema.listed}, with links to their"
+        " rows"
+    ):
+        addresses = [
+            links.page_address("rows", dataset=run.dataset, run=run.id, row=row["row"])
+            for row in rows
+        ]
         column = st.column_config.LinkColumn("row", display_text=r"row=([^&]+)")
-        tables.show_table(pd.DataFrame(rows).assign(row=addresses), kind.schema.listed, {"row": column})
+        tables.show_table(
+            pd.DataFrame(rows).assign(row=addresses), kind.schema.listed, {"row": column}
+        )

@@ -1,4 +1,5 @@
-"""Jobs of the kind reading: a model answers a rubric about the texts of a run, in a run of its own."""
+"""Jobs of the kind reading: a model answers a rubric about the texts of a run, in a run of its
+own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The command `rubric label`: draws texts for people to read, and exports and imports their labels."""
+"""The command `rubric label`: draws texts for people to read, and exports and imports their
+labels."""
 
 from __future__ import annotations
 
@@ -30,8 +31,12 @@ def label(
     name: RubricName,
     run: RunName,
     chosen: dict[str, Any],
-    export: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all labels as CSV.")] = None,
-    import_: Annotated[Path | None, typer.Option("--import", metavar="FILE", help="Import labels from CSV.")] = None,
+    export: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all labels as CSV.")
+    ] = None,
+    import_: Annotated[
+        Path | None, typer.Option("--import", metavar="FILE", help="Import labels from CSV.")
+    ] = None,
 ) -> None:
     """Draw texts of a run that people read for a rubric; export and import their answers."""
     wanted = make(SampleRequest, chosen)
@@ -39,7 +44,8 @@ def label(
     asked = [option for option, value in given if value is not None]
     if len(asked) != 1:
         raise InputError(
-            f"rubric label: got {', '.join(asked) or 'nothing to do'}, expected one of --sample, --export and --import"
+            f"rubric label: got {', '.join(asked) or 'nothing to do'}, expected one of --sample,"
+            " --export and --import"
         )
     rubric: Rubric = rubrics.find(context.obj, name)
     if wanted.size is not None:
@@ -65,9 +71,21 @@ def _draw(workspace: Workspace, rubric: Rubric, run: str, wanted: SampleRequest)
     sample = draw_sample(workspace, rubric, run, wanted.size or 0, wanted.design, wanted.seed)
     roles = Counter(text.role or rubric.unit for text in sample.texts)
     text = [
-        f"{len(sample.texts):,} texts of {run} for {rubric.name}, {wanted.design}, seed {wanted.seed}: sample {sample.id}",
+        (
+            f"{len(sample.texts):,} texts of {run} for {rubric.name}, {wanted.design}, seed"
+            f" {wanted.seed}: sample {sample.id}"
+        ),
         *(f"{n:>9,}  {role}" for role, n in roles.items()),
         "Read them on the page Arguments, tab Label (make app).",
     ]
-    facts = {"rubric": sample.rubric, "run": sample.run, "sample": sample.id, "by": sample.design, "seed": sample.seed}
-    show({**facts, "reading": sample.reading or None, "n": len(sample.texts), "roles": dict(roles)}, "\n".join(text))
+    facts = {
+        "rubric": sample.rubric,
+        "run": sample.run,
+        "sample": sample.id,
+        "by": sample.design,
+        "seed": sample.seed,
+    }
+    show(
+        {**facts, "reading": sample.reading or None, "n": len(sample.texts), "roles": dict(roles)},
+        "\n".join(text),
+    )

@@ -1,5 +1,6 @@
-"""Labels: texts of a run are sampled for a rubric, people answer it, and answers are exported and imported as CSV
-(`label_files`). An answer is stored at once and replaces the same person's earlier answer for the text.
+"""Labels: texts of a run are sampled for a rubric, people answer it, and answers are exported and
+imported as CSV (`label_files`). An answer is stored at once and replaces the same person's earlier
+answer for the text.
 """
 
 from __future__ import annotations
@@ -22,11 +23,20 @@ from core.store import Cursor, changes, runs
 from core.store.runs import Run
 
 
-def draw_sample(workspace: Workspace, rubric: Rubric, run: str, size: int, design: Design = "simple", seed: int = 0) -> Sample:
-    """Return texts of a run to read for a rubric, drawn now or, if the same ones were drawn before, then.
+def draw_sample(
+    workspace: Workspace,
+    rubric: Rubric,
+    run: str,
+    size: int,
+    design: Design = "simple",
+    seed: int = 0,
+) -> Sample:
+    """Return texts of a run to read for a rubric, drawn now or, if the same ones were drawn before,
+    then.
 
-    seed: the same draws the same again. Strata are the answers of the newest reading by a model. Raise InputError if the run has
-    no text that the rubric asks about, and for a rubric that takes no labels; NotFound if no model answered it; ReadOnly.
+    seed: the same draws the same again. Strata are the answers of the newest reading by a model.
+    Raise InputError if the run has no text that the rubric asks about, and for a rubric that takes
+    no labels; NotFound if no model answered it; ReadOnly.
     """
     workspace.refuse_if_read_only("draw sample", rubric.name)
     with workspace.store.read() as db:
@@ -34,10 +44,14 @@ def draw_sample(workspace: Workspace, rubric: Rubric, run: str, size: int, desig
         texts = rubric_tables.texts(db, found.id, rubric)
         if not takes_labels(rubric, readings.list_readings(db, rubric, found.id)):
             raise InputError(
-                f"sample for {rubric.name}: a rule answers it, which has no error rate; expected a rubric that a model has read"
+                f"sample for {rubric.name}: a rule answers it, which has no error rate; expected a"
+                " rubric that a model has read"
             )
     if texts.empty:
-        raise InputError(f"sample for {rubric.name}: {found.name} has no text that it asks about, expected a run with briefs")
+        raise InputError(
+            f"sample for {rubric.name}: {found.name} has no text that it asks about, expected a run"
+            " with briefs"
+        )
     strata, reading = pd.Series("", texts.index), ""
     if design == "stratified":
         answers, reading = readings.answers(workspace, rubric, found.id, "model")
@@ -45,7 +59,9 @@ def draw_sample(workspace: Workspace, rubric: Rubric, run: str, size: int, desig
         strata = texts[keys].merge(answers[[*keys, "answer"]], "left", keys)["answer"].fillna("")
     drawn = text_sampling.draw(strata.tolist(), size, np.random.default_rng(seed))
     chosen = texts.iloc[drawn.places][["pair_id", "seq", "role"]].astype({"seq": object})
-    sampled = tuple(map(SampledText, *(chosen[name] for name in chosen), drawn.probabilities.tolist()))
+    sampled = tuple(
+        map(SampledText, *(chosen[name] for name in chosen), drawn.probabilities.tolist())
+    )
     what = (rubric.name, rubric.sha256, found.id, design, reading, seed)
     identity = sha256_of(json.dumps([*what, [(text.pair_id, text.seq) for text in sampled]]))[:12]
     sample = Sample(identity, *what, workspace.settings.author, sampled)
@@ -59,7 +75,8 @@ def draw_sample(workspace: Workspace, rubric: Rubric, run: str, size: int, desig
 
 
 def takes_labels(rubric: Rubric, of_run: Sequence[Run]) -> bool:
-    """Return whether people's labels say anything about a rubric's answers: not where only a rule answers.
+    """Return whether people's labels say anything about a rubric's answers: not where only a rule
+    answers.
 
     of_run: the readings of the run.
     """
@@ -68,7 +85,8 @@ def takes_labels(rubric: Rubric, of_run: Sequence[Run]) -> bool:
 
 
 def give_labels(workspace: Workspace, rubric: Rubric, run: str, given: Sequence[TextLabel]) -> None:
-    """Store answers, all or none. Raise InputError for an answer or a text that does not belong to the rubric."""
+    """Store answers, all or none. Raise InputError for an answer or a text that does not belong to
+    the rubric."""
     with workspace.change("label", rubric.name) as (db, detail):
         found = runs.find(db, run)
         texts = text_keys(db, rubric, found.id, sorted({label.pair_id for label in given}))
@@ -92,19 +110,26 @@ def _describe(label: TextLabel) -> str:
     return f"{label.pair_id} {label.seq} {label.answer} by {label.author}"
 
 
-def text_keys(db: Cursor, rubric: Rubric, run: str, pair_ids: Sequence[str] | None = None) -> set[tuple[str, int, str]]:
-    """Return the texts of a run (id) that a rubric asks about: pair_id, seq, role. pair_ids: of these rows, None for all."""
+def text_keys(
+    db: Cursor, rubric: Rubric, run: str, pair_ids: Sequence[str] | None = None
+) -> set[tuple[str, int, str]]:
+    """Return the texts of a run (id) that a rubric asks about: pair_id, seq, role. pair_ids: of
+    these rows, None for all."""
     asked = rubric_tables.texts(db, run, rubric, pair_ids)
     return set(zip(asked["pair_id"], asked["seq"].astype(int), asked["role"], strict=True))
 
 
 def check_label(rubric: Rubric, texts: Set[tuple[str, int, str]], label: TextLabel) -> None:
-    """Raise InputError for a label without an author, of another answer, or of a text that is not among `texts`."""
+    """Raise InputError for a label without an author, of another answer, or of a text that is not
+    among `texts`."""
     check_name("label's author", label.author)
     if label.answer not in rubric.answers:
-        raise InputError(f"label of {label.pair_id}: answer {label.answer!r}, expected {', '.join(rubric.answers)}")
+        raise InputError(
+            f"label of {label.pair_id}: answer {label.answer!r}, expected"
+            f" {', '.join(rubric.answers)}"
+        )
     if (label.pair_id, label.seq, label.role) not in texts:
         raise InputError(
-            f"label of {label.pair_id}, {label.role or 'row'} (seq {label.seq}): no such text in the run, expected a "
-            f"{rubric.unit} that {rubric.name} asks about"
+            f"label of {label.pair_id}, {label.role or 'row'} (seq {label.seq}): no such text in"
+            f" the run, expected a {rubric.unit} that {rubric.name} asks about"
         )

@@ -1,4 +1,5 @@
-"""Knowledge packs as texts about genes, for what searches them: descriptions, pathways, networks and regulation."""
+"""Knowledge packs as texts about genes, for what searches them: descriptions, pathways, networks
+and regulation."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _SIGNS = {1: "up", -1: "down", 0: ""}
 
 
 def check_all(workspace: Workspace, index: RowIndex) -> tuple[TextCheck, ...]:
-    """Return what the texts of every pack say of a dataset's labelled rows; a pack that cannot be read says so."""
+    """Return what the texts of every pack say of a dataset's labelled rows; a pack that cannot be
+    read says so."""
     return tuple(_check(workspace, pack, index) for pack in list_with_texts(workspace))
 
 
@@ -37,7 +39,8 @@ def list_with_texts(workspace: Workspace) -> list[PackRecord]:
 
 
 def read(workspace: Workspace, record: PackRecord) -> Mapping[str, str]:
-    """Return a pack's texts by gene; of edges a sentence each. Raise StateError or InputError if it cannot be read."""
+    """Return a pack's texts by gene; of edges a sentence each. Raise StateError or InputError if it
+    cannot be read."""
     pack = pack_files.read(workspace.settings, record.name, record.sha256)
     if pack.kind == "descriptions":
         texts: Mapping[str, str] = pack.entries

@@ -1,24 +1,32 @@
-"""The rate of an answer over all texts of a run, from a judge's readings of all of them and people's labels of a sample.
+"""The rate of an answer over all texts of a run, from a judge's readings of all of them and
+people's labels of a sample.
 
-The judge's rate is biased by its errors, the labels' rate is noisy; the prediction-powered one is unbiased whatever the judge
-does, and the less noisy the better the judge is. With weights w (one over the probability of being in the sample), f the mean
-reading of all texts, and y_w and f_w the weighted means of labels and readings of the labelled ones,
+The judge's rate is biased by its errors, the labels' rate is noisy; the prediction-powered one is
+unbiased whatever the judge does, and the less noisy the better the judge is. With weights w (one
+over the probability of being in the sample), f the mean reading of all texts, and y_w and f_w the
+weighted means of labels and readings of the labelled ones,
 
-    rate = y_w - λ (f_w - f),    λ in [0, 1] of the smallest variance, Cov(y_w, f_w - f) / Var(f_w - f).
+    rate = y_w - λ (f_w - f),    λ in [0, 1] of the smallest variance, Cov(y_w, f_w - f) / Var(f_w -
+    f).
 
-λ = 0 is the rate of the labels alone, so a judge that knows nothing costs nothing. Angelopoulos, Duchi and Zrnic 2023 (PPI++,
-arXiv:2311.01453); the same as the difference estimator of survey sampling (Särndal, Swensson and Wretman 1992, chapter 6).
+λ = 0 is the rate of the labels alone, so a judge that knows nothing costs nothing. Angelopoulos,
+Duchi and Zrnic 2023 (PPI++, arXiv:2311.01453); the same as the difference estimator of survey
+sampling (Särndal, Swensson and Wretman 1992, chapter 6).
 
-The variance is that of the sum of every text's influence, clustered by perturbation and gene. Two corrections make the interval
-hold with few labels of a rare answer, where rate ± 2 standard errors is too short and may be of length 0:
+The variance is that of the sum of every text's influence, clustered by perturbation and gene. Two
+corrections make the interval hold with few labels of a rare answer, where rate ± 2 standard errors
+is too short and may be of length 0:
 
-- the variance of the labels is taken with one yes and one no more for each answer of the judge (Agresti and Caffo 2000; Price and
-  Bonett 2004), so that an answer all of whose labels agree still counts as uncertain;
-- the limits are Wilson's (1927) for as many independent labels as would have this variance, with Student's t for the clusters
-  (Korn and Graubard 1998; Franco et al. 2019), not symmetric ones around the rate.
+- the variance of the labels is taken with one yes and one no more for each answer of the judge
+  (Agresti and Caffo 2000; Price and Bonett 2004), so that an answer all of whose labels agree still
+  counts as uncertain;
+- the limits are Wilson's (1927) for as many independent labels as would have this variance, with
+  Student's t for the clusters (Korn and Graubard 1998; Franco et al. 2019), not symmetric ones
+  around the rate.
 
-How often these intervals hold the truth: `soak/test_rubric_rates.py`. `ppi-python` is not suitable: its interval of a mean
-supports weights but not clusters, and it is symmetric around the rate, which is too short for rare answers.
+How often these intervals hold the truth: `soak/test_rubric_rates.py`. `ppi-python` is not suitable:
+its interval of a mean supports weights but not clusters, and it is symmetric around the rate, which
+is too short for rare answers.
 """
 
 from __future__ import annotations
@@ -38,7 +46,10 @@ from core.stats.intervals import Interval, wilson_limits
 
 PSEUDO_LABELS = 2  # a yes and a no for each answer of the judge
 ROUNDING = 1e-24  # a variance below it is that of rounding: texts by the million still bring 1e-12
-WILSON = "Wilson's limits for the effective number of texts, clustered by perturbation and gene, Student's t"
+WILSON = (
+    "Wilson's limits for the effective number of texts, clustered by perturbation and gene,"
+    " Student's t"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,18 +79,24 @@ class JudgedTexts:
         gene: ArrayLike,
         says_yes: ArrayLike | None = None,
     ) -> Self:
-        """Return the texts; says_yes: by default a reading of at least .5; pert, gene: names or codes.
+        """Return the texts; says_yes: by default a reading of at least .5; pert, gene: names or
+        codes.
 
         Raise InputError for arrays of different lengths and a reading outside [0, 1].
         """
         readings = validate.numbers("reading", reading, missing=True)
         bad = (readings < 0) | (readings > 1)
         if bad.any():
-            raise InputError(f"reading: {validate.named_rows(bad)}: got {readings[bad][0]}; expected a number in [0, 1] or NaN")
+            raise InputError(
+                f"reading: {validate.named_rows(bad)}: got {readings[bad][0]}; expected a number in"
+                " [0, 1] or NaN"
+            )
         yes = readings >= 0.5 if says_yes is None else validate.flags("says_yes", says_yes)
         labels, weights = np.asarray(label, dtype=np.float64), np.asarray(weight, dtype=np.float64)
         perts, genes = validate.axes(pert, gene)
-        validate.same_length(reading=readings, label=labels, weight=weights, pert=perts, gene=genes, says_yes=yes)
+        validate.same_length(
+            reading=readings, label=labels, weight=weights, pert=perts, gene=genes, says_yes=yes
+        )
         return cls(readings, yes, labels, np.where(np.isnan(labels), 0.0, weights), perts, genes)
 
     def __len__(self) -> int:
@@ -98,8 +115,8 @@ class JudgedTexts:
 
 @dataclass(frozen=True, slots=True)
 class RateEstimate:
-    """A rate with its interval; NaN without texts. effective_n: the number of independent texts with
-    the same information. power: λ."""
+    """A rate with its interval; NaN without texts. effective_n: the number of independent texts
+    with the same information. power: λ."""
 
     interval: Interval
     effective_n: float
@@ -116,12 +133,16 @@ def raw_rate(texts: JudgedTexts) -> Interval:
 
 def sensitivity(texts: JudgedTexts) -> Interval:
     """Return the share that the judge gives the answer of the texts that people give the answer."""
-    return _weighted_share(texts, texts.says_yes, texts.weight * ((texts.label == 1) & texts.is_read))
+    return _weighted_share(
+        texts, texts.says_yes, texts.weight * ((texts.label == 1) & texts.is_read)
+    )
 
 
 def specificity(texts: JudgedTexts) -> Interval:
     """Return the share that the judge gives another answer of those that people give another."""
-    return _weighted_share(texts, ~texts.says_yes, texts.weight * ((texts.label == 0) & texts.is_read))
+    return _weighted_share(
+        texts, ~texts.says_yes, texts.weight * ((texts.label == 0) & texts.is_read)
+    )
 
 
 def labels_only_rate(texts: JudgedTexts) -> RateEstimate:
@@ -140,7 +161,10 @@ def corrected_rate(texts: JudgedTexts) -> RateEstimate:
     of_gap = share * (readings - share @ readings) - (readings - readings.mean()) / len(texts)
     variance = of_gap @ of_gap
     return max(
-        _rate(texts, float(np.clip(of_labels @ of_gap / variance, 0.0, 1.0)) if variance > ROUNDING else 0.0),
+        _rate(
+            texts,
+            float(np.clip(of_labels @ of_gap / variance, 0.0, 1.0)) if variance > ROUNDING else 0.0,
+        ),
         labels_only_rate(texts),
         key=lambda rate: rate.effective_n,
     )
@@ -155,12 +179,14 @@ def _weighted_share(texts: JudgedTexts, flags: Bools, weight: Floats) -> Interva
         return Interval(nan, nan, nan, nan, 0, "row", WILSON)
     share = weight / total
     rate = fsum(weight[flags & counts]) / fsum(weight[counts])  # exactly 1 where all have it
-    return _with_limits(texts, [Part(rate, share * (flags - rate), counts)], 1 / float(share @ share)).interval
+    return _with_limits(
+        texts, [Part(rate, share * (flags - rate), counts)], 1 / float(share @ share)
+    ).interval
 
 
 def _readings_for_all(texts: JudgedTexts) -> Floats:
-    """Return the readings; an unread text gets their mean. This causes no bias, because any function of the texts may be the
-    judge.
+    """Return the readings; an unread text gets their mean. This causes no bias, because any
+    function of the texts may be the judge.
     """
     read = texts.is_read
     return np.where(read, texts.reading, texts.reading[read].mean() if read.any() else 0.0)
@@ -180,7 +206,9 @@ def _rate(texts: JudgedTexts, power: float) -> RateEstimate:
     left, of_judge = float(share @ residual), float(scaled.mean())
     parts = [Part(left, share * (residual - left), texts.is_labelled)]
     if power > 0:
-        parts.append(Part(of_judge, (scaled - of_judge) / len(texts), np.ones(len(texts), dtype=np.bool_)))
+        parts.append(
+            Part(of_judge, (scaled - of_judge) / len(texts), np.ones(len(texts), dtype=np.bool_))
+        )
     # The weighted rate of the labels and the variance of their mean residual `left`. Each has one
     # more yes and one more no for each answer of the judge, with the mean weight and reading of the
     # labelled texts with that answer.
@@ -203,15 +231,21 @@ def _rate(texts: JudgedTexts, power: float) -> RateEstimate:
     return _with_limits(texts, parts, smoothed * (1 - smoothed) / variance, power)
 
 
-def _with_limits(texts: JudgedTexts, parts: list[Part], independent_n: float, power: float = 0.0) -> RateEstimate:
-    """Return the sum of the parts with Wilson's limits; independent_n: its effective number if texts were independent.
+def _with_limits(
+    texts: JudgedTexts, parts: list[Part], independent_n: float, power: float = 0.0
+) -> RateEstimate:
+    """Return the sum of the parts with Wilson's limits; independent_n: its effective number if
+    texts were independent.
 
-    Clusters divide it by how many times they make the variance larger (never smaller); the standard error is theirs.
+    Clusters divide it by how many times they make the variance larger (never smaller); the standard
+    error is theirs.
     """
     shown = sum_of_parts(parts, texts.pert, texts.gene).shown
     influence = np.sum([part.influence for part in parts], axis=0)
     variance = float(influence @ influence)
-    inflation = max(1.0, shown.se**2 / variance) if variance > ROUNDING and np.isfinite(shown.se) else 1.0
+    inflation = (
+        max(1.0, shown.se**2 / variance) if variance > ROUNDING and np.isfinite(shown.se) else 1.0
+    )
     n, rate = independent_n / inflation, float(np.clip(shown.estimate, 0.0, 1.0))
     low, high = wilson_limits(rate, n, shown.quantile)
     return RateEstimate(replace(shown, estimate=rate, low=low, high=high, method=WILSON), n, power)

@@ -1,6 +1,8 @@
-"""The rate of an answer to a rubric over a run's texts, by role: as judged, and corrected by people's labels.
+"""The rate of an answer to a rubric over a run's texts, by role: as judged, and corrected by
+people's labels.
 
-A rule has no error rate: what counts characters or matches a pattern is no judge. Labels leave its rates alone.
+A rule has no error rate: what counts characters or matches a pattern is no judge. Labels leave its
+rates alone.
 """
 
 from __future__ import annotations
@@ -14,7 +16,13 @@ import pandas as pd
 from core.base.result import Figure, Table, hidden
 from core.base.texts import estimate_text
 from core.features.arguments import rubric_tables
-from core.features.arguments.prediction_powered import JudgedTexts, corrected_rate, raw_rate, sensitivity, specificity
+from core.features.arguments.prediction_powered import (
+    JudgedTexts,
+    corrected_rate,
+    raw_rate,
+    sensitivity,
+    specificity,
+)
 from core.features.arguments.rubric import ALL, Rubric, roles_in_order
 from core.features.arguments.rubric_tables import Sample, TextLabel
 from core.scoring.sentences import axes_text
@@ -23,7 +31,8 @@ from core.stats.kappa import cohens_kappa
 from core.store import runs
 from core.store.connection import Cursor
 
-FEWEST_LABELS = 50  # with 30 the interval of an answer of 5% holds the truth in 92% only (docs/statistics.md)
+# with 30 the interval of an answer of 5% holds the truth in 92% only (docs/statistics.md)
+FEWEST_LABELS = 50
 RULE = "rule"  # the judge of a rubric that a rule or a pattern answers
 _KEY = ["pair_id", "seq"]
 
@@ -32,10 +41,10 @@ _KEY = ["pair_id", "seq"]
 class RoleRates:
     """The rates of one role's texts.
 
-    n: texts; unread: those that the judge could not read; yes: those it gives the answer; answers: of
-    each answer the number of texts. rate: as judged, which ignores the judge's errors. labels: texts
-    that people labelled in a sample; missing_labels: how many more a corrected rate takes, which is None
-    until then. sensitivity, specificity: None without a label of that answer.
+    n: texts; unread: those that the judge could not read; yes: those it gives the answer; answers:
+    of each answer the number of texts. rate: as judged, which ignores the judge's errors. labels:
+    texts that people labelled in a sample; missing_labels: how many more a corrected rate takes,
+    which is None until then. sensitivity, specificity: None without a label of that answer.
     """
 
     n: int
@@ -84,37 +93,60 @@ class RubricRates:
         """The texts, who answers, and what the intervals allow for."""
         rule = ", which has no error rate" if self.is_by_rule else ""
         intervals = f"95% intervals {axes_text(self.whole.rate)}"
-        return f"{self.whole.n:,} texts of {self.run}, answered by {self.judge_name}{rule}; {intervals}"
+        return (
+            f"{self.whole.n:,} texts of {self.run}, answered by {self.judge_name}{rule};"
+            f" {intervals}"
+        )
 
     @property
     def sentence(self) -> str:
         """How often the answer is given, and how far two people agree."""
         whole = self.whole
-        sentence = f"{self.question} “{self.answer}” in {whole.yes:,} of {whole.n - whole.unread:,} texts: {_text(whole.rate)}"
+        sentence = (
+            f"{self.question} “{self.answer}” in {whole.yes:,} of {whole.n - whole.unread:,} texts:"
+            f" {_text(whole.rate)}"
+        )
         if whole.corrected is not None:
             sentence += f"; corrected by {whole.labels:,} labels: {_text(whole.corrected)}"
         if self.kappa is None:
             return f"{sentence}."
-        return f"{sentence}. Two readers of {self.labelled_twice:,} texts: Cohen's kappa {_text(self.kappa)}."
+        return (
+            f"{sentence}. Two readers of {self.labelled_twice:,} texts: Cohen's kappa"
+            f" {_text(self.kappa)}."
+        )
 
     @property
     def caveats(self) -> tuple[str, ...]:
         """What the judge could not read, and what is not known of its errors."""
         whole = self.whole
-        unread = f"{whole.unread:,} texts could not be read; the rate as judged leaves them out." if whole.unread else ""
+        unread = (
+            f"{whole.unread:,} texts could not be read; the rate as judged leaves them out."
+            if whole.unread
+            else ""
+        )
         errors = "The rate as judged ignores the judge's errors."
         if whole.missing_labels:
-            errors += f" {whole.labels:,} texts have a label; {whole.missing_labels:,} more labels would correct it."
+            errors += (
+                f" {whole.labels:,} texts have a label; {whole.missing_labels:,} more labels would"
+                " correct it."
+            )
         return tuple(filter(None, (unread, "" if self.is_by_rule else errors)))
 
     def tables(self) -> tuple[Table, ...]:
         """Return a line for each role, and the agreement of two readers."""
-        rates = Table(f"Rates of “{self.answer}”", tuple(self._row(role, each) for role, each in self.roles.items()))
+        rates = Table(
+            f"Rates of “{self.answer}”",
+            tuple(self._row(role, each) for role, each in self.roles.items()),
+        )
         two = {"texts with two labels": self.labelled_twice, "Cohen's kappa": self.kappa}
-        return (rates, Table("Agreement of two readers", (two,))) if self.labelled_twice else (rates,)
+        return (
+            (rates, Table("Agreement of two readers", (two,))) if self.labelled_twice else (rates,)
+        )
 
     def _row(self, role: str, rates: RoleRates) -> dict[str, object]:
-        answers = {f"“{answer}”": n for answer, n in rates.answers.items() if len(rates.answers) > 2}
+        answers = {
+            f"“{answer}”": n for answer, n in rates.answers.items() if len(rates.answers) > 2
+        }
         counts = {"texts": rates.n, "read": rates.n - rates.unread, **answers, "with it": rates.yes}
         row = {"role": role, **counts, "as judged": rates.rate}
         if self.is_by_rule:
@@ -129,12 +161,22 @@ class RubricRates:
             {"role": role, "rate": name, **rate.columns, "n": n, "chosen": name == "corrected"}
             for role, rates in self.roles.items()
             for name, rate, n in (
-                ("as judged", rates.rate if rates.n > rates.unread else None, rates.n - rates.unread),
+                (
+                    "as judged",
+                    rates.rate if rates.n > rates.unread else None,
+                    rates.n - rates.unread,
+                ),
                 ("corrected", rates.corrected, rates.labels),
             )
             if rate is not None
         )
-        values = {"table": table, "title": f"share of texts: {self.answer}", "by": "role", "names": "rate", "has_chance": False}
+        values = {
+            "table": table,
+            "title": f"share of texts: {self.answer}",
+            "by": "role",
+            "names": "rate",
+            "has_chance": False,
+        }
         return Figure("core.plots.scores:figure", values, self.sentence)
 
 
@@ -143,26 +185,51 @@ def _text(rate: Interval) -> str:
 
 
 def load_rates(
-    db: Cursor, rubric: Rubric, run_name: str, readings: pd.DataFrame, judge: str, answer: str | None = None
+    db: Cursor,
+    rubric: Rubric,
+    run_name: str,
+    readings: pd.DataFrame,
+    judge: str,
+    answer: str | None = None,
 ) -> RubricRates | None:
-    """Return the rates of an answer in a run, by default the rubric's first; None if it has no text to answer for.
+    """Return the rates of an answer in a run, by default the rubric's first; None if it has no text
+    to answer for.
 
     readings: `store.rubrics.readings` by the judge, "rule" or the id of a reading. The judge of a
     claim is the reading that lists it. Raise InputError for an answer that the rubric lacks.
     """
     run, answer = runs.find(db, run_name), rubric.answer_or_first(answer)
     judge = run.id if rubric.unit == "claim" else judge
-    judge_name = runs.find(db, judge).name if judge != RULE else "its pattern" if rubric.pattern else "its rule"
-    batches = rubric_tables.text_batches(db, run.id, rubric)  # whole texts of a large run fill the memory
-    texts = pd.concat([batch[[*_KEY, "pert", "gene", "role"]] for batch in batches], ignore_index=True)
+    judge_name = (
+        runs.find(db, judge).name
+        if judge != RULE
+        else "its pattern"
+        if rubric.pattern
+        else "its rule"
+    )
+    # whole texts of a large run fill the memory
+    batches = rubric_tables.text_batches(db, run.id, rubric)
+    texts = pd.concat(
+        [batch[[*_KEY, "pert", "gene", "role"]] for batch in batches], ignore_index=True
+    )
     labels = rubric_tables.labels(db, rubric, run.id) if judge != RULE else []
-    frame = join_answers(texts, readings, labels, rubric_tables.samples(db, rubric, run.id), rubric, answer)
+    frame = join_answers(
+        texts, readings, labels, rubric_tables.samples(db, rubric, run.id), rubric, answer
+    )
     if frame.empty:
         return None
     two = read_twice(labels, texts)
-    kappa = cohens_kappa(*(two[name].astype(str).to_numpy() for name in ("first", "second", "pert", "gene"))).shown
+    kappa = cohens_kappa(
+        *(two[name].astype(str).to_numpy() for name in ("first", "second", "pert", "gene"))
+    ).shown
     about = (rubric.name, rubric.question, run.name, judge, answer)
-    return RubricRates(*about, rates_by_role(frame, judge, rubric.answers), kappa if len(two) else None, len(two), judge_name)
+    return RubricRates(
+        *about,
+        rates_by_role(frame, judge, rubric.answers),
+        kappa if len(two) else None,
+        len(two),
+        judge_name,
+    )
 
 
 def join_answers(
@@ -175,9 +242,9 @@ def join_answers(
 ) -> pd.DataFrame:
     """Return texts with the answers of a judge and of people.
 
-    Columns: those of texts (pair_id, pert, gene, seq, role); answer ("" if unread), reading (of 0 to 1, NaN if unread),
-    says_yes, label (1, 0, NaN), weight (one over the probability of being labelled, 0 without a
-    label).
+    Columns: those of texts (pair_id, pert, gene, seq, role); answer ("" if unread), reading (of 0
+    to 1, NaN if unread), says_yes, label (1, 0, NaN), weight (one over the probability of being
+    labelled, 0 without a label).
     """
     frame = texts.merge(readings[[*_KEY, "answer", "p"]].drop_duplicates(_KEY), on=_KEY, how="left")
     frame["answer"] = given = frame["answer"].fillna("")
@@ -195,11 +262,14 @@ def join_answers(
 
 def _label_frame(labels: Sequence[TextLabel]) -> pd.DataFrame:
     rows = [(each.pair_id, each.seq, each.answer, each.author, each.sample) for each in labels]
-    return pd.DataFrame(rows, columns=[*_KEY, "answer", "author", "sample"]).astype({"seq": np.int64})
+    return pd.DataFrame(rows, columns=[*_KEY, "answer", "author", "sample"]).astype(
+        {"seq": np.int64}
+    )
 
 
 def sampling_weights(samples: Sequence[Sample], people: pd.DataFrame) -> pd.Series:
-    """Return one over the probability of choosing each labelled text for labelling, by pair_id and seq.
+    """Return one over the probability of choosing each labelled text for labelling, by pair_id and
+    seq.
 
     Without those of no sample. A sample's texts are read in random order, so that of n texts with m
     read, one is read with its probability times m / n. What stands behind the last text that was
@@ -210,13 +280,17 @@ def sampling_weights(samples: Sequence[Sample], people: pd.DataFrame) -> pd.Seri
     labelled = pd.MultiIndex.from_frame(people[_KEY].drop_duplicates())
     weights = [pd.Series(dtype=np.float64, index=pd.MultiIndex.from_arrays([[], []], names=_KEY))]
     for sample in samples:
-        drawn = pd.DataFrame([(text.pair_id, text.seq, text.probability) for text in sample.texts], columns=[*_KEY, "p"])
+        drawn = pd.DataFrame(
+            [(text.pair_id, text.seq, text.probability) for text in sample.texts],
+            columns=[*_KEY, "p"],
+        )
         keys = pd.MultiIndex.from_frame(drawn[_KEY])
         own = pd.MultiIndex.from_frame(people.loc[people["sample"] == sample.id, _KEY])
         places = np.flatnonzero(keys.isin(own))
         if len(places):
             read = (np.arange(len(drawn)) <= places.max()) & keys.isin(labelled)
-            weights.append(pd.Series(len(drawn) / drawn["p"].to_numpy()[read], index=keys[read]))  # times m, over m
+            # times m, over m
+            weights.append(pd.Series(len(drawn) / drawn["p"].to_numpy()[read], index=keys[read]))
     summed: pd.Series = pd.concat(weights).groupby(level=_KEY).sum()
     return summed
 

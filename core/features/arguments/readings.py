@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReadingSettings:
-    """The settings of a reading. endpoint: by default that of the workspace; passage makes another run, and is for no reading
-    that quotes anyway."""
+    """The settings of a reading. endpoint: by default that of the workspace; passage makes another
+    run, and is for no reading that quotes anyway."""
 
     name: Annotated[
         str | None,
@@ -61,9 +61,9 @@ class ReadingSettings:
     passage: Annotated[
         bool,
         setting(
-            "The model also copies the sentence on which its answer rests. If the text contains it word for word, it is "
-            "stored and marked there. If a row's judge gave no reason, the row's header shows it. A reading with this "
-            "option is a separate run.",
+            "The model also copies the sentence on which its answer rests. If the text contains it"
+            " word for word, it is stored and marked there. If a row's judge gave no reason, the"
+            " row's header shows it. A reading with this option is a separate run.",
             title="Copy the sentence that decides",
         ),
     ] = False
@@ -72,13 +72,17 @@ class ReadingSettings:
 
 Judge = Literal["rule", "model"]
 RULE = "rule"  # what made the answers of a rule
-_METHODS: Mapping[str, JudgeRubric | ReadFindings] = {each.name: each for each in (JudgeRubric(), ReadFindings())}
-_MOST_COUNTED = 64  # prompts that are counted beforehand; the others are as long as these by their characters
+_METHODS: Mapping[str, JudgeRubric | ReadFindings] = {
+    each.name: each for each in (JudgeRubric(), ReadFindings())
+}
+# prompts that are counted beforehand; the others are as long as these by their characters
+_MOST_COUNTED = 64
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingPlan:
-    """A reading before it is started: its request, and its specification, which has every row with a text as its rows."""
+    """A reading before it is started: its request, and its specification, which has every row with
+    a text as its rows."""
 
     rubric: Rubric
     request: RunRequest
@@ -89,9 +93,9 @@ class ReadingPlan:
 class ReadingEstimate:
     """The expected cost of a reading, without unreadable answers and retries.
 
-    texts: the number read; calls of `expected` are fewer if some make the same prompt. measured: whether answers are as long as
-    those of this model's earlier readings; otherwise they are counted as the letter, and a sentence if one is asked for, without
-    any reasoning.
+    texts: the number read; calls of `expected` are fewer if some make the same prompt. measured:
+    whether answers are as long as those of this model's earlier readings; otherwise they are
+    counted as the letter, and a sentence if one is asked for, without any reasoning.
     """
 
     texts: int
@@ -99,37 +103,52 @@ class ReadingEstimate:
     measured: bool
 
 
-def plan_reading(workspace: Workspace, rubric: Rubric, run_name: str, settings: ReadingSettings | None = None) -> ReadingPlan:
+def plan_reading(
+    workspace: Workspace, rubric: Rubric, run_name: str, settings: ReadingSettings | None = None
+) -> ReadingPlan:
     """Return the reading of a finished run by a model; this contacts the server.
 
     If the rubric has a schema, the model lists findings by it instead of answering by a letter.
 
-    Raise StateError if the run is not finished, InputError for a run without texts or, if the rubric asks for them, dossiers, for
-    a reading in the run's place, and for a passage of a rubric with a schema; Unreachable if no model answers.
+    Raise StateError if the run is not finished, InputError for a run without texts or, if the
+    rubric asks for them, dossiers, for a reading in the run's place, and for a passage of a rubric
+    with a schema; Unreachable if no model answers.
     """
     workspace.refuse_if_read_only("read", run_name)
     settings = settings or ReadingSettings()
     kind = kind_of(rubric)
     if settings.passage and kind is not None:
-        raise InputError(f"rubric {rubric.name}: got the option passage, expected none, since its reading already has quotations")
+        raise InputError(
+            f"rubric {rubric.name}: got the option passage, expected none, since its reading"
+            " already has quotations"
+        )
     run = _finished_run(workspace, run_name)
     _refuse_missing_dossiers(workspace, rubric, run)
-    health = asyncio.run(launch.health(workspace, settings.endpoint, settings.model, settings.calls))
+    health = asyncio.run(
+        launch.health(workspace, settings.endpoint, settings.model, settings.calls)
+    )
     if health.problem or not health.models:
         raise Unreachable(health.problem)
     chosen = settings.model or health.models[0]
     answers = "logprobs" if health.logprobs else "letters"
     if kind is not None:
         method = "read_findings"
-        options: dict[str, object] = {"schema": kind.schema.text, "run": run.id, "effort": settings.effort}
+        options: dict[str, object] = {
+            "schema": kind.schema.text,
+            "run": run.id,
+            "effort": settings.effort,
+        }
     else:
         method = "judge_rubric"
-        options = reading_options(rubric, run.id, answers=answers, passage=settings.passage, effort=settings.effort)
+        options = reading_options(
+            rubric, run.id, answers=answers, passage=settings.passage, effort=settings.effort
+        )
     request = RunRequest(
         method,
         run.dataset,
         options,
-        name=settings.name or f"{rubric.name} of {run.name} by {chosen}{' with passages' * settings.passage}",
+        name=settings.name
+        or f"{rubric.name} of {run.name} by {chosen}{' with passages' * settings.passage}",
         model=chosen,
         seed=settings.seed,
         calls=settings.calls,
@@ -150,9 +169,11 @@ def start_reading(
     detach: bool = False,
     plan: ReadingPlan | None = None,
 ) -> Run:
-    """Start a reading in its own worker (`detach`) or here until it ends. Return an existing equal reading of any name and state.
+    """Start a reading in its own worker (`detach`) or here until it ends. Return an existing equal
+    reading of any name and state.
 
-    plan: as `plan_reading` returned it. Raise what `plan_reading` does, and StateError if the name is another run's.
+    plan: as `plan_reading` returned it. Raise what `plan_reading` does, and StateError if the name
+    is another run's.
     """
     workspace.refuse_if_read_only("read", run_name)
     plan = plan or plan_reading(workspace, rubric, run_name, settings)
@@ -169,7 +190,8 @@ def start_reading(
 
 
 def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
-    """Return the expected cost of a reading: the prompts are made, and the server counts some of every length."""
+    """Return the expected cost of a reading: the prompts are made, and the server counts some of
+    every length."""
     workspace.refuse_if_read_only("estimate", launch.name_of(plan.request))
     texts, prompts = 0, list[str]()
     for of_row, n_texts in _prompts(workspace, plan):
@@ -181,17 +203,21 @@ def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
     completion, seconds = (form_tokens, None) if earlier is None else earlier[1:]
     rate = Rate(per_character * sum(map(len, prompts)) / len(prompts), completion, seconds)
     price = model_servers.price_at(workspace, plan.request.endpoint, plan.spec.model)
-    return ReadingEstimate(texts, expect(len(prompts), plan.request.concurrency, rate, price), earlier is not None)
+    return ReadingEstimate(
+        texts, expect(len(prompts), plan.request.concurrency, rate, price), earlier is not None
+    )
 
 
 def list_readings(db: Cursor, rubric: Rubric, run_id: str) -> list[Run]:
-    """Return the readings of a run (id) for the present wording of a rubric, newest first, in any state."""
+    """Return the readings of a run (id) for the present wording of a rubric, newest first, in any
+    state."""
     found = [run for run in runs.list_all(db) if run.is_reading and run.parents == (run_id,)]
     return [run for run in reversed(found) if answers_rubric(run, rubric)]
 
 
 def answers_rubric(reading: Run, rubric: Rubric) -> bool:
-    """Return whether a reading answers a rubric in its present wording, and by its present schema if it has one."""
+    """Return whether a reading answers a rubric in its present wording, and by its present schema
+    if it has one."""
     kind, options = kind_of(rubric), reading.spec.get("options", {})
     if kind is not None:
         return bool(options.get("schema") == kind.schema.text)
@@ -204,13 +230,19 @@ def rubric_of(reading: Run) -> Rubric:
 
 
 def answers(
-    workspace: Workspace, rubric: Rubric, run: Run | str, judge: Judge | None = None, reading: str | None = None
+    workspace: Workspace,
+    rubric: Rubric,
+    run: Run | str,
+    judge: Judge | None = None,
+    reading: str | None = None,
 ) -> tuple[pd.DataFrame, str]:
-    """Return the answers to a rubric about the texts of a run, and their source: "rule", or the id of the reading.
+    """Return the answers to a rubric about the texts of a run, and their source: "rule", or the id
+    of the reading.
 
-    The columns are those of `store.rubrics.readings`. run: of a rubric about claims the reading that lists them. judge: None is
-    the rule if the rubric has one, else the model. reading: the name or id of a reading, by default the newest that is finished.
-    Raise InputError for a rubric without a rule if one is asked for and for a reading of something else, NotFound if no reading
+    The columns are those of `store.rubrics.readings`. run: of a rubric about claims the reading
+    that lists them. judge: None is the rule if the rubric has one, else the model. reading: the
+    name or id of a reading, by default the newest that is finished. Raise InputError for a rubric
+    without a rule if one is asked for and for a reading of something else, NotFound if no reading
     is finished.
     """
     with workspace.store.read() as db:
@@ -231,44 +263,60 @@ def answers(
 
 
 def answer_by_rule_of(workspace: Workspace, rubric: Rubric, run: Run) -> pd.DataFrame:
-    """Return `answer_by_rule` of all texts of a run, which are read some at a time; raises what that does."""
+    """Return `answer_by_rule` of all texts of a run, which are read some at a time; raises what
+    that does."""
     import pandas as pd
 
     begun = time.monotonic()
     with workspace.store.read() as db:
-        found = [answer_by_rule(rubric, texts, begun) for texts in rubric_tables.text_batches(db, run.id, rubric)]
+        found = [
+            answer_by_rule(rubric, texts, begun)
+            for texts in rubric_tables.text_batches(db, run.id, rubric)
+        ]
     return pd.concat(found, ignore_index=True)
 
 
-def find_reading(workspace: Workspace, db: Cursor, rubric: Rubric, run: Run, reading: str | None = None) -> Run:
-    """Return the finished reading of a name or id whose answers are in the store, by default the newest.
+def find_reading(
+    workspace: Workspace, db: Cursor, rubric: Rubric, run: Run, reading: str | None = None
+) -> Run:
+    """Return the finished reading of a name or id whose answers are in the store, by default the
+    newest.
 
-    Raise NotFound, with the present state of the others, if there is none; InputError for a reading of something else.
+    Raise NotFound, with the present state of the others, if there is none; InputError for a reading
+    of something else.
     """
     known = list_readings(db, rubric, run.id)
     if reading is not None:
         wanted = runs.find(db, reading)
         if wanted.id not in {each.id for each in known}:
-            raise InputError(f"run {wanted.name}: no reading of {run.name} for the present wording of the rubric {rubric.name}")
+            raise InputError(
+                f"run {wanted.name}: no reading of {run.name} for the present wording of the rubric"
+                f" {rubric.name}"
+            )
         known = [wanted]
     done = next((each for each in known if each.status == "done"), None)
     if done is None:
         present = overview.with_present_states(workspace, known)
         states = ", ".join(f"{each.name} is {each.status}" for each in present) or "there is none"
         how = f"`rubric run {rubric.name} {run.name} --judge model --endpoint URL` makes one"
-        raise NotFound(f"rubric {rubric.name}: no finished reading of run {run.name} by a model ({states}); {how}")
+        raise NotFound(
+            f"rubric {rubric.name}: no finished reading of run {run.name} by a model ({states});"
+            f" {how}"
+        )
     return done
 
 
 def _finished_run(workspace: Workspace, name: str) -> Run:
-    """Return the run of a name or id. Raise StateError if it is not finished, InputError for a reading."""
+    """Return the run of a name or id. Raise StateError if it is not finished, InputError for a
+    reading."""
     with workspace.store.read() as db:
         recorded = runs.find_predicting(db, name)
     [run] = overview.with_present_states(workspace, [recorded])
     if run.status != "done":
         missing = f"{run.total - run.done - run.failed:,} of {run.total:,} rows are missing"
         raise StateError(
-            f"run {run.name}: {run.status}, {missing}; expected a finished run, so that the reading covers all its rows"
+            f"run {run.name}: {run.status}, {missing}; expected a finished run, so that the reading"
+            " covers all its rows"
         )
     return run
 
@@ -279,7 +327,8 @@ def _refuse_missing_dossiers(workspace: Workspace, rubric: Rubric, run: Run) -> 
     with workspace.store.read() as db:
         if not evidence.has_evidence(db, run.id):
             raise InputError(
-                f"rubric {rubric.name}: needs the dossier, but run {run.name} has none; expected a run with dossiers"
+                f"rubric {rubric.name}: needs the dossier, but run {run.name} has none; expected a"
+                " run with dossiers"
             )
 
 
@@ -293,8 +342,11 @@ def _prompts(workspace: Workspace, plan: ReadingPlan) -> Iterator[tuple[list[str
         yield ["\n".join(message.content for message in messages) for messages in made], len(of_row)
 
 
-async def _count_tokens(workspace: Workspace, plan: ReadingPlan, prompts: Sequence[str]) -> tuple[float, int]:
-    """Return the tokens of a character, in some prompts of every length, and the tokens of an answer in its form."""
+async def _count_tokens(
+    workspace: Workspace, plan: ReadingPlan, prompts: Sequence[str]
+) -> tuple[float, int]:
+    """Return the tokens of a character, in some prompts of every length, and the tokens of an
+    answer in its form."""
     by_length = sorted(prompts, key=len)
     step = max(len(by_length) / _MOST_COUNTED, 1.0)
     chosen = [by_length[int((i + 0.5) * step)] for i in range(min(len(by_length), _MOST_COUNTED))]

@@ -20,14 +20,17 @@ from core.ui.shell import draw_until_ready
 
 
 def show(workspace: Workspace, run: Run, pair: str, readings: Sequence[str]) -> None:
-    """Show the findings of each kind that has a reading in an expander. readings: of the run, newest first."""
+    """Show the findings of each kind that has a reading in an expander. readings: of the run,
+    newest first."""
     if not readings:
         return
     with workspace.store.read() as db:
         finished = [runs.find(db, each) for each in readings]
     for kind in kinds().values():
         newest = next((each for each in finished if answers_rubric(each, kind.schema.rubric)), None)
-        knowledge = _knowledge(workspace, run.dataset) if newest is not None and kind.checks else NOTHING
+        knowledge = (
+            _knowledge(workspace, run.dataset) if newest is not None and kind.checks else NOTHING
+        )
         if newest is None or knowledge is None:
             continue
         with workspace.store.read() as db:
@@ -38,7 +41,8 @@ def show(workspace: Workspace, run: Run, pair: str, readings: Sequence[str]) -> 
 
 
 def _knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge | None:
-    """Return the packs' knowledge once a thread has read it, so that no row waits for it; the page is drawn again then."""
+    """Return the packs' knowledge once a thread has read it, so that no row waits for it; the page
+    is drawn again then."""
 
     def compute(_progress: Callable[[float], object]) -> ClaimKnowledge:
         return load_knowledge(workspace, dataset)
@@ -48,12 +52,16 @@ def _knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge | None:
 
     draw_until_ready(lambda: None, lambda: ask().ready)
     if ask() == Result(ready=True):
-        st.caption("The knowledge packs could not be read, so claims are not checked: the log says why.")
+        st.caption(
+            "The knowledge packs could not be read, so claims are not checked: the log says why."
+        )
     found: ClaimKnowledge | None = ask().value
     return found
 
 
-def findings_of_row(db: Cursor, reading: str, pair: str, kind: FindingKind, knowledge: ClaimKnowledge) -> list[dict[str, object]]:
+def findings_of_row(
+    db: Cursor, reading: str, pair: str, kind: FindingKind, knowledge: ClaimKnowledge
+) -> list[dict[str, object]]:
     """Return the findings of a reading (id) in a row as rows of a table.
 
     One that only answers the question of the row is left out unless a pack decides it.

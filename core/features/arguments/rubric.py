@@ -1,4 +1,5 @@
-"""A rubric: a question with a fixed set of answers about every brief, every verdict or every row of a run.
+"""A rubric: a question with a fixed set of answers about every brief, every verdict or every row of
+a run.
 
 Also count the answers to a rubric by role.
 """
@@ -20,7 +21,8 @@ from core.features.arguments.rules.pattern import search_pattern
 if TYPE_CHECKING:
     import pandas as pd
 
-# A speech is a brief, a rebuttal or a verdict; a claim is an entry in a reading of claims and belongs to that reading.
+# A speech is a brief, a rebuttal or a verdict; a claim is an entry in a reading of claims and
+# belongs to that reading.
 Unit = Literal["brief", "speech", "verdict", "row", "claim"]
 YES_NO = ("yes", "no")
 MOST_ANSWERS = 9  # one key each
@@ -38,16 +40,29 @@ class Example:
 class Rubric:
     """A question about texts of a run.
 
-    answers: the allowed answers; rates count the first ("yes"). unit: the kind of text; roles, stages: limit the texts, () for
-    all. dossier: whether a model also sees the row's dossier. rule: the name of a rule of `core.features.arguments.rules` that answers the
-    question. pattern: a regular expression for `core.features.arguments.rules.pattern`; the answer is yes if it matches, ignoring case. Without
-    either, people and models answer the question.
+    answers: the allowed answers; rates count the first ("yes"). unit: the kind of text; roles,
+    stages: limit the texts, () for all. dossier: whether a model also sees the row's dossier. rule:
+    the name of a rule of `core.features.arguments.rules` that answers the question. pattern: a
+    regular expression for `core.features.arguments.rules.pattern`; the answer is yes if it matches,
+    ignoring case. Without either, people and models answer the question.
     """
 
-    name: Annotated[str, setting("The name of the rubric.", title="Name", missing="names-a-pathway")]
-    question: Annotated[str, setting("The question about each text.", title="Question", missing="Does the brief name a pathway?")]
+    name: Annotated[
+        str, setting("The name of the rubric.", title="Name", missing="names-a-pathway")
+    ]
+    question: Annotated[
+        str,
+        setting(
+            "The question about each text.",
+            title="Question",
+            missing="Does the brief name a pathway?",
+        ),
+    ]
     answers: Annotated[
-        tuple[str, ...], setting("The allowed answers; rates count the first.", title="Answers, with commas between")
+        tuple[str, ...],
+        setting(
+            "The allowed answers; rates count the first.", title="Answers, with commas between"
+        ),
     ] = YES_NO
     unit: Annotated[
         Unit,
@@ -64,20 +79,31 @@ class Rubric:
         ),
     ] = "brief"
     roles: Annotated[
-        tuple[str, ...], setting("The roles whose texts are asked about; all by default.", title="Roles", missing="all")
+        tuple[str, ...],
+        setting(
+            "The roles whose texts are asked about; all by default.", title="Roles", missing="all"
+        ),
     ] = ()
     stages: Annotated[
-        tuple[str, ...], setting("The stages whose texts are asked about; all by default.", title="Stages", missing="all")
+        tuple[str, ...],
+        setting(
+            "The stages whose texts are asked about; all by default.", title="Stages", missing="all"
+        ),
     ] = ()
     examples: tuple[Example, ...] = part(())
     dossier: Annotated[
-        bool, setting("Whether a model also sees the row's dossier.", title="A model sees the row's dossier too")
+        bool,
+        setting(
+            "Whether a model also sees the row's dossier.",
+            title="A model sees the row's dossier too",
+        ),
     ] = False
     rule: str = ""
     pattern: Annotated[
         str,
         setting(
-            "A regular expression, case ignored: the answer is yes if it matches. Without one, people and models answer.",
+            "A regular expression, case ignored: the answer is yes if it matches. Without one,"
+            " people and models answer.",
             title="Pattern (optional)",
             missing="pathway|signalling",
         ),
@@ -89,12 +115,22 @@ class Rubric:
             raise InputError(f"rubric {self.name}: has no question, expected a text")
         if not 2 <= len(self.answers) <= MOST_ANSWERS or len(set(self.answers)) < len(self.answers):
             got = ", ".join(self.answers) or "none"
-            raise InputError(f"rubric {self.name}: answers are {got}; expected 2 to {MOST_ANSWERS} different ones")
+            raise InputError(
+                f"rubric {self.name}: answers are {got}; expected 2 to {MOST_ANSWERS} different"
+                " ones"
+            )
         if self.pattern and self.answers != YES_NO:
-            raise InputError(f"rubric {self.name}: a pattern answers yes or no, got {', '.join(self.answers)}")
-        unknown = next((each.answer for each in self.examples if each.answer not in self.answers), None)
+            raise InputError(
+                f"rubric {self.name}: a pattern answers yes or no, got {', '.join(self.answers)}"
+            )
+        unknown = next(
+            (each.answer for each in self.examples if each.answer not in self.answers), None
+        )
         if unknown is not None:
-            raise InputError(f"rubric {self.name}: an example's answer is {unknown!r}, expected {', '.join(self.answers)}")
+            raise InputError(
+                f"rubric {self.name}: an example's answer is {unknown!r}, expected"
+                f" {', '.join(self.answers)}"
+            )
         if self.pattern:
             search_pattern(self.pattern, [""], f"rubric {self.name}")
 
@@ -116,9 +152,12 @@ class Rubric:
         return bool(self.rule or self.pattern)
 
     def answer_or_first(self, answer: str | None) -> str:
-        """Return the answer, by default the first. Raise InputError if it is not one of the rubric's."""
+        """Return the answer, by default the first. Raise InputError if it is not one of the
+        rubric's."""
         if answer is not None and answer not in self.answers:
-            raise InputError(f"rubric {self.name}: answer {answer!r}, expected one of {', '.join(self.answers)}")
+            raise InputError(
+                f"rubric {self.name}: answer {answer!r}, expected one of {', '.join(self.answers)}"
+            )
         return answer or self.answers[0]
 
     @property
@@ -132,22 +171,40 @@ _ROLES = ("EFFECT", "NULL", "UP", "DOWN", "JUDGE")
 
 
 def roles_in_order(roles: Iterable[str]) -> list[str]:
-    """Return the different roles in the order of a debate, others after them by name; without "", that of a whole row."""
-    return sorted(set(roles) - {""}, key=lambda role: (_ROLES.index(role) if role in _ROLES else len(_ROLES), role))
+    """Return the different roles in the order of a debate, others after them by name; without "",
+    that of a whole row."""
+    return sorted(
+        set(roles) - {""},
+        key=lambda role: (_ROLES.index(role) if role in _ROLES else len(_ROLES), role),
+    )
 
 
 def count_answers(rubric: Rubric, readings: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return role → n, yes, rate, answers, unanswered; the roles in the order of a debate, then all of them as ALL.
+    """Return role → n, yes, rate, answers, unanswered; the roles in the order of a debate, then all
+    of them as ALL.
 
-    readings: role and answer, one row per text; the role of a whole row is "", which is not listed. n: number of answered
-    texts. yes: number of texts with the rubric's first answer; rate: their share (NaN without texts). answers: answer → number
-    of texts. unanswered: number of texts with an unreadable answer or without an answer from the rule.
+    readings: role and answer, one row per text; the role of a whole row is "", which is not listed.
+    n: number of answered texts. yes: number of texts with the rubric's first answer; rate: their
+    share (NaN without texts). answers: answer → number of texts. unanswered: number of texts with
+    an unreadable answer or without an answer from the rule.
     """
-    by_role = {role: readings.loc[readings["role"] == role, "answer"] for role in roles_in_order(readings["role"])}
-    return {role: _count(rubric, answers) for role, answers in {**by_role, ALL: readings["answer"]}.items()}
+    by_role = {
+        role: readings.loc[readings["role"] == role, "answer"]
+        for role in roles_in_order(readings["role"])
+    }
+    return {
+        role: _count(rubric, answers)
+        for role, answers in {**by_role, ALL: readings["answer"]}.items()
+    }
 
 
 def _count(rubric: Rubric, answers: pd.Series[str]) -> dict[str, Any]:
     counts = {answer: int((answers == answer).sum()) for answer in rubric.answers}
     n, yes = sum(counts.values()), counts[rubric.answers[0]]
-    return {"n": n, "yes": yes, "rate": yes / n if n else float("nan"), "answers": counts, "unanswered": len(answers) - n}
+    return {
+        "n": n,
+        "yes": yes,
+        "rate": yes / n if n else float("nan"),
+        "answers": counts,
+        "unanswered": len(answers) - n,
+    }

@@ -1,8 +1,10 @@
-"""Rubrics of the user's own, the texts of runs that they ask about, samples of these texts, and labels: the answers of people.
+"""Rubrics of the user's own, the texts of runs that they ask about, samples of these texts, and
+labels: the answers of people.
 
-A text is one event of a trace (unit brief, speech or verdict), found by its row and seq; or a whole row, of seq -1 and without a
-role.
-Tables of labels and samples name the rubric by its name and its content's hash: an answer to another wording is another answer.
+A text is one event of a trace (unit brief, speech or verdict), found by its row and seq; or a whole
+row, of seq -1 and without a role.
+Tables of labels and samples name the rubric by its name and its content's hash: an answer to
+another wording is another answer.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ KINDS: Mapping[Unit, tuple[str, ...]] = {
     "row": TEXT_KINDS,
     "claim": ("finding",),
 }  # of events, by unit
-_ROLES_IN_ORDER = "coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN', 'JUDGE'], role), 9), role"
+_ROLES_IN_ORDER = (
+    "coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN', 'JUDGE'], role), 9), role"
+)
 
 
 def put(cursor: Cursor, rubric: Rubric, author: str) -> bool:
@@ -44,7 +48,10 @@ def put(cursor: Cursor, rubric: Rubric, author: str) -> bool:
     known = {each.name: each for each in list_own(cursor)}.get(rubric.name)
     if known is not None:
         if known.sha256 != rubric.sha256:
-            raise StateError(f"rubric {rubric.name!r}: there is another of that name; choose another name, since labels keep it")
+            raise StateError(
+                f"rubric {rubric.name!r}: there is another of that name; choose another name, since"
+                " labels keep it"
+            )
         return False
     cursor.execute(
         "INSERT INTO rubric VALUES (?, ?, ?, ?, now()::TIMESTAMP)",
@@ -59,26 +66,38 @@ def list_own(cursor: Cursor) -> list[Rubric]:
     return [parse(Rubric, content, "rubric") for (content,) in rows]
 
 
-def texts(cursor: Cursor, run: str, rubric: Rubric, pair_ids: Sequence[str] | None = None) -> pd.DataFrame:
+def texts(
+    cursor: Cursor, run: str, rubric: Rubric, pair_ids: Sequence[str] | None = None
+) -> pd.DataFrame:
     """Return the texts of a run that a rubric asks about, rows in file order.
 
-    Columns: pair_id, pert, gene, seq, stage, role, content, findings, flags, briefs, has_dossier. pair_ids: of the rows whose
-    texts are wanted, None for all. findings: a list of the keys of `core.features.arguments.brief_checks.FINDINGS`; empty for whole rows. A
-    whole row's content joins its events, each under a line "ROLE (kind)"; roles and stages then choose among the events. flags,
-    briefs, has_dossier: as of `core.features.arguments.rules.text.RuleText`.
+    Columns: pair_id, pert, gene, seq, stage, role, content, findings, flags, briefs, has_dossier.
+    pair_ids: of the rows whose texts are wanted, None for all. findings: a list of the keys of
+    `core.features.arguments.brief_checks.FINDINGS`; empty for whole rows. A whole row's content
+    joins its events, each under a line "ROLE (kind)"; roles and stages then choose among the
+    events. flags, briefs, has_dossier: as of `core.features.arguments.rules.text.RuleText`.
     """
     where, values = _event_condition(run, rubric)
     if pair_ids is not None:
         where, values = f"{where} AND list_contains(?, e.pair_id)", [*values, list(pair_ids)]
-    return cursor.execute(_texts_query(rubric, where), values).df().assign(has_dossier=has_evidence(cursor, run))
+    return (
+        cursor.execute(_texts_query(rubric, where), values)
+        .df()
+        .assign(has_dossier=has_evidence(cursor, run))
+    )
 
 
 def text_batches(cursor: Cursor, run: str, rubric: Rubric) -> Iterator[pd.DataFrame]:
-    """Yield all of `texts`, the texts of some rows at a time; a run without any yields once, nothing."""
+    """Yield all of `texts`, the texts of some rows at a time; a run without any yields once,
+    nothing."""
     has_dossier, found = has_evidence(cursor, run), False
     for batch in split_events(cursor, *_event_condition(run, rubric), "p.position, e.seq"):
         found = True
-        yield cursor.execute(_texts_query(rubric, batch.condition), batch.values).df().assign(has_dossier=has_dossier)
+        yield (
+            cursor.execute(_texts_query(rubric, batch.condition), batch.values)
+            .df()
+            .assign(has_dossier=has_dossier)
+        )
     if not found:
         yield texts(cursor, run, rubric)
 
@@ -86,11 +105,17 @@ def text_batches(cursor: Cursor, run: str, rubric: Rubric) -> Iterator[pd.DataFr
 def rows_with_texts(cursor: Cursor, run: str, rubric: Rubric) -> set[str]:
     """Return the ids of the rows that have a text which a rubric asks about."""
     where, values = _event_condition(run, rubric)
-    return {key for (key,) in cursor.execute(f"SELECT DISTINCT e.pair_id FROM {OF_PAIRS} WHERE {where}", values).fetchall()}
+    return {
+        key
+        for (key,) in cursor.execute(
+            f"SELECT DISTINCT e.pair_id FROM {OF_PAIRS} WHERE {where}", values
+        ).fetchall()
+    }
 
 
 def _event_condition(run: str, rubric: Rubric) -> tuple[str, list[object]]:
-    """Return the SQL condition for the events of a run that a rubric asks about, and its parameters."""
+    """Return the SQL condition for the events of a run that a rubric asks about, and its
+    parameters."""
     conditions = ["e.run = ?", "list_contains(?, e.kind)"]
     values: list[object] = [run, list(KINDS[rubric.unit])]
     for column, chosen in (("role", rubric.roles), ("stage", rubric.stages)):
@@ -101,16 +126,23 @@ def _event_condition(run: str, rubric: Rubric) -> tuple[str, list[object]]:
 
 
 def _texts_query(rubric: Rubric, where: str) -> str:
-    source = f"FROM {OF_PAIRS} LEFT JOIN prediction q ON q.run = e.run AND q.pair_id = e.pair_id WHERE {where}"
+    source = (
+        f"FROM {OF_PAIRS} LEFT JOIN prediction q ON q.run = e.run AND q.pair_id = e.pair_id WHERE"
+        f" {where}"
+    )
     brief = "{'role': e.role, 'findings': e.findings}"
     briefs = f"coalesce(list({brief} ORDER BY e.seq) FILTER (e.kind = 'brief'), [])"
     flags = "coalesce(q.flags, []::VARCHAR[])"
     if rubric.unit == "row":
-        return f"""SELECT e.pair_id, any_value(p.pert) AS pert, any_value(p.gene) AS gene, {WHOLE_ROW} AS seq, '' AS stage,
-                      '' AS role, string_agg(e.role || ' (' || e.kind || '):' || chr(10) || e.content, chr(10) || chr(10)
-                      ORDER BY e.seq) AS content, []::VARCHAR[] AS findings, any_value({flags}) AS flags, {briefs} AS briefs
+        return f"""SELECT e.pair_id, any_value(p.pert) AS pert, any_value(p.gene) AS gene,
+        {WHOLE_ROW} AS seq, '' AS stage,
+                      '' AS role, string_agg(e.role || ' (' || e.kind || '):' || chr(10) ||
+                      e.content, chr(10) || chr(10)
+                      ORDER BY e.seq) AS content, []::VARCHAR[] AS findings, any_value({flags}) AS
+                      flags, {briefs} AS briefs
                     {source} GROUP BY e.pair_id ORDER BY any_value(p.position)"""
-    return f"""SELECT e.pair_id, p.pert, p.gene, e.seq, e.stage, e.role, e.content, e.findings, {flags} AS flags,
+    return f"""SELECT e.pair_id, p.pert, p.gene, e.seq, e.stage, e.role, e.content, e.findings,
+    {flags} AS flags,
                  [] AS briefs {source} ORDER BY p.position, e.seq"""
 
 
@@ -128,8 +160,8 @@ class SampledText:
 class Sample:
     """Texts of a run drawn for a rubric, in the order in which they are read, which is random.
 
-    id: a hash of what was drawn. rubric_sha256: of the rubric's content. reading: the run of `judge_rubric` whose answers are the
-    strata, "" for none.
+    id: a hash of what was drawn. rubric_sha256: of the rubric's content. reading: the run of
+    `judge_rubric` whose answers are the strata, "" for none.
     """
 
     id: str
@@ -148,7 +180,16 @@ def add_sample(cursor: Cursor, sample: Sample) -> None:
     """Keep a sample, dated now."""
     cursor.execute(
         "INSERT INTO text_sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, now()::TIMESTAMP)",
-        [sample.id, sample.rubric, sample.rubric_sha256, sample.run, sample.design, sample.reading, sample.seed, sample.author],
+        [
+            sample.id,
+            sample.rubric,
+            sample.rubric_sha256,
+            sample.run,
+            sample.design,
+            sample.reading,
+            sample.seed,
+            sample.author,
+        ],
     )
     insert(
         cursor,
@@ -165,15 +206,24 @@ def add_sample(cursor: Cursor, sample: Sample) -> None:
 
 
 def samples(cursor: Cursor, rubric: Rubric, run: str) -> list[Sample]:
-    """Return the samples that were drawn for a rubric, in its present wording, from a run; the first drawn first."""
+    """Return the samples that were drawn for a rubric, in its present wording, from a run; the
+    first drawn first."""
     found = records(
         cursor,
-        "SELECT * FROM text_sample WHERE rubric = ? AND rubric_sha256 = ? AND run = ? ORDER BY drawn_at, id",
+        "SELECT * FROM text_sample WHERE rubric = ? AND rubric_sha256 = ? AND run = ? ORDER BY"
+        " drawn_at, id",
         [rubric.name, rubric.sha256, run],
     )
-    chosen = "SELECT pair_id, seq, role, probability FROM sampled_text WHERE sample = ? ORDER BY position"
+    chosen = (
+        "SELECT pair_id, seq, role, probability FROM sampled_text WHERE sample = ? ORDER BY"
+        " position"
+    )
     return [
-        Sample(**row, texts=tuple(SampledText(**each) for each in records(cursor, chosen, [str(row["id"])]))) for row in found
+        Sample(
+            **row,
+            texts=tuple(SampledText(**each) for each in records(cursor, chosen, [str(row["id"])])),
+        )
+        for row in found
     ]
 
 
@@ -194,13 +244,15 @@ class TextLabel:
 
 
 def put_labels(cursor: Cursor, rubric: Rubric, run: str, labels: Sequence[TextLabel]) -> None:
-    """Store labels, dated now unless they have a date, each replacing the same author's label of the text."""
+    """Store labels, dated now unless they have a date, each replacing the same author's label of
+    the text."""
     for label in labels:
         delete_label(cursor, rubric, run, label)
         text = [label.pair_id, label.seq, label.role]
         answer = [label.answer, label.author, label.sample, label.labelled_at]
         cursor.execute(
-            "INSERT INTO text_label VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, now()::TIMESTAMP))",
+            "INSERT INTO text_label VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?,"
+            " now()::TIMESTAMP))",
             [rubric.name, rubric.sha256, run, *text, *answer],
         )
 
@@ -208,14 +260,16 @@ def put_labels(cursor: Cursor, rubric: Rubric, run: str, labels: Sequence[TextLa
 def delete_label(cursor: Cursor, rubric: Rubric, run: str, label: TextLabel) -> None:
     """Delete an author's label of a text."""
     cursor.execute(
-        """DELETE FROM text_label WHERE rubric = ? AND rubric_sha256 = ? AND run = ? AND pair_id = ? AND seq = ?
+        """DELETE FROM text_label WHERE rubric = ? AND rubric_sha256 = ? AND run = ? AND pair_id = ?
+        AND seq = ?
            AND author = ?""",
         [rubric.name, rubric.sha256, run, label.pair_id, label.seq, label.author],
     )
 
 
 def labels(cursor: Cursor, rubric: Rubric, run: str) -> list[TextLabel]:
-    """Return the labels of a run's texts for a rubric, in its present wording, in the order in which they were given."""
+    """Return the labels of a run's texts for a rubric, in its present wording, in the order in
+    which they were given."""
     found = records(
         cursor,
         """SELECT pair_id, seq, role, answer, author, sample, labelled_at FROM text_label
@@ -228,26 +282,32 @@ def labels(cursor: Cursor, rubric: Rubric, run: str) -> list[TextLabel]:
 def readings(cursor: Cursor, reading: str) -> pd.DataFrame:
     """Return the answers of a reading.
 
-    Columns: pair_id, seq, role, stage, answer ("" if it could not be read), p (of the rubric's first answer; NaN without
-    log-probabilities), passage (which decided it; "" if none was asked for or found in the text).
+    Columns: pair_id, seq, role, stage, answer ("" if it could not be read), p (of the rubric's
+    first answer; NaN without log-probabilities), passage (which decided it; "" if none was asked
+    for or found in the text).
     """
     return cursor.execute(
         f"""SELECT pair_id, CAST(json_extract(meta, '$.of_seq') AS SMALLINT) AS seq, role, stage,
-              coalesce(json_extract_string(meta, '$.answer'), '') AS answer, TRY_CAST(json_extract(meta, '$.p') AS DOUBLE) AS p,
+              coalesce(json_extract_string(meta, '$.answer'), '') AS answer,
+              TRY_CAST(json_extract(meta, '$.p') AS DOUBLE) AS p,
               coalesce(json_extract_string(meta, '$.passage'), '') AS passage
-            FROM trace_event WHERE run = ? AND kind = 'reading' ORDER BY pair_id, seq, {_ROLES_IN_ORDER}""",
+            FROM trace_event WHERE run = ? AND kind = 'reading' ORDER BY pair_id, seq,
+            {_ROLES_IN_ORDER}""",
         [reading],
     ).df()
 
 
 def findings(cursor: Cursor, reading: str, pair_id: str | None = None) -> list[dict[str, Any]]:
-    """Return the events of a run of `read_findings`, rows in file order: pair_id, pert, gene, seq, stage, role, kind ("reading"
-    of a text or debate, "finding" in it), and what its meta holds. pair_id: of one row alone."""
+    """Return the events of a run of `read_findings`, rows in file order: pair_id, pert, gene, seq,
+    stage, role, kind ("reading" of a text or debate, "finding" in it), and what its meta holds.
+    pair_id: of one row alone."""
     found = records(
         cursor,
-        f"""SELECT e.pair_id, p.pert, p.gene, CAST(json_extract(e.meta, '$.of_seq') AS SMALLINT) AS seq, e.stage, e.role,
+        f"""SELECT e.pair_id, p.pert, p.gene, CAST(json_extract(e.meta, '$.of_seq') AS SMALLINT) AS
+        seq, e.stage, e.role,
               e.kind, e.meta FROM {OF_PAIRS}
-            WHERE e.run = ? AND e.kind IN ('reading', 'finding') AND (? IS NULL OR e.pair_id = ?) ORDER BY p.position, e.seq""",
+            WHERE e.run = ? AND e.kind IN ('reading', 'finding') AND (? IS NULL OR e.pair_id = ?)
+            ORDER BY p.position, e.seq""",
         [reading, pair_id, pair_id],
     )
     return [{**json.loads(event.pop("meta")), **event} for event in found]
@@ -255,7 +315,8 @@ def findings(cursor: Cursor, reading: str, pair_id: str | None = None) -> list[d
 
 def finished_readings(cursor: Cursor, run: str) -> list[str]:
     """Return the ids of the finished readings of a run (id), newest first."""
-    query = """SELECT id FROM run WHERE list_contains(?, method) AND status = 'done' AND list_contains(parents, ?)
+    query = """SELECT id FROM run WHERE list_contains(?, method) AND status = 'done' AND
+    list_contains(parents, ?)
                ORDER BY created_at DESC, name"""
     return [key for (key,) in cursor.execute(query, [list(READING_METHODS), run]).fetchall()]
 
@@ -275,19 +336,26 @@ class MarkedPassage:
 
 
 def passages(cursor: Cursor, run: str, pair_id: str) -> list[MarkedPassage]:
-    """Return the passages that finished readings of a run (id) marked in a row's texts, those of the newest reading first."""
+    """Return the passages that finished readings of a run (id) marked in a row's texts, those of
+    the newest reading first."""
     made = cursor.execute(
-        """SELECT id, json_extract_string(json_extract_string(spec, '$.options.rubric'), '$.name') FROM run
+        """SELECT id, json_extract_string(json_extract_string(spec, '$.options.rubric'), '$.name')
+        FROM run
            WHERE method = 'judge_rubric' AND status = 'done' AND list_contains(parents, ?)
-             AND json_extract_string(spec, '$.options.passage') = 'true' ORDER BY created_at DESC, name""",
+             AND json_extract_string(spec, '$.options.passage') = 'true' ORDER BY created_at DESC,
+             name""",
         [run],
     ).fetchall()
     found = []
     for reading, rubric in made:
         marked = cursor.execute(
-            """SELECT stage, role, json_extract_string(meta, '$.answer'), json_extract_string(meta, '$.passage') FROM trace_event
-               WHERE run = ? AND pair_id = ? AND kind = 'reading' AND json_extract(meta, '$.passage') IS NOT NULL ORDER BY seq""",
+            """SELECT stage, role, json_extract_string(meta, '$.answer'), json_extract_string(meta,
+            '$.passage') FROM trace_event
+               WHERE run = ? AND pair_id = ? AND kind = 'reading' AND json_extract(meta,
+               '$.passage') IS NOT NULL ORDER BY seq""",
             [reading, pair_id],
         ).fetchall()
-        found += [MarkedPassage(stage, role, rubric, answer, text) for stage, role, answer, text in marked]
+        found += [
+            MarkedPassage(stage, role, rubric, answer, text) for stage, role, answer, text in marked
+        ]
     return found

@@ -24,7 +24,8 @@ def built_in() -> list[Rubric]:
 
 
 def list_all(workspace: Workspace) -> list[Rubric]:
-    """Return the built-in rubrics by name, then those that people added, in the order in which they did."""
+    """Return the built-in rubrics by name, then those that people added, in the order in which they
+    did."""
     with workspace.store.read() as db:
         return [*built_in(), *rubric_tables.list_own(db)]
 
@@ -37,13 +38,20 @@ def find(workspace: Workspace, name: str) -> Rubric:
 def add(workspace: Workspace, rubric: Rubric) -> bool:
     """Keep a rubric; whether it is new. The same one again changes nothing.
 
-    Raise StateError if another one has its name, InputError if it names a rule: a rule has its own rubric; ReadOnly.
+    Raise StateError if another one has its name, InputError if it names a rule: a rule has its own
+    rubric; ReadOnly.
     """
     workspace.refuse_if_read_only(_ACTION, rubric.name)
     if rubric.rule:
-        raise InputError(f"rubric {rubric.name}: rule is {rubric.rule!r}, expected none; rules have built-in rubrics")
+        raise InputError(
+            f"rubric {rubric.name}: rule is {rubric.rule!r}, expected none; rules have built-in"
+            " rubrics"
+        )
     if rubric.name in {*kinds(), *(each.name for each in built_in())}:
-        raise StateError(f"rubric {rubric.name!r}: a built-in one has that name; choose another name, since labels store it")
+        raise StateError(
+            f"rubric {rubric.name!r}: a built-in one has that name; choose another name, since"
+            " labels store it"
+        )
     if rubric in list_all(workspace):
         return False
     with workspace.change(_ACTION, rubric.name) as (db, detail):
@@ -53,7 +61,8 @@ def add(workspace: Workspace, rubric: Rubric) -> bool:
 
 
 def add_file(workspace: Workspace, path: Path) -> Rubric:
-    """Keep the rubric of a TOML file and return it. Raise InputError for a file that holds none, and what `add` raises."""
+    """Keep the rubric of a TOML file and return it. Raise InputError for a file that holds none,
+    and what `add` raises."""
     workspace.refuse_if_read_only(_ACTION, path.name)
     rubric = read_toml(path).record(Rubric)
     add(workspace, rubric)

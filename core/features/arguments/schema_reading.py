@@ -1,4 +1,5 @@
-"""A reading with a schema as a result: the findings in a run's texts, counted by role and outcome, and their worth."""
+"""A reading with a schema as a result: the findings in a run's texts, counted by role and outcome,
+and their worth."""
 
 from __future__ import annotations
 
@@ -30,11 +31,12 @@ OUTCOMES: Mapping[str | None, str] = {"hit": "right", "miss": "wrong", None: "no
 class SchemaReading:
     """The findings in a run's texts. reading: its id; model: that reads.
 
-    n: texts (or debates) that were read; unread: those of which the model's answer could not be; judged:
-    debates whose judge gives reasons. n_findings: without `answers`, which only answer the question of
-    their own row. quotes, invented: quotations that stand in the text, and that do not. replies: whether
-    the sides of a debate reply to each other. packs: that check findings. roles: the rubric's answers by
-    role. counts: by role (or side) and outcome of the row. worth: where rows have labels.
+    n: texts (or debates) that were read; unread: those of which the model's answer could not be;
+    judged: debates whose judge gives reasons. n_findings: without `answers`, which only answer the
+    question of their own row. quotes, invented: quotations that stand in the text, and that do not.
+    replies: whether the sides of a debate reply to each other. packs: that check findings. roles:
+    the rubric's answers by role. counts: by role (or side) and outcome of the row. worth: where
+    rows have labels.
     """
 
     kind: FindingKind = field(metadata=HIDDEN)
@@ -69,7 +71,9 @@ class SchemaReading:
         """What was read, and by what findings are checked."""
         packs = " and ".join(pack["pack"] for pack in self.packs)
         missing = "no pack: import one of regulation, signalling, a network or pathways"
-        return f"{self.n:,} {self.kind.texts}" + (f", checked by {packs or missing}" if self.kind.checks else "")
+        return f"{self.n:,} {self.kind.texts}" + (
+            f", checked by {packs or missing}" if self.kind.checks else ""
+        )
 
     @property
     def sentence(self) -> str:
@@ -84,19 +88,30 @@ class SchemaReading:
         given, silent = self.quotes + self.invented, self.n - self.judged
         told = {
             f"{self.unread:,} more {self.kind.texts} could not be read.": self.unread,
-            f"{self.invented:,} of {given:,} quotations are not in the text; they do not count.": self.invented,
+            f"{self.invented:,} of {given:,} quotations are not in the text; they do not count.": (
+                self.invented
+            ),
             f"All {given:,} quotations are in the text word for word.": given and not self.invented,
             f"{self.answers:,} more only answer the question of their own row.": self.answers,
             "A pair that no pack lists is not evidence against a claim.": self.kind.checks,
-            "The sides wrote without seeing each other: an answer only happens to match.": not (self.kind.checks or self.replies),
-            f"In {silent:,} the judge gives no reason, so what decided is unknown.": silent and not self.kind.checks,
-            "How often the reader is wrong, `rubric rate` says once people have labelled texts.": self.kind.schema.of == "text",
+            "The sides wrote without seeing each other: an answer only happens to match.": not (
+                self.kind.checks or self.replies
+            ),
+            f"In {silent:,} the judge gives no reason, so what decided is unknown.": (
+                silent and not self.kind.checks
+            ),
+            "How often the reader is wrong, `rubric rate` says once people have labelled texts.": (
+                self.kind.schema.of == "text"
+            ),
         }
         return tuple(text for text, holds in told.items() if holds)
 
     def tables(self) -> tuple[Table, ...]:
         """Return the counts, the worth, and the first findings."""
-        counts = Table("By role", tuple({name.replace("_", " "): n for name, n in row.items()} for row in self.counts))
+        counts = Table(
+            "By role",
+            tuple({name.replace("_", " "): n for name, n in row.items()} for row in self.counts),
+        )
         first = tuple(map(self.kind.row, self.others[:MOST_LISTED]))
         listed = Table(f"{len(first):,} of {self.n_findings:,} {self.kind.schema.listed}", first)
         return (counts, *(self.worth.tables() if self.worth else ()), *([listed] if first else []))
@@ -104,9 +119,16 @@ class SchemaReading:
     def figure(self) -> Figure | None:
         """Return the shares of the statuses by role."""
         rows = [row for row in self.counts if row["outcome"] == "all" and row["findings"]]
-        shares = [{"role": row["role"], **{status: row[_key(status)] for status in self.statuses}} for row in rows]
+        shares = [
+            {"role": row["role"], **{status: row[_key(status)] for status in self.statuses}}
+            for row in rows
+        ]
         values = {"lengths": shares, "what": self.kind.schema.listed}
-        return Figure("core.features.arguments.plots.brief_lengths:figure", values, self.sentence) if rows else None
+        return (
+            Figure("core.features.arguments.plots.brief_lengths:figure", values, self.sentence)
+            if rows
+            else None
+        )
 
     @property
     def others(self) -> list[Mapping[Any, Any]]:
@@ -118,8 +140,11 @@ def _key(name: str) -> str:
     return name.replace(" ", "_")
 
 
-def reading_of_run(workspace: Workspace, kind: FindingKind, run: str, reading: str | None = None) -> SchemaReading:
-    """Return the findings in a run's texts by a finished reading (name or id), by default the newest.
+def reading_of_run(
+    workspace: Workspace, kind: FindingKind, run: str, reading: str | None = None
+) -> SchemaReading:
+    """Return the findings in a run's texts by a finished reading (name or id), by default the
+    newest.
 
     Raise what `load_knowledge` and `readings.find_reading` do.
     """
@@ -131,7 +156,9 @@ def reading_of_run(workspace: Workspace, kind: FindingKind, run: str, reading: s
         return count(db, kind, found, chosen, knowledge)
 
 
-def count(db: Cursor, kind: FindingKind, run: Run, reading: Run, knowledge: ClaimKnowledge) -> SchemaReading:
+def count(
+    db: Cursor, kind: FindingKind, run: Run, reading: Run, knowledge: ClaimKnowledge
+) -> SchemaReading:
     """Return the findings of a reading counted by role and outcome, with their worth."""
     read = load_findings(db, kind, reading.id, knowledge)
     asked, findings = (_with_outcome(db, run, frame) for frame in read)
@@ -153,7 +180,10 @@ def count(db: Cursor, kind: FindingKind, run: Run, reading: Run, knowledge: Clai
         quotes=int((findings[kind.schema.names("quote")] != "").sum().sum()),
         invented=int(asked["invented"].sum()),
         replies="rebuttal" in traces.text_counts(db, run.id),
-        packs=tuple({"pack": name, "kind": of, "decides": DECIDES[of]} for name, of in knowledge.knowledge.kinds.items()),
+        packs=tuple(
+            {"pack": name, "kind": of, "decides": DECIDES[of]}
+            for name, of in knowledge.knowledge.kinds.items()
+        ),
         roles=count_answers(kind.schema.rubric, asked),
         counts=tuple(count_by_role(kind, texts, findings)),
         worth=_worth(db, kind, run, texts, others),
@@ -162,30 +192,43 @@ def count(db: Cursor, kind: FindingKind, run: Run, reading: Run, knowledge: Clai
 
 
 def _with_outcome(db: Cursor, run: Run, frame: pd.DataFrame) -> pd.DataFrame:
-    rows = predictions.list_rows(db, run.id, list(dict.fromkeys(frame["pair_id"]))).set_index("pair_id")["outcome"]
-    outcome = {key: OUTCOMES[value if isinstance(value, str) else None] for key, value in rows.items()}
+    rows = predictions.list_rows(db, run.id, list(dict.fromkeys(frame["pair_id"]))).set_index(
+        "pair_id"
+    )["outcome"]
+    outcome = {
+        key: OUTCOMES[value if isinstance(value, str) else None] for key, value in rows.items()
+    }
     return frame.assign(outcome=frame["pair_id"].map(outcome))
 
 
-def count_by_role(kind: FindingKind, texts: pd.DataFrame, findings: pd.DataFrame) -> list[dict[str, Any]]:
+def count_by_role(
+    kind: FindingKind, texts: pd.DataFrame, findings: pd.DataFrame
+) -> list[dict[str, Any]]:
     """Return the counts of each role; all outcomes together come first."""
     texts = texts.drop(columns="role").explode("roles").rename(columns={"roles": "role"})
     rows = []
     for role in dict.fromkeys(texts["role"]):
         for outcome in ("all", *OUTCOMES.values()):
             held, own = (
-                frame[(frame["role"] == role) & ((outcome == "all") | (frame["outcome"] == outcome))]
+                frame[
+                    (frame["role"] == role) & ((outcome == "all") | (frame["outcome"] == outcome))
+                ]
                 for frame in (texts, findings)
             )
             others, having = own[~own["is_answer"]], own[["pair_id", "seq"]].drop_duplicates()
             row = {"role": role, "outcome": outcome, "texts": len(held), "having": len(having)}
             row |= {"answers": len(own) - len(others), "findings": len(others)}
-            rows.append(row | {_key(name): int(which(others).sum()) for name, which in kind.which.items()})
+            rows.append(
+                row | {_key(name): int(which(others).sum()) for name, which in kind.which.items()}
+            )
     return [row for row in rows if row["texts"]]
 
 
-def _worth(db: Cursor, kind: FindingKind, run: Run, texts: pd.DataFrame, others: pd.DataFrame) -> RubricWorth | None:
-    """Compare rows with and without a finding of each sort; None without labels, and where all or no rows have one."""
+def _worth(
+    db: Cursor, kind: FindingKind, run: Run, texts: pd.DataFrame, others: pd.DataFrame
+) -> RubricWorth | None:
+    """Compare rows with and without a finding of each sort; None without labels, and where all or
+    no rows have one."""
     rows, read = load_scored_rows(db, run.id), texts["pair_id"].drop_duplicates()
     tried = []
     for name in kind.worth if rows.arrays.outcome.labelled.any() else ():

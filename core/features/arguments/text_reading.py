@@ -1,6 +1,8 @@
-"""What all methods share that read another run's texts: a question about each item of a row, all asked concurrently.
+"""What all methods share that read another run's texts: a question about each item of a row, all
+asked concurrently.
 
-An item is a text, or a debate of several. Such a method predicts nothing: its rows hold only events.
+An item is a text, or a debate of several. Such a method predicts nothing: its rows hold only
+events.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from core.methods.conversation import (
 )
 from core.methods.schema import Passage
 
-_MARK_DIGITS = 8  # of a hash of what stands between two marks, which therefore cannot hold its own mark
+# of a hash of what stands between two marks, which therefore cannot hold its own mark
+_MARK_DIGITS = 8
 
 
 ItemT = TypeVar("ItemT", bound=RowText | Passage)
@@ -34,7 +37,8 @@ ValueT = TypeVar("ValueT")
 
 
 class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
-    """One question about each item of a row; items that make the same prompt are asked about once."""
+    """One question about each item of a row; items that make the same prompt are asked about
+    once."""
 
     @abstractmethod
     def items(self, texts: Sequence[RowText], options: Mapping[str, Any]) -> Sequence[ItemT]:
@@ -45,7 +49,9 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
         return str(options["run"])
 
     @abstractmethod
-    def question(self, texts: TextsOfRun, pair: Pair, item: ItemT, options: Mapping[str, Any]) -> Messages:
+    def question(
+        self, texts: TextsOfRun, pair: Pair, item: ItemT, options: Mapping[str, Any]
+    ) -> Messages:
         """Return the question about an item."""
 
     @abstractmethod
@@ -60,20 +66,35 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
     def meta(self, item: ItemT, value: ValueT) -> Mapping[str, object]:
         """Return what the meta of a reading holds beside `of_seq`."""
 
-    def findings(self, _item: ItemT, _value: ValueT, _options: Mapping[str, Any]) -> Iterable[TraceEvent]:
+    def findings(
+        self, _item: ItemT, _value: ValueT, _options: Mapping[str, Any]
+    ) -> Iterable[TraceEvent]:
         """Return the events that come behind a reading."""
         return ()
 
-    def row_prompts(self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]) -> list[Messages]:
+    def row_prompts(
+        self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]
+    ) -> list[Messages]:
         """Return the questions about a row's items."""
-        return [self.question(texts, pair, item, options) for item in self.items(texts.of_row[pair.pair_id], options)]
+        return [
+            self.question(texts, pair, item, options)
+            for item in self.items(texts.of_row[pair.pair_id], options)
+        ]
 
-    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Ask about every item of the row. One whose answer cannot be read has an event that says so, and flags the row."""
+    async def predict_in(
+        self, conversation: RowConversation, pair: Pair, context: Context
+    ) -> RowResult:
+        """Ask about every item of the row. One whose answer cannot be read has an event that says
+        so, and flags the row."""
         if context.texts is None:
-            raise InputError(f"{pair.pair_id}: no texts are given, expected those of the run that is read")
+            raise InputError(
+                f"{pair.pair_id}: no texts are given, expected those of the run that is read"
+            )
         options = context.options
-        items, prompts = self.items(context.texts.of_row[pair.pair_id], options), self.row_prompts(context.texts, pair, options)
+        items, prompts = (
+            self.items(context.texts.of_row[pair.pair_id], options),
+            self.row_prompts(context.texts, pair, options),
+        )
         distinct = dict(zip(prompts, items, strict=True))
 
         async def ask(prompt: Messages, item: ItemT) -> ReadAnswer[ValueT]:
@@ -89,7 +110,9 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
         events = list[TraceEvent]()
         for item, prompt in zip(items, prompts, strict=True):
             spec, answer = _call_of(item, context), answers[prompt]
-            events += (event._replace(stage=spec.stage, role=spec.role) for event in answer.rejected)
+            events += (
+                event._replace(stage=spec.stage, role=spec.role) for event in answer.rejected
+            )
             events += self._events(item, spec, answer, options)
         unread = any(isinstance(answer.value, Unread) for answer in found)
         row = row_of_reading(pair.pair_id, (Flag.UNREAD,) if unread else (), conversation.tokens)
@@ -106,11 +129,14 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
 
 
 def mark(text: str) -> str:
-    """Return the mark between which a text of others stands in a prompt: it cannot end itself and go on as the question."""
+    """Return the mark between which a text of others stands in a prompt: it cannot end itself and
+    go on as the question."""
     return sha256_of(text)[:_MARK_DIGITS]
 
 
 def _call_of(item: RowText | Passage, context: Context) -> CallSpec:
     options = context.options
     by_logprobs = options.get("answers") == "logprobs"
-    return CallSpec(item.stage, item.role, context.seed, options["max_tokens"], options["effort"], by_logprobs)
+    return CallSpec(
+        item.stage, item.role, context.seed, options["max_tokens"], options["effort"], by_logprobs
+    )

@@ -19,24 +19,32 @@ Design = Literal["simple", "stratified"]
 class SampleRequest:
     """Texts to draw. size: None for no draw. seed: the same seed draws the same texts."""
 
-    size: Annotated[Count | None, setting("Draw N texts to read.", title="Texts", name="sample", metavar="N", key="size")] = None
+    size: Annotated[
+        Count | None,
+        setting("Draw N texts to read.", title="Texts", name="sample", metavar="N", key="size"),
+    ] = None
     design: Annotated[
         Design,
         setting(
             "At random, or by a model's answers, which needs a reading.",
             title="How they are drawn",
-            words={"simple": "at random", "stratified": "equal numbers of each of the judge's answers"},
+            words={
+                "simple": "at random",
+                "stratified": "equal numbers of each of the judge's answers",
+            },
             name="by",
             key="by",
         ),
     ] = "simple"
-    seed: Annotated[Whole, setting("Random seed; the same seed draws the same texts.", where="command")] = 0
+    seed: Annotated[
+        Whole, setting("Random seed; the same seed draws the same texts.", where="command")
+    ] = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """The drawn texts. places: their positions among all texts, shape (size,), in random reading order. probabilities: of shape
-    (size,), each in (0, 1].
+    """The drawn texts. places: their positions among all texts, shape (size,), in random reading
+    order. probabilities: of shape (size,), each in (0, 1].
     """
 
     places: NDArray[np.int64]
@@ -44,17 +52,21 @@ class Drawn:
 
 
 def draw(strata: Sequence[str], size: int, rng: np.random.Generator) -> Drawn:
-    """Draw equally many texts from each stratum, or all of a small one; the largest strata give the rest.
+    """Draw equally many texts from each stratum, or all of a small one; the largest strata give the
+    rest.
 
-    strata: of each text, shape (n,); a simple random sample has only one. Raise InputError without a text, and if there are more
-    strata than texts to draw, because some texts would have probability 0.
+    strata: of each text, shape (n,); a simple random sample has only one. Raise InputError without
+    a text, and if there are more strata than texts to draw, because some texts would have
+    probability 0.
     """
     names = np.asarray(strata, dtype=str)
     if not len(names):
         raise InputError("sample: there is no text to draw from, expected at least 1")
     known, stratum, counts = np.unique(names, return_inverse=True, return_counts=True)
     if size < len(known):
-        raise InputError(f"sample: {size} texts from {len(known)} strata, expected at least one from each")
+        raise InputError(
+            f"sample: {size} texts from {len(known)} strata, expected at least one from each"
+        )
     drawn = _equal_shares(counts, min(len(names), size))
     order = rng.permutation(len(names))
     place_in_stratum = np.empty(len(names), dtype=np.int64)
@@ -66,7 +78,8 @@ def draw(strata: Sequence[str], size: int, rng: np.random.Generator) -> Drawn:
 
 
 def _equal_shares(counts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return the number to draw from strata of these sizes: equal numbers, as far as the sizes allow."""
+    """Return the number to draw from strata of these sizes: equal numbers, as far as the sizes
+    allow."""
     drawn = np.zeros_like(counts)
     while (left := size - int(drawn.sum())) > 0:
         open_strata = np.flatnonzero(drawn < counts)

@@ -1,4 +1,5 @@
-"""Asks about one pair that a person typed, known to a dataset or not: an ad-hoc run of one row, which can be watched."""
+"""Asks about one pair that a person typed, known to a dataset or not: an ad-hoc run of one row,
+which can be watched."""
 
 from __future__ import annotations
 
@@ -38,26 +39,35 @@ TOKEN_S = 0.02  # between two of its words, as a model's come
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A person's question. endpoint: of a model server, or "scripted" for the simulated one; None for that of the settings.
+    """A person's question. endpoint: of a model server, or "scripted" for the simulated one; None
+    for that of the settings.
 
-    options: of the method, name → value. again: ask again under the next repeat, even if it was asked before. calls: call options
-    of the server.
+    options: of the method, name → value. again: ask again under the next repeat, even if it was
+    asked before. calls: call options of the server.
     """
 
     pert: str
     gene: str
-    method: Annotated[str, setting("One that asks a model row by row, such as debate or prompt_only.", title="Method")] = "debate"
+    method: Annotated[
+        str,
+        setting("One that asks a model row by row, such as debate or prompt_only.", title="Method"),
+    ] = "debate"
     dataset: DatasetName = None
-    endpoint: Annotated[Server, setting(f"A model server's address ending in /v1; {SCRIPTED}: a simulated one.")] = None
+    endpoint: Annotated[
+        Server, setting(f"A model server's address ending in /v1; {SCRIPTED}: a simulated one.")
+    ] = None
     model: Model = None
     seed: Annotated[Whole, setting("The random seed of the calls.", where="command")] = 0
     options: Mapping[str, object] = field(default_factory=dict)
-    again: Annotated[bool, setting("Ask again, even if it was asked before.", where="command")] = False
+    again: Annotated[bool, setting("Ask again, even if it was asked before.", where="command")] = (
+        False
+    )
     calls: CallSettings = field(default_factory=CallSettings)
 
 
 class Asked(NamedTuple):
-    """The ad-hoc run of a question, and its row. is_new: whether the question was not asked before."""
+    """The ad-hoc run of a question, and its row. is_new: whether the question was not asked
+    before."""
 
     run: Run
     pair: Pair
@@ -74,13 +84,19 @@ class Answer(NamedTuple):
 
 
 def methods_that_argue() -> dict[str, Method]:
-    """Return the methods that one pair can be asked of, by name: those that ask a model row by row, the debate first."""
+    """Return the methods that one pair can be asked of, by name: those that ask a model row by row,
+    the debate first."""
     found = {
         name: method
         for name, method in methods().items()
-        if method.needs_model and isinstance(method, RowMethod) and not isinstance(method, DerivedMethod | ReadsTexts)
+        if method.needs_model
+        and isinstance(method, RowMethod)
+        and not isinstance(method, DerivedMethod | ReadsTexts)
     }
-    return {name: found[name] for name in sorted(found, key=lambda name: (name != "debate", name != "prompt_only", name))}
+    return {
+        name: found[name]
+        for name in sorted(found, key=lambda name: (name != "debate", name != "prompt_only", name))
+    }
 
 
 def ask(
@@ -90,17 +106,21 @@ def ask(
     known_health: Health | None = None,
     begin: run_control.Begin = run_control.start_worker,
 ) -> Asked:
-    """Ask a question, and begin to watch its row; a question that was asked and answered before is not asked again.
+    """Ask a question, and begin to watch its row; a question that was asked and answered before is
+    not asked again.
 
-    known_health: of the model server. begin: as in `run_control.start`. Raise InputError for symbols that cannot be, a method
-    that does not argue, options that do not exist, and no choice among several models; Unreachable without a model server. Such a
-    question leaves nothing behind.
+    known_health: of the model server. begin: as in `run_control.start`. Raise InputError for
+    symbols that cannot be, a method that does not argue, options that do not exist, and no choice
+    among several models; Unreachable without a model server. Such a question leaves nothing behind.
     """
     workspace.refuse_if_read_only("ask", f"{question.pert} {question.gene}")
     workspace = _with_simulated_server(workspace) if question.endpoint == SCRIPTED else workspace
     if question.method not in methods_that_argue():
         method_named(question.method)
-        raise InputError(f"method {question.method}: cannot be asked, expected one of {', '.join(methods_that_argue())}")
+        raise InputError(
+            f"method {question.method}: cannot be asked, expected one of"
+            f" {', '.join(methods_that_argue())}"
+        )
     dataset = default_dataset(workspace, question.dataset)
     symbols = _spellings(workspace, dataset, question)
     if not question.model:
@@ -121,17 +141,29 @@ def ask(
     settings = launch.execution_settings(workspace, request, method)
     for file in question.options.values():
         if isinstance(file, PromptFile):
-            prompt_files.keep(workspace, file)  # for a run that is there too: its file may have gone
+            # for a run that is there too: its file may have gone
+            prompt_files.keep(workspace, file)
     if before is not None:
         return Asked(_go_on(workspace, before, begin, settings), pair, is_new=False)
     calls = expected_calls(method, spec.options, 1)
-    run = run_control.start(workspace, spec, launch.name_of(request), settings, calls=calls, begin=begin, origin=ASKED_HERE)
+    run = run_control.start(
+        workspace,
+        spec,
+        launch.name_of(request),
+        settings,
+        calls=calls,
+        begin=begin,
+        origin=ASKED_HERE,
+    )
     return Asked(run, pair, is_new=True)
 
 
 def _model_of(workspace: Workspace, question: Question, known_health: Health | None) -> str:
     """Return the only model of a question's server. Raise what `launch.only_model` raises."""
-    return launch.only_model(known_health or asyncio.run(launch.health(workspace, _endpoint_of(question), calls=question.calls)))
+    return launch.only_model(
+        known_health
+        or asyncio.run(launch.health(workspace, _endpoint_of(question), calls=question.calls))
+    )
 
 
 def _endpoint_of(question: Question) -> str | None:
@@ -141,11 +173,15 @@ def _endpoint_of(question: Question) -> str | None:
 def _with_simulated_server(workspace: Workspace) -> Workspace:
     """Return a workspace that may ask the simulated server too, which gets no key."""
     own, given = scripted_endpoint(), workspace.settings
-    settings = replace(given, endpoints=(*given.endpoints, own), api_keys=(*given.api_keys, (own, "")))
+    settings = replace(
+        given, endpoints=(*given.endpoints, own), api_keys=(*given.api_keys, (own, ""))
+    )
     return replace(workspace, settings=settings)
 
 
-def _request(workspace: Workspace, question: Question, dataset: Dataset, pair: Pair, repeat: int = 0) -> RunRequest:
+def _request(
+    workspace: Workspace, question: Question, dataset: Dataset, pair: Pair, repeat: int = 0
+) -> RunRequest:
     """Return the run of a question, under a name that the dataset has not yet."""
     with workspace.store.read() as db:
         names = {run.name for run in runs.list_all(db, dataset.id)}
@@ -174,8 +210,11 @@ def _begin_watched(begin: run_control.Begin, workspace: Workspace, run: str) -> 
         end()
 
 
-def resume(workspace: Workspace, run: str, *, begin: run_control.Begin = run_control.start_worker) -> Run:
-    """Go on with an ad-hoc run that was stopped, or whose row failed; of the simulated server, where that is now."""
+def resume(
+    workspace: Workspace, run: str, *, begin: run_control.Begin = run_control.start_worker
+) -> Run:
+    """Go on with an ad-hoc run that was stopped, or whose row failed; of the simulated server,
+    where that is now."""
     with workspace.store.read() as db:
         found = runs.find(db, run)
     settings = run_control.settings_of(workspace, found.id)
@@ -185,7 +224,9 @@ def resume(workspace: Workspace, run: str, *, begin: run_control.Begin = run_con
     return _go_on(workspace, found, partial(_begin_watched, begin), settings)
 
 
-def _go_on(workspace: Workspace, run: Run, begin: run_control.Begin, settings: ExecutionSettings) -> Run:
+def _go_on(
+    workspace: Workspace, run: Run, begin: run_control.Begin, settings: ExecutionSettings
+) -> Run:
     """Return a run that was asked before; resume it if it was stopped or failed."""
     _, status = run_control.find_status(workspace, run.id)
     if status.done_with_failures:
@@ -197,10 +238,11 @@ def _go_on(workspace: Workspace, run: Run, begin: run_control.Begin, settings: E
 
 @contextlib.contextmanager
 def _row_of(workspace: Workspace, dataset: Dataset, pert: str, gene: str) -> Iterator[Pair]:
-    """Open the row of a pair: the dataset's own, one that was asked before, or a new one, which is added when the block ends.
+    """Open the row of a pair: the dataset's own, one that was asked before, or a new one, which is
+    added when the block ends.
 
-    If the block raises, a new row is not added. The block may read the store, but not write to it, and all other users wait for
-    it.
+    If the block raises, a new row is not added. The block may read the store, but not write to it,
+    and all other users wait for it.
     """
     with workspace.store.read() as db:
         known = pairs.find(db, dataset.id, pert, gene)
@@ -214,35 +256,48 @@ def _row_of(workspace: Workspace, dataset: Dataset, pert: str, gene: str) -> Ite
 
 
 def _spellings(workspace: Workspace, dataset: Dataset, question: Question) -> tuple[str, str]:
-    """Return the symbols of a question as the dataset writes them. Raise InputError for symbols that cannot be."""
+    """Return the symbols of a question as the dataset writes them. Raise InputError for symbols
+    that cannot be."""
     with workspace.store.read() as db:
         pert = _spelling(db, dataset, "perturbation", question.pert)
         return pert, _spelling(db, dataset, "target gene", question.gene)
 
 
 def _spelling(db: Cursor, dataset: Dataset, what: str, symbol: str) -> str:
-    """Return a symbol in the dataset's spelling, ignoring case; unchanged if the dataset lacks it."""
+    """Return a symbol in the dataset's spelling, ignoring case; unchanged if the dataset lacks
+    it."""
     typed = symbol.strip()
     check_name(what, typed)
     found = pairs.spellings(db, dataset.id, "pert" if what == "perturbation" else "gene", typed)
-    found = found or pairs.spellings(db, dataset.id, "gene" if what == "perturbation" else "pert", typed)
+    found = found or pairs.spellings(
+        db, dataset.id, "gene" if what == "perturbation" else "pert", typed
+    )
     return typed if typed in found or not found else found[0]
 
 
 def answer_of(workspace: Workspace, run: str, pair_id: str) -> Answer:
-    """Return the result of a row. Raise StateError if it has no prediction: its run was ended, or it failed."""
+    """Return the result of a row. Raise StateError if it has no prediction: its run was ended, or
+    it failed."""
     with workspace.store.read() as db:
         found = runs.find(db, run)
         numbers = predictions.row(db, found.id, pair_id) if found.done or found.failed else None
-        events, dossier = traces.of_row(db, found.id, pair_id), evidence.of_row(db, found.id, pair_id)
+        events, dossier = (
+            traces.of_row(db, found.id, pair_id),
+            evidence.of_row(db, found.id, pair_id),
+        )
     if numbers is None or numbers["error"]:
-        why = numbers["error"] if numbers else f"it is {found.status}{f': {found.cause}' if found.cause else ''}"
+        why = (
+            numbers["error"]
+            if numbers
+            else f"it is {found.status}{f': {found.cause}' if found.cause else ''}"
+        )
         raise StateError(f"run {found.name}: {why}")
     return Answer(found, numbers, events, dossier)
 
 
 def watch(workspace: Workspace, run: str) -> Watcher:
-    """Return a reader of the events of the row that is predicted now, and request them from the run's worker.
+    """Return a reader of the events of the row that is predicted now, and request them from the
+    run's worker.
 
     Only a marker is written, into the run's folder.
     """
@@ -252,8 +307,11 @@ def watch(workspace: Workspace, run: str) -> Watcher:
     return watcher
 
 
-def listen(watcher: Watcher, hear: Callable[[Mapping[str, object]], object], every_s: float = 0.03) -> Callable[[], None]:
-    """Read a watcher's events in a thread, and pass each on; return a function that ends it once all are read."""
+def listen(
+    watcher: Watcher, hear: Callable[[Mapping[str, object]], object], every_s: float = 0.03
+) -> Callable[[], None]:
+    """Read a watcher's events in a thread, and pass each on; return a function that ends it once
+    all are read."""
     is_over = threading.Event()
 
     def read_on() -> None:
@@ -280,7 +338,8 @@ def listen(watcher: Watcher, hear: Callable[[Mapping[str, object]], object], eve
 
 @lru_cache(maxsize=1)
 def scripted_endpoint() -> str:
-    """Return the address of the simulated server, which runs in this process, on this machine only, until the process ends."""
+    """Return the address of the simulated server, which runs in this process, on this machine only,
+    until the process ends."""
     from core.llm.scripted_server import Script, serving  # no command but this one brings it
 
     return _SERVERS.enter_context(serving(Script(delay_s=0.2, token_s=TOKEN_S)))
@@ -300,11 +359,24 @@ def pair_of(workspace: Workspace, run: Run) -> Pair:
 
 
 def question_again(workspace: Workspace, run: Run) -> Question:
-    """Return the question of an ad-hoc run, to be asked again: of the same method, options and model, where that answered."""
+    """Return the question of an ad-hoc run, to be asked again: of the same method, options and
+    model, where that answered."""
     spec, pair = workspace.run_folder(run.id).spec(), pair_of(workspace, run)
-    servers = SCRIPTED if run.model == SCRIPTED else run_control.settings_of(workspace, run.id).servers
+    servers = (
+        SCRIPTED if run.model == SCRIPTED else run_control.settings_of(workspace, run.id).servers
+    )
     options = {name: value for name, value in spec.options.items() if name != "prompts"}
-    return Question(pair.pert, pair.gene, run.method, run.dataset, servers, run.model, spec.seed, options, again=True)
+    return Question(
+        pair.pert,
+        pair.gene,
+        run.method,
+        run.dataset,
+        servers,
+        run.model,
+        spec.seed,
+        options,
+        again=True,
+    )
 
 
 def list_ad_hoc_runs(workspace: Workspace, dataset: str) -> list[Run]:

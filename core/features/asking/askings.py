@@ -1,7 +1,9 @@
-"""Asks about a row of a debate again, with cards of its dossier left out or edited, beside asking with nothing changed.
+"""Asks about a row of a debate again, with cards of its dossier left out or edited, beside asking
+with nothing changed.
 
-Both askings are ordinary runs with the debate as their parent: resumed if they were left, found again if they are done. The run
-with nothing changed is the same for every change, so a second change costs half.
+Both askings are ordinary runs with the debate as their parent: resumed if they were left, found
+again if they are done. The run with nothing changed is the same for every change, so a second
+change costs half.
 """
 
 from __future__ import annotations
@@ -17,7 +19,12 @@ from core.base.errors import StateError
 from core.base.fields.setting import setting
 from core.base.hashes import sha256_of
 from core.base.types import ASKED_AGAIN, LIVE_STATES, Evidence
-from core.features.asking.changed_cards import CardChange, change_cards, describe_changes, write_changes
+from core.features.asking.changed_cards import (
+    CardChange,
+    change_cards,
+    describe_changes,
+    write_changes,
+)
 from core.features.asking.methods.debate_again import MOST_REPEATS, first_verdict_messages
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import CONCURRENCY
@@ -41,8 +48,9 @@ _KEY_DIGITS = 6  # of a run's id, so that names of several changes differ
 
 @dataclass(frozen=True, slots=True)
 class AgainRequest:
-    """A row asked again, as a person asks for it. run: a name or id. changes: of its dossier; without any the same is asked again
-    alone. endpoint: by default that of the settings. calls: how it is asked, by default as for the run."""
+    """A row asked again, as a person asks for it. run: a name or id. changes: of its dossier;
+    without any the same is asked again alone. endpoint: by default that of the settings. calls: how
+    it is asked, by default as for the run."""
 
     run: str
     row: str
@@ -50,12 +58,16 @@ class AgainRequest:
     judge_only: Annotated[
         bool,
         setting(
-            "The judge alone reads the advocates' briefs as they are stored; the whole debate writes new ones.",
+            "The judge alone reads the advocates' briefs as they are stored; the whole debate"
+            " writes new ones.",
             title="Ask the judge alone",
         ),
     ] = True
     repeats: Annotated[
-        int, Ge(1), Le(MOST_REPEATS), setting("Number of repeats with and without the change.", title="How often")
+        int,
+        Ge(1),
+        Le(MOST_REPEATS),
+        setting("Number of repeats with and without the change.", title="How often"),
     ] = 5
     endpoint: Server = None
     concurrency: CallsAtOnce = CONCURRENCY
@@ -64,8 +76,8 @@ class AgainRequest:
 
 @dataclass(frozen=True, slots=True)
 class AgainPlan:
-    """What will be asked. arms: with nothing changed, then with the changes if there are any. left: how many are not done yet.
-    cost: of those."""
+    """What will be asked. arms: with nothing changed, then with the changes if there are any. left:
+    how many are not done yet. cost: of those."""
 
     arms: tuple[tuple[RunRequest, RunSpec], ...]
     left: int
@@ -73,40 +85,57 @@ class AgainPlan:
 
 
 def plan_again(workspace: Workspace, request: AgainRequest) -> AgainPlan:
-    """Return the plan and the cost of asking again, without starting anything or contacting a server.
+    """Return the plan and the cost of asking again, without starting anything or contacting a
+    server.
 
-    Raise NotFound for an unknown row, StateError for a run that cannot be repeated, InputError for changes that are impossible or
-    change nothing.
+    Raise NotFound for an unknown row, StateError for a run that cannot be repeated, InputError for
+    changes that are impossible or change nothing.
     """
     with workspace.store.read() as db:
         run = runs.find_predicting(db, request.run)
         failure = predictions.row(db, run.id, request.row)["error"]
         items = [Evidence(**item) for item in evidence.of_row(db, run.id, request.row)]
     if failure:
-        raise StateError(f"row {request.row}: failed in run {run.name} ({failure}), expected a row that was answered")
+        raise StateError(
+            f"row {request.row}: failed in run {run.name} ({failure}), expected a row that was"
+            " answered"
+        )
     loader = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset))
     arms = [_plan_arm(workspace, run, request, (), loader)]
     asked, unchanged = arms[0]
-    context = build_context(Dependencies(workspace.store), unchanged, method_named(ASKED_AGAIN), None)
+    context = build_context(
+        Dependencies(workspace.store), unchanged, method_named(ASKED_AGAIN), None
+    )
     _refuse_changed(workspace, run, unchanged, context)
     if request.changes:
         change_cards(items, request.changes, context.pairs[0])
         arms.append(_plan_arm(workspace, run, request, request.changes, loader))
     left = [spec for _, spec in arms if find_done(workspace, spec) is None]
-    n_calls = sum(expected_calls(method_named(ASKED_AGAIN), spec.options, len(spec.rows)) for spec in left)
+    n_calls = sum(
+        expected_calls(method_named(ASKED_AGAIN), spec.options, len(spec.rows)) for spec in left
+    )
     rate = launch.rate_of(workspace, run.method, unchanged.model)
     price = price_at(workspace, asked.endpoint, unchanged.model)
     return AgainPlan(tuple(arms), len(left), expect(n_calls, asked.concurrency, rate, price))
 
 
 def _plan_arm(
-    workspace: Workspace, run: Run, request: AgainRequest, changes: Sequence[CardChange], loader: WorkspaceComponents
+    workspace: Workspace,
+    run: Run,
+    request: AgainRequest,
+    changes: Sequence[CardChange],
+    loader: WorkspaceComponents,
 ) -> tuple[RunRequest, RunSpec]:
     who = "judge" if request.judge_only else "debate"
     asked = RunRequest(
         method=ASKED_AGAIN,
         dataset=run.dataset,
-        options={"run": run.id, "ask": who, "repeats": request.repeats, "changes": write_changes(changes)},
+        options={
+            "run": run.id,
+            "ask": who,
+            "repeats": request.repeats,
+            "changes": write_changes(changes),
+        },
         rows=(request.row,),
         name=f"{ASKED_AGAIN} {request.row}",
         model=run.model or "",
@@ -121,14 +150,16 @@ def _plan_arm(
 
 
 def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Context) -> None:
-    """Raise StateError if asking without changes would not repeat the questions, since the rows, labels or prompts have changed.
+    """Raise StateError if asking without changes would not repeat the questions, since the rows,
+    labels or prompts have changed.
 
     The first judge's prompt is compared with the original one word for word.
     """
     if run.status != "done":
         [present] = overview.with_present_states(workspace, [run])
         raise StateError(
-            f"run {run.name}: is {present.status}, expected a finished run: the labels that a row may see depend on all rows"
+            f"run {run.name}: is {present.status}, expected a finished run: the labels that a row"
+            " may see depend on all rows"
         )
     if run.spec.get("dataset_sha256") != again.dataset_sha256:
         refuse_changed(run, ["the rows or labels of its dataset"])
@@ -136,9 +167,19 @@ def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Con
     with workspace.store.read() as db:
         made = calls.of_row(db, run.id, pair.pair_id)
     for stage in SIDES:
-        sent = [json.loads(call.request)["messages"] for call in made if (call.stage, call.role) == (stage, "JUDGE")]
-        if sent and [message._asdict() for message in first_verdict_messages(pair, context, stage)] not in sent:
-            refuse_changed(run, ["the judges' input, such as the words of the prompts or of the dossier,"])
+        sent = [
+            json.loads(call.request)["messages"]
+            for call in made
+            if (call.stage, call.role) == (stage, "JUDGE")
+        ]
+        if (
+            sent
+            and [message._asdict() for message in first_verdict_messages(pair, context, stage)]
+            not in sent
+        ):
+            refuse_changed(
+                run, ["the judges' input, such as the words of the prompts or of the dossier,"]
+            )
 
 
 def start(workspace: Workspace, plan: AgainPlan) -> None:
@@ -151,19 +192,26 @@ def start(workspace: Workspace, plan: AgainPlan) -> None:
 
 
 def pair_askings(every: Sequence[Run], of: str, pair_id: str) -> list[tuple[Run, Run | None]]:
-    """Return the runs that ask about a row of the run with the id `of` again, oldest first, as (unchanged, changed).
+    """Return the runs that ask about a row of the run with the id `of` again, oldest first, as
+    (unchanged, changed).
 
     every: oldest first. Each with nothing changed is returned with None, too.
     """
     asked = [
         run
         for run in every
-        if run.method == ASKED_AGAIN and run.parents == (of,) and run.spec.get("rows_sha256") == sha256_of(pair_id)
+        if run.method == ASKED_AGAIN
+        and run.parents == (of,)
+        and run.spec.get("rows_sha256") == sha256_of(pair_id)
     ]
-    unchanged = {_key_without_changes(run): run for run in asked if not run.spec["options"]["changes"]}
+    unchanged = {
+        _key_without_changes(run): run for run in asked if not run.spec["options"]["changes"]
+    }
     pairs = [(unchanged.get(_key_without_changes(run)), run) for run in asked]
     return [(before, None if before is run else run) for before, run in pairs if before is not None]
 
 
 def _key_without_changes(run: Run) -> str:
-    return json.dumps({**run.spec, "options": {**run.spec["options"], "changes": ""}}, sort_keys=True)
+    return json.dumps(
+        {**run.spec, "options": {**run.spec["options"], "changes": ""}}, sort_keys=True
+    )

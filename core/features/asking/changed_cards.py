@@ -1,6 +1,8 @@
-"""A dossier with cards left out or with other texts: the changes made by hand, as data and in words.
+"""A dossier with cards left out or with other texts: the changes made by hand, as data and in
+words.
 
-A card is one answer of one tool. Its name is TOOL:KEY, the key without the label view, such as "gene_class:Rpl3".
+A card is one answer of one tool. Its name is TOOL:KEY, the key without the label view, such as
+"gene_class:Rpl3".
 """
 
 from __future__ import annotations
@@ -17,12 +19,14 @@ from core.evidence.render import EDITED, MAX_CHARACTERS, render
 
 BEFORE = "instead_of"  # of an edited card's body: what the card said
 EDITOR = "edited by hand"  # the source of an edited card
-LONGEST = 4 * MAX_CHARACTERS  # of an edited text: the room of the longest answer, of whole abstracts
+# of an edited text: the room of the longest answer, of whole abstracts
+LONGEST = 4 * MAX_CHARACTERS
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class CardChange:
-    """One card left out, or its text replaced. key: as in `Evidence`. text: one line, blanks made single; None leaves it out.
+    """One card left out, or its text replaced. key: as in `Evidence`. text: one line, blanks made
+    single; None leaves it out.
 
     Raises InputError for a text that is empty or longer than LONGEST.
     """
@@ -36,7 +40,10 @@ class CardChange:
             return
         text = " ".join(self.text.split())
         if not 0 < len(text) <= LONGEST:
-            raise InputError(f"text of card {self.name}: {len(text):,} characters, expected 1 to {LONGEST:,}; or leave it out")
+            raise InputError(
+                f"text of card {self.name}: {len(text):,} characters, expected 1 to {LONGEST:,}; or"
+                " leave it out"
+            )
         object.__setattr__(self, "text", text)
 
     @property
@@ -55,39 +62,57 @@ def card_name(tool: str, key: str) -> str:
 
 def write_changes(changes: Iterable[CardChange]) -> str:
     """Return changes as JSON, in order: equal changes give equal texts; "" for none."""
-    found = [asdict(change) for change in sorted(changes, key=lambda change: (change.tool, change.key))]
+    found = [
+        asdict(change) for change in sorted(changes, key=lambda change: (change.tool, change.key))
+    ]
     return json.dumps(found, ensure_ascii=False, sort_keys=True) if found else ""
 
 
 def read_changes(text: str) -> tuple[CardChange, ...]:
-    """Return the changes that `write_changes` wrote. Raise InputError for another text, and for a card that is changed twice."""
+    """Return the changes that `write_changes` wrote. Raise InputError for another text, and for a
+    card that is changed twice."""
     changes = parse(_Changes, text or "[]", "changes")
     names = [(change.tool, change.key) for change in changes]
     if len(set(names)) < len(names):
-        raise InputError(f"changes: {next(card_name(*each) for each in names if names.count(each) > 1)} comes twice")
+        raise InputError(
+            f"changes: {next(card_name(*each) for each in names if names.count(each) > 1)} comes"
+            " twice"
+        )
     return changes
 
 
 def describe_changes(changes: Sequence[CardChange]) -> str:
-    """Return changes in words, as in "without gene_class:Rpl3, base_rates:*|Atf3 edited"; "as it was" for none."""
-    told = (f"without {change.name}" if change.text is None else f"{change.name} edited" for change in changes)
+    """Return changes in words, as in "without gene_class:Rpl3, base_rates:*|Atf3 edited"; "as it
+    was" for none."""
+    told = (
+        f"without {change.name}" if change.text is None else f"{change.name} edited"
+        for change in changes
+    )
     return ", ".join(told) or "as it was"
 
 
-def change_cards(items: Sequence[Evidence], changes: Sequence[CardChange], pair: Pair) -> tuple[Evidence, ...]:
+def change_cards(
+    items: Sequence[Evidence], changes: Sequence[CardChange], pair: Pair
+) -> tuple[Evidence, ...]:
     """Return a dossier after the changes, in its order.
 
-    Raise InputError for a change of a card that it lacks, and for one that changes nothing: it leaves out a card without a text,
-    or gives a card the text that it has.
+    Raise InputError for a change of a card that it lacks, and for one that changes nothing: it
+    leaves out a card without a text, or gives a card the text that it has.
     """
     wanted = {(change.tool, change.key): change for change in changes}
     texts = {(item.tool, item.key): text_of(item, pair) for item in items}
     for place, change in wanted.items():
         if place not in texts:
             known = ", ".join(card_name(*each) for each in texts) or "none"
-            raise InputError(f"card {change.name}: not in the dossier about {pair.pair_id}, expected one of {known}")
+            raise InputError(
+                f"card {change.name}: not in the dossier about {pair.pair_id}, expected one of"
+                f" {known}"
+            )
         if texts[place] == (change.text or ""):
-            raise InputError(f"card {change.name}: the change leaves what the agents saw as it is, expected another")
+            raise InputError(
+                f"card {change.name}: the change leaves what the agents saw as it is, expected"
+                " another"
+            )
     left_out = {place for place, change in wanted.items() if change.text is None}
     kept = [item for item in items if (item.tool, item.key) not in left_out]
     return tuple(_edit(item, wanted.get((item.tool, item.key)), pair) for item in kept)

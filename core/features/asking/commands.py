@@ -25,9 +25,17 @@ app = typer.Typer()
 def ask(
     context: typer.Context,
     pert: Annotated[str, typer.Argument(metavar="PERT", help="The perturbed gene.")],
-    gene: Annotated[str, typer.Argument(metavar="GENE", help="The target gene. Neither gene has to be in the dataset.")],
+    gene: Annotated[
+        str,
+        typer.Argument(
+            metavar="GENE", help="The target gene. Neither gene has to be in the dataset."
+        ),
+    ],
     chosen: dict[str, Any],
-    values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="An option of the method."),
+    ] = None,
 ) -> None:
     """Ask about one pair and print the argument; the page Ask shows it as it is written.
 
@@ -57,20 +65,30 @@ def _shape(answer: Answer) -> dict[str, Any]:
         "method": answer.run.method,
         "model": answer.run.model,
         "simulated": answer.run.model == SCRIPTED,
-        **{name: numbers[name] for name in ("p_de", "p_up_given_de", "prediction_up", "prediction_down", "tokens")},
+        **{
+            name: numbers[name]
+            for name in ("p_de", "p_up_given_de", "prediction_up", "prediction_down", "tokens")
+        },
         "flags": list(numbers["flags"]),
         "trace": [{name: event[name] for name in names} for event in answer.events],
-        "evidence": [{name: item[name] for name in ("tool", "key", "status", "source", "body")} for item in answer.dossier],
+        "evidence": [
+            {name: item[name] for name in ("tool", "key", "status", "source", "body")}
+            for item in answer.dossier
+        ],
     }
 
 
 def _argument(answer: Answer) -> Iterator[str]:
     """Yield which tools answered, and each text of the argument below who wrote it."""
     if answer.dossier:
-        tools = (f"{item['tool'].replace('_', ' ')}, {item['key']}: {item['status']}" for item in answer.dossier)
+        tools = (
+            f"{item['tool'].replace('_', ' ')}, {item['key']}: {item['status']}"
+            for item in answer.dossier
+        )
         yield "\n".join(map(printable, tools))
     for event in answer.events:
-        lines = "\n".join(map(printable, event["content"].split("\n")))  # without terminal control characters
+        # without terminal control characters
+        lines = "\n".join(map(printable, event["content"].split("\n")))
         yield f"{printable(event['role'])}, {event['kind']}:\n{lines}"
 
 

@@ -1,6 +1,7 @@
 """What people expected of pairs before they saw the label: a quiet game, counted in the audit log.
 
-An answer counts once for a person and a pair: the first, and only if the label was not shown to them here before.
+An answer counts once for a person and a pair: the first, and only if the label was not shown to
+them here before.
 """
 
 from __future__ import annotations
@@ -29,15 +30,17 @@ class Expectation:
     @property
     def is_right(self) -> bool:
         """Whether the label is the expected one; any direction is right if the label has none."""
-        return self.expected is not None and (self.expected == self.label or (self.label == Label.DE and self.expected != "none"))
+        return self.expected is not None and (
+            self.expected == self.label or (self.label == Label.DE and self.expected != "none")
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
     """A person's answers.
 
-    said: the number of pairs; right: of them; commonest: the number right with the best single answer for all of them; shown:
-    pairs whose label they asked for, which are not counted.
+    said: the number of pairs; right: of them; commonest: the number right with the best single
+    answer for all of them; shown: pairs whose label they asked for, which are not counted.
     """
 
     said: int = 0
@@ -52,9 +55,11 @@ def has_label(workspace: Workspace, run: str, pair_id: str) -> bool:
 
 
 def expect(workspace: Workspace, run: str, pair_id: str, expected: Expected | None) -> Expectation:
-    """Record what a person expects of a row, or that they ask for its label (None); return it with the label.
+    """Record what a person expects of a row, or that they ask for its label (None); return it with
+    the label.
 
-    Raise InputError if the row has no label, StateError if the label was shown to the person before.
+    Raise InputError if the row has no label, StateError if the label was shown to the person
+    before.
     """
     workspace.refuse_if_read_only(ACTION, pair_id)
     dataset, label = _label_of(workspace, run, pair_id)
@@ -63,7 +68,10 @@ def expect(workspace: Workspace, run: str, pair_id: str, expected: Expected | No
     if expected not in (None, *EXPECTED):
         raise InputError(f"expected: got {expected!r}, expected {', '.join(EXPECTED)}")
     if expectation_of(workspace, run, pair_id) is not None:
-        raise StateError(f"row {pair_id}: its label was shown to {workspace.settings.author} before; the first answer counts")
+        raise StateError(
+            f"row {pair_id}: its label was shown to {workspace.settings.author} before; the first"
+            " answer counts"
+        )
     with workspace.change(ACTION, pair_id) as (_, detail):
         detail |= {"dataset": dataset, "run": run, "expected": expected, "label": str(label)}
     return Expectation(expected, label)
@@ -79,7 +87,12 @@ def tally(workspace: Workspace) -> Tally:
     """Return this person's answers in all datasets, counted."""
     given = list(_of_author(workspace).values())
     said = [each for each in given if each.expected is not None]
-    alike = Counter({answer: sum(Expectation(answer, each.label).is_right for each in said) for answer in EXPECTED})
+    alike = Counter(
+        {
+            answer: sum(Expectation(answer, each.label).is_right for each in said)
+            for answer in EXPECTED
+        }
+    )
     commonest = max(alike.values(), default=0)
     return Tally(len(said), sum(each.is_right for each in said), commonest, len(given) - len(said))
 
@@ -90,12 +103,15 @@ def _of_author(workspace: Workspace) -> dict[tuple[str, str], Expectation]:
         lines = changes.of_action(db, ACTION, workspace.settings.author)
     found: dict[tuple[str, str], Expectation] = {}
     for pair_id, detail in lines:
-        found.setdefault((detail["dataset"], pair_id), Expectation(detail["expected"], Label(detail["label"])))
+        found.setdefault(
+            (detail["dataset"], pair_id), Expectation(detail["expected"], Label(detail["label"]))
+        )
     return found
 
 
 def _label_of(workspace: Workspace, run: str, pair_id: str) -> tuple[str, Label | None]:
-    """Return the dataset (id) of a run and the label of one of its rows, which may not be predicted yet."""
+    """Return the dataset (id) of a run and the label of one of its rows, which may not be predicted
+    yet."""
     with workspace.store.read() as db:
         dataset = runs.find(db, run).dataset
         pair = pairs.by_id(db, dataset, pair_id)

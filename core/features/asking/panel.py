@@ -1,4 +1,5 @@
-"""On a row: the form that asks it again with cards switched off or edited, and the change beside that of asking again."""
+"""On a row: the form that asks it again with cards switched off or edited, and the change beside
+that of asking again."""
 
 from __future__ import annotations
 
@@ -10,7 +11,13 @@ from core.base.fields.record import make
 from core.base.types import LIVE_STATES, Evidence, Pair
 from core.evidence import describe
 from core.features.asking.askings import AgainRequest, pair_askings, plan_again, start
-from core.features.asking.changed_cards import CardChange, card_name, describe_changes, read_changes, text_of
+from core.features.asking.changed_cards import (
+    CardChange,
+    card_name,
+    describe_changes,
+    read_changes,
+    text_of,
+)
 from core.features.asking.methods.debate_again import DebateAgain
 from core.features.asking.result import row_asked_again
 from core.runs.request import cost_sentence
@@ -26,28 +33,36 @@ from core.ui.shell import draw_until_ready, explain_errors
 from core.ui.widgets import as_text
 
 _ABOUT = (
-    "Switch cards of the dossier off, or edit the text of one, and ask again. The unchanged row is asked again equally often, "
-    "to measure the noise."
+    "Switch cards of the dossier off, or edit the text of one, and ask again. The unchanged row is"
+    " asked again equally often, to measure the noise."
 )
 _NONE = "none"
 _OWNER = "again_"  # the beginning of keys and query parameters
 _FIRST = ("judge_only", "repeats", "endpoint")  # settings that are shown without opening anything
 
 
-def show(workspace: Workspace, run: Run, pair: str, readings: Sequence[str]) -> None:  # noqa: ARG001
+def show(
+    workspace: Workspace,
+    run: Run,
+    pair: str,
+    readings: Sequence[str],  # noqa: ARG001
+) -> None:
     """Show the panel on a row that was answered."""
     if not loaders.row_details(run.id, pair).numbers["error"]:
         show_again(workspace, run, pair)
 
 
 def show_again(workspace: Workspace, run: Run, pair: str, *, hides_label: bool = False) -> None:
-    """Show a row's earlier repeats and the form that asks again in an expander, if it is of a debate that ran here.
+    """Show a row's earlier repeats and the form that asks again in an expander, if it is of a
+    debate that ran here.
 
     hides_label: show no link to Rows, which shows the row's label.
     """
     if run.method != DebateAgain.asks_again or "options" not in run.spec:
         return
-    with st.expander("Ask again with another dossier", on_change="rerun", **bind("again")) as opened:
+    with st.expander(
+        "Ask again with another dossier", on_change="rerun", **bind("again")
+    ) as opened:
         if opened.open:
             st.caption(_ABOUT)
             with explain_errors():
@@ -57,7 +72,9 @@ def show_again(workspace: Workspace, run: Run, pair: str, *, hides_label: bool =
 
 
 def _show_askings(workspace: Workspace, run: Run, pair: str, *, hides_label: bool) -> None:
-    asked = {(made[1] or made[0]).id: made for made in pair_askings(loaders.all_runs(), run.id, pair)}
+    asked = {
+        (made[1] or made[0]).id: made for made in pair_askings(loaders.all_runs(), run.id, pair)
+    }
     if not asked:
         return
     titles = {key: _title(changed or unchanged) for key, (unchanged, changed) in asked.items()}
@@ -77,10 +94,15 @@ def _show_askings(workspace: Workspace, run: Run, pair: str, *, hides_label: boo
 
 def _title(run: Run) -> str:
     options = run.spec["options"]
-    return f"{describe_changes(read_changes(options['changes']))} · {options['ask']} · {options['repeats']} times"
+    return (
+        f"{describe_changes(read_changes(options['changes']))} · {options['ask']} ·"
+        f" {options['repeats']} times"
+    )
 
 
-def _show_asking(workspace: Workspace, pair: str, made: Sequence[Run], *, hides_label: bool) -> None:
+def _show_asking(
+    workspace: Workspace, pair: str, made: Sequence[Run], *, hides_label: bool
+) -> None:
     waiting = [run for run in made if run.status != "done"]
     for run in waiting:
         show_job(workspace, job_of_run(workspace, run))
@@ -91,17 +113,25 @@ def _show_asking(workspace: Workspace, pair: str, made: Sequence[Run], *, hides_
     show_result(result, result.run, "asked-again")
     if not hides_label:
         with st.container(horizontal=True):
-            for run, label in zip(made, ("Read the unchanged repeats", "Read the changed repeats"), strict=False):
+            for run, label in zip(
+                made, ("Read the unchanged repeats", "Read the changed repeats"), strict=False
+            ):
                 links.to_row(run, pair, label)
 
 
 def _show_form(workspace: Workspace, run: Run, pair: str) -> None:
     changes = _choose_changes(run, pair)
-    chosen = show_settings(AgainRequest, _OWNER, _FIRST, columns=len(_FIRST)) | show_more(AgainRequest, _OWNER, _FIRST)
-    request = make(AgainRequest, chosen, run=run.id, row=pair, changes=changes, calls=show_calls(_OWNER))
+    chosen = show_settings(AgainRequest, _OWNER, _FIRST, columns=len(_FIRST)) | show_more(
+        AgainRequest, _OWNER, _FIRST
+    )
+    request = make(
+        AgainRequest, chosen, run=run.id, row=pair, changes=changes, calls=show_calls(_OWNER)
+    )
     with st.container(horizontal=True):
         wants_cost = st.button("Estimate", key="estimate-again")
-        wants_start = st.button("Ask again", type="primary", icon=":material/play_arrow:", key="start-again")
+        wants_start = st.button(
+            "Ask again", type="primary", icon=":material/play_arrow:", key="start-again"
+        )
     if not wants_cost and not wants_start:
         return
     plan = plan_again(workspace, request)
@@ -111,7 +141,9 @@ def _show_form(workspace: Workspace, run: Run, pair: str) -> None:
     start(workspace, plan)
     st.session_state.pop("id-again_run", None)  # so that the choice is read from the address again
     links.set_parameter("again_run", plan.arms[-1][1].key)
-    confirm(f"{plan.left:,} run{'s' * (plan.left != 1)} of one row started; the page Run lists them.")
+    confirm(
+        f"{plan.left:,} run{'s' * (plan.left != 1)} of one row started; the page Run lists them."
+    )
 
 
 def _choose_changes(run: Run, pair_id: str) -> tuple[CardChange, ...]:
@@ -125,9 +157,19 @@ def _choose_changes(run: Run, pair_id: str) -> tuple[CardChange, ...]:
         for name, item in cards.items()
     }
     with_text = {name: title for name, title in titles.items() if text_of(cards[name], pair)}
-    without = choose_several(st.pills, "again_without", "Cards to switch off", with_text, selection_mode="multi", wrap=True)
+    without = choose_several(
+        st.pills,
+        "again_without",
+        "Cards to switch off",
+        with_text,
+        selection_mode="multi",
+        wrap=True,
+    )
     changes = [CardChange(cards[name].tool, cards[name].key) for name in without]
-    others = {_NONE: _NONE, **{name: title for name, title in titles.items() if name not in without}}
+    others = {
+        _NONE: _NONE,
+        **{name: title for name, title in titles.items() if name not in without},
+    }
     edited = choose_one(st.selectbox, "again_card", "Card to edit", others, _NONE)
     if edited is not None and edited != _NONE:
         card = cards[edited]

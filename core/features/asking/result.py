@@ -1,8 +1,10 @@
-"""What a row asked again shows: how its answers change with another dossier, beside how they change when nothing is changed.
+"""What a row asked again shows: how its answers change with another dossier, beside how they change
+when nothing is changed.
 
-Every repeat is one asking: P(DE) and P(up | DE) under its own seeds. An exact permutation test of the difference of means
-compares the askings with the changed dossier with those with the dossier as it was. Each of the two numbers has a p, with Holm
-over both. The run's own answer is shown too, but counts on neither side: it is a single asking.
+Every repeat is one asking: P(DE) and P(up | DE) under its own seeds. An exact permutation test of
+the difference of means compares the askings with the changed dossier with those with the dossier as
+it was. Each of the two numbers has a p, with Holm over both. The run's own answer is shown too, but
+counts on neither side: it is a single asking.
 """
 
 from __future__ import annotations
@@ -40,17 +42,19 @@ COLUMNS = {  # of the table → the field of an answer
 }
 Answers = tuple[float, ...]  # one of each asking that could be read
 LIMITS = (
-    "This is about one row and one change: of many cards that are tried one by one, some lie outside by chance. An experiment of "
-    "the kind tools tests them over many rows."
+    "This is about one row and one change: of many cards that are tried one by one, some lie"
+    " outside by chance. An experiment of the kind tools tests them over many rows."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerChange:
-    """One number of the row. stands: in the run, NaN if unknown. changed: empty without a change. sd: of the unchanged askings.
+    """One number of the row. stands: in the run, NaN if unknown. changed: empty without a change.
+    sd: of the unchanged askings.
 
-    p_holm: over both numbers. smallest_p: that so many askings can have. detectable: the true change that so many askings with
-    this noise would show 4 times in 5, at 5% over both numbers, by Student's t. Each is NaN where it is unknown.
+    p_holm: over both numbers. smallest_p: that so many askings can have. detectable: the true
+    change that so many askings with this noise would show 4 times in 5, at 5% over both numbers, by
+    Student's t. Each is NaN where it is unknown.
     """
 
     name: str
@@ -79,7 +83,8 @@ class AnswerChange:
 
     @property
     def sentence(self) -> str:
-        """The change beside that of asking again, or the range of asking again if nothing was changed."""
+        """The change beside that of asking again, or the range of asking again if nothing was
+        changed."""
         if math.isnan(self.delta):
             if not self.unchanged:
                 return f"{self.name} has no answer that could be read."
@@ -91,19 +96,25 @@ class AnswerChange:
             side = "so few askings can show no change, however large: ask more often"
         means = f"{number_text(self.mean_unchanged)} to {number_text(self.mean_changed)}"
         sizes = f"{len(self.changed)} against {len(self.unchanged)} askings"
-        return f"{self.name} moves from {means} ({number_text(self.delta, '+.3f')}; {sizes}): {side}."
+        return (
+            f"{self.name} moves from {means} ({number_text(self.delta, '+.3f')}; {sizes}): {side}."
+        )
 
     @property
     def row(self) -> dict[str, Any]:
         """The number as a row of a table."""
         numbers = {title: getattr(self, name) for title, name in COLUMNS.items()}
-        return {"answer": self.name, **{title: None if math.isnan(each) else each for title, each in numbers.items()}}
+        return {
+            "answer": self.name,
+            **{title: None if math.isnan(each) else each for title, each in numbers.items()},
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class RowAskedAgain:
-    """A row asked again. run: the name of the debate. judge_only: whether its stored briefs were judged again. changed_run: None
-    if nothing was changed. unread: how many answers could not be read. tokens: of both runs, None if unknown."""
+    """A row asked again. run: the name of the debate. judge_only: whether its stored briefs were
+    judged again. changed_run: None if nothing was changed. unread: how many answers could not be
+    read. tokens: of both runs, None if unknown."""
 
     run: str
     row: str
@@ -126,7 +137,10 @@ class RowAskedAgain:
         """Who was asked, how often, and with which dossier."""
         who = "the judge alone, on the stored briefs" if self.judge_only else "the whole debate"
         tokens = "" if self.tokens is None else f"; {self.tokens:,} tokens"
-        return f"{self.row} of {self.run}, {who}, {self.repeats} times each; dossier: {describe_changes(self.changes)}{tokens}"
+        return (
+            f"{self.row} of {self.run}, {who}, {self.repeats} times each; dossier:"
+            f" {describe_changes(self.changes)}{tokens}"
+        )
 
     @property
     def sentence(self) -> str:
@@ -136,11 +150,23 @@ class RowAskedAgain:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What could not be read, what so few askings would miss, and that this is one row."""
-        found = [f"{self.unread:,} answer{'s' * (self.unread != 1)} could not be read and are left out."] if self.unread else []
+        found = (
+            [
+                f"{self.unread:,} answer{'s' * (self.unread != 1)} could not be read and are left"
+                " out."
+            ]
+            if self.unread
+            else []
+        )
         told = [each for each in self.answers if each.can_show and not math.isnan(each.detectable)]
         if told:
-            sizes = " or ".join(f"{number_text(each.detectable, '.2f')} of {each.name}" for each in told)
-            found.append(f"With this noise a true change of about {sizes} would show 4 times in 5, smaller ones seldomer.")
+            sizes = " or ".join(
+                f"{number_text(each.detectable, '.2f')} of {each.name}" for each in told
+            )
+            found.append(
+                f"With this noise a true change of about {sizes} would show 4 times in 5, smaller"
+                " ones seldomer."
+            )
         return (*found, LIMITS) if self.changed_run else tuple(found)
 
     def tables(self) -> tuple[Table, ...]:
@@ -152,15 +178,24 @@ class RowAskedAgain:
         sides = [
             (each.name, side, p)
             for each in self.answers
-            for side, answers in (("as it was", each.unchanged), ("changed", each.changed), ("in the run", (each.stands,)))
+            for side, answers in (
+                ("as it was", each.unchanged),
+                ("changed", each.changed),
+                ("in the run", (each.stands,)),
+            )
             for p in answers
         ]
         table = pd.DataFrame(sides, columns=["name", "side", "p"])
-        alt = "Each answer with the dossier as it was, over the band of their range, and with the changed one."
+        alt = (
+            "Each answer with the dossier as it was, over the band of their range, and with the"
+            " changed one."
+        )
         return Figure("core.features.asking.plots.asked_again:figure", {"table": table}, alt)
 
 
-def row_asked_again(db: Cursor, pair_id: str, unchanged: str, changed: str | None = None) -> RowAskedAgain:
+def row_asked_again(
+    db: Cursor, pair_id: str, unchanged: str, changed: str | None = None
+) -> RowAskedAgain:
     """Return what two runs that asked about a row again show, or the unchanged one alone.
 
     unchanged, changed: ids. Raise StateError if a run is not done or could not ask.
@@ -168,35 +203,59 @@ def row_asked_again(db: Cursor, pair_id: str, unchanged: str, changed: str | Non
     made = [runs.find(db, run) for run in (unchanged, changed) if run is not None]
     asked = [answers_of_row(db, run, pair_id) for run in made]
     of, options = runs.find(db, made[0].parents[0]), made[0].spec["options"]
-    sides = [{name: tuple(p for p in answers if p is not None) for name, answers in side.items()} for side in asked]
+    sides = [
+        {name: tuple(p for p in answers if p is not None) for name, answers in side.items()}
+        for side in asked
+    ]
     row = predictions.row(db, of.id, pair_id)
-    stands = {name: math.nan if row[column] is None else row[column] for name, (_, column) in NUMBERS.items()}
+    stands = {
+        name: math.nan if row[column] is None else row[column]
+        for name, (_, column) in NUMBERS.items()
+    }
     return RowAskedAgain(
         run=of.name,
         row=pair_id,
         judge_only=options["ask"] == "judge",
         repeats=options["repeats"],
         changes=read_changes(made[-1].spec["options"]["changes"]),
-        answers=compare_answers(stands, sides[0], sides[1] if len(sides) > 1 else dict.fromkeys(NUMBERS, ())),
+        answers=compare_answers(
+            stands, sides[0], sides[1] if len(sides) > 1 else dict.fromkeys(NUMBERS, ())
+        ),
         unread=sum(p is None for side in asked for answers in side.values() for p in answers),
         unchanged_run=unchanged,
         changed_run=changed,
-        tokens=None if any(run.tokens is None for run in made) else sum(run.tokens or 0 for run in made),
+        tokens=(
+            None
+            if any(run.tokens is None for run in made)
+            else sum(run.tokens or 0 for run in made)
+        ),
     )
 
 
 def answers_of_row(db: Cursor, run: Run, pair_id: str) -> dict[str, list[float | None]]:
-    """Return both numbers of each asking: the mean over a repeat's verdicts that could be read, None without any."""
+    """Return both numbers of each asking: the mean over a repeat's verdicts that could be read,
+    None without any."""
     row = predictions.row(db, run.id, pair_id) if run.status == "done" else None
     if row is None or row["error"]:
         why = f"failed: {row['error']}" if row is not None else f"is {run.status}"
-        raise StateError(f"run {run.name}: {why}, so there is no answer to compare; expected a finished run: use `jobs retry`")
+        raise StateError(
+            f"run {run.name}: {why}, so there is no answer to compare; expected a finished run: use"
+            " `jobs retry`"
+        )
     found: dict[str, list[float | None]] = {}
     events = traces.of_row(db, run.id, pair_id)
     for name, (stage, _) in NUMBERS.items():
-        of_stage = [event["meta"] for event in events if event["stage"] == stage and not event["meta"].get("fallback")]
+        of_stage = [
+            event["meta"]
+            for event in events
+            if event["stage"] == stage and not event["meta"].get("fallback")
+        ]
         by_repeat = [
-            [meta["p"] for meta in of_stage if meta.get("again") == repeat and meta.get("p") is not None]
+            [
+                meta["p"]
+                for meta in of_stage
+                if meta.get("again") == repeat and meta.get("p") is not None
+            ]
             for repeat in range(1, run.spec["options"]["repeats"] + 1)
         ]
         found[name] = [float(np.mean(read)) if read else None for read in by_repeat]
@@ -233,7 +292,8 @@ def _mean(answers: Answers) -> float:
 
 
 def _detectable(*sides: Sequence[float]) -> float:
-    """Return the change that 80% of such experiments would show, for answers with the pooled spread of both sides."""
+    """Return the change that 80% of such experiments would show, for answers with the pooled spread
+    of both sides."""
     if any(len(side) < 2 for side in sides):
         return math.nan
     df = sum(len(side) - 1 for side in sides)

@@ -25,7 +25,13 @@ from core.features.cells.cell_formats import hash_cells, is_cell_file
 from core.features.cells.changes_table import label_changes
 from core.features.cells.differential_expression import compare_on_one_processor
 from core.features.cells.label_record import marks_of, record_of
-from core.features.cells.screen import Description, LabelSettings, ScreenLabels, describe_cells, label_screen
+from core.features.cells.screen import (
+    Description,
+    LabelSettings,
+    ScreenLabels,
+    describe_cells,
+    label_screen,
+)
 from core.features.cells.tables import ScreenFolder
 from core.features.importing import pack_files, screen_tables
 from core.features.importing.allowed_paths import check_typed_path
@@ -46,10 +52,12 @@ from core.store.datasets import Dataset
 
 @dataclass(frozen=True, slots=True)
 class LabelRequest:
-    """A dataset to make. context: a description of the cells, for prompts. backend, ray_address: where perturbations are
-    compared."""
+    """A dataset to make. context: a description of the cells, for prompts. backend, ray_address:
+    where perturbations are compared."""
 
-    name: Annotated[str, setting("The new dataset's name.", title="Name of the dataset", changes_result=False)] = ""
+    name: Annotated[
+        str, setting("The new dataset's name.", title="Name of the dataset", changes_result=False)
+    ] = ""
     settings: LabelSettings = field(default_factory=LabelSettings)
     context: Annotated[
         str,
@@ -66,7 +74,8 @@ class LabelRequest:
     backend: Annotated[
         Backend,
         setting(
-            "Compare perturbations in this process (local) or on a Ray cluster (ray).", title="Perturbations are compared on"
+            "Compare perturbations in this process (local) or on a Ray cluster (ray).",
+            title="Perturbations are compared on",
         ),
     ] = "local"
     ray_address: ClusterAddress = ""
@@ -77,10 +86,11 @@ KIND = screen_tables.KIND  # of imports and of jobs
 
 @dataclass(frozen=True, slots=True)
 class LabelledCells:
-    """The dataset made from a file. record: that of `core.features.cells.screen.record_of`, with the file and its SHA-256.
+    """The dataset made from a file. record: that of `core.features.cells.screen.record_of`, with
+    the file and its SHA-256.
 
-    new is False if the same file was labelled with the same settings before; then the dataset stays as it is, and `message` says
-    so.
+    new is False if the same file was labelled with the same settings before; then the dataset stays
+    as it is, and `message` says so.
     """
 
     dataset: str
@@ -103,10 +113,11 @@ def label_cells(
     request: LabelRequest,
     say: Callable[[str], None],
 ) -> LabelledCells:
-    """Make a dataset from a file of cells; repeating it with the same file and settings changes nothing.
+    """Make a dataset from a file of cells; repeating it with the same file and settings changes
+    nothing.
 
-    say: called with lines of progress. Raise what `label_screen` and `Cluster` do, InputError for a name that cannot be
-    one, and StateError if another dataset has it; then nothing is written.
+    say: called with lines of progress. Raise what `label_screen` and `Cluster` do, InputError for a
+    name that cannot be one, and StateError if another dataset has it; then nothing is written.
     """
     name = request.name
     check_backend(request.backend, request.ray_address)
@@ -116,7 +127,10 @@ def label_cells(
     if not is_cell_file(path):
         refuse_other_format(path, path.name)
     elif request.settings.columns:
-        raise InputError(f"{path.name}: --column names columns of a table, got cells; they take --perturbation and --control")
+        raise InputError(
+            f"{path.name}: --column names columns of a table, got cells; they take --perturbation"
+            " and --control"
+        )
     folder, is_new = job_of(workspace, path, name), False
     try:
         with work_on(folder, "labels of cells") as reporter:
@@ -139,7 +153,9 @@ def label_cells(
 
 def identify(file_sha256: str, settings: LabelSettings) -> str:
     """Return the identity of the labels of a file, by which they are found again: a SHA-256."""
-    return sha256_of(json.dumps({"file": file_sha256, "settings": settings.identity()}, sort_keys=True))
+    return sha256_of(
+        json.dumps({"file": file_sha256, "settings": settings.identity()}, sort_keys=True)
+    )
 
 
 def job_of(workspace: Workspace, path: Path, name: str) -> JobFolder:
@@ -162,16 +178,31 @@ def _label(
     with workspace.store.read() as db:
         existing = _find_existing(db, content, path, name)
     if existing is not None and (folder := screen_folder(workspace, existing)).is_whole:
-        message = f"{path}: already labelled with these settings, as {existing.name}; nothing changed"
+        message = (
+            f"{path}: already labelled with these settings, as {existing.name}; nothing changed"
+        )
         return LabelledCells(existing.name, folder.record(), False, message)
     if ray_address is not None:
         with closing(Cluster(ray_address)) as cluster:
-            labels = label_screen(path, settings, say, partial(cluster.call_each, compare_on_one_processor))
+            labels = label_screen(
+                path, settings, say, partial(cluster.call_each, compare_on_one_processor)
+            )
     else:
-        labels = label_screen(path, settings, say) if is_cell_file(path) else label_changes(path, settings)
-    record = json.loads(json.dumps({"file": path.name, "sha256": file_sha256, **record_of(labels, settings)}))
+        labels = (
+            label_screen(path, settings, say)
+            if is_cell_file(path)
+            else label_changes(path, settings)
+        )
+    record = json.loads(
+        json.dumps({"file": path.name, "sha256": file_sha256, **record_of(labels, settings)})
+    )
     target = existing or Dataset(
-        sha256_of(name)[:8], name, organism_of(labels.genes), context, "imported", marks=marks_of(record)
+        sha256_of(name)[:8],
+        name,
+        organism_of(labels.genes),
+        context,
+        "imported",
+        marks=marks_of(record),
     )
     with workspace.change("label cells", str(path)) as (db, detail):
         detail |= {"name": target.name, **record}
@@ -186,23 +217,40 @@ def _label(
 
 
 def _find_existing(db: Cursor, content: _Content, path: Path, name: str) -> Dataset | None:
-    """Return the dataset of a file that was labelled with these settings. Raise StateError if another has the name."""
+    """Return the dataset of a file that was labelled with these settings. Raise StateError if
+    another has the name."""
     earlier = imports.by_content(db, content.sha256)
     if earlier is not None:
         return datasets.find(db, str(earlier.dataset))
     if any(dataset.name == name for dataset in datasets.list_all(db)):
-        raise StateError(f"{path}: dataset {name!r} exists, with other content; choose another --name, or undo its import first")
+        raise StateError(
+            f"{path}: dataset {name!r} exists, with other content; choose another --name, or undo"
+            " its import first"
+        )
     return None
 
 
-def _write_rows(db: Cursor, workspace: Workspace, path: Path, target: Dataset, content: _Content, labels: ScreenLabels) -> None:
+def _write_rows(
+    db: Cursor,
+    workspace: Workspace,
+    path: Path,
+    target: Dataset,
+    content: _Content,
+    labels: ScreenLabels,
+) -> None:
     """Add the dataset, its rows and its genes, and the record of the import."""
     datasets.add(db, target)
     rows = [
         Pair(f"{pert}_{gene}", pert, gene, Label(label), split)
         for pert, gene, label, split in labels.pairs.itertuples(index=False, name=None)
     ]
-    source = record_import(db, workspace.settings, content, str(path), ImportedRows(len(rows), labels.rejected, target.id))
+    source = record_import(
+        db,
+        workspace.settings,
+        content,
+        str(path),
+        ImportedRows(len(rows), labels.rejected, target.id),
+    )
     pairs.add(db, target.id, rows, source)
     pairs.add_genes(db, [symbol for row in rows for symbol in (row.pert, row.gene)], {})
     pack_files.describe_genes(db, workspace.settings)
@@ -211,53 +259,66 @@ def _write_rows(db: Cursor, workspace: Workspace, path: Path, target: Dataset, c
 
 @contextmanager
 def _replace_folder(workspace: Workspace, dataset: Dataset) -> Iterator[ScreenFolder]:
-    """Yield a folder that becomes the dataset's when the block ends, and is deleted if it raises."""
+    """Yield a folder that becomes the dataset's when the block ends, and is deleted if it
+    raises."""
     final = screen_folder(workspace, dataset).path
     try:
         with part_of(final, is_folder=True) as staged:
             yield ScreenFolder(staged)
-            shutil.rmtree(final, ignore_errors=True)  # of a dataset that was undone, or whose tables were damaged
+            # of a dataset that was undone, or whose tables were damaged
+            shutil.rmtree(final, ignore_errors=True)
             staged.rename(final)
     except OSError as error:
         raise explain(error, error.filename or final) from error
 
 
 def screen_folder(workspace: Workspace, dataset: Dataset) -> ScreenFolder:
-    """Return the folder of a dataset's screen, which is there for datasets that were made of cells."""
+    """Return the folder of a dataset's screen, which is there for datasets that were made of
+    cells."""
     return screen_tables.folder_of(workspace.settings, dataset.id)
 
 
 def control_expression_of(workspace: Workspace, dataset: str) -> pd.DataFrame | None:
-    """Return statistics of a dataset's (id) genes in control cells: gene, mean, variance, detected; None if it was not made from
-    cells. Raise StoreDamaged.
+    """Return statistics of a dataset's (id) genes in control cells: gene, mean, variance, detected;
+    None if it was not made from cells. Raise StoreDamaged.
     """
     return screen_tables.folder_of(workspace.settings, dataset).genes()
 
 
 def describe_file(path: Path, settings: LabelSettings) -> Description:
-    """Return what a file of cells holds. Raise UnknownFormat for a known format that holds none, else as `describe_cells`."""
+    """Return what a file of cells holds. Raise UnknownFormat for a known format that holds none,
+    else as `describe_cells`."""
     if not is_cell_file(path):
         refuse_other_format(path, path.name)
     return describe_cells(path, settings)
 
 
-def describe_typed(workspace: Workspace, text: str, settings: LabelSettings, server_address: str | None) -> Description:
-    """Return a description of the file at a typed path. Raise what `check_typed_path` and `describe_cells` raise."""
+def describe_typed(
+    workspace: Workspace, text: str, settings: LabelSettings, server_address: str | None
+) -> Description:
+    """Return a description of the file at a typed path. Raise what `check_typed_path` and
+    `describe_cells` raise."""
     return describe_cells(check_typed_path(workspace.settings, text, server_address), settings)
 
 
-def start_labels(workspace: Workspace, text: str, request: LabelRequest, server_address: str | None) -> None:
-    """Start `cells labels` on a file whose path a visitor typed, in a process that outlives this one.
+def start_labels(
+    workspace: Workspace, text: str, request: LabelRequest, server_address: str | None
+) -> None:
+    """Start `cells labels` on a file whose path a visitor typed, in a process that outlives this
+    one.
 
-    Raise as `describe_typed`, InputError for a name that cannot be one, and StateError if a dataset has that name or is being
-    made under it.
+    Raise as `describe_typed`, InputError for a name that cannot be one, and StateError if a dataset
+    has that name or is being made under it.
     """
     name = request.name
     workspace.refuse_if_read_only("cells labels", name)
     check_name("dataset", name)
     path = check_typed_path(workspace.settings, text, server_address)
     describe_cells(path, request.settings)
-    if any(dataset_of(folder) == name and status_of(folder).is_live for folder in overview.list_folders(workspace, KIND)):
+    if any(
+        dataset_of(folder) == name and status_of(folder).is_live
+        for folder in overview.list_folders(workspace, KIND)
+    ):
         raise StateError(f"cells labels: dataset {name!r} is being made")
     with workspace.store.read() as db:
         if any(dataset.name == name for dataset in datasets.list_all(db)):

@@ -1,4 +1,5 @@
-"""Count the effects that the thresholds of labels find among mock perturbations, which have none."""
+"""Count the effects that the thresholds of labels find among mock perturbations, which have
+none."""
 
 from __future__ import annotations
 
@@ -17,9 +18,10 @@ from core.stats.multiplicity import benjamini_hochberg
 class Calibration:
     """How many effects are found if there are none.
 
-    mocks, cells, guides, genes: how many were drawn, of how many genes. false_effects: a mock's mean number of labels up or down,
-    for all genes. real_effects: a perturbation's mean number. false_share: the mean share of a perturbation's effects that mocks
-    have too: of one effect where a perturbation has fewer, of all at most. nominal: what the FDR allows. p_below: the share of
+    mocks, cells, guides, genes: how many were drawn, of how many genes. false_effects: a mock's
+    mean number of labels up or down, for all genes. real_effects: a perturbation's mean number.
+    false_share: the mean share of a perturbation's effects that mocks have too: of one effect where
+    a perturbation has fewer, of all at most. nominal: what the FDR allows. p_below: the share of
     the mocks' p (of cells) below 5%.
     """
 
@@ -44,11 +46,20 @@ class Calibration:
         return asdict(self) | {"marked": self.marked}
 
 
-def calibrate(changes: MockChanges, thresholds: Thresholds, real_effects: float, n_genes: int) -> Calibration:
-    """Return how often the same thresholds call effects in mocks. real_effects: a perturbation's mean number."""
+def calibrate(
+    changes: MockChanges, thresholds: Thresholds, real_effects: float, n_genes: int
+) -> Calibration:
+    """Return how often the same thresholds call effects in mocks. real_effects: a perturbation's
+    mean number."""
     mocks = changes.mocks
-    fdr, replicate_fdr = (np.apply_along_axis(benjamini_hochberg, 1, p) for p in (changes.p, changes.replicate_p))
-    found = (fdr < thresholds.fdr) & (np.abs(changes.log2_fc) >= thresholds.log2_fc) & ~(replicate_fdr >= thresholds.fdr)
+    fdr, replicate_fdr = (
+        np.apply_along_axis(benjamini_hochberg, 1, p) for p in (changes.p, changes.replicate_p)
+    )
+    found = (
+        (fdr < thresholds.fdr)
+        & (np.abs(changes.log2_fc) >= thresholds.log2_fc)
+        & ~(replicate_fdr >= thresholds.fdr)
+    )
     effects = found.sum(axis=1)
     scaled = effects * n_genes / len(mocks.genes)
     known = changes.p[np.isfinite(changes.p)]

@@ -1,4 +1,5 @@
-"""The one format in which cells are read: AnnData as HDF5. Others are named with the lines that convert them."""
+"""The one format in which cells are read: AnnData as HDF5. Others are named with the lines that
+convert them."""
 
 from __future__ import annotations
 
@@ -20,10 +21,15 @@ def is_cell_file(path: Path) -> bool:
 def open_stored(path: Path) -> Hdf5File:
     """Open cells as the HDF5 of AnnData.
 
-    Raise UnknownFormat for another kind of file, with what to do; UnsafeFile and InputError as `open_hdf5`; MissingPackage.
+    Raise UnknownFormat for another kind of file, with what to do; UnsafeFile and InputError as
+    `open_hdf5`; MissingPackage.
     """
     try:
-        words = "" if is_hdf5(path) else describe_other_cells(path) or "no HDF5 file, expected cells as .h5ad (AnnData)"
+        words = (
+            ""
+            if is_hdf5(path)
+            else describe_other_cells(path) or "no HDF5 file, expected cells as .h5ad (AnnData)"
+        )
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     with ExitStack() as stack:

@@ -47,9 +47,9 @@ Keep = Callable[[np.ndarray, np.ndarray], Bools]  # of perturbations and genes: 
 class ChangeRows:
     """Reads a table of perturbation, gene, change and its evidence in parts.
 
-    columns: role → column, of those that are read. change: the role of the change, "" for a table of z alone. for_labels:
-    p counts beside a standard error, and a row without a number says nothing instead of being bad. rejected, n_rows, n_chosen,
-    n_infinite: grow while rows are read.
+    columns: role → column, of those that are read. change: the role of the change, "" for a table
+    of z alone. for_labels: p counts beside a standard error, and a row without a number says
+    nothing instead of being bad. rejected, n_rows, n_chosen, n_infinite: grow while rows are read.
     """
 
     def __init__(self, table: Table, options: TableOptions, *, for_labels: bool) -> None:
@@ -70,12 +70,19 @@ class ChangeRows:
     def parts(self, keep: Keep) -> Iterator[pd.DataFrame]:
         """Yield pert, gene and the numbers by role, with the change as log2_fc; index: lines.
 
-        Raise InputError for a table without rows, most of whose rows name no gene, or on other scales than its columns' roles.
+        Raise InputError for a table without rows, most of whose rows name no gene, or on other
+        scales than its columns' roles.
         """
         for raw in self._table.frames([*self.columns.values()]):
-            rows = pd.DataFrame({role: texts(raw[self.columns[role]]) for role in KEYS}, index=raw.index)
+            rows = pd.DataFrame(
+                {role: texts(raw[self.columns[role]]) for role in KEYS}, index=raw.index
+            )
             for role, name in self._numbers.items():
-                factor = _BASES.get(self.change, ("", 1.0))[1] if role in (*CHANGES, "standard_error") else 1.0
+                factor = (
+                    _BASES.get(self.change, ("", 1.0))[1]
+                    if role in (*CHANGES, "standard_error")
+                    else 1.0
+                )
                 rows[role] = self._table.numbers(name, raw[name]) * factor
                 self._counts[role].update(count_kinds(rows[role].to_numpy()))
             self.n_rows += len(rows)
@@ -91,7 +98,9 @@ class ChangeRows:
             raise InputError(f"{file}: no row below the names of its columns")
         no_genes = [row for row in self.rejected if row.reason == "no gene symbol"]
         if 2 * len(no_genes) > self.n_rows:
-            raise InputError(f"{file}: {len(no_genes):,} rows name no gene, the first {no_genes[0].detail}")
+            raise InputError(
+                f"{file}: {len(no_genes):,} rows name no gene, the first {no_genes[0].detail}"
+            )
         for role, counts in self._counts.items():
             refuse_other_scale(file, self.columns[role], role, counts)
 
@@ -103,12 +112,15 @@ class ChangeRows:
             damage = np.array([_damage_of(role, value) for value in distinct], dtype=object)[codes]
             for i in np.flatnonzero(good & (damage != "")).tolist():
                 detail = f"{quote(rows[role].iloc[i])} as {role}: {damage[i]}"
-                self.rejected.append(Rejected(self._table.name, int(rows.index[i]), "no gene symbol", detail))
+                self.rejected.append(
+                    Rejected(self._table.name, int(rows.index[i]), "no gene symbol", detail)
+                )
             good &= damage == ""
         return good
 
     def _check_numbers(self, raw: pd.DataFrame, rows: pd.DataFrame) -> Bools:
-        """Return the flags of the rows with numbers that their columns may hold, and reject the others."""
+        """Return the flags of the rows with numbers that their columns may hold, and reject the
+        others."""
         good = np.ones(len(rows), dtype=np.bool_)
         for role, name in self._numbers.items():
             low, high, expected = _RANGES.get(role, _ANY)
@@ -120,14 +132,24 @@ class ChangeRows:
                 if is_empty and self._for_labels:
                     fine[i] = True
                     continue
-                reason: RejectReason = "empty cell" if is_empty else "not a number" if np.isnan(values[i]) else "out of range"
-                detail = f"{rows['pert'].iloc[i]}, {rows['gene'].iloc[i]}: {quote(cell)} as {role}, expected {expected}"
+                reason: RejectReason = (
+                    "empty cell"
+                    if is_empty
+                    else "not a number"
+                    if np.isnan(values[i])
+                    else "out of range"
+                )
+                detail = (
+                    f"{rows['pert'].iloc[i]}, {rows['gene'].iloc[i]}: {quote(cell)} as {role},"
+                    f" expected {expected}"
+                )
                 self.rejected.append(Rejected(self._table.name, int(rows.index[i]), reason, detail))
             good &= fine
         return good
 
     def _as_log2(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows with log2 fold changes; an infinite one is the largest that is computed from cells."""
+        """Return the rows with log2 fold changes; an infinite one is the largest that is computed
+        from cells."""
         if not self.change:
             return rows
         change = rows[self.change].to_numpy()
@@ -140,39 +162,53 @@ class ChangeRows:
         return rows.drop(columns=self.change).assign(log2_fc=change)
 
     def notes(self) -> tuple[str, ...]:
-        """Return what was understood of the table, in words: its form, what is not used, the base of its changes."""
+        """Return what was understood of the table, in words: its form, what is not used, the base
+        of its changes."""
         notes = [*self._table.notes]
         if self.change:
             notes.append(f"{self.columns[self.change]}: {_BASES[self.change][0]}")
         if self.n_infinite:
-            notes.append(f"{self.n_infinite:,} infinite changes are read as {FOLD_LIMIT:g}-fold, as from cells")
+            notes.append(
+                f"{self.n_infinite:,} infinite changes are read as {FOLD_LIMIT:g}-fold, as from"
+                " cells"
+            )
         return tuple(notes)
 
 
-def _choose(table: Table, of: Mapping[str, str], named: Mapping[str, str], for_labels: bool) -> dict[str, str]:
+def _choose(
+    table: Table, of: Mapping[str, str], named: Mapping[str, str], for_labels: bool
+) -> dict[str, str]:
     """Return the columns that are read, by role, those that a person names first.
 
     Raise InputError for missing ones, and for logarithms of a base that nobody says.
     """
     evidence = ("p", "adjusted_p") if for_labels else ("z", "standard_error", "p", "adjusted_p")
     changes, evidences = (
-        sorted((role for role in roles if role in of), key=lambda role: role not in named) for roles in (CHANGES, evidence)
+        sorted((role for role in roles if role in of), key=lambda role: role not in named)
+        for roles in (CHANGES, evidence)
     )
     missing = [role for role in KEYS if role not in of]
-    missing += [] if changes or (evidences[:1] == ["z"]) else ["log2_fc (or ln_fc, log10_fc, fold_change)"]
+    missing += (
+        [] if changes or (evidences[:1] == ["z"]) else ["log2_fc (or ln_fc, log10_fc, fold_change)"]
+    )
     missing += [] if evidences or not for_labels else ["p"]
     if missing:
         raise InputError(
-            f"{table.name}: columns {quote(', '.join(table.header), 200)}; expected perturbation, gene, a fold change"
-            f"{' and a p-value' if for_labels else ' or z'} of each pair; say which column is {' and which is '.join(missing)} "
-            "with --column ROLE=NAME"
-            + ("; a table of one perturbation needs a column with its name" if "pert" in missing else "")
+            f"{table.name}: columns {quote(', '.join(table.header), 200)}; expected perturbation,"
+            f" gene, a fold change{' and a p-value' if for_labels else ' or z'} of each pair; say"
+            f" which column is {' and which is '.join(missing)} with --column ROLE=NAME"
+            + (
+                "; a table of one perturbation needs a column with its name"
+                if "pert" in missing
+                else ""
+            )
         )
     if changes[:1] == ["log_fc"] and evidences[:1] != ["z"]:
         name = of["log_fc"]
         raise InputError(
-            f"{table.name}: column {name} is a logarithm of the fold change, of a base that its name does not say; say it with "
-            f"--column log2_fc={name}, ln_fc={name} (natural, as of presto, nebula and Seurat 3) or log10_fc={name}"
+            f"{table.name}: column {name} is a logarithm of the fold change, of a base that its"
+            f" name does not say; say it with --column log2_fc={name}, ln_fc={name} (natural, as of"
+            f" presto, nebula and Seurat 3) or log10_fc={name}"
         )
     used = (*KEYS, *(role for role in changes[:1] if role != "log_fc"), *evidences[:1])
     return {role: of[role] for role in used}
@@ -188,7 +224,8 @@ def _damage_of(role: str, text: str) -> str:
 
 @contextmanager
 def open_changes(path: Path, options: TableOptions, *, for_labels: bool) -> Iterator[ChangeRows]:
-    """Give the rows of a file. Raise InputError for columns that are missing, ambiguous or of an unknown base."""
+    """Give the rows of a file. Raise InputError for columns that are missing, ambiguous or of an
+    unknown base."""
     with open_table(path, most_bytes=MOST_BYTES) as table:
         yield ChangeRows(stack(table), options, for_labels=for_labels)
 

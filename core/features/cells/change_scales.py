@@ -1,4 +1,5 @@
-"""Percentages, ratios less 1, and ratios with a sign, that are called log2 fold changes; and tables of changed genes alone."""
+"""Percentages, ratios less 1, and ratios with a sign, that are called log2 fold changes; and tables
+of changed genes alone."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ _LEAST_P: Final = 20  # p-values
 
 
 def count_kinds(values: Floats) -> Counter[str]:
-    """Return how many values are negative, positive and over 1, and of each kind that `tell_other_scale` looks at, which leaves
-    out 0 and what is not finite."""
+    """Return how many values are negative, positive and over 1, and of each kind that
+    `tell_other_scale` looks at, which leaves out 0 and what is not finite."""
     signs = {"negative": values < 0, "positive": values > 0, "over 1": values > 1}
     known = values[np.isfinite(values) & (values != 0)]
     kinds = {
@@ -44,21 +45,42 @@ def count_kinds(values: Floats) -> Counter[str]:
 
 
 def tell_other_scale(counts: Mapping[str, int]) -> str:
-    """Return the actual scale of values named log2 fold changes, and the remedy; "" if the name may be right."""
+    """Return the actual scale of values named log2 fold changes, and the remedy; "" if the name may
+    be right."""
     n, large = counts["values"], counts["large"]
     if n >= LEAST_VALUES and large > _LEAST_SHARE * n:
         seen = f"{large:,} of {n:,} values are beyond {_LARGEST}, which log2 fold changes are not"
-        percent = "; none is below -100: percentages, perhaps, of which 1 + x / 100 is the ratio that a column fold_change holds"
+        percent = (
+            "; none is below -100: percentages, perhaps, of which 1 + x / 100 is the ratio that a"
+            " column fold_change holds"
+        )
         return seen + ("" if counts["below -100"] else percent)
     less_1 = "ratios less 1, perhaps, of which x + 1 is the ratio that a column fold_change holds"
     if counts["at -1"] >= LEAST_VALUES and counts["above 1"] and not counts["below -1"]:
-        return f"{counts['at -1']:,} of {n:,} values are -1, none is below and {counts['above 1']:,} are above 1: {less_1}"
-    if n >= _MANY and counts["above 1"] >= LEAST_VALUES and counts["above 3"] and not counts["below -1"]:
-        return f"none of {n:,} values is below -1, and {counts['above 1']:,} are above 1, up to more than 3: {less_1}"
-    if n >= LEAST_VALUES and not counts["inside 1"] and counts["near 1"] > _SHARE_NEAR_1 * n and counts["below -1"]:
         return (
-            f"none of {n:,} values lies between -1 and 1, most are just beyond. Perhaps they are ratios with the sign of the "
-            "change (-2 for a half). A column fold_change takes x above 0 and -1 / x below"
+            f"{counts['at -1']:,} of {n:,} values are -1, none is below and {counts['above 1']:,}"
+            f" are above 1: {less_1}"
+        )
+    if (
+        n >= _MANY
+        and counts["above 1"] >= LEAST_VALUES
+        and counts["above 3"]
+        and not counts["below -1"]
+    ):
+        return (
+            f"none of {n:,} values is below -1, and {counts['above 1']:,} are above 1, up to more"
+            f" than 3: {less_1}"
+        )
+    if (
+        n >= LEAST_VALUES
+        and not counts["inside 1"]
+        and counts["near 1"] > _SHARE_NEAR_1 * n
+        and counts["below -1"]
+    ):
+        return (
+            f"none of {n:,} values lies between -1 and 1, most are just beyond. Perhaps they are"
+            " ratios with the sign of the change (-2 for a half). A column fold_change takes x"
+            " above 0 and -1 / x below"
         )
     return ""
 
@@ -72,26 +94,33 @@ def refuse_other_scale(file: str, name: str, role: str, counts: Mapping[str, int
     if (is_log or role == "z") and not counts["negative"] and n >= LEAST_VALUES:
         is_ratio = is_log and counts["like ratios"] > _SHARE_OF_RATIOS * n
         raise InputError(
-            f"{file}: column {name}, as {role}, has no negative value among {n:,} above 0: a size without a direction, or a "
-            "table of rises alone (only.pos of Seurat), cannot be taken"
-            + (f". Perhaps it is a ratio, which --column fold_change={name} takes" if is_ratio else "")
+            f"{file}: column {name}, as {role}, has no negative value among {n:,} above 0: a size"
+            " without a direction, or a table of rises alone (only.pos of Seurat), cannot be taken"
+            + (
+                f". Perhaps it is a ratio, which --column fold_change={name} takes"
+                if is_ratio
+                else ""
+            )
         )
     if is_log and (other := tell_other_scale(counts)):
         raise InputError(
-            f"{file}: column {name}, as {role}: {other}; predictions take a score that only ranks as --column z={name}"
+            f"{file}: column {name}, as {role}: {other}; predictions take a score that only ranks"
+            f" as --column z={name}"
         )
     if role == "fold_change" and counts["negative"]:
         how = f"a logarithm is --column log2_fc={name}, ln_fc={name} or log10_fc={name}"
         raise InputError(f"{file}: column {name}, as fold_change, has negative values: {how}")
     if role in ("p", "adjusted_p") and 2 * counts["over 1"] > n:
         raise InputError(
-            f"{file}: column {name}, as {role}, is above 1 in {counts['over 1']:,} rows: it is no p-value (-log10 p, "
-            f"perhaps). Name another with --column {role}=NAME, or take the column out"
+            f"{file}: column {name}, as {role}, is above 1 in {counts['over 1']:,} rows: it is no"
+            f" p-value (-log10 p, perhaps). Name another with --column {role}=NAME, or take the"
+            " column out"
         )
 
 
 def tell_filter(change: Floats, p: Floats) -> str:
-    """Return how a table of changed genes alone is known, "" for a table that seems to have all tested genes.
+    """Return how a table of changed genes alone is known, "" for a table that seems to have all
+    tested genes.
 
     change: log2 fold changes; p: p-values, adjusted or not.
     """
@@ -100,7 +129,9 @@ def tell_filter(change: Floats, p: Floats) -> str:
         return "no change is above 0"
     least = float(size.min(initial=np.inf))
     beside = int((size < 2 * least).sum())
-    if (beside >= _BESIDE_GAP and least >= _LEAST_GAP) or (least >= 1 and len(size) >= LEAST_VALUES):
+    if (beside >= _BESIDE_GAP and least >= _LEAST_GAP) or (
+        least >= 1 and len(size) >= LEAST_VALUES
+    ):
         return f"none of {len(size):,} log2 fold changes lies between {-least:.2g} and {least:.2g}"
     tested = p[np.isfinite(p)]
     if len(tested) >= _LEAST_P and tested.max() <= _LARGEST_P:

@@ -1,4 +1,5 @@
-"""Commands behind `cells`: a dataset of a screen (describe, labels), runs from predicted expression (the others)."""
+"""Commands behind `cells`: a dataset of a screen (describe, labels), runs from predicted expression
+(the others)."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ from core.features.importing.commands import show_imports
 
 app = typer.Typer()
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Cells with counts in X: AnnData (.h5ad).")]
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Cells with counts in X: AnnData (.h5ad).")
+]
 _LABELLING = (GroupSettings, DesignSettings, Thresholds, SamplingSettings)
 _OF_LABELS = [option.name for record in _LABELLING for option in options_of(record)]
 
@@ -36,7 +39,8 @@ def describe(
     file: File,
     chosen: dict[str, Any],
 ) -> None:
-    """Show the content of a file and the columns that would be chosen, before anything is computed."""
+    """Show the content of a file and the columns that would be chosen, before anything is
+    computed."""
     from core.features.cells.actions import describe_file
 
     show_result(summaries.describe(describe_file(file, make(LabelSettings, chosen))))
@@ -49,7 +53,8 @@ def labels(
     file: File,
     chosen: dict[str, Any],
 ) -> None:
-    """Make a dataset of a screen: compare each perturbation with control cells, label pairs, and sample them."""
+    """Make a dataset of a screen: compare each perturbation with control cells, label pairs, and
+    sample them."""
     from core.features.cells.actions import label_cells
 
     asked = make(LabelRequest, chosen)
@@ -63,11 +68,19 @@ def labels(
 @takes(PredictionOptions)
 def predictions(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="Predicted cells (.h5ad), or a table of changes (.csv, .tsv, .parquet).")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Predicted cells (.h5ad), or a table of changes (.csv, .tsv, .parquet)."
+        ),
+    ],
     chosen: dict[str, Any],
 ) -> None:
-    """Make a run from predicted expression: every pair of the dataset gets P(DE) and P(up | DE), or is flagged."""
+    """Make a run from predicted expression: every pair of the dataset gets P(DE) and P(up | DE), or
+    is flagged."""
     options = make(PredictionOptions, chosen)
     if "" in options.columns.values():
-        raise InputError("--column: got a role without a column, expected ROLE=NAME, such as log2_fc=logFC")
+        raise InputError(
+            "--column: got a role without a column, expected ROLE=NAME, such as log2_fc=logFC"
+        )
     show_imports([cell_predictions.import_predictions(context.obj, file, options)])

@@ -1,5 +1,5 @@
-"""Compare a perturbation's cells with controls inside strata, in parts of the genes: its own cells, its replicates, and mock
-perturbations.
+"""Compare a perturbation's cells with controls inside strata, in parts of the genes: its own cells,
+its replicates, and mock perturbations.
 """
 
 from __future__ import annotations
@@ -11,38 +11,55 @@ import numpy as np
 
 from core.features.cells.design import Design
 from core.features.cells.mock_perturbations import Mocks
-from core.features.cells.replicates import ModeratedVariance, Replicates, ReplicateVariance, variance_of_cells
+from core.features.cells.replicates import (
+    ModeratedVariance,
+    Replicates,
+    ReplicateVariance,
+    variance_of_cells,
+)
 from core.features.cells.strata import PooledTests
 from core.stats.arrays import Codes, Floats
 from core.stats.multiplicity import benjamini_hochberg
 
-Compared = tuple[Floats, Floats, Floats]  # of each gene its p, the mean of its counts, and U, all of shape (n_genes,)
-# Gets the cells of each perturbation, of shape (n_cells, n_genes), and the controls; yields in order what
-# `compare_cells` returns.
+# of each gene its p, the mean of its counts, and U, all of shape (n_genes,)
+Compared = tuple[Floats, Floats, Floats]
+# Gets the cells of each perturbation, of shape (n_cells, n_genes), and the controls; yields in
+# order what `compare_cells` returns.
 CompareEach = Callable[[Iterable[np.ndarray], np.ndarray], Iterator[Compared]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stratum:
-    """control: positions of its cells; cells: of each group with some there, by the group's number."""
+    """control: positions of its cells; cells: of each group with some there, by the group's
+    number."""
 
     control: Codes
     cells: tuple[tuple[int, Codes], ...]
 
 
 def plan_strata(groups: Sequence[Codes], control: Codes, strata: Codes) -> tuple[Stratum, ...]:
-    """Return the strata with controls, and which cells of each group are compared there. strata: of each cell, -1 for none."""
+    """Return the strata with controls, and which cells of each group are compared there. strata: of
+    each cell, -1 for none."""
     inside = [(i, rows, strata[rows]) for i, rows in enumerate(groups)]
-    by_stratum: dict[int, list[tuple[int, Codes]]] = {each: [] for each in np.unique(strata[control]).tolist() if each >= 0}
+    by_stratum: dict[int, list[tuple[int, Codes]]] = {
+        each: [] for each in np.unique(strata[control]).tolist() if each >= 0
+    }
     for i, rows, codes in inside:
         for each in np.unique(codes).tolist():
             if each in by_stratum:
                 by_stratum[each].append((i, rows[codes == each]))
-    return tuple(Stratum(control[strata[control] == each], tuple(cells)) for each, cells in by_stratum.items() if cells)
+    return tuple(
+        Stratum(control[strata[control] == each], tuple(cells))
+        for each, cells in by_stratum.items()
+        if cells
+    )
 
 
-def compare_in_strata(values: np.ndarray, plan: Iterable[Stratum], n_groups: int, compare_each: CompareEach) -> PooledTests:
-    """Return the pooled tests of n_groups groups in the genes of values, of shape (n_cells, n_genes)."""
+def compare_in_strata(
+    values: np.ndarray, plan: Iterable[Stratum], n_groups: int, compare_each: CompareEach
+) -> PooledTests:
+    """Return the pooled tests of n_groups groups in the genes of values, of shape (n_cells,
+    n_genes)."""
     pooled = PooledTests(n_groups, values.shape[1])
     for stratum in plan:
         reference = values[stratum.control]
@@ -57,8 +74,9 @@ def compare_in_strata(values: np.ndarray, plan: Iterable[Stratum], n_groups: int
 class ReplicateChanges:
     """The results of replicates; arrays of shape (n_targets, n_genes).
 
-    fdr: of the two-sided moderated t test of pseudobulks. n_up: how many of a perturbation's replicates rise. n: their
-    number, of shape (n_targets,). kind: of replicates. degrees: of freedom of the tests.
+    fdr: of the two-sided moderated t test of pseudobulks. n_up: how many of a perturbation's
+    replicates rise. n: their number, of shape (n_targets,). kind: of replicates. degrees: of
+    freedom of the tests.
     """
 
     fdr: Floats
@@ -71,10 +89,15 @@ class ReplicateChanges:
 class ReplicateTests:
     """Moderated t tests of the pseudobulks of n_targets perturbations, added in parts of genes."""
 
-    def __init__(self, replicates: Replicates, control: Codes, design: Design, shape: tuple[int, int]) -> None:
+    def __init__(
+        self, replicates: Replicates, control: Codes, design: Design, shape: tuple[int, int]
+    ) -> None:
         self._replicates, self._control, self._design = replicates, control, design
         self._n_targets = shape[0]
-        self._changes, self._n_up = np.full((replicates.n_groups, shape[1]), np.nan), np.zeros(shape, dtype=np.int16)
+        self._changes, self._n_up = (
+            np.full((replicates.n_groups, shape[1]), np.nan),
+            np.zeros(shape, dtype=np.int16),
+        )
         self._variance = ReplicateVariance(replicates, shape[1])
         self.shift = np.zeros(shape[1])  # of each gene, which changes of mocks are less as well
 
@@ -83,7 +106,8 @@ class ReplicateTests:
         found, per_value = self._replicates, self._design.counts_per_value
         changes = found.changes(values, per_value)
         if found.kind == "guide":
-            # guides of the controls have a mean of 0, which one of means of all their cells is not if clones differ
+            # guides of the controls have a mean of 0, which one of means of all their cells is not
+            # if clones differ
             self.shift[genes] = found.group_changes(changes)[-1]
             changes -= self.shift[genes]
         self._changes[:, genes] = found.group_changes(changes)
@@ -92,10 +116,13 @@ class ReplicateTests:
         reference = values[self._control]
         batch = None if self._design.batch is None else self._design.batch[self._control]
         of_cell = variance_of_cells(reference, batch, per_value)
-        self._variance.add(genes, changes, of_cell, reference.mean(axis=0, dtype=np.float64) * per_value)
+        self._variance.add(
+            genes, changes, of_cell, reference.mean(axis=0, dtype=np.float64) * per_value
+        )
 
     def finish(self, p_of_cells: Floats) -> tuple[ReplicateChanges, ModeratedVariance]:
-        """Return the tests where cells were tested, too, and the variance. p_of_cells: of shape (n_targets, n_genes)."""
+        """Return the tests where cells were tested, too, and the variance. p_of_cells: of shape
+        (n_targets, n_genes)."""
         variance, found = self._variance.moderate(), self._replicates
         p = variance.p_values(self._changes, found)[: self._n_targets]
         p[np.isnan(p_of_cells)] = np.nan
@@ -106,7 +133,8 @@ class ReplicateTests:
 
 @dataclass(frozen=True, eq=False)
 class MockChanges:
-    """The changes found for mocks; arrays of shape (n_mocks, n_chosen_genes), replicate_p NaN if replicates are not tested."""
+    """The changes found for mocks; arrays of shape (n_mocks, n_chosen_genes), replicate_p NaN if
+    replicates are not tested."""
 
     mocks: Mocks
     p: Floats
@@ -115,17 +143,21 @@ class MockChanges:
 
 
 class MockTests:
-    """The same tests of mock perturbations, in the genes that were chosen, added in parts of genes."""
+    """The same tests of mock perturbations, in the genes that were chosen, added in parts of
+    genes."""
 
     def __init__(self, mocks: Mocks, design: Design, n_cells: int) -> None:
         self._mocks, self._design = mocks, design
         strata = np.zeros(n_cells, dtype=np.intp) if design.strata is None else design.strata
         self._plans = [plan_strata([each.cells], each.reference, strata) for each in mocks.groups]
         shape = (len(mocks.groups), len(mocks.genes))
-        self._p, self._means, self._control_means, self._changes = (np.full(shape, np.nan) for _ in range(4))
+        self._p, self._means, self._control_means, self._changes = (
+            np.full(shape, np.nan) for _ in range(4)
+        )
 
     def add(self, genes: slice, values: np.ndarray, compare_each: CompareEach) -> None:
-        """Add those of some genes that were chosen. values: of shape (n_cells, n_genes of the part)."""
+        """Add those of some genes that were chosen. values: of shape (n_cells, n_genes of the
+        part)."""
         first, last = np.searchsorted(self._mocks.genes, [genes.start, genes.stop]).tolist()
         if first == last:
             return
@@ -136,15 +168,22 @@ class MockTests:
             means = pooled.means()
             self._means[i, place], self._control_means[i, place] = means[0][0], means[1][0]
         if (replicates := self._design.mock_replicates) is not None:
-            self._changes[:, place] = replicates.group_changes(replicates.changes(chosen, self._design.counts_per_value))
+            self._changes[:, place] = replicates.group_changes(
+                replicates.changes(chosen, self._design.counts_per_value)
+            )
 
     def finish(
-        self, tested: tuple[ModeratedVariance, Floats] | None, fold_change: Callable[[Floats, Floats], Floats]
+        self,
+        tested: tuple[ModeratedVariance, Floats] | None,
+        fold_change: Callable[[Floats, Floats], Floats],
     ) -> MockChanges:
-        """Return the changes of the mocks. tested: the variance and the shift of all genes; None: replicates are not tested."""
+        """Return the changes of the mocks. tested: the variance and the shift of all genes; None:
+        replicates are not tested."""
         replicate_p = np.full_like(self._p, np.nan)
         if tested is not None and (replicates := self._design.mock_replicates) is not None:
             variance, shift = tested[0].take(self._mocks.genes), tested[1][self._mocks.genes]
             replicate_p = variance.p_values(self._changes - shift, replicates)
             replicate_p[np.isnan(self._p)] = np.nan
-        return MockChanges(self._mocks, self._p, fold_change(self._means, self._control_means), replicate_p)
+        return MockChanges(
+            self._mocks, self._p, fold_change(self._means, self._control_means), replicate_p
+        )

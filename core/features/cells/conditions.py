@@ -1,4 +1,5 @@
-"""What was done to each cell of a file: one reading of columns, names, genes and controls, for all that reads cells."""
+"""What was done to each cell of a file: one reading of columns, names, genes and controls, for all
+that reads cells."""
 
 from __future__ import annotations
 
@@ -28,8 +29,9 @@ _SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class ReadingSettings:
-    """How cells are read. perturbation: the column of obs, None to find it. control: values of the controls or patterns, none to
-    find them. where: column → the value that cells have to have. across: columns whose values are taken together."""
+    """How cells are read. perturbation: the column of obs, None to find it. control: values of the
+    controls or patterns, none to find them. where: column → the value that cells have to have.
+    across: columns whose values are taken together."""
 
     perturbation: Annotated[
         str | None,
@@ -43,7 +45,8 @@ class ReadingSettings:
     control: Annotated[
         tuple[str, ...],
         setting(
-            "The column's value for control cells, or a pattern such as 'NT*'; only these count then. Found by name without it.",
+            "The column's value for control cells, or a pattern such as 'NT*'; only these count"
+            " then. Found by name without it.",
             title="Values of controls",
             metavar="VALUE",
         ),
@@ -68,21 +71,35 @@ class ReadingSettings:
     values: Annotated[
         ValueScale | None,
         setting(
-            "What the values are: counts (or their means), or log1p of normalised counts; told from them by default.",
+            "What the values are: counts (or their means), or log1p of normalised counts; told from"
+            " them by default.",
             title="What the values are",
             missing="told from the values",
         ),
     ] = None
     layer: Annotated[
-        str | None, setting("The layer, or entry of obsm, that holds the values; X without it.", missing="X", metavar="NAME")
+        str | None,
+        setting(
+            "The layer, or entry of obsm, that holds the values; X without it.",
+            missing="X",
+            metavar="NAME",
+        ),
     ] = None
     where: Annotated[
         Mapping[str, str],
-        setting("Only cells, or rows of a table, with this value in a column.", title="Only cells where", metavar="COLUMN=VALUE"),
+        setting(
+            "Only cells, or rows of a table, with this value in a column.",
+            title="Only cells where",
+            metavar="COLUMN=VALUE",
+        ),
     ] = field(default_factory=dict)
     across: Annotated[
         tuple[str, ...],
-        setting("Take the cell lines (or types) in this column together.", title="Columns taken together", metavar="COLUMN"),
+        setting(
+            "Take the cell lines (or types) in this column together.",
+            title="Columns taken together",
+            metavar="COLUMN",
+        ),
     ] = ()
 
 
@@ -94,10 +111,11 @@ READING: Final = tuple(option.name for option in options_of(ReadingSettings))
 class Conditions:
     """The conditions of the cells.
 
-    values: of the perturbation column, of shape (n_cells,). is_chosen: flags of the cells selected by `where`. names: the
-    meaning of each value of a chosen cell. confounders: of the chosen cells; even: columns of origin that do not differ and are
-    pooled. strata: the number of each cell's stratum, None without strata; without_stratum: cells not chosen because their
-    stratum has no controls. contradictions: descriptions of contradicting columns.
+    values: of the perturbation column, of shape (n_cells,). is_chosen: flags of the cells selected
+    by `where`. names: the meaning of each value of a chosen cell. confounders: of the chosen cells;
+    even: columns of origin that do not differ and are pooled. strata: the number of each cell's
+    stratum, None without strata; without_stratum: cells not chosen because their stratum has no
+    controls. contradictions: descriptions of contradicting columns.
     """
 
     columns: Columns
@@ -113,12 +131,15 @@ class Conditions:
     @cached_property
     def is_control(self) -> Bools:
         """Of shape (n_cells,)."""
-        is_kind = {value: meaning.kind == "control" for value, meaning in self.names.of_value.items()}
+        is_kind = {
+            value: meaning.kind == "control" for value, meaning in self.names.of_value.items()
+        }
         return self._look_up(is_kind, False).astype(np.bool_)
 
     @cached_property
     def genes_of_cell(self) -> np.ndarray:
-        """The perturbed genes of each cell joined by +, "" for controls and cells that are left out; of shape (n_cells,)."""
+        """The perturbed genes of each cell joined by +, "" for controls and cells that are left
+        out; of shape (n_cells,)."""
         name_of = {value: meaning.name for value, meaning in self.names.of_value.items()}
         return self._look_up(name_of, "")
 
@@ -129,8 +150,15 @@ class Conditions:
 
     def lines(self) -> list[str]:
         """Return the decisions, in lines for people."""
-        lost = [f"in strata without controls, left out: {self.without_stratum:,} cells"] if self.without_stratum else []
-        differ = [f"differs between controls and perturbed cells: {each.line()}" for each in self.confounders]
+        lost = (
+            [f"in strata without controls, left out: {self.without_stratum:,} cells"]
+            if self.without_stratum
+            else []
+        )
+        differ = [
+            f"differs between controls and perturbed cells: {each.line()}"
+            for each in self.confounders
+        ]
         return [
             *self.names.lines(),
             *lost,
@@ -151,19 +179,26 @@ def read_conditions(
 ) -> Conditions:
     """Return the perturbations of the cells of a file, and name its genes.
 
-    columns: already chosen, for a file that may lack controls. wanted_genes: symbols that the genes should have. Raise the
-    InputErrors of `choose_columns`, `choose_gene_names` and `read_perturbations`, and InputError if `where` selects no cell.
+    columns: already chosen, for a file that may lack controls. wanted_genes: symbols that the genes
+    should have. Raise the InputErrors of `choose_columns`, `choose_gene_names` and
+    `read_perturbations`, and InputError if `where` selects no cell.
     """
     chosen = choose_cells(file, settings.where)
     for name in settings.across:
         require_column(file.obs, "across", name)
     if columns is None:
-        columns = choose_columns(file.obs[chosen], settings.perturbation, settings.control, batch, guide)
+        columns = choose_columns(
+            file.obs[chosen], settings.perturbation, settings.control, batch, guide
+        )
     values = texts(file.obs[columns.perturbation])
     file.name_genes([*pd.unique(values[chosen]), *wanted_genes], settings.gene_names)
     spellings = file.gene_names.spellings
     names = read_perturbations(
-        values[chosen], spellings, settings.control, settings.separator or "", need_controls=bool(columns.control)
+        values[chosen],
+        spellings,
+        settings.control,
+        settings.separator or "",
+        need_controls=bool(columns.control),
     )
     if columns.guide is None and names.count_values("genes", "guide"):
         columns = replace(columns, guide=columns.perturbation)
@@ -174,32 +209,50 @@ def read_conditions(
     is_perturbed = found.genes_of_cell != ""
     confounders, even = find_confounders(file.obs, found.is_control, is_perturbed, others)
     said = (
-        describe_second_genes(file.obs, columns.perturbation, found.genes_of_cell, found.is_control, spellings),
-        "" if settings.control else describe_other_controls(file.obs, values, found.is_control, is_perturbed),
+        describe_second_genes(
+            file.obs, columns.perturbation, found.genes_of_cell, found.is_control, spellings
+        ),
+        (
+            ""
+            if settings.control
+            else describe_other_controls(file.obs, values, found.is_control, is_perturbed)
+        ),
     )
-    return replace(found, confounders=confounders, even=even, contradictions=tuple(filter(None, said)))
+    return replace(
+        found, confounders=confounders, even=even, contradictions=tuple(filter(None, said))
+    )
 
 
 def compare_within(file: CellFile, found: Conditions, columns: Sequence[str]) -> Conditions:
-    """Return the conditions with strata: the values of some columns of obs, inside of which cells are compared.
+    """Return the conditions with strata: the values of some columns of obs, inside of which cells
+    are compared.
 
-    Cells without a stratum, or of one without controls, are not chosen. Raise InputError for columns that obs does not have, and
-    if no stratum has controls.
+    Cells without a stratum, or of one without controls, are not chosen. Raise InputError for
+    columns that obs does not have, and if no stratum has controls.
     """
     if not columns:
         return found
     for name in columns:
         require_column(file.obs, "within", name)
     parts = [texts(file.obs[name]) for name in columns]
-    names = np.array([" / ".join(each) if all(each) else "" for each in zip(*parts, strict=True)], dtype=object)
+    names = np.array(
+        [" / ".join(each) if all(each) else "" for each in zip(*parts, strict=True)], dtype=object
+    )
     strata = number_strata(names, found.is_control)
     if (strata < 0).all():
         raise InputError(
-            f"{file.path}: no stratum of --within has {LEAST_CONTROLS} control cells, expected at least one that has"
+            f"{file.path}: no stratum of --within has {LEAST_CONTROLS} control cells, expected at"
+            " least one that has"
         )
     lost = found.is_chosen & (strata < 0)
     even = tuple(each for each in found.even if each.column not in columns)
-    return replace(found, is_chosen=found.is_chosen & ~lost, strata=strata, without_stratum=int(lost.sum()), even=even)
+    return replace(
+        found,
+        is_chosen=found.is_chosen & ~lost,
+        strata=strata,
+        without_stratum=int(lost.sum()),
+        even=even,
+    )
 
 
 def choose_cells(file: CellFile, where: Mapping[str, str]) -> Bools:
@@ -209,9 +262,13 @@ def choose_cells(file: CellFile, where: Mapping[str, str]) -> Bools:
         values = texts(file.obs[name])
         if value not in values:
             raise InputError(
-                f"{file.path}: --where {name}={value}: no cell has it; {name} has {list_some(sorted(set(values)), _SHOWN)}"
+                f"{file.path}: --where {name}={value}: no cell has it; {name} has"
+                f" {list_some(sorted(set(values)), _SHOWN)}"
             )
         chosen &= values == value
     if not chosen.any():
-        raise InputError(f"{file.path}: no cell where {', '.join(f'{name} = {value}' for name, value in where.items())}")
+        raise InputError(
+            f"{file.path}: no cell where"
+            f" {', '.join(f'{name} = {value}' for name, value in where.items())}"
+        )
     return chosen

@@ -1,7 +1,7 @@
 """Columns of obs with the origin of cells: cell line, donor, batch.
 
-Their values may differ between controls and perturbed cells, and a comparison of these is then one of lines, donors or batches as
-well.
+Their values may differ between controls and perturbed cells, and a comparison of these is then one
+of lines, donors or batches as well.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from core.base.errors import InputError
 from core.features.cells.columns import BATCH_NAMES, texts
 from core.stats.arrays import Bools
 
-# Cells of several lines must not be mixed, so the person must choose one. Other columns are reported if they differ.
+# Cells of several lines must not be mixed, so the person must choose one. Other columns are
+# reported if they differ.
 LINES: Final = (
     "cell_line",
     "cellline",
@@ -35,26 +36,53 @@ LINES: Final = (
     "line",
 )
 _KNOWN_LINES: Final = re.compile(  # values of a column of any name that tell lines
-    r"(?:hek|hek-?293|293|hek-?293-?ft|hela|k-?562|h?t?e?rt?-?rpe-?1|rpe-?1|hep-?g2|jurkat|a-?549|mcf-?7|mcf-?10a|thp-?1|u-?2-?os|u937"
-    r"|hct-?116|a-?375|ht-?29|lncap|pc-?3|hap-?1|ipscs?|hescs?|h1|h9|wtc-?11|bmdms?|npcs?|huvecs?|caco-?2|mda-?mb-?231|raw264\.?7"
+    r"(?:hek|hek-?293|293|hek-?293-?ft|hela|k-?562|h?t?e?rt?-?rpe-?1|rpe-?1|hep-?g2|jurkat|a-?549"
+    r"|mcf-?7|mcf-?10a|thp-?1|u-?2-?os|u937"
+    r"|hct-?116|a-?375|ht-?29|lncap|pc-?3|hap-?1|ipscs?|hescs?|h1|h9|wtc-?11|bmdms?|npcs?|huvecs?"
+    r"|caco-?2|mda-?mb-?231|raw264\.?7"
     r"|nih-?3t3|t-?47d|sk-?n-?sh|sh-?sy5y|kelly|vcap|hl-?60)t?",
     re.I,
 )
 _ORIGINS: Final = (
-    *("patient", "individual", "subject", "replicate", "plate", "run", "experiment", "dataset", "day", "timepoint"),
-    *("time", "treatment", "stimulation", "dose", "channel", "gem", "donor_id", "sample_id", "batch_id", "library_id"),
+    *(
+        "patient",
+        "individual",
+        "subject",
+        "replicate",
+        "plate",
+        "run",
+        "experiment",
+        "dataset",
+        "day",
+        "timepoint",
+    ),
+    *(
+        "time",
+        "treatment",
+        "stimulation",
+        "dose",
+        "channel",
+        "gem",
+        "donor_id",
+        "sample_id",
+        "batch_id",
+        "library_id",
+    ),
 )
-_OUTCOMES: Final = re.compile(r"phase|cell_?cycle.*|leiden.*|louvain.*|.*clusters?(_.*)?|predicted.*|.*_?doublet.*|.*call.*")
+_OUTCOMES: Final = re.compile(
+    r"phase|cell_?cycle.*|leiden.*|louvain.*|.*clusters?(_.*)?|predicted.*|.*_?doublet.*|.*call.*"
+)
 MOST_VALUES: Final = 200
 _MOST_UNNAMED: Final = 12  # values of a column that nothing but its values tell to be one of origin
-LEAST_DISTANCE: Final = 0.1  # half the sum of absolute differences of shares from which on a column is named
+# half the sum of absolute differences of shares from which on a column is named
+LEAST_DISTANCE: Final = 0.1
 _SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Confounder:
-    """A column with several values. counts: value → its control cells and its perturbed cells, most cells first. is_line: of
-    LINES. distance: between both distributions, from 0 to 1."""
+    """A column with several values. counts: value → its control cells and its perturbed cells, most
+    cells first. is_line: of LINES. distance: between both distributions, from 0 to 1."""
 
     column: str
     counts: Mapping[str, tuple[int, int]]
@@ -63,14 +91,16 @@ class Confounder:
 
     @property
     def is_shared(self) -> bool:
-        """Whether controls and perturbed cells share at least two values, so it does not describe this difference."""
+        """Whether controls and perturbed cells share at least two values, so it does not describe
+        this difference."""
         return sum(min(pair) > 0 for pair in self.counts.values()) > 1
 
     def line(self) -> str:
         """Return the table of the column in one line."""
         totals = [sum(pair[i] for pair in self.counts.values()) for i in (0, 1)]
         shown = [
-            f"{value} ({n_control:,} of {totals[0]:,} controls, {n_perturbed:,} of {totals[1]:,} perturbed cells)"
+            f"{value} ({n_control:,} of {totals[0]:,} controls, {n_perturbed:,} of {totals[1]:,}"
+            " perturbed cells)"
             for value, (n_control, n_perturbed) in list(self.counts.items())[:_SHOWN]
         ]
         more = f" and {len(self.counts) - _SHOWN:,} more" if len(self.counts) > _SHOWN else ""
@@ -80,65 +110,95 @@ class Confounder:
 def find_confounders(
     obs: pd.DataFrame, is_control: Bools, is_perturbed: Bools, others: Collection[str]
 ) -> tuple[tuple[Confounder, ...], tuple[Confounder, ...]]:
-    """Return columns with several values that are in LINES or contain names of lines, other columns that differ between
-    controls and the rest, and balanced columns of origin.
+    """Return columns with several values that are in LINES or contain names of lines, other columns
+    that differ between controls and the rest, and balanced columns of origin.
 
-    A column with an uninformative name counts if it has few distinct texts, and if both controls and other cells have several
-    of them. is_control, is_perturbed: of shape (n_cells,). others: columns with the treatment of a cell.
+    A column with an uninformative name counts if it has few distinct texts, and if both controls
+    and other cells have several of them. is_control, is_perturbed: of shape (n_cells,). others:
+    columns with the treatment of a cell.
     """
     found, even = list[Confounder](), list[Confounder]()
     for name in map(str, obs.columns):
         folded = name.lower().replace(" ", "_").replace(".", "_")
         is_named = folded in (*LINES, *_ORIGINS, *BATCH_NAMES)
-        if name in others or not (is_named or (_holds_few_texts(obs[name]) and not _OUTCOMES.fullmatch(folded))):
+        if name in others or not (
+            is_named or (_holds_few_texts(obs[name]) and not _OUTCOMES.fullmatch(folded))
+        ):
             continue
         values = texts(obs[name])
-        is_line = folded in LINES or all(_KNOWN_LINES.fullmatch(value) for value in pd.unique(values[values != ""]))
+        is_line = folded in LINES or all(
+            _KNOWN_LINES.fullmatch(value) for value in pd.unique(values[values != ""])
+        )
         one = _compare(name, values, is_control, is_perturbed, is_line)
-        if one is None or not (is_named or is_line or (one.is_shared and one.distance >= LEAST_DISTANCE)):
+        if one is None or not (
+            is_named or is_line or (one.is_shared and one.distance >= LEAST_DISTANCE)
+        ):
             continue
         (found if is_line or one.distance >= LEAST_DISTANCE else even).append(one)
-    return tuple(found), tuple(one for one in even if any(n_control for n_control, _ in one.counts.values()))
+    return tuple(found), tuple(
+        one for one in even if any(n_control for n_control, _ in one.counts.values())
+    )
 
 
 def _holds_few_texts(column: pd.Series) -> bool:
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return len(column.cat.categories) <= _MOST_UNNAMED and not pd.api.types.is_numeric_dtype(column.cat.categories.dtype)
+        return len(column.cat.categories) <= _MOST_UNNAMED and not pd.api.types.is_numeric_dtype(
+            column.cat.categories.dtype
+        )
     is_text = pd.api.types.is_string_dtype(column.dtype) or column.dtype == object
     return is_text and 1 < column.nunique() <= _MOST_UNNAMED
 
 
 def describe_even(even: Collection[Confounder]) -> list[str]:
-    """Return in one line which columns are even between controls and perturbed cells; none without any."""
+    """Return in one line which columns are even between controls and perturbed cells; none without
+    any."""
     if not even:
         return []
     shown = ", ".join(f"{one.column} ({len(one.counts):,} values)" for one in even)
-    return [f"even between controls and perturbed cells, and pooled: {shown}; --within {next(iter(even)).column} compares inside"]
+    return [
+        f"even between controls and perturbed cells, and pooled: {shown}; --within"
+        f" {next(iter(even)).column} compares inside"
+    ]
 
 
-def _compare(name: str, values: np.ndarray, is_control: Bools, is_perturbed: Bools, is_line: bool) -> Confounder | None:
+def _compare(
+    name: str, values: np.ndarray, is_control: Bools, is_perturbed: Bools, is_line: bool
+) -> Confounder | None:
     table = pd.DataFrame(
-        {"control": pd.Series(values[is_control]).value_counts(), "rest": pd.Series(values[is_perturbed]).value_counts()}
+        {
+            "control": pd.Series(values[is_control]).value_counts(),
+            "rest": pd.Series(values[is_perturbed]).value_counts(),
+        }
     )
     table = table.fillna(0).astype(int)
     if not 1 < len(table) <= MOST_VALUES:
         return None
     shares = table / table.sum().clip(lower=1)
     table = table.loc[table.sum(axis=1).sort_values(ascending=False, kind="stable").index]
-    counts = {str(value): (int(control), int(rest)) for value, control, rest in table.itertuples(name=None)}
-    distance = float((shares["control"] - shares["rest"]).abs().sum() / 2) if table["control"].any() else 0.0
+    counts = {
+        str(value): (int(control), int(rest))
+        for value, control, rest in table.itertuples(name=None)
+    }
+    distance = (
+        float((shares["control"] - shares["rest"]).abs().sum() / 2)
+        if table["control"].any()
+        else 0.0
+    )
     return Confounder(name, counts, is_line, distance)
 
 
-def refuse_mixed_lines(where: str, found: Collection[Confounder], handled: Collection[str], *, within: bool = False) -> None:
-    """Raise InputError for cells of several lines unless the column was handled. within: whether they can be compared inside
-    each line.
+def refuse_mixed_lines(
+    where: str, found: Collection[Confounder], handled: Collection[str], *, within: bool = False
+) -> None:
+    """Raise InputError for cells of several lines unless the column was handled. within: whether
+    they can be compared inside each line.
     """
     mixed = next((each for each in found if each.is_line and each.column not in handled), None)
     if mixed is None:
         return
     inside = f", compare inside each with --within {mixed.column}" if within else ""
     raise InputError(
-        f"{where}: {mixed.column} has several values, {mixed.line().partition(': ')[2]}; choose one with --where "
-        f"{mixed.column}={next(iter(mixed.counts))}{inside}, or take them together with --across {mixed.column}"
+        f"{where}: {mixed.column} has several values, {mixed.line().partition(': ')[2]}; choose one"
+        f" with --where {mixed.column}={next(iter(mixed.counts))}{inside}, or take them together"
+        f" with --across {mixed.column}"
     )

@@ -1,6 +1,8 @@
-"""How each perturbation changes each gene: pdex's Wilcoxon rank sum against control cells, in parts that fit into memory.
+"""How each perturbation changes each gene: pdex's Wilcoxon rank sum against control cells, in parts
+that fit into memory.
 
-Cells are brought to COUNTS_PER_CELL counts. The file is read in blocks of cells, as often as its values, in parts of genes, need.
+Cells are brought to COUNTS_PER_CELL counts. The file is read in blocks of cells, as often as its
+values, in parts of genes, need.
 """
 
 from __future__ import annotations
@@ -42,12 +44,13 @@ Progress = Callable[[float], None]  # gets the share that is done
 class GeneChanges:
     """What perturbations change; arrays of shape (n_targets, n_genes).
 
-    p: two-sided, of the rank sum with its normal approximation, corrected for ties; NaN for genes that none of the compared cells
-    expresses.
-    fdr: Benjamini and Hochberg's, among the genes of a perturbation. log2_fc: of the means of counts per COUNTS_PER_CELL, not
-    shrunk; ±log2(FOLD_LIMIT) where one of both is 0, NaN where both are. control_mean: of shape (n_genes,).
-    guides: a row for each guide of a target that is among the genes. controls: of each gene, None in a table of changes.
-    replicates: None without enough of them. mocks: None with too few controls.
+    p: two-sided, of the rank sum with its normal approximation, corrected for ties; NaN for genes
+    that none of the compared cells expresses.
+    fdr: Benjamini and Hochberg's, among the genes of a perturbation. log2_fc: of the means of
+    counts per COUNTS_PER_CELL, not shrunk; ±log2(FOLD_LIMIT) where one of both is 0, NaN where both
+    are. control_mean: of shape (n_genes,). guides: a row for each guide of a target that is among
+    the genes. controls: of each gene, None in a table of changes. replicates: None without enough
+    of them. mocks: None with too few controls.
     """
 
     p: Floats
@@ -62,8 +65,8 @@ class GeneChanges:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ControlExpression:
-    """The expression of genes in the controls, of shape (n_genes,): mean and variance of counts per COUNTS_PER_CELL, and the
-    share of cells with any count.
+    """The expression of genes in the controls, of shape (n_genes,): mean and variance of counts per
+    COUNTS_PER_CELL, and the share of cells with any count.
     """
 
     mean: Floats
@@ -73,7 +76,8 @@ class ControlExpression:
 
 @dataclass(frozen=True, slots=True)
 class GuideExpression:
-    """The target's own expression in the cells of a guide; in all cells of the perturbation where guide is "".
+    """The target's own expression in the cells of a guide; in all cells of the perturbation where
+    guide is "".
 
     mean, control_mean: counts per COUNTS_PER_CELL.
     """
@@ -100,8 +104,8 @@ def compare_with_controls(
 ) -> GeneChanges:
     """Return the change of each gene by each perturbation.
 
-    compare_each: runs the comparisons; design: their strata, replicates and mocks. Raise MissingPackage without pdex, and what
-    `compare_each` raises.
+    compare_each: runs the comparisons; design: their strata, replicates and mocks. Raise
+    MissingPackage without pdex, and what `compare_each` raises.
     """
     import_rank_sum()  # before anything is read
     shape = (len(groups.targets), file.n_genes)
@@ -111,7 +115,11 @@ def compare_with_controls(
     control = np.flatnonzero(groups.of_cell == -1)
     rows_of = [np.flatnonzero(groups.of_cell == i) for i in range(len(groups.targets))]
     plan = () if design.strata is None else plan_strata(rows_of, control, design.strata)
-    replicates = None if design.replicates is None else ReplicateTests(design.replicates, control, design, shape)
+    replicates = (
+        None
+        if design.replicates is None
+        else ReplicateTests(design.replicates, control, design, shape)
+    )
     mocks = None if design.mocks is None else MockTests(design.mocks, design, file.n_cells)
     for genes, values in _columns_in_parts(file, counts):
         reference = values[control]
@@ -119,8 +127,13 @@ def compare_with_controls(
         controls.variance[genes] = reference.var(axis=0, dtype=np.float64)
         controls.detected[genes] = (reference > 0).mean(axis=0)
         if design.strata is None:
-            for i, (of_genes, mean, _) in enumerate(compare_each((values[rows] for rows in rows_of), reference)):
-                p[i, genes], log2_fc[i, genes] = of_genes, log2_fold_change(mean, controls.mean[genes])
+            for i, (of_genes, mean, _) in enumerate(
+                compare_each((values[rows] for rows in rows_of), reference)
+            ):
+                p[i, genes], log2_fc[i, genes] = (
+                    of_genes,
+                    log2_fold_change(mean, controls.mean[genes]),
+                )
         else:
             pooled = compare_in_strata(values, plan, shape[0], compare_each)
             p[:, genes], log2_fc[:, genes] = pooled.p_values(), log2_fold_change(*pooled.means())
@@ -137,29 +150,44 @@ def compare_with_controls(
     tested = None if replicates is None else replicates.finish(p)
     shared = None if replicates is None or tested is None else (tested[1], replicates.shift)
     of_mocks = None if mocks is None else mocks.finish(shared, log2_fold_change)
-    return GeneChanges(p, fdr, log2_fc, controls.mean, ordered, controls, None if tested is None else tested[0], of_mocks)
+    return GeneChanges(
+        p,
+        fdr,
+        log2_fc,
+        controls.mean,
+        ordered,
+        controls,
+        None if tested is None else tested[0],
+        of_mocks,
+    )
 
 
 def compare_cells(cells: np.ndarray, control: np.ndarray) -> Compared:
-    """Return each gene's p against the controls, the mean of its counts, and U; both of shape (n_cells, n_genes)."""
+    """Return each gene's p against the controls, the mean of its counts, and U; both of shape
+    (n_cells, n_genes)."""
     p, u = rank_sum_tests(import_rank_sum(), cells, control)
     return p, cells.mean(axis=0, dtype=np.float64), u
 
 
 def compare_on_one_processor(cells: np.ndarray, control: np.ndarray) -> Compared:
-    """Return the result of `compare_cells`, while other comparisons use the other processors. Raise MissingPackage."""
-    import_rank_sum()  # imports numba too; otherwise the error for missing numba would name no requirements file
+    """Return the result of `compare_cells`, while other comparisons use the other processors. Raise
+    MissingPackage."""
+    # imports numba too; otherwise the error for missing numba would name no requirements file
+    import_rank_sum()
     import numba
 
     numba.set_num_threads(1)
     return compare_cells(cells, control)
 
 
-def rank_sum_tests(rank_sum: object, cells: np.ndarray, reference: np.ndarray) -> tuple[Floats, Floats]:
-    """Return the p of each gene and the cells' U, of shape (n_genes,); cells and reference of shape (n, n_genes). p is NaN where
-    all values are 0."""
-    # pdex chooses between two kernels by 10,000 values drawn at random: of rarely expressed genes these may all be 0, and the
-    # kernel for whole numbers would cut every value down to one. The kernel for any numbers is therefore called by name.
+def rank_sum_tests(
+    rank_sum: object, cells: np.ndarray, reference: np.ndarray
+) -> tuple[Floats, Floats]:
+    """Return the p of each gene and the cells' U, of shape (n_genes,); cells and reference of shape
+    (n, n_genes). p is NaN where all values are 0."""
+    # pdex chooses between two kernels by 10,000 values drawn at random: of rarely expressed genes
+    # these may all be 0, and the kernel for whole numbers would cut every value down to one. The
+    # kernel for any numbers is therefore called by name.
     with _threads_for((len(cells) + len(reference)) * cells.shape[1]):
         p, u = rank_sum._ranksum_float(cells, reference)  # type: ignore[attr-defined]
     found = np.minimum(p, 1.0)
@@ -170,7 +198,8 @@ def rank_sum_tests(rank_sum: object, cells: np.ndarray, reference: np.ndarray) -
 
 @contextmanager
 def _threads_for(n_values: int) -> Iterator[None]:
-    """Let numba use one thread per VALUES_PER_THREAD values; more would wait for work, and waiting uses processors too."""
+    """Let numba use one thread per VALUES_PER_THREAD values; more would wait for work, and waiting
+    uses processors too."""
     import numba
 
     most = numba.get_num_threads()
@@ -182,7 +211,8 @@ def _threads_for(n_values: int) -> Iterator[None]:
 
 
 def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:
-    """Return log2(mean / control_mean), limited to ±log2(FOLD_LIMIT) if one is 0, NaN if both are 0; any shape."""
+    """Return log2(mean / control_mean), limited to ±log2(FOLD_LIMIT) if one is 0, NaN if both are
+    0; any shape."""
     with np.errstate(divide="ignore", invalid="ignore"):
         change: Floats = np.log2(mean / control_mean)
     change[(control_mean == 0) & (mean > 0)] = np.log2(FOLD_LIMIT)
@@ -191,9 +221,16 @@ def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:
 
 
 def _guides_of(
-    file: CellFile, groups: CellGroups, i: int, rows: np.ndarray, values: np.ndarray, genes: slice, control_mean: Floats
+    file: CellFile,
+    groups: CellGroups,
+    i: int,
+    rows: np.ndarray,
+    values: np.ndarray,
+    genes: slice,
+    control_mean: Floats,
 ) -> Iterator[GuideExpression]:
-    """Yield a target's expression in all its cells (rows) and by guide, if the target is among these genes (of values)."""
+    """Yield a target's expression in all its cells (rows) and by guide, if the target is among
+    these genes (of values)."""
     target = groups.targets[i]
     if target not in file.genes:
         return
@@ -206,15 +243,20 @@ def _guides_of(
         names = groups.guides[rows].astype(str)
         for guide in np.unique(names).tolist():
             of_guide = own[names == guide]
-            yield GuideExpression(target, guide, len(of_guide), float(of_guide.mean()), float(control_mean[position]))
+            yield GuideExpression(
+                target, guide, len(of_guide), float(of_guide.mean()), float(control_mean[position])
+            )
 
 
 def _columns_in_parts(file: CellFile, counts: CountSummary) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield (which genes, their counts per COUNTS_PER_CELL, float32 of shape (n_cells, n_genes of the part))."""
+    """Yield (which genes, their counts per COUNTS_PER_CELL, float32 of shape (n_cells, n_genes of
+    the part))."""
     dense = max(1, DENSE_VALUES // file.n_cells)
     start = 0
     while start < file.n_genes:
-        together = int(np.searchsorted(np.cumsum(counts.stored[start:]), VALUES_IN_MEMORY, side="right"))
+        together = int(
+            np.searchsorted(np.cumsum(counts.stored[start:]), VALUES_IN_MEMORY, side="right")
+        )
         genes = slice(start, min(start + max(1, together), file.n_genes))
         columns = _read_columns(file, genes, counts)
         for first in range(0, columns.shape[1], dense):
@@ -226,13 +268,16 @@ def _columns_in_parts(file: CellFile, counts: CountSummary) -> Iterator[tuple[sl
 
 
 def _read_columns(file: CellFile, genes: slice, counts: CountSummary) -> csc_matrix:
-    """Return the genes' counts per COUNTS_PER_CELL, from one pass over the file; cells without counts stay 0.
+    """Return the genes' counts per COUNTS_PER_CELL, from one pass over the file; cells without
+    counts stay 0.
 
-    Each value is put where its gene's begin, so that nothing is held twice. Raise InputError if the file has other values than
-    before.
+    Each value is put where its gene's begin, so that nothing is held twice. Raise InputError if the
+    file has other values than before.
     """
     totals = counts.totals
-    factors = np.divide(COUNTS_PER_CELL, totals, out=np.zeros(len(totals)), where=totals > 0).astype(np.float32)
+    factors = np.divide(
+        COUNTS_PER_CELL, totals, out=np.zeros(len(totals)), where=totals > 0
+    ).astype(np.float32)
     ends = np.concatenate([[0], np.cumsum(counts.stored[genes])])
     values, cells = np.empty(ends[-1], dtype=np.float32), np.empty(ends[-1], dtype=np.int32)
     free = ends[:-1].copy()

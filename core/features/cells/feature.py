@@ -9,7 +9,9 @@ FEATURE = Feature(
     "Labels from a screen of single cells, and runs from predicted expression.",
     commands={
         "cells": Command(
-            "core.features.cells.commands:app", "Single cells: labels from a screen, runs from predicted expression.", "Data"
+            "core.features.cells.commands:app",
+            "Single cells: labels from a screen, runs from predicted expression.",
+            "Data",
         ),
     },
     jobs=("core.features.cells.jobs:KIND",),

@@ -17,10 +17,16 @@ from core.features.cells.differential_expression import FOLD_LIMIT
 from core.features.cells.labels import DOWN, LEFT_OUT, UP
 from core.features.cells.screen import NOT_SHRUNK, LabelSettings, ScreenLabels
 
-_TEST = "Wilcoxon rank sum (pdex, normal approximation, corrected for ties) of each gene against the control cells"
+_TEST = (
+    "Wilcoxon rank sum (pdex, normal approximation, corrected for ties) of each gene against the"
+    " control cells"
+)
 _STRATA = "inside of strata of {}, pooled by van Elteren's weights"
 _REPLICATES = "and a moderated t test of pseudobulks of each {}, whose FDR has to be as low"
-_FOLD_CHANGE = f"log2 of the ratio of mean counts per {COUNTS_PER_CELL:,.0f}, limited to {FOLD_LIMIT:g}-fold where one is 0"
+_FOLD_CHANGE = (
+    f"log2 of the ratio of mean counts per {COUNTS_PER_CELL:,.0f}, limited to {FOLD_LIMIT:g}-fold"
+    " where one is 0"
+)
 
 
 def _describe_test(labels: ScreenLabels) -> str:
@@ -32,7 +38,8 @@ def _describe_test(labels: ScreenLabels) -> str:
 
 
 def _replicate_record(labels: ScreenLabels, found: ReplicateChanges) -> dict[str, Any]:
-    """Return what replicates are, how many perturbations have some, and how many of them agree with an effect on average."""
+    """Return what replicates are, how many perturbations have some, and how many of them agree with
+    an effect on average."""
     effect = np.isin(labels.codes, (UP, DOWN)) & (found.n[:, None] > 0)
     shares = (labels.agreeing / np.maximum(found.n, 1)[:, None])[effect]
     return {
@@ -47,7 +54,10 @@ def _replicate_record(labels: ScreenLabels, found: ReplicateChanges) -> dict[str
 
 def marks_of(record: Mapping[str, Any]) -> LabelMarks:
     """Return how far labels can be trusted by their record."""
-    calibration, confounded = record["calibration"] or {}, record["left_out"]["confounded perturbations"]
+    calibration, confounded = (
+        record["calibration"] or {},
+        record["left_out"]["confounded perturbations"],
+    )
     return LabelMarks(calibration.get("false_share"), calibration.get("nominal"), len(confounded))
 
 
@@ -55,7 +65,9 @@ def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
     """Return a dataset's record of how its labels were made, as plain data."""
     replicates, calibration = labels.changes.replicates, labels.calibration
     groups, pairs = labels.groups, labels.pairs
-    failed = labels.knockdown[(labels.knockdown["guide"] != "") & labels.knockdown["failed"].fillna(False).astype(bool)]
+    failed = labels.knockdown[
+        (labels.knockdown["guide"] != "") & labels.knockdown["failed"].fillna(False).astype(bool)
+    ]
     record = {
         "settings": settings.identity(),
         "columns": asdict(labels.conditions.columns),
@@ -87,7 +99,9 @@ def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
             "confounded perturbations": list(groups.confounded),
             "perturbations with few effects": [
                 pert
-                for pert, split in zip(groups.targets, labels.sample.pert_split.tolist(), strict=True)
+                for pert, split in zip(
+                    groups.targets, labels.sample.pert_split.tolist(), strict=True
+                )
                 if split < 0 and pert not in groups.confounded
             ],
             "pairs without a label": int((labels.codes == LEFT_OUT).sum()),

@@ -1,4 +1,5 @@
-"""Labels of (perturbation, gene) pairs from differential expression: up, down, none, or neither of these (left out)."""
+"""Labels of (perturbation, gene) pairs from differential expression: up, down, none, or neither of
+these (left out)."""
 
 from __future__ import annotations
 
@@ -28,35 +29,51 @@ _HALF_MORE: Final = math.log2(1.5)
 class Thresholds:
     """The definition of up, down and none; pairs in between are left out.
 
-    up or down: FDR < fdr and |log2 fold change| ≥ log2_fc. none: FDR ≥ none_fdr and |log2 fold change| < none_log2_fc. Source:
-    the BioReasoning challenge, whose fold changes are shrunk; these are not.
+    up or down: FDR < fdr and |log2 fold change| ≥ log2_fc. none: FDR ≥ none_fdr and |log2 fold
+    change| < none_log2_fc. Source: the BioReasoning challenge, whose fold changes are shrunk; these
+    are not.
     """
 
-    fdr: Annotated[float, Gt(0), Le(1), setting("Up or down: FDR below this.", title="Up or down: FDR below")] = 0.05
+    fdr: Annotated[
+        float, Gt(0), Le(1), setting("Up or down: FDR below this.", title="Up or down: FDR below")
+    ] = 0.05
     log2_fc: Annotated[
-        Positive, setting("Up or down: |log2 fold change| of at least this.", title="… and |log2 fold change| from")
+        Positive,
+        setting(
+            "Up or down: |log2 fold change| of at least this.",
+            title="… and |log2 fold change| from",
+        ),
     ] = _HALF_MORE
-    none_fdr: Annotated[float, Gt(0), Le(1), setting("None: FDR of at least this.", title="None: FDR from")] = 0.05
-    none_log2_fc: Annotated[Positive, setting("None: |log2 fold change| below this.", title="… and |log2 fold change| below")] = (
-        0.25
-    )
+    none_fdr: Annotated[
+        float, Gt(0), Le(1), setting("None: FDR of at least this.", title="None: FDR from")
+    ] = 0.05
+    none_log2_fc: Annotated[
+        Positive,
+        setting("None: |log2 fold change| below this.", title="… and |log2 fold change| below"),
+    ] = 0.25
 
     def __post_init__(self) -> None:
         check_values(self)
         if self.none_log2_fc > self.log2_fc:
             raise InputError(
-                f"log2 fold changes: got {self.log2_fc:g} for an effect and {self.none_log2_fc:g} for none, expected the first "
-                "not below the second"
+                f"log2 fold changes: got {self.log2_fc:g} for an effect and {self.none_log2_fc:g}"
+                " for none, expected the first not below the second"
             )
         if self.none_fdr < self.fdr:
-            raise InputError(f"FDR of none: got {self.none_fdr:g}, expected at least the FDR of an effect ({self.fdr:g})")
+            raise InputError(
+                f"FDR of none: got {self.none_fdr:g}, expected at least the FDR of an effect"
+                f" ({self.fdr:g})"
+            )
 
 
-def label_pairs(changes: GeneChanges, targets: Iterable[str], genes: GeneNames, thresholds: Thresholds) -> np.ndarray:
-    """Return the code of each pair's label (UP, DOWN, NONE, LEFT_OUT), int8 of shape (n_targets, n_genes).
+def label_pairs(
+    changes: GeneChanges, targets: Iterable[str], genes: GeneNames, thresholds: Thresholds
+) -> np.ndarray:
+    """Return the code of each pair's label (UP, DOWN, NONE, LEFT_OUT), int8 of shape (n_targets,
+    n_genes).
 
-    An effect is one of the replicates, too, where they were tested. A perturbation's own target is left out, since that it falls
-    says only that the guide works; so are genes without a p.
+    An effect is one of the replicates, too, where they were tested. A perturbation's own target is
+    left out, since that it falls says only that the guide works; so are genes without a p.
     """
     size = np.abs(changes.log2_fc)
     effect = (changes.fdr < thresholds.fdr) & (size >= thresholds.log2_fc)
@@ -73,16 +90,21 @@ def label_pairs(changes: GeneChanges, targets: Iterable[str], genes: GeneNames, 
     return codes
 
 
-def knockdown_table(guides: Iterable[GuideExpression], most_remaining: float = MOST_REMAINING) -> pd.DataFrame:
-    """Return a row for each perturbation (guide "") and guide: target, guide, n_cells, mean, control_mean, remaining, failed.
+def knockdown_table(
+    guides: Iterable[GuideExpression], most_remaining: float = MOST_REMAINING
+) -> pd.DataFrame:
+    """Return a row for each perturbation (guide "") and guide: target, guide, n_cells, mean,
+    control_mean, remaining, failed.
 
-    remaining: the target's mean expression over the controls', NaN where these do not express it. failed: above `most_remaining`;
-    None if unknown.
+    remaining: the target's mean expression over the controls', NaN where these do not express it.
+    failed: above `most_remaining`; None if unknown.
     """
     rows = []
     for each in guides:
         remaining = each.mean / each.control_mean if each.control_mean > 0 else math.nan
         failed = None if math.isnan(remaining) else remaining > most_remaining
-        rows.append((each.target, each.guide, each.n_cells, each.mean, each.control_mean, remaining, failed))
+        rows.append(
+            (each.target, each.guide, each.n_cells, each.mean, each.control_mean, remaining, failed)
+        )
     columns = ["target", "guide", "n_cells", "mean", "control_mean", "remaining", "failed"]
     return pd.DataFrame(rows, columns=columns).astype({"failed": "boolean", "remaining": float})

@@ -1,6 +1,8 @@
-"""Mock perturbations: control cells compared with the other controls like a perturbation's cells, so every effect is false.
+"""Mock perturbations: control cells compared with the other controls like a perturbation's cells,
+so every effect is false.
 
-Each is drawn as one real perturbation is: as many cells, in the same batches and of the same depth, of as many guides.
+Each is drawn as one real perturbation is: as many cells, in the same batches and of the same depth,
+of as many guides.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ SEED: Final = 0
 class Mocks:
     """Mock perturbations.
 
-    groups: their cells and the cells compared with each; genes: positions of the compared genes. n_guides: the most control
-    guides in a mock; 0 if controls have fewer than two.
+    groups: their cells and the cells compared with each; genes: positions of the compared genes.
+    n_guides: the most control guides in a mock; 0 if controls have fewer than two.
     """
 
     groups: tuple[CellGroup, ...]
@@ -36,8 +38,8 @@ class Mocks:
 def draw_mocks(of_cell: Codes, strata: Codes, guide: Codes | None, n_genes: int) -> Mocks | None:
     """Return mock perturbations modelled on random real ones; None if there are too few controls.
 
-    of_cell: the perturbation of each cell, -1 for controls; strata, guide: of each cell, -1 for none. The same cells always give
-    the same mocks.
+    of_cell: the perturbation of each cell, -1 for controls; strata, guide: of each cell, -1 for
+    none. The same cells always give the same mocks.
     """
     rng = np.random.default_rng(SEED)
     targets = np.unique(of_cell[(of_cell >= 0) & (strata >= 0)])
@@ -49,14 +51,29 @@ def draw_mocks(of_cell: Codes, strata: Codes, guide: Codes | None, n_genes: int)
     guides = np.empty(0, dtype=np.intp) if guide is None else np.unique(guide[control])
     guides = guides[guides >= 0]
     guides = guides if len(guides) > 1 else guides[:0]  # of one guide, controls are drawn by cells
-    found = [_draw(np.flatnonzero((of_cell == each) & (strata >= 0)), control, strata, guide, guides, rng) for each in like]
-    groups = tuple(each for each in found if min(len(each.cells), len(each.reference)) >= LEAST_MOCK_CELLS)
+    found = [
+        _draw(
+            np.flatnonzero((of_cell == each) & (strata >= 0)), control, strata, guide, guides, rng
+        )
+        for each in like
+    ]
+    groups = tuple(
+        each for each in found if min(len(each.cells), len(each.reference)) >= LEAST_MOCK_CELLS
+    )
     genes = np.sort(rng.choice(n_genes, min(n_genes, MOCK_GENES), replace=False))
     return Mocks(groups, genes, len(guides) // 2) if groups else None
 
 
-def _draw(real: Codes, control: Codes, strata: Codes, guide: Codes | None, guides: Codes, rng: np.random.Generator) -> CellGroup:
-    """Return one mock. real: the cells of the perturbation to imitate; guides: of the controls, empty if unknown."""
+def _draw(
+    real: Codes,
+    control: Codes,
+    strata: Codes,
+    guide: Codes | None,
+    guides: Codes,
+    rng: np.random.Generator,
+) -> CellGroup:
+    """Return one mock. real: the cells of the perturbation to imitate; guides: of the controls,
+    empty if unknown."""
     if guide is not None and len(guides):
         n_guides = max(1, min(len(np.unique(guide[real])), len(guides) // 2))
         chosen = np.isin(guide[control], rng.choice(guides, n_guides, replace=False))

@@ -1,4 +1,5 @@
-"""Recognise files of cells in other formats than AnnData (.h5ad), with the lines of Python that convert them."""
+"""Recognise files of cells in other formats than AnnData (.h5ad), with the lines of Python that
+convert them."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from core.features.cells.hdf5_walk import Hdf5File
 
 HDF5: Final = b"\x89HDF\r\n\x1a\n"
 USE: Final = (
-    "`cells labels FILE --name D` makes a dataset of it, `cells predictions FILE --dataset D` a run; vectors of genes are read "
-    "from CSV, Parquet or .npz"
+    "`cells labels FILE --name D` makes a dataset of it, `cells predictions FILE --dataset D` a"
+    " run; vectors of genes are read from CSV, Parquet or .npz"
 )
 _TEXT: Final = b"%%MatrixMarket"
 ZARR_FILES: Final = (".zgroup", ".zattrs", ".zmetadata", "zarr.json")
@@ -23,10 +24,13 @@ _UNPACK: Final = {"gzip": "gunzip", "bz2": "bunzip2", "zstd": "unzstd"}
 # With pandas 3, anndata 0.12 cannot write the texts that it reads.
 WITH_PANDAS_3: Final = "with pandas 3, first `pandas.set_option('future.infer_string', False)`"
 _WRITE: Final = "`cells.write_h5ad('cells.h5ad')`"
-_FROM_ZARR: Final = f"read them with `cells = anndata.read_zarr('STORE')`, which needs zarr ({WITH_PANDAS_3}), and write {_WRITE}"
+_FROM_ZARR: Final = (
+    f"read them with `cells = anndata.read_zarr('STORE')`, which needs zarr ({WITH_PANDAS_3}), and"
+    f" write {_WRITE}"
+)
 _ADD: Final = (
-    "it does not say what was done to each cell. Add that as `cells.obs['perturbation']`, with one value for controls, and "
-    f"write it with {_WRITE}"
+    "it does not say what was done to each cell. Add that as `cells.obs['perturbation']`, with one"
+    f" value for controls, and write it with {_WRITE}"
 )
 
 
@@ -44,7 +48,8 @@ def is_zarr(path: Path) -> bool:
 
 
 def describe_other_cells(path: Path) -> str:
-    """Return the format of a file or folder of cells other than HDF5, and what to do with it; "" for anything else.
+    """Return the format of a file or folder of cells other than HDF5, and what to do with it; ""
+    for anything else.
 
     Raise OSError, and InputError or UnsafeFile for what is damaged or unpacks to too much.
     """
@@ -64,16 +69,25 @@ def describe_other_cells(path: Path) -> str:
         plain = unpack_file(file, path.name)
         inside = b"" if plain is None else plain.read(len(_TEXT)) or b""
     if inside.startswith(HDF5):
-        return f"cells (HDF5) packed by {kind}: unpack the file, with `{_UNPACK[kind]} -c {path.name} > cells.h5ad`; then {USE}"
-    return _describe_tenx("read_10x_mtx('.')", ", in its folder") if inside.startswith(_TEXT) else ""
+        return (
+            f"cells (HDF5) packed by {kind}: unpack the file, with `{_UNPACK[kind]} -c {path.name}"
+            f" > cells.h5ad`; then {USE}"
+        )
+    return (
+        _describe_tenx("read_10x_mtx('.')", ", in its folder") if inside.startswith(_TEXT) else ""
+    )
 
 
 def describe_hdf5(file: Hdf5File) -> str:
-    """Return the format of an HDF5 file from the names in it, and what to do with it; "" for AnnData."""
+    """Return the format of an HDF5 file from the names in it, and what to do with it; "" for
+    AnnData."""
     found, file_name = set(file.root), file.path.name
     if "mod" in found:
         read = f"`cells = anndata.io.read_elem(h5py.File('{file_name}')['mod/rna'])`"
-        return f"several modalities (MuData, .h5mu): take one, such as rna, with {read} ({WITH_PANDAS_3}); write it with {_WRITE}"
+        return (
+            f"several modalities (MuData, .h5mu): take one, such as rna, with {read}"
+            f" ({WITH_PANDAS_3}); write it with {_WRITE}"
+        )
     if {"obs", "var"} & found:  # its reader reports missing parts
         return ""
     if {"row_attrs", "col_attrs"} <= found:
@@ -81,8 +95,14 @@ def describe_hdf5(file: Hdf5File) -> str:
         return f"cells as loom: read it with {read}, which needs loompy ({WITH_PANDAS_3}); {_ADD}"
     if any(is_group(node) and {"barcodes", "indptr"} <= set(node) for node in file.root.values()):
         return _describe_tenx(f"read_10x_h5('{file_name}')")
-    return f"HDF5 with {', '.join(sorted(found)[:5]) or 'nothing'} in it; expected cells as AnnData (.h5ad): obs, var and X"
+    return (
+        f"HDF5 with {', '.join(sorted(found)[:5]) or 'nothing'} in it; expected cells as AnnData"
+        " (.h5ad): obs, var and X"
+    )
 
 
 def _describe_tenx(call: str, where: str = "") -> str:
-    return f"a matrix of 10x Genomics: read it with `cells = scanpy.{call}`{where} ({WITH_PANDAS_3}); {_ADD}"
+    return (
+        f"a matrix of 10x Genomics: read it with `cells = scanpy.{call}`{where} ({WITH_PANDAS_3});"
+        f" {_ADD}"
+    )

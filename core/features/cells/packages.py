@@ -33,7 +33,8 @@ def _import(module: str) -> Any:
     except ImportError as error:
         package = module.partition(".")[0]
         raise MissingPackage(
-            f"cells need the package {package}, which is not installed: pip install -r requirements-cells.txt"
+            f"cells need the package {package}, which is not installed: pip install -r"
+            " requirements-cells.txt"
         ) from error
     finally:
         root.handlers[:] = handlers

@@ -27,24 +27,31 @@ class WantedPairs:
     def of(cls, pairs: Sequence[Pair]) -> WantedPairs:
         """Return the requested pairs."""
         perts, genes = tuple(pair.pert for pair in pairs), tuple(pair.gene for pair in pairs)
-        return cls(tuple(pair.pair_id for pair in pairs), perts, genes, pd.MultiIndex.from_arrays([perts, genes]))
+        return cls(
+            tuple(pair.pair_id for pair in pairs),
+            perts,
+            genes,
+            pd.MultiIndex.from_arrays([perts, genes]),
+        )
 
     def __len__(self) -> int:
         return len(self.pair_ids)
 
     def places_of(self, perts: np.ndarray, genes: np.ndarray) -> Codes:
-        """Return the place of each (perturbation, gene) among the pairs, of shape (n,); -1 for others."""
+        """Return the place of each (perturbation, gene) among the pairs, of shape (n,); -1 for
+        others."""
         return self._index.get_indexer(pd.MultiIndex.from_arrays([perts, genes]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictedChanges:
-    """A file's predictions of n_pairs pairs, of shape (n_pairs,), NaN for a pair that it does not cover.
+    """A file's predictions of n_pairs pairs, of shape (n_pairs,), NaN for a pair that it does not
+    cover.
 
-    evidence: of a change, from 0. signed: the same with the direction of the change. log2_fc: None if the file has none. measure:
-    what evidence is, "z", "-log10 p" or "log2_fc". read_as: choice → the column or value of the file. other_pairs: how many rows,
-    or perturbations, of the file are not in the dataset. values: some of its perturbations. notes: how a table was
-    read, in words.
+    evidence: of a change, from 0. signed: the same with the direction of the change. log2_fc: None
+    if the file has none. measure: what evidence is, "z", "-log10 p" or "log2_fc". read_as: choice →
+    the column or value of the file. other_pairs: how many rows, or perturbations, of the file are
+    not in the dataset. values: some of its perturbations. notes: how a table was read, in words.
     """
 
     evidence: Floats

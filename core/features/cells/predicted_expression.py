@@ -1,8 +1,10 @@
-"""Predicted expression as AnnData, of cells or one profile per perturbation: log2 fold changes over real controls.
+"""Predicted expression as AnnData, of cells or one profile per perturbation: log2 fold changes over
+real controls.
 
-The file is read in blocks, so it may be larger than memory. Expression is averaged on a linear scale: counts per 10,000 of a
-cell, or expm1 of values that are log1p already, over the same genes in both files (`core.features.cells.scales`). The log2 fold change is
-that of the means. Where one mean is 0 it is plus or minus log2(20), as in pdex; where both are, nothing is said of the pair.
+The file is read in blocks, so it may be larger than memory. Expression is averaged on a linear
+scale: counts per 10,000 of a cell, or expm1 of values that are log1p already, over the same genes
+in both files (`core.features.cells.scales`). The log2 fold change is that of the means. Where one
+mean is 0 it is plus or minus log2(20), as in pdex; where both are, nothing is said of the pair.
 """
 
 from __future__ import annotations
@@ -18,7 +20,13 @@ from scipy.sparse import csr_matrix
 
 from core.base.errors import InputError
 from core.base.fields.setting import setting
-from core.features.cells.anndata_file import COUNTS_PER_CELL, CellFile, ValueScale, expm1_of, open_cells
+from core.features.cells.anndata_file import (
+    COUNTS_PER_CELL,
+    CellFile,
+    ValueScale,
+    expm1_of,
+    open_cells,
+)
 from core.features.cells.columns import Columns
 from core.features.cells.conditions import Conditions, ReadingSettings, read_conditions
 from core.features.cells.confounders import refuse_mixed_lines
@@ -31,16 +39,28 @@ from core.stats.arrays import Codes, Floats
 
 CONTROL = ""  # the group of the controls
 DIFFERS = "differs between controls and perturbed cells"
-_OF_REAL = "write real cells as counts, or say --values counts where both files hold counts or their means"
-_PREDICTED_LAYERS = ("pred", "prediction", "predictions", "predicted", "x_pred", "y_pred", "reconstructed", "decoded", "x_hat")
+_OF_REAL = (
+    "write real cells as counts, or say --values counts where both files hold counts or their means"
+)
+_PREDICTED_LAYERS = (
+    "pred",
+    "prediction",
+    "predictions",
+    "predicted",
+    "x_pred",
+    "y_pred",
+    "reconstructed",
+    "decoded",
+    "x_hat",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CellOptions(ReadingSettings):
     """Settings for reading predicted cells.
 
-    real: a file with real control cells, for predictions without controls. clip_negative: read small negative values, for
-    instance from linear decoders, as 0, and count them.
+    real: a file with real control cells, for predictions without controls. clip_negative: read
+    small negative values, for instance from linear decoders, as 0, and count them.
     """
 
     real: Annotated[
@@ -53,7 +73,10 @@ class CellOptions(ReadingSettings):
     ] = None
     clip_negative: Annotated[
         bool,
-        setting("AnnData: read negative values (for instance from linear decoders) as 0.", title="Read negative values as 0"),
+        setting(
+            "AnnData: read negative values (for instance from linear decoders) as 0.",
+            title="Read negative values as 0",
+        ),
     ] = False
 
 
@@ -73,7 +96,8 @@ class GroupMeans:
 class ReadSource:
     """A file of cells that was checked, and how its values become counts per 10,000.
 
-    genes: the names of its genes as the real file has them. shared: positions of the genes that both files have.
+    genes: the names of its genes as the real file has them. shared: positions of the genes that
+    both files have.
     """
 
     file: CellFile
@@ -88,43 +112,68 @@ class ReadSource:
 def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions) -> PredictedChanges:
     """Return the predicted log2 fold changes of the wanted pairs, which are their evidence too.
 
-    Controls are those of the file if it has any, else those of `options.real`. A perturbation of several genes is not a pair. A
-    pair is not covered if its perturbation or gene is missing, if the gene is not in the controls' file, or if both means are 0.
-    Raise InputError for files and columns as `open_cells` and `read_conditions` do, for values that are negative, not finite, or
-    of a scale that cannot be told, for cells of several lines, without any controls, and for files without a gene in common.
+    Controls are those of the file if it has any, else those of `options.real`. A perturbation of
+    several genes is not a pair. A pair is not covered if its perturbation or gene is missing, if
+    the gene is not in the controls' file, or if both means are 0. Raise InputError for files and
+    columns as `open_cells` and `read_conditions` do, for values that are negative, not finite, or
+    of a scale that cannot be told, for cells of several lines, without any controls, and for files
+    without a gene in common.
     """
     with open_cells(path, layer=options.layer) as file:
         if options.real is None:
             found = read_conditions(file, options, wanted_genes=wanted.genes)
             _refuse_unclear(file, found, options)
             shared = np.arange(file.n_genes)
-            facts = measure_values(file, shared, options.values, clip_negative=options.clip_negative)
+            facts = measure_values(
+                file, shared, options.values, clip_negative=options.clip_negative
+            )
             used = found.is_control | (found.genes_of_cell != "")
             scale = tell_scale(str(file.path), facts, options.values, cells=used)
-            return _changes(ReadSource(file, found, file.genes, shared, facts, scale, options.clip_negative), None, wanted)
+            return _changes(
+                ReadSource(file, found, file.genes, shared, facts, scale, options.clip_negative),
+                None,
+                wanted,
+            )
         with open_cells(options.real) as real:
             return _changes(*_read_beside(file, real, options, wanted.genes), wanted)
 
 
-def _changes(predicted: ReadSource, real: ReadSource | None, wanted: WantedPairs) -> PredictedChanges:
-    """Return the changes of the wanted pairs. real: the real cells, None if the controls are in the same file."""
+def _changes(
+    predicted: ReadSource, real: ReadSource | None, wanted: WantedPairs
+) -> PredictedChanges:
+    """Return the changes of the wanted pairs. real: the real cells, None if the controls are in the
+    same file."""
     conditions = predicted.conditions
     known, genes = set(wanted.perts), set(wanted.genes)
-    groups = np.array([gene if gene in known else None for gene in conditions.genes_of_cell], dtype=object)
+    groups = np.array(
+        [gene if gene in known else None for gene in conditions.genes_of_cell], dtype=object
+    )
     groups[conditions.is_control] = CONTROL
     found = controls = mean_expression(predicted, groups, genes)
     of_real = None if conditions.is_control.any() else real
     if of_real is not None:
         is_control = of_real.conditions.is_control
-        controls = mean_expression(of_real, np.array([CONTROL if each else None for each in is_control], dtype=object), genes)
+        controls = mean_expression(
+            of_real,
+            np.array([CONTROL if each else None for each in is_control], dtype=object),
+            genes,
+        )
     change = _changes_of_pairs(found, controls, wanted)
-    of_dataset = {v for v, meaning in conditions.names.of_value.items() if meaning.kind == "genes" and meaning.name not in known}
+    of_dataset = {
+        v
+        for v, meaning in conditions.names.of_value.items()
+        if meaning.kind == "genes" and meaning.name not in known
+    }
     return PredictedChanges(
         evidence=np.abs(change),
         signed=change,
         log2_fc=change,
         measure="log2_fc",
-        read_as=_read_as(predicted, real, "of the file" if of_real is None else f"of the real file, {of_real.scale.kind}"),
+        read_as=_read_as(
+            predicted,
+            real,
+            "of the file" if of_real is None else f"of the real file, {of_real.scale.kind}",
+        ),
         other_pairs=len(of_dataset),
         values=tuple(sorted(conditions.names.of_value)[:SHOWN_VALUES]),
     )
@@ -139,7 +188,9 @@ def _read_as(predicted: ReadSource, real: ReadSource | None, controls: str) -> d
     if predicted.conditions.confounders and predicted.conditions.is_control.any():
         read_as[DIFFERS] = "; ".join(each.line() for each in predicted.conditions.confounders)
     if facts.negative:
-        read_as["negative values read as 0"] = f"{facts.negative:,}, the smallest {facts.smallest:.3g}"
+        read_as["negative values read as 0"] = (
+            f"{facts.negative:,}, the smallest {facts.smallest:.3g}"
+        )
     n_common = n_genes if real is None else len(set(predicted.genes) & set(real.genes))
     if real is not None and not n_common == n_genes == real.file.n_genes:
         counted = f"{n_common:,} of the predictions' {n_genes:,} and the real {real.file.n_genes:,}"
@@ -147,8 +198,11 @@ def _read_as(predicted: ReadSource, real: ReadSource | None, controls: str) -> d
     return read_as
 
 
-def _read_beside(file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str]) -> tuple[ReadSource, ReadSource]:
-    """Return a file of predictions and the real cells that it is compared with, over the genes that both have."""
+def _read_beside(
+    file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str]
+) -> tuple[ReadSource, ReadSource]:
+    """Return a file of predictions and the real cells that it is compared with, over the genes that
+    both have."""
     ours, theirs = _read_both(file, real, options, genes)
     for each, found in ((file, ours), (real, theirs)):
         _refuse_unclear(each, found, options)
@@ -157,15 +211,23 @@ def _read_beside(file: CellFile, real: CellFile, options: CellOptions, genes: Se
     common = set(named) & set(real.genes)
     if not common:
         raise InputError(
-            f"{file.path} and {real.path}: no gene in common: {', '.join(file.genes[:3])} … and {', '.join(real.genes[:3])} …; "
-            "say which column of var names the genes with --gene-names"
+            f"{file.path} and {real.path}: no gene in common: {', '.join(file.genes[:3])} … and"
+            f" {', '.join(real.genes[:3])} …; say which column of var names the genes with"
+            " --gene-names"
         )
-    shared, of_real = (np.flatnonzero([gene in common for gene in names]) for names in (named, real.genes))
+    shared, of_real = (
+        np.flatnonzero([gene in common for gene in names]) for names in (named, real.genes)
+    )
     facts = measure_values(file, shared, options.values, clip_negative=options.clip_negative)
     real_facts = measure_values(real, of_real)
-    place = {real.genes[at]: i for i, at in enumerate(of_real.tolist())}  # of the shared genes, in the order of the predictions
-    real_facts = replace(real_facts, of_genes=real_facts.of_genes[:, [place[named[i]] for i in shared.tolist()]])
-    of_real_given: ValueScale | None = "counts" if options.values == "counts" and real_facts.are_unclear else None
+    # of the shared genes, in the order of the predictions
+    place = {real.genes[at]: i for i, at in enumerate(of_real.tolist())}
+    real_facts = replace(
+        real_facts, of_genes=real_facts.of_genes[:, [place[named[i]] for i in shared.tolist()]]
+    )
+    of_real_given: ValueScale | None = (
+        "counts" if options.values == "counts" and real_facts.are_unclear else None
+    )
     real_scale = tell_scale(str(real.path), real_facts, of_real_given, advice=_OF_REAL)
     used = ours.is_control | (ours.genes_of_cell != "")
     alike = np.isin(theirs.genes_of_cell.astype(str), sorted(set(ours.genes_of_cell) - {""}))
@@ -181,25 +243,34 @@ def _read_beside(file: CellFile, real: CellFile, options: CellOptions, genes: Se
     )
 
 
-def _read_both(file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str]) -> tuple[Conditions, Conditions]:
-    """Return the perturbations of the predicted cells, whose column is that of the real ones, and of the real cells.
+def _read_both(
+    file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str]
+) -> tuple[Conditions, Conditions]:
+    """Return the perturbations of the predicted cells, whose column is that of the real ones, and
+    of the real cells.
 
     The column of the real cells is found by name; `where` applies to each file that has its column.
     """
-    of_real, of_file = ({c: v for c, v in options.where.items() if c in each.obs.columns} for each in (real, file))
+    of_real, of_file = (
+        {c: v for c, v in options.where.items() if c in each.obs.columns} for each in (real, file)
+    )
     if unknown := [column for column in options.where if column not in {**of_real, **of_file}]:
         raise InputError(
-            f"--where {unknown[0]}={options.where[unknown[0]]}: neither {file.path.name} nor {real.path.name} has the column"
+            f"--where {unknown[0]}={options.where[unknown[0]]}: neither {file.path.name} nor"
+            f" {real.path.name} has the column"
         )
     settings = ReadingSettings(control=options.control, separator=options.separator, where=of_real)
     theirs = read_conditions(real, settings, wanted_genes=genes)
     name = options.perturbation or theirs.columns.perturbation
     if name not in file.obs.columns:
         raise InputError(
-            f"{file.path}: no column {name!r}, which {real.path.name} has; obs has {', '.join(map(str, file.obs.columns))}; "
-            "say which holds the perturbations with --perturbation"
+            f"{file.path}: no column {name!r}, which {real.path.name} has; obs has"
+            f" {', '.join(map(str, file.obs.columns))}; say which holds the perturbations with"
+            " --perturbation"
         )
-    ours = read_conditions(file, replace(options, where=of_file), columns=Columns(name, ""), wanted_genes=genes)
+    ours = read_conditions(
+        file, replace(options, where=of_file), columns=Columns(name, ""), wanted_genes=genes
+    )
     ours = replace(ours, columns=replace(ours.columns, control=theirs.columns.control))
     return ours, theirs
 
@@ -211,19 +282,23 @@ def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions) -> 
     layers = [name for name in file.layers if name.lower() in _PREDICTED_LAYERS]
     if layers and options.layer is None and file.path != options.real:
         raise InputError(
-            f"{file.path}: X and {', '.join(layers)} may each hold the predictions; say which with --layer {layers[0]} or "
-            "--layer X"
+            f"{file.path}: X and {', '.join(layers)} may each hold the predictions; say which with"
+            f" --layer {layers[0]} or --layer X"
         )
 
 
 def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[str]) -> GroupMeans:
     """Return the mean of each group's cells for the wanted genes that the file has.
 
-    groups: of shape (n_cells,), a name or None for cells that belong to none. Cells without counts are left out.
+    groups: of shape (n_cells,), a name or None for cells that belong to none. Cells without counts
+    are left out.
     """
     codes, names = pd.factorize(groups, sort=True)
     shared, factor = set(source.shared.tolist()), source.scale.factor
-    genes = np.array([i for i, gene in enumerate(source.genes) if gene in wanted_genes and i in shared], dtype=np.intp)
+    genes = np.array(
+        [i for i, gene in enumerate(source.genes) if gene in wanted_genes and i in shared],
+        dtype=np.intp,
+    )
     sums, n_cells = np.zeros((len(names), len(genes))), np.zeros(len(names), dtype=np.int64)
     for rows, block in source.file.blocks():
         block = without_negatives(block) if source.clip_negative else block
@@ -231,16 +306,23 @@ def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[st
         total = np.asarray(linear[:, source.shared].sum(axis=1)).ravel()
         used = np.flatnonzero((codes[rows] >= 0) & (total > 0))
         factors = COUNTS_PER_CELL / total[used] if factor is None else np.full(len(used), factor)
-        members = csr_matrix((factors, (codes[rows][used], np.arange(len(used)))), shape=(len(names), len(used)))
+        members = csr_matrix(
+            (factors, (codes[rows][used], np.arange(len(used)))), shape=(len(names), len(used))
+        )
         kept = linear[used][:, genes]
-        sums += np.asarray((members @ kept).todense() if isinstance(kept, csr_matrix) else members @ kept)
+        sums += np.asarray(
+            (members @ kept).todense() if isinstance(kept, csr_matrix) else members @ kept
+        )
         n_cells += np.bincount(codes[rows][used], minlength=len(names))
-    means = np.divide(sums, n_cells[:, None], out=np.full_like(sums, np.nan), where=n_cells[:, None] > 0)
+    means = np.divide(
+        sums, n_cells[:, None], out=np.full_like(sums, np.nan), where=n_cells[:, None] > 0
+    )
     return GroupMeans(tuple(names), tuple(source.genes[i] for i in genes), means)
 
 
 def _changes_of_pairs(found: GroupMeans, controls: GroupMeans, wanted: WantedPairs) -> Floats:
-    """Return the log2 fold change of each wanted pair over its group's controls, of shape (n_pairs,); NaN if not covered."""
+    """Return the log2 fold change of each wanted pair over its group's controls, of shape
+    (n_pairs,); NaN if not covered."""
     group, gene = _places(found.groups, wanted.perts), _places(found.genes, wanted.genes)
     control_gene = _places(controls.genes, wanted.genes)
     covered = (group >= 0) & (gene >= 0) & (control_gene >= 0)
@@ -251,6 +333,7 @@ def _changes_of_pairs(found: GroupMeans, controls: GroupMeans, wanted: WantedPai
 
 
 def _places(names: Sequence[str], wanted: Sequence[str]) -> Codes:
-    """Return the position of each wanted name among the names, -1 for a missing one; of shape (n_wanted,)."""
+    """Return the position of each wanted name among the names, -1 for a missing one; of shape
+    (n_wanted,)."""
     place = {name: i for i, name in enumerate(names)}
     return np.array([place.get(name, -1) for name in wanted], dtype=np.intp)

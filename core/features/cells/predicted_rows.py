@@ -1,4 +1,5 @@
-"""The rows of a run that is made from predicted expression: probabilities or ranks, with traces and flagged stand-ins."""
+"""The rows of a run that is made from predicted expression: probabilities or ranks, with traces and
+flagged stand-ins."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _MIDDLE = 0.5  # the base rate if no label is known
 
 @dataclass(frozen=True, slots=True)
 class BaseRates:
-    """The shares of effects among the labelled training pairs, and of up among those with a direction; .5 without any."""
+    """The shares of effects among the labelled training pairs, and of up among those with a
+    direction; .5 without any."""
 
     p_de: float
     p_up: float
@@ -32,7 +34,8 @@ class BaseRates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictedRows:
-    """One row per pair. scale: "rank_only" if a map is missing or ranks were asked for: the numbers are then percentiles.
+    """One row per pair. scale: "rank_only" if a map is missing or ranks were asked for: the numbers
+    are then percentiles.
 
     why: of rank_only, "" for probabilities. maps: DE and DIR → the map, or why there is none.
     """
@@ -48,25 +51,36 @@ class PredictedRows:
         """Return the run's record of how its numbers were made, as plain data."""
         return {
             "scale": self.scale,
-            "maps": {name: fit if isinstance(fit, str) else asdict(fit) for name, fit in self.maps.items()},
+            "maps": {
+                name: fit if isinstance(fit, str) else asdict(fit)
+                for name, fit in self.maps.items()
+            },
             "base_rates": asdict(self.base_rates),
             "uncovered": self.uncovered,
         }
 
 
-def build_rows(pairs: Sequence[Pair], changes: PredictedChanges, *, rank_only: bool = False) -> PredictedRows:
+def build_rows(
+    pairs: Sequence[Pair], changes: PredictedChanges, *, rank_only: bool = False
+) -> PredictedRows:
     """Return the rows of a run, one a pair, in their order.
 
-    Maps are fitted on the labelled pairs of the training split. A pair that the model does not cover gets the base rates of
-    that split and Flag.NOT_PREDICTED. Without a map for DE or for DIR, or with rank_only, both numbers are percentiles
-    (mid-rank / (n + 1)) among the covered pairs.
+    Maps are fitted on the labelled pairs of the training split. A pair that the model does not
+    cover gets the base rates of that split and Flag.NOT_PREDICTED. Without a map for DE or for DIR,
+    or with rank_only, both numbers are percentiles (mid-rank / (n + 1)) among the covered pairs.
     """
     training = np.array([pair.split == TRAIN for pair in pairs], dtype=np.bool_)
     outcome = outcome_of(np.array([pair.label for pair in pairs], dtype=object))
-    labelled, directed, covered = outcome.labelled & training, outcome.directed & training, changes.covered
+    labelled, directed, covered = (
+        outcome.labelled & training,
+        outcome.directed & training,
+        changes.covered,
+    )
     n, n_directed = int(labelled.sum()), int(directed.sum())
     p_effect = float(outcome.effect[labelled].mean()) if n else _MIDDLE
-    rates = BaseRates(p_effect, float(outcome.up[directed].mean()) if n_directed else _MIDDLE, n, n_directed)
+    rates = BaseRates(
+        p_effect, float(outcome.up[directed].mean()) if n_directed else _MIDDLE, n, n_directed
+    )
     maps = {
         "DE": fit_probability_map(changes.evidence, outcome.effect, labelled),
         "DIR": fit_probability_map(changes.signed, outcome.up, directed),
@@ -74,45 +88,72 @@ def build_rows(pairs: Sequence[Pair], changes: PredictedChanges, *, rank_only: b
     why = "; ".join(f"{name}: {fit}" for name, fit in maps.items() if isinstance(fit, str))
     if rank_only:
         why = "ranks were asked for"
-    fitted = {name: fit for name, fit in maps.items() if isinstance(fit, ProbabilityMap) and not why}
+    fitted = {
+        name: fit for name, fit in maps.items() if isinstance(fit, ProbabilityMap) and not why
+    }
     p_de, p_up = (
-        np.where(covered, fitted[name].probabilities(values) if name in fitted else percentiles(values), base_rate)
-        for name, values, base_rate in (("DE", changes.evidence, rates.p_de), ("DIR", changes.signed, rates.p_up))
+        np.where(
+            covered,
+            fitted[name].probabilities(values) if name in fitted else percentiles(values),
+            base_rate,
+        )
+        for name, values, base_rate in (
+            ("DE", changes.evidence, rates.p_de),
+            ("DIR", changes.signed, rates.p_up),
+        )
     )
     rows = _rows_of(pairs, changes, fitted, (p_de, p_up))
-    return PredictedRows(rows, "rank_only" if why else "probabilities", why, maps, rates, int((~covered).sum()))
+    return PredictedRows(
+        rows, "rank_only" if why else "probabilities", why, maps, rates, int((~covered).sum())
+    )
 
 
 def _rows_of(
-    pairs: Sequence[Pair], changes: PredictedChanges, maps: Mapping[str, ProbabilityMap], probabilities: tuple[Floats, Floats]
+    pairs: Sequence[Pair],
+    changes: PredictedChanges,
+    maps: Mapping[str, ProbabilityMap],
+    probabilities: tuple[Floats, Floats],
 ) -> tuple[RowResult, ...]:
     up, down = submitted_parts(*probabilities)
     rows = []
     for i, (pair, covered) in enumerate(zip(pairs, changes.covered.tolist(), strict=True)):
         p_de, p_up = (float(values[i]) for values in probabilities)
         text, meta = (
-            f"The model says nothing of this pair: the base rates {p_de:.4f} and {p_up:.4f} stand in.",
+            (
+                f"The model says nothing of this pair: the base rates {p_de:.4f} and {p_up:.4f}"
+                " stand in."
+            ),
             dict[str, float](),
         )
         if covered:
             text, meta = _describe(changes, maps, i, (p_de, p_up))
         event = TraceEvent("predicted expression", "MODEL", "arithmetic", text, tokens=0, meta=meta)
         flags = () if covered else (Flag.NOT_PREDICTED,)
-        prediction = Prediction(pair.pair_id, float(up[i]), float(down[i]), p_de, p_up, "trace", flags, 0, 0, 0)
+        prediction = Prediction(
+            pair.pair_id, float(up[i]), float(down[i]), p_de, p_up, "trace", flags, 0, 0, 0
+        )
         rows.append(RowResult(prediction, (event,)))
     return tuple(rows)
 
 
 def _describe(
-    changes: PredictedChanges, maps: Mapping[str, ProbabilityMap], i: int, probabilities: tuple[float, float]
+    changes: PredictedChanges,
+    maps: Mapping[str, ProbabilityMap],
+    i: int,
+    probabilities: tuple[float, float],
 ) -> tuple[str, dict[str, float]]:
-    """Return how the numbers of row i came about, as text and as data. maps: empty under rank_only."""
+    """Return how the numbers of row i came about, as text and as data. maps: empty under
+    rank_only."""
     evidence, signed = float(changes.evidence[i]), float(changes.signed[i])
     meta, lines = {"evidence": evidence, "signed": signed}, []
     if changes.log2_fc is not None and not np.isnan(changes.log2_fc[i]):
         meta["log2_fc"] = float(changes.log2_fc[i])
         lines.append(f"predicted log2 fold change {number_text(meta['log2_fc'], '+.4g')}")
-    measure = "|log2 fold change|" if changes.measure == "log2_fc" else changes.measure.replace("z", "|z|")
+    measure = (
+        "|log2 fold change|"
+        if changes.measure == "log2_fc"
+        else changes.measure.replace("z", "|z|")
+    )
     lines += [
         f"evidence of a change: {measure} = {evidence:.4g}",
         f"P(DE) {probabilities[0]:.4f} = {_formula(maps.get('DE'), evidence)}",
@@ -125,4 +166,7 @@ def _formula(found: ProbabilityMap | None, value: float) -> str:
     if found is None:
         return f"percentile of {value:.4g} among the pairs that the model covers"
     sign = "−" if value < 0 else "+"
-    return f"logistic({number_text(found.intercept, '.4g')} {sign} {found.slope:.4g} · log(1 + {abs(value):.4g}))"
+    return (
+        f"logistic({number_text(found.intercept, '.4g')} {sign} {found.slope:.4g} · log(1 +"
+        f" {abs(value):.4g}))"
+    )

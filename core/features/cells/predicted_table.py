@@ -1,4 +1,5 @@
-"""A table of predicted changes, in any format, read in parts: only the requested pairs are stored."""
+"""A table of predicted changes, in any format, read in parts: only the requested pairs are
+stored."""
 
 from __future__ import annotations
 
@@ -17,22 +18,27 @@ from core.features.cells.predicted_changes import SHOWN_VALUES, PredictedChanges
 from core.stats.arrays import Floats
 
 FORMATS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".xlsm", ".json", ".jsonl")
-_SMALLEST_P: Final = float(np.finfo(np.float64).tiny)  # replaces a p-value of 0, which has no logarithm
+# replaces a p-value of 0, which has no logarithm
+_SMALLEST_P: Final = float(np.finfo(np.float64).tiny)
 
 
-def read_predicted_table(path: Path, wanted: WantedPairs, options: TableOptions = AS_GUESSED) -> PredictedChanges:
+def read_predicted_table(
+    path: Path, wanted: WantedPairs, options: TableOptions = AS_GUESSED
+) -> PredictedChanges:
     """Return a table's predictions of the wanted pairs.
 
-    Evidence of a change is |z|, from a column z or the change / standard_error, else -log10 p, else |log2_fc|; the signed one
-    has the sign of the change. Rows of other pairs are counted, not kept. A row that repeats a pair, has an empty cell or no
-    number, or one that its column cannot hold, is rejected. Raise InputError as `ChangeRows`, and for repeats that another
-    column explains.
+    Evidence of a change is |z|, from a column z or the change / standard_error, else -log10 p, else
+    |log2_fc|; the signed one has the sign of the change. Rows of other pairs are counted, not kept.
+    A row that repeats a pair, has an empty cell or no number, or one that its column cannot hold,
+    is rejected. Raise InputError as `ChangeRows`, and for repeats that another column explains.
     """
     known, values = set(wanted.perts), set[str]()
 
     def places_of(perts: np.ndarray, genes: np.ndarray) -> np.ndarray:
         meanings = read_perturbations(perts, known).of_value
-        return wanted.places_of(np.array([meanings[pert].name for pert in perts], dtype=object), genes)
+        return wanted.places_of(
+            np.array([meanings[pert].name for pert in perts], dtype=object), genes
+        )
 
     def keep(perts: np.ndarray, genes: np.ndarray) -> np.ndarray:
         values.update(perts)
@@ -46,7 +52,12 @@ def read_predicted_table(path: Path, wanted: WantedPairs, options: TableOptions 
     if is_often(int(again.sum()), len(rows)):
         ask_about_repeats(path, options, pd.Series(places, rows.index)[repeated])
     rejected = [
-        Rejected(path.name, int(line), "duplicate", f"{wanted.pair_ids[place]!r} stands in an earlier row already")
+        Rejected(
+            path.name,
+            int(line),
+            "duplicate",
+            f"{wanted.pair_ids[place]!r} stands in an earlier row already",
+        )
         for line, place in zip(rows.index[again], places[again], strict=True)
     ]
     numbers = {str(role): np.full(len(wanted), np.nan) for role in rows if role not in KEYS}

@@ -50,42 +50,67 @@ from core.store.datasets import Dataset
 KIND: Final = "predicted_expression"
 CELL_FILES: Final = (".h5ad",)
 # Of how a file was read
-_SAID: Final = ("values", "genes of both files", "negative values read as 0", "perturbations", DIFFERS)
+_SAID: Final = (
+    "values",
+    "genes of both files",
+    "negative values read as 0",
+    "perturbations",
+    DIFFERS,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class PredictionOptions:
     """How to make a run from predicted expression.
 
-    dataset: its name or id, by default the workspace's. name: of the run, by default the file's. cells: of AnnData. columns: of
-    a table, role → column; see `core.base.roles`. rank_only: percentiles instead of probabilities. strict, replace:
-    as in `ImportOptions`.
+    dataset: its name or id, by default the workspace's. name: of the run, by default the file's.
+    cells: of AnnData. columns: of a table, role → column; see `core.base.roles`. rank_only:
+    percentiles instead of probabilities. strict, replace: as in `ImportOptions`.
     """
 
     dataset: Annotated[
-        str | None, setting("The dataset whose pairs are predicted.", title="Dataset whose pairs are predicted")
+        str | None,
+        setting(
+            "The dataset whose pairs are predicted.", title="Dataset whose pairs are predicted"
+        ),
     ] = None
     name: Annotated[
         str | None,
         setting(
-            "Name of the run; by default that of the file.", title="Name of the run", missing="the file's", changes_result=False
+            "Name of the run; by default that of the file.",
+            title="Name of the run",
+            missing="the file's",
+            changes_result=False,
         ),
     ] = None
     cells: CellOptions = field(default_factory=CellOptions)
     columns: Annotated[
         Mapping[str, str],
-        setting("Table: which column is pert, gene, log2_fc, p, …", option="--column", metavar="ROLE=NAME", where="command"),
+        setting(
+            "Table: which column is pert, gene, log2_fc, p, …",
+            option="--column",
+            metavar="ROLE=NAME",
+            where="command",
+        ),
     ] = field(default_factory=dict)
     rank_only: Annotated[
-        bool, setting("Ranks instead of probabilities.", title="Ranks instead of probabilities", key="ranks")
+        bool,
+        setting(
+            "Ranks instead of probabilities.", title="Ranks instead of probabilities", key="ranks"
+        ),
     ] = False
     strict: Annotated[
         bool,
         setting(
-            "Refuse the file if one of its rows is bad.", title="Refuse the file if one of its rows is bad", changes_result=False
+            "Refuse the file if one of its rows is bad.",
+            title="Refuse the file if one of its rows is bad",
+            changes_result=False,
         ),
     ] = False
-    replace: Annotated[bool, setting("Replace an existing run of that name.", where="command", changes_result=False)] = False
+    replace: Annotated[
+        bool,
+        setting("Replace an existing run of that name.", where="command", changes_result=False),
+    ] = False
 
     def as_import_options(self) -> ImportOptions:
         """Return the options that all imports share."""
@@ -104,10 +129,11 @@ class Source:
 
 
 def import_predictions(workspace: Workspace, path: Path, options: PredictionOptions) -> Imported:
-    """Make a run from a file of predicted expression; repeating it with the same file and options changes nothing.
+    """Make a run from a file of predicted expression; repeating it with the same file and options
+    changes nothing.
 
-    Every row of the dataset gets one; see `core.features.cells.predicted_rows`. Raise InputError, MissingPackage, NotFound, and StateError
-    for a name that is taken.
+    Every row of the dataset gets one; see `core.features.cells.predicted_rows`. Raise InputError,
+    MissingPackage, NotFound, and StateError for a name that is taken.
     """
     workspace.refuse_if_read_only("cells predictions", str(path))
     for each in filter(None, (path, options.cells.real)):
@@ -121,38 +147,64 @@ def import_predictions(workspace: Workspace, path: Path, options: PredictionOpti
         if earlier is not None:
             return describe_existing(db, earlier, str(path))
     found = _read(path, pairs, options)
-    refuse_empty_import(str(path), int(found.covered.sum()), list(found.rejected), options.as_import_options())
-    return _write(workspace, path, dataset, (source, found, build_rows(pairs, found, rank_only=options.rank_only)), options)
+    refuse_empty_import(
+        str(path), int(found.covered.sum()), list(found.rejected), options.as_import_options()
+    )
+    return _write(
+        workspace,
+        path,
+        dataset,
+        (source, found, build_rows(pairs, found, rank_only=options.rank_only)),
+        options,
+    )
 
 
 def import_uploaded(
-    workspace: Workspace, file: tuple[str, bytes], real: tuple[str, bytes] | None, options: PredictionOptions
+    workspace: Workspace,
+    file: tuple[str, bytes],
+    real: tuple[str, bytes] | None,
+    options: PredictionOptions,
 ) -> Imported:
-    """Import as `import_predictions` does, from (name, bytes) of the predictions and of the real cells; on a shared server in a
-    separate process, whose errors are raised (see `core.features.importing.uploads_apart`).
+    """Import as `import_predictions` does, from (name, bytes) of the predictions and of the real
+    cells; on a shared server in a separate process, whose errors are raised (see
+    `core.features.importing.uploads_apart`).
     """
     workspace.refuse_if_read_only("cells predictions", file[0])
     if workspace.settings.is_shared:
         files = [file, *(() if real is None else (real,))]
         wanted = replace(options, cells=replace(options.cells, real=None))
-        return from_json(Imported, read_apart(workspace, "predictions", files, asdict(wanted)), "outcome of an import")
+        return from_json(
+            Imported,
+            read_apart(workspace, "predictions", files, asdict(wanted)),
+            "outcome of an import",
+        )
     with _files_of_upload(file, real) as (path, real_path):
         cells = replace(options.cells, real=real_path)
         return import_predictions(workspace, path, replace(options, cells=cells))
 
 
 @contextmanager
-def _files_of_upload(file: tuple[str, bytes], real: tuple[str, bytes] | None) -> Iterator[tuple[Path, Path | None]]:
+def _files_of_upload(
+    file: tuple[str, bytes], real: tuple[str, bytes] | None
+) -> Iterator[tuple[Path, Path | None]]:
     """Yield the paths of uploaded files; errors of the block name only the files."""
     with in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
-        paths = [folder / place / Path(each[0]).name for place, each in (("predicted", file), ("real", real)) if each is not None]
-        for path, content in zip(paths, (file[1], *(() if real is None else (real[1],))), strict=True):
+        paths = [
+            folder / place / Path(each[0]).name
+            for place, each in (("predicted", file), ("real", real))
+            if each is not None
+        ]
+        for path, content in zip(
+            paths, (file[1], *(() if real is None else (real[1],))), strict=True
+        ):
             path.parent.mkdir()
             path.write_bytes(content)
         try:
             yield paths[0], paths[1] if real is not None else None
         except InputError as error:  # the user knows the file's name, but not our folder
-            raise type(error)(str(error).replace(f"{folder}/predicted/", "").replace(f"{folder}/real/", "")) from error
+            raise type(error)(
+                str(error).replace(f"{folder}/predicted/", "").replace(f"{folder}/real/", "")
+            ) from error
 
 
 def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> PredictedChanges:
@@ -164,31 +216,45 @@ def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> Pr
     if is_cell_file(path):
         if options.columns:
             raise InputError(
-                f"{path.name}: --column names columns of a table, got AnnData; it takes --perturbation and --control"
+                f"{path.name}: --column names columns of a table, got AnnData; it takes"
+                " --perturbation and --control"
             )
         found = read_predicted_cells(path, wanted, options.cells)
     else:
         if replace(options.cells, where={}) != CellOptions():
-            raise InputError(f"{path.name}: --real, --perturbation, --control and --values are about AnnData, got a table")
-        found = read_predicted_table(path, wanted, TableOptions(options.columns, options.cells.where))
+            raise InputError(
+                f"{path.name}: --real, --perturbation, --control and --values are about AnnData,"
+                " got a table"
+            )
+        found = read_predicted_table(
+            path, wanted, TableOptions(options.columns, options.cells.where)
+        )
     if not found.covered.any() and not found.rejected:
         first = f"{pairs[0].pert} and {pairs[0].gene}" if pairs else "none"
         raise InputError(
-            f"{path.name}: none of the dataset's {len(pairs):,} pairs is in it ({found.other_pairs:,} rows or perturbations of "
-            f"others; its perturbations are {', '.join(map(repr, found.values))} …). Expected symbols as in the dataset, whose "
-            f"first pair is {first}"
+            f"{path.name}: none of the dataset's {len(pairs):,} pairs is in it"
+            f" ({found.other_pairs:,} rows or perturbations of others; its perturbations are"
+            f" {', '.join(map(repr, found.values))} …). Expected symbols as in the dataset, whose"
+            f" first pair is {first}"
         )
     return found
 
 
-def identify(path: Path, dataset: Dataset, pairs: tuple[Pair, ...], options: PredictionOptions) -> Source:
+def identify(
+    path: Path, dataset: Dataset, pairs: tuple[Pair, ...], options: PredictionOptions
+) -> Source:
     """Return the identity of a run: files, rows, labels, and how they are read."""
     file_sha256 = hash_cells(path)
     real_sha256 = None if options.cells.real is None else hash_cells(options.cells.real)
     rows = dataset_sha256(pairs)
-    chosen = {name: value for name, value in values_with_effect(options.cells).items() if name != "real"}
+    chosen = {
+        name: value for name, value in values_with_effect(options.cells).items() if name != "real"
+    }
     read = [READING_VERSION, chosen, sorted(options.columns.items())]
-    identity = json.dumps([KIND, file_sha256, real_sha256, dataset.name, rows, read, options.rank_only], sort_keys=True)
+    identity = json.dumps(
+        [KIND, file_sha256, real_sha256, dataset.name, rows, read, options.rank_only],
+        sort_keys=True,
+    )
     return Source(KIND, sha256_of(identity), file_sha256, real_sha256, rows)
 
 
@@ -212,12 +278,22 @@ def _write(
             id=source.sha256[:10],
             dataset=dataset.id,
             name=name,
-            method=PREDICTED_EXPRESSION if rows.scale == "probabilities" else PREDICTED_EXPRESSION_RANKS,
+            method=(
+                PREDICTED_EXPRESSION
+                if rows.scale == "probabilities"
+                else PREDICTED_EXPRESSION_RANKS
+            ),
             origin="imported",
             spec=_record(path, source, found, rows, options),
             note=describe(found, rows),
         )
-        record_import(db, workspace.settings, source, str(path), ImportedRows(run.done, found.rejected, dataset.id, run.id))
+        record_import(
+            db,
+            workspace.settings,
+            source,
+            str(path),
+            ImportedRows(run.done, found.rejected, dataset.id, run.id),
+        )
         changes.bump(db, "datasets")
         detail |= {"kind": KIND, "name": name, "rows": run.done, "rejected": len(found.rejected)}
     if "replaced" in detail:
@@ -226,7 +302,11 @@ def _write(
 
 
 def _record(
-    path: Path, source: Source, found: PredictedChanges, rows: PredictedRows, options: PredictionOptions
+    path: Path,
+    source: Source,
+    found: PredictedChanges,
+    rows: PredictedRows,
+    options: PredictionOptions,
 ) -> dict[str, Any]:
     """Return the run's record of the sources of its numbers."""
     real = options.cells.real
@@ -248,7 +328,10 @@ def describe(found: PredictedChanges, rows: PredictedRows) -> str:
     """Return the sources of a run of predicted expression, in a sentence or two."""
     measure = {"z": "|z|", "log2_fc": "|log2 fold change|"}.get(found.measure, found.measure)
     text = f"Predicted expression: rows are ranked by {measure}, without and with its sign."
-    said = [*(f"{name}: {value}" for name, value in found.read_as.items() if name in _SAID), *found.notes]
+    said = [
+        *(f"{name}: {value}" for name, value in found.read_as.items() if name in _SAID),
+        *found.notes,
+    ]
     text += f" {'; '.join(said)[0].upper()}{'; '.join(said)[1:]}." if said else ""
     if rows.scale == "rank_only":
         text += f" Its numbers are ranks ({rows.why})."

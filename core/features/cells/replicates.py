@@ -1,8 +1,9 @@
-"""Replicates of a perturbation, its guides or batches: a moderated t test of their pseudobulks, as limma makes it, and whether
-they agree.
+"""Replicates of a perturbation, its guides or batches: a moderated t test of their pseudobulks, as
+limma makes it, and whether they agree.
 
-A rank sum of cells takes each cell for an independent answer; cells of one guide (one clone, one batch) are not. The variance
-between replicates is pooled over all perturbations of a screen and the controls.
+A rank sum of cells takes each cell for an independent answer; cells of one guide (one clone, one
+batch) are not. The variance between replicates is pooled over all perturbations of a screen and the
+controls.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from core.features.cells.moderated_variance import moderate_variances
 from core.stats.arrays import Codes, Floats
 
 LEAST_CELLS: Final = 3  # of a pseudobulk
-LEAST_DEGREES: Final = 4  # of freedom between replicates: three of a perturbation and three of the controls
+# of freedom between replicates: three of a perturbation and three of the controls
+LEAST_DEGREES: Final = 4
 LEAST_BATCHES: Final = 3  # if there are no guides
-ADDED_COUNT: Final = 0.25  # to a pseudobulk: the root of a Poisson count then has the root of its mean
+# to a pseudobulk: the root of a Poisson count then has the root of its mean
+ADDED_COUNT: Final = 0.25
 _LEAST_COUNTS: Final = 5.0  # of a pseudobulk, in genes that say how far replicates differ
 Kind = Literal["guide", "batch"]
 
@@ -30,10 +33,12 @@ Kind = Literal["guide", "batch"]
 class Replicates:
     """The pseudobulks of some groups of cells, and their reference: cells of the same batches.
 
-    means: of shape (n_units, n_cells), averages the cells of each. reference: of shape (n_parts, n_cells), averages the cells of
-    each batch that are compared with; shares: of shape (n_units, n_parts), the batches of each unit. group: of each unit, from 0
-    to n_groups - 1; weight: sums to 1 in a group; n_cells: of each unit. own, sampling: of shape (n_groups,), the factors of
-    the variance between replicates and of a cell's variance in a group's mean change. unit_sampling: of each unit.
+    means: of shape (n_units, n_cells), averages the cells of each. reference: of shape (n_parts,
+    n_cells), averages the cells of each batch that are compared with; shares: of shape (n_units,
+    n_parts), the batches of each unit. group: of each unit, from 0 to n_groups - 1; weight: sums to
+    1 in a group; n_cells: of each unit. own, sampling: of shape (n_groups,), the factors of the
+    variance between replicates and of a cell's variance in a group's mean change. unit_sampling: of
+    each unit.
     """
 
     kind: Kind
@@ -62,10 +67,12 @@ class Replicates:
         return float(np.maximum(self.n_units - 1, 0).sum())
 
     def changes(self, values: np.ndarray, counts_per_value: float) -> Floats:
-        """Return each unit's change against its batches' controls, of shape (n_units, n_genes): 2 (√ratio - 1) / ln 2.
+        """Return each unit's change against its batches' controls, of shape (n_units, n_genes): 2
+        (√ratio - 1) / ln 2.
 
-        That is log2 of the ratio for small changes. Logarithms of few counts have a long tail below, which passes for effects;
-        roots are nearly symmetric. values: of shape (n_cells, n_genes), on the scale of counts_per_value counts for 1.
+        That is log2 of the ratio for small changes. Logarithms of few counts have a long tail
+        below, which passes for effects; roots are nearly symmetric. values: of shape (n_cells,
+        n_genes), on the scale of counts_per_value counts for 1.
         """
         parts = self.reference @ values
         part_cells = np.diff(self.reference.indptr)
@@ -75,8 +82,12 @@ class Replicates:
         return np.asarray(2 / np.log(2) * (np.sqrt(ratio) - 1))
 
     def group_changes(self, changes: Floats) -> Floats:
-        """Return the mean change of each group, of shape (n_groups, n_genes); NaN in groups without a unit."""
-        sums = csr_matrix((self.weight, (self.group, np.arange(len(self.group)))), shape=(self.n_groups, len(self.group)))
+        """Return the mean change of each group, of shape (n_groups, n_genes); NaN in groups without
+        a unit."""
+        sums = csr_matrix(
+            (self.weight, (self.group, np.arange(len(self.group)))),
+            shape=(self.n_groups, len(self.group)),
+        )
         found: Floats = sums @ changes
         found[self.n_units == 0] = np.nan
         return found
@@ -93,28 +104,36 @@ class CellGroup:
 def find_kind(of_cell: Codes, guide: Codes | None, batch: Codes | None) -> Kind | None:
     """Return the kind of a screen's replicates; None without enough of them.
 
-    of_cell: the perturbation of each cell, -1 for controls, -2 for none. guide, batch: codes of each cell, -1 where unknown.
+    of_cell: the perturbation of each cell, -1 for controls, -2 for none. guide, batch: codes of
+    each cell, -1 where unknown.
     """
     for kind, unit, least in (("guide", guide, 1), ("batch", batch, LEAST_BATCHES)):
         if unit is None:
             continue
         chosen = (of_cell >= (-1 if kind == "guide" else 0)) & (unit >= 0)
-        pairs, n = np.unique(np.column_stack([of_cell[chosen], unit[chosen]]), axis=0, return_counts=True)
+        pairs, n = np.unique(
+            np.column_stack([of_cell[chosen], unit[chosen]]), axis=0, return_counts=True
+        )
         _, n_units = np.unique(pairs[n >= LEAST_CELLS, 0], return_counts=True)
         if (n_units[n_units >= least] - 1).sum() >= LEAST_DEGREES:
             return "guide" if kind == "guide" else "batch"
     return None
 
 
-def build_replicates(kind: Kind, groups: Sequence[CellGroup], unit: Codes, batch: Codes | None) -> Replicates:
-    """Return the pseudobulks of each group: the cells of one unit (a guide or a batch, -1 for none).
+def build_replicates(
+    kind: Kind, groups: Sequence[CellGroup], unit: Codes, batch: Codes | None
+) -> Replicates:
+    """Return the pseudobulks of each group: the cells of one unit (a guide or a batch, -1 for
+    none).
 
     batch: of each cell, -1 for cells that are not compared; None is one for all.
     """
     batches = np.zeros_like(unit) if batch is None else batch
     n_batches = int(batches.max(initial=0)) + 1
-    parts, first_part = list[Codes](), dict[int, int]()  # the cells of a reference in each batch; id of it → its first part
-    units, reference_terms = list[tuple[int, Codes, Codes]](), list[float]()  # group, cells, and the parts beside each
+    # the cells of a reference in each batch; id of it → its first part
+    parts, first_part = list[Codes](), dict[int, int]()
+    # group, cells, and the parts beside each
+    units, reference_terms = list[tuple[int, Codes, Codes]](), list[float]()
     for number, group in enumerate(groups):
         reference = group.reference
         if id(reference) not in first_part:
@@ -135,10 +154,15 @@ def build_replicates(kind: Kind, groups: Sequence[CellGroup], unit: Codes, batch
 
 
 def _weigh(
-    kind: Kind, units: Sequence[tuple[int, Codes, Codes]], parts: Sequence[Codes], reference_terms: Floats, n_cells: int
+    kind: Kind,
+    units: Sequence[tuple[int, Codes, Codes]],
+    parts: Sequence[Codes],
+    reference_terms: Floats,
+    n_cells: int,
 ) -> Replicates:
-    """Return the replicates of units: group, cells, and the part of the reference beside each. parts: of the references.
-    reference_terms: of each group, the factor of the variance between replicates that its reference adds."""
+    """Return the replicates of units: group, cells, and the part of the reference beside each.
+    parts: of the references. reference_terms: of each group, the factor of the variance between
+    replicates that its reference adds."""
     n_parts, n_groups = len(parts), len(reference_terms)
     size = np.array([len(cells) for _, cells, _ in units], dtype=np.float64)
     group = np.array([number for number, _, _ in units], dtype=np.intp)
@@ -150,25 +174,47 @@ def _weigh(
     part_size = np.array([len(part) for part in parts], dtype=np.float64)
     inverse = np.divide(1, part_size, out=np.zeros(n_parts), where=part_size > 0)
     unit_sampling = 1 / size if kind == "guide" else 1 / size + shares.multiply(shares) @ inverse
-    composition = csr_matrix((weight, (group, np.arange(len(group)))), shape=(n_groups, len(group))) @ shares
-    sampling = np.bincount(group, weights=weight**2 / size, minlength=n_groups) + composition.multiply(composition) @ inverse
+    composition = (
+        csr_matrix((weight, (group, np.arange(len(group)))), shape=(n_groups, len(group))) @ shares
+    )
+    sampling = (
+        np.bincount(group, weights=weight**2 / size, minlength=n_groups)
+        + composition.multiply(composition) @ inverse
+    )
     own = np.bincount(group, weights=weight**2, minlength=n_groups) + reference_terms
-    return Replicates(kind, means, _averages(parts, n_cells), shares, group, weight, size, own, sampling, unit_sampling)
+    return Replicates(
+        kind,
+        means,
+        _averages(parts, n_cells),
+        shares,
+        group,
+        weight,
+        size,
+        own,
+        sampling,
+        unit_sampling,
+    )
 
 
 def _averages(positions: Sequence[Codes], n_columns: int) -> csr_matrix:
-    """Return a matrix that averages the columns at some positions, which may come several times; of a row each."""
+    """Return a matrix that averages the columns at some positions, which may come several times; of
+    a row each."""
     sizes = np.array([len(each) for each in positions], dtype=np.intp)
     columns = np.concatenate([*positions, np.empty(0, dtype=np.intp)]).astype(np.intp)
     # 32 bits like the values, which would otherwise be copied
-    data = np.repeat(np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0), sizes).astype(np.float32)
-    matrix = csr_matrix((data, columns, np.concatenate([[0], np.cumsum(sizes)])), shape=(len(positions), n_columns))
+    data = np.repeat(
+        np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0), sizes
+    ).astype(np.float32)
+    matrix = csr_matrix(
+        (data, columns, np.concatenate([[0], np.cumsum(sizes)])), shape=(len(positions), n_columns)
+    )
     matrix.sum_duplicates()
     return matrix
 
 
 class ReplicateVariance:
-    """How far replicates differ in each gene, added in parts of genes: between them, and what sampling of cells makes of it."""
+    """How far replicates differ in each gene, added in parts of genes: between them, and what
+    sampling of cells makes of it."""
 
     def __init__(self, replicates: Replicates, n_genes: int) -> None:
         several = replicates.n_units > 1
@@ -176,12 +222,18 @@ class ReplicateVariance:
         weight = np.where(several[replicates.group], weight, 0.0)
         self._replicates = replicates
         self._used = float(weight.sum())
-        self._sampling = float((weight * replicates.unit_sampling).sum()) / self._used  # the part of a cell's variance in a unit
+        # the part of a cell's variance in a unit
+        self._sampling = float((weight * replicates.unit_sampling).sum()) / self._used
         self._size = float(replicates.n_cells.mean())
-        self._squares, self._of_cell, self._counts = np.zeros(n_genes), np.zeros(n_genes), np.zeros(n_genes)
+        self._squares, self._of_cell, self._counts = (
+            np.zeros(n_genes),
+            np.zeros(n_genes),
+            np.zeros(n_genes),
+        )
 
     def add(self, genes: slice, changes: Floats, of_cell: Floats, counts: Floats) -> None:
-        """Add some genes. changes: of `Replicates.changes`; of_cell: a cell's variance; counts: a cell's mean."""
+        """Add some genes. changes: of `Replicates.changes`; of_cell: a cell's variance; counts: a
+        cell's mean."""
         found = self._replicates
         off = changes - found.group_changes(changes)[found.group]
         weight = found.weight * found.n_units[found.group]
@@ -189,20 +241,26 @@ class ReplicateVariance:
         self._of_cell[genes], self._counts[genes] = of_cell, counts
 
     def moderate(self) -> ModeratedVariance:
-        """Return the variances, moderated towards their trend: what sampling makes, and what replicates of most genes add."""
+        """Return the variances, moderated towards their trend: what sampling makes, and what
+        replicates of most genes add."""
         sampled = self._of_cell * self._sampling
         seen = self._counts * self._size >= _LEAST_COUNTS
         beyond = max(0.0, float(np.median((self._squares - sampled)[seen]))) if seen.any() else 0.0
         trend = sampled + beyond
         ratio = np.divide(self._squares, trend, out=np.full_like(trend, np.nan), where=trend > 0)
-        moderated, added = moderate_variances(np.where(seen, ratio, np.nan) if seen.any() else ratio, self._replicates.degrees)
+        moderated, added = moderate_variances(
+            np.where(seen, ratio, np.nan) if seen.any() else ratio, self._replicates.degrees
+        )
         own = np.where(seen, moderated, np.fmax(moderated, ratio)) * trend
-        return ModeratedVariance(np.fmax(0.0, own - sampled), self._of_cell, self._replicates.degrees + added)
+        return ModeratedVariance(
+            np.fmax(0.0, own - sampled), self._of_cell, self._replicates.degrees + added
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class ModeratedVariance:
-    """between: replicates, of shape (n_genes,); of_cell: a cell's; degrees: of freedom of their sum."""
+    """between: replicates, of shape (n_genes,); of_cell: a cell's; degrees: of freedom of their
+    sum."""
 
     between: Floats
     of_cell: Floats
@@ -214,15 +272,17 @@ class ModeratedVariance:
 
     def p_values(self, changes: Floats, replicates: Replicates) -> Floats:
         """Return the two-sided p of each group's mean change, both of shape (n_groups, n_genes)."""
-        variance = replicates.own[:, None] * self.between + replicates.sampling[:, None] * self.of_cell
+        variance = (
+            replicates.own[:, None] * self.between + replicates.sampling[:, None] * self.of_cell
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
             found: Floats = 2 * stdtr(self.degrees, -np.abs(changes) / np.sqrt(variance))
         return found
 
 
 def variance_of_cells(control: np.ndarray, batch: Codes | None, counts_per_value: float) -> Floats:
-    """Return the variance of one cell in log2 of a pseudobulk's mean, of shape (n_genes,), from the controls inside of batches;
-    at least that of counts. control: of shape (n_cells, n_genes)."""
+    """Return the variance of one cell in log2 of a pseudobulk's mean, of shape (n_genes,), from the
+    controls inside of batches; at least that of counts. control: of shape (n_cells, n_genes)."""
     n, mean = len(control), control.mean(axis=0, dtype=np.float64)
     within, degrees = np.zeros(control.shape[1]), 0
     codes = np.zeros(n, dtype=np.intp) if batch is None else batch

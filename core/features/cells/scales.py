@@ -1,6 +1,8 @@
-"""The scale of the values of predicted and real cells: counts (or their means), or log1p of counts brought to some sum a cell.
+"""The scale of the values of predicted and real cells: counts (or their means), or log1p of counts
+brought to some sum a cell.
 
-Nothing is assumed: sums a cell are compared with those of the real cells, and the user has to state other scales.
+Nothing is assumed: sums a cell are compared with those of the real cells, and the user has to state
+other scales.
 """
 
 from __future__ import annotations
@@ -16,14 +18,17 @@ from core.features.cells.value_facts import ValueFacts
 from core.stats.arrays import Bools, Floats
 
 _MILLION: Final = 1e6
-_SAME: Final = (0.5, 2.0)  # sums within are those of log1p of counts per 10,000, or of another sum nearby
+# sums within are those of log1p of counts per 10,000, or of another sum nearby
+_SAME: Final = (0.5, 2.0)
 _FACTOR: Final = (0.8, 1.25)  # sums within are another sum's
-_SPREAD: Final = 0.7  # spread of log sums between cells' quartiles; from here on, cells are not normalised
+# spread of log sums between cells' quartiles; from here on, cells are not normalised
+_SPREAD: Final = 0.7
 _LEAST_CELLS: Final = 10  # for estimating the target sum by the median
 _AS_MUCH: Final = 1.2  # times the spread of the real cells' shares
 _CONSTANT: Final = 1e-3
 _CLEARLY: Final = 1.5  # times as far are the shares of what values are not
-_LEAST_SHARE: Final = 0.01  # of 10,000 that some of the genes may sum to, where nobody knows the others
+# of 10,000 that some of the genes may sum to, where nobody knows the others
+_LEAST_SHARE: Final = 0.01
 ASK: Final = "say what they are: --values counts (means of counts, too) or --values log1p"
 
 
@@ -31,7 +36,8 @@ ASK: Final = "say what they are: --values counts (means of counts, too) or --val
 class Scale:
     """The conversion of values to counts per 10,000. kind: of the values.
 
-    factor: of all cells; None scales each cell to 10,000 over the genes that count. words: the finding, for people.
+    factor: of all cells; None scales each cell to 10,000 over the genes that count. words: the
+    finding, for people.
     """
 
     kind: ValueScale
@@ -39,14 +45,24 @@ class Scale:
     words: str
 
 
-_OF_COUNTS: Final = Scale("log1p", None, "log1p of counts as they were, each cell brought to 10,000")
+_OF_COUNTS: Final = Scale(
+    "log1p", None, "log1p of counts as they were, each cell brought to 10,000"
+)
 
 
-def tell_scale(where: str, facts: ValueFacts, given: ValueScale | None, cells: Bools | None = None, advice: str = ASK) -> Scale:
-    """Return the scale of values in a file with its own controls: a factor common to all cells does not change fold changes.
+def tell_scale(
+    where: str,
+    facts: ValueFacts,
+    given: ValueScale | None,
+    cells: Bools | None = None,
+    advice: str = ASK,
+) -> Scale:
+    """Return the scale of values in a file with its own controls: a factor common to all cells does
+    not change fold changes.
 
-    given: the user's --values. cells: which count, of shape (n_cells,). advice: ends the error. Raise InputError, with the sums,
-    for values that may be logarithms but do not sum to what normalised cells sum to, unless `given` is set.
+    given: the user's --values. cells: which count, of shape (n_cells,). advice: ends the error.
+    Raise InputError, with the sums, for values that may be logarithms but do not sum to what
+    normalised cells sum to, unless `given` is set.
     """
     if given == "counts" or (given is None and facts.are_counts):
         return Scale("counts", None, "counts")
@@ -56,17 +72,32 @@ def tell_scale(where: str, facts: ValueFacts, given: ValueScale | None, cells: B
         return _OF_COUNTS
     sums = _of(facts.exp_sums, facts, cells)
     found = _median(sums)
-    known = _LEAST_SHARE * COUNTS_PER_CELL <= found <= _SAME[1] * COUNTS_PER_CELL or _is_near(found, _MILLION)
-    if given == "log1p" or facts.are_log or _is_constant(sums) or (known and _spread(sums) <= _SPREAD):
+    known = _LEAST_SHARE * COUNTS_PER_CELL <= found <= _SAME[1] * COUNTS_PER_CELL or _is_near(
+        found, _MILLION
+    )
+    if (
+        given == "log1p"
+        or facts.are_log
+        or _is_constant(sums)
+        or (known and _spread(sums) <= _SPREAD)
+    ):
         return Scale("log1p", 1.0, f"log1p (expm1 sums to {found:,.0f} a cell)")
-    raise InputError(f"{_describe_sums(where, sums)}, expected a sum that cells were brought to, such as 10,000; {advice}")
+    raise InputError(
+        f"{_describe_sums(where, sums)}, expected a sum that cells were brought to, such as 10,000;"
+        f" {advice}"
+    )
 
 
 def tell_scale_beside(
-    where: str, facts: ValueFacts, given: ValueScale | None, real: tuple[ValueFacts, ValueScale, Bools], cells: Bools
+    where: str,
+    facts: ValueFacts,
+    given: ValueScale | None,
+    real: tuple[ValueFacts, ValueScale, Bools],
+    cells: Bools,
 ) -> Scale:
-    """Return how values become counts per 10,000, compared with real cells. real: their facts and scale; cells: the ones that
-    count (of the same perturbations, if there are any). The rest is as in `tell_scale`.
+    """Return how values become counts per 10,000, compared with real cells. real: their facts and
+    scale; cells: the ones that count (of the same perturbations, if there are any). The rest is as
+    in `tell_scale`.
     """
     if given is None and facts.are_unclear:
         _refuse_roots(where, facts, real[0].of_genes[1 if real[1] == "log1p" else 0])
@@ -81,28 +112,37 @@ def tell_scale_beside(
     nearby = known and _SAME[0] * of_all <= found <= _SAME[1] * of_all
     if nearby and (_is_near(found, of_all) or len(sums) < _LEAST_CELLS):
         return Scale(
-            "log1p", 1.0, f"log1p of counts per 10,000 (expm1 sums to {found:,.0f} a cell, the real cells to {of_all:,.0f})"
+            "log1p",
+            1.0,
+            f"log1p of counts per 10,000 (expm1 sums to {found:,.0f} a cell, the real cells to"
+            f" {of_all:,.0f})",
         )
     targets = (
         ("10,000 over the shared genes", COUNTS_PER_CELL, None),
         ("a million", share * _MILLION, COUNTS_PER_CELL / _MILLION),
         ("a million over the shared genes", _MILLION, None),
-        ("the median of the real cells", share * median, of_all / max(found, 1e-9)),  # unknown which cells
+        # unknown which cells
+        ("the median of the real cells", share * median, of_all / max(found, 1e-9)),
     )
     for words, expected, factor in targets:
         if known and _is_near(found, expected):
             return _rescale(found, words, factor)
     if nearby:
-        return _rescale(found, f"another sum, where the real cells' is {of_all:,.0f}", of_all / found)
+        return _rescale(
+            found, f"another sum, where the real cells' is {of_all:,.0f}", of_all / found
+        )
     if given == "log1p" or _is_constant(sums) or facts.are_log:
         return _rescale(found, "another sum", None)
-    real_words = f"{of_all:,.0f} at 10,000, {100 * of_all:,.0f} at a million, {share * median:,.0f} at their median"
+    real_words = (
+        f"{of_all:,.0f} at 10,000, {100 * of_all:,.0f} at a million, {share * median:,.0f} at their"
+        " median"
+    )
     raise InputError(f"{_describe_sums(where, sums)} and the real cells to {real_words}; {ASK}")
 
 
 def _refuse_roots(where: str, facts: ValueFacts, real: Floats) -> None:
-    """Raise InputError unless genes' shares of the values are clearly closer to the real cells' than shares of the squares.
-    real: sums of the same genes.
+    """Raise InputError unless genes' shares of the values are clearly closer to the real cells'
+    than shares of the squares. real: sums of the same genes.
     """
     # half the sum of absolute differences of shares, from 0 to 1
     shares = (facts.of_genes[i] / facts.of_genes[i].sum() for i in (0, 2))
@@ -110,18 +150,30 @@ def _refuse_roots(where: str, facts: ValueFacts, real: Floats) -> None:
     if _CLEARLY * as_they_are <= squared:
         return
     raise InputError(
-        f"{where}: {facts.describe()}. Genes' shares of them are {as_they_are:.0%} away from the real cells', those of their "
-        f"squares {squared:.0%}. If they are square roots, square them (X = X ** 2), else {ASK}"
+        f"{where}: {facts.describe()}. Genes' shares of them are {as_they_are:.0%} away from the"
+        f" real cells', those of their squares {squared:.0%}. If they are square roots, square them"
+        f" (X = X ** 2), else {ASK}"
     )
 
 
-def _real_sums(facts: ValueFacts, kind: ValueScale, cells: Bools) -> tuple[float, float, float, float]:
-    """Return medians of the real cells: of their normalised counts over the shared genes, of the shared genes' share of them,
-    and of their counts over all genes; and how much these shares differ (`_spread`)."""
-    total, shared = (facts.exp_sums, facts.shared_exp_sums) if kind == "log1p" else (facts.sums, facts.shared_sums)
+def _real_sums(
+    facts: ValueFacts, kind: ValueScale, cells: Bools
+) -> tuple[float, float, float, float]:
+    """Return medians of the real cells: of their normalised counts over the shared genes, of the
+    shared genes' share of them, and of their counts over all genes; and how much these shares
+    differ (`_spread`)."""
+    total, shared = (
+        (facts.exp_sums, facts.shared_exp_sums)
+        if kind == "log1p"
+        else (facts.sums, facts.shared_sums)
+    )
     used = cells & (total > 0)
     share = float(np.median(shared[used] / total[used]))
-    of_all = _median(shared[used]) if kind == "log1p" and not facts.are_log_of_counts else COUNTS_PER_CELL * share
+    of_all = (
+        _median(shared[used])
+        if kind == "log1p" and not facts.are_log_of_counts
+        else COUNTS_PER_CELL * share
+    )
     return of_all, share, _median(total[used]), _spread(shared[used] / total[used])
 
 
@@ -136,14 +188,21 @@ def _median(sums: Floats) -> float:
 
 def _describe_sums(where: str, sums: Floats) -> str:
     return (
-        f"{where}: no value is above {LARGEST_LOG:g} and not all are whole, but expm1 of them sums to {_median(sums):,.0f} a "
-        f"cell (half of the cells within a factor of {np.exp(_spread(sums)):.2g})"
+        f"{where}: no value is above {LARGEST_LOG:g} and not all are whole, but expm1 of them sums"
+        f" to {_median(sums):,.0f} a cell (half of the cells within a factor of"
+        f" {np.exp(_spread(sums)):.2g})"
     )
 
 
 def _rescale(found: float, words: str, factor: float | None) -> Scale:
-    """Return the scale of values normalised to another sum. factor: to 10,000; None to rescale each cell to 10,000."""
-    return Scale("log1p", factor, f"log1p of counts brought to {words} (expm1 sums to {found:,.0f} a cell), rescaled to 10,000")
+    """Return the scale of values normalised to another sum. factor: to 10,000; None to rescale each
+    cell to 10,000."""
+    return Scale(
+        "log1p",
+        factor,
+        f"log1p of counts brought to {words} (expm1 sums to {found:,.0f} a cell), rescaled to"
+        " 10,000",
+    )
 
 
 def _is_near(found: float, expected: float) -> bool:
@@ -156,7 +215,8 @@ def _is_constant(sums: Floats) -> bool:
 
 
 def _spread(sums: Floats) -> float:
-    """Return the difference of the quartiles of the sums' logarithms; 0 for fewer than two sums above 0."""
+    """Return the difference of the quartiles of the sums' logarithms; 0 for fewer than two sums
+    above 0."""
     positive = sums[sums > 0]
     if len(positive) < 2:
         return 0.0

@@ -1,4 +1,5 @@
-"""From a file of cells to labelled pairs: columns, checks, differential expression, labels and the sample, in one call."""
+"""From a file of cells to labelled pairs: columns, checks, differential expression, labels and the
+sample, in one call."""
 
 from __future__ import annotations
 
@@ -20,21 +21,42 @@ from core.features.cells.anndata_file import CellFile, CountSummary, open_cells
 from core.features.cells.calibration import Calibration, calibrate
 from core.features.cells.columns import texts
 from core.features.cells.comparisons import CompareEach
-from core.features.cells.conditions import FOUND, READING_VERSION, Conditions, ReadingSettings, compare_within, read_conditions
+from core.features.cells.conditions import (
+    FOUND,
+    READING_VERSION,
+    Conditions,
+    ReadingSettings,
+    compare_within,
+    read_conditions,
+)
 from core.features.cells.confounders import refuse_mixed_lines
 from core.features.cells.contradictions import refuse_contradictions
 from core.features.cells.design import DesignSettings, build_design
-from core.features.cells.differential_expression import GeneChanges, compare_here, compare_with_controls
+from core.features.cells.differential_expression import (
+    GeneChanges,
+    compare_here,
+    compare_with_controls,
+)
 from core.features.cells.gene_names import GeneNames
 from core.features.cells.groups import CellGroups, GroupSettings, group_cells
-from core.features.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Thresholds, knockdown_table, label_pairs
+from core.features.cells.labels import (
+    DOWN,
+    LEFT_OUT,
+    MOST_REMAINING,
+    NONE,
+    UP,
+    Thresholds,
+    knockdown_table,
+    label_pairs,
+)
 from core.features.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
 from core.features.cells.strata import Within, strata_of_batches
 from core.features.cells.transforms import read_counts
 from core.stats.arrays import Codes
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
-VERSIONS: Final = {"reading": READING_VERSION, "labelling": 3}  # 3: cells are compared inside batches, with replicates
+# 3: cells are compared inside batches, with replicates
+VERSIONS: Final = {"reading": READING_VERSION, "labelling": 3}
 Say = Callable[[str], None]
 
 
@@ -44,20 +66,25 @@ class LabelSettings(ReadingSettings):
 
     batch, guide: None are found by name (`choose_columns`).
     columns: of a table of differential expression, role → column.
-    most_remaining: the share of its target's expression that a working guide may leave. in_memory: read the file at once.
+    most_remaining: the share of its target's expression that a working guide may leave. in_memory:
+    read the file at once.
     """
 
     batch: Annotated[
         str | None,
         setting(
-            "A cell's batch, inside of which cells are compared; found by name. none: compare across batches.",
+            "A cell's batch, inside of which cells are compared; found by name. none: compare"
+            " across batches.",
             title="Batch column",
             missing=FOUND,
             metavar="COLUMN",
         ),
     ] = None
     guide: Annotated[
-        str | None, setting("A cell's guide; found by name.", title="Guide column", missing=FOUND, metavar="COLUMN")
+        str | None,
+        setting(
+            "A cell's guide; found by name.", title="Guide column", missing=FOUND, metavar="COLUMN"
+        ),
     ] = None
     within: Within = ()
     columns: Annotated[
@@ -83,7 +110,12 @@ class LabelSettings(ReadingSettings):
         ),
     ] = MOST_REMAINING
     in_memory: Annotated[
-        bool, setting("Read the whole file at once.", title="Read the whole file at once", changes_result=False)
+        bool,
+        setting(
+            "Read the whole file at once.",
+            title="Read the whole file at once",
+            changes_result=False,
+        ),
     ] = False
 
     def identity(self) -> dict[str, Any]:
@@ -91,15 +123,23 @@ class LabelSettings(ReadingSettings):
         return identity_of(self) | VERSIONS
 
     def read_conditions(self, file: CellFile) -> Conditions:
-        """Return the perturbations of the cells of a file. Raise InputError as `read_conditions`."""
-        found = compare_within(file, read_conditions(file, self, self.batch, self.guide), self.within)
-        pooled = found.even if self.within else tuple(each for each in found.even if each.column != found.columns.batch)
+        """Return the perturbations of the cells of a file. Raise InputError as
+        `read_conditions`."""
+        found = compare_within(
+            file, read_conditions(file, self, self.batch, self.guide), self.within
+        )
+        pooled = (
+            found.even
+            if self.within
+            else tuple(each for each in found.even if each.column != found.columns.batch)
+        )
         return replace(found, even=pooled)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Description:
-    """The content of a file and the automatic choices, before any value is read. batches: their number, None without a column."""
+    """The content of a file and the automatic choices, before any value is read. batches: their
+    number, None without a column."""
 
     obs_columns: tuple[str, ...]
     conditions: Conditions
@@ -112,8 +152,9 @@ class Description:
 def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Description:
     """Return the content of a file and the columns that would be chosen, without reading values.
 
-    Perturbations with few cells, and those that are not among the genes, are part of the description, no error. Raise InputError
-    as `open_cells` and `read_conditions`, and if there is no perturbation of a single gene.
+    Perturbations with few cells, and those that are not among the genes, are part of the
+    description, no error. Raise InputError as `open_cells` and `read_conditions`, and if there is
+    no perturbation of a single gene.
     """
     with open_cells(path, layer=settings.layer) as file:
         found = settings.read_conditions(file)
@@ -121,13 +162,21 @@ def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Des
         everything = GroupSettings(min_cells=2, leave_out_small=True, keep_unknown=True)
         groups = group_cells(file, found, None, everything, settings.groups.min_cells)
         batches = None if batch is None else len({*texts(file.obs[batch]).tolist()} - {""})
-        return Description(tuple(map(str, file.obs.columns)), found, file.gene_names, groups, batches, settings.within)
+        return Description(
+            tuple(map(str, file.obs.columns)),
+            found,
+            file.gene_names,
+            groups,
+            batches,
+            settings.within,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class ScreenLabels:
-    """The labels of a file of cells. codes: of shape (n_targets, n_genes), as in `label_pairs`; knockdown: as in
-    `knockdown_table`. rejected, of_table: rows of a table of changes, and what the record says of it."""
+    """The labels of a file of cells. codes: of shape (n_targets, n_genes), as in `label_pairs`;
+    knockdown: as in `knockdown_table`. rejected, of_table: rows of a table of changes, and what the
+    record says of it."""
 
     genes: tuple[str, ...]
     conditions: Conditions
@@ -151,13 +200,19 @@ class ScreenLabels:
         rows = self.sample.rows
         pert = np.array(self.groups.targets, dtype=object)[rows["pert"].to_numpy()]
         gene = np.array(self.genes, dtype=object)[rows["gene"].to_numpy()]
-        return pd.DataFrame({"pert": pert, "gene": gene, "label": rows["label"], "split": rows["split"]}).astype(object)
+        return pd.DataFrame(
+            {"pert": pert, "gene": gene, "label": rows["label"], "split": rows["split"]}
+        ).astype(object)
 
     def effects(self) -> pd.DataFrame:
-        """Return a row for every perturbation and gene: pert, gene, log2_fc, p, fdr, label ("left out" between the others),
-        replicates, agree (how many change as the mean does), replicate_fdr, marked."""
+        """Return a row for every perturbation and gene: pert, gene, log2_fc, p, fdr, label ("left
+        out" between the others), replicates, agree (how many change as the mean does),
+        replicate_fdr, marked."""
         n_targets, n_genes = self.codes.shape
-        names = np.array([{**NAMES, LEFT_OUT: "left out"}[code] for code in (DOWN, NONE, UP, LEFT_OUT)], dtype=object)
+        names = np.array(
+            [{**NAMES, LEFT_OUT: "left out"}[code] for code in (DOWN, NONE, UP, LEFT_OUT)],
+            dtype=object,
+        )
         columns = {
             "pert": _categories(np.repeat(np.arange(n_targets), n_genes), self.groups.targets),
             "gene": _categories(np.tile(np.arange(n_genes), n_targets), self.genes),
@@ -167,27 +222,38 @@ class ScreenLabels:
             "label": pd.Categorical(names[self.codes.ravel() - DOWN]),
             "replicates": np.repeat(self.n_replicates.astype(np.int16), n_genes),
             "agree": self.agreeing.ravel(),
-            "replicate_fdr": np.nan if self.changes.replicates is None else self.changes.replicates.fdr.ravel(),
+            "replicate_fdr": (
+                np.nan if self.changes.replicates is None else self.changes.replicates.fdr.ravel()
+            ),
         }
-        marked = np.isin(self.codes, (UP, DOWN)) & (self.calibration is not None and self.calibration.marked)
+        marked = np.isin(self.codes, (UP, DOWN)) & (
+            self.calibration is not None and self.calibration.marked
+        )
         return pd.DataFrame({**columns, "marked": marked.ravel()})
 
     @property
     def n_replicates(self) -> Codes:
         """The number of replicates of each perturbation, of shape (n_targets,)."""
-        return np.zeros(len(self.codes), np.intp) if self.changes.replicates is None else self.changes.replicates.n
+        return (
+            np.zeros(len(self.codes), np.intp)
+            if self.changes.replicates is None
+            else self.changes.replicates.n
+        )
 
     @cached_property
     def agreeing(self) -> np.ndarray:
-        """How many replicates change a gene in the direction of the mean, int16 of shape (n_targets, n_genes)."""
+        """How many replicates change a gene in the direction of the mean, int16 of shape
+        (n_targets, n_genes)."""
         found = self.changes.replicates
         if found is None:
             return np.zeros(self.codes.shape, dtype=np.int16)
-        return np.where(self.changes.log2_fc > 0, found.n_up, found.n[:, None] - found.n_up).astype(np.int16)
+        return np.where(self.changes.log2_fc > 0, found.n_up, found.n[:, None] - found.n_up).astype(
+            np.int16
+        )
 
     def genes_of_controls(self) -> pd.DataFrame:
-        """Return a row for each gene: gene, mean, variance (of counts per COUNTS_PER_CELL), detected (share of control cells).
-        Empty for a table of changes."""
+        """Return a row for each gene: gene, mean, variance (of counts per COUNTS_PER_CELL),
+        detected (share of control cells). Empty for a table of changes."""
         found = self.changes.controls
         if found is None:
             return pd.DataFrame(columns=["gene", "mean", "variance", "detected"])
@@ -195,18 +261,29 @@ class ScreenLabels:
         return pd.DataFrame({"gene": np.array(self.genes, dtype=object), **columns})
 
     def perturbations(self) -> pd.DataFrame:
-        """Return a row for each perturbation: pert, n_cells, up, down, none, left_out, split (None if it has too few effects),
-        rows (in the dataset), remaining, failed (its knockdown, missing if unknown), replicates, agreement (the mean share of
-        them that agree with an effect, NaN without).
+        """Return a row for each perturbation: pert, n_cells, up, down, none, left_out, split (None
+        if it has too few effects), rows (in the dataset), remaining, failed (its knockdown, missing
+        if unknown), replicates, agreement (the mean share of them that agree with an effect, NaN
+        without).
         """
-        counts = {name: (self.codes == code).sum(axis=1) for name, code in (("up", UP), ("down", DOWN), ("none", NONE))}
+        counts = {
+            name: (self.codes == code).sum(axis=1)
+            for name, code in (("up", UP), ("down", DOWN), ("none", NONE))
+        }
         split = [SPLITS[i] if i >= 0 else None for i in self.sample.pert_split.tolist()]
         rows = np.bincount(self.sample.rows["pert"].to_numpy(), minlength=len(self.groups.targets))
-        table = pd.DataFrame({"pert": self.groups.targets, "n_cells": self.groups.n_cells, **counts})
+        table = pd.DataFrame(
+            {"pert": self.groups.targets, "n_cells": self.groups.n_cells, **counts}
+        )
         table["left_out"] = len(self.genes) - table[["up", "down", "none"]].sum(axis=1)
         whole = self.knockdown[self.knockdown["guide"] == ""].set_index("target")
         own = whole.reindex(table["pert"])[["remaining", "failed"]].reset_index(drop=True)
-        table = table.assign(split=pd.Series(split, dtype=object), rows=rows, remaining=own["remaining"], failed=own["failed"])
+        table = table.assign(
+            split=pd.Series(split, dtype=object),
+            rows=rows,
+            remaining=own["remaining"],
+            failed=own["failed"],
+        )
         effect = np.isin(self.codes, (UP, DOWN))
         pairs, agree = effect.sum(axis=1) * self.n_replicates, (self.agreeing * effect).sum(axis=1)
         shares = np.divide(agree, pairs, out=np.full(len(effect), np.nan), where=pairs > 0)
@@ -217,29 +294,38 @@ def _categories(codes: np.ndarray, names: tuple[str, ...]) -> pd.Categorical:
     return pd.Categorical.from_codes(codes, pd.Index(names, dtype=object))
 
 
-def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: CompareEach = compare_here) -> ScreenLabels:
+def label_screen(
+    path: Path, settings: LabelSettings, say: Say, compare_each: CompareEach = compare_here
+) -> ScreenLabels:
     """Return the labels of a file of cells.
 
     say: called with lines of progress. compare_each: runs the comparisons with the controls.
 
-    Raise InputError for a file that is malformed (see `open_cells`, `read_counts`, `group_cells`) or of which no row is left,
-    MissingPackage without anndata or pdex, and what `compare_each` raises.
+    Raise InputError for a file that is malformed (see `open_cells`, `read_counts`, `group_cells`)
+    or of which no row is left, MissingPackage without anndata or pdex, and what `compare_each`
+    raises.
     """
     with open_cells(path, backed=not settings.in_memory, layer=settings.layer) as file:
         found = settings.read_conditions(file)
-        refuse_mixed_lines(str(path), found.confounders, (*settings.across, *settings.within), within=True)
+        refuse_mixed_lines(
+            str(path), found.confounders, (*settings.across, *settings.within), within=True
+        )
         refuse_contradictions(str(path), found.contradictions)
         # errors are reported before the values are read
         groups, batch_column = group_cells(file, found, None, settings.groups), found.columns.batch
         if len(groups.confounded) == len(groups.targets):
             raise InputError(
-                f"{path}: no perturbation shares values of {batch_column} with enough control cells: its effects cannot be told "
-                f"from the batch's. If {batch_column} is no batch, name the column that is with --batch, or say --batch none"
+                f"{path}: no perturbation shares values of {batch_column} with enough control"
+                f" cells: its effects cannot be told from the batch's. If {batch_column} is no"
+                " batch, name the column that is with --batch, or say --batch none"
             )
         say(f"reading {file.n_cells:,} cells × {file.n_genes:,} genes")
         counts = read_counts(file, settings.values)
         groups = group_cells(file, found, counts.totals, settings.groups)
-        say(f"comparing {len(groups.targets):,} perturbations with {groups.n_control:,} control cells")
+        say(
+            f"comparing {len(groups.targets):,} perturbations with {groups.n_control:,} control"
+            " cells"
+        )
 
         def say_share(share: float) -> None:
             say(f"{share:.0%} of the genes compared")
@@ -261,10 +347,15 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
         codes=codes,
         sample=sample_pairs(codes, changes.fdr, settings.sampling),
         knockdown=knockdown_table(changes.guides, settings.most_remaining),
-        compared_within=settings.within or ((found.columns.batch,) if found.columns.batch and batch is not None else ()),
+        compared_within=settings.within
+        or ((found.columns.batch,) if found.columns.batch and batch is not None else ()),
         by_depth=design.strata is not design.batch,
         n_strata=1 if design.strata is None else int(design.strata.max()) + 1,
-        calibration=None if changes.mocks is None else calibrate(changes.mocks, settings.thresholds, effects, file.n_genes),
+        calibration=(
+            None
+            if changes.mocks is None
+            else calibrate(changes.mocks, settings.thresholds, effects, file.n_genes)
+        ),
     )
 
 

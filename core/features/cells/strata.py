@@ -27,24 +27,30 @@ Within = Annotated[
 
 
 def strata_of_batches(batch: np.ndarray, is_control: Bools) -> Codes | None:
-    """Return the number of each cell's stratum, its batch; -1 in batches with fewer than LEAST_CONTROLS controls or without a
-    name. None where all cells are in one batch. batch: texts of shape (n_cells,)."""
+    """Return the number of each cell's stratum, its batch; -1 in batches with fewer than
+    LEAST_CONTROLS controls or without a name. None where all cells are in one batch. batch: texts
+    of shape (n_cells,)."""
     return None if len(set(batch.tolist())) == 1 else number_strata(batch, is_control)
 
 
 def number_strata(names: np.ndarray, is_control: Bools) -> Codes:
-    """Return the number of each cell's stratum, -1 for strata with fewer than LEAST_CONTROLS controls and for "" (no stratum)."""
+    """Return the number of each cell's stratum, -1 for strata with fewer than LEAST_CONTROLS
+    controls and for "" (no stratum)."""
     code, known = pd.factorize(names, sort=True)
-    usable = (np.bincount(code[is_control], minlength=len(known)) >= LEAST_CONTROLS) & (np.array(known, dtype=object) != "")
+    usable = (np.bincount(code[is_control], minlength=len(known)) >= LEAST_CONTROLS) & (
+        np.array(known, dtype=object) != ""
+    )
     return np.where(usable, np.cumsum(usable) - 1, -1)[code].astype(np.intp)
 
 
-def split_by_depth(strata: Codes | None, depth: Floats, is_control: Bools, most_bins: int) -> Codes | None:
+def split_by_depth(
+    strata: Codes | None, depth: Floats, is_control: Bools, most_bins: int
+) -> Codes | None:
     """Return strata of cells with similar depth: each is cut at quantiles of its controls.
 
-    strata: of shape (n_cells,), -1 for cells that are not compared; None is one for all. depth: of each cell, such as its number
-    of genes. A stratum has as many bins as leave CONTROLS_PER_BIN controls in each, at most most_bins. Return strata if no bin
-    can be made.
+    strata: of shape (n_cells,), -1 for cells that are not compared; None is one for all. depth: of
+    each cell, such as its number of genes. A stratum has as many bins as leave CONTROLS_PER_BIN
+    controls in each, at most most_bins. Return strata if no bin can be made.
     """
     known = np.zeros(len(depth), dtype=np.intp) if strata is None else strata
     found, n = np.full(len(depth), -1, dtype=np.intp), 0
@@ -52,8 +58,11 @@ def split_by_depth(strata: Codes | None, depth: Floats, is_control: Bools, most_
         inside = known == stratum
         control = depth[inside & is_control]
         bins = min(most_bins, len(control) // CONTROLS_PER_BIN)
-        limits = np.unique(np.quantile(control, np.arange(1, bins) / bins)) if bins > 1 else np.empty(0)
-        limits = limits[limits > control.min()] if bins > 1 else limits  # otherwise the lowest bin would have no controls
+        limits = (
+            np.unique(np.quantile(control, np.arange(1, bins) / bins)) if bins > 1 else np.empty(0)
+        )
+        # otherwise the lowest bin would have no controls
+        limits = limits[limits > control.min()] if bins > 1 else limits
         found[inside] = n + np.searchsorted(limits, depth[inside], side="right")
         n += len(limits) + 1
     return strata if n == known.max(initial=-1) + 1 else found
@@ -62,18 +71,29 @@ def split_by_depth(strata: Codes | None, depth: Floats, is_control: Bools, most_
 class PooledTests:
     """Rank sums of n_targets perturbations in n_genes genes, added stratum by stratum.
 
-    Each stratum's z, corrected for ties, counts by √(n·m / (n + m + 1)) of its n perturbed and m control cells, which is what van
-    Elteren's weights make of it. Means are those of all cells; the controls' are weighted by the perturbed cells of the strata,
-    so that both have one composition.
+    Each stratum's z, corrected for ties, counts by √(n·m / (n + m + 1)) of its n perturbed and m
+    control cells, which is what van Elteren's weights make of it. Means are those of all cells; the
+    controls' are weighted by the perturbed cells of the strata, so that both have one composition.
     """
 
     def __init__(self, n_targets: int, n_genes: int) -> None:
         shape = (n_targets, n_genes)
         self._z, self._weights = np.zeros(shape), np.zeros(shape)
-        self._sums, self._control_sums, self._n = np.zeros(shape), np.zeros(shape), np.zeros((n_targets, 1))
+        self._sums, self._control_sums, self._n = (
+            np.zeros(shape),
+            np.zeros(shape),
+            np.zeros((n_targets, 1)),
+        )
 
-    def add(self, target: int, n: int, compared: tuple[Floats, Floats, Floats], control: tuple[int, Floats]) -> None:
-        """Add one stratum. n: perturbed cells; compared: p, mean and U of each gene; control: cells, and each gene's mean."""
+    def add(
+        self,
+        target: int,
+        n: int,
+        compared: tuple[Floats, Floats, Floats],
+        control: tuple[int, Floats],
+    ) -> None:
+        """Add one stratum. n: perturbed cells; compared: p, mean and U of each gene; control:
+        cells, and each gene's mean."""
         p, mean, u = compared
         m, control_mean = control
         tested = np.isfinite(p)
@@ -86,12 +106,14 @@ class PooledTests:
         self._n[target] += n
 
     def p_values(self) -> Floats:
-        """Return the two-sided p of each perturbation and gene, of shape (n_targets, n_genes); NaN if no stratum has one."""
+        """Return the two-sided p of each perturbation and gene, of shape (n_targets, n_genes); NaN
+        if no stratum has one."""
         spread = np.sqrt(self._weights)
         z = np.divide(self._z, spread, out=np.full_like(spread, np.nan), where=spread > 0)
         return np.asarray(2 * ndtr(-np.abs(z)))
 
     def means(self) -> tuple[Floats, Floats]:
-        """Return the means of the perturbed cells and of the controls of the same composition, both (n_targets, n_genes)."""
+        """Return the means of the perturbed cells and of the controls of the same composition, both
+        (n_targets, n_genes)."""
         n = np.where(self._n > 0, self._n, np.nan)
         return self._sums / n, self._control_sums / n

@@ -17,26 +17,42 @@ _SHOWN_OF_RECORD = (
     *("columns", "perturbations", "genes", "cells", "control_cells", "failed_guides", "note"),
     *("within", "strata", "test", "replicates", "calibration", "notes"),
 )
-CONFOUNDED = "confounded: perturbations that share too few cells of their batches with controls, and get no labels"
+CONFOUNDED = (
+    "confounded: perturbations that share too few cells of their batches with controls, and get no"
+    " labels"
+)
 
 
 def describe(found: Description) -> Summary:
     """Return the content of a file and the automatic choices."""
     columns, groups, names = found.conditions.columns, found.groups, found.gene_names
-    how = {name: "given" if name in columns.given else "found by name" for name in ("perturbation", "control", "batch", "guide")}
+    how = {
+        name: "given" if name in columns.given else "found by name"
+        for name in ("perturbation", "control", "batch", "guide")
+    }
     sizes = sorted(groups.n_cells.tolist())
     few = sum(n < MIN_CELLS for n in sizes)
-    inside = ", inside of which cells are compared" if (found.batches or 0) > 1 and not found.within else ""
+    inside = (
+        ", inside of which cells are compared"
+        if (found.batches or 0) > 1 and not found.within
+        else ""
+    )
     batches = "" if found.batches is None else f", {found.batches:,} batches{inside}"
     several = list_some(sorted(names.ambiguous), _SHOWN)
     lines = [
         f"perturbation  {columns.perturbation} ({how['perturbation']})"
         + (f"; could also be {', '.join(columns.others)}" if columns.others else ""),
         f"control       {columns.control} ({how['control']}), {groups.n_control:,} cells",
-        f"batch         {columns.batch or 'none'}" + (f" ({how['batch']}){batches}" if columns.batch else ""),
-        f"guide         {columns.guide or 'none'}" + (f" ({how['guide']})" if columns.guide else ""),
+        f"batch         {columns.batch or 'none'}"
+        + (f" ({how['batch']}){batches}" if columns.batch else ""),
+        f"guide         {columns.guide or 'none'}"
+        + (f" ({how['guide']})" if columns.guide else ""),
         f"gene names    {names.column or 'index'} of var"
-        + (f"; {len(names.ambiguous):,} names of several genes, which go by the index ({several})" if several else ""),
+        + (
+            f"; {len(names.ambiguous):,} names of several genes, which go by the index ({several})"
+            if several
+            else ""
+        ),
         *found.conditions.lines(),
         f"perturbations of one gene: {len(sizes):,}, with {sizes[0]:,} to {sizes[-1]:,} cells",
     ]
@@ -75,18 +91,32 @@ def _facts_of(found: Description) -> dict[str, Any]:
 
 
 def summarize_labels(dataset: str, record: Mapping[str, Any], *, new: bool = False) -> Summary:
-    """Return the content of a dataset made from cells, and the exclusions. record: that of `record_of`. new: just made."""
+    """Return the content of a dataset made from cells, and the exclusions. record: that of
+    `record_of`. new: just made."""
     labels, left_out = record["labels"], record["left_out"]
     confounded = left_out["confounded perturbations"]
     few = len(left_out["perturbations with few effects"]) + len(confounded)
     columns = record["columns"]
-    chosen = ", ".join(f"{name} = {columns[name]}" for name in ("perturbation", "batch", "guide") if columns[name])
+    chosen = ", ".join(
+        f"{name} = {columns[name]}" for name in ("perturbation", "batch", "guide") if columns[name]
+    )
     lines = [
-        f"from a table of differential expression, without cells; columns: {chosen}"
-        if not record["cells"]
-        else f"{record['cells']:,} cells, {record['control_cells']:,} of them controls ({columns['control']}); columns: {chosen}",
-        f"{record['perturbations'] - few:,} of {record['perturbations']:,} perturbations have enough effects",
-        f"pairs that are neither changed nor unchanged, left out: {left_out['pairs without a label']:,}",
+        (
+            f"from a table of differential expression, without cells; columns: {chosen}"
+            if not record["cells"]
+            else (
+                f"{record['cells']:,} cells, {record['control_cells']:,} of them controls"
+                f" ({columns['control']}); columns: {chosen}"
+            )
+        ),
+        (
+            f"{record['perturbations'] - few:,} of {record['perturbations']:,} perturbations have"
+            " enough effects"
+        ),
+        (
+            "pairs that are neither changed nor unchanged, left out:"
+            f" {left_out['pairs without a label']:,}"
+        ),
     ]
     lines += [*comparison_lines(record), *calibration_lines(record)]
     most = record["settings"]["most_remaining"]
@@ -95,22 +125,41 @@ def summarize_labels(dataset: str, record: Mapping[str, Any], *, new: bool = Fal
         ("perturbations with few cells, left out", left_out["perturbations with few cells"]),
         (CONFOUNDED, confounded),
         ("perturbed genes that are not among the genes", record["targets_not_among_the_genes"]),
-        ("perturbations with cells in batches without controls", record["perturbations_in_batches_without_controls"]),
-        (f"failed guides, which leave more than {most:.0%} of their target's expression", record["failed_guides"]),
+        (
+            "perturbations with cells in batches without controls",
+            record["perturbations_in_batches_without_controls"],
+        ),
+        (
+            f"failed guides, which leave more than {most:.0%} of their target's expression",
+            record["failed_guides"],
+        ),
     )
-    lines += [f"{what}: {len(names):,} ({list_some(names, _SHOWN)})" for what, names in counted if names]
+    lines += [
+        f"{what}: {len(names):,} ({list_some(names, _SHOWN)})" for what, names in counted if names
+    ]
     for what in ("unassigned cells", "cells that look like controls", "cells without counts"):
         if left_out.get(what):
             lines.append(f"{what}, left out: {left_out[what]:,}")
-    lines += [f"differs between controls and perturbed cells: {each}" for each in record["confounders"]]
+    lines += [
+        f"differs between controls and perturbed cells: {each}" for each in record["confounders"]
+    ]
     lines += record["even"]
     lines += record.get("notes", [])
     if record["gene_names"]:
         lines.append(f"genes by {record['gene_names']} of var")
     if not record["whole_numbers"]:
         lines.append("not all values are whole numbers: are these counts?")
-    sentence = f"{dataset}: {record['rows']:,} pairs: {labels['up']:,} up, {labels['down']:,} down, {labels['none']:,} none"
-    facts = {"dataset": dataset, "pairs": record["rows"], **labels, "left_out": left_out, "new": new}
+    sentence = (
+        f"{dataset}: {record['rows']:,} pairs: {labels['up']:,} up, {labels['down']:,} down,"
+        f" {labels['none']:,} none"
+    )
+    facts = {
+        "dataset": dataset,
+        "pairs": record["rows"],
+        **labels,
+        "left_out": left_out,
+        "new": new,
+    }
     shown = {name: record.get(name) for name in _SHOWN_OF_RECORD}
     return Summary("How the labels were made", sentence, facts | shown, tuple(lines), (NOT_SHRUNK,))
 
@@ -126,7 +175,11 @@ def comparison_lines(record: Mapping[str, Any]) -> list[str]:
     found = record["replicates"]
     if found is None:
         asked = record["settings"]["design"]["cells_alone"]
-        why = "replicates not tested, as asked" if asked else "no replicates: too few guides or batches"
+        why = (
+            "replicates not tested, as asked"
+            if asked
+            else "no replicates: too few guides or batches"
+        )
         return [*lines, f"{why}; labels rest on cells alone"]
     degrees = found["degrees_of_freedom"]
     lines.append(
@@ -142,7 +195,8 @@ def comparison_lines(record: Mapping[str, Any]) -> list[str]:
 
 
 def calibration_lines(record: Mapping[str, Any]) -> list[str]:
-    """Return lines on false effects from mock perturbations; none for a table, which has no cells."""
+    """Return lines on false effects from mock perturbations; none for a table, which has no
+    cells."""
     if not record["cells"]:
         return []
     found = record["calibration"]
@@ -150,10 +204,15 @@ def calibration_lines(record: Mapping[str, Any]) -> list[str]:
         return ["false effects: not known, too few controls for mock perturbations"]
     guides = f", of {found['guides']:,} guides at most" if found["guides"] else ""
     lines = [
-        f"false effects: {found['false_effects']:.2f} in each of {found['mocks']:,} mock perturbations ({found['cells']:,} "
-        f"control cells{guides}; {found['genes']:,} of {found['of_genes']:,} genes), "
-        f"beside {found['real_effects']:.1f} in a real one",
-        f"expected share of false effects: {found['false_share']:.1%} (nominal {found['nominal']:.0%})",
+        (
+            f"false effects: {found['false_effects']:.2f} in each of {found['mocks']:,} mock"
+            f" perturbations ({found['cells']:,} control cells{guides}; {found['genes']:,} of"
+            f" {found['of_genes']:,} genes), beside {found['real_effects']:.1f} in a real one"
+        ),
+        (
+            f"expected share of false effects: {found['false_share']:.1%} (nominal"
+            f" {found['nominal']:.0%})"
+        ),
     ]
     marks = LabelMarks(found["false_share"], found["nominal"])
     return [*lines, marks.sentence] if marks.marked else lines

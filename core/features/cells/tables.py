@@ -1,4 +1,5 @@
-"""The tables of a screen, saved beside its dataset as Parquet, and the record of how its labels were made, written last."""
+"""The tables of a screen, saved beside its dataset as Parquet, and the record of how its labels
+were made, written last."""
 
 from __future__ import annotations
 
@@ -27,18 +28,27 @@ class ScreenFolder:
     @property
     def is_whole(self) -> bool:
         """Whether record and tables exist."""
-        return all((self.path / name).is_file() for name in (RECORD, *(f"{table}.parquet" for table in TABLES)))
+        return all(
+            (self.path / name).is_file()
+            for name in (RECORD, *(f"{table}.parquet" for table in TABLES))
+        )
 
     def write(self, labels: ScreenLabels, record: dict[str, Any]) -> None:
         """Write the tables and then the record. Raise OSError."""
         self.path.mkdir(parents=True, exist_ok=True)
-        tables = (labels.effects(), labels.perturbations(), labels.knockdown, labels.genes_of_controls())
+        tables = (
+            labels.effects(),
+            labels.perturbations(),
+            labels.knockdown,
+            labels.genes_of_controls(),
+        )
         for name, table in zip(TABLES, tables, strict=True):
             table.to_parquet(self.path / f"{name}.parquet", index=False)
         replace_file(self.path / RECORD, json.dumps(record, indent=1).encode(), durable=True)
 
     def genes(self) -> pd.DataFrame | None:
-        """Return statistics of genes in the controls: gene, mean, variance, detected; None for labels without cells.
+        """Return statistics of genes in the controls: gene, mean, variance, detected; None for
+        labels without cells.
 
         Raise StoreDamaged.
         """
@@ -56,7 +66,8 @@ class ScreenFolder:
         return record
 
     def table(self, name: TableName, pert: str | None = None) -> pd.DataFrame:
-        """Return a table, of the effects those of one perturbation if it is named. Raise StoreDamaged."""
+        """Return a table, of the effects those of one perturbation if it is named. Raise
+        StoreDamaged."""
         path = self.path / f"{name}.parquet"
         try:
             return pd.read_parquet(path, filters=None if pert is None else [("pert", "==", pert)])

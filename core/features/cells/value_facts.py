@@ -9,22 +9,34 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from core.base.errors import InputError
-from core.features.cells.anndata_file import LARGEST_LOG, CellFile, Values, ValueScale, check_values, expm1_of, stored_values
+from core.features.cells.anndata_file import (
+    LARGEST_LOG,
+    CellFile,
+    Values,
+    ValueScale,
+    check_values,
+    expm1_of,
+    stored_values,
+)
 from core.features.cells.transforms import LOG1P, Told, tell_values
 from core.stats.arrays import Codes, Floats
 
 MOST_NEGATIVE: Final = -1.0  # smaller values cannot be small outputs of a linear decoder
 _LARGEST_EXPONENT: Final = 50.0
-_NOT_NEGATIVE: Final = "expected counts, or log1p of them; --clip-negative reads small negative values of a decoder as 0"
+_NOT_NEGATIVE: Final = (
+    "expected counts, or log1p of them; --clip-negative reads small negative values of a decoder"
+    " as 0"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueFacts:
     """Statistics of the values of a file.
 
-    sums, exp_sums: of a cell's values and of their expm1, over all genes, of shape (n_cells,); shared_sums, shared_exp_sums: the
-    same over the shared genes. of_genes: sums over cells of values, of their expm1 and of their squares, of shape (3, n_shared).
-    told: the recognised transformation. negative: how many were read as 0; smallest of them.
+    sums, exp_sums: of a cell's values and of their expm1, over all genes, of shape (n_cells,);
+    shared_sums, shared_exp_sums: the same over the shared genes. of_genes: sums over cells of
+    values, of their expm1 and of their squares, of shape (3, n_shared). told: the recognised
+    transformation. negative: how many were read as 0; smallest of them.
     """
 
     whole: bool
@@ -45,7 +57,8 @@ class ValueFacts:
 
     @property
     def are_unclear(self) -> bool:
-        """Whether the values are too large for logarithms, and nothing shows that they are counts."""
+        """Whether the values are too large for logarithms, and nothing shows that they are
+        counts."""
         return not self.are_counts and self.largest > LARGEST_LOG
 
     @property
@@ -62,12 +75,14 @@ class ValueFacts:
         """Describe the ambiguity, with numbers."""
         low, high = np.quantile(self.sums, [0.25, 0.75])
         return (
-            f"not all values are whole, the largest is {self.largest:,.4g} and cells sum to {low:,.4g} to {high:,.4g} (the "
-            "middle half): means of counts, or square roots"
+            f"not all values are whole, the largest is {self.largest:,.4g} and cells sum to"
+            f" {low:,.4g} to {high:,.4g} (the middle half): means of counts, or square roots"
         )
 
 
-def measure_values(file: CellFile, shared: Codes, given: ValueScale | None = None, *, clip_negative: bool = False) -> ValueFacts:
+def measure_values(
+    file: CellFile, shared: Codes, given: ValueScale | None = None, *, clip_negative: bool = False
+) -> ValueFacts:
     """Read all values once. shared: positions of genes. given: the user's --values.
 
     Raise InputError as `tell_values`, and for values that are not finite, negative, or all 0.
@@ -85,7 +100,11 @@ def measure_values(file: CellFile, shared: Codes, given: ValueScale | None = Non
         check_values(file, rows, block, values, _NOT_NEGATIVE)
         largest = max(largest, float(np.max(values, initial=0)))
         whole = whole and bool(np.array_equal(values, np.rint(values)))
-        capped = block.minimum(_LARGEST_EXPONENT) if isinstance(block, csr_matrix) else np.minimum(block, _LARGEST_EXPONENT)
+        capped = (
+            block.minimum(_LARGEST_EXPONENT)
+            if isinstance(block, csr_matrix)
+            else np.minimum(block, _LARGEST_EXPONENT)
+        )
         for at, each in ((0, block), (1, expm1_of(capped))):
             sums[at, rows] = np.asarray(each.sum(axis=1, dtype=np.float64)).ravel()
             kept = each[:, shared]
@@ -98,10 +117,13 @@ def measure_values(file: CellFile, shared: Codes, given: ValueScale | None = Non
         raise InputError(f"{file.path}: all values are 0, expected expression")
     if smallest < MOST_NEGATIVE:
         raise InputError(
-            f"{file.path}: the smallest value is {smallest:.3g}, which is no small output of a decoder. The values look scaled "
-            "or centred (z-scores); expected counts or log1p values"
+            f"{file.path}: the smallest value is {smallest:.3g}, which is no small output of a"
+            " decoder. The values look scaled or centred (z-scores); expected counts or log1p"
+            " values"
         )
-    return ValueFacts(whole, largest, sums[0], sums[1], sums[2], sums[3], of_genes, told, negative, smallest)
+    return ValueFacts(
+        whole, largest, sums[0], sums[1], sums[2], sums[3], of_genes, told, negative, smallest
+    )
 
 
 def without_negatives(block: Values) -> Values:

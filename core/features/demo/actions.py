@@ -22,7 +22,8 @@ from core.transfer.protocols import EvaluationProtocol
 
 
 def make_demo(workspace: Workspace) -> list[Run]:
-    """Make the simulated dataset with its runs and embedding; return its runs, which may be there already."""
+    """Make the simulated dataset with its runs and embedding; return its runs, which may be there
+    already."""
     with workspace.store.read() as db:
         for existing in datasets.list_all(db):
             if existing.origin == "simulated":
@@ -39,7 +40,9 @@ def make_demo(workspace: Workspace) -> list[Run]:
         symbols = [symbol for pair in demo.pairs for symbol in (pair.pert, pair.gene)]
         pairs.add_genes(db, symbols, demo.descriptions)
         author = workspace.settings.author
-        imports.add(db, Import(key[:12], key, DEMO, "demo", key[:8], None, len(demo.pairs), 0, author), ())
+        imports.add(
+            db, Import(key[:12], key, DEMO, "demo", key[:8], None, len(demo.pairs), 0, author), ()
+        )
         for run, batch in zip(demo.runs, batches, strict=True):
             spec = {"method": run.method, "simulated": True, "split": run.split}
             write_run(

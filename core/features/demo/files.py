@@ -1,6 +1,8 @@
-"""The simulated demo, which a new user sees first. None of it comes from real data, and no language model was asked.
+"""The simulated demo, which a new user sees first. None of it comes from real data, and no language
+model was asked.
 
-One seed gives one demo. Symbols are invented and look it (Simvoka2, 0000042K07Rik); passages are SIM-000123.
+One seed gives one demo. Symbols are invented and look it (Simvoka2, 0000042K07Rik); passages are
+SIM-000123.
 """
 
 from __future__ import annotations
@@ -20,10 +22,30 @@ SAMPLE = 1_200  # labelled rows that the labelled runs are about
 ONE_IN = 4  # of these, how many the agent is about
 _RULE = "Simulated by rule, no language model: "
 _RUNS = (
-    ("simulated debate", "debate", f"{_RULE}both sides argue from a dossier that saw no label of the row's symbols.", "train"),
-    ("simulated collapsed debate", "debate", f"{_RULE}the same rows; most advocates name an option instead.", "train"),
-    ("simulated debate test", "debate", f"{_RULE}the rules of the simulated debate on the unlabelled rows.", "test"),
-    ("simulated react", "react", f"{_RULE}an agent asks three tools about a quarter of these rows.", "train"),
+    (
+        "simulated debate",
+        "debate",
+        f"{_RULE}both sides argue from a dossier that saw no label of the row's symbols.",
+        "train",
+    ),
+    (
+        "simulated collapsed debate",
+        "debate",
+        f"{_RULE}the same rows; most advocates name an option instead.",
+        "train",
+    ),
+    (
+        "simulated debate test",
+        "debate",
+        f"{_RULE}the rules of the simulated debate on the unlabelled rows.",
+        "test",
+    ),
+    (
+        "simulated react",
+        "react",
+        f"{_RULE}an agent asks three tools about a quarter of these rows.",
+        "train",
+    ),
 )
 _LABELS = {1: Label.UP, -1: Label.DOWN, 0: Label.NONE}
 
@@ -41,8 +63,9 @@ class DemoRun(NamedTuple):
 class Demo(NamedTuple):
     """A dataset, a gene space and four runs.
 
-    pairs: 7,700 labelled rows of split "train" and 600 unlabelled of "test", sharing no symbol. embedding: shape
-    (len(genes), 64), for the 95% of all symbols in `genes`. descriptions: a sentence or two for every symbol.
+    pairs: 7,700 labelled rows of split "train" and 600 unlabelled of "test", sharing no symbol.
+    embedding: shape (len(genes), 64), for the 95% of all symbols in `genes`. descriptions: a
+    sentence or two for every symbol.
     """
 
     pairs: tuple[Pair, ...]
@@ -62,7 +85,10 @@ def simulate(seed: int = 0) -> Demo:
     views = demo_world.blinded_views(train, chosen, n, fold_rng)
     all_labels = [demo_world.count_labels("train", train, n)] * len(test.pert)
     sampled, unseen = (
-        [demo_debate.build_dossier(library, *row) for row in zip(rows.pert.tolist(), rows.gene.tolist(), of_rows, strict=True)]
+        [
+            demo_debate.build_dossier(library, *row)
+            for row in zip(rows.pert.tolist(), rows.gene.tolist(), of_rows, strict=True)
+        ]
         for rows, of_rows in ((train.take(chosen), views), (test, all_labels))
     )
     used = np.unique(np.concatenate([train.pert, train.gene, test.pert, test.gene]))
@@ -79,7 +105,11 @@ def simulate(seed: int = 0) -> Demo:
         tuple(world.symbols[i] for i in covered.tolist()),
         world.embedding[covered],
         runs,
-        {world.symbols[i]: library.gene_info(i).body.get("summary") or f"[no summary] {world.symbols[i]}" for i in used.tolist()},
+        {
+            world.symbols[i]: library.gene_info(i).body.get("summary")
+            or f"[no summary] {world.symbols[i]}"
+            for i in used.tolist()
+        },
     )
 
 
@@ -87,4 +117,6 @@ def _pairs(world: World) -> Iterator[Pair]:
     for split, rows in world.rows.items():
         for p, g, sign in np.column_stack(rows).tolist():
             pert, gene = world.symbols[p], world.symbols[g]
-            yield Pair(f"{pert}_{gene}", pert, gene, _LABELS[sign] if split == "train" else None, split)
+            yield Pair(
+                f"{pert}_{gene}", pert, gene, _LABELS[sign] if split == "train" else None, split
+            )

@@ -1,4 +1,5 @@
-"""The runs of the arms of an experiment, each under its cuts and seeds: found by their specification, or made."""
+"""The runs of the arms of an experiment, each under its cuts and seeds: found by their
+specification, or made."""
 
 from __future__ import annotations
 
@@ -29,8 +30,9 @@ LONGEST_NAME = 100  # of an experiment and of an arm in the names of their runs
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """An arm under one cut and seed. request: None for a run that is there. spec: None while it cannot be resolved, because a
-    run that it is made from is missing or no model is named. run: its id, "" if unknown."""
+    """An arm under one cut and seed. request: None for a run that is there. spec: None while it
+    cannot be resolved, because a run that it is made from is missing or no model is named. run: its
+    id, "" if unknown."""
 
     arm: str
     cut: int
@@ -43,7 +45,8 @@ class PlannedRun:
 
 @dataclass(slots=True)
 class ArmRuns:
-    """Finds the runs of an experiment, or makes them (`start`), each once. made: (arm, cut, seed) → run."""
+    """Finds the runs of an experiment, or makes them (`start`), each once. made: (arm, cut, seed) →
+    run."""
 
     workspace: Workspace
     experiment: Experiment
@@ -54,7 +57,9 @@ class ArmRuns:
     _loader: WorkspaceComponents = field(init=False)
 
     def __post_init__(self) -> None:
-        self._loader = WorkspaceComponents(self.workspace, default_dataset(self.workspace, self.experiment.dataset))
+        self._loader = WorkspaceComponents(
+            self.workspace, default_dataset(self.workspace, self.experiment.dataset)
+        )
 
     def arm(self, name: str) -> Arm:
         """Return the arm of a name."""
@@ -77,7 +82,9 @@ class ArmRuns:
             seed = self.experiment.seeds[0]
         key = arm.name, cut, seed
         if key not in self._made:
-            self._made[key] = self._existing(arm.run) if arm.run else self._finish(self._request(arm, cut, seed))
+            self._made[key] = (
+                self._existing(arm.run) if arm.run else self._finish(self._request(arm, cut, seed))
+            )
         return self._made[key]
 
     def plan(self, arm: Arm, cut: int, seed: int) -> PlannedRun:
@@ -87,23 +94,32 @@ class ArmRuns:
         request = self._request(arm, cut, seed)
         spec = None if request is None else self._spec_or_none(arm, request)
         is_done = spec is not None and find_done(self.workspace, spec) is not None
-        return PlannedRun(arm.name, cut, seed, "" if spec is None else spec.key, is_done, request, spec)
+        return PlannedRun(
+            arm.name, cut, seed, "" if spec is None else spec.key, is_done, request, spec
+        )
 
     def _existing(self, name: str) -> Run:
         run = self._loader.run(name)
         if run.dataset != self._loader.dataset_id:
-            raise InputError(f"{run.name}: a run of another dataset than the experiment, expected one of its own")
+            raise InputError(
+                f"{run.name}: a run of another dataset than the experiment, expected one of its own"
+            )
         if run.status != "done":
             raise StateError(f"{run.name}: is {run.status}, expected a run that is done")
         return run
 
     def _request(self, arm: Arm, cut: int, seed: int) -> RunRequest | None:
-        """Return the request for an arm's run under a cut and a seed; None if a run that it is fused from is not there."""
+        """Return the request for an arm's run under a cut and a seed; None if a run that it is
+        fused from is not there."""
         name = self._name(arm.name, cut, seed if calls_model(arm, self.experiment.every) else None)
         if arm.fused is not None:
             return self._fusion(arm, cut, seed, name)
         assert arm.request is not None, arm.name
-        return replace(self._under_cut(under_seed(arm.request, seed), cut), rows=self.experiment.rows, name=name)
+        return replace(
+            self._under_cut(under_seed(arm.request, seed), cut),
+            rows=self.experiment.rows,
+            name=name,
+        )
 
     def _fusion(self, arm: Arm, cut: int, seed: int, name: str) -> RunRequest | None:
         assert arm.fused is not None
@@ -113,33 +129,53 @@ class ArmRuns:
             other: Run | None = self._existing(fused.other)
         else:
             about = self._name(f"kNN of {arm.name}", cut, None)
-            knn = RunRequest("knn", self.experiment.dataset, fused.other, self.experiment.rows, about)
+            knn = RunRequest(
+                "knn", self.experiment.dataset, fused.other, self.experiment.rows, about
+            )
             other = self._finish(self._under_cut(knn, cut))
         if base is None or other is None:
             return None
         w_de, w_dir = fused.weights
-        settings = FusionSettings(base.id, (other.id,), (w_de,), (w_dir,), by_agreement=fused.by_agreement)
-        return RunRequest("fusion", self.experiment.dataset, fusion_options(settings), self.experiment.rows, name)
+        settings = FusionSettings(
+            base.id, (other.id,), (w_de,), (w_dir,), by_agreement=fused.by_agreement
+        )
+        return RunRequest(
+            "fusion", self.experiment.dataset, fusion_options(settings), self.experiment.rows, name
+        )
 
     def _under_cut(self, request: RunRequest, cut: int) -> RunRequest:
-        """Return a request that sees only labels outside the cells of a cut; without folds of the experiment as it is."""
+        """Return a request that sees only labels outside the cells of a cut; without folds of the
+        experiment as it is."""
         if not self.experiment.k:
             return request
         if not isinstance(method_named(request.method), DerivedMethod):
             return replace(request, labels=LabelViewSpec("folds", self.experiment.k, cut))
         if request.method != "knn":
-            raise InputError(f"method {request.method}: cannot be made under folds; expected an arm that fuses with another")
-        return replace(request, options={**request.options, "protocol": "folds", "folds": self.experiment.k, "seed": cut})
+            raise InputError(
+                f"method {request.method}: cannot be made under folds; expected an arm that fuses"
+                " with another"
+            )
+        return replace(
+            request,
+            options={
+                **request.options,
+                "protocol": "folds",
+                "folds": self.experiment.k,
+                "seed": cut,
+            },
+        )
 
     def _name(self, what: str, cut: int, seed: int | None) -> str:
         under_cut = f", cut {cut}" if self.experiment.k else ""
         under_seed = f", seed {seed}" if seed is not None else ""
-        about = f"{self.experiment.name[:LONGEST_NAME]}: {what[:LONGEST_NAME]}{under_cut}{under_seed}"
+        about = (
+            f"{self.experiment.name[:LONGEST_NAME]}: {what[:LONGEST_NAME]}{under_cut}{under_seed}"
+        )
         return f"{about} ({len(self.experiment.rows):,} rows, {self.key})"
 
     def _spec_or_none(self, arm: Arm, request: RunRequest) -> RunSpec | None:
-        """Return the specification of a request; None if a server would have to say which model, or if a derived method reads
-        what is yet to be made."""
+        """Return the specification of a request; None if a server would have to say which model, or
+        if a derived method reads what is yet to be made."""
         method = method_named(request.method)
         if method.needs_model and not request.model:
             return None
@@ -162,20 +198,23 @@ class ArmRuns:
         return asked if is_own else replace(asked, parents=(self.experiment.again,))
 
     def _finish(self, request: RunRequest | None) -> Run | None:
-        """Return the run of a request, worked on here until it is done; resumed if an earlier worker left it."""
+        """Return the run of a request, worked on here until it is done; resumed if an earlier
+        worker left it."""
         if request is None:
             return None
         if not self.start:
             spec = self._spec_or_none(self.experiment.base, request)
             return None if spec is None else find_done(self.workspace, spec)
-        return run_to_end(self.workspace, request, self._spec(request), components=self._loader, say=self.say)
+        return run_to_end(
+            self.workspace, request, self._spec(request), components=self._loader, say=self.say
+        )
 
 
 def under_seed(request: RunRequest, seed: int) -> RunRequest:
     """Return a request asked again under another seed; 0 leaves it as it is.
 
-    Of a method with the option `seeds` these are shifted, and its own seed, which draws examples, stays: asking again does not
-    change the prompts.
+    Of a method with the option `seeds` these are shifted, and its own seed, which draws examples,
+    stays: asking again does not change the prompts.
     """
     named = _seeds_option(request)
     if named is None:
@@ -188,24 +227,33 @@ def _seeds_option(request: RunRequest) -> list[int] | None:
     """Return the seeds of a request whose method has an option for them."""
     settings = options_of(method_named(request.method).settings)
     default = next((option.default for option in settings if option.name == "seeds"), None)
-    return None if default is None else list(read_seeds(str(request.options.get("seeds", default)), request.seed))
+    return (
+        None
+        if default is None
+        else list(read_seeds(str(request.options.get("seeds", default)), request.seed))
+    )
 
 
 def refuse_meeting_seeds(arm: Arm, seeds: Sequence[int]) -> None:
-    """Raise InputError if two askings of an arm share a seed: the cache would answer, and they would differ too little."""
+    """Raise InputError if two askings of an arm share a seed: the cache would answer, and they
+    would differ too little."""
     named = None if arm.request is None else _seeds_option(arm.request)
     every = [one + SEED_STEP * seed for one in named or () for seed in seeds]
     if len(set(every)) < len(every):
         seeds_text = ", ".join(map(str, named or ()))
         raise InputError(
-            f"arm {arm.name!r}: two of its seeds {seeds_text} differ by a multiple of {SEED_STEP:,}, as those of asking "
-            "again do, so they would share answers; expected other seeds"
+            f"arm {arm.name!r}: two of its seeds {seeds_text} differ by a multiple of"
+            f" {SEED_STEP:,}, as those of asking again do, so they would share answers; expected"
+            " other seeds"
         )
 
 
 def _refuse_changed(run: Run, again: RunSpec) -> None:
-    """Raise StateError if asking a run again would not ask the same: method, rows or packs changed since it was made."""
-    read = {name: sha256 for name, sha256 in run.spec.get("packs", {}).items() if name in again.packs}
+    """Raise StateError if asking a run again would not ask the same: method, rows or packs changed
+    since it was made."""
+    read = {
+        name: sha256 for name, sha256 in run.spec.get("packs", {}).items() if name in again.packs
+    }
     compared = {
         "its method's version": (run.spec.get("version"), again.version),
         "its method's prompts": (run.spec.get("prompts_sha256", ""), again.prompts_sha256),
@@ -219,4 +267,11 @@ def answered_rows(workspace: Workspace, run: Run, wanted: str | tuple[str, ...])
     """Return the rows of a run that `choose_rows` chooses. Raise InputError."""
     with workspace.store.read() as db:
         answered = set(predictions.frame(db, run.id)["pair_id"])
-    return choose_rows([pair for pair in load_pairs(workspace.store, run.dataset).values() if pair.pair_id in answered], wanted)
+    return choose_rows(
+        [
+            pair
+            for pair in load_pairs(workspace.store, run.dataset).values()
+            if pair.pair_id in answered
+        ],
+        wanted,
+    )

@@ -39,7 +39,9 @@ class _Group(TyperGroup):
         return super().resolve_command(ctx, ["plan", *args] if args[0] in kinds() else args)
 
 
-_LISTING = listing(lambda words: next((kinds()[word].settings for word in words if word in kinds()), None))
+_LISTING = listing(
+    lambda words: next((kinds()[word].settings for word in words if word in kinds()), None)
+)
 
 
 app = typer.Typer(cls=_Group)
@@ -51,9 +53,14 @@ class CommonSettings:
     """Settings that many kinds have; what is not given is as the kind says."""
 
     rows: Annotated[
-        str | None, setting('Which rows are asked, such as "sample=100", "split=train", "ids=FILE".', missing="all")
+        str | None,
+        setting(
+            'Which rows are asked, such as "sample=100", "split=train", "ids=FILE".', missing="all"
+        ),
     ] = None
-    repeats: Annotated[Count | None, setting("How often the same is asked again, for the noise.")] = None
+    repeats: Annotated[
+        Count | None, setting("How often the same is asked again, for the noise.")
+    ] = None
     endpoint: Server = None
     model: Model = None
     concurrency: CallsAtOnce | None = None
@@ -64,7 +71,10 @@ Target = Annotated[
     str,
     typer.Argument(
         metavar="KIND|FILE",
-        help="A kind that `experiment list` names, or a TOML file; `experiment KIND --help` lists its settings.",
+        help=(
+            "A kind that `experiment list` names, or a TOML file; `experiment KIND --help` lists"
+            " its settings."
+        ),
         autocompletion=names.complete_experiment_kind,
     ),
 ]
@@ -78,13 +88,16 @@ OfRun = Annotated[
 ]
 Values = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the kind, or an option of a method."),
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="A setting of the kind, or an option of a method."
+    ),
 ]
 
 
 @app.command("list")
 def list_(context: typer.Context) -> None:
-    """List the kinds of experiments with their questions and what they lack, and those made here."""
+    """List the kinds of experiments with their questions and what they lack, and those made
+    here."""
     kind_records = [
         {
             "name": kind.name,
@@ -96,7 +109,10 @@ def list_(context: typer.Context) -> None:
         for kind in kinds().values()
     ]
     with context.obj.store.read() as db:
-        states, names_of = runs.statuses(db), {dataset.id: dataset.name for dataset in datasets.list_all(db)}
+        states, names_of = (
+            runs.statuses(db),
+            {dataset.id: dataset.name for dataset in datasets.list_all(db)},
+        )
     made = [
         {
             "name": saved.name,
@@ -110,7 +126,10 @@ def list_(context: typer.Context) -> None:
     ]
     lines = []
     for record in kind_records:
-        lines += [f"{record['name']:24}{record['question']}", *(f"{'':24}lacks {one}" for one in record["missing"])]
+        lines += [
+            f"{record['name']:24}{record['question']}",
+            *(f"{'':24}lacks {one}" for one in record["missing"]),
+        ]
     text = "\n".join([*lines, *(["", "Made here:", *table_lines(made)] if made else [])])
     show({"kinds": kind_records, "experiments": made}, text)
 
@@ -151,7 +170,9 @@ def run_(
     if not detach:
         show_result(_make(context.obj, kind, settings))
     elif kind.compute is not None:
-        raise typer.BadParameter(f"{kind.name} is computed here, and makes no run", param_hint="--detach")
+        raise typer.BadParameter(
+            f"{kind.name} is computed here, and makes no run", param_hint="--detach"
+        )
     else:
         planned = engine.plan(context.obj, kind.name, settings)
         engine.start_apart(context.obj, planned)
@@ -216,7 +237,9 @@ def _read_settings(
                 method = runs.find_predicting(db, run).method
         given["options"] = launch.read_options(method_named(str(method)), of_method)
     elif of_method:
-        raise InputError(f"--set {of_method[0]}: {kind.name} has {', '.join(sorted(own)) or 'no settings'}")
+        raise InputError(
+            f"--set {of_method[0]}: {kind.name} has {', '.join(sorted(own)) or 'no settings'}"
+        )
     if unknown := [name for name in given if name not in own]:
         what = "a run" if unknown[0] == "run" else f"--{unknown[0]}"
         raise InputError(f"experiment {kind.name}: takes no {what}")

@@ -1,8 +1,10 @@
-"""From the runs of an experiment to its result: every arm against the base, paired, and the base against itself asked again.
+"""From the runs of an experiment to its result: every arm against the base, paired, and the base
+against itself asked again.
 
-A replicate is one cut of the folds and one seed. Replicates share their rows, so a row's influences on the scores of the
-replicates are averaged before rows are clustered. The variance between cuts, divided by their number, is added, and so is
-the variance between seeds. A single pair of runs outside folds of the experiment is compared as any two runs are.
+A replicate is one cut of the folds and one seed. Replicates share their rows, so a row's influences
+on the scores of the replicates are averaged before rows are clustered. The variance between cuts,
+divided by their number, is added, and so is the variance between seeds. A single pair of runs
+outside folds of the experiment is compared as any two runs are.
 """
 
 from __future__ import annotations
@@ -16,7 +18,13 @@ import numpy as np
 from core.base.errors import InputError, StateError
 from core.base.experiment import Arm, Experiment, Metric, Runs
 from core.features.experiments.moved import changes, mean_change, moved_more, of_both, take_ids
-from core.features.experiments.result import ArmResult, ExperimentResult, NoiseFloor, judge_arms, judge_contrasts
+from core.features.experiments.result import (
+    ArmResult,
+    ExperimentResult,
+    NoiseFloor,
+    judge_arms,
+    judge_contrasts,
+)
 from core.methods.base import method_named
 from core.scoring.arm_loader import ArmLoader
 from core.scoring.compare_runs import compare_runs
@@ -40,7 +48,8 @@ _METRICS: tuple[Metric, ...] = ("de", "dir", "mean")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedReplicates:
-    """Two arms under their common replicates, on the same rows, each pair inside the same cells. k: 0 without folds."""
+    """Two arms under their common replicates, on the same rows, each pair inside the same cells. k:
+    0 without folds."""
 
     replicates: tuple[Replicate, ...]
     a: tuple[RunRows, ...]
@@ -52,13 +61,18 @@ class PairedReplicates:
         """How both are scored."""
         cuts, seeds = ({replicate[axis] for replicate in self.replicates} for axis in (0, 1))
         which = f"mean of {len(cuts)} cuts" if len(cuts) > 1 else f"cut {min(cuts)}"
-        where = f"inside {self.k}×{self.k} cells, {which}" if self.k else describe_scoring(self.a[0].protocols)
+        where = (
+            f"inside {self.k}×{self.k} cells, {which}"
+            if self.k
+            else describe_scoring(self.a[0].protocols)
+        )
         return where + (f", mean of {len(seeds)} seeds" if len(seeds) > 1 else "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """Arm b against arm a. rows: ids of those that both cover. noise: the variance of cuts and seeds in each change."""
+    """Arm b against arm a. rows: ids of those that both cover. noise: the variance of cuts and
+    seeds in each change."""
 
     comparison: Comparison
     rows: tuple[str, ...]
@@ -67,7 +81,9 @@ class Compared:
 
     def change(self, metric: Metric) -> Estimate:
         """Return the change in a metric; in the only one that is defined if the mean is not."""
-        parts: list[Estimate] = [getattr(self.comparison, name).change for name in (metric, "de", "dir")]
+        parts: list[Estimate] = [
+            getattr(self.comparison, name).change for name in (metric, "de", "dir")
+        ]
         return next((part for part in parts if not math.isnan(part.value)), parts[0])
 
 
@@ -80,7 +96,8 @@ class ArmRows:
     made: Runs
 
     def under(self, arm: str, seeds: Sequence[int]) -> Arms:
-        """Return the rows of an arm under each cut and these seeds. One that no seed changes was made under a single one.
+        """Return the rows of an arm under each cut and these seeds. One that no seed changes was
+        made under a single one.
 
         Raise StateError if a run is missing.
         """
@@ -91,14 +108,20 @@ class ArmRows:
             for seed in seeds:
                 run = of_arm.get((cut, seed)) or (alone[0] if len(alone) == 1 else "")
                 if not run:
-                    raise StateError(f"arm {arm!r}: no finished run under cut {cut}, seed {seed}; run the experiment again")
+                    raise StateError(
+                        f"arm {arm!r}: no finished run under cut {cut}, seed {seed}; run the"
+                        " experiment again"
+                    )
                 loaded[cut, seed] = self.loader.rows_of(run)
         return loaded
 
     def pair(self, a: str, b: str) -> tuple[Arms, Arms]:
-        """Return two arms under the seeds under which either was asked. Raise StateError if a run is missing."""
+        """Return two arms under the seeds under which either was asked. Raise StateError if a run
+        is missing."""
         asked = {seed for arm in (a, b) for _, seed in self.made.get(arm, {})}
-        seeds = [seed for seed in self.experiment.seeds if seed in asked] or list(self.experiment.seeds[:1])
+        seeds = [seed for seed in self.experiment.seeds if seed in asked] or list(
+            self.experiment.seeds[:1]
+        )
         return self.under(a, seeds), self.under(b, seeds)
 
     def compare(self, a: str, b: str) -> Compared:
@@ -107,31 +130,45 @@ class ArmRows:
 
 
 def compare_arms(a: Arms, b: Arms, rows: Sequence[str], k: int) -> Compared:
-    """Return arm b against arm a, on the rows that both answered and cover. Raise InputError as `pair_replicates` does."""
+    """Return arm b against arm a, on the rows that both answered and cover. Raise InputError as
+    `pair_replicates` does."""
     if k or len(a) > 1:
         return compare_replicates(pair_replicates(a, b, rows, k))
     [first], [second] = a.values(), b.values()
     ids = _common_ids(rows, set(first.frame["pair_id"]).intersection(second.frame["pair_id"]))
     result = compare_runs(take_ids(first, ids), take_ids(second, ids))
-    return Compared(result.covered, tuple(result.a.frame["pair_id"]), result.scored, dict.fromkeys(_METRICS, 0.0))
+    return Compared(
+        result.covered,
+        tuple(result.a.frame["pair_id"]),
+        result.scored,
+        dict.fromkeys(_METRICS, 0.0),
+    )
 
 
 def pair_replicates(a: Arms, b: Arms, rows: Sequence[str], k: int) -> PairedReplicates:
-    """Return the replicates of two arms on the rows that all of their runs cover, inside the cells of each replicate's cut.
+    """Return the replicates of two arms on the rows that all of their runs cover, inside the cells
+    of each replicate's cut.
 
     Raise InputError for a run made under other folds, and without a common row.
     """
     replicates = tuple(sorted(a.keys() & b.keys()))
     every = [arm[replicate] for arm in (a, b) for replicate in replicates]
     ids = _common_ids(rows, set(rows).intersection(*(one.frame["pair_id"] for one in every)))
-    shared = () if k else distinct_protocols([protocol for one in every for protocol in one.protocols])
+    shared = (
+        () if k else distinct_protocols([protocol for one in every for protocol in one.protocols])
+    )
     lined = [
-        [_line_up(arm[one], ids, (EvaluationProtocol("folds", k, one[0]),) if k else shared) for one in replicates]
+        [
+            _line_up(arm[one], ids, (EvaluationProtocol("folds", k, one[0]),) if k else shared)
+            for one in replicates
+        ]
         for arm in (a, b)
     ]
     covered = np.all([one.covered for arm in lined for one in arm], axis=0)
     if not covered.any():
-        raise InputError("experiment: two arms have no row in common that both cover; expected some")
+        raise InputError(
+            "experiment: two arms have no row in common that both cover; expected some"
+        )
     first, second = (tuple(one.take(covered) for one in arm) for arm in lined)
     return PairedReplicates(replicates, first, second, k)
 
@@ -143,17 +180,23 @@ def _common_ids(rows: Sequence[str], common: set[str]) -> list[str]:
     return ids
 
 
-def _line_up(rows: RunRows, ids: Sequence[str], protocols: tuple[EvaluationProtocol, ...]) -> RunRows:
+def _line_up(
+    rows: RunRows, ids: Sequence[str], protocols: tuple[EvaluationProtocol, ...]
+) -> RunRows:
     """Return the rows of these ids, in this order, inside the cells of these protocols."""
     cut = next(iter(folds_among(protocols)), None)
     others = [protocol for protocol in folds_among(rows.protocols) if protocol not in protocols]
     if others and cut is not None:
         raise InputError(
-            f"{rows.run.name}: made under {others[0].k}×{others[0].k} folds, cut {others[0].seed}, expected "
-            f"{cut.k}×{cut.k} and cut {cut.seed}. Give its base and its kNN, so that it is computed for each cut"
+            f"{rows.run.name}: made under {others[0].k}×{others[0].k} folds, cut {others[0].seed},"
+            f" expected {cut.k}×{cut.k} and cut {cut.seed}. Give its base and its kNN, so that it"
+            " is computed for each cut"
         )
     if any(protocol.kind == "loo" for protocol in rows.protocols):
-        raise InputError(f"{rows.run.name}: made by leave-one-out, expected a run that saw no label or was made under folds")
+        raise InputError(
+            f"{rows.run.name}: made by leave-one-out, expected a run that saw no label or was made"
+            " under folds"
+        )
     chosen = take_ids(rows, ids)
     return chosen.under(distinct_protocols((*chosen.protocols, *protocols)))
 
@@ -165,12 +208,17 @@ def compare_replicates(pair: PairedReplicates) -> Compared:
     influences = []
     for a, b in zip(pair.a, pair.b, strict=True):
         first, second = shared_rows(directed_scores(a), directed_scores(b))
-        influences.append(influence_within_cells([*tasks(outcome, first), *tasks(outcome, second)], a.cells))
+        influences.append(
+            influence_within_cells([*tasks(outcome, first), *tasks(outcome, second)], a.cells)
+        )
     values = np.stack([influence.values[:, 0].reshape(2, 2) for influence in influences])
     parts = paired_estimates(mean_influence(influences), perts, genes)
     noise = [replicate_noise(values[:, arm], pair.replicates) for arm in (0, 1)]
     of_change = replicate_noise(values[:, 1] - values[:, 0], pair.replicates)
-    widened = [widen_difference(part, *variances) for part, *variances in zip(parts, *noise, of_change, strict=True)]
+    widened = [
+        widen_difference(part, *variances)
+        for part, *variances in zip(parts, *noise, of_change, strict=True)
+    ]
     comparison = Comparison(*row_counts(outcome, len(outcome.labelled)), *widened)
     by_metric = dict(zip(_METRICS, of_change.tolist(), strict=True))
     return Compared(comparison, tuple(pair.a[0].frame["pair_id"]), pair.scored, by_metric)
@@ -182,7 +230,8 @@ def directed_scores(rows: RunRows) -> Scores:
 
 
 def replicate_noise(values: Floats, replicates: Sequence[Replicate]) -> Floats:
-    """Return the variance from cuts and seeds in the mean of DE, of DIR and of their mean, of shape (3,).
+    """Return the variance from cuts and seeds in the mean of DE, of DIR and of their mean, of shape
+    (3,).
 
     values: of shape (n_replicates, 2).
     """
@@ -195,7 +244,8 @@ def replicate_noise(values: Floats, replicates: Sequence[Replicate]) -> Floats:
 
 
 def result_of_runs(db: Cursor, kind: str, experiment: Experiment, made: Runs) -> ExperimentResult:
-    """Return the result of an experiment whose runs are all done. Raise StateError if the run of an arm is missing."""
+    """Return the result of an experiment whose runs are all done. Raise StateError if the run of an
+    arm is missing."""
     arms = ArmRows(ArmLoader(db, experiment.dataset), experiment, made)
     results, left = (_by_answers if experiment.measure == "answers" else _by_scores)(arms)
     n = len(experiment.rows) - left
@@ -211,7 +261,9 @@ def result_of_runs(db: Cursor, kind: str, experiment: Experiment, made: Runs) ->
         experiment.smallest_effect,
         n,
         n_labelled=arms.compare(experiment.base.name, experiment.base.name).comparison.n_labelled,
-        contrasts=judge_contrasts([(a, b, arms.compare(b, a).change(experiment.metric)) for a, b in experiment.contrasts]),
+        contrasts=judge_contrasts(
+            [(a, b, arms.compare(b, a).change(experiment.metric)) for a, b in experiment.contrasts]
+        ),
         left_out=left,
         remarks=experiment.remarks,
         is_computed=not any(calls_model(arm, experiment.every) for arm in experiment.every),
@@ -219,7 +271,8 @@ def result_of_runs(db: Cursor, kind: str, experiment: Experiment, made: Runs) ->
 
 
 def calls_model(arm: Arm, arms: Sequence[Arm]) -> bool:
-    """Return whether another seed gives an arm other answers: it, or the one of `arms` that it is fused from, calls a model."""
+    """Return whether another seed gives an arm other answers: it, or the one of `arms` that it is
+    fused from, calls a model."""
     if arm.fused is not None:
         return any(calls_model(base, arms) for base in arms if base.name == arm.fused.base)
     return arm.request is not None and method_named(arm.request.method).needs_model
@@ -242,7 +295,10 @@ def _by_answers(arms: ArmRows) -> tuple[list[ArmResult], int]:
     loaded = {arm.name: list(arms.under(arm.name, seeds).values()) for arm in experiment.every}
     [original] = arms.under(base.name, [first_seed]).values()
     every = [original, *(rows for runs in loaded.values() for rows in runs)]
-    ids = _common_ids(experiment.rows, set(experiment.rows).intersection(*(rows.frame["pair_id"] for rows in every)))
+    ids = _common_ids(
+        experiment.rows,
+        set(experiment.rows).intersection(*(rows.frame["pair_id"] for rows in every)),
+    )
     lined = {name: [take_ids(rows, ids) for rows in runs] for name, runs in loaded.items()}
     first, again = take_ids(original, ids), lined.pop(base.name)
     read = ~np.isnan(changes(first, again)[0])
@@ -257,14 +313,17 @@ def _by_answers(arms: ArmRows) -> tuple[list[ArmResult], int]:
 def _first_and_again(experiment: Experiment) -> tuple[int, Sequence[int]]:
     """Return the seed of the base's first answers, and those under which it is asked again.
 
-    |Δ| of arms is measured from the base under the first of `noise_seeds`: both it and the arms are asked under `seeds`.
+    |Δ| of arms is measured from the base under the first of `noise_seeds`: both it and the arms are
+    asked under `seeds`.
     """
     if experiment.measure == "answers":
         return experiment.noise_seeds[0], experiment.seeds
     return experiment.seeds[0], experiment.noise_seeds
 
 
-def _compare_read(arms: ArmRows, a: Sequence[RunRows], b: Sequence[RunRows], read: Bools) -> Compared:
+def _compare_read(
+    arms: ArmRows, a: Sequence[RunRows], b: Sequence[RunRows], read: Bools
+) -> Compared:
     """Return DE and DIR of b against a on the rows whose answers could be read."""
     replicates = tuple((arms.experiment.cuts[0], seed) for seed in arms.experiment.seeds)
     first, second = (tuple(rows.take(read) for rows in side) for side in (a, b))
@@ -303,4 +362,6 @@ def _noise_floor(arms: ArmRows) -> NoiseFloor | None:
     cut = experiment.cuts[0]
     lined = [take_ids(rows, compared.rows) for (of_cut, _), rows in again.items() if of_cut == cut]
     origin = take_ids(first[cut, seeds[0]], compared.rows)
-    return NoiseFloor(1 + len(seeds), **labelled, moved=mean_change(of_both(*changes(origin, lined)), origin))
+    return NoiseFloor(
+        1 + len(seeds), **labelled, moved=mean_change(of_both(*changes(origin, lined)), origin)
+    )

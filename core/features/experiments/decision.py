@@ -18,10 +18,12 @@ from core.stats.verdicts import verdict_of
 
 @dataclass(frozen=True, slots=True)
 class DecisionRule:
-    """The rule that decides a hypothesis: the metric, and the smallest difference that matters, by the
-    interval of perturbations and genes. Raise SettingError for other values."""
+    """The rule that decides a hypothesis: the metric, and the smallest difference that matters, by
+    the interval of perturbations and genes. Raise SettingError for other values."""
 
-    metric: Annotated[Metric, setting("The primary metric.", title="Primary metric", words=METRICS)] = "mean"
+    metric: Annotated[
+        Metric, setting("The primary metric.", title="Primary metric", words=METRICS)
+    ] = "mean"
     smallest_effect: Annotated[
         Effect,
         setting(

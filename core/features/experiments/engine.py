@@ -1,7 +1,8 @@
-"""From an experiment to its runs: planned, made one after the other, here or in a process apart, and then judged.
+"""From an experiment to its runs: planned, made one after the other, here or in a process apart,
+and then judged.
 
-Every arm is a run, so that it has traces, a journal and can be resumed. A run is found by its specification, so that nothing is
-asked twice: an experiment that was killed goes on where it was.
+Every arm is a run, so that it has traces, a journal and can be resumed. A run is found by its
+specification, so that nothing is asked twice: an experiment that was killed goes on where it was.
 """
 
 from __future__ import annotations
@@ -43,10 +44,11 @@ JOB = "experiment"  # the kind of their jobs
 
 @dataclass(frozen=True, slots=True)
 class SavedExperiment:
-    """An experiment that was started here. key: of its kind, settings and rows. values: the settings of its kind as plain data,
-    without its rows.
+    """An experiment that was started here. key: of its kind, settings and rows. values: the
+    settings of its kind as plain data, without its rows.
 
-    runs: arm → (seed of the cut, seed of the calls, id of the run), "" where the id is not known yet.
+    runs: arm → (seed of the cut, seed of the calls, id of the run), "" where the id is not known
+    yet.
     """
 
     kind: str
@@ -60,7 +62,10 @@ class SavedExperiment:
     @property
     def made(self) -> Runs:
         """Arm → replicate → id of its run."""
-        return {arm: {(cut, seed): run for cut, seed, run in of_arm if run} for arm, of_arm in self.runs.items()}
+        return {
+            arm: {(cut, seed): run for cut, seed, run in of_arm if run}
+            for arm, of_arm in self.runs.items()
+        }
 
     @property
     def ids(self) -> list[str]:
@@ -79,9 +84,11 @@ class SavedExperiment:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentPlan:
-    """What an experiment will make. runs: in the order of making. cost: of those that are not done yet.
+    """What an experiment will make. runs: in the order of making. cost: of those that are not done
+    yet.
 
-    power: what the rows can show, None where answers are compared, or where nobody asked (`with_power`).
+    power: what the rows can show, None where answers are compared, or where nobody asked
+    (`with_power`).
     """
 
     dataset: str
@@ -114,9 +121,16 @@ class ExperimentPlan:
 
     @property
     def arms(self) -> tuple[dict[str, Any], ...]:
-        """Every arm, the base first: name, change (what it changes of the base), runs and done (how many it has)."""
-        of_arm = [(arm, [run.is_done for run in self.runs if run.arm == arm.name]) for arm in self.experiment.every]
-        return tuple({"name": arm.name, "change": arm.change, "runs": len(made), "done": sum(made)} for arm, made in of_arm)
+        """Every arm, the base first: name, change (what it changes of the base), runs and done (how
+        many it has)."""
+        of_arm = [
+            (arm, [run.is_done for run in self.runs if run.arm == arm.name])
+            for arm in self.experiment.every
+        ]
+        return tuple(
+            {"name": arm.name, "change": arm.change, "runs": len(made), "done": sum(made)}
+            for arm, made in of_arm
+        )
 
     @property
     def title(self) -> str:
@@ -151,22 +165,30 @@ class ExperimentPlan:
 
 
 def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
-    """Return what an experiment will make and cost, without starting anything or contacting a server.
+    """Return what an experiment will make and cost, without starting anything or contacting a
+    server.
 
-    settings: of the kind's own record. Raise NotFound, InputError, and StateError where a run cannot be asked again.
+    settings: of the kind's own record. Raise NotFound, InputError, and StateError where a run
+    cannot be asked again.
     """
     experiment = _build(kind_named(kind), workspace, settings)
     _refuse_impossible(experiment)
     kept = _without_rows(values_with_effect(settings))
-    key = sha256_of(json.dumps([kind, kept, *experiment.rows], sort_keys=True, default=str))[:KEY_DIGITS]
+    key = sha256_of(json.dumps([kind, kept, *experiment.rows], sort_keys=True, default=str))[
+        :KEY_DIGITS
+    ]
     arms = ArmRuns(workspace, experiment, key, start=False)
     planned = tuple(arms.plan(arm, cut, seed) for arm, cut, seed in arms.replicates())
     values = json.loads(json.dumps(_without_rows(values_of(settings)), default=str))
-    saved = SavedExperiment(kind, experiment.name, key, values, experiment.dataset, experiment.rows, _runs_of(planned))
+    saved = SavedExperiment(
+        kind, experiment.name, key, values, experiment.dataset, experiment.rows, _runs_of(planned)
+    )
     dataset = default_dataset(workspace, experiment.dataset).name
     known = next((each for each in list_saved(workspace) if each.key == saved.key), saved).made
     filled = {
-        arm: tuple((cut, seed, run or known.get(arm, {}).get((cut, seed), "")) for cut, seed, run in of_arm)
+        arm: tuple(
+            (cut, seed, run or known.get(arm, {}).get((cut, seed), "")) for cut, seed, run in of_arm
+        )
         for arm, of_arm in saved.runs.items()
     }
     costs = []
@@ -177,20 +199,34 @@ def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
             calls = expected_calls(method_named(request.method), request.options, len(request.rows))
             costs.append(Expectation(calls))
         else:
-            costs.append(launch.estimate(workspace, spec, request.concurrency, endpoint=request.endpoint))
-    parts = {each.name: [getattr(cost, each.name) for cost in costs] for each in fields(Expectation)}
-    total: dict[str, Any] = {name: None if None in values else sum(values) for name, values in parts.items()}
-    return ExperimentPlan(dataset, planned, replace(saved, runs=filled), experiment, Expectation(**total))
+            costs.append(
+                launch.estimate(workspace, spec, request.concurrency, endpoint=request.endpoint)
+            )
+    parts = {
+        each.name: [getattr(cost, each.name) for cost in costs] for each in fields(Expectation)
+    }
+    total: dict[str, Any] = {
+        name: None if None in values else sum(values) for name, values in parts.items()
+    }
+    return ExperimentPlan(
+        dataset, planned, replace(saved, runs=filled), experiment, Expectation(**total)
+    )
 
 
 def with_power(workspace: Workspace, planned: ExperimentPlan) -> ExperimentPlan:
     """Return a plan with what its rows can show, by those of its runs that are done."""
-    made = {arm["name"]: planned.saved.made[arm["name"]] for arm in planned.arms if arm["done"] == arm["runs"]}
+    made = {
+        arm["name"]: planned.saved.made[arm["name"]]
+        for arm in planned.arms
+        if arm["done"] == arm["runs"]
+    }
     with workspace.store.read() as db:
         return replace(planned, power=power_of_rows(db, planned.experiment, made))
 
 
-def run(workspace: Workspace, planned: ExperimentPlan, progress: Progress | None = None) -> SavedExperiment:
+def run(
+    workspace: Workspace, planned: ExperimentPlan, progress: Progress | None = None
+) -> SavedExperiment:
     """Make every missing run in this process, and return the experiment; killed, the same goes on.
 
     Its entry in the ledger stands before its first run, and gets its result after the last.
@@ -201,14 +237,23 @@ def run(workspace: Workspace, planned: ExperimentPlan, progress: Progress | None
 
 
 def start_apart(workspace: Workspace, planned: ExperimentPlan) -> None:
-    """Make the missing runs in a process that outlives this one; one that is running is left alone."""
+    """Make the missing runs in a process that outlives this one; one that is running is left
+    alone."""
     _begin(workspace, planned)
     saved, folder = planned.saved, job_of(workspace, planned.saved)
-    overview.start(workspace, folder, JOB, ("jobs", "work", JOB, folder.key), name=saved.name, wanted={"key": saved.key})
+    overview.start(
+        workspace,
+        folder,
+        JOB,
+        ("jobs", "work", JOB, folder.key),
+        name=saved.name,
+        wanted={"key": saved.key},
+    )
 
 
 def resume(workspace: Workspace, saved: SavedExperiment) -> None:
-    """Go on with an experiment in a process apart, on the server that one of its runs got since it was started."""
+    """Go on with an experiment in a process apart, on the server that one of its runs got since it
+    was started."""
     start_apart(workspace, plan_again(workspace, saved))
 
 
@@ -218,12 +263,17 @@ def work(workspace: Workspace, key: str, reporter: Reporter) -> SavedExperiment:
 
 
 def plan_again(workspace: Workspace, saved: SavedExperiment) -> ExperimentPlan:
-    """Return the plan of a saved experiment as it goes on: on its rows, by the server that one of its runs got since."""
+    """Return the plan of a saved experiment as it goes on: on its rows, by the server that one of
+    its runs got since."""
     settings = _settings_of(saved)
     since = overview.find_about(job_of(workspace, saved)).get("started_at", 0.0)
     server = server_of(workspace, filter(None, saved.ids), since=since)
     here = {each.name for each in fields(settings)}
-    return plan(workspace, saved.kind, replace(settings, **{name: value for name, value in server.items() if name in here}))
+    return plan(
+        workspace,
+        saved.kind,
+        replace(settings, **{name: value for name, value in server.items() if name in here}),
+    )
 
 
 def list_saved(workspace: Workspace) -> list[SavedExperiment]:
@@ -233,21 +283,33 @@ def list_saved(workspace: Workspace) -> list[SavedExperiment]:
     listed = []
     for key, values in presets.items():
         try:
-            made = {arm: tuple((cut, seed, run) for cut, seed, run in of_arm) for arm, of_arm in values["runs"].items()}
-            listed.append(SavedExperiment(**{**values, "rows": tuple(values["rows"]), "runs": made}))
+            made = {
+                arm: tuple((cut, seed, run) for cut, seed, run in of_arm)
+                for arm, of_arm in values["runs"].items()
+            }
+            listed.append(
+                SavedExperiment(**{**values, "rows": tuple(values["rows"]), "runs": made})
+            )
         except (KeyError, TypeError, ValueError, AttributeError, DeskError) as error:
             LOGGER.warning("experiment %r: cannot be read (%r), left out", key, error)
     return listed
 
 
 def find_saved(workspace: Workspace, name: str) -> SavedExperiment:
-    """Return the experiment of a key or name. Raise NotFound, and InputError for a name that several have."""
+    """Return the experiment of a key or name. Raise NotFound, and InputError for a name that
+    several have."""
     known = list_saved(workspace)
     named = [saved for saved in known if name in (saved.key, saved.name)]
     if not named:
-        raise NotFound(f"experiment {name!r}: not in this workspace, {list_known(name, [saved.name for saved in known])}")
+        raise NotFound(
+            f"experiment {name!r}: not in this workspace,"
+            f" {list_known(name, [saved.name for saved in known])}"
+        )
     if len(named) > 1:
-        raise InputError(f"experiment {name!r}: {len(named)} have this name, expected one of {', '.join(s.key for s in named)}")
+        raise InputError(
+            f"experiment {name!r}: {len(named)} have this name, expected one of"
+            f" {', '.join(s.key for s in named)}"
+        )
     return named[0]
 
 
@@ -257,7 +319,9 @@ def result_of(workspace: Workspace, saved: SavedExperiment) -> ExperimentResult:
     with workspace.store.read() as db:
         left = saved.count_left(runs.statuses(db))
     if left:
-        raise StateError(f"experiment {saved.name!r}: {left} of {len(saved.ids)} runs are missing; resume it")
+        raise StateError(
+            f"experiment {saved.name!r}: {left} of {len(saved.ids)} runs are missing; resume it"
+        )
     experiment = replace(_build(kind, workspace, _settings_of(saved)), rows=saved.rows)
     with workspace.store.read() as db:
         result = result_of_runs(db, saved.kind, experiment, saved.made)
@@ -272,20 +336,31 @@ def job_of(workspace: Workspace, saved: SavedExperiment) -> JobFolder:
 
 def _build(kind: Kind, workspace: Workspace, settings: Any) -> Experiment:
     if kind.build is None:
-        raise InputError(f"experiment {kind.name!r}: is computed and makes no run, expected a kind with arms")
+        raise InputError(
+            f"experiment {kind.name!r}: is computed and makes no run, expected a kind with arms"
+        )
     return kind.build(workspace, settings)
 
 
 def _refuse_impossible(experiment: Experiment) -> None:
     names = [arm.name for arm in experiment.every]
     if len(set(names)) < len(names):
-        raise InputError(f"experiment {experiment.name!r}: two arms have one name, expected different names")
+        raise InputError(
+            f"experiment {experiment.name!r}: two arms have one name, expected different names"
+        )
     if experiment.measure == "answers" and (
-        len(experiment.cuts) > 1 or not experiment.noise_seeds or not calls_model(experiment.base, experiment.every)
+        len(experiment.cuts) > 1
+        or not experiment.noise_seeds
+        or not calls_model(experiment.base, experiment.every)
     ):
-        raise InputError(f"experiment {experiment.name!r}: |Δ| needs a base that asks a model, asked again under a single cut")
+        raise InputError(
+            f"experiment {experiment.name!r}: |Δ| needs a base that asks a model, asked again under"
+            " a single cut"
+        )
     for arm in experiment.every:
-        refuse_meeting_seeds(arm, (*experiment.seeds, *(experiment.noise_seeds if arm is experiment.base else ())))
+        refuse_meeting_seeds(
+            arm, (*experiment.seeds, *(experiment.noise_seeds if arm is experiment.base else ()))
+        )
 
 
 def _without_rows(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -307,9 +382,14 @@ def _begin(workspace: Workspace, planned: ExperimentPlan) -> None:
 
 
 def _as_entered(planned: ExperimentPlan) -> Experiment:
-    """Return an experiment as the ledger names it: a hypothesis that somebody wrote has a name of its own."""
+    """Return an experiment as the ledger names it: a hypothesis that somebody wrote has a name of
+    its own."""
     experiment = planned.experiment
-    return experiment if experiment.hypothesis is not None else replace(experiment, name=planned.saved.entry)
+    return (
+        experiment
+        if experiment.hypothesis is not None
+        else replace(experiment, name=planned.saved.entry)
+    )
 
 
 def _save(workspace: Workspace, saved: SavedExperiment) -> None:
@@ -320,11 +400,22 @@ def _save(workspace: Workspace, saved: SavedExperiment) -> None:
 
 def _runs_of(planned: Sequence[PlannedRun]) -> dict[str, tuple[tuple[int, int, str], ...]]:
     arms = dict.fromkeys(one.arm for one in planned)
-    return {arm: tuple((one.cut, one.seed, one.run) for one in planned if one.arm == arm) for arm in arms}
+    return {
+        arm: tuple((one.cut, one.seed, one.run) for one in planned if one.arm == arm)
+        for arm in arms
+    }
 
 
-def _make(workspace: Workspace, planned: ExperimentPlan, reporter: Reporter, progress: Progress | None) -> SavedExperiment:
-    arms = ArmRuns(workspace, planned.experiment, planned.saved.key, start=True, say=lambda why: reporter.update(what=why))
+def _make(
+    workspace: Workspace, planned: ExperimentPlan, reporter: Reporter, progress: Progress | None
+) -> SavedExperiment:
+    arms = ArmRuns(
+        workspace,
+        planned.experiment,
+        planned.saved.key,
+        start=True,
+        say=lambda why: reporter.update(what=why),
+    )
     done = []
     for i, one in enumerate(planned.runs):
         what = one.arm if one.request is None else launch.name_of(one.request)

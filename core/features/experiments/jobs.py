@@ -30,7 +30,16 @@ class ExperimentJob(JobKind):
             if folder.was_begun:
                 yield _with_notice_of_run(workspace, self.job_in(folder, saved.name, view=view))
             elif saved.count_left(states):  # no process of this version has worked on it
-                yield Job(self.name, saved.key, saved.name, folder, UNFINISHED, can_resume=True, page=self.page, view=view)
+                yield Job(
+                    self.name,
+                    saved.key,
+                    saved.name,
+                    folder,
+                    UNFINISHED,
+                    can_resume=True,
+                    page=self.page,
+                    view=view,
+                )
 
     def resume(self, workspace: Workspace, job: Job) -> None:
         """Go on with the runs that are missing."""
@@ -46,8 +55,14 @@ def _with_notice_of_run(workspace: Workspace, job: Job) -> Job:
     if job.pid is None or job.waits_for:
         return job
     folders = (RunFolder(path) for path in (workspace.settings.data / RUNS).glob("[!.]*"))
-    beats = [last_heartbeat(folder) or {} for folder in folders if is_fresh(folder) and not folder.done.exists()]
-    notices = [beat["notice"] for beat in beats if beat.get("pid") == job.pid and beat.get("notice")]
+    beats = [
+        last_heartbeat(folder) or {}
+        for folder in folders
+        if is_fresh(folder) and not folder.done.exists()
+    ]
+    notices = [
+        beat["notice"] for beat in beats if beat.get("pid") == job.pid and beat.get("notice")
+    ]
     return replace(job, waits_for="; ".join(notices))
 
 

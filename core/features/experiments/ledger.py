@@ -53,13 +53,18 @@ def claim(name: str, hypothesis: str, prediction: str) -> Entry:
             expected = f"{len(text.strip()):,} characters, expected 1 to {MAX_TEXT:,}"
             raise InputError(f"{name}: {what}: {expected}")
     claimed, seen = hypothesis.strip(), prediction.strip()
-    return Entry(kind="registration", source=HERE, name=name.strip(), hypothesis=claimed, prediction=seen)
+    return Entry(
+        kind="registration", source=HERE, name=name.strip(), hypothesis=claimed, prediction=seen
+    )
 
 
-def register(workspace: Workspace, entry: Entry, rule: DecisionRule, pair: tuple[str, str]) -> Entry:
+def register(
+    workspace: Workspace, entry: Entry, rule: DecisionRule, pair: tuple[str, str]
+) -> Entry:
     """Register a hypothesis about two runs. A second one of its name and dataset is refused.
 
-    pair: the run to beat, by name or id, and the run that should; one that is still to come by its name.
+    pair: the run to beat, by name or id, and the run that should; one that is still to come by its
+    name.
     """
     workspace.refuse_if_read_only("register hypothesis", entry.name)
     check_name("run", pair[1])
@@ -88,7 +93,8 @@ def record(workspace: Workspace, name: str, dataset: str = "") -> Entry:
     """Record the result of a registered hypothesis, computed from its two runs by its rule.
 
     dataset: needed where several have a hypothesis of that name. Raise NotFound for an unknown
-    hypothesis or run, StateError for a run that is not done, InputError for runs on different datasets.
+    hypothesis or run, StateError for a run that is not done, InputError for runs on different
+    datasets.
     """
     workspace.refuse_if_read_only("record result", name)
     with workspace.store.read() as db:
@@ -118,10 +124,16 @@ def _result(entry: Entry, a: Estimate, b: Estimate, change: Estimate) -> Entry:
     """Return the result of b - a on labelled rows. Raise InputError if it is undefined."""
     if math.isnan(change.value) or entry.smallest_effect is None:
         problem = "their metric is undefined on the rows that both cover, so no result"
-        raise InputError(f"{entry.name_a} and {entry.name_b}: {problem}; expected rows with both classes of labels")
+        raise InputError(
+            f"{entry.name_a} and {entry.name_b}: {problem}; expected rows with both classes of"
+            " labels"
+        )
     result = judged(entry, change.shown, entry.smallest_effect)
-    se = None if math.isnan(b.shown.se) else b.shown.se  # NaN equals nothing, so that the entry would never be there
-    return replace(result, measured_on="labelled rows", score_a=a.value, score_b=b.value, score_se=se)
+    # NaN equals nothing, so that the entry would never be there
+    se = None if math.isnan(b.shown.se) else b.shown.se
+    return replace(
+        result, measured_on="labelled rows", score_a=a.value, score_b=b.value, score_se=se
+    )
 
 
 def result_was_there(registered_at: datetime | None, *made: Run) -> bool:
@@ -132,14 +144,20 @@ def result_was_there(registered_at: datetime | None, *made: Run) -> bool:
 
 def _find_registration(db: Cursor, name: str, dataset: str) -> Entry:
     """Return the registration of a hypothesis made here. dataset: its name, "" for any."""
-    own = [entry for entry in ledger_table.list_all(db) if (entry.source, entry.kind) == (HERE, "registration")]
+    own = [
+        entry
+        for entry in ledger_table.list_all(db)
+        if (entry.source, entry.kind) == (HERE, "registration")
+    ]
     matching = [entry for entry in own if entry.name == name and dataset in ("", entry.dataset)]
     if not matching:
         names = list(dict.fromkeys(entry.name for entry in own))
         raise NotFound(f"hypothesis {name!r}: not registered here, {list_known(name, names)}")
     if len(matching) > 1:
         names = [str(entry.dataset) for entry in matching]
-        raise StateError(f"hypothesis {name!r}: on {', '.join(names)}; expected one of these datasets")
+        raise StateError(
+            f"hypothesis {name!r}: on {', '.join(names)}; expected one of these datasets"
+        )
     return matching[0]
 
 
@@ -152,17 +170,21 @@ def _registered_run(db: Cursor, registration: Entry, side: str) -> Run:
 
 
 def register_experiment(workspace: Workspace, experiment: Experiment) -> None:
-    """Register what an experiment tests, before its first arm is made: its hypothesis, or without one
-    that each arm differs from the base.
+    """Register what an experiment tests, before its first arm is made: its hypothesis, or without
+    one that each arm differs from the base.
 
-    Arms that are computed are no hypotheses. Raise InputError for a name under which the ledger holds
-    a hypothesis about other arms.
+    Arms that are computed are no hypotheses. Raise InputError for a name under which the ledger
+    holds a hypothesis about other arms.
     """
     with workspace.store.read() as db:
         dataset = datasets.find(db, experiment.dataset).name
         there = {(entry.about, _arms(entry)) for entry in ledger_table.list_all(db)}
     claims = [_claim_of(experiment, arm, dataset) for arm in _tested(experiment)]
-    _add_once(workspace, "register hypothesis", [entry for entry in claims if (entry.about, _arms(entry)) not in there])
+    _add_once(
+        workspace,
+        "register hypothesis",
+        [entry for entry in claims if (entry.about, _arms(entry)) not in there],
+    )
 
 
 def _arms(entry: Entry) -> tuple[str | None, ...]:
@@ -177,8 +199,16 @@ def _tested(experiment: Experiment) -> list[Arm]:
 
 def _claim_of(experiment: Experiment, arm: Arm, dataset: str) -> Entry:
     """Return what an experiment claims of an arm, as an entry to register."""
-    name, hypothesis, by_score = experiment.name, experiment.hypothesis, experiment.measure == "score"
-    what = f"{METRICS[experiment.metric]} changes" if by_score else "answers move more than by asking again"
+    name, hypothesis, by_score = (
+        experiment.name,
+        experiment.hypothesis,
+        experiment.measure == "score",
+    )
+    what = (
+        f"{METRICS[experiment.metric]} changes"
+        if by_score
+        else "answers move more than by asking again"
+    )
     texts = (experiment.question, f"{arm.name} against {experiment.base.name}: {what}")
     if hypothesis is not None:
         texts = hypothesis.claim, hypothesis.prediction
@@ -195,9 +225,12 @@ def _claim_of(experiment: Experiment, arm: Arm, dataset: str) -> Entry:
     )
 
 
-def record_experiment(workspace: Workspace, experiment: Experiment, result: ExperimentResult) -> None:
-    """Record what came out of the arms that an experiment registered, by the rules registered first;
-    the same again changes nothing. Its other comparisons count among those that were looked at."""
+def record_experiment(
+    workspace: Workspace, experiment: Experiment, result: ExperimentResult
+) -> None:
+    """Record what came out of the arms that an experiment registered, by the rules registered
+    first; the same again changes nothing. Its other comparisons count among those that were looked
+    at."""
     arms, results = {arm.name: arm for arm in result.arms}, list[Entry]()
     base = arms[experiment.base.name]
     with workspace.store.read() as db:
@@ -205,7 +238,9 @@ def record_experiment(workspace: Workspace, experiment: Experiment, result: Expe
         for tested in _tested(experiment):
             arm, name = arms[tested.name], _claim_of(experiment, tested, dataset.name).name
             registration = _find_registration(db, name, dataset.name)
-            is_late = result_was_there(registration.written_at, *(_first_done(db, each) for each in (base, arm)))
+            is_late = result_was_there(
+                registration.written_at, *(_first_done(db, each) for each in (base, arm))
+            )
             entry = replace(registration, scored=arm.scored, seen_before=is_late)
             results += _arm_results(entry, base, arm)
     names = {entry.name_b for entry in _add_once(workspace, "record result", results)}
@@ -221,7 +256,8 @@ def _first_done(db: Cursor, arm: ArmResult) -> Run:
 
 
 def _arm_results(entry: Entry, base: ArmResult, arm: ArmResult) -> list[Entry]:
-    """Return the result of an arm; none if it is undefined. |Δ|, which has no metric, has the z of its p."""
+    """Return the result of an arm; none if it is undefined. |Δ|, which has no metric, has the z of
+    its p."""
     if entry.metric is not None:
         a, b = getattr(base, entry.metric), getattr(arm, entry.metric)
         change = getattr(arm, f"delta_{entry.metric}")
@@ -248,21 +284,28 @@ def import_file(workspace: Workspace, content: bytes, name: str) -> list[Entry]:
     """
     workspace.refuse_if_read_only("import ledger", name)
     last = len(list_entries(workspace))
-    return [entry for entry in _add_once(workspace, "import ledger", read_published(content, name)) if entry.position > last]
+    return [
+        entry
+        for entry in _add_once(workspace, "import ledger", read_published(content, name))
+        if entry.position > last
+    ]
 
 
 def import_published_ladder(workspace: Workspace) -> list[Entry]:
-    """Import the published ladder of the challenge, which comes with the project; return the new."""
+    """Import the published ladder of the challenge, which comes with the project; return the
+    new."""
     return import_file(workspace, LADDER.read_bytes(), LADDER.name)
 
 
 def _add_once(workspace: Workspace, action: str, entries: Sequence[Entry]) -> list[Entry]:
-    """Add the entries whose content is not there yet; return all as they are there. Raise ReadOnly."""
+    """Add the entries whose content is not there yet; return all as they are there. Raise
+    ReadOnly."""
     if _missing(list_entries(workspace), entries):
         subject = entries[0].name if len(entries) == 1 else f"{len(entries)} hypotheses"
         author, version = workspace.settings.author, describe()
         with workspace.change(action, subject) as (db, detail):
-            missing = _missing(ledger_table.list_all(db), entries)  # once more: another may have written
+            # once more: another may have written
+            missing = _missing(ledger_table.list_all(db), entries)
             for entry in missing:
                 ledger_table.add(db, replace(entry, author=author, code_version=version))
             changes.bump(db, "ledger")
@@ -282,5 +325,8 @@ def _missing(stored: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
         old = first.get(entry.about)
         if old and (entry.kind == "registration" or entry.source == PUBLISHED):
             expected = "which cannot be changed; expected another name"
-            raise InputError(f"hypothesis {entry.name!r}: in the ledger since {old.written_at:%Y-%m-%d %H:%M}, {expected}")
+            raise InputError(
+                f"hypothesis {entry.name!r}: in the ledger since {old.written_at:%Y-%m-%d %H:%M},"
+                f" {expected}"
+            )
     return missing

@@ -34,7 +34,8 @@ Name = Annotated[
 
 @app.command("list")
 def list_(context: typer.Context) -> None:
-    """List the hypotheses with verdict, p, and p corrected by Holm and by Benjamini and Hochberg."""
+    """List the hypotheses with verdict, p, and p corrected by Holm and by Benjamini and
+    Hochberg."""
     show_result(ledger.list_ledger(context.obj))
 
 
@@ -50,7 +51,10 @@ def add(
         typer.Option(
             "--runs",
             metavar="A,B",
-            help="The baseline run, by name or id, and the run that should beat it, also one to come.",
+            help=(
+                "The baseline run, by name or id, and the run that should beat it, also one to"
+                " come."
+            ),
             autocompletion=names.complete_runs,
         ),
     ],
@@ -70,20 +74,27 @@ def result(
     name: Name,
     dataset: Annotated[
         str,
-        typer.Option(help="If several have a hypothesis of the name.", autocompletion=names.complete_dataset),
+        typer.Option(
+            help="If several have a hypothesis of the name.", autocompletion=names.complete_dataset
+        ),
     ] = "",
 ) -> None:
-    """Record the result of a registered hypothesis, computed from its runs; it is never typed in."""
+    """Record the result of a registered hypothesis, computed from its runs; it is never typed
+    in."""
     _show_entry(context.obj, ledger.record(context.obj, name, dataset))
 
 
 @app.command("import")
 def import_(
     context: typer.Context,
-    file: Annotated[Path | None, typer.Argument(help="A CSV file of hypotheses with their results.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="A CSV file of hypotheses with their results.")
+    ] = None,
     published: Annotated[
         bool,
-        typer.Option("--published", help="The published ladder of the challenge, instead of a file."),
+        typer.Option(
+            "--published", help="The published ladder of the challenge, instead of a file."
+        ),
     ] = False,
 ) -> None:
     """Import hypotheses that others published; every entry is marked "published elsewhere"."""

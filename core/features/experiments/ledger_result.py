@@ -1,8 +1,8 @@
 """The ledger as a result: each hypothesis with its verdict, and p-values corrected for its family.
 
 A family is all tests on one dataset from one source. Results from here are corrected together with
-every comparison of two runs that somebody viewed here. Every result counts, also a second one of the
-same hypothesis; a comparison with a result counts once.
+every comparison of two runs that somebody viewed here. Every result counts, also a second one of
+the same hypothesis; a comparison with a result counts once.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ NOTHING_LOOKED_AT: LookedAt = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """One result, or a registration without one. p, p_holm, p_bh: NaN without a result. tests: in its
-    family. again: whether there is an earlier result."""
+    """One result, or a registration without one. p, p_holm, p_bh: NaN without a result. tests: in
+    its family. again: whether there is an earlier result."""
 
     entry: Entry = inline()
     p: float = math.nan
@@ -49,7 +49,9 @@ class LedgerLine:
         """The verdict with the remarks that must accompany it."""
         verdict = self.entry.verdict or "no result yet"
         remarks = {
-            "not after Holm's correction": verdict.startswith("confirmed") and not self.survives_holm,
+            "not after Holm's correction": (
+                verdict.startswith("confirmed") and not self.survives_holm
+            ),
             LATE: self.entry.seen_before,
             "not its first result": self.again,
         }
@@ -62,7 +64,9 @@ class LedgerLine:
         return {
             "hypothesis": entry.name,
             "verdict": self.words,
-            "difference": None if entry.estimate is None else estimate_text(entry.estimate, low, high, "+.3f"),
+            "difference": (
+                None if entry.estimate is None else estimate_text(entry.estimate, low, high, "+.3f")
+            ),
             "z": entry.z,
             "detectable": entry.detectable,
             "p": quantity_text(self.p),
@@ -78,7 +82,15 @@ class LedgerLine:
 
     def claim(self) -> dict[str, Any]:
         """Return what was claimed, by which rule, and who wrote it, as a row of a table."""
-        columns = ("hypothesis", "prediction", "metric", "smallest_effect", "note", "author", "code_version")
+        columns = (
+            "hypothesis",
+            "prediction",
+            "metric",
+            "smallest_effect",
+            "note",
+            "author",
+            "code_version",
+        )
         values = {name.replace("_", " "): getattr(self.entry, name) or None for name in columns}
         at = self.entry.written_at
         return {"name": self.entry.name, **values, "written": at and f"{at:%Y-%m-%d %H:%M}"}
@@ -90,7 +102,10 @@ class LedgerResult:
 
     hypotheses: tuple[LedgerLine, ...]
     title = "Ledger of hypotheses"
-    scope = "p corrected for all results of a source and dataset, and for every comparison that was looked at here"
+    scope = (
+        "p corrected for all results of a source and dataset, and for every comparison that was"
+        " looked at here"
+    )
 
     @property
     def sentence(self) -> str:
@@ -99,7 +114,9 @@ class LedgerResult:
         for line in self.hypotheses:
             where = f", {line.entry.dataset}" if line.entry.dataset else ""
             families[f"{line.entry.source.capitalize()}{where}"].append(line)
-        sentences = [sentence for family, lines in families.items() for sentence in _sentences(family, lines)]
+        sentences = [
+            sentence for family, lines in families.items() for sentence in _sentences(family, lines)
+        ]
         return " ".join(sentences) or "No hypothesis is in the ledger."
 
     @property
@@ -111,7 +128,9 @@ class LedgerResult:
                 line.entry.name for line in self.hypotheses if line.entry.seen_before
             ],
             "Below what a leaderboard shows with 80% power, so these are not claims": [
-                entry.name for entry in published if abs(entry.estimate or math.inf) < (entry.detectable or 0)
+                entry.name
+                for entry in published
+                if abs(entry.estimate or math.inf) < (entry.detectable or 0)
             ],
             "Only z is known, because the score compared with was not published": [
                 entry.name for entry in published if entry.estimate is None
@@ -121,21 +140,38 @@ class LedgerResult:
 
     def tables(self) -> tuple[Table, ...]:
         """Return the hypotheses, the scores in order, then what was claimed."""
-        rows, claims = tuple(line.row() for line in self.hypotheses), tuple(line.claim() for line in self.hypotheses)
-        tables = Table("Hypotheses", rows, ("z",)), Table("Scores in order", self.steps()), Table("Claims", claims)
+        rows, claims = (
+            tuple(line.row() for line in self.hypotheses),
+            tuple(line.claim() for line in self.hypotheses),
+        )
+        tables = (
+            Table("Hypotheses", rows, ("z",)),
+            Table("Scores in order", self.steps()),
+            Table("Claims", claims),
+        )
         return tuple(table for table in tables if table.rows)
 
     def figure(self) -> Figure | None:
         """Return the scores in order, with the noise of one score."""
         steps = self.steps()
-        return Figure("core.features.experiments.plots.score_history:figure", {"steps": steps}, self.sentence) if steps else None
+        return (
+            Figure(
+                "core.features.experiments.plots.score_history:figure",
+                {"steps": steps},
+                self.sentence,
+            )
+            if steps
+            else None
+        )
 
     def steps(self) -> tuple[dict[str, Any], ...]:
         """Return the scores of the longest series of results on the same rows, in order, after the
         score that the first was compared with."""
         series: dict[Any, list[Entry]] = defaultdict(list)
         for entry in (line.entry for line in self.hypotheses if line.entry.score_b is not None):
-            series[entry.source, entry.dataset, entry.measured_on, entry.scored, entry.metric].append(entry)
+            series[
+                entry.source, entry.dataset, entry.measured_on, entry.scored, entry.metric
+            ].append(entry)
         results = max(series.values(), key=len, default=[])
         steps = [
             {
@@ -148,7 +184,15 @@ class LedgerResult:
             for entry in results
         ]
         if results and results[0].score_a:
-            steps.insert(0, {**steps[0], "step": results[0].name_a, "score": results[0].score_a, "verdict": None})
+            steps.insert(
+                0,
+                {
+                    **steps[0],
+                    "step": results[0].name_a,
+                    "score": results[0].score_a,
+                    "verdict": None,
+                },
+            )
         return tuple(steps)
 
 
@@ -160,7 +204,9 @@ def _sentences(family: str, lines: Sequence[LedgerLine]) -> Iterator[str]:
         if line.survives_holm
     )
     if tested:
-        start = f"{family}: of {len(tested)} result{'s' * (len(tested) > 1)}, Holm's correction leaves"
+        start = (
+            f"{family}: of {len(tested)} result{'s' * (len(tested) > 1)}, Holm's correction leaves"
+        )
         yield f"{start} {survivors or 'none'}."
     waiting = ", ".join(line.entry.name for line in lines if line.entry.kind == "registration")
     if waiting:
@@ -172,7 +218,11 @@ def ledger_of(entries: Sequence[Entry], looked: LookedAt = NOTHING_LOOKED_AT) ->
     hypothesis without one."""
     results = [entry for entry in entries if entry.kind == "result"]
     first = {entry.about: entry for entry in reversed(results)}
-    lines = [LedgerLine(entry) for entry in entries if entry.z is None and first.get(entry.about, entry) == entry]
+    lines = [
+        LedgerLine(entry)
+        for entry in entries
+        if entry.z is None and first.get(entry.about, entry) == entry
+    ]
     families: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for entry in (entry for entry in results if entry.z is not None):
         families[entry.source, entry.dataset or ""].append(entry)
@@ -181,5 +231,14 @@ def ledger_of(entries: Sequence[Entry], looked: LookedAt = NOTHING_LOOKED_AT) ->
         recorded = set(map(pair_of_entry, tested))
         p = [*map(p_of, tested), *(p for pair, p in viewed.items() if pair not in recorded)]
         for entry, value in zip(tested, adjust(p), strict=False):
-            lines.append(LedgerLine(entry, value.p, value.holm, value.benjamini_hochberg, len(p), entry != first[entry.about]))
+            lines.append(
+                LedgerLine(
+                    entry,
+                    value.p,
+                    value.holm,
+                    value.benjamini_hochberg,
+                    len(p),
+                    entry != first[entry.about],
+                )
+            )
     return LedgerResult(tuple(sorted(lines, key=lambda line: line.entry.position)))

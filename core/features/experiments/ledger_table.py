@@ -17,17 +17,18 @@ PUBLISHED: Source = "published elsewhere"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One line of the ledger. What is unknown is None. A hypothesis is known by source, dataset and name.
+    """One line of the ledger. What is unknown is None. A hypothesis is known by source, dataset and
+    name.
 
     hypothesis, prediction: the claim, and what will be seen if it is true. dataset: a name. metric,
     smallest_effect: the rule that decides. run_a, run_b: ids of the runs compared, b - a; name_a,
-    name_b: their names then, or those of arms or methods. experiment: its name. measured_on: on which
-    rows. scored: how both were scored. score_a, score_b: in the metric; score_se: standard error of
-    one of them. estimate, low, high, se: of the difference. df: of Student's t, None for the normal
-    distribution. z: the difference in standard errors. n: rows behind it. detectable: the smallest
-    difference that would have been seen. public: the leaderboard's score of what was tested.
-    seen_before: whether the runs had their result when the hypothesis was registered; unknown of what
-    was published elsewhere. position: its place in the ledger, from 1.
+    name_b: their names then, or those of arms or methods. experiment: its name. measured_on: on
+    which rows. scored: how both were scored. score_a, score_b: in the metric; score_se: standard
+    error of one of them. estimate, low, high, se: of the difference. df: of Student's t, None for
+    the normal distribution. z: the difference in standard errors. n: rows behind it. detectable:
+    the smallest difference that would have been seen. public: the leaderboard's score of what was
+    tested. seen_before: whether the runs had their result when the hypothesis was registered;
+    unknown of what was published elsewhere. position: its place in the ledger, from 1.
     """
 
     kind: Literal["registration", "result"]
@@ -73,7 +74,9 @@ class Entry:
     @property
     def content(self) -> Entry:
         """The entry without its place, its author and its time."""
-        return replace(self, position=0, seen_before=None, author="", written_at=None, code_version="")
+        return replace(
+            self, position=0, seen_before=None, author="", written_at=None, code_version=""
+        )
 
 
 _COLUMNS = tuple(column.name for column in fields(Entry))
@@ -89,5 +92,7 @@ def add(cursor: Cursor, entry: Entry) -> Entry:
 
 def list_all(cursor: Cursor) -> list[Entry]:
     """Return every entry, in the order of writing."""
-    rows = cursor.execute(f"SELECT {', '.join(_COLUMNS)} FROM hypothesis ORDER BY position").fetchall()
+    rows = cursor.execute(
+        f"SELECT {', '.join(_COLUMNS)} FROM hypothesis ORDER BY position"
+    ).fetchall()
     return [Entry(**dict(zip(_COLUMNS, row, strict=True))) for row in rows]

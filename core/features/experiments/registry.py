@@ -1,4 +1,5 @@
-"""The kinds of experiments by name: those of the files in kinds/ and in ideas/, then those that other features bring."""
+"""The kinds of experiments by name: those of the files in kinds/ and in ideas/, then those that
+other features bring."""
 
 from __future__ import annotations
 
@@ -17,10 +18,20 @@ _PACKAGES = ("core.features.experiments.kinds", "core.features.experiments.ideas
 
 @cache
 def kinds() -> Mapping[str, Kind]:
-    """Return every kind by its name: those of kinds/, those of ideas/, then those of other features."""
+    """Return every kind by its name: those of kinds/, those of ideas/, then those of other
+    features."""
     rooms = map(importlib.import_module, _PACKAGES)
-    names = (f"{room.__name__}.{found.name}" for room in rooms for found in pkgutil.iter_modules(room.__path__))
-    own = (value for name in names for value in vars(importlib.import_module(name)).values() if isinstance(value, Kind))
+    names = (
+        f"{room.__name__}.{found.name}"
+        for room in rooms
+        for found in pkgutil.iter_modules(room.__path__)
+    )
+    own = (
+        value
+        for name in names
+        for value in vars(importlib.import_module(name)).values()
+        if isinstance(value, Kind)
+    )
     return MappingProxyType({kind.name: kind for kind in (*own, *hooks("experiments"))})
 
 

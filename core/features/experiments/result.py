@@ -1,7 +1,9 @@
-"""The result of an experiment: every arm against the base, the base asked again, pairs of arms, and one verdict rule.
+"""The result of an experiment: every arm against the base, the base asked again, pairs of arms, and
+one verdict rule.
 
-A change is paired, on the same rows. "lower" and "higher" need p after Holm's correction over the arms; a difference that is not
-significant is never called none. A sentence about two arms rests on the difference of these two, after Holm over such pairs.
+A change is paired, on the same rows. "lower" and "higher" need p after Holm's correction over the
+arms; a difference that is not significant is never called none. A sentence about two arms rests on
+the difference of these two, after Holm over such pairs.
 """
 
 from __future__ import annotations
@@ -25,11 +27,13 @@ MOST_ALIKE = 3  # arms that cannot be distinguished from the base and have a sen
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArmResult:
-    """One arm against the base. de, dir, mean: its own scores. delta_de, delta_dir, delta_mean: minus the base's, paired.
+    """One arm against the base. de, dir, mean: its own scores. delta_de, delta_dir, delta_mean:
+    minus the base's, paired.
 
-    moved: mean |Δ| of its answers from the base's, and floor: the same of the base asked again, on the same rows; None where
-    scores are compared. p: two-sided of the deciding change, of |Δ| one-sided; p_holm: over the arms. note: a remark for people.
-    is_base: the base itself, which has no change.
+    moved: mean |Δ| of its answers from the base's, and floor: the same of the base asked again, on
+    the same rows; None where scores are compared. p: two-sided of the deciding change, of |Δ|
+    one-sided; p_holm: over the arms. note: a remark for people. is_base: the base itself, which has
+    no change.
     """
 
     name: str
@@ -55,7 +59,14 @@ class ArmResult:
         """Return a metric with its change; the only metric that is defined if that one is not."""
         names: tuple[Metric, ...] = (metric, "de", "dir")
         changes = [(name, getattr(self, f"delta_{name}")) for name in names]
-        return next(((name, each) for name, each in changes if each is not None and not math.isnan(each.value)), None)
+        return next(
+            (
+                (name, each)
+                for name, each in changes
+                if each is not None and not math.isnan(each.value)
+            ),
+            None,
+        )
 
     def delta(self, metric: Metric) -> Estimate | None:
         """Return the change that decides."""
@@ -86,7 +97,8 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoiseFloor:
-    """The base asked again: the change of its scores, and mean |Δ| of its answers. seeds: how often, with the first."""
+    """The base asked again: the change of its scores, and mean |Δ| of its answers. seeds: how
+    often, with the first."""
 
     seeds: int
     delta_de: Estimate | None = None
@@ -97,18 +109,26 @@ class NoiseFloor:
     @property
     def sentence(self) -> str:
         """How much asking again changes."""
-        parts = [("answers move by", self.moved, ".3f"), ("the mean changes by", self.delta_mean, "+.3f")]
-        known = [f"{words} {estimate_text(*each.ends, form)}" for words, each, form in parts if each is not None]
+        parts = [
+            ("answers move by", self.moved, ".3f"),
+            ("the mean changes by", self.delta_mean, "+.3f"),
+        ]
+        known = [
+            f"{words} {estimate_text(*each.ends, form)}"
+            for words, each, form in parts
+            if each is not None
+        ]
         return f"Asking the base again: {', '.join(known)}." if known else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExperimentResult:
-    """What an experiment found. kind: as commands name it. remarks: what its kind says before it is trusted.
+    """What an experiment found. kind: as commands name it. remarks: what its kind says before it is
+    trusted.
 
-    n, n_labelled, left_out: rows compared, those with a label, and those without an answer in some arm. details: a further table
-    of the kind, with its title. is_computed: no arm asks a model, so that doing it again changes nothing. Without an arm that is
-    the base, no change is judged.
+    n, n_labelled, left_out: rows compared, those with a label, and those without an answer in some
+    arm. details: a further table of the kind, with its title. is_computed: no arm asks a model, so
+    that doing it again changes nothing. Without an arm that is the base, no change is judged.
     """
 
     kind: str
@@ -132,8 +152,18 @@ class ExperimentResult:
 
     @property
     def sentence(self) -> str:
-        """The result in plain words: the arms that differ from the base, those that cannot be distinguished, then the pairs."""
-        return " ".join(filter(None, (*self._arm_sentences(), *(each.sentence for each in self.contrasts), self.own_sentence)))
+        """The result in plain words: the arms that differ from the base, those that cannot be
+        distinguished, then the pairs."""
+        return " ".join(
+            filter(
+                None,
+                (
+                    *self._arm_sentences(),
+                    *(each.sentence for each in self.contrasts),
+                    self.own_sentence,
+                ),
+            )
+        )
 
     @property
     def title(self) -> str:
@@ -154,7 +184,11 @@ class ExperimentResult:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What to know before trusting it."""
-        left = f"{self.left_out:,} rows without an answer in every arm are left out." if self.left_out else ""
+        left = (
+            f"{self.left_out:,} rows without an answer in every arm are left out."
+            if self.left_out
+            else ""
+        )
         noise = self.noise_floor.sentence if self.noise_floor else ""
         if not self.noise_floor and not self.is_computed:
             base = next((arm.name for arm in self.arms if arm.is_base), "the base")
@@ -167,7 +201,13 @@ class ExperimentResult:
         pairs = Table(
             "Pairs of arms",
             tuple(
-                {"arm": each.a, "minus": each.b, "difference": each.change, "p": _known(each.p), "p (Holm)": _known(each.p_holm)}
+                {
+                    "arm": each.a,
+                    "minus": each.b,
+                    "difference": each.change,
+                    "p": _known(each.p),
+                    "p (Holm)": _known(each.p_holm),
+                }
                 for each in self.contrasts
             ),
             ("difference",),
@@ -182,8 +222,17 @@ class ExperimentResult:
             "metric": self.metric,
             "smallest_effect": self.smallest_effect,
         }
-        drawn = [each for arm in self.arms for each in (arm.moved, arm.de, arm.dir, arm.mean) if each is not None]
-        return Figure("core.features.experiments.plots.experiment_arms:figure", values, self.sentence) if drawn else None
+        drawn = [
+            each
+            for arm in self.arms
+            for each in (arm.moved, arm.de, arm.dir, arm.mean)
+            if each is not None
+        ]
+        return (
+            Figure("core.features.experiments.plots.experiment_arms:figure", values, self.sentence)
+            if drawn
+            else None
+        )
 
     def _arm_sentences(self) -> list[str]:
         if not any(arm.is_base for arm in self.arms):
@@ -211,12 +260,24 @@ class ExperimentResult:
     def _row(self, arm: ArmResult) -> dict[str, Any]:
         own = {"DE": arm.de, "DIR": arm.dir, "mean": arm.mean}
         deltas = {"Δ DE": arm.delta_de, "Δ DIR": arm.delta_dir, "Δ mean": arm.delta_mean}
-        moved = {"|Δ|": arm.moved, "|Δ| asked again": arm.floor} if self.measure == "answers" else {}
+        moved = (
+            {"|Δ|": arm.moved, "|Δ| asked again": arm.floor} if self.measure == "answers" else {}
+        )
         p = {"p": _known(arm.p), "p (Holm)": _known(arm.p_holm)}
-        return {"arm": arm.name, "rows": arm.n, **moved, **own, **deltas, **p, "note": arm.note or None}
+        return {
+            "arm": arm.name,
+            "rows": arm.n,
+            **moved,
+            **own,
+            **deltas,
+            **p,
+            "note": arm.note or None,
+        }
 
 
-def _compared(a: str, b: str, change: Estimate, p_holm: float, worth: str = "", metric: str = "") -> str:
+def _compared(
+    a: str, b: str, change: Estimate, p_holm: float, worth: str = "", metric: str = ""
+) -> str:
     """Return what the change of a against b says of the two."""
     text = f"{metric}{estimate_text(*change.ends, '+.3f')}"
     if math.isnan(p_holm):
@@ -232,15 +293,21 @@ def _moved_sentence(arm: ArmResult) -> str:
     moved, floor = (estimate_text(*each.ends) for each in (arm.moved, arm.floor))
     p = number_text(arm.p_holm, ".4f")
     moves = "moves" if arm.is_shown else "is not shown to move"
-    return f"{arm.name} {moves} the answers more than asking again: |Δ| {moved} against {floor}, p after Holm {p}."
+    return (
+        f"{arm.name} {moves} the answers more than asking again: |Δ| {moved} against {floor}, p"
+        f" after Holm {p}."
+    )
 
 
 def _known(p: float) -> float | None:
     return None if math.isnan(p) else p
 
 
-def judge_arms(arms: Sequence[ArmResult], metric: Metric, smallest_effect: float) -> tuple[ArmResult, ...]:
-    """Return arms with their p, their p after Holm over all of them, and the verdict on a change of the score.
+def judge_arms(
+    arms: Sequence[ArmResult], metric: Metric, smallest_effect: float
+) -> tuple[ArmResult, ...]:
+    """Return arms with their p, their p after Holm over all of them, and the verdict on a change of
+    the score.
 
     An arm whose |Δ| was tested keeps its p. The base is not tested.
     """
@@ -251,14 +318,22 @@ def judge_arms(arms: Sequence[ArmResult], metric: Metric, smallest_effect: float
     ]
     adjusted = holm(p)
     return tuple(
-        replace(arm, p=own, p_holm=float(after), verdict=None if change is None else verdict_of(change.shown, smallest_effect))
+        replace(
+            arm,
+            p=own,
+            p_holm=float(after),
+            verdict=None if change is None else verdict_of(change.shown, smallest_effect),
+        )
         for arm, own, after, change in zip(arms, p, adjusted, changes, strict=True)
     )
 
 
 def judge_contrasts(changes: Sequence[tuple[str, str, Estimate]]) -> tuple[Contrast, ...]:
     """Return pairs of arms (a, b, a - b) with their p after Holm over all pairs."""
-    p = [math.nan if math.isnan(change.value) else p_value(change.shown) for _, _, change in changes]
+    p = [
+        math.nan if math.isnan(change.value) else p_value(change.shown) for _, _, change in changes
+    ]
     return tuple(
-        Contrast(a, b, change, own, float(after)) for (a, b, change), own, after in zip(changes, p, holm(p), strict=True)
+        Contrast(a, b, change, own, float(after))
+        for (a, b, change), own, after in zip(changes, p, holm(p), strict=True)
     )

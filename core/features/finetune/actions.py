@@ -1,4 +1,5 @@
-"""Fine-tunes of this workspace: plan, start, watch, stop, resume. Each runs in its own process, in data/finetune/KEY."""
+"""Fine-tunes of this workspace: plan, start, watch, stop, resume. Each runs in its own process, in
+data/finetune/KEY."""
 
 from __future__ import annotations
 
@@ -14,7 +15,12 @@ from core.base.fields.setting import setting
 from core.base.hashes import sha256_of
 from core.features.finetune import job_folder
 from core.features.finetune.examples import as_lines, cut
-from core.features.finetune.job_folder import FinetuneFolder, default_python, list_folders, refuse_missing_packages
+from core.features.finetune.job_folder import (
+    FinetuneFolder,
+    default_python,
+    list_folders,
+    refuse_missing_packages,
+)
 from core.features.finetune.merge import NAME as MANIFEST
 from core.features.finetune.merge import refuse_occupied
 from core.features.finetune.settings import BASE, FinetuneSettings, read_base
@@ -29,18 +35,29 @@ from core.runs.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class FinetuneRequest:
-    """What a person asks for. dataset: a name or id, None for the default. out: None for a folder in the workspace."""
+    """What a person asks for. dataset: a name or id, None for the default. out: None for a folder
+    in the workspace."""
 
     dataset: DatasetName = None
     base: Annotated[
-        str | None, setting(f"A model below 10B: a folder, or a name such as {BASE}, the default.", title="Model")
+        str | None,
+        setting(
+            f"A model below 10B: a folder, or a name such as {BASE}, the default.", title="Model"
+        ),
     ] = None
     options: Annotated[
-        Mapping[str, object], setting("A setting, such as rank=16.", option="--set", metavar="KEY=VALUE", where="command")
+        Mapping[str, object],
+        setting(
+            "A setting, such as rank=16.", option="--set", metavar="KEY=VALUE", where="command"
+        ),
     ] = field(default_factory=dict)
     out: Annotated[
         Path | None,
-        setting("The folder of the merged model; by default one in the workspace.", where="command", changes_result=False),
+        setting(
+            "The folder of the merged model; by default one in the workspace.",
+            where="command",
+            changes_result=False,
+        ),
     ] = None
 
 
@@ -61,7 +78,9 @@ def plan(workspace: Workspace, request: FinetuneRequest) -> FinetunePlan:
     base = read_base(request.base or BASE)
     settings = read_options(FinetuneSettings, request.options)
     dataset = default_dataset(workspace, request.dataset)
-    pairs = [pair for pair in load_pairs(workspace.store, dataset.id).values() if pair.split == "train"]
+    pairs = [
+        pair for pair in load_pairs(workspace.store, dataset.id).values() if pair.split == "train"
+    ]
     split = cut(pairs, settings["parts"], settings["seed"])
     train, validation = as_lines(split.train, settings), as_lines(split.validation, settings)
     spec = FinetuneSpec(
@@ -81,10 +100,12 @@ def plan(workspace: Workspace, request: FinetuneRequest) -> FinetunePlan:
 
 
 def start(workspace: Workspace, request: FinetuneRequest) -> FinetuneFolder:
-    """Start a fine-tune in a separate process; return an existing finished one with the same settings.
+    """Start a fine-tune in a separate process; return an existing finished one with the same
+    settings.
 
-    One whose merged model is gone is made again. Raise MissingPackage without what requirements-train.txt pins, StateError if
-    the same is unfinished, or if something lies at the request's `out`.
+    One whose merged model is gone is made again. Raise MissingPackage without what
+    requirements-train.txt pins, StateError if the same is unfinished, or if something lies at the
+    request's `out`.
     """
     workspace.refuse_if_read_only("finetune", request.base or BASE)
     made = plan(workspace, request)
@@ -102,7 +123,11 @@ def start(workspace: Workspace, request: FinetuneRequest) -> FinetuneFolder:
             return folder
     refuse_occupied(Path(made.spec.out))
     with workspace.change("finetune", made.spec.name) as (_, detail):
-        detail |= {"finetune": folder.key, "rows": made.spec.train, "base": short_name(made.spec.base)}
+        detail |= {
+            "finetune": folder.key,
+            "rows": made.spec.train,
+            "base": short_name(made.spec.base),
+        }
         folder.remove()
         folder.create(made.spec, made.train, made.validation)
     job_folder.start_training(folder, workspace.settings, python)
@@ -110,7 +135,8 @@ def start(workspace: Workspace, request: FinetuneRequest) -> FinetuneFolder:
 
 
 def resume(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
-    """Resume an unfinished fine-tune, by default the latest started, from its last complete checkpoint.
+    """Resume an unfinished fine-tune, by default the latest started, from its last complete
+    checkpoint.
 
     A running or finished one is returned unchanged.
     """
@@ -133,28 +159,42 @@ def list_all(workspace: Workspace) -> Sequence[FinetuneFolder]:
 
 
 def find(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
-    """Return the fine-tune of a key; without a key, the latest unfinished one, else the latest. Raise NotFound."""
+    """Return the fine-tune of a key; without a key, the latest unfinished one, else the latest.
+    Raise NotFound."""
     known = list_all(workspace)
     if key is not None:
         found = next((folder for folder in known if folder.key == key), None)
     else:
-        found = next((folder for folder in known if folder.status().state != "done"), known[0] if known else None)
+        found = next(
+            (folder for folder in known if folder.status().state != "done"),
+            known[0] if known else None,
+        )
     if found is None:
         keys = ", ".join(folder.key for folder in known) or "none"
-        raise NotFound(f"fine-tune{f' {key}' if key else ''}: not in this workspace, which has {keys}")
+        raise NotFound(
+            f"fine-tune{f' {key}' if key else ''}: not in this workspace, which has {keys}"
+        )
     return found
 
 
 def result_of(folder: FinetuneFolder) -> dict[str, Any]:
-    """Return path, steps, loss and manifest of a fine-tune that is done. Raise StateError, with the cause, for any other."""
+    """Return path, steps, loss and manifest of a fine-tune that is done. Raise StateError, with the
+    cause, for any other."""
     status, out = folder.status(), Path(folder.spec().out)
     if status.state != "done":
         cause = f": {status.cause}" if status.cause else ""
         raise StateError(f"fine-tune {folder.key}: {status.state}{cause}; --resume continues it")
     if not (out / MANIFEST).is_file():
-        raise InputError(f"{out}: has lost its {MANIFEST}; remove the folder and start the fine-tune again")
+        raise InputError(
+            f"{out}: has lost its {MANIFEST}; remove the folder and start the fine-tune again"
+        )
     ending = read_ending(folder.worker) or {}
-    return {"path": str(out), "steps": ending["steps"], "loss": ending["loss"], "manifest": str(out / MANIFEST)}
+    return {
+        "path": str(out),
+        "steps": ending["steps"],
+        "loss": ending["loss"],
+        "manifest": str(out / MANIFEST),
+    }
 
 
 def _folder(workspace: Workspace) -> Path:

@@ -32,12 +32,15 @@ _SAY_EVERY_S = 10.0
 def finetune(
     context: typer.Context,
     chosen: dict[str, Any],
-    resume: Annotated[bool, typer.Option("--resume", help="Continue from the last complete checkpoint.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue from the last complete checkpoint.")
+    ] = False,
 ) -> None:
-    """Fine-tune an open model on the labelled rows (Track C, LoRA) and merge it into a folder that serve serves.
+    """Fine-tune an open model on the labelled rows (Track C, LoRA) and merge it into a folder that
+    serve serves.
 
-    Training runs in a separate process. Ctrl-C ends it with a checkpoint. --resume continues the latest unfinished fine-tune, or
-    the one with these options.
+    Training runs in a separate process. Ctrl-C ends it with a checkpoint. --resume continues the
+    latest unfinished fine-tune, or the one with these options.
     """
     request = make(FinetuneRequest, chosen)
     if resume:

@@ -8,7 +8,11 @@ FEATURE = Feature(
     "finetune",
     "An open model fine-tuned on labelled rows (Track C).",
     commands={
-        "finetune": Command("core.features.finetune.commands:app", "Fine-tune an open model (Track C, LoRA).", "Predict"),
+        "finetune": Command(
+            "core.features.finetune.commands:app",
+            "Fine-tune an open model (Track C, LoRA).",
+            "Predict",
+        ),
     },
     jobs=("core.features.finetune.jobs:KIND",),
     methods=("core.features.finetune.methods.local_model:METHOD",),

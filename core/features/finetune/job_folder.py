@@ -10,11 +10,14 @@ done.json         how the work ended; written last, and removed when another pro
 control           run or cancel
 log.txt           the log of its process
 
-The merged model lies where the specification says, by default in this folder under the name of its base.
+The merged model lies where the specification says, by default in this folder under the name of its
+base.
 
-Checkpoints of a fine-tune: which one is whole. One that was being written when its process was killed is not.
+Checkpoints of a fine-tune: which one is whole. One that was being written when its process was
+killed is not.
 
-Starts the process that trains, by an interpreter that has the packages for it, in a session of its own.
+Starts the process that trains, by an interpreter that has the packages for it, in a session of its
+own.
 """
 
 from __future__ import annotations
@@ -83,7 +86,9 @@ class FinetuneFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         replace_file(self.train, train, durable=True)
         replace_file(self.validation, validation, durable=True)
-        write_json(self.path / "spec.json", {"version": VERSION, "key": spec.key, "spec": to_json(spec)})
+        write_json(
+            self.path / "spec.json", {"version": VERSION, "key": spec.key, "spec": to_json(spec)}
+        )
 
     def remove(self) -> None:
         """Delete the folder if it is a fine-tune's."""
@@ -91,7 +96,8 @@ class FinetuneFolder:
             remove_folder(self.path)
 
     def spec(self) -> FinetuneSpec:
-        """Return the specification. Raise NotFound without one, InputError if it was changed or cannot be read."""
+        """Return the specification. Raise NotFound without one, InputError if it was changed or
+        cannot be read."""
         return read_spec(self.path / "spec.json", FinetuneSpec, "fine-tune")
 
     def losses(self) -> list[dict[str, Any]]:
@@ -123,7 +129,8 @@ def mark_whole(checkpoint: Path) -> None:
 
 
 def last_whole(checkpoints: Path) -> Path | None:
-    """Return the complete checkpoint with the most steps; None without one. Remove incomplete ones."""
+    """Return the complete checkpoint with the most steps; None without one. Remove incomplete
+    ones."""
     found: dict[int, Path] = {}
     for entry in checkpoints.glob("checkpoint-*"):
         step = entry.name.removeprefix("checkpoint-")
@@ -137,7 +144,10 @@ def last_whole(checkpoints: Path) -> Path | None:
 OWN_PYTHON = REPOSITORY / ".venv-train" / "bin" / "python"
 PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "filelock", "psutil")
 _TO_INSTALL = "make .venv-train/ok installs what requirements-train.txt pins"
-_LIST_MISSING = "import importlib.util as u, sys; print(*(name for name in sys.argv[1:] if u.find_spec(name) is None))"
+_LIST_MISSING = (
+    "import importlib.util as u, sys; print(*(name for name in sys.argv[1:] if u.find_spec(name) is"
+    " None))"
+)
 
 
 def default_python() -> Path:
@@ -149,19 +159,26 @@ def refuse_missing_packages(python: Path) -> None:
     """Raise MissingPackage if an interpreter lacks what a fine-tune needs; import none of it."""
     try:
         found = subprocess.run(
-            (str(python), "-c", _LIST_MISSING, *PACKAGES), capture_output=True, text=True, check=False, env=bare_environment()
+            (str(python), "-c", _LIST_MISSING, *PACKAGES),
+            capture_output=True,
+            text=True,
+            check=False,
+            env=bare_environment(),
         )
     except OSError as error:
         raise MissingPackage(f"{python}: cannot be run ({error}); {_TO_INSTALL}") from error
     missing = found.stdout.split() if found.returncode == 0 else [*PACKAGES]
     if missing:
-        raise MissingPackage(f"fine-tuning needs {', '.join(missing)}, which {python} does not have; {_TO_INSTALL}")
+        raise MissingPackage(
+            f"fine-tuning needs {', '.join(missing)}, which {python} does not have; {_TO_INSTALL}"
+        )
 
 
 def start_training(folder: FinetuneFolder, settings: Settings, python: Path) -> int:
     """Start a fine-tune's process and wait for its first heartbeat; return its process id.
 
-    It continues from the last complete checkpoint. Raise StateError if it ends before its first heartbeat.
+    It continues from the last complete checkpoint. Raise StateError if it ends before its first
+    heartbeat.
     """
     command = (str(python), "-m", "core.features.finetune.train", str(folder.path))
     environment = environment_of(keys_needed(settings, "", sources=False), HUB_VARIABLES)

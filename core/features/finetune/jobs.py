@@ -22,7 +22,9 @@ class FinetuneKind(JobKind):
             try:
                 yield self.job_in(folder.worker, folder.spec().name, view=view)
             except DeskError as error:
-                yield self.job_in(folder.worker, state="crashed", cause=str(error), can_resume=False, view=view)
+                yield self.job_in(
+                    folder.worker, state="crashed", cause=str(error), can_resume=False, view=view
+                )
 
     def resume(self, workspace: Workspace, job: Job) -> None:
         """Go on from the last whole checkpoint."""

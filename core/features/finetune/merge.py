@@ -2,7 +2,8 @@
 
 A tokenizer's settings as older releases of transformers, such as a server's, can read them.
 
-The manifest with the sources of a merged model is written last, so a folder with a manifest is complete.
+The manifest with the sources of a merged model is written last, so a folder with a manifest is
+complete.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def refuse_occupied(out: Path) -> None:
 def write_merged(adapted: Any, tokenizer: Any, spec: FinetuneSpec, made: Mapping[str, Any]) -> Path:
     """Merge the adapter into its model and write both with the tokenizer; return the folder.
 
-    Everything is written beside the folder and then renamed, so that the folder exists only when it is complete. Raise StateError
-    if another file or folder exists there by then.
+    Everything is written beside the folder and then renamed, so that the folder exists only when it
+    is complete. Raise StateError if another file or folder exists there by then.
     """
     out = Path(spec.out)
     refuse_occupied(out)
@@ -57,7 +58,8 @@ def write_merged(adapted: Any, tokenizer: Any, spec: FinetuneSpec, made: Mapping
 
 
 def make_readable(folder: Path) -> None:
-    """Rewrite a tokenizer's settings in which extra special tokens are a list, which older releases refuse."""
+    """Rewrite a tokenizer's settings in which extra special tokens are a list, which older releases
+    refuse."""
     values = read_json(folder / CONFIG)
     if values is not None and isinstance(values.get(_FIELD), list):
         values[_FIELD] = name_tokens(values[_FIELD])
@@ -65,7 +67,8 @@ def make_readable(folder: Path) -> None:
 
 
 def name_tokens(tokens: Sequence[str | Mapping[str, Any]]) -> dict[str, Any]:
-    """Return name → token, in the same order: "<|im_start|>" becomes im_start; repeated names get a number."""
+    """Return name → token, in the same order: "<|im_start|>" becomes im_start; repeated names get a
+    number."""
     named: dict[str, Any] = {}
     for token in tokens:
         text = str(token["content"]) if isinstance(token, Mapping) else token
@@ -78,7 +81,8 @@ def name_tokens(tokens: Sequence[str | Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def write_manifest(folder: Path, spec: FinetuneSpec, made: Mapping[str, Any]) -> None:
-    """Write the manifest of a folder whose other files are complete. made: the facts known to the training process."""
+    """Write the manifest of a folder whose other files are complete. made: the facts known to the
+    training process."""
     values = {
         "format": FORMAT,
         "version": VERSION,
@@ -96,7 +100,8 @@ def write_manifest(folder: Path, spec: FinetuneSpec, made: Mapping[str, Any]) ->
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a merged model. Raise NotFound without one, InputError for another file or missing parts."""
+    """Return the manifest of a merged model. Raise NotFound without one, InputError for another
+    file or missing parts."""
     values = read_json(folder / NAME)
     if values is None:
         raise NotFound(f"{folder}: has no {NAME}, so it is not a complete fine-tune")

@@ -1,4 +1,5 @@
-"""Run, tab Fine-tune: the fine-tunes of this workspace, the progress of the chosen one, and a form that starts one."""
+"""Run, tab Fine-tune: the fine-tunes of this workspace, the progress of the chosen one, and a form
+that starts one."""
 
 from __future__ import annotations
 
@@ -33,12 +34,15 @@ def show(context: PageContext, dataset: Dataset) -> None:
     known = {folder.key: folder for folder in finetunes.list_all(context.workspace)}
     if known:
         names = {key: f"{folder.spec().name} ({key})" for key, folder in known.items()}
-        chosen = choose_one(st.selectbox, "finetune", "Fine-tune", names, next(iter(names))) or next(iter(names))
+        chosen = choose_one(
+            st.selectbox, "finetune", "Fine-tune", names, next(iter(names))
+        ) or next(iter(names))
         watch_job(context.workspace, KIND.name, chosen, lambda: _show_details(known[chosen]))
     else:
         show_empty(
-            "No model was fine-tuned here. Track C allows an open model below 10B, trained on the labelled rows. It sees prompts "
-            "as `local_model` sends them, and learns to answer with the letter of the outcome."
+            "No model was fine-tuned here. Track C allows an open model below 10B, trained on the"
+            " labelled rows. It sees prompts as `local_model` sends them, and learns to answer with"
+            " the letter of the outcome."
         )
     if not context.read_only:
         with st.expander("Start a fine-tune", expanded=not known):
@@ -53,7 +57,10 @@ def _show_details(folder: FinetuneFolder) -> None:
         st.code(f"perturbdesk serve {spec.out}", language=None, wrap_lines=True)
     table = loss_curves(folder.losses())
     if len(table):
-        caption = f"{spec.name} · step {table['x'].max():,} · training: the rows of each step, without an interval · "
+        caption = (
+            f"{spec.name} · step {table['x'].max():,} · training: the rows of each step, without an"
+            " interval · "
+        )
         caption += "validation: all of its rows, after each epoch"
         chart = curves.figure(table, "step", "loss, nats per answer token")
         show_figure(chart, table, "training-loss", "Loss of the fine-tune", caption)
@@ -70,7 +77,15 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
     settings = options_of(FinetuneSettings)
     with st.expander(f"{len(settings)} settings, with defaults"):
         options = {option.name: show_option(dataset, "finetune", option) for option in settings}
-    if st.button("Start fine-tune", type="primary", icon=":material/play_arrow:", key="start-finetune"):
+    if st.button(
+        "Start fine-tune", type="primary", icon=":material/play_arrow:", key="start-finetune"
+    ):
         with explain_errors(), st.spinner("Starting …"):
-            finetunes.start(workspace, make(FinetuneRequest, {**chosen, "dataset": dataset.id, "options": options}))
-            confirm(f"Fine-tuning {short_name(str(chosen['base']))} on {dataset.name} in a separate process.")
+            finetunes.start(
+                workspace,
+                make(FinetuneRequest, {**chosen, "dataset": dataset.id, "options": options}),
+            )
+            confirm(
+                f"Fine-tuning {short_name(str(chosen['base']))} on {dataset.name} in a separate"
+                " process."
+            )

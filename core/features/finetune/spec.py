@@ -1,4 +1,5 @@
-"""What a fine-tune is made from: its specification, whose key is its identity. The process that trains reads it too."""
+"""What a fine-tune is made from: its specification, whose key is its identity. The process that
+trains reads it too."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ VERSION: Final = 1  # of the file that holds a specification
 class FinetuneSpec:
     """Everything that a fine-tune is made from; plain data.
 
-    base: a model's name, or a folder by its whole path. dataset: an id; dataset_name: at the start. data_sha256: of prompts and
-    answers. train, validation, left_out: numbers of rows. settings: those of
-    core.features.finetune.settings, every one. out: the folder of the merged model.
+    base: a model's name, or a folder by its whole path. dataset: an id; dataset_name: at the start.
+    data_sha256: of prompts and answers. train, validation, left_out: numbers of rows. settings:
+    those of core.features.finetune.settings, every one. out: the folder of the merged model.
     most_parameters_b: billions, which the model must have fewer of.
     """
 
@@ -38,8 +39,13 @@ class FinetuneSpec:
 
     @property
     def key(self) -> str:
-        """The identity of a fine-tune, 10 hexadecimal digits: where it is written to is not a part of it."""
-        made_from = {"base": self.base, "data": self.data_sha256, "settings": keep_identity(FinetuneSettings, self.settings)}
+        """The identity of a fine-tune, 10 hexadecimal digits: where it is written to is not a part
+        of it."""
+        made_from = {
+            "base": self.base,
+            "data": self.data_sha256,
+            "settings": keep_identity(FinetuneSettings, self.settings),
+        }
         return sha256_of(json.dumps(made_from, sort_keys=True, allow_nan=False))[:KEY_DIGITS]
 
     @property

@@ -1,8 +1,10 @@
-"""The process of a fine-tune, `python -m core.features.finetune.train FOLDER`: LoRA SFT from the last whole checkpoint, then the merge.
+"""The process of a fine-tune, `python -m core.features.finetune.train FOLDER`: LoRA SFT from the
+last whole checkpoint, then the merge.
 
 It needs what requirements-train.txt pins, and of this repository only what needs no other package.
 
-Prompts and answers as tokens, as the server of the model will see them: only those of the answer count in the loss.
+Prompts and answers as tokens, as the server of the model will see them: only those of the answer
+count in the loss.
 """
 
 from __future__ import annotations
@@ -41,9 +43,11 @@ class Hardware(NamedTuple):
 
 
 def main(path: str) -> int:
-    """Work on a fine-tune until it is done, stopped or failed, and record which; return the exit status.
+    """Work on a fine-tune until it is done, stopped or failed, and record which; return the exit
+    status.
 
-    Not by `core.runs.jobs.work.work_on`: that interrupts the work at once, and this ends after a step with a checkpoint.
+    Not by `core.runs.jobs.work.work_on`: that interrupts the work at once, and this ends after a
+    step with a checkpoint.
     """
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")  # with several GPUs a batch would be another
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -92,7 +96,8 @@ def _work(folder: FinetuneFolder, reporter: Reporter, stopping: threading.Event)
 
 
 def _is_merged(folder: FinetuneFolder) -> bool:
-    """Return whether the merged model of this fine-tune is complete, so that only its ending was not recorded."""
+    """Return whether the merged model of this fine-tune is complete, so that only its ending was
+    not recorded."""
     spec = folder.spec()
     try:
         return bool(read_manifest(Path(spec.out))["key"] == spec.key)
@@ -105,7 +110,10 @@ def _find_hardware() -> Hardware:
 
     if not torch.cuda.is_available():
         return Hardware("cpu", bf16=False)
-    return Hardware(f"cuda:{torch.cuda.get_device_name(0)}", bf16=torch.cuda.is_bf16_supported(including_emulation=False))
+    return Hardware(
+        f"cuda:{torch.cuda.get_device_name(0)}",
+        bf16=torch.cuda.is_bf16_supported(including_emulation=False),
+    )
 
 
 def _log(text: str) -> None:
@@ -129,13 +137,20 @@ def _prepare(folder: FinetuneFolder) -> tuple[Any, Any, Hardware]:
     tokenizer = AutoTokenizer.from_pretrained(spec.base)
     longest = settings["length"]
     rows = {
-        name: Dataset.from_list(encode(list(map(json.loads, file.read_text("utf-8").splitlines())), tokenizer, longest))
+        name: Dataset.from_list(
+            encode(list(map(json.loads, file.read_text("utf-8").splitlines())), tokenizer, longest)
+        )
         for name, file in (("train", folder.train), ("validation", folder.validation))
     }
-    model = AutoModelForCausalLM.from_pretrained(spec.base, dtype=torch.bfloat16 if hardware.bf16 else torch.float32)
+    model = AutoModelForCausalLM.from_pretrained(
+        spec.base, dtype=torch.bfloat16 if hardware.bf16 else torch.float32
+    )
     size = sum(weights.numel() for weights in model.parameters())
     if size >= spec.most_parameters_b * 1e9:
-        raise InputError(f"base {spec.base}: has {size:,} parameters, expected fewer than {spec.most_parameters_b:g} billion")
+        raise InputError(
+            f"base {spec.base}: has {size:,} parameters, expected fewer than"
+            f" {spec.most_parameters_b:g} billion"
+        )
     _log(f"{size:,} parameters on {hardware.device}, {'bfloat16' if hardware.bf16 else 'float32'}")
     lora = LoraConfig(
         r=settings["rank"],
@@ -189,7 +204,8 @@ def _arguments(folder: FinetuneFolder, settings: Mapping[str, Any], hardware: Ha
 
 
 def _callback(folder: FinetuneFolder, reporter: Reporter, stopping: threading.Event) -> Any:
-    """Return what a trainer calls after each step: records progress, marks checkpoints, ends the work if it is to stop."""
+    """Return what a trainer calls after each step: records progress, marks checkpoints, ends the
+    work if it is to stop."""
     from transformers import TrainerCallback
 
     class Report(TrainerCallback):  # type: ignore[misc, unused-ignore]
@@ -216,7 +232,8 @@ def _callback(folder: FinetuneFolder, reporter: Reporter, stopping: threading.Ev
 
 
 def read_losses(log: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return step, epoch, and loss or validation_loss of each entry of a trainer's log that has one."""
+    """Return step, epoch, and loss or validation_loss of each entry of a trainer's log that has
+    one."""
     names = {"loss": "loss", "eval_loss": "validation_loss"}
     return [
         {"step": int(entry["step"]), "epoch": float(entry["epoch"]), name: float(entry[key])}
@@ -227,15 +244,20 @@ def read_losses(log: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _describe(trainer: Any, spec: FinetuneSpec, hardware: Hardware) -> dict[str, Any]:
-    """Return what the manifest holds of the training: steps, the last losses, the base's content, versions and hardware."""
+    """Return what the manifest holds of the training: steps, the last losses, the base's content,
+    versions and hardware."""
     from importlib.metadata import version
 
     losses = read_losses(trainer.state.log_history)
-    last = {name: next((each[name] for each in reversed(losses) if name in each), None) for name in ("loss", "validation_loss")}
+    last = {
+        name: next((each[name] for each in reversed(losses) if name in each), None)
+        for name in ("loss", "validation_loss")
+    }
     return {
         "steps": trainer.state.global_step,
         **last,
-        "base_revision": getattr(trainer.model.config, "_commit_hash", None),  # of one that was fetched
+        # of one that was fetched
+        "base_revision": getattr(trainer.model.config, "_commit_hash", None),
         "base_files": hashes_of(Path(spec.base)) if Path(spec.base).is_dir() else {},
         "device": hardware.device,
         "dtype": "bfloat16" if hardware.bf16 else "float32",
@@ -243,11 +265,14 @@ def _describe(trainer: Any, spec: FinetuneSpec, hardware: Hardware) -> dict[str,
     }
 
 
-def encode(examples: Sequence[Mapping[str, Any]], tokenizer: Any, longest: int) -> list[dict[str, list[int]]]:
+def encode(
+    examples: Sequence[Mapping[str, Any]], tokenizer: Any, longest: int
+) -> list[dict[str, list[int]]]:
     """Return input_ids and labels of each example.
 
-    A prompt goes through the tokenizer's chat template and is tokenised by itself, as a server does. Raise InputError for a
-    tokenizer without a template, and for an example longer than `longest` tokens: its answer would be cut off.
+    A prompt goes through the tokenizer's chat template and is tokenised by itself, as a server
+    does. Raise InputError for a tokenizer without a template, and for an example longer than
+    `longest` tokens: its answer would be cut off.
     """
     if not getattr(tokenizer, "chat_template", None):
         raise InputError("base: its tokenizer has no chat template, expected a model that chats")
@@ -259,16 +284,23 @@ def encode(examples: Sequence[Mapping[str, Any]], tokenizer: Any, longest: int) 
         answer = f"{end_of_thinking(prompt)}{example['answer']}{tokenizer.eos_token}"
         end = tokenizer(answer, add_special_tokens=False)["input_ids"]
         encoded.append({"input_ids": [*start, *end], "labels": [IGNORED] * len(start) + [*end]})
-    long = [(len(each["input_ids"]), example["id"]) for each, example in zip(encoded, examples, strict=True)]
+    long = [
+        (len(each["input_ids"]), example["id"])
+        for each, example in zip(encoded, examples, strict=True)
+    ]
     too_long = [(n, name) for n, name in long if n > longest]
     if too_long:
         n, name = max(too_long)
-        raise InputError(f"{len(too_long):,} of {len(long):,} rows have more than {longest:,} tokens, {name} {n:,}; raise length")
+        raise InputError(
+            f"{len(too_long):,} of {len(long):,} rows have more than {longest:,} tokens, {name}"
+            f" {n:,}; raise length"
+        )
     return encoded
 
 
 def end_of_thinking(prompt: str) -> str:
-    """Return what closes the thoughts that a template opened at the end of a prompt; "" if it opened none."""
+    """Return what closes the thoughts that a template opened at the end of a prompt; "" if it
+    opened none."""
     return "\n</think>\n\n" if prompt.rstrip().endswith("<think>") else ""
 
 

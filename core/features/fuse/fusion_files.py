@@ -14,7 +14,8 @@ from core.store.runs import Run
 
 
 def fusion_data(workspace: Workspace, run: str, *, labels: bool) -> ExplorerData:
-    """Return the explorer's content for a saved fusion (name or id). labels: include the labels of its rows.
+    """Return the explorer's content for a saved fusion (name or id). labels: include the labels of
+    its rows.
 
     Raise NotFound, InputError and StateError as `saved_fusion` does.
     """
@@ -26,12 +27,15 @@ def fusion_data(workspace: Workspace, run: str, *, labels: bool) -> ExplorerData
     with workspace.store.read() as db:
         found = runs.find_predicting(db, run)
         dataset = datasets.find(db, found.dataset)
-    fusion, mix = saved_fusion(found, WorkspaceComponents(workspace, dataset), load_rows, dataset.name)
+    fusion, mix = saved_fusion(
+        found, WorkspaceComponents(workspace, dataset), load_rows, dataset.name
+    )
     return data_of_file(fusion, mix, labels=labels)
 
 
 def find_explorer(workspace: Workspace, run: Run, labels: bool) -> ExplorerData | None:
-    """Return the explorer of a run for a report; None for a run that is not a fusion, or whose parts were deleted or changed."""
+    """Return the explorer of a run for a report; None for a run that is not a fusion, or whose
+    parts were deleted or changed."""
     if run.method != "fusion":
         return None
     try:

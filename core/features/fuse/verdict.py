@@ -12,8 +12,9 @@ from core.transfer.live_fusion import FusionComparison
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FusionVerdict:
-    """A fusion of rows. run: its name. uncovered: rows that a component does not cover. constant: sentences on components that
-    change no order. comparison: with the baseline, None for a fusion that was only saved. remarks: further caveats.
+    """A fusion of rows. run: its name. uncovered: rows that a component does not cover. constant:
+    sentences on components that change no order. comparison: with the baseline, None for a fusion
+    that was only saved. remarks: further caveats.
     """
 
     run: str
@@ -36,12 +37,16 @@ class FusionVerdict:
         """Whether it is better than its baseline; without labels, how many rows it has."""
         if self.comparison is None or not self.comparison.n_labelled:
             return f"{self.run}: {self.rows:,} rows, {self.uncovered:,} without a component."
-        return change_sentence(self.comparison.mean.change.shown, "mean of DE and DIR", self.baseline, self.run)
+        return change_sentence(
+            self.comparison.mean.change.shown, "mean of DE and DIR", self.baseline, self.run
+        )
 
     @property
     def scope(self) -> str:
         """Which rows count, and how they are scored."""
-        return " · ".join(filter(None, (f"{self.rows:,} rows", scored_text(self.scored) if self.scored else "")))
+        return " · ".join(
+            filter(None, (f"{self.rows:,} rows", scored_text(self.scored) if self.scored else ""))
+        )
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -53,7 +58,12 @@ class FusionVerdict:
         if self.comparison is None or not self.comparison.n_labelled:
             return (Table("Rows", ({"rows": self.rows, "without a component": self.uncovered},)),)
         rows = [
-            {"metric": name, self.baseline or "before": part.before, self.run: part.after, "change": part.change}
+            {
+                "metric": name,
+                self.baseline or "before": part.before,
+                self.run: part.after,
+                "change": part.change,
+            }
             for name, part in self.comparison.parts.items()
         ]
         return (Table("Scores", tuple(rows), ("change",)),)

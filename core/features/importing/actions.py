@@ -1,4 +1,5 @@
-"""Import challenge files, PerturbQA, submissions, bundles, knowledge packs and gene spaces, recognised by their content."""
+"""Import challenge files, PerturbQA, submissions, bundles, knowledge packs and gene spaces,
+recognised by their content."""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ __all__ = [
 
 PUBLIC_GROUPS = tuple(SOURCES)  # of files that can be fetched
 
-OnFile = Callable[[float, str], object]  # gets the share that is done, and what begins now, as in "reading train.csv"
+# gets the share that is done, and what begins now, as in "reading train.csv"
+OnFile = Callable[[float, str], object]
 
 
 def import_paths(
@@ -77,10 +79,11 @@ def import_paths(
     recursive: bool = False,
     on_file: OnFile = lambda *_: None,
 ) -> list[Imported]:
-    """Import files, and recognised files in folders: pairs first, so that submissions find their rows.
+    """Import files, and recognised files in folders: pairs first, so that submissions find their
+    rows.
 
-    One file's failure does not stop the others; it is reported with kind "failed". recursive: as of `expand`. on_file: see
-    `OnFile`.
+    One file's failure does not stop the others; it is reported with kind "failed". recursive: as of
+    `expand`. on_file: see `OnFile`.
     """
     workspace.refuse_if_read_only("import", ", ".join(map(str, paths)))
     files = expand(list(paths), recursive=recursive)
@@ -97,7 +100,8 @@ def import_files(
     read: Callable[[Path], FileContent] = recognise,
     on_file: OnFile = lambda *_: None,
 ) -> list[Imported]:
-    """Import found files; see `import_paths`. read: returns a file's content, or raises DeskError."""
+    """Import found files; see `import_paths`. read: returns a file's content, or raises
+    DeskError."""
     workspace.refuse_if_read_only("import", ", ".join(str(file.path) for file in files))
     tables: list[tuple[Path, FileContent]] = []
     outcomes: list[Imported] = []
@@ -109,13 +113,17 @@ def import_files(
             tables.append((path, read(path)))
         except UnknownFormat as error:
             outcomes.append(
-                _failed_import(str(path), error) if chosen else Imported(str(path), "unknown", None, message=str(error))
+                _failed_import(str(path), error)
+                if chosen
+                else Imported(str(path), "unknown", None, message=str(error))
             )
         except DeskError as error:
             outcomes.append(_failed_import(str(path), error))
     if options.name and len(tables) > 1:
         raise InputError(f"--name {options.name}: got {len(tables)} files to import, expected one")
-    for at, (path, table) in enumerate(sorted(tables, key=lambda item: _PRECEDENCE.get(item[1].kind, _LAST))):
+    for at, (path, table) in enumerate(
+        sorted(tables, key=lambda item: _PRECEDENCE.get(item[1].kind, _LAST))
+    ):
         on_file(0.5 + at / (2 * len(tables)), f"writing {path.name}")
         outcomes += _import_or_report(workspace, table, str(path), options)
     return outcomes
@@ -135,8 +143,11 @@ _PRECEDENCE = {
 _LAST = 6
 
 
-def import_upload(workspace: Workspace, content: Content, name: str, options: ImportOptions = DEFAULT_OPTIONS) -> Imported:
-    """Import the content of one file; return the first outcome of a file with several runs (external scores)."""
+def import_upload(
+    workspace: Workspace, content: Content, name: str, options: ImportOptions = DEFAULT_OPTIONS
+) -> Imported:
+    """Import the content of one file; return the first outcome of a file with several runs
+    (external scores)."""
     return import_uploads(workspace, [(name, content)], options)[0]
 
 
@@ -146,7 +157,8 @@ def import_uploads(
     options: ImportOptions = DEFAULT_OPTIONS,
     on_file: OnFile = lambda *_: None,
 ) -> list[Imported]:
-    """Import files by their names and contents, in their order; on a shared server each in its own process."""
+    """Import files by their names and contents, in their order; on a shared server each in its own
+    process."""
     outcomes: list[Imported] = []
     for at, (name, content) in enumerate(files):
         on_file(at / len(files), f"importing {name}")
@@ -165,18 +177,29 @@ def import_uploads(
     return outcomes
 
 
-def _import_apart(workspace: Workspace, file: tuple[str, Content], options: ImportOptions) -> list[Imported]:
-    """Return the outcomes of an upload; files that its process could not read within its limits have failed."""
+def _import_apart(
+    workspace: Workspace, file: tuple[str, Content], options: ImportOptions
+) -> list[Imported]:
+    """Return the outcomes of an upload; files that its process could not read within its limits
+    have failed."""
     try:
-        return from_json(list[Imported], read_apart(workspace, "import", [file], asdict(options)), "outcome of an import")
+        return from_json(
+            list[Imported],
+            read_apart(workspace, "import", [file], asdict(options)),
+            "outcome of an import",
+        )
     except DeskError as error:
         return [_failed_import(file[0], error)]
 
 
-def fetch_and_import(workspace: Workspace, group: str, progress: Progress | None = None) -> list[Imported]:
-    """Download one of SOURCES' groups into data/fetched (existing complete files are not fetched again) and import it.
+def fetch_and_import(
+    workspace: Workspace, group: str, progress: Progress | None = None
+) -> list[Imported]:
+    """Download one of SOURCES' groups into data/fetched (existing complete files are not fetched
+    again) and import it.
 
-    Public scores that were published for a run are recorded with it. Raise Unreachable, WrongContent or InputError.
+    Public scores that were published for a run are recorded with it. Raise Unreachable,
+    WrongContent or InputError.
     """
     workspace.refuse_if_read_only("fetch", group)
     folder = workspace.settings.data / "fetched" / group
@@ -190,8 +213,11 @@ def fetch_and_import(workspace: Workspace, group: str, progress: Progress | None
     return outcomes
 
 
-def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool = False, kept: Sequence[str] = ()) -> SpaceRecord:
-    """Import a file or checkpoint that has to be a gene space; return an existing space with the same content.
+def import_space(
+    workspace: Workspace, path: Path, name: str, *, replace: bool = False, kept: Sequence[str] = ()
+) -> SpaceRecord:
+    """Import a file or checkpoint that has to be a gene space; return an existing space with the
+    same content.
 
     kept: see `load_space`.
     """
@@ -203,10 +229,13 @@ def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool =
     outcome = _import_content(workspace, file, str(path), ImportOptions(name=name, replace=replace))
     with workspace.store.read() as db:
         found = space_records.find(db, str(outcome.name))
-    return found if outcome.new else replace_in(found, notes=file.space.notes)  # what of this file was left out
+    # what of this file was left out
+    return found if outcome.new else replace_in(found, notes=file.space.notes)
 
 
-def _import_or_report(workspace: Workspace, table: FileContent, path: str, options: ImportOptions) -> list[Imported]:
+def _import_or_report(
+    workspace: Workspace, table: FileContent, path: str, options: ImportOptions
+) -> list[Imported]:
     try:
         if isinstance(table, ScoreTable) and table.named:
             with workspace.store.read() as db:
@@ -220,7 +249,9 @@ def _import_or_report(workspace: Workspace, table: FileContent, path: str, optio
             outcomes.append(_import_content(workspace, part, part_path, options))
         except DeskError as error:
             outcomes.append(_failed_import(part_path, error, part.rejected))
-    if options.table.columns and any(outcome.new and outcome.kind != "failed" for outcome in outcomes):
+    if options.table.columns and any(
+        outcome.new and outcome.kind != "failed" for outcome in outcomes
+    ):
         save_columns(workspace, header_of(table), options.table.columns, path)
     return outcomes
 
@@ -231,7 +262,9 @@ def _failed_import(path: str, error: DeskError, rejected: tuple[Rejected, ...] =
     return Imported(path, "failed", None, rejected=rejected, message=str(error))
 
 
-def _import_content(workspace: Workspace, table: Importable, path: str, options: ImportOptions) -> Imported:
+def _import_content(
+    workspace: Workspace, table: Importable, path: str, options: ImportOptions
+) -> Imported:
     with workspace.store.read() as db:
         earlier = imports.by_content(db, table.sha256)
         existing = None if earlier is None else describe_existing(db, earlier, path, options)
@@ -252,16 +285,24 @@ def _import_content(workspace: Workspace, table: Importable, path: str, options:
         elif table.kind == "sample_submission":
             outcome = imported_rows.write_sample(db, workspace.settings, table, path, options)
         else:
-            outcome, replaced = imported_rows.write_run(db, workspace.settings, table, path, options)
+            outcome, replaced = imported_rows.write_run(
+                db, workspace.settings, table, path, options
+            )
             detail |= replaced
-        detail |= {"kind": outcome.kind, "name": outcome.name, "rows": outcome.rows, "rejected": len(outcome.rejected)}
+        detail |= {
+            "kind": outcome.kind,
+            "name": outcome.name,
+            "rows": outcome.rows,
+            "rejected": len(outcome.rejected),
+        }
     if "replaced" in detail:
         workspace.run_folder(detail["replaced"]).remove()
     return outcome
 
 
 def _restore_file(workspace: Workspace, table: Importable, existing: Imported) -> Imported:
-    """Return the outcome for content that is here already; writes a pack's or space's file again if it was lost or changed."""
+    """Return the outcome for content that is here already; writes a pack's or space's file again if
+    it was lost or changed."""
     name = str(existing.name)
     if isinstance(table, PackFile):
         existing = replace(existing, organism=organism_of(table.pack))
@@ -275,16 +316,23 @@ def _restore_file(workspace: Workspace, table: Importable, existing: Imported) -
     if not restored:
         notes = table.space.notes if isinstance(table, SpaceFile) else ()
         return replace(existing, message="; ".join((existing.message, *notes)))
-    return replace(existing, message=f"{existing.path}: here already, as {name}; its lost file is restored")
+    return replace(
+        existing, message=f"{existing.path}: here already, as {name}; its lost file is restored"
+    )
 
 
-def _write_pack(workspace: Workspace, file: PackFile, path: str, options: ImportOptions) -> Imported:
+def _write_pack(
+    workspace: Workspace, file: PackFile, path: str, options: ImportOptions
+) -> Imported:
     name = options.name or Path(bare_name(path)).stem
     check_name("pack", name)
     with workspace.change("import", path) as (db, detail):
         existing = next((pack for pack in space_records.list_packs(db) if pack.name == name), None)
         if existing is not None and not options.replace:
-            raise StateError(f"{path}: pack {name!r} exists with other content; choose another --name, or use --replace")
+            raise StateError(
+                f"{path}: pack {name!r} exists with other content; choose another --name, or use"
+                " --replace"
+            )
         source = record_import(db, workspace.settings, file, path, ImportedRows(len(file.pack)))
         pack_files.add_pack(db, workspace.settings, file, name, source)
         if existing is not None:
@@ -293,14 +341,23 @@ def _write_pack(workspace: Workspace, file: PackFile, path: str, options: Import
     return Imported(path, file.kind, name, len(file.pack), organism=organism_of(file.pack))
 
 
-def _write_space(workspace: Workspace, file: SpaceFile, path: str, options: ImportOptions) -> Imported:
+def _write_space(
+    workspace: Workspace, file: SpaceFile, path: str, options: ImportOptions
+) -> Imported:
     space = replace(file.space, name=options.name or Path(bare_name(path)).stem)
     spaces.refuse_uncovering(workspace, space, path)
     with workspace.change("import", path) as (db, detail):
         spec = space_files.spec_of_loaded(space, Path(path).name)
         source = record_import(db, workspace.settings, file, path, ImportedRows(len(space.symbols)))
-        _, replaced = space_files.record_space(db, workspace.settings, space, "loaded", spec, source, replace=options.replace)
-        detail |= {"kind": file.kind, "name": space.name, "rows": len(space.symbols), "replaced": [old.id for old in replaced]}
+        _, replaced = space_files.record_space(
+            db, workspace.settings, space, "loaded", spec, source, replace=options.replace
+        )
+        detail |= {
+            "kind": file.kind,
+            "name": space.name,
+            "rows": len(space.symbols),
+            "replaced": [old.id for old in replaced],
+        }
     for old in replaced:
         space_files.remove_file(workspace.settings, old)
     return Imported(path, file.kind, space.name, len(space.symbols), message="; ".join(space.notes))

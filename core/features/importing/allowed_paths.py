@@ -1,5 +1,5 @@
-"""Paths that a visitor of a page types: only in folders that whoever starts the app allows, and only while it listens to this
-machine.
+"""Paths that a visitor of a page types: only in folders that whoever starts the app allows, and
+only while it listens to this machine.
 
 A visitor of the page need not have the rights of the app's user; the user of the command line has.
 """
@@ -21,21 +21,25 @@ _VARIABLE = "PERTURBDESK_IMPORT_ROOTS"
 
 
 def check_typed_path(settings: Settings, text: str, server_address: str | None) -> Path:
-    """Return the path of a file or folder that a visitor typed. Raise InputError outside of the allowed folders,
-    StateError if the app listens beyond this machine."""
+    """Return the path of a file or folder that a visitor typed. Raise InputError outside of the
+    allowed folders, StateError if the app listens beyond this machine."""
     return inside(text, allowed_folders(settings, server_address))
 
 
 def allowed_folders(settings: Settings, server_address: str | None) -> Sequence[Path]:
-    """Return the folders that pages may import from; as `import_folders`. Raise StateError if there are none."""
+    """Return the folders that pages may import from; as `import_folders`. Raise StateError if there
+    are none."""
     roots = import_folders(settings, server_address)
     if not roots:
-        raise StateError("import by path: off, since other machines can reach this app; upload the file")
+        raise StateError(
+            "import by path: off, since other machines can reach this app; upload the file"
+        )
     return roots
 
 
 def inside(text: str, roots: Sequence[Path]) -> Path:
-    """Return the path that a person typed. Raise InputError unless it is inside one of the folders."""
+    """Return the path that a person typed. Raise InputError unless it is inside one of the
+    folders."""
     try:
         if "\0" in text:
             raise ValueError(text)
@@ -46,8 +50,8 @@ def inside(text: str, roots: Sequence[Path]) -> Path:
     if not _is_below(real, roots):
         allowed = ", ".join(map(str, roots))
         raise InputError(
-            f"{text.strip()[:300]}: outside the folders from which pages may import ({allowed}). Upload it, import it with a "
-            f"command, or start the app with {_VARIABLE}"
+            f"{text.strip()[:300]}: outside the folders from which pages may import ({allowed})."
+            f" Upload it, import it with a command, or start the app with {_VARIABLE}"
         )
     return path
 
@@ -82,4 +86,6 @@ def recognise_unseen(path: Path, options: TableOptions = AS_GUESSED) -> FileCont
 
 def unseen(path: Path, what: str, command: str = "import") -> str:
     """Return what is said of a file of which nothing is shown."""
-    return f"{path}: {what}; details are not shown here, but by `perturbdesk {command}` or an upload"
+    return (
+        f"{path}: {what}; details are not shown here, but by `perturbdesk {command}` or an upload"
+    )

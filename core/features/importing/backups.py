@@ -1,7 +1,8 @@
-"""Backups: the whole workspace as one tar, also while runs write, and a workspace made from such a file.
+"""Backups: the whole workspace as one tar, also while runs write, and a workspace made from such a
+file.
 
-Caches, locks, the workspace's log, downloads and secrets stay out. The last member lists the SHA-256
-of all others, as `sha256sum` writes and checks it: a tar that has it is whole.
+Caches, locks, the workspace's log, downloads and secrets stay out. The last member lists the
+SHA-256 of all others, as `sha256sum` writes and checks it: a tar that has it is whole.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from core.runs.jobs.folder import OF_PROCESS
 from core.runs.workspace import Workspace
 from core.store import open_store, runs
 
-FOLDERS = ("knowledge", "embeddings", "prompts", "cells", "targets", "comparisons")  # beside the store
+# beside the store
+FOLDERS = ("knowledge", "embeddings", "prompts", "cells", "targets", "comparisons")
 STORE = Settings().store_file.name
 LOG = f"{STORE}.wal"
 SUMS, DONE = "SHA256SUMS", "done.json"
@@ -49,24 +51,31 @@ class Backup:
 def back_up(workspace: Workspace, out: Path, *, replace: bool = False) -> Backup:
     """Write the whole workspace to a file, also while runs write and in read-only mode.
 
-    Raise StateError if something lies at `out`, unless it is a file and `replace`; StoreBusy; SystemFailure.
+    Raise StateError if something lies at `out`, unless it is a file and `replace`; StoreBusy;
+    SystemFailure.
     """
     if out.exists() and not (replace and out.is_file()):
-        raise StateError(f"{out}: exists; choose another name{', or use --replace' * out.is_file()}")
+        raise StateError(
+            f"{out}: exists; choose another name{', or use --replace' * out.is_file()}"
+        )
     store, data, sums = workspace.store, workspace.settings.data, dict[str, str]()
     try:
         with replacing(out, durable=True) as file, tarfile.open(fileobj=file, mode="w:") as tar:
-            # The store first, then the journals. A worker writes a row to its journal before the store
-            # counts it (`folded_bytes`), so a journal copied later has all that the store counts. What
-            # it has beyond that is ingested when the run is settled, and a torn last line is cut off.
-            # The other way round the store could count rows that the journal lacks: they were lost.
+            # The store first, then the journals. A worker writes a row to its journal before the
+            # store counts it (`folded_bytes`), so a journal copied later has all that the store
+            # counts. What it has beyond that is ingested when the run is settled, and a torn last
+            # line is cut off. The other way round the store could count rows that the journal
+            # lacks: they were lost.
             with store.read() as db:  # under the gate: others may read meanwhile, none may write
                 before, known = store.state(), sorted(runs.statuses(db))
                 for path in _files_under_gate(data):
                     with path.open("rb") as opened:
                         _add(tar, sums, f"data/{path.relative_to(data)}", opened)
                 if store.state() != before:
-                    raise StoreBusy(f"{store.file}: another program changed it meanwhile; close it there and try again")
+                    raise StoreBusy(
+                        f"{store.file}: another program changed it meanwhile; close it there and"
+                        " try again"
+                    )
             for run in known:
                 _add_run(tar, sums, workspace.run_folder(run).path, out.parent)
             lines = "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items())
@@ -88,18 +97,24 @@ def _add(tar: tarfile.TarFile, sums: dict[str, str], name: str, file: IO[bytes])
 
 
 def _files_under_gate(data: Path) -> Iterator[Path]:
-    """Yield the store, its log (which has what a killed writer committed), and what is whole in `FOLDERS`."""
+    """Yield the store, its log (which has what a killed writer committed), and what is whole in
+    `FOLDERS`."""
     yield from (path for path in (data / STORE, data / LOG) if path.exists())
     for folder in FOLDERS:
         for path in sorted((data / folder).rglob("*")):
             parts = path.relative_to(data).parts
             is_part = any(part.startswith(".") and part.endswith(".part") for part in parts)
-            if path.is_file() and not is_part and (folder != "targets" or _is_of_trained(data, parts)):
+            if (
+                path.is_file()
+                and not is_part
+                and (folder != "targets" or _is_of_trained(data, parts))
+            ):
                 yield path
 
 
 def _is_of_trained(data: Path, parts: tuple[str, ...]) -> bool:
-    """Return whether a path in data/targets belongs to a finished target ranking and not to its process."""
+    """Return whether a path in data/targets belongs to a finished target ranking and not to its
+    process."""
     ranking = RankingFolder(data / parts[0] / parts[1])
     return ranking.status().state == "done" and parts[-1] not in OF_PROCESS
 
@@ -107,8 +122,9 @@ def _is_of_trained(data: Path, parts: tuple[str, ...]) -> bool:
 def _add_run(tar: tarfile.TarFile, sums: dict[str, str], folder: Path, scratch: Path) -> None:
     """Add the folder of a run, unless none was made here or the run was deleted meanwhile.
 
-    The spending log comes after the journal, so that no row is missing from what was spent. A run that ends
-    meanwhile is copied without done.json: its journal may lack the last rows, and it can be resumed.
+    The spending log comes after the journal, so that no row is missing from what was spent. A run
+    that ends meanwhile is copied without done.json: its journal may lack the last rows, and it can
+    be resumed.
     """
     ending = _read(folder / DONE)
     for path in (folder / name for name in OF_RUN):
@@ -131,8 +147,9 @@ def _read(file: Path) -> bytes | None:
 def restore(workspace: Workspace, archive: Path) -> Backup:
     """Restore a backup into an empty workspace; its unfinished runs can be resumed.
 
-    Raise StateError if the workspace is not empty, InputError or UnsafeFile for a file that is not a
-    backup, damaged or unsafe, and StoreError for a store of another version: nothing is written then.
+    Raise StateError if the workspace is not empty, InputError or UnsafeFile for a file that is not
+    a backup, damaged or unsafe, and StoreError for a store of another version: nothing is written
+    then.
     """
     workspace.refuse_if_read_only("restore", str(archive))
     data = workspace.settings.data
@@ -170,9 +187,14 @@ def _unpack(archive: Path, folder: Path) -> None:
     try:
         with tarfile.open(archive, "r:") as tar:
             for member in tar:
-                content = tar.extractfile(member) if member.isreg() and not member.issparse() else None
+                content = (
+                    tar.extractfile(member) if member.isreg() and not member.issparse() else None
+                )
                 if content is None or member.name in found or not _belongs(member.name):
-                    raise UnsafeFile(f"{archive}: member {member.name[:80]!r} is no file of a backup; nothing was restored")
+                    raise UnsafeFile(
+                        f"{archive}: member {member.name[:80]!r} is no file of a backup; nothing"
+                        " was restored"
+                    )
                 place = folder / member.name
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with place.open("x+b") as out:
@@ -181,10 +203,17 @@ def _unpack(archive: Path, folder: Path) -> None:
                     os.fsync(out.fileno())
         listed = (folder / SUMS).read_text("utf-8") if found.pop(SUMS, None) else ""
     except (tarfile.TarError, UnicodeDecodeError) as error:
-        raise InputError(f"{archive}: no backup of a workspace, or a damaged one ({error})") from error
-    expected = {name: sha256 for sha256, _, name in (line.partition("  ") for line in listed.splitlines())}
+        raise InputError(
+            f"{archive}: no backup of a workspace, or a damaged one ({error})"
+        ) from error
+    expected = {
+        name: sha256 for sha256, _, name in (line.partition("  ") for line in listed.splitlines())
+    }
     if found != expected or f"data/{STORE}" not in found:
-        raise InputError(f"{archive}: a damaged backup, its files are not those in its {SUMS}; nothing was restored")
+        raise InputError(
+            f"{archive}: a damaged backup, its files are not those in its {SUMS}; nothing was"
+            " restored"
+        )
 
 
 def _belongs(name: str) -> bool:

@@ -1,7 +1,8 @@
-"""The tables of a run's bundle: how they are written to the same bytes each time, and which values their columns may hold.
+"""The tables of a run's bundle: how they are written to the same bytes each time, and which values
+their columns may hold.
 
-Each is a parquet file without compression, so that no part unpacks to more than its own size. Lists of
-words (flags, findings) are joined by blanks.
+Each is a parquet file without compression, so that no part unpacks to more than its own size. Lists
+of words (flags, findings) are joined by blanks.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ from core.base.row_schema import ARROW_TYPES, FILE_SUM_TOLERANCE, TABLES, Column
 from core.base.texts import quote
 from core.base.types import Flag
 
-LARGE = ("trace_event", "evidence", "call")  # the parts that hold a run's texts, which there may be no room for in memory
+# the parts that hold a run's texts, which there may be no room for in memory
+LARGE = ("trace_event", "evidence", "call")
 BATCH_ROWS = 2_000
 
 
 class PartFile:
     """A part in its parquet file, which is read some thousand rows at a time.
 
-    Raises InputError if it is not parquet or has other columns, UnsafeFile if it claims to hold more content than its bytes
-    can; `to_batches` does so too.
+    Raises InputError if it is not parquet or has other columns, UnsafeFile if it claims to hold
+    more content than its bytes can; `to_batches` does so too.
     """
 
     def __init__(self, file: IO[bytes], part: str, where: str) -> None:
@@ -61,15 +63,21 @@ class PartFile:
             raise InputError(f"{self._where}: {n_rows:,} rows, but it says {self.num_rows:,}")
 
     def _decode(self, names: Sequence[str], texts: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield rows as Arrow reads them. A reader keeps every text of a group of rows, so that each group has its own."""
+        """Yield rows as Arrow reads them. A reader keeps every text of a group of rows, so that
+        each group has its own."""
         for group in range(parquet.read_metadata(self.file).num_row_groups):
-            # As dictionaries, a text that is repeated a million times takes no more room than in the file.
-            opened = parquet.ParquetFile(self.file, read_dictionary=texts, buffer_size=1 << 20, pre_buffer=False)
+            # As dictionaries, a text that is repeated a million times takes no more room than in
+            # the file.
+            opened = parquet.ParquetFile(
+                self.file, read_dictionary=texts, buffer_size=1 << 20, pre_buffer=False
+            )
             yield from opened.iter_batches(BATCH_ROWS, [group], names, use_threads=False)
 
     def select(self, names: Sequence[str]) -> pa.Table:
         """Return some columns of all rows."""
-        return pa.Table.from_batches(self.to_batches(names), pa.schema([SCHEMAS[self._part].field(name) for name in names]))
+        return pa.Table.from_batches(
+            self.to_batches(names), pa.schema([SCHEMAS[self._part].field(name) for name in names])
+        )
 
     def __getitem__(self, name: str) -> pa.ChunkedArray:
         return self.select([name])[name]
@@ -80,7 +88,11 @@ Parts = Mapping[str, PartFile]
 
 def _schema(table: TableSchema) -> pa.Schema:
     return pa.schema(
-        pa.field(column.name, pa.type_for_alias(ARROW_TYPES[column.kind]), nullable=column.missing != "never")
+        pa.field(
+            column.name,
+            pa.type_for_alias(ARROW_TYPES[column.kind]),
+            nullable=column.missing != "never",
+        )
         for column in table.columns
     )
 
@@ -97,20 +109,28 @@ _LINKS = (  # every value of the first stands in the second
 )
 _NOTE_ID = "^[0-9a-f]{12}$"
 _LISTED = "^([a-z_]+( [a-z_]+)*)?$"
-_SHORT_JSON, _MOST_SEEN = 1_000, 10_000  # characters of a JSON text that is not checked twice; how many of these
+# characters of a JSON text that is not checked twice; how many of these
+_SHORT_JSON, _MOST_SEEN = 1_000, 10_000
 _MOST_DIGITS = 300  # of a whole number in JSON; most readers cannot read a longer one
 
 
 def write_part(pieces: Iterable[pa.Table], part: str, where: str) -> PartFile:
     """Return a part in a file of its own, each piece as a group of rows.
 
-    Equal pieces give equal bytes, however many chunks they consist of. pieces: have the columns of the part, and may have more.
+    Equal pieces give equal bytes, however many chunks they consist of. pieces: have the columns of
+    the part, and may have more.
     """
     file = UnnamedFile()
-    how: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    how: dict[str, Any] = {
+        "compression": "none",
+        "use_dictionary": False,
+        "write_statistics": False,
+    }
     with parquet.ParquetWriter(file, SCHEMAS[part], **how, store_schema=False) as writer:
         for piece in pieces:
-            writer.write_table(piece.select(SCHEMAS[part].names).cast(SCHEMAS[part]).combine_chunks())
+            writer.write_table(
+                piece.select(SCHEMAS[part].names).cast(SCHEMAS[part]).combine_chunks()
+            )
     return PartFile(file, part, where)
 
 
@@ -141,7 +161,10 @@ def _refuse_other_columns(actual: pa.Schema, expected: pa.Schema, where: str) ->
     if actual.equals(expected):
         return
     columns, wanted = (
-        [f"{field.name} {field.type}{'' if field.nullable else ', never missing'}" for field in schema]
+        [
+            f"{field.name} {field.type}{'' if field.nullable else ', never missing'}"
+            for field in schema
+        ]
         for schema in (actual, expected)
     )
     odd = [column for column in columns if column not in wanted]
@@ -151,7 +174,10 @@ def _refuse_other_columns(actual: pa.Schema, expected: pa.Schema, where: str) ->
 
 def _refuse_larger(claimed: int, size: int, where: str) -> None:
     if claimed > size:
-        raise UnsafeFile(f"{where}: {size:,} bytes that claim to hold {claimed:,}, expected at most what they are")
+        raise UnsafeFile(
+            f"{where}: {size:,} bytes that claim to hold {claimed:,}, expected at most what"
+            " they are"
+        )
 
 
 def check(parts: Parts, where: str) -> None:
@@ -162,37 +188,71 @@ def check(parts: Parts, where: str) -> None:
         start = 0
         for batch in table.to_batches():
             for column in TABLES[part].columns:
-                _check_column(part, column, batch[column.name], f"{where}/{part}, {column.name}", start, seen)
+                _check_column(
+                    part, column, batch[column.name], f"{where}/{part}, {column.name}", start, seen
+                )
             start += batch.num_rows
     _check_predictions(parts["prediction"], f"{where}/prediction")
     for part, name, other, key in _LINKS:
         unknown = pc.invert(pc.is_in(parts[part][name], value_set=parts[other][key]))
-        _refuse_rows(unknown, parts[part][name], f"{where}/{part}, {name}", f"one that stands in {other}")
+        _refuse_rows(
+            unknown, parts[part][name], f"{where}/{part}, {name}", f"one that stands in {other}"
+        )
 
 
 def _refuse_repeated(table: PartFile, part: str, where: str) -> None:
     key = list(TABLES[part].key)
     distinct = table.select(key).group_by(key).aggregate([]).num_rows
     if distinct != table.num_rows:
-        raise InputError(f"{where}/{part}: {table.num_rows - distinct:,} rows repeat the {' and '.join(key)} of another")
+        raise InputError(
+            f"{where}/{part}: {table.num_rows - distinct:,} rows repeat the {' and '.join(key)} of"
+            " another"
+        )
 
 
-def _check_column(part: str, column: Column, values: pa.Array, where: str, start: int, seen: set[str]) -> None:
-    """Check some values of a column, the first of which is that of row `start`. seen: JSON texts that were checked."""
+def _check_column(
+    part: str, column: Column, values: pa.Array, where: str, start: int, seen: set[str]
+) -> None:
+    """Check some values of a column, the first of which is that of row `start`. seen: JSON texts
+    that were checked."""
 
     if column.kind in ("index", "count", "total"):  # the type excludes what is too large
         _refuse_rows(pc.less(values, 0), values, where, "0 or more", start)
     if column.kind == "share":
-        _refuse_rows(pc.invert(pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, 1))), values, where, "0 to 1", start)
+        _refuse_rows(
+            pc.invert(pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, 1))),
+            values,
+            where,
+            "0 to 1",
+            start,
+        )
     if column.kind == "number":
         _refuse_rows(pc.invert(pc.is_finite(values)), values, where, "a finite number", start)
     if column.choices:
         known = pa.array([*column.choices, None], pa.string())
-        _refuse_rows(pc.invert(pc.is_in(values, value_set=known)), values, where, " or ".join(column.choices), start)
+        _refuse_rows(
+            pc.invert(pc.is_in(values, value_set=known)),
+            values,
+            where,
+            " or ".join(column.choices),
+            start,
+        )
     if column.kind == "words":
-        _refuse_rows(pc.invert(pc.match_substring_regex(values, _LISTED)), values, where, "words with blanks between them", start)
+        _refuse_rows(
+            pc.invert(pc.match_substring_regex(values, _LISTED)),
+            values,
+            where,
+            "words with blanks between them",
+            start,
+        )
     if part == "note" and column.name == "id":
-        _refuse_rows(pc.invert(pc.match_substring_regex(values, _NOTE_ID)), values, where, "12 hexadecimal digits", start)
+        _refuse_rows(
+            pc.invert(pc.match_substring_regex(values, _NOTE_ID)),
+            values,
+            where,
+            "12 hexadecimal digits",
+            start,
+        )
     if column.name == "pair_id" or (part == "note" and column.name == "author"):
         _refuse_rows(pc.equal(values, ""), values, where, "a text", start)
     if column.kind in ("json", "json text"):
@@ -200,7 +260,9 @@ def _check_column(part: str, column: Column, values: pa.Array, where: str, start
             if text in seen:
                 continue
             if not is_json_object(text):
-                raise InputError(f"{where}: {quote(text)}, expected a JSON object of finite numbers")
+                raise InputError(
+                    f"{where}: {quote(text)}, expected a JSON object of finite numbers"
+                )
             if len(text) <= _SHORT_JSON and len(seen) < _MOST_SEEN:
                 seen.add(text)
 
@@ -208,30 +270,53 @@ def _check_column(part: str, column: Column, values: pa.Array, where: str, start
 def _check_predictions(table: PartFile, where: str) -> None:
     flags = {word for text in pc.unique(table["flags"]).to_pylist() for word in text.split()}
     if unknown := sorted(flags - set(Flag)):
-        raise InputError(f"{where}, flags: {', '.join(map(quote, unknown))}, expected {', '.join(Flag)}; or a later version's")
+        raise InputError(
+            f"{where}, flags: {', '.join(map(quote, unknown))}, expected {', '.join(Flag)}; or a"
+            " later version's"
+        )
     failed = pc.is_valid(table["error"])
     of_reading = pc.fill_null(pc.equal(table["p_source"], "none"), False)
-    for name in (column.name for column in TABLES["prediction"].columns if column.missing == "in failures"):
+    for name in (
+        column.name for column in TABLES["prediction"].columns if column.missing == "in failures"
+    ):
         lacking = failed if name == "p_source" else pc.or_(failed, of_reading)
         odd = pc.equal(pc.is_valid(table[name]), lacking)
-        _refuse_rows(odd, table[name], f"{where}, {name}", "a value, unless the row failed or is one of a reading")
+        _refuse_rows(
+            odd,
+            table[name],
+            f"{where}, {name}",
+            "a value, unless the row failed or is one of a reading",
+        )
     total = pc.add(table["prediction_up"], table["prediction_down"])
-    _refuse_rows(pc.greater(total, 1 + FILE_SUM_TOLERANCE), total, f"{where}, up and down", "a sum of at most 1")
+    _refuse_rows(
+        pc.greater(total, 1 + FILE_SUM_TOLERANCE),
+        total,
+        f"{where}, up and down",
+        "a sum of at most 1",
+    )
     odd = pc.and_(pc.or_(failed, of_reading), pc.is_valid(table["p_up_given_de"]))
     _refuse_rows(odd, table["p_up_given_de"], f"{where}, p_up_given_de", "none")
 
 
-def _refuse_rows(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, expected: str, start: int = 0) -> None:
-    """Raise InputError for the first wrong row; a missing value is never wrong. start: the place of the first value."""
+def _refuse_rows(
+    wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, expected: str, start: int = 0
+) -> None:
+    """Raise InputError for the first wrong row; a missing value is never wrong. start: the place of
+    the first value."""
     at = pc.index(wrong, True).as_py()
     if at >= 0:
-        raise InputError(f"{where}, row {start + at + 1:,}: {quote(str(values[at].as_py()))}, expected {expected}")
+        raise InputError(
+            f"{where}, row {start + at + 1:,}: {quote(str(values[at].as_py()))}, expected"
+            f" {expected}"
+        )
 
 
 def have_same_rows(one: PartFile, other: PartFile, part: str) -> bool:
-    """Return whether two parts hold the same rows in the same order, apart from what the audit found."""
+    """Return whether two parts hold the same rows in the same order, apart from what the audit
+    found."""
     left, right = (
-        (_without_audit(pa.table(batch), part) for batch in rows.to_batches() if batch.num_rows) for rows in (one, other)
+        (_without_audit(pa.table(batch), part) for batch in rows.to_batches() if batch.num_rows)
+        for rows in (one, other)
     )
     a, b = next(left, None), next(right, None)
     while a is not None and b is not None:
@@ -244,17 +329,21 @@ def have_same_rows(one: PartFile, other: PartFile, part: str) -> bool:
 
 
 def _without_audit(table: pa.Table, part: str) -> pa.Table:
-    """Return a part's table without the audit's results: the findings in events, and the flag of rows with a collapsed role."""
+    """Return a part's table without the audit's results: the findings in events, and the flag of
+    rows with a collapsed role."""
     if part == "trace_event":
         return table.drop_columns(["findings"])
     if part == "prediction":
-        flags = pc.utf8_trim_whitespace(pc.replace_substring_regex(table["flags"], rf"\b{Flag.ROLE_COLLAPSE}\b ?", ""))
+        flags = pc.utf8_trim_whitespace(
+            pc.replace_substring_regex(table["flags"], rf"\b{Flag.ROLE_COLLAPSE}\b ?", "")
+        )
         return table.set_column(table.schema.get_field_index("flags"), "flags", flags)
     return table
 
 
 def is_json_object(text: str) -> bool:
-    """Return whether a text is a JSON object that every JSON reader accepts: finite numbers, no lone surrogates, not too deep."""
+    """Return whether a text is a JSON object that every JSON reader accepts: finite numbers, no
+    lone surrogates, not too deep."""
     try:
         value = json.loads(text, parse_int=_parse_int)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
@@ -270,7 +359,8 @@ def _parse_int(digits: str) -> int:
 
 
 def count_rows(predictions: PartFile, fallbacks: tuple[Flag, ...]) -> dict[str, Any]:
-    """Return the counts of `RunRecord` that follow from its rows: done, failed, fallbacks, collapsed, tokens, tokens_unknown."""
+    """Return the counts of `RunRecord` that follow from its rows: done, failed, fallbacks,
+    collapsed, tokens, tokens_unknown."""
     failed = pc.sum(pc.is_valid(predictions["error"])).as_py() or 0
     flags = [set(text.split()) for text in predictions["flags"].to_pylist()]
     return {
@@ -302,7 +392,9 @@ def select_rows(parts: Parts, keep: pa.Array) -> dict[str, Iterable[pa.RecordBat
     return selected
 
 
-def _filter_rows(rows: PartFile, column: str, values: pa.ChunkedArray, *, are_kept: bool) -> Iterator[pa.RecordBatch]:
+def _filter_rows(
+    rows: PartFile, column: str, values: pa.ChunkedArray, *, are_kept: bool
+) -> Iterator[pa.RecordBatch]:
     """Yield the rows whose value of a column is in a set, or those whose value is not."""
     for batch in rows.to_batches():
         found = pc.is_in(batch[column], value_set=values)
@@ -312,5 +404,10 @@ def _filter_rows(rows: PartFile, column: str, values: pa.ChunkedArray, *, are_ke
 def contains_text(parts: Parts, text: str) -> bool:
     """Return whether a text stands in any column of texts."""
     batches = (batch for part in parts.values() for batch in part.to_batches())
-    columns = (batch[field.name] for batch in batches for field in batch.schema if field.type == pa.string())
+    columns = (
+        batch[field.name]
+        for batch in batches
+        for field in batch.schema
+        if field.type == pa.string()
+    )
     return any(pc.any(pc.match_substring(column, text)).as_py() for column in columns)

@@ -49,40 +49,58 @@ def bundled_dataset(db: Cursor, dataset: Dataset) -> BundledDataset:
     """Return what a bundle says of the dataset of its run."""
     frame = pairs.frame(db, dataset.id)
     rows = zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)
-    return BundledDataset(dataset.name, "ternary", dataset.organism, dataset.context, len(frame), pairs_sha256(rows))
+    return BundledDataset(
+        dataset.name, "ternary", dataset.organism, dataset.context, len(frame), pairs_sha256(rows)
+    )
 
 
 def store_run(
     db: Cursor, settings: Settings, file: BundleFile, path: str, options: ImportOptions
 ) -> tuple[Imported, dict[str, object]]:
-    """Store the run of a bundle; return the outcome, and what the audit log records of a run that it replaced."""
+    """Store the run of a bundle; return the outcome, and what the audit log records of a run that
+    it replaced."""
     bundled, replaced = file.bundle.run, dict[str, object]()
     target, keep, rejected = _match_rows(db, file.bundle, path, options)
     existing = find_run(db, bundled.id)
     if existing is not None:
         replaced |= delete_replaced_run(db, settings, existing)
-    naming = replace_in(options, replace=options.replace and existing is None)  # a file replaces one run, not two
+    # a file replaces one run, not two
+    naming = replace_in(options, replace=options.replace and existing is None)
     name, other = free_name(db, target.id, bundled.name, path, file.sha256, naming)
     if other is not None and other.id in bundled.parents:
-        raise StateError(f"{path}: run {name!r} is a parent of the run that would replace it; choose another --name")
+        raise StateError(
+            f"{path}: run {name!r} is a parent of the run that would replace it; choose another"
+            " --name"
+        )
     if other is not None:
         replaced |= delete_replaced_run(db, settings, other)
     parts = file.bundle.parts
     records.refuse_wrong_ids(parts["evidence"].to_batches(), parts["call"].to_batches())
-    values = record_values(bundled) | {"name": name, "dataset": target.id, "total": bundled.total - len(rejected)}
+    values = record_values(bundled) | {
+        "name": name,
+        "dataset": target.id,
+        "total": bundled.total - len(rejected),
+    }
     values["origin"] = SIMULATED if bundled.origin == SIMULATED else "imported"
     runs.add(db, Run(**values))
     records.add(db, bundled.id, select_rows(parts, pa.array(keep)))
     finding_tables.update(db, bundled.id)
     records.add_origin(db, bundled.id, bundled.origin, bundled.parent_names)
     runs.update_counts(db, bundled.id)
-    record_import(db, settings, file, path, ImportedRows(sum(keep), rejected, target.id, bundled.id))
+    record_import(
+        db, settings, file, path, ImportedRows(sum(keep), rejected, target.id, bundled.id)
+    )
     return Imported(path, file.kind, name, sum(keep), tuple(rejected)), replaced
 
 
-def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -> tuple[Dataset, list[bool], list[Rejected]]:
-    """Return the dataset of a bundle's rows, whether it has each of them as the same pair, and the rejections of the others."""
-    ids, perts, genes = (bundle.parts["prediction"][name].to_pylist() for name in ("pair_id", "pert", "gene"))
+def _match_rows(
+    db: Cursor, bundle: Bundle, path: str, options: ImportOptions
+) -> tuple[Dataset, list[bool], list[Rejected]]:
+    """Return the dataset of a bundle's rows, whether it has each of them as the same pair, and the
+    rejections of the others."""
+    ids, perts, genes = (
+        bundle.parts["prediction"][name].to_pylist() for name in ("pair_id", "pert", "gene")
+    )
     target = _choose_dataset(db, bundle.dataset, ids, path, options)
     keep, rejected = known_rows(db, target, ids, range(1, len(ids) + 1), path)
     frame = pairs.frame(db, target.id)
@@ -90,29 +108,44 @@ def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -
     for at, (key, *symbols) in enumerate(zip(ids, perts, genes, strict=True)):
         if keep[at] and known[key] != tuple(symbols):
             keep[at] = False
-            message = f"{key!r} is {' on '.join(symbols)} in the bundle, {' on '.join(known[key])} in dataset {target.name}"
+            message = (
+                f"{key!r} is {' on '.join(symbols)} in the bundle, {' on '.join(known[key])} in"
+                f" dataset {target.name}"
+            )
             rejected.append(Rejected(path, at + 1, "id mismatch", printable(message)))
     rejected.sort(key=lambda row: row.line)
     refuse_empty_import(path, sum(keep), rejected, options)
     return target, keep, rejected
 
 
-def _choose_dataset(db: Cursor, bundled: BundledDataset, ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
-    """Return the chosen dataset, else that of its organism with most of the ids; among several, the one with the same pairs."""
-    about = f"{bundled.organism}, {bundled.context}; {bundled.rows:,} rows, hash {bundled.sha256[:10]}"
+def _choose_dataset(
+    db: Cursor, bundled: BundledDataset, ids: Sequence[str], path: str, options: ImportOptions
+) -> Dataset:
+    """Return the chosen dataset, else that of its organism with most of the ids; among several, the
+    one with the same pairs."""
+    about = (
+        f"{bundled.organism}, {bundled.context}; {bundled.rows:,} rows, hash {bundled.sha256[:10]}"
+    )
     theirs = printable(f"{bundled.name} ({about})")
     if options.dataset is not None:
         chosen = datasets.find(db, options.dataset)
         if chosen.organism != bundled.organism:
-            raise StateError(f"{path}: its dataset is {theirs}, but {chosen.name} is {chosen.organism}")
+            raise StateError(
+                f"{path}: its dataset is {theirs}, but {chosen.name} is {chosen.organism}"
+            )
         return chosen
     known = {datasets.find(db, key): n for key, n in pairs.datasets_with(db, ids)}
     fitting = {dataset: n for dataset, n in known.items() if dataset.organism == bundled.organism}
     if not fitting:
-        raise InputError(f"{path}: no dataset here knows any of its {len(ids):,} rows; expected {theirs}; import its files first")
+        raise InputError(
+            f"{path}: no dataset here knows any of its {len(ids):,} rows; expected {theirs}; import"
+            " its files first"
+        )
     best = [dataset for dataset, n in fitting.items() if n == max(fitting.values())]
     if len(best) > 1:
-        best = [dataset for dataset in best if bundled_dataset(db, dataset).sha256 == bundled.sha256] or best
+        best = [
+            dataset for dataset in best if bundled_dataset(db, dataset).sha256 == bundled.sha256
+        ] or best
     if len(best) > 1:
         names = ", ".join(dataset.name for dataset in best)
         raise StateError(f"{path}: its dataset {theirs} may be {names}; choose one with --dataset")

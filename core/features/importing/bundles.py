@@ -1,10 +1,13 @@
-"""A run's bundle: one zip with a run and everything that belongs to it, to send to a colleague. Equal runs give equal bytes.
+"""A run's bundle: one zip with a run and everything that belongs to it, to send to a colleague.
+Equal runs give equal bytes.
 
-manifest.json       the format's version, the run's record, its dataset, and the hash and row count of every part
-prediction.parquet  one row per pair, failures included; events, evidence, calls and notes have a file each
+manifest.json       the format's version, the run's record, its dataset, and the hash and row count
+                    of every part
+prediction.parquet  one row per pair, failures included; events, evidence, calls and notes have a
+                    file each
 
-It holds no settings, no file paths, and no labels except those that evidence and prompts quote. `core.features.importing.bundle_parts`
-has the columns.
+It holds no settings, no file paths, and no labels except those that evidence and prompts quote.
+`core.features.importing.bundle_parts` has the columns.
 """
 
 from __future__ import annotations
@@ -33,13 +36,22 @@ from core.base.records import Misfit, fit, to_json
 from core.base.row_schema import VERSION, field_names
 from core.base.texts import quote
 from core.base.types import FALLBACKS, RunRecord, Track
-from core.features.importing.bundle_parts import SCHEMAS, PartFile, Parts, check, count_rows, have_same_rows, is_json_object
+from core.features.importing.bundle_parts import (
+    SCHEMAS,
+    PartFile,
+    Parts,
+    check,
+    count_rows,
+    have_same_rows,
+    is_json_object,
+)
 
 FORMAT = "perturbdesk_bundle"
 MANIFEST = "manifest.json"
 MOST_MANIFEST_BYTES = 1 << 22
 _CHUNK_BYTES = 1 << 20
-ENDED = ("done", "crashed", "interrupted", "stopped", "budget", "cancelled")  # states of a run without a worker
+# states of a run without a worker
+ENDED = ("done", "crashed", "interrupted", "stopped", "budget", "cancelled")
 _FILES = {part: f"{part}.parquet" for part in SCHEMAS}
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f]")  # what a terminal would obey
 _TIMES = ("created_at", "started_at", "finished_at")
@@ -89,7 +101,9 @@ class _Evaluation:
     """What `core.base.types.RunRecord.evaluation` may hold."""
 
     protocols: tuple[_Protocol, ...]
-    cuts: Annotated[tuple[tuple[Share, Share], ...], MaxLen(_MOST_CUTS), f"at most {_MOST_CUTS} pairs of scores"]
+    cuts: Annotated[
+        tuple[tuple[Share, Share], ...], MaxLen(_MOST_CUTS), f"at most {_MOST_CUTS} pairs of scores"
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,8 +146,11 @@ class BundledRun(RunRecord):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The fields that must agree between two records of a run: all but names, the imported file, times and versions."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NAMES_AND_TIMES}
+        """The fields that must agree between two records of a run: all but names, the imported
+        file, times and versions."""
+        values = {
+            f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NAMES_AND_TIMES
+        }
         return values | {"spec": {**self.spec, "file": ""}}
 
 
@@ -166,7 +183,8 @@ def pairs_sha256(pairs: Iterable[tuple[str, str, str]]) -> str:
 def differences(first: Bundle, second: Bundle) -> list[str]:
     """Return what differs between two bundles of a run: fields of `BundledRun.content`, then parts.
 
-    What the audit finds follows from the rest, by rules that differ between versions, and makes no difference.
+    What the audit finds follows from the rest, by rules that differ between versions, and makes no
+    difference.
     """
     one, other = first.run.content, second.run.content
     return [
@@ -174,7 +192,8 @@ def differences(first: Bundle, second: Bundle) -> list[str]:
         *(
             part
             for part in SCHEMAS
-            if first.parts[part] is not second.parts[part] and not have_same_rows(first.parts[part], second.parts[part], part)
+            if first.parts[part] is not second.parts[part]
+            and not have_same_rows(first.parts[part], second.parts[part], part)
         ),
     ]
 
@@ -187,16 +206,28 @@ def write_bundle_into(out: IO[bytes], bundle: Bundle) -> None:
         "written_by": __version__,
         "run": _run_as_json(bundle.run),
         "dataset": {f.name: getattr(bundle.dataset, f.name) for f in fields(BundledDataset)},
-        "parts": {part: {"sha256": sha256_of_open(file), "rows": bundle.parts[part].num_rows} for part, file in files.items()},
+        "parts": {
+            part: {"sha256": sha256_of_open(file), "rows": bundle.parts[part].num_rows}
+            for part, file in files.items()
+        },
     }
     try:
-        manifest = json.dumps(values, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True).encode()
+        manifest = json.dumps(
+            values, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True
+        ).encode()
     except (ValueError, TypeError) as error:
-        raise InputError(f"run {bundle.run.name}: cannot be written down ({error}), expected plain data") from error
+        raise InputError(
+            f"run {bundle.run.name}: cannot be written down ({error}), expected plain data"
+        ) from error
     size = len(manifest) + sum(file.seek(0, io.SEEK_END) for file in files.values())
     if size > MAX_UNPACKED_BYTES or len(manifest) > MOST_MANIFEST_BYTES:
-        raise InputError(f"run {bundle.run.name}: a bundle of {size:,} bytes, expected at most {MAX_UNPACKED_BYTES:,}")
-    pack_into(out, lambda: [(MANIFEST, manifest), *((_FILES[part], file) for part, file in files.items())])
+        raise InputError(
+            f"run {bundle.run.name}: a bundle of {size:,} bytes, expected at most"
+            f" {MAX_UNPACKED_BYTES:,}"
+        )
+    pack_into(
+        out, lambda: [(MANIFEST, manifest), *((_FILES[part], file) for part, file in files.items())]
+    )
 
 
 def is_bundle(path: Path) -> bool:
@@ -222,30 +253,51 @@ def read_bundle(content: Content, name: str) -> Bundle:
 
     files = {path: _copy(stream) for path, stream in open_members(content, name, note)}
     if sorted(paths) != sorted(names):
-        raise InputError(f"{name}: holds {quote(', '.join(paths), 200)}, expected a bundle's {', '.join(sorted(names))}")
+        raise InputError(
+            f"{name}: holds {quote(', '.join(paths), 200)}, expected a bundle's"
+            f" {', '.join(sorted(names))}"
+        )
     where = f"{name}/{MANIFEST}"
     manifest = _read_manifest(files[MANIFEST].read(), where)
     parts: dict[str, PartFile] = {}
     stated: dict[str, dict[str, Any]] = {}
     for part, file in _FILES.items():
-        stated[part] = _require_keys(manifest["parts"].get(part), ("sha256", "rows"), f"{where}, {part}")
+        stated[part] = _require_keys(
+            manifest["parts"].get(part), ("sha256", "rows"), f"{where}, {part}"
+        )
         if sha256_of_open(files[file]) != stated[part]["sha256"]:
-            raise InputError(f"{name}/{file}: its hash is not the one in {MANIFEST}; expected a file that nobody changed")
+            raise InputError(
+                f"{name}/{file}: its hash is not the one in {MANIFEST}; expected a file that nobody"
+                " changed"
+            )
         parts[part] = PartFile(files[file], part, f"{name}/{file}")
     check(parts, name)
     for part, file in _FILES.items():
         if parts[part].num_rows != stated[part]["rows"]:
-            raise InputError(f"{name}/{file}: {parts[part].num_rows:,} rows, expected {quote(str(stated[part]['rows']))}")
+            raise InputError(
+                f"{name}/{file}: {parts[part].num_rows:,} rows, expected"
+                f" {quote(str(stated[part]['rows']))}"
+            )
     run = _read_run(manifest["run"], f"{where}, run")
     for what, number in count_rows(parts["prediction"], FALLBACKS).items():
         if getattr(run, what) != number:
-            raise InputError(f"{where}, run: {what} is {getattr(run, what)}, but its rows say {number}")
-    sources = set(parts["prediction"]["p_source"].drop_null().unique().to_pylist())  # of the rows that did not fail
+            raise InputError(
+                f"{where}, run: {what} is {getattr(run, what)}, but its rows say {number}"
+            )
+    # of the rows that did not fail
+    sources = set(parts["prediction"]["p_source"].drop_null().unique().to_pylist())
     if not (sources <= {"none"} if run.is_reading else "none" not in sources):
-        which = "some of its rows have predictions" if run.is_reading else "some of its rows have none"
-        raise InputError(f"{where}, run: method is {quote(run.method)}, but {which}; expected them unless it is a reading")
+        which = (
+            "some of its rows have predictions" if run.is_reading else "some of its rows have none"
+        )
+        raise InputError(
+            f"{where}, run: method is {quote(run.method)}, but {which}; expected them unless it is"
+            " a reading"
+        )
     if run.total < run.done + run.failed:
-        raise InputError(f"{where}, run: total is {run.total:,}, but {run.done + run.failed:,} rows are there")
+        raise InputError(
+            f"{where}, run: total is {run.total:,}, but {run.done + run.failed:,} rows are there"
+        )
     return Bundle(run, _fit(BundledDataset, manifest["dataset"], f"{where}, dataset"), parts)
 
 
@@ -270,7 +322,10 @@ def _read_manifest(data: bytes, where: str) -> dict[str, Any]:
     if manifest is None or type(version) is not int:
         raise InputError(f"{where}: {quote(text)}, expected a JSON object with {FORMAT}")
     if version != VERSION:
-        raise InputError(f"{where}: format {version}, this version reads {VERSION}; update PerturbDesk to import it")
+        raise InputError(
+            f"{where}: format {version}, this version reads {VERSION}; update PerturbDesk to"
+            " import it"
+        )
     manifest = _require_keys(manifest, (FORMAT, "written_by", "run", "dataset", "parts"), where)
     _require_keys(manifest["parts"], tuple(SCHEMAS), f"{where}, parts")
     return manifest
@@ -299,13 +354,17 @@ def _run_as_json(run: BundledRun) -> dict[str, Any]:
 
 
 def _read_spec(run: _RunOfManifest) -> Mapping[str, Any]:
-    """Return the specification of a run; None for what a kNN of version 0.2 lacks, which wrote 0 there."""
+    """Return the specification of a run; None for what a kNN of version 0.2 lacks, which wrote 0
+    there."""
     options = run.spec.get("options")
     if run.method != "knn" or not isinstance(options, Mapping):
         return run.spec
     return {
         **run.spec,
-        "options": {name: None if name in ("k", "de_power") and value == 0 else value for name, value in options.items()},
+        "options": {
+            name: None if name in ("k", "de_power") and value == 0 else value
+            for name, value in options.items()
+        },
     }
 
 
@@ -315,4 +374,11 @@ def _read_run(value: object, where: str) -> BundledRun:
     times = {name: values[name] and datetime.fromisoformat(values[name]) for name in _TIMES}
     times |= {name: times[name] and local_of(times[name]) for name in _TIMES_OF_WORKERS}
     names = {parent.id: parent.name for parent in found.parents if parent.name is not None}
-    return BundledRun(**{**values, **times, "parents": tuple(parent.id for parent in found.parents), "parent_names": names})
+    return BundledRun(
+        **{
+            **values,
+            **times,
+            "parents": tuple(parent.id for parent in found.parents),
+            "parent_names": names,
+        }
+    )

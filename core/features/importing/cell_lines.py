@@ -1,4 +1,5 @@
-"""A cell line of PerturbQA: one dataset from its -de and -dir files, independent of the order of imports and undos."""
+"""A cell line of PerturbQA: one dataset from its -de and -dir files, independent of the order of
+imports and undos."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ _CONTEXTS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class CellLine:
-    """The rows of a cell line. sources: the import that brought each of them; rejected: the rejected rows of each import."""
+    """The rows of a cell line. sources: the import that brought each of them; rejected: the
+    rejected rows of each import."""
 
     pairs: Sequence[Pair]
     sources: Sequence[str]
@@ -40,15 +42,16 @@ class _Row:
 
 
 def cell_line_context(name: str) -> str:
-    """Return the description of a line's cells; the name itself for a line that is not one of PerturbQA's five."""
+    """Return the description of a line's cells; the name itself for a line that is not one of
+    PerturbQA's five."""
     return _CONTEXTS.get(name, f"{name}; CRISPRi")
 
 
 def combine_files(files: Sequence[FileRows]) -> CellLine:
     """Return the rows of a cell line from its files, in the order of their import.
 
-    Files of effects (-de) come first, then those of directions (-dir): a direction completes a row that changed, or brings a row
-    of its own. A row that contradicts an earlier one is rejected.
+    Files of effects (-de) come first, then those of directions (-dir): a direction completes a row
+    that changed, or brings a row of its own. A row that contradicts an earlier one is rejected.
     """
     rows: dict[str, _Row] = {}
     rejected: dict[str, list[Rejected]] = {}
@@ -59,10 +62,14 @@ def combine_files(files: Sequence[FileRows]) -> CellLine:
             if known is None:
                 rows[pair.pair_id] = _Row(pair, file.source, file.name)
             elif conflict := _conflict(pair, file.name, known):
-                rejected[file.source].append(Rejected(file.name, line, "conflicting label", conflict))
+                rejected[file.source].append(
+                    Rejected(file.name, line, "conflicting label", conflict)
+                )
             elif known.pair.label != pair.label:
                 rows[pair.pair_id] = replace(known, pair=pair, labelled_by=file.name)
-    return CellLine([row.pair for row in rows.values()], [row.source for row in rows.values()], rejected)
+    return CellLine(
+        [row.pair for row in rows.values()], [row.source for row in rows.values()], rejected
+    )
 
 
 def _has_directions(file: FileRows) -> bool:

@@ -1,4 +1,5 @@
-"""The challenge's dataset, and whether rows are its own: told by their ids, in whatever form and order they come."""
+"""The challenge's dataset, and whether rows are its own: told by their ids, in whatever form and
+order they come."""
 
 from __future__ import annotations
 
@@ -26,5 +27,6 @@ def digest_of(ids: Collection[str]) -> str:
 
 
 def are_challenge(ids: Collection[str]) -> bool:
-    """Return whether these are all ids of the challenge's train.csv, of its test.csv, or of both."""
+    """Return whether these are all ids of the challenge's train.csv, of its test.csv, or of
+    both."""
     return digest_of(ids) in IDS

@@ -42,40 +42,66 @@ def demo(context: typer.Context) -> None:
 def import_(
     context: typer.Context,
     paths: Annotated[list[Path], typer.Argument(help="Files or folders; recognised by content.")],
-    name: Annotated[str | None, typer.Option(help="Name of the run, or of the dataset for files of pairs.")] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="The dataset that the rows belong to.", autocompletion=names.complete_dataset)
+    name: Annotated[
+        str | None, typer.Option(help="Name of the run, or of the dataset for files of pairs.")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse a file if one of its rows is bad.")] = False,
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            help="The dataset that the rows belong to.", autocompletion=names.complete_dataset
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a file if one of its rows is bad.")
+    ] = False,
     replace: Replace = False,
-    de: Annotated[str | None, typer.Option(help="External scores: the column that ranks rows by an effect.")] = None,
-    direction: Annotated[str | None, typer.Option("--dir", help="External scores: the column that ranks them by up.")] = None,
+    de: Annotated[
+        str | None, typer.Option(help="External scores: the column that ranks rows by an effect.")
+    ] = None,
+    direction: Annotated[
+        str | None, typer.Option("--dir", help="External scores: the column that ranks them by up.")
+    ] = None,
     epochs: Annotated[
-        Literal["mean", "first"], typer.Option(help="Logs of Inspect AI: how several epochs of a row are combined.")
+        Literal["mean", "first"],
+        typer.Option(help="Logs of Inspect AI: how several epochs of a row are combined."),
     ] = "mean",
     zeros: Annotated[
         Literal["score", "not-covered"] | None,
         typer.Option(help="External scores: what an exact 0 means; by default, a score."),
     ] = None,
     column: Annotated[
-        list[str] | None, typer.Option(metavar="ROLE=NAME", help="Tables: which column is what; the others are guessed.")
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=NAME", help="Tables: which column is what; the others are guessed."
+        ),
     ] = None,
     where: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Tables: only the rows with this value.")
+        list[str] | None,
+        typer.Option(metavar="COLUMN=VALUE", help="Tables: only the rows with this value."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be imported; write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be imported; write nothing.")
+    ] = False,
     recursive: Annotated[
         bool,
         typer.Option(
-            "--recursive", help="Read a folder completely even if it is a disk's root, contains the home folder or is huge."
+            "--recursive",
+            help=(
+                "Read a folder completely even if it is a disk's root, contains the home folder or"
+                " is huge."
+            ),
         ),
     ] = False,
 ) -> None:
-    """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA, knowledge packs and gene spaces.
+    """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA,
+    knowledge packs and gene spaces.
 
-    External scores are a CSV of ids and columns of numbers. Each column becomes a run, unless --de and --dir name columns."""
+    External scores are a CSV of ids and columns of numbers. Each column becomes a run, unless --de
+    and --dir name columns."""
     table = TableOptions(_pairs("--column", column or ()), _pairs("--where", where or ()))
-    options = imports.ImportOptions(name, dataset, strict, replace, de, direction, epochs, zeros or "", table)
+    options = imports.ImportOptions(
+        name, dataset, strict, replace, de, direction, epochs, zeros or "", table
+    )
     if dry_run:
         show_previews(previews.preview_paths(context.obj, paths, options, recursive=recursive))
         return
@@ -85,7 +111,9 @@ def import_(
         def say_file(share: float, what: str) -> None:
             step(f"{share:4.0%} {what}")
 
-        found = imports.import_paths(context.obj, paths, options, recursive=recursive, on_file=say_file)
+        found = imports.import_paths(
+            context.obj, paths, options, recursive=recursive, on_file=say_file
+        )
     show_imports(found)
 
 
@@ -101,7 +129,10 @@ def show_previews(made: Sequence[previews.Preview]) -> None:
     """Print what an import would do; exit with 1 if a file could not be imported."""
     lines: list[str] = []
     for preview in made:
-        lines += [f"{preview.path}: {preview.sentence or preview.kind}", *table_lines(preview.lines())]
+        lines += [
+            f"{preview.path}: {preview.sentence or preview.kind}",
+            *table_lines(preview.lines()),
+        ]
         lines += [f"{preview.rejected:,} rows rejected"] * bool(preview.rejected)
         lines += preview.notes
         if preview.message:
@@ -114,7 +145,9 @@ def show_previews(made: Sequence[previews.Preview]) -> None:
 @app.command()
 def fetch(
     context: typer.Context,
-    group: Annotated[str, typer.Argument(metavar="challenge|published|perturbqa", help="Which files.")],
+    group: Annotated[
+        str, typer.Argument(metavar="challenge|published|perturbqa", help="Which files.")
+    ],
 ) -> None:
     """Download public files, pinned and checked, and import them."""
     show_imports(imports.fetch_and_import(context.obj, group, _say_progress))
@@ -129,11 +162,18 @@ def show_imports(outcomes: list[imports.Imported]) -> None:
     """Print what came of each file; exit with 1 if one of them was not imported."""
     for outcome in outcomes:
         if outcome.message:
-            say(outcome.message if outcome.path in outcome.message else f"{outcome.path}: {outcome.message}")
+            say(
+                outcome.message
+                if outcome.path in outcome.message
+                else f"{outcome.path}: {outcome.message}"
+            )
         for row in outcome.rejected:
             say(f"{row.file}, line {row.line}: {row.reason}: {row.detail}")
     names = ("path", "kind", "name", "rows", "new", "organism")
-    records = [{**{name: getattr(o, name) for name in names}, "rejected": len(o.rejected)} for o in outcomes]
+    records = [
+        {**{name: getattr(o, name) for name in names}, "rejected": len(o.rejected)}
+        for o in outcomes
+    ]
     show_list("imported", records, ("kind", "name", "rows", "rejected", "path"), "")
     if any(outcome.kind == "failed" for outcome in outcomes):
         raise typer.Exit(1)
@@ -143,13 +183,23 @@ def show_imports(outcomes: list[imports.Imported]) -> None:
 def undo(
     context: typer.Context,
     what: Annotated[
-        str, typer.Argument(metavar="IMPORT", help="An import's id, file name or run.", autocompletion=names.complete_import)
+        str,
+        typer.Argument(
+            metavar="IMPORT",
+            help="An import's id, file name or run.",
+            autocompletion=names.complete_import,
+        ),
     ],
-    with_runs: Annotated[bool, typer.Option("--with-runs", help="Also delete the runs that predict its rows.")] = False,
+    with_runs: Annotated[
+        bool, typer.Option("--with-runs", help="Also delete the runs that predict its rows.")
+    ] = False,
 ) -> None:
     """Undo an import: delete its rows and runs."""
     done = undo_action.undo(context.obj, what, with_runs=with_runs)
-    show({"undone": done.file, "kind": done.kind, "rows": done.rows}, f"{done.file}: undone, {done.rows:,} rows")
+    show(
+        {"undone": done.file, "kind": done.kind, "rows": done.rows},
+        f"{done.file}: undone, {done.rows:,} rows",
+    )
 
 
 @app.command()
@@ -158,10 +208,20 @@ def export(
     run: RunName,
     form: Annotated[
         Literal[export_action.RunFormat, "bundle"],
-        typer.Option("--format", help="The format of the rows, or a bundle: the run with all its parts, for `import` elsewhere."),
+        typer.Option(
+            "--format",
+            help=(
+                "The format of the rows, or a bundle: the run with all its parts, for `import`"
+                " elsewhere."
+            ),
+        ),
     ] = "csv",
-    with_traces: Annotated[bool, typer.Option("--traces", help="Trace events instead of predictions.")] = False,
-    out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
+    with_traces: Annotated[
+        bool, typer.Option("--traces", help="Trace events instead of predictions.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write; without it, standard output.")
+    ] = None,
     replace: Replace = False,
 ) -> None:
     """Write a run's predictions or traces; as eval, both, as a log that Inspect AI reads.
@@ -169,11 +229,15 @@ def export(
     As bundle, everything: predictions, traces, evidence, calls and notes.
     """
     if out is None and (form in ("parquet", "eval", "bundle") or Output.as_json):
-        raise InputError(f"export {run}: --format {form}{' --json' if Output.as_json else ''} needs --out FILE")
+        raise InputError(
+            f"export {run}: --format {form}{' --json' if Output.as_json else ''} needs --out FILE"
+        )
     if form == "bundle":
         assert out is not None
         if with_traces:
-            raise typer.BadParameter("has no effect on a bundle, which holds the traces", param_hint="--traces")
+            raise typer.BadParameter(
+                "has no effect on a bundle, which holds the traces", param_hint="--traces"
+            )
         _export_bundle(context.obj, run, out, replace)
         return
 
@@ -191,5 +255,9 @@ def _export_bundle(workspace: Workspace, run: str, out: Path, replace: bool) -> 
     from core.features.submissions.commands import problem_lines, problem_records
 
     written = bundle_actions.write_bundle_file(workspace, run, out, replace=replace)
-    result = {"path": str(out), "sha256": written.sha256, "problems": problem_records(written.problems)}
+    result = {
+        "path": str(out),
+        "sha256": written.sha256,
+        "problems": problem_records(written.problems),
+    }
     show(result, "\n".join([f"{out}: {written.sha256}", *problem_lines(written.problems)]))

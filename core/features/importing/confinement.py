@@ -1,7 +1,9 @@
-"""Confinement of a process that reads other people's files: limited memory and time, no network, and few folders.
+"""Confinement of a process that reads other people's files: limited memory and time, no network,
+and few folders.
 
-Memory, time and open files are limited by the system (setrlimit). Folders and TCP are closed by Landlock, the network as a whole
-by a namespace of its own; both are Linux, and neither is there in every container. Python's own sockets are refused everywhere.
+Memory, time and open files are limited by the system (setrlimit). Folders and TCP are closed by
+Landlock, the network as a whole by a namespace of its own; both are Linux, and neither is there in
+every container. Python's own sockets are refused everywhere.
 """
 
 from __future__ import annotations
@@ -17,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 _OPEN_FILES = 512
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # Landlock's system calls, the same on every architecture
+# Landlock's system calls, the same on every architecture
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULE_PATH_BENEATH = 1
-_ABI_MOVES, _ABI_TCP = 2, 4  # the first versions of Landlock that know of moves between folders, and of TCP
+# the first versions of Landlock that know of moves between folders, and of TCP
+_ABI_MOVES, _ABI_TCP = 2, 4
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_FOLDER = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _READ = _EXECUTE | _READ_FILE | _READ_FOLDER
 _EVERYTHING = (1 << 13) - 1  # that version 1 knows of
@@ -27,21 +31,30 @@ _MOVE = 1 << 13
 _BIND_AND_CONNECT = 0b11
 _NO_NEW_PRIVILEGES = 38  # of prctl
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000  # of unshare
-_CAPABILITIES, _ON_FILES = 0x20080522, 0b1011  # version 3; to change owners, to pass permissions, to act as an owner
-_SOCKETS = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "socket.gethostbyname")
+# version 3; to change owners, to pass permissions, to act as an owner
+_CAPABILITIES, _ON_FILES = 0x20080522, 0b1011
+_SOCKETS = (
+    "socket.connect",
+    "socket.bind",
+    "socket.sendto",
+    "socket.sendmsg",
+    "socket.getaddrinfo",
+    "socket.gethostbyname",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a process. memory_mb: of data. time_s: processor time, and elapsed time, which the starter watches."""
+    """Limits of a process. memory_mb: of data. time_s: processor time, and elapsed time, which the
+    starter watches."""
 
     memory_mb: int
     time_s: float
 
 
 def confine(limits: Limits, readable: Iterable[Path], writable: Iterable[Path]) -> list[str]:
-    """Confine this process and all that it starts, for good; call it before threads begin. Return in words what the system
-    enforces.
+    """Confine this process and all that it starts, for good; call it before threads begin. Return
+    in words what the system enforces.
 
     readable, writable: the folders that stay open; those that are not there are left out.
     """
@@ -82,7 +95,10 @@ def _leave_network() -> bool:
     """
     uid, gid = os.getuid(), os.getgid()
     flags = _NEW_NETWORK if uid == 0 else _NEW_NETWORK | _NEW_USER
-    if not sys.platform.startswith("linux") or ctypes.CDLL(None, use_errno=True).unshare(flags) != 0:
+    if (
+        not sys.platform.startswith("linux")
+        or ctypes.CDLL(None, use_errno=True).unshare(flags) != 0
+    ):
         return False
     if uid != 0:
         with suppress(OSError):
@@ -93,11 +109,13 @@ def _leave_network() -> bool:
 
 
 def _drop_capabilities() -> None:
-    """Leave root only its rights on files; with others it could read the environment of any process."""
+    """Leave root only its rights on files; with others it could read the environment of any
+    process."""
     if not sys.platform.startswith("linux"):
         return
     header = (ctypes.c_uint32 * 2)(_CAPABILITIES, 0)
-    kept = (ctypes.c_uint32 * 6)(_ON_FILES, _ON_FILES, 0, 0, 0, 0)  # effective, permitted, inheritable, twice
+    # effective, permitted, inheritable, twice
+    kept = (ctypes.c_uint32 * 6)(_ON_FILES, _ON_FILES, 0, 0, 0, 0)
     system = ctypes.CDLL(None, use_errno=True)
     if system.capset(header, kept) != 0:  # whoever is not root has none to keep
         system.capset(header, (ctypes.c_uint32 * 6)())
@@ -117,7 +135,8 @@ class _Rule(ctypes.Structure):
 
 
 def _close_folders(readable: Iterable[Path], writable: Iterable[Path]) -> bool | None:
-    """Close every folder but these. Return whether TCP is closed too, None if the system has no Landlock."""
+    """Close every folder but these. Return whether TCP is closed too, None if the system has no
+    Landlock."""
     if not sys.platform.startswith("linux"):
         return None
     system = ctypes.CDLL(None, use_errno=True)

@@ -1,5 +1,5 @@
-"""The dataset that the rows of a file of pairs join or become: by the name that a person gives, else
-by what the rows are."""
+"""The dataset that the rows of a file of pairs join or become: by the name that a person gives,
+else by what the rows are."""
 
 from __future__ import annotations
 
@@ -39,11 +39,13 @@ class DatasetChoice(NamedTuple):
         return f"{'new dataset' if self.is_new else 'dataset'} {self.dataset.name}{organism}"
 
 
-def choose_dataset(db: Cursor, table: PairTable, path: str, options: ImportOptions) -> DatasetChoice:
+def choose_dataset(
+    db: Cursor, table: PairTable, path: str, options: ImportOptions
+) -> DatasetChoice:
     """Return the dataset that a file's rows belong to; nothing is written.
 
-    Raise StateError where a person has to choose, and for rows that the dataset may not have: those of
-    another organism, or of another kind of file.
+    Raise StateError where a person has to choose, and for rows that the dataset may not have: those
+    of another organism, or of another kind of file.
     """
     wanted = options.dataset or options.name or table.cell_line
     name, reason = (wanted, "") if wanted is not None else _recognise(db, table, path)
@@ -61,7 +63,9 @@ def _recognise(db: Cursor, table: PairTable, path: str) -> tuple[str, str]:
     existing = {d.name: d for d in datasets.list_all(db)}
     n_known = dict(pairs.datasets_with(db, ids))
     holders = [
-        name for name, dataset in existing.items() if 2 * n_known.get(dataset.id, 0) > len(ids) and _takes_rows(db, dataset)
+        name
+        for name, dataset in existing.items()
+        if 2 * n_known.get(dataset.id, 0) > len(ids) and _takes_rows(db, dataset)
     ]
     if challenge.NAME in holders or (not holders and challenge.are_challenge(ids)):
         return challenge.NAME, ""
@@ -70,41 +74,66 @@ def _recognise(db: Cursor, table: PairTable, path: str) -> tuple[str, str]:
     if holders:
         return holders[0], ""
     if _looks_like_challenge(db, table, path, existing.get(challenge.NAME)):
-        return challenge.NAME, "taken for the challenge's file by its name and columns; --name NAME makes another dataset"
+        return (
+            challenge.NAME,
+            (
+                "taken for the challenge's file by its name and columns; --name NAME makes another"
+                " dataset"
+            ),
+        )
     name = Path(bare_name(Path(path).name)).stem
     if name in existing and existing[name].id not in n_known:
-        raise StateError(f"{path}: dataset {name} is here and has none of its ids; {_advise(db, table, existing[name])}")
+        raise StateError(
+            f"{path}: dataset {name} is here and has none of its ids;"
+            f" {_advise(db, table, existing[name])}"
+        )
     return name, "named after the file"
 
 
 def _advise(db: Cursor, table: PairTable, dataset: Dataset) -> str:
     another = "--name OTHER makes another dataset"
-    may_join = _takes_rows(db, dataset) and not _are_other_organisms(_organism(table), dataset.organism)
+    may_join = _takes_rows(db, dataset) and not _are_other_organisms(
+        _organism(table), dataset.organism
+    )
     return f"--dataset {dataset.name} adds these rows to it, {another}" if may_join else another
 
 
 def _looks_like_challenge(db: Cursor, table: PairTable, path: str, dataset: Dataset | None) -> bool:
-    """Return whether a file is called and laid out like the challenge's, and may be a made-up one: no
-    other rows join those of the challenge itself."""
+    """Return whether a file is called and laid out like the challenge's, and may be a made-up one:
+    no other rows join those of the challenge itself."""
     stem = Path(bare_name(Path(path).name)).stem.lower()
-    if not _CHALLENGE_FILE.fullmatch(stem) or {*table.header} not in _CHALLENGE_COLUMNS or _organism(table) == "human":
+    if (
+        not _CHALLENGE_FILE.fullmatch(stem)
+        or {*table.header} not in _CHALLENGE_COLUMNS
+        or _organism(table) == "human"
+    ):
         return False
-    return dataset is None or (_takes_rows(db, dataset) and not challenge.are_challenge(pairs.labels(db, dataset.id)))
+    return dataset is None or (
+        _takes_rows(db, dataset) and not challenge.are_challenge(pairs.labels(db, dataset.id))
+    )
 
 
 def _takes_rows(db: Cursor, dataset: Dataset) -> bool:
-    """Return whether files of pairs may add to a dataset: not to the demo, a cell line of PerturbQA or a screen of cells."""
-    return dataset.origin != datasets.DEMO and not any(imports.of_kind(db, dataset.id, kind) for kind in ("perturbqa", "cells"))
+    """Return whether files of pairs may add to a dataset: not to the demo, a cell line of PerturbQA
+    or a screen of cells."""
+    return dataset.origin != datasets.DEMO and not any(
+        imports.of_kind(db, dataset.id, kind) for kind in ("perturbqa", "cells")
+    )
 
 
 def _refuse_other_files(db: Cursor, table: PairTable, dataset: Dataset, path: str) -> None:
-    """Raise StateError if this kind of file cannot be added to the dataset: a cell line has only PerturbQA's files."""
+    """Raise StateError if this kind of file cannot be added to the dataset: a cell line has only
+    PerturbQA's files."""
     if imports.of_kind(db, dataset.id, "cells"):
-        raise StateError(f"{path}: dataset {dataset.name} was made from a file of cells, so no other rows can be added")
+        raise StateError(
+            f"{path}: dataset {dataset.name} was made from a file of cells, so no other rows can be"
+            " added"
+        )
     if (table.cell_line is not None) != bool(imports.of_kind(db, dataset.id, "perturbqa")):
         what = "no file of PerturbQA" if table.cell_line is None else "a file of PerturbQA"
         raise StateError(
-            f"{path}: {what}, but dataset {dataset.name} is {'one' if table.cell_line is None else 'none'} of its cell lines"
+            f"{path}: {what}, but dataset {dataset.name} is"
+            f" {'one' if table.cell_line is None else 'none'} of its cell lines"
         )
 
 
@@ -113,8 +142,9 @@ def _refuse_other_organism(table: PairTable, dataset: Dataset, path: str) -> Non
     if _are_other_organisms(organism, dataset.organism):
         first = table.pairs[0]
         raise StateError(
-            f"{path}: {organism} genes ({quote(first.pert)}, {quote(first.gene)}, …), but dataset {dataset.name} is "
-            f"{dataset.organism}, and rows of two organisms are never merged; --name OTHER alone makes another dataset"
+            f"{path}: {organism} genes ({quote(first.pert)}, {quote(first.gene)}, …), but dataset"
+            f" {dataset.name} is {dataset.organism}, and rows of two organisms are never merged;"
+            " --name OTHER alone makes another dataset"
         )
 
 
@@ -127,10 +157,13 @@ def _organism(table: PairTable) -> Organism:
 
 
 def _new_dataset(name: str, table: PairTable) -> Dataset:
-    """Return a dataset that is not in the store yet: a cell line of PerturbQA, the challenge's, or another."""
+    """Return a dataset that is not in the store yet: a cell line of PerturbQA, the challenge's, or
+    another."""
     key, organism = sha256_of(name)[:8], _organism(table)
     if table.cell_line is not None:
-        return Dataset(key, name, organism or "human", cell_line_context(table.cell_line), "imported", "macro")
+        return Dataset(
+            key, name, organism or "human", cell_line_context(table.cell_line), "imported", "macro"
+        )
     if name == challenge.NAME and organism != "human":
         return Dataset(key, name, challenge.ORGANISM, challenge.CONTEXT, "imported")
     return Dataset(key, name, organism, "", "imported")

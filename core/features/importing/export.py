@@ -39,18 +39,23 @@ RunFormat = Literal[Format, "eval"]  # a log of Inspect AI holds a run, no table
 _FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # how formulas begin; spreadsheets read wide signs, too
 
 
-def export(workspace: Workspace, run: str, form: RunFormat, *, with_traces: bool = False) -> tuple[bytes, int]:
+def export(
+    workspace: Workspace, run: str, form: RunFormat, *, with_traces: bool = False
+) -> tuple[bytes, int]:
     """Return a file's bytes and its number of rows; see `export_into`."""
     out = io.BytesIO()
     n_rows = export_into(out, workspace, run, form, with_traces=with_traces)
     return out.getvalue(), n_rows
 
 
-def export_into(out: IO[bytes], workspace: Workspace, run: str, form: RunFormat, *, with_traces: bool = False) -> int:
+def export_into(
+    out: IO[bytes], workspace: Workspace, run: str, form: RunFormat, *, with_traces: bool = False
+) -> int:
     """Write a run to an open file and return the number of rows.
 
-    They are predictions in file order, or, `with_traces`, one row per trace event, with some thousand in memory at a time. A log
-    always has both, and raises what `write_log` raises. Raise StateError if it contains an API key.
+    They are predictions in file order, or, `with_traces`, one row per trace event, with some
+    thousand in memory at a time. A log always has both, and raises what `write_log` raises. Raise
+    StateError if it contains an API key.
     """
     if form == "eval":
         return write_log(out, workspace, run)
@@ -67,13 +72,20 @@ def export_into(out: IO[bytes], workspace: Workspace, run: str, form: RunFormat,
     return n_rows
 
 
-def _without_secrets(settings: Settings, run: str, frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+def _without_secrets(
+    settings: Settings, run: str, frames: Iterator[pd.DataFrame]
+) -> Iterator[pd.DataFrame]:
     """Yield frames. Raise StateError for one in which a secret stands."""
     for frame in frames:
         texts = [column for _, column in frame.select_dtypes(["object", "string"]).items()]
         for secret in settings.secrets:
-            if len(secret) >= SHORTEST and any(column.astype(str).str.contains(secret, regex=False).any() for column in texts):
-                raise StateError(f"run {run}: contains an API key; expected a run without one, so remove it first")
+            if len(secret) >= SHORTEST and any(
+                column.astype(str).str.contains(secret, regex=False).any() for column in texts
+            ):
+                raise StateError(
+                    f"run {run}: contains an API key; expected a run without one, so remove it"
+                    " first"
+                )
         yield frame
 
 
@@ -107,9 +119,11 @@ def encode(frame: pd.DataFrame, form: Format, *, header: bool = True) -> bytes:
 
 
 def encode_for_spreadsheets(frame: pd.DataFrame) -> bytes:
-    """Return a table as CSV that spreadsheets show unchanged: text that looks like a formula begins with an apostrophe.
+    """Return a table as CSV that spreadsheets show unchanged: text that looks like a formula begins
+    with an apostrophe.
 
-    Numbers stay unchanged, also as text. For tables that pages offer to people; files that programs read are written by `encode`.
+    Numbers stay unchanged, also as text. For tables that pages offer to people; files that programs
+    read are written by `encode`.
     """
     safe = frame.rename(columns=_defuse)
     for i, kind in enumerate(safe.dtypes):
@@ -132,9 +146,11 @@ def _defuse(value: Any) -> Any:
 
 
 def write_log(out: IO[bytes], workspace: Workspace, run: str) -> int:
-    """Write a run's log to an empty file, sample by sample, and return its number of rows: the same run gives the same bytes.
+    """Write a run's log to an empty file, sample by sample, and return its number of rows: the same
+    run gives the same bytes.
 
-    Raise StateError while a worker is on the run, or if it contains an API key; InputError for a run without rows.
+    Raise StateError while a worker is on the run, or if it contains an API key; InputError for a
+    run without rows.
     """
     found = runs.refuse_reading(settle_run(workspace, run))
     with workspace.store.read() as db:
@@ -144,7 +160,9 @@ def write_log(out: IO[bytes], workspace: Workspace, run: str) -> int:
         header = _header(found, datasets.find(db, found.dataset).name, workspace.settings, ids)
 
         def members() -> Iterator[tuple[str, bytes]]:
-            for path, content in log_members(header, _read_samples(db, workspace.settings, found, ids)):
+            for path, content in log_members(
+                header, _read_samples(db, workspace.settings, found, ids)
+            ):
                 machine_names.refuse_secrets(workspace.settings, f"run {found.name}", [content])
                 yield path, content
 
@@ -152,10 +170,15 @@ def write_log(out: IO[bytes], workspace: Workspace, run: str) -> int:
     return len(ids)
 
 
-def _read_samples(db: Cursor, settings: Settings, run: Run, ids: Sequence[str]) -> Iterator[JsonObject]:
-    """Yield one sample per row, in file order; a row that failed has its error and no score. ids: of all rows, in that order."""
+def _read_samples(
+    db: Cursor, settings: Settings, run: Run, ids: Sequence[str]
+) -> Iterator[JsonObject]:
+    """Yield one sample per row, in file order; a row that failed has its error and no score. ids:
+    of all rows, in that order."""
     outcomes = predictions.list_rows(db, run.id, ids).set_index("pair_id")["outcome"].to_dict()
-    frame = pairs.frame(db, run.dataset, asked=True).set_index("pair_id")[["pert", "gene", "label", "split"]]
+    frame = pairs.frame(db, run.dataset, asked=True).set_index("pair_id")[
+        ["pert", "gene", "label", "split"]
+    ]
     known = frame.astype(object).where(frame.notna(), None).to_dict("index")
     clean = machine_names.remover(settings)
     rows = traces.each_row(db, run.id)
@@ -174,21 +197,50 @@ def _read_samples(db: Cursor, settings: Settings, run: Run, ids: Sequence[str]) 
 
 
 def _sample(pair_id: str, pair: Mapping[str, Any]) -> JsonObject:
-    question = f"Does knocking down {pair['pert']} change the expression of {pair['gene']}, and up or down?"
+    question = (
+        f"Does knocking down {pair['pert']} change the expression of {pair['gene']}, and up or"
+        " down?"
+    )
     asked = {"id": f"{pair_id}-question", "role": "user", "source": "input", "content": question}
-    empty: JsonObject = {"scores": {}, "model_usage": {}, "metadata": {}, "store": {}, "events": [], "attachments": {}}
+    empty: JsonObject = {
+        "scores": {},
+        "model_usage": {},
+        "metadata": {},
+        "store": {},
+        "events": [],
+        "attachments": {},
+    }
     label = pair["label"] or ""
-    return {"id": pair_id, "epoch": 1, "input": question, "target": str(label), "messages": [asked], **empty}
+    return {
+        "id": pair_id,
+        "epoch": 1,
+        "input": question,
+        "target": str(label),
+        "messages": [asked],
+        **empty,
+    }
 
 
 def _answer(run: Run, row: RowResult, outcome: object) -> JsonObject:
-    """Return a run's record of a row: one message per event, the submitted numbers as a score, and hit or miss if known."""
+    """Return a run's record of a row: one message per event, the submitted numbers as a score, and
+    hit or miss if known."""
     numbers, model = row.prediction, _model(run)
     up, down = numbers.prediction_up, numbers.prediction_down
     said = [_message(numbers.pair_id, n, event, model) for n, event in enumerate(row.events)]
     answer = f"up {number_text(up)}, down {number_text(down)}"
-    last = {"id": f"{numbers.pair_id}-answer", "role": "assistant", "source": "generate", "model": model, "content": answer}
-    values = {"prediction_up": up, "prediction_down": down, "p_de": numbers.p_de, "p_up_given_de": numbers.p_up_given_de}
+    last = {
+        "id": f"{numbers.pair_id}-answer",
+        "role": "assistant",
+        "source": "generate",
+        "model": model,
+        "content": answer,
+    }
+    values = {
+        "prediction_up": up,
+        "prediction_down": down,
+        "p_de": numbers.p_de,
+        "p_up_given_de": numbers.p_up_given_de,
+    }
     scores: JsonObject = {"prediction": {"value": values, "answer": answer}}
     if outcome in ("hit", "miss"):
         words = f"{outcome}: the most probable of up, down and none"
@@ -197,9 +249,16 @@ def _answer(run: Run, row: RowResult, outcome: object) -> JsonObject:
     used = {"input_tokens": asked, "output_tokens": max(total - asked, 0), "total_tokens": total}
     return {
         "messages": [*said, last],
-        "output": {"model": model, "choices": [{"message": last, "stop_reason": "stop"}], "completion": answer},
+        "output": {
+            "model": model,
+            "choices": [{"message": last, "stop_reason": "stop"}],
+            "completion": answer,
+        },
         "scores": scores,
-        "metadata": {"flags": [str(flag) for flag in numbers.flags], KEY: json.loads(write_trace(row, run.method))},
+        "metadata": {
+            "flags": [str(flag) for flag in numbers.flags],
+            KEY: json.loads(write_trace(row, run.method)),
+        },
         "model_usage": {model: used} if numbers.tokens is not None else {},
     }
 
@@ -207,7 +266,13 @@ def _answer(run: Run, row: RowResult, outcome: object) -> JsonObject:
 def _message(pair_id: str, number: int, event: TraceEvent, model: str) -> JsonObject:
     heading = f"**{event.role}: {event.kind.replace('_', ' ')}** ({event.stage})"
     content = f"{heading}\n\n{event.content}"
-    return {"id": f"{pair_id}-{number}", "role": "assistant", "source": "generate", "model": model, "content": content}
+    return {
+        "id": f"{pair_id}-{number}",
+        "role": "assistant",
+        "source": "generate",
+        "model": model,
+        "content": content,
+    }
 
 
 def _model(run: Run) -> str:
@@ -217,7 +282,13 @@ def _model(run: Run) -> str:
 def _header(run: Run, dataset: str, settings: Settings, ids: list[str]) -> JsonObject:
     """Return the log's head: the task, the model, and the status."""
     clean = machine_names.remover(settings)
-    ours = {"run": run.id, "name": run.name, "method": run.method, "track": run.track, "origin": run.origin}
+    ours = {
+        "run": run.id,
+        "name": run.name,
+        "method": run.method,
+        "track": run.track,
+        "origin": run.origin,
+    }
     spec = machine_names.change_texts(run.spec, clean)
     started, finished = (_time(at or run.created_at) for at in (run.started_at, run.finished_at))
     return {

@@ -1,8 +1,10 @@
-"""External scores: a CSV of numbers for rows, computed elsewhere; an import makes a run of each column.
+"""External scores: a CSV of numbers for rows, computed elsewhere; an import makes a run of each
+column.
 
-A row is named by a column `id` ({pert}_{gene}) or by the columns `pert` and `gene`. Every other column whose cells are mostly
-numbers (or True and False) is a score: the higher, the more likely an effect, or the more likely up given an effect. The numbers
-may have any scale, so only their ranks are used.
+A row is named by a column `id` ({pert}_{gene}) or by the columns `pert` and `gene`. Every other
+column whose cells are mostly numbers (or True and False) is a score: the higher, the more likely an
+effect, or the more likely up given an effect. The numbers may have any scale, so only their ranks
+are used.
 """
 
 from __future__ import annotations
@@ -22,10 +24,15 @@ from core.base.types import Rejected
 from core.features.importing.pairs import IDENTITY, TableRows, name_row, place_keys, unique_rows
 
 # Roles of columns that rank nothing: text, counts and facts of a call.
-_NO_SCORES = frozenset(("id", "pert", "gene", "label", "split", "tokens", "prompt_tokens", "tool_calls"))
-INDEX_NAMES = ("", "__index_level_0__", *(f"Unnamed: {i}" for i in range(10)))  # the header that pandas gives to an index
+_NO_SCORES = frozenset(
+    ("id", "pert", "gene", "label", "split", "tokens", "prompt_tokens", "tool_calls")
+)
+# the header that pandas gives to an index
+INDEX_NAMES = ("", "__index_level_0__", *(f"Unnamed: {i}" for i in range(10)))
 # Headers of row numbers in pandas, R, readr and Spark; a score may have one, too
-_COUNTERS = frozenset(("index", "level_0", "row", "row_number", "rownames", "x", "...1", "_c0", "no", "nr", "#"))
+_COUNTERS = frozenset(
+    ("index", "level_0", "row", "row_number", "rownames", "x", "...1", "_c0", "no", "nr", "#")
+)
 _DOWN = frozenset(map(fold, ROLES["down"].names))
 _TRUTH = {"true": 1.0, "false": 0.0}
 
@@ -34,11 +41,12 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 class ScoreTable(TableRows):
     """The rows of a file of external scores.
 
-    ids: of the rows. named: the perturbation and the gene of each row in the file's spelling, empty for a file with ids. columns:
-    name → one number for each row, None for an empty cell. p_values: the columns with a name of p-values, or of their logarithms
-    if none is above 0. ranks: the columns with a name of ranks and no negative number. faults: name → the rejected cells, which
-    are not finite numbers; the column does not score their rows. left_out: the columns without numbers, and those of row numbers.
-    downs: the columns with a name of probabilities of down.
+    ids: of the rows. named: the perturbation and the gene of each row in the file's spelling, empty
+    for a file with ids. columns: name → one number for each row, None for an empty cell. p_values:
+    the columns with a name of p-values, or of their logarithms if none is above 0. ranks: the
+    columns with a name of ranks and no negative number. faults: name → the rejected cells, which
+    are not finite numbers; the column does not score their rows. left_out: the columns without
+    numbers, and those of row numbers. downs: the columns with a name of probabilities of down.
     """
 
     kind: Literal["external_score"]
@@ -54,10 +62,19 @@ class ScoreTable(TableRows):
 
 
 def score_columns(table: Table, roles: Roles) -> tuple[str, ...]:
-    """Return the columns that may be scores: numbers, but none of a role that is none, no counts of calls and no index."""
+    """Return the columns that may be scores: numbers, but none of a role that is none, no counts of
+    calls and no index."""
     taken = {roles.of[role] for role in _NO_SCORES & roles.of.keys()}
-    others = (name for name in table.header if name not in taken and name not in INDEX_NAMES and fold(name) not in NO_SCORES)
-    return tuple(name for name in others if table.looks_numeric(table.header.index(name)) or _are_truths(table, name))
+    others = (
+        name
+        for name in table.header
+        if name not in taken and name not in INDEX_NAMES and fold(name) not in NO_SCORES
+    )
+    return tuple(
+        name
+        for name in others
+        if table.looks_numeric(table.header.index(name)) or _are_truths(table, name)
+    )
 
 
 def _are_truths(table: Table, name: str) -> bool:
@@ -68,7 +85,8 @@ def _are_truths(table: Table, name: str) -> bool:
 
 
 def read_external_scores(table: Table, sha256: str, scores: Sequence[str]) -> ScoreTable:
-    """Read every row with a unique id; of rows with the same id, the first counts. scores: of `score_columns`."""
+    """Read every row with a unique id; of rows with the same id, the first counts. scores: of
+    `score_columns`."""
     table.refuse_unclear(scores)
     at = place_keys(table)
 
@@ -76,9 +94,21 @@ def read_external_scores(table: Table, sha256: str, scores: Sequence[str]) -> Sc
         name = name_row(table, line, cells, at)
         return name if isinstance(name, Rejected) else (clean(name[0]), cells)
 
-    rows = [*unique_rows(table, [name for name in table.header if name not in (*IDENTITY, *scores)], read)]
-    ids, lines, kept = tuple(row[0] for row in rows), tuple(row[1] for row in rows), [row[2] for row in rows]
-    named = () if "id" in at else tuple((clean(cells[at["pert"]]), clean(cells[at["gene"]])) for cells in kept)
+    rows = [
+        *unique_rows(
+            table, [name for name in table.header if name not in (*IDENTITY, *scores)], read
+        )
+    ]
+    ids, lines, kept = (
+        tuple(row[0] for row in rows),
+        tuple(row[1] for row in rows),
+        [row[2] for row in rows],
+    )
+    named = (
+        ()
+        if "id" in at
+        else tuple((clean(cells[at["pert"]]), clean(cells[at["gene"]])) for cells in kept)
+    )
     columns: dict[str, tuple[float | None, ...]] = {}
     faults: dict[str, tuple[Rejected, ...]] = {}
     left_out = []
@@ -95,19 +125,39 @@ def read_external_scores(table: Table, sha256: str, scores: Sequence[str]) -> Sc
             continue
         columns[name] = tuple(numbers)
         faults[name] = tuple(
-            Rejected(table.name, line, "not a number", f"{quote(text)} in column {name}, expected a finite number")
+            Rejected(
+                table.name,
+                line,
+                "not a number",
+                f"{quote(text)} in column {name}, expected a finite number",
+            )
             for text, number, line in zip(texts, numbers, lines, strict=True)
             if number is None and text.strip()
         )
     table.note_unused(left_out)
-    ends = {name: [end(filter(None, numbers), default=0) for end in (min, max)] for name, numbers in columns.items()}
+    ends = {
+        name: [end(filter(None, numbers), default=0) for end in (min, max)]
+        for name, numbers in columns.items()
+    }
     return ScoreTable(
-        "external_score", table.name, ids, named, columns,
-        frozenset(name for name, (_, most) in ends.items() if is_p_value_name(name) or (is_log_p_name(name) and most <= 0)),
+        "external_score",
+        table.name,
+        ids,
+        named,
+        columns,
+        frozenset(
+            name
+            for name, (_, most) in ends.items()
+            if is_p_value_name(name) or (is_log_p_name(name) and most <= 0)
+        ),
         frozenset(name for name, (least, _) in ends.items() if is_rank_name(name) and least >= 0),
-        faults, tuple(left_out), frozenset(name for name in columns if fold(name) in _DOWN),
-        lines=lines, rejected=tuple(table.rejected), sha256=sha256,
-    )  # fmt: skip
+        faults,
+        tuple(left_out),
+        frozenset(name for name in columns if fold(name) in _DOWN),
+        lines=lines,
+        rejected=tuple(table.rejected),
+        sha256=sha256,
+    )
 
 
 def _number(text: str, style: NumberStyle) -> float | None:

@@ -9,12 +9,40 @@ FEATURE = Feature(
     "Files in and out: imports and their undo, bundles, exports, backups.",
     pages=(Page("data", "Data", "database", group="Workspace"),),
     commands={
-        "demo": Command("core.features.importing.commands:app", "Create the simulated demo: a dataset with its runs.", "Data"),
-        "import": Command("core.features.importing.commands:app", "Import files or folders, recognised by content.", "Data"),
-        "fetch": Command("core.features.importing.commands:app", "Download public files, pinned and checked.", "Data"),
-        "undo": Command("core.features.importing.commands:app", "Undo an import: delete its rows and runs.", "Data"),
-        "export": Command("core.features.importing.commands:app", "Write a run's predictions or traces, or all of it.", "Show"),
-        "backup": Command("core.features.importing.backup_commands:app", "Write the whole workspace to one file.", "Operate"),
-        "restore": Command("core.features.importing.backup_commands:app", "Fill an empty workspace from a backup.", "Operate"),
+        "demo": Command(
+            "core.features.importing.commands:app",
+            "Create the simulated demo: a dataset with its runs.",
+            "Data",
+        ),
+        "import": Command(
+            "core.features.importing.commands:app",
+            "Import files or folders, recognised by content.",
+            "Data",
+        ),
+        "fetch": Command(
+            "core.features.importing.commands:app",
+            "Download public files, pinned and checked.",
+            "Data",
+        ),
+        "undo": Command(
+            "core.features.importing.commands:app",
+            "Undo an import: delete its rows and runs.",
+            "Data",
+        ),
+        "export": Command(
+            "core.features.importing.commands:app",
+            "Write a run's predictions or traces, or all of it.",
+            "Show",
+        ),
+        "backup": Command(
+            "core.features.importing.backup_commands:app",
+            "Write the whole workspace to one file.",
+            "Operate",
+        ),
+        "restore": Command(
+            "core.features.importing.backup_commands:app",
+            "Fill an empty workspace from a backup.",
+            "Operate",
+        ),
     },
 )

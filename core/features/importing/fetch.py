@@ -1,4 +1,5 @@
-"""The public files that can be fetched, pinned to a revision and, where known, to their bytes, and how they are fetched.
+"""The public files that can be fetched, pinned to a revision and, where known, to their bytes, and
+how they are fetched.
 
 What was fetched is checked by its hash, and renamed into place only when it is complete.
 """
@@ -36,7 +37,8 @@ _LINES = ("k562", "rpe1", "hepg2", "jurkat", "k562_set")
 class PublicFile:
     """One file: its address below the base, the name it gets here, and its expected content.
 
-    bytes and sha256: None if they were not published. public_score: of a published run, on the leaderboard.
+    bytes and sha256: None if they were not published. public_score: of a published run, on the
+    leaderboard.
     """
 
     path: str
@@ -56,22 +58,38 @@ def _challenge(file: str, size: int, sha256: str) -> PublicFile:
 
 
 def _published_file(
-    path: str, name: str, size: int | None = None, sha256: str | None = None, public_score: float | None = None
+    path: str,
+    name: str,
+    size: int | None = None,
+    sha256: str | None = None,
+    public_score: float | None = None,
 ) -> PublicFile:
     return PublicFile(f"{_PUBLISHED}/{path}", f"{name}.zip", size, sha256, public_score)
 
 
 SOURCES: dict[str, tuple[PublicFile, ...]] = {
     "challenge": (
-        _challenge("train.csv", 223_222, "34b44beb724f8b4be259d012433a8d3580e673874db845adb11e8eb7edbfcf41"),
-        _challenge("test.csv", 45_625, "d8675d049e6affb45b19cb53376a6e548a682b8047ed68db3badedb322cb6d0f"),
+        _challenge(
+            "train.csv", 223_222, "34b44beb724f8b4be259d012433a8d3580e673874db845adb11e8eb7edbfcf41"
+        ),
+        _challenge(
+            "test.csv", 45_625, "d8675d049e6affb45b19cb53376a6e548a682b8047ed68db3badedb322cb6d0f"
+        ),
         _challenge(
             "sample_submission_track_a.csv",
             153_613,
             "2eb7f53f5fde4d183e9fe992203c5cd69243de55827b7069a47a7813fabcd7c5",
         ),
-        _challenge("sample_submission_track_b.csv", 77_316, "06773b7a532a83e8327b6f5f7bcc3468d200aa5f6c0ffe5f78ebefdc9d72ac35"),
-        _challenge("sample_submission_track_c.csv", 66_390, "637cf6dd3da7d590eaf398c06504b6ee320d7de3e7473f811dc8c2b5df6ce859"),
+        _challenge(
+            "sample_submission_track_b.csv",
+            77_316,
+            "06773b7a532a83e8327b6f5f7bcc3468d200aa5f6c0ffe5f78ebefdc9d72ac35",
+        ),
+        _challenge(
+            "sample_submission_track_c.csv",
+            66_390,
+            "637cf6dd3da7d590eaf398c06504b6ee320d7de3e7473f811dc8c2b5df6ce859",
+        ),
     ),
     "published": (
         _published_file(
@@ -150,10 +168,14 @@ SOURCES: dict[str, tuple[PublicFile, ...]] = {
             1_832_230,
             "4456578aa46ded8a90f1a6deb99795d79435fbdd903ce0f9a11256b9afbdcf47",
         ),
-        _published_file("track_a_logprobs_bench/submission_track_a.zip", "track_a_logprobs_train499"),
+        _published_file(
+            "track_a_logprobs_bench/submission_track_a.zip", "track_a_logprobs_train499"
+        ),
     ),
     "perturbqa": tuple(
-        PublicFile(f"{_PERTURBQA}/{line}-{task}.csv", f"{line}-{task}.csv") for line in _LINES for task in ("de", "dir")
+        PublicFile(f"{_PERTURBQA}/{line}-{task}.csv", f"{line}-{task}.csv")
+        for line in _LINES
+        for task in ("de", "dir")
     ),
 }
 
@@ -168,9 +190,10 @@ def fetch(
 ) -> list[Path]:
     """Download the files of a group of SOURCES to `folder`, except those that are complete already.
 
-    `progress` gets a file's name, the bytes so far and all bytes (0 if unknown). An interrupted transfer leaves NAME.part, from
-    which the next call continues. Raise Unreachable (a server or network failed), WrongContent (other bytes than pinned, or than
-    at the first fetch) or InputError (no such group, a folder that cannot be written).
+    `progress` gets a file's name, the bytes so far and all bytes (0 if unknown). An interrupted
+    transfer leaves NAME.part, from which the next call continues. Raise Unreachable (a server or
+    network failed), WrongContent (other bytes than pinned, or than at the first fetch) or
+    InputError (no such group, a folder that cannot be written).
     """
     if group not in SOURCES:
         raise InputError(f"no public files called {group!r}, expected one of {', '.join(SOURCES)}")
@@ -178,12 +201,17 @@ def fetch(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with open_download_client(base, timeout_s) as client:
-            return [_fetch_file(client, file, folder, f"{base.rstrip('/')}/{file.path}", report) for file in SOURCES[group]]
+            return [
+                _fetch_file(client, file, folder, f"{base.rstrip('/')}/{file.path}", report)
+                for file in SOURCES[group]
+            ]
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error})") from error
 
 
-def _fetch_file(client: Client, file: PublicFile, folder: Path, url: str, progress: Progress) -> Path:
+def _fetch_file(
+    client: Client, file: PublicFile, folder: Path, url: str, progress: Progress
+) -> Path:
     target = folder / file.file
     recorded = _read_record(folder)
     expected = file.sha256 or recorded.get(file.file)
@@ -197,7 +225,9 @@ def _fetch_file(client: Client, file: PublicFile, folder: Path, url: str, progre
     except WrongContent:
         raise
     except Unreachable as error:
-        raise Unreachable(f"{error}; try again, or fetch it elsewhere, copy it here by hand and `import` it") from error
+        raise Unreachable(
+            f"{error}; try again, or fetch it elsewhere, copy it here by hand and `import` it"
+        ) from error
     found = sha256_of_file(part)
     if expected and found != expected:
         part.unlink()
@@ -217,7 +247,9 @@ def _read_record(folder: Path) -> dict[str, str]:
     except ValueError as error:
         raise InputError(f"{path}: not JSON ({error}); delete it and fetch again") from error
     if not isinstance(record, dict):
-        raise InputError(f"{path}: expected an object of file names and SHA-256; delete it and fetch again")
+        raise InputError(
+            f"{path}: expected an object of file names and SHA-256; delete it and fetch again"
+        )
     return {str(name): str(value) for name, value in record.items()}
 
 

@@ -1,4 +1,5 @@
-"""What a file is, by its content: a table of rows, a run's bundle, a knowledge pack or a gene space."""
+"""What a file is, by its content: a table of rows, a run's bundle, a knowledge pack or a gene
+space."""
 
 from __future__ import annotations
 
@@ -57,7 +58,18 @@ _OF_SYSTEM = frozenset(
             "sbin",
             "srv",
         ),
-        *("sys", "tmp", "usr", "var", "Applications", "Library", "System", "Users", "Volumes", "private"),
+        *(
+            "sys",
+            "tmp",
+            "usr",
+            "var",
+            "Applications",
+            "Library",
+            "System",
+            "Users",
+            "Volumes",
+            "private",
+        ),
     )
 )
 _CHUNK_BYTES = 1 << 20
@@ -101,7 +113,8 @@ class BundleFile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SubmissionFile:
-    """A submission, a log or a run of external scores. rows: its rows, of which `table` has none."""
+    """A submission, a log or a run of external scores. rows: its rows, of which `table` has
+    none."""
 
     table: SubmissionTable
     rows: AuditedRows
@@ -123,13 +136,15 @@ FileContent = PairTable | SubmissionFile | ScoreTable | BundleFile | PackFile | 
 
 
 def header_of(content: FileContent) -> tuple[str, ...]:
-    """Return the columns of a table of pairs, predictions or scores as its file names them; () for other files."""
+    """Return the columns of a table of pairs, predictions or scores as its file names them; () for
+    other files."""
     rows = content.table if isinstance(content, SubmissionFile) else content
     return rows.header if isinstance(rows, PairTable | SubmissionTable | ScoreTable) else ()
 
 
 class FoundFile(NamedTuple):
-    """A file to import. chosen: whether a person named it. problem: why it cannot be opened, else ""."""
+    """A file to import. chosen: whether a person named it. problem: why it cannot be opened, else
+    ""."""
 
     path: Path
     chosen: bool
@@ -139,9 +154,10 @@ class FoundFile(NamedTuple):
 def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
     """Return every file, all files below a folder, and each checkpoint's folder.
 
-    Links that lead nowhere, back to a folder above them or to one that was looked into before, and folders that cannot be opened,
-    with their problem. Raise InputError for a path that is not there, and unless `recursive` for a folder that people import by
-    mistake: the root of a disk, the home folder or one above it, a system folder, or one with too many files.
+    Links that lead nowhere, back to a folder above them or to one that was looked into before, and
+    folders that cannot be opened, with their problem. Raise InputError for a path that is not
+    there, and unless `recursive` for a folder that people import by mistake: the root of a disk,
+    the home folder or one above it, a system folder, or one with too many files.
     """
     for path in paths:
         _refuse_missing(path)
@@ -153,7 +169,8 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
     while to_look_at:  # a list, since folders may be nested deeper than calls
         if not recursive and len(found) + len(to_look_at) > MOST_FILES:
             raise InputError(
-                f"{shorten(', '.join(map(str, paths)), 300)}: more than {MOST_FILES:,} files, expected fewer; {_SAY_RECURSIVE}"
+                f"{shorten(', '.join(map(str, paths)), 300)}: more than {MOST_FILES:,} files,"
+                f" expected fewer; {_SAY_RECURSIVE}"
             )
         path, chosen, above = to_look_at.pop()
         problem = "" if is_encodable(str(path)) else "its name is not UTF-8; rename it"
@@ -185,7 +202,9 @@ def _refuse_whole_disk(path: Path) -> None:
     if os.path.ismount(place):
         what = "the root of a disk"
     elif place == home or place in home.parents:
-        what = "the home folder" if place == home else f"a folder that contains the home folder {home}"
+        what = (
+            "the home folder" if place == home else f"a folder that contains the home folder {home}"
+        )
     elif place.parent == Path(place.anchor) and place.name in _OF_SYSTEM:
         what = "a system folder"
     else:
@@ -203,11 +222,18 @@ def _refuse_missing(path: Path) -> None:
 
 
 def _problem_of_link(path: Path) -> str:
-    return f"a link to {os.readlink(path)!r}, which does not exist" if path.is_symlink() and not path.exists() else ""
+    return (
+        f"a link to {os.readlink(path)!r}, which does not exist"
+        if path.is_symlink() and not path.exists()
+        else ""
+    )
 
 
-def recognise(path: Path, epochs: Epochs = "mean", options: TableOptions = AS_GUESSED) -> FileContent:
-    """Return the content of a file or of a checkpoint's folder. epochs: see `read_log`. options: of a table.
+def recognise(
+    path: Path, epochs: Epochs = "mean", options: TableOptions = AS_GUESSED
+) -> FileContent:
+    """Return the content of a file or of a checkpoint's folder. epochs: see `read_log`. options: of
+    a table.
 
     Raise UnknownFormat, UnsafeFile or InputError.
     """
@@ -220,7 +246,9 @@ def recognise(path: Path, epochs: Epochs = "mean", options: TableOptions = AS_GU
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-def recognise_upload(content: Content, name: str, options: TableOptions = AS_GUESSED) -> FileContent:
+def recognise_upload(
+    content: Content, name: str, options: TableOptions = AS_GUESSED
+) -> FileContent:
     """As `recognise`, from bytes or from a file that is open."""
     with in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
         path = folder / Path(name).name
@@ -242,7 +270,8 @@ def _recognise_file(path: Path, name: str, epochs: Epochs, options: TableOptions
 
 def _recognise_plain(path: Path, name: str, epochs: Epochs, options: TableOptions) -> FileContent:
     """Return the content of an uncompressed file."""
-    if read_head(path, 1) == _PICKLE or path.suffix in (".pkl", ".pickle"):  # of nothing else that is read
+    # of nothing else that is read
+    if read_head(path, 1) == _PICKLE or path.suffix in (".pkl", ".pickle"):
         return SpaceFile(load_space(path, Path(name).stem))
     if first_character(read_head(path, 64)) in (b"{", b"["):
         try:
@@ -260,7 +289,8 @@ def _recognise_plain(path: Path, name: str, epochs: Epochs, options: TableOption
     except UnsafeFile:
         raise
     except InputError as no_table:
-        if path.suffix == ".parquet" and not isinstance(no_table, UnknownFormat):  # rows of pairs, of which a column is odd
+        # rows of pairs, of which a column is odd
+        if path.suffix == ".parquet" and not isinstance(no_table, UnknownFormat):
             raise
         try:
             return SpaceFile(load_space(path, Path(name).stem, named=True))
@@ -274,10 +304,14 @@ def _recognise_plain(path: Path, name: str, epochs: Epochs, options: TableOption
 
 def _names_pairs(path: Path) -> bool:
     """Return whether a first line names perturbation and gene, in letters of either case."""
-    return {b"pert", b"gene"} <= set(re.findall(rb"\w+", read_head(path, _FIRST_LINE).partition(b"\n")[0].lower()))
+    return {b"pert", b"gene"} <= set(
+        re.findall(rb"\w+", read_head(path, _FIRST_LINE).partition(b"\n")[0].lower())
+    )
 
 
-def _read_table(path: Path, name: str, epochs: Epochs, options: TableOptions) -> PairTable | SubmissionFile | ScoreTable:
+def _read_table(
+    path: Path, name: str, epochs: Epochs, options: TableOptions
+) -> PairTable | SubmissionFile | ScoreTable:
     spool = RowSpool()
     table = read_path(path, name, spool.add, epochs, options)
     return SubmissionFile(table, spool.finish()) if isinstance(table, SubmissionTable) else table

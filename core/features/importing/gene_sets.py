@@ -1,4 +1,5 @@
-"""Gene sets to be summarised: PerturbQA's JSON lists of genes, each with a text that describes it or null."""
+"""Gene sets to be summarised: PerturbQA's JSON lists of genes, each with a text that describes it
+or null."""
 
 from __future__ import annotations
 
@@ -22,9 +23,12 @@ class GeneSet:
     label: str | None
 
 
-_Sets = Annotated[tuple[GeneSet, ...], MinLen(1), 'a list of {"genes": [symbols], "label": text or null}']
+_Sets = Annotated[
+    tuple[GeneSet, ...], MinLen(1), 'a list of {"genes": [symbols], "label": text or null}'
+]
 
 
 def read_gene_sets(path: Path) -> tuple[GeneSet, ...]:
-    """Return the gene sets of a file of at most 16 MiB. Raise InputError that names the entry that is wrong."""
+    """Return the gene sets of a file of at most 16 MiB. Raise InputError that names the entry that
+    is wrong."""
     return parse(_Sets, read_file(path, MAX_BYTES), path.name, unknown="ignore")

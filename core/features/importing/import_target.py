@@ -1,4 +1,5 @@
-"""The dataset that a file's predictions belong to, the name of its run, and the record of its import."""
+"""The dataset that a file's predictions belong to, the name of its run, and the record of its
+import."""
 
 from __future__ import annotations
 
@@ -25,13 +26,15 @@ Zeros = Literal["", "score", "not-covered"]
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """Options of an import. name: of the run, or of the dataset for files of pairs; None takes it from the file.
+    """Options of an import. name: of the run, or of the dataset for files of pairs; None takes it
+    from the file.
 
-    strict: refuse the whole file for one bad row. replace: replace an existing run of that name. de, dir: of a file of external
-    scores, the columns that rank rows by an effect and by its direction; see `core.features.importing.external_scores`. epochs: how several
-    samples of a row in a log of Inspect AI are combined, by their mean or the first. zeros: whether 0 in a file of external
-    scores is a score or means that the row is not covered; "" takes it for a score, and the outcome asks if many rows have it.
-    table: what columns are, and which rows count.
+    strict: refuse the whole file for one bad row. replace: replace an existing run of that name.
+    de, dir: of a file of external scores, the columns that rank rows by an effect and by its
+    direction; see `core.features.importing.external_scores`. epochs: how several samples of a row
+    in a log of Inspect AI are combined, by their mean or the first. zeros: whether 0 in a file of
+    external scores is a score or means that the row is not covered; "" takes it for a score, and
+    the outcome asks if many rows have it. table: what columns are, and which rows count.
     """
 
     name: str | None = None
@@ -52,9 +55,10 @@ DEFAULT_OPTIONS = ImportOptions()
 class Imported:
     """The outcome for one file.
 
-    kind is "failed" if nothing was imported and "unknown" for a file in a folder that no reader recognises; `message` says why.
-    new is False if the content had been imported already, so that nothing changed. organism: of a knowledge pack, "" if its
-    symbols do not tell; None for anything else.
+    kind is "failed" if nothing was imported and "unknown" for a file in a folder that no reader
+    recognises; `message` says why. new is False if the content had been imported already, so that
+    nothing changed. organism: of a knowledge pack, "" if its symbols do not tell; None for anything
+    else.
     """
 
     path: str
@@ -76,15 +80,18 @@ class ImportedContent(Protocol):
     def sha256(self) -> str: ...
 
 
-def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
-    """Return the chosen dataset, else the one that knows most of these ids. Raise InputError if none knows any."""
+def dataset_of_rows(
+    db: Cursor, pair_ids: Sequence[str], path: str, options: ImportOptions
+) -> Dataset:
+    """Return the chosen dataset, else the one that knows most of these ids. Raise InputError if
+    none knows any."""
     if options.dataset is not None:
         return datasets.find(db, options.dataset)
     known = pairs.datasets_with(db, pair_ids)
     if not known:
         raise InputError(
-            f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is {_in_quotes(pair_ids)}). "
-            f"{_way(pair_ids)}"
+            f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is"
+            f" {_in_quotes(pair_ids)}). {_way(pair_ids)}"
         )
     return datasets.find(db, known[0][0])
 
@@ -103,17 +110,29 @@ def known_rows(
     return keep, rejected
 
 
-def refuse_empty_import(path: str, n_rows: int, rejected: Sequence[Rejected], options: ImportOptions) -> None:
+def refuse_empty_import(
+    path: str, n_rows: int, rejected: Sequence[Rejected], options: ImportOptions
+) -> None:
     """Raise InputError if no row is left, or, under --strict, if one was rejected."""
-    first = f"the first, line {rejected[0].line}: {rejected[0].reason}, {rejected[0].detail}" if rejected else ""
+    first = (
+        f"the first, line {rejected[0].line}: {rejected[0].reason}, {rejected[0].detail}"
+        if rejected
+        else ""
+    )
     if options.strict and rejected:
-        raise InputError(f"{path}: {len(rejected)} rows rejected ({first}); nothing imported, because of --strict")
+        raise InputError(
+            f"{path}: {len(rejected)} rows rejected ({first}); nothing imported, because of"
+            " --strict"
+        )
     if n_rows == 0:
         raise InputError(f"{path}: no row could be imported ({first or 'the file has no rows'})")
 
 
-def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, options: ImportOptions) -> tuple[str, Run | None]:
-    """Return a name for the run, and the run of that name to replace: the chosen name, or the file's, with a hash if taken.
+def free_name(
+    db: Cursor, dataset: str, wanted: str, path: str, sha256: str, options: ImportOptions
+) -> tuple[str, Run | None]:
+    """Return a name for the run, and the run of that name to replace: the chosen name, or the
+    file's, with a hash if taken.
 
     Raise StateError if a chosen name is another run's, unless options.replace.
     """
@@ -122,17 +141,24 @@ def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, opt
     if existing is None or options.replace:
         return name, existing
     if options.name:
-        raise StateError(f"{path}: run {name!r} exists with other content; choose another --name, or use --replace")
+        raise StateError(
+            f"{path}: run {name!r} exists with other content; choose another --name, or use"
+            " --replace"
+        )
     return f"{name} ({sha256[:6]})", None
 
 
 def delete_replaced_run(db: Cursor, settings: Settings, run: Run) -> dict[str, object]:
-    """Delete a run that is replaced; return its entry for the audit log. `RunFolder.remove` deletes its journal afterwards.
+    """Delete a run that is replaced; return its entry for the audit log. `RunFolder.remove` deletes
+    its journal afterwards.
 
     Raise StateError while a worker runs it.
     """
     refuse_live(folder_of_run(settings, run.id))
-    detail: dict[str, object] = {"replaced": run.id, "replaced_notes": notes.of_run(db, run.id).to_dict("records")}
+    detail: dict[str, object] = {
+        "replaced": run.id,
+        "replaced_notes": notes.of_run(db, run.id).to_dict("records"),
+    }
     imports.delete_with_run(db, run.id)
     changes.bump(db, "notes", f"run:{run.id}")
     return detail
@@ -151,7 +177,9 @@ class ImportedRows:
     run: str | None = None
 
 
-def record_import(db: Cursor, settings: Settings, file: ImportedContent, path: str, rows: ImportedRows) -> str:
+def record_import(
+    db: Cursor, settings: Settings, file: ImportedContent, path: str, rows: ImportedRows
+) -> str:
     """Record that a file was imported; return the import's id."""
     entry = Import(
         id=file.sha256[:12],
@@ -168,18 +196,30 @@ def record_import(db: Cursor, settings: Settings, file: ImportedContent, path: s
     return entry.id
 
 
-def describe_existing(db: Cursor, earlier: Import, path: str, options: ImportOptions = DEFAULT_OPTIONS) -> Imported:
+def describe_existing(
+    db: Cursor, earlier: Import, path: str, options: ImportOptions = DEFAULT_OPTIONS
+) -> Imported:
     """Return the outcome for a file whose content was imported before."""
     advice = ""
     if earlier.run:
         name = runs.find(db, earlier.run).name
     elif earlier.dataset:
         name = datasets.find(db, earlier.dataset).name
-        is_other = (options.dataset or options.name or name) != name or options.table.columns or options.table.where
-        advice = f"; `undo {earlier.id}` takes it out, and then it can be imported otherwise" if is_other else ""
+        is_other = (
+            (options.dataset or options.name or name) != name
+            or options.table.columns
+            or options.table.where
+        )
+        advice = (
+            f"; `undo {earlier.id}` takes it out, and then it can be imported otherwise"
+            if is_other
+            else ""
+        )
     else:
         named = {pack.source_file: pack.name for pack in spaces.list_packs(db)}
-        named |= {space.source_file: space.name for space in spaces.list_all(db) if space.source_file}
+        named |= {
+            space.source_file: space.name for space in spaces.list_all(db) if space.source_file
+        }
         name = named[earlier.id]
     rejected = imports.rejected_rows_of(db, earlier)
     message = f"{path}: here already, as {name}; nothing changed{advice}"
@@ -190,8 +230,8 @@ def _way(pair_ids: Sequence[str]) -> str:
     if any("_" in pair_id for pair_id in pair_ids):
         return "Import the challenge's train.csv and test.csv first"
     return (
-        "They name no pairs (PERT_GENE), but perhaps traces or rows: --column id=NAME says which column names the pairs, "
-        "--column pert=NAME and --column gene=NAME which two do"
+        "They name no pairs (PERT_GENE), but perhaps traces or rows: --column id=NAME says which"
+        " column names the pairs, --column pert=NAME and --column gene=NAME which two do"
     )
 
 

@@ -1,8 +1,10 @@
-"""Logs of Inspect AI (.eval): a zip of header.json and one samples/ID_epoch_N.json a row, read as the rows of a run, and written.
+"""Logs of Inspect AI (.eval): a zip of header.json and one samples/ID_epoch_N.json a row, read as
+the rows of a run, and written.
 
-What a sample says: `core.features.importing.inspect_samples`. Of several epochs the mean is taken, or the first. The trace of a log that
-was written here stands in the metadata whole (`core.features.importing.packaged_trace`); that of any other is its messages. Inspect also
-writes logs as one JSON object.
+What a sample says: `core.features.importing.inspect_samples`. Of several epochs the mean is taken,
+or the first. The trace of a log that was written here stands in the metadata whole
+(`core.features.importing.packaged_trace`); that of any other is its messages. Inspect also writes
+logs as one JSON object.
 """
 
 from __future__ import annotations
@@ -21,7 +23,12 @@ from core.base.texts import parse_json, quote, replace_surrogates
 from core.base.types import Flag, Prediction, Rejected, RowResult, TraceEvent
 from core.features.importing.inspect_samples import JsonObject, Sample, as_object
 from core.features.importing.packaged_trace import KEY
-from core.features.importing.submissions import SubmissionTable, TakeRow, describe_differing, split_sum
+from core.features.importing.submissions import (
+    SubmissionTable,
+    TakeRow,
+    describe_differing,
+    split_sum,
+)
 
 HEADER = "header.json"
 START = "_journal/start.json"  # of a log whose evaluation did not end: it has no header
@@ -34,7 +41,8 @@ _MOST_HEAD = 1 << 16  # bytes in which a log in JSON says that it is one
 
 
 def is_log(content: Content) -> bool:
-    """Return whether a file is a log: the zip of a .eval, or one JSON object with the same in it."""
+    """Return whether a file is a log: the zip of a .eval, or one JSON object with the same in
+    it."""
     if not is_zip(content):
         head = open_content(content).read(_MOST_HEAD).lstrip(b"\xef\xbb\xbf \r\n\t")
         return head.startswith(b"{") and b'"eval"' in head and b'"status"' in head
@@ -45,10 +53,14 @@ def is_log(content: Content) -> bool:
     return bool(names & {HEADER, START}) and any(SAMPLE.fullmatch(name) for name in names)
 
 
-def read_log(content: Content, name: str, sha256: str, take: TakeRow | None = None, epochs: Epochs = "mean") -> SubmissionTable:
-    """Return the rows of a log, one an id; line: the number in the file of its first sample. Raise InputError or UnsafeFile.
+def read_log(
+    content: Content, name: str, sha256: str, take: TakeRow | None = None, epochs: Epochs = "mean"
+) -> SubmissionTable:
+    """Return the rows of a log, one an id; line: the number in the file of its first sample. Raise
+    InputError or UnsafeFile.
 
-    take: as in `core.features.importing.submissions.read_submission`. epochs: what counts of an id's samples.
+    take: as in `core.features.importing.submissions.read_submission`. epochs: what counts of an
+    id's samples.
     """
     rows: list[RowResult] = []
     read = _Rows(take or rows.append, epochs, _count_epochs(content))
@@ -77,9 +89,12 @@ def read_log(content: Content, name: str, sha256: str, take: TakeRow | None = No
 
 
 def _members(content: Content, name: str) -> Iterator[tuple[str, JsonObject]]:
-    """Yield the header and the samples of a log, each with its path in the zip, or what that would be."""
+    """Yield the header and the samples of a log, each with its path in the zip, or what that would
+    be."""
     if is_zip(content):
-        for path, data in iterate_members(content, name, lambda path: path in (HEADER, START) or bool(SAMPLE.fullmatch(path))):
+        for path, data in iterate_members(
+            content, name, lambda path: path in (HEADER, START) or bool(SAMPLE.fullmatch(path))
+        ):
             yield path, _parse(data, f"{name}/{path}")
         return
     whole = _parse(open_content(content).read(_MOST_JSON_BYTES + 1), name)
@@ -90,7 +105,8 @@ def _members(content: Content, name: str) -> Iterator[tuple[str, JsonObject]]:
 
 
 def _count_epochs(content: Content) -> Counter[str] | None:
-    """Return the number of samples of each id (as paths spell it) in a zip; None if unknown before reading, as in a JSON log."""
+    """Return the number of samples of each id (as paths spell it) in a zip; None if unknown before
+    reading, as in a JSON log."""
     if not is_zip(content):
         return None
     paths = filter(SAMPLE.fullmatch, open_archive(open_content(content), "zip").namelist())
@@ -102,7 +118,8 @@ def _stem(path: str) -> str:
 
 
 class _Rows:
-    """The rows of a log's samples, passed on as soon as they are complete: of several epochs of an id, the mean or the first."""
+    """The rows of a log's samples, passed on as soon as they are complete: of several epochs of an
+    id, the mean or the first."""
 
     def __init__(self, take: TakeRow, epochs: Epochs, left: Counter[str] | None) -> None:
         self._take, self._epochs, self._left = take, epochs, left
@@ -116,7 +133,8 @@ class _Rows:
         self._disagreeing: list[str] = []
 
     def add(self, sample: Sample, path: str) -> None:
-        """Read a sample of a path; its row is passed on once no other sample of its path's id is left."""
+        """Read a sample of a path; its row is passed on once no other sample of its path's id is
+        left."""
         self._read(sample)
         if self._left is not None:
             self._left[_stem(path)] -= 1
@@ -157,18 +175,28 @@ class _Rows:
 
     def remark(self, status: str) -> str:
         """Return remarks on the log, in words."""
-        said = [] if status in ("", "success") else [f"the evaluation ended as {status!r}: rows may be missing"]
+        said = (
+            []
+            if status in ("", "success")
+            else [f"the evaluation ended as {status!r}: rows may be missing"]
+        )
         most = max(map(len, self._seen.values()), default=1)
         if most > 1:
-            said.append(f"up to {most} epochs a row, {'averaged' if self._epochs == 'mean' else 'of which the first counts'}")
+            said.append(
+                f"up to {most} epochs a row,"
+                f" {'averaged' if self._epochs == 'mean' else 'of which the first counts'}"
+            )
         if self._disagreeing:
             count = f"{len(self._disagreeing):,}, the first {self._disagreeing[0]}"
-            said.append(f"samples whose scorers disagree, with each other or with the text: {count}")
+            said.append(
+                f"samples whose scorers disagree, with each other or with the text: {count}"
+            )
         return "; ".join(filter(None, (*said, describe_differing(self._differing))))
 
 
 def _mean_of(rows: Sequence[RowResult], epochs: int) -> RowResult:
-    """Return the mean over the epochs of a row whose answers could be read, flagged if they are fewer than there are.
+    """Return the mean over the epochs of a row whose answers could be read, flagged if they are
+    fewer than there are.
 
     With the events of each. Without any that could, the thirds of the first.
     """
@@ -177,15 +205,23 @@ def _mean_of(rows: Sequence[RowResult], epochs: int) -> RowResult:
     up = sum(one.prediction_up for one in numbers) / len(numbers)
     down = sum(one.prediction_down for one in numbers) / len(numbers)
     said = f"Mean over {len(read)} of {epochs} epochs: up {up:.6f}, down {down:.6f}."
-    mean = TraceEvent("mean", "MEAN", "arithmetic", said, 0, meta={"read": len(read), "asked": epochs})
-    events = [event._replace(stage=f"epoch {n}") for n, row in enumerate(rows, 1) for event in row.events]
+    mean = TraceEvent(
+        "mean", "MEAN", "arithmetic", said, 0, meta={"read": len(read), "asked": epochs}
+    )
+    events = [
+        event._replace(stage=f"epoch {n}") for n, row in enumerate(rows, 1) for event in row.events
+    ]
     flags = tuple(dict.fromkeys(flag for one in numbers for flag in one.flags))
     flags = (*flags, Flag.FEWER_SEEDS) if 0 < len(read) < epochs else flags
     tokens = [
         None if None in column else sum(column)
-        for column in zip(*((row.prediction.tokens, row.prediction.prompt_tokens) for row in rows), strict=True)
+        for column in zip(
+            *((row.prediction.tokens, row.prediction.prompt_tokens) for row in rows), strict=True
+        )
     ]
-    prediction = Prediction(numbers[0].pair_id, up, down, *split_sum(up, down), "file", flags, *tokens)
+    prediction = Prediction(
+        numbers[0].pair_id, up, down, *split_sum(up, down), "file", flags, *tokens
+    )
     return RowResult(prediction, (*events[: MOST_EVENTS - 1], mean))
 
 
@@ -208,14 +244,25 @@ def _parse(data: bytes, where: str) -> JsonObject:
 
 
 def log_members(header: JsonObject, samples: Iterable[JsonObject]) -> Iterator[tuple[str, bytes]]:
-    """Yield the members of a log's zip, each with its path. header: eval, plan and what the log ends with."""
+    """Yield the members of a log's zip, each with its path. header: eval, plan and what the log
+    ends with."""
     yield START, _as_bytes({"version": VERSION, "eval": header["eval"], "plan": header["plan"]})
     summaries = []
     for each in samples:
-        same = {name: each[name] for name in ("id", "epoch", "input", "target", "scores", "model_usage")}
+        same = {
+            name: each[name] for name in ("id", "epoch", "input", "target", "scores", "model_usage")
+        }
         metadata = {name: value for name, value in each["metadata"].items() if name != KEY}
         error = {"error": each["error"]["message"]} if "error" in each else {}
-        summaries.append({**same, "metadata": metadata, "completed": True, "message_count": len(each["messages"]), **error})
+        summaries.append(
+            {
+                **same,
+                "metadata": metadata,
+                "completed": True,
+                "message_count": len(each["messages"]),
+                **error,
+            }
+        )
         yield f"samples/{each['id']}_epoch_{each['epoch']}.json", _as_bytes(each)
     yield "summaries.json", _as_bytes(summaries)
     yield HEADER, _as_bytes({"version": VERSION, **header})

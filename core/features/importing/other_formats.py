@@ -1,4 +1,5 @@
-"""Recognise files of unsupported formats and say what to do with them, before a reader reports another problem."""
+"""Recognise files of unsupported formats and say what to do with them, before a reader reports
+another problem."""
 
 from __future__ import annotations
 
@@ -16,24 +17,45 @@ from core.base.texts import parse_json
 from core.features.cells.other_cells import HDF5, USE, describe_hdf5, describe_other_cells
 
 _TEXTS: Final[Mapping[bytes, str]] = {
-    b"format-version:": "an ontology (OBO), which has terms but no genes; genes with their terms are read from GAF or GMT",
-    b"#string_protein_id": "names of STRING's proteins, which are read with its protein.links file: import that file",
+    b"format-version:": (
+        "an ontology (OBO), which has terms but no genes; genes with their terms are read from GAF"
+        " or GMT"
+    ),
+    b"#string_protein_id": (
+        "names of STRING's proteins, which are read with its protein.links file: import that file"
+    ),
     b"%PDF": "a PDF; expected a table or a matrix",
     b">": "sequences (FASTA); expected a table or a matrix",
     b"##gff": "annotations of a genome (GFF); expected a table or a matrix",
     b"##fileformat=VCF": "variants (VCF); expected a table or a matrix",
     b"RDX": "R data; write a table as CSV, or cells as .h5ad (with anndataR)",
     b"X\n\x00\x00": "R data; write a table as CSV, or cells as .h5ad (with anndataR)",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls), which is not supported: save it as .xlsx, or its sheet as CSV UTF-8",
-    b"version https://git-lfs": "a pointer of Git LFS instead of the file: fetch the file with git lfs pull",
-    b"<!DOCTYPE": "a web page (HTML), perhaps an error page instead of the file: download the file again",
-    b"<html": "a web page (HTML), perhaps an error page instead of the file: download the file again",
+    b"\xd0\xcf\x11\xe0": (
+        "an old Excel workbook (.xls), which is not supported: save it as .xlsx, or its sheet as"
+        " CSV UTF-8"
+    ),
+    b"version https://git-lfs": (
+        "a pointer of Git LFS instead of the file: fetch the file with git lfs pull"
+    ),
+    b"<!DOCTYPE": (
+        "a web page (HTML), perhaps an error page instead of the file: download the file again"
+    ),
+    b"<html": (
+        "a web page (HTML), perhaps an error page instead of the file: download the file again"
+    ),
     b"<?xml": "XML; expected a table or a matrix",
-    b"#1.3": "a table of expression (GCT), which is not supported: write it as CSV with one row per gene",
-    b"#1.2": "a table of expression (GCT), which is not supported: write it as CSV with one row per gene",
+    b"#1.3": (
+        "a table of expression (GCT), which is not supported: write it as CSV with one row per gene"
+    ),
+    b"#1.2": (
+        "a table of expression (GCT), which is not supported: write it as CSV with one row per gene"
+    ),
     b"ARROW1": "a table of Arrow (Feather), which is not supported: write it as Parquet or CSV",
     b"FEA1": "a table of Arrow (Feather), which is not supported: write it as Parquet or CSV",
-    b"\x93NUMPY": "an array without names of genes (.npy): write it as .npz beside a list of symbols, or as CSV",
+    b"\x93NUMPY": (
+        "an array without names of genes (.npy): write it as .npz beside a list of symbols, or"
+        " as CSV"
+    ),
     b"\xfd7zXZ": "compressed with xz, which is not supported: unpack it, or use gzip",
     b"7z\xbc\xaf": "an archive (7z): unpack it, and import its files",
     b"Rar!": "an archive (RAR): unpack it, and import its files",
@@ -41,8 +63,17 @@ _TEXTS: Final[Mapping[bytes, str]] = {
 }
 # Keys that tell what a JSON file is that nobody reads here, and what helps.
 _JSON: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "an export of Langfuse": (("traceId",), ("observations", "projectId"), ("latency", "observations")),
-    "traces of OpenTelemetry": (("resourceSpans",), ("scopeSpans",), ("trace_id", "span_id"), ("traceId", "spanId")),
+    "an export of Langfuse": (
+        ("traceId",),
+        ("observations", "projectId"),
+        ("latency", "observations"),
+    ),
+    "traces of OpenTelemetry": (
+        ("resourceSpans",),
+        ("scopeSpans",),
+        ("trace_id", "span_id"),
+        ("traceId", "spanId"),
+    ),
     "the output of a batch of completions": (("custom_id", "response"),),
     "examples for fine-tuning": (("messages",), ("prompt", "completion")),
     "prompts": (("id", "prompt"), ("pair_id", "prompt")),
@@ -52,7 +83,8 @@ _READ: Final = 1 << 12
 
 
 def refuse_other_format(path: Path, name: str) -> None:
-    """Raise UnknownFormat for a file of a known format that is not read, or by another command, with its name and what to do."""
+    """Raise UnknownFormat for a file of a known format that is not read, or by another command,
+    with its name and what to do."""
     words = describe_other_cells(path) if path.is_dir() else _other_file(path, name)
     if words:
         raise UnknownFormat(f"{name}: {words}")
@@ -77,7 +109,14 @@ def _other_file(path: Path, name: str) -> str:
             head = plain.read(_READ) or b""
     if head[_TAR_AT:].startswith(_TAR):
         return "a compressed archive (tar): unpack it, and import its files"
-    return next((words for begin, words in _TEXTS.items() if head.lstrip(b"\xef\xbb\xbf").startswith(begin)), "")
+    return next(
+        (
+            words
+            for begin, words in _TEXTS.items()
+            if head.lstrip(b"\xef\xbb\xbf").startswith(begin)
+        ),
+        "",
+    )
 
 
 def _hdf5(path: Path) -> str:
@@ -101,7 +140,10 @@ def _zip(path: Path) -> str:
     if any(name.startswith(("word/", "ppt/")) for name in names):
         return "a document of Word or PowerPoint: save its table as CSV UTF-8"
     if any(name.endswith("/data.pkl") for name in names):
-        return "saved by PyTorch, which may be anything: write vectors of genes as .npz, beside a list of their symbols"
+        return (
+            "saved by PyTorch, which may be anything: write vectors of genes as .npz, beside a list"
+            " of their symbols"
+        )
     return ""
 
 
@@ -123,10 +165,13 @@ def refuse_other_json(data: bytes, name: str) -> None:
     rows = [value] if isinstance(value, dict) else json_rows(data, name)
     first: Any = rows[0] if rows else None
     vectors = [*first.values()] if isinstance(first, dict) else []
-    if vectors and all(isinstance(each, list) and each and isinstance(each[0], float) for each in vectors):
+    if vectors and all(
+        isinstance(each, list) and each and isinstance(each[0], float) for each in vectors
+    ):
         raise UnknownFormat(f"{name}: vectors of genes, which `embed load FILE --name NAME` reads")
     for what, keys in _JSON.items():
         if isinstance(first, dict) and any(set(each) <= set(first) for each in keys):
             raise UnknownFormat(
-                f"{name}: {what}, which is not imported; expected rows with an id, and their predictions or replies"
+                f"{name}: {what}, which is not imported; expected rows with an id, and their"
+                " predictions or replies"
             )

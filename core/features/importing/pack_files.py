@@ -1,4 +1,5 @@
-"""The files of knowledge packs, in data/knowledge: written, read, restored and removed, in the caller's transaction."""
+"""The files of knowledge packs, in data/knowledge: written, read, restored and removed, in the
+caller's transaction."""
 
 from __future__ import annotations
 
@@ -24,11 +25,19 @@ MAX_FILE_NAME = 100  # characters of a pack's name in its file's name
 def add_pack(db: Cursor, settings: Settings, file: PackFile, name: str, source: str) -> PackRecord:
     """Record an imported pack and write its file, in the caller's transaction.
 
-    A pack of that name is replaced, but stored for the runs planned with it. A pack of descriptions also describes the genes of
-    the workspace.
+    A pack of that name is replaced, but stored for the runs planned with it. A pack of descriptions
+    also describes the genes of the workspace.
     """
     pack = file.pack
-    record = PackRecord(name, pack.kind, pack.sha256, len(pack), pack.source or f"{name}.json", source, organism_of(pack))
+    record = PackRecord(
+        name,
+        pack.kind,
+        pack.sha256,
+        len(pack),
+        pack.source or f"{name}.json",
+        source,
+        organism_of(pack),
+    )
     for replaced in (known for known in spaces.list_packs(db) if known.name == name):
         keep_for_runs(db, settings, replaced)
     _write(_file(settings, name), file.content)
@@ -40,19 +49,25 @@ def add_pack(db: Cursor, settings: Settings, file: PackFile, name: str, source: 
 
 
 def describe_genes(db: Cursor, settings: Settings) -> None:
-    """Set the descriptions of the workspace's genes from its packs; if several packs have one, the latest counts."""
+    """Set the descriptions of the workspace's genes from its packs; if several packs have one, the
+    latest counts."""
     for record in spaces.list_packs(db):
         if record.kind == "descriptions":
             pairs.describe(db, read(settings, record.name).entries)
 
 
 def keep_for_runs(db: Cursor, settings: Settings, record: PackRecord) -> None:
-    """Store the contents of a deleted pack if an unfinished run was planned with it, in the caller's transaction.
+    """Store the contents of a deleted pack if an unfinished run was planned with it, in the
+    caller's transaction.
 
     Delete stored packs that no run needs.
     """
-    planned = [run.spec.get("packs") for run in runs.list_all(db) if run.status != "done" or run.failed]
-    needed = {sha256 for packs in planned if isinstance(packs, Mapping) for sha256 in packs.values()}
+    planned = [
+        run.spec.get("packs") for run in runs.list_all(db) if run.status != "done" or run.failed
+    ]
+    needed = {
+        sha256 for packs in planned if isinstance(packs, Mapping) for sha256 in packs.values()
+    }
     for kept in spaces.list_kept_packs(db):
         if kept.sha256 not in needed:
             spaces.forget_kept_pack(db, kept.sha256)
@@ -69,10 +84,15 @@ def read(settings: Settings, name: str, sha256: str | None = None) -> Pack:
     """Return a pack's contents. Raise StateError if its file is missing, or has another hash."""
     path = _file(settings, name)
     if not path.exists():
-        raise StateError(f"pack {name!r}: its file {path.name} is missing in {path.parent}; import it again")
+        raise StateError(
+            f"pack {name!r}: its file {path.name} is missing in {path.parent}; import it again"
+        )
     pack = read_knowledge(path.read_bytes(), path.name)
     if sha256 is not None and pack.sha256 != sha256:
-        raise StateError(f"pack {name!r}: {path.name} has changed since; import the file with hash {sha256[:12]} again")
+        raise StateError(
+            f"pack {name!r}: {path.name} has changed since; import the file with hash {sha256[:12]}"
+            " again"
+        )
     return pack
 
 
@@ -103,7 +123,8 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _file(settings: Settings, name: str) -> Path:
-    """Return a pack's file, named after it; with a hash if the name is unfit for a file, so that no two packs share a file."""
+    """Return a pack's file, named after it; with a hash if the name is unfit for a file, so that no
+    two packs share a file."""
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:MAX_FILE_NAME]
     stem = name if plain == name else f"{plain}-{sha256_of(name)[:8]}"
     return settings.data / "knowledge" / f"{stem}.json"

@@ -1,11 +1,14 @@
-"""The trace of a row that was packaged here: one JSON object with the whole row except its evidence and calls.
+"""The trace of a row that was packaged here: one JSON object with the whole row except its evidence
+and calls.
 
-{"perturbdesk": 1, "method": "debate", "P_DE": 0.18, "P_up_given_DE": 0.69, "p_source": "trace", "flags": [],
+{"perturbdesk": 1, "method": "debate", "P_DE": 0.18, "P_up_given_DE": 0.69, "p_source": "trace",
+"flags": [],
  "tokens": 7494, "prompt_tokens": 995, "tool_calls": 7,
- "events": [{"stage": "de", "role": "EFFECT", "kind": "brief", "content": …, "tokens": 800, "latency_ms": 912.5, "meta": {…}}]}
+ "events": [{"stage": "de", "role": "EFFECT", "kind": "brief", "content": …, "tokens": 800,
+ "latency_ms": 912.5, "meta": {…}}]}
 
-The fields are those of `Prediction`, without the three that a submission has columns for, and of `TraceEvent`; an event leaves
-out tokens, latency_ms and meta if they are None or empty.
+The fields are those of `Prediction`, without the three that a submission has columns for, and of
+`TraceEvent`; an event leaves out tokens, latency_ms and meta if they are None or empty.
 """
 
 from __future__ import annotations
@@ -20,10 +23,12 @@ from core.base.row_schema import MOST_EVENTS, TABLES, VERSION, record_as_json, r
 from core.base.types import Prediction, RowResult, TraceEvent
 
 KEY = "perturbdesk"
-_SPELLING = {"p_de": "P_DE", "p_up_given_de": "P_up_given_DE"}  # as in the traces that others publish
+# as in the traces that others publish
+_SPELLING = {"p_de": "P_DE", "p_up_given_de": "P_up_given_DE"}
 _SUBMITTED = ("pair_id", "prediction_up", "prediction_down")
 _STATED = {
-    _SPELLING.get(column.name, column.name): column for column in TABLES["prediction"].columns_of(Prediction, without=_SUBMITTED)
+    _SPELLING.get(column.name, column.name): column
+    for column in TABLES["prediction"].columns_of(Prediction, without=_SUBMITTED)
 }
 _EVENT = {column.name: column for column in TABLES["trace_event"].columns_of(TraceEvent)}
 _REQUIRED = {column.name for column in _EVENT.values() if column.kind == "text"}
@@ -39,11 +44,15 @@ class PackagedTrace:
 
     def prediction(self, pair_id: str, up: float, down: float) -> Prediction:
         """Return the row's prediction with these submitted numbers."""
-        return record_from_json(Prediction, {"pair_id": pair_id, "prediction_up": up, "prediction_down": down, **self.stated})
+        return record_from_json(
+            Prediction,
+            {"pair_id": pair_id, "prediction_up": up, "prediction_down": down, **self.stated},
+        )
 
 
 def write_trace(row: RowResult, method: str) -> str:
-    """Return a row as one line of JSON. Raise InputError for what JSON cannot hold, such as NaN in an event's meta."""
+    """Return a row as one line of JSON. Raise InputError for what JSON cannot hold, such as NaN in
+    an event's meta."""
     prediction = record_as_json(row.prediction)
     values = {
         KEY: VERSION,
@@ -54,19 +63,33 @@ def write_trace(row: RowResult, method: str) -> str:
     try:
         return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(", ", ": "))
     except (ValueError, TypeError) as error:
-        raise InputError(f"{row.prediction.pair_id}: its trace cannot be written down ({error}), expected plain data") from error
+        raise InputError(
+            f"{row.prediction.pair_id}: its trace cannot be written down ({error}), expected plain"
+            " data"
+        ) from error
 
 
 def read_trace(value: Mapping[str, Any]) -> PackagedTrace | None:
-    """Return the trace that `write_trace` wrote; None for any other object, which is then imported as text."""
+    """Return the trace that `write_trace` wrote; None for any other object, which is then imported
+    as text."""
     version = value.get(KEY)
-    if type(version) is not int or version != VERSION or set(value) != {KEY, "method", *_STATED, "events"}:
+    if (
+        type(version) is not int
+        or version != VERSION
+        or set(value) != {KEY, "method", *_STATED, "events"}
+    ):
         return None
-    if not (isinstance(value["method"], str) and all(column.allows(value[key]) for key, column in _STATED.items())):
+    if not (
+        isinstance(value["method"], str)
+        and all(column.allows(value[key]) for key, column in _STATED.items())
+    ):
         return None
     if value["p_source"] == "none":  # a reading is no submission
         return None
-    stated = {column.name: _as_float(value[key]) if column.kind == "share" else value[key] for key, column in _STATED.items()}
+    stated = {
+        column.name: _as_float(value[key]) if column.kind == "share" else value[key]
+        for key, column in _STATED.items()
+    }
     try:
         trace = PackagedTrace(value["method"], stated, tuple(map(_read_event, value["events"])))
         trace.prediction("", 0.0, 0.0)  # raises ValueError for a flag of a later version
@@ -81,7 +104,11 @@ def _as_float(share: float | None) -> float | None:
 
 def _write_event(event: TraceEvent) -> dict[str, Any]:
     values = record_as_json(event)
-    return {name: value for name, value in values.items() if name in _REQUIRED or value not in (None, {})}
+    return {
+        name: value
+        for name, value in values.items()
+        if name in _REQUIRED or value not in (None, {})
+    }
 
 
 def _read_event(value: object) -> TraceEvent:

@@ -1,4 +1,5 @@
-"""Tables of pairs: train.csv and test.csv of the BioReasoning challenge, and the -de and -dir files of PerturbQA."""
+"""Tables of pairs: train.csv and test.csv of the BioReasoning challenge, and the -de and -dir files
+of PerturbQA."""
 
 from __future__ import annotations
 
@@ -23,19 +24,33 @@ IDENTITY = ("id", "pert", "gene")
 _CHALLENGE_LABELS = {str(label): label for label in (Label.UP, Label.DOWN, Label.NONE)}
 _PERTURBQA_COLUMNS = ("pert", "gene", "label", "split")
 # Splits in other spellings; those of published files stay as they are.
-_SPLITS = {"train": "train", "training": "train", "val": "val", "valid": "val", "validation": "validation", "test": "test"}
+_SPLITS = {
+    "train": "train",
+    "training": "train",
+    "val": "val",
+    "valid": "val",
+    "validation": "validation",
+    "test": "test",
+}
 _SPLITS |= {"dev": "val", "testing": "test"}
 _KNOWN_SPLITS = {*_SPLITS.values()}
-_TRUTH = {"1.0": "1", "true": "1", "0.0": "0", "false": "0"}  # as pandas writes numbers beside missing ones, and truth values
-_LEAST_OF_CLASS, _SHARE_OF_CLASS = 8, 0.1  # of rows with one label that is none, which is then no slip
-_PERTURBQA_LABELS = {"de": {"1": Label.DE, "0": Label.NONE}, "dir": {"1": Label.UP, "0": Label.DOWN}}
+# as pandas writes numbers beside missing ones, and truth values
+_TRUTH = {"1.0": "1", "true": "1", "0.0": "0", "false": "0"}
+# of rows with one label that is none, which is then no slip
+_LEAST_OF_CLASS, _SHARE_OF_CLASS = 8, 0.1
+_PERTURBQA_LABELS = {
+    "de": {"1": Label.DE, "0": Label.NONE},
+    "dir": {"1": Label.UP, "0": Label.DOWN},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableRows:
-    """What every table of rows has. lines: the line on which each row starts, from 1. sha256: of the whole file.
+    """What every table of rows has. lines: the line on which each row starts, from 1. sha256: of
+    the whole file.
 
-    notes: remarks for people, as on what was not read. header: the columns as the file names them, () without any.
+    notes: remarks for people, as on what was not read. header: the columns as the file names them,
+    () without any.
     """
 
     lines: tuple[int, ...]
@@ -47,7 +62,8 @@ class TableRows:
 
 @dataclass(frozen=True, kw_only=True)
 class PairTable(TableRows):
-    """The pairs of one file. cell_line: the one that a file of PerturbQA is about, in lower case; None for other files."""
+    """The pairs of one file. cell_line: the one that a file of PerturbQA is about, in lower case;
+    None for other files."""
 
     kind: PairKind
     pairs: tuple[Pair, ...]
@@ -55,19 +71,27 @@ class PairTable(TableRows):
 
 
 def unique_rows(
-    table: Table, unused: Iterable[str], read: Callable[[int, list[str]], tuple[str, Row] | Rejected]
+    table: Table,
+    unused: Iterable[str],
+    read: Callable[[int, list[str]], tuple[str, Row] | Rejected],
 ) -> Iterator[tuple[str, int, Row]]:
-    """Yield the id, the line and the content of each row; of rows with the same id the first counts.
+    """Yield the id, the line and the content of each row; of rows with the same id the first
+    counts.
 
-    read: given line and cells, returns id and content. Rejected rows go to `table.rejected`. unused: columns that may tell
-    repeated ids apart; raise InputError if one does (see `Repeats`).
+    read: given line and cells, returns id and content. Rejected rows go to `table.rejected`.
+    unused: columns that may tell repeated ids apart; raise InputError if one does (see `Repeats`).
     """
     lines: dict[str, int] = {}
     repeats = Repeats(table, [*unused])
     for line, cells in table.records():
         row = read(line, cells)
         if not isinstance(row, Rejected) and repeats.add(row[0], cells):
-            row = Rejected(table.name, line, "duplicate", f"{quote(row[0])} stands on line {lines[row[0]]} already")
+            row = Rejected(
+                table.name,
+                line,
+                "duplicate",
+                f"{quote(row[0])} stands on line {lines[row[0]]} already",
+            )
         if isinstance(row, Rejected):
             table.rejected.append(row)
             continue
@@ -81,20 +105,33 @@ def place_keys(table: Table) -> Mapping[str, int]:
     return {name: table.header.index(name) for name in IDENTITY if name in table.header}
 
 
-def name_row(table: Table, line: int, cells: list[str], at: Mapping[str, int]) -> tuple[str, str, str] | Rejected:
-    """Return id, perturbation and gene of a row; the symbols are "" where there is an id alone. at: of `place_keys`.
+def name_row(
+    table: Table, line: int, cells: list[str], at: Mapping[str, int]
+) -> tuple[str, str, str] | Rejected:
+    """Return id, perturbation and gene of a row; the symbols are "" where there is an id alone. at:
+    of `place_keys`.
 
-    The rejection of a row without a name, or with an id that names another pair; see `read_symbols`.
+    The rejection of a row without a name, or with an id that names another pair; see
+    `read_symbols`.
     """
-    has_symbols = {"pert", "gene"} <= at.keys() and all(cells[at[name]].strip() for name in ("pert", "gene"))
-    if empty := table.empty_cell(line, cells, [at[name] for name in (("id",) if "id" in at else ("pert", "gene"))]):
+    has_symbols = {"pert", "gene"} <= at.keys() and all(
+        cells[at[name]].strip() for name in ("pert", "gene")
+    )
+    if empty := table.empty_cell(
+        line, cells, [at[name] for name in (("id",) if "id" in at else ("pert", "gene"))]
+    ):
         return empty
     if not has_symbols:
         return cells[at["id"]], "", ""
     pert, gene = cells[at["pert"]], cells[at["gene"]]
     expected = (f"{pert}_{gene}", f"{clean(pert)}_{clean(gene)}")
     if "id" in at and clean(cells[at["id"]]) not in expected:
-        return Rejected(table.name, line, "id mismatch", f"id {quote(cells[at['id']])}, expected {quote(expected[0])}")
+        return Rejected(
+            table.name,
+            line,
+            "id mismatch",
+            f"id {quote(cells[at['id']])}, expected {quote(expected[0])}",
+        )
     read = read_symbols(table, line, pert, gene)
     return read if isinstance(read, Rejected) else ("_".join(read), *read)
 
@@ -102,7 +139,8 @@ def name_row(table: Table, line: int, cells: list[str], at: Mapping[str, int]) -
 def collect_pairs(
     table: Table, columns: tuple[str, ...], to_pair: Callable[[int, list[str]], Pair | Rejected]
 ) -> tuple[tuple[Pair, ...], tuple[int, ...]]:
-    """Return pairs and their lines; see `unique_rows`. to_pair: is given rows of which no cell of `columns` is empty."""
+    """Return pairs and their lines; see `unique_rows`. to_pair: is given rows of which no cell of
+    `columns` is empty."""
     positions = table.require(*columns)
     if positions is None:
         return (), ()
@@ -123,11 +161,14 @@ def is_challenge(header: tuple[str, ...]) -> bool:
     A file with a column `split` is neither: its test rows must not become training rows.
     """
     known = sum(column in header for column in IDENTITY)
-    return known >= 2 and ("label" in header or set(header) <= set(IDENTITY)) and "split" not in header
+    return (
+        known >= 2 and ("label" in header or set(header) <= set(IDENTITY)) and "split" not in header
+    )
 
 
 def read_challenge(table: Table, sha256: str) -> PairTable:
-    """Return labelled pairs of split "train", or unlabelled ones of split "test" if there is no column `label`."""
+    """Return labelled pairs of split "train", or unlabelled ones of split "test" if there is no
+    column `label`."""
     at = place_keys(table)
     where = table.column("label")
 
@@ -147,18 +188,26 @@ def read_challenge(table: Table, sha256: str) -> PairTable:
     pairs, lines = collect_pairs(table, columns, to_pair)
     _refuse_other_class(table, len(pairs))
     kind: PairKind = "challenge_test" if where is None else "challenge_train"
-    return PairTable(kind=kind, pairs=pairs, lines=lines, rejected=tuple(table.rejected), sha256=sha256)
+    return PairTable(
+        kind=kind, pairs=pairs, lines=lines, rejected=tuple(table.rejected), sha256=sha256
+    )
 
 
 def is_perturbqa(header: tuple[str, ...]) -> bool:
-    """Return whether a header has PerturbQA's `split` and at least two of its other columns, and no id."""
-    return "split" in header and "id" not in header and sum(column in header for column in _PERTURBQA_COLUMNS) >= 3
+    """Return whether a header has PerturbQA's `split` and at least two of its other columns, and no
+    id."""
+    return (
+        "split" in header
+        and "id" not in header
+        and sum(column in header for column in _PERTURBQA_COLUMNS) >= 3
+    )
 
 
 def read_perturbqa(table: Table, sha256: str) -> PairTable:
     """Return pairs with their split; 1 means changed in a -de file and up in a -dir file.
 
-    The columns are the same in both, so the file's name decides; raises InputError unless it is <line>-de or <line>-dir.
+    The columns are the same in both, so the file's name decides; raises InputError unless it is
+    <line>-de or <line>-dir.
     """
     cell_line, task = _line_and_task(table.name)
     others: Counter[str] = Counter()
@@ -198,21 +247,32 @@ def read_symbols(table: Table, line: int, pert: str, gene: str) -> tuple[str, st
     """
     for what, symbol in (("pert", clean(pert)), ("gene", clean(gene))):
         if damage := spreadsheet_damage(symbol):
-            return Rejected(table.name, line, "no gene symbol", f"{quote(symbol)} as {what}: {damage}")
+            return Rejected(
+                table.name, line, "no gene symbol", f"{quote(symbol)} as {what}: {damage}"
+            )
     perturbed = gene_of_condition(pert)
     if not perturbed:
-        return Rejected(table.name, line, "no single gene", f"{quote(pert)} as pert: a control, or several genes")
+        return Rejected(
+            table.name,
+            line,
+            "no single gene",
+            f"{quote(pert)} as pert: a control, or several genes",
+        )
     return perturbed, clean(gene)
 
 
 def _refuse_other_class(table: Table, n_pairs: int) -> None:
-    """Raise InputError for a label that is none and stands in many rows: a class, without which other rows mean less."""
-    found = Counter(rejected.detail for rejected in table.rejected if rejected.reason == "bad label")
+    """Raise InputError for a label that is none and stands in many rows: a class, without which
+    other rows mean less."""
+    found = Counter(
+        rejected.detail for rejected in table.rejected if rejected.reason == "bad label"
+    )
     for detail, n in found.most_common(1):
         if n_pairs and n >= max(_LEAST_OF_CLASS, _SHARE_OF_CLASS * (n_pairs + found.total())):
             raise InputError(
-                f"{table.name}: label {detail}, stands in {n:,} rows beside {n_pairs:,} others: a class of its own. For changes "
-                "in both directions, use up, down and none in a table with id, pert, gene and label"
+                f"{table.name}: label {detail}, stands in {n:,} rows beside {n_pairs:,} others: a"
+                " class of its own. For changes in both directions, use up, down and none in a"
+                " table with id, pert, gene and label"
             )
 
 
@@ -229,4 +289,6 @@ def _line_and_task(name: str) -> tuple[str, Literal["de", "dir"]]:
         return cell_line, "de"
     if cell_line and task == "dir":
         return cell_line, "dir"
-    raise InputError(f"{name}: a PerturbQA table, but of which task? Name it <line>-de.csv or <line>-dir.csv")
+    raise InputError(
+        f"{name}: a PerturbQA table, but of which task? Name it <line>-de.csv or <line>-dir.csv"
+    )

@@ -1,5 +1,5 @@
-"""What an import of a file would do, before anything is written: what each column is taken for, what
-is not used, and what the file becomes."""
+"""What an import of a file would do, before anything is written: what each column is taken for,
+what is not used, and what the file becomes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,19 @@ from core.base.tables import Table, table_of
 from core.base.texts import shorten
 from core.features.importing.dataset_choice import choose_dataset
 from core.features.importing.external_scores import ScoreTable
-from core.features.importing.files import BundleFile, FileContent, PackFile, SpaceFile, SubmissionFile
-from core.features.importing.import_target import ImportOptions, dataset_of_rows, describe_existing, known_rows
+from core.features.importing.files import (
+    BundleFile,
+    FileContent,
+    PackFile,
+    SpaceFile,
+    SubmissionFile,
+)
+from core.features.importing.import_target import (
+    ImportOptions,
+    dataset_of_rows,
+    describe_existing,
+    known_rows,
+)
 from core.features.importing.pairs import PairTable, TableRows
 from core.features.importing.reader import KEYS, LABELS
 from core.features.importing.score_columns import choose_columns, name_by_datasets, run_name
@@ -29,7 +40,8 @@ _LONGEST_VALUE: Final = 40  # characters
 
 @dataclass(frozen=True, slots=True)
 class ColumnPreview:
-    """A column of a table. role: as in `core.base.roles`, "score" of external scores, "" if it is not used.
+    """A column of a table. role: as in `core.base.roles`, "score" of external scores, "" if it is
+    not used.
 
     guessed: whether nobody said so. first: its first values.
     """
@@ -42,7 +54,8 @@ class ColumnPreview:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What an import of a file would do. sentence: what it is taken for, and what it becomes, in words.
+    """What an import of a file would do. sentence: what it is taken for, and what it becomes, in
+    words.
 
     kind: as of `Imported`. name: the dataset. new: whether anything would be written. message: why
     nothing can be imported. columns: of a table.
@@ -66,10 +79,15 @@ class Preview:
 
     def lines(self) -> list[dict[str, Any]]:
         """Return a line for each column: what it is, its name, and its first values."""
-        return [{"role": c.role or "not used", "column": c.name, "first values": ", ".join(c.first)} for c in self.columns]
+        return [
+            {"role": c.role or "not used", "column": c.name, "first values": ", ".join(c.first)}
+            for c in self.columns
+        ]
 
 
-def preview_columns(content: Content, name: str, options: TableOptions) -> tuple[ColumnPreview, ...]:
+def preview_columns(
+    content: Content, name: str, options: TableOptions
+) -> tuple[ColumnPreview, ...]:
     """Return the columns of a file that may be a table; () for any other file."""
     try:
         table = table_of(content, name)
@@ -99,11 +117,21 @@ def _roles_of(table: Table, named: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def preview_content(
-    db: Cursor, content: FileContent, path: str, options: ImportOptions, columns: Sequence[ColumnPreview]
+    db: Cursor,
+    content: FileContent,
+    path: str,
+    options: ImportOptions,
+    columns: Sequence[ColumnPreview],
 ) -> Preview:
     """Return the preview of a file that was read. columns: of `preview_columns`."""
     rows = content.table if isinstance(content, SubmissionFile) else content
-    notes = rows.notes if isinstance(rows, TableRows) else rows.space.notes if isinstance(rows, SpaceFile) else ()
+    notes = (
+        rows.notes
+        if isinstance(rows, TableRows)
+        else rows.space.notes
+        if isinstance(rows, SpaceFile)
+        else ()
+    )
     preview = Preview(
         path,
         content.kind,
@@ -130,16 +158,28 @@ def _as_used(content: FileContent, column: ColumnPreview) -> ColumnPreview:
     """Return a column with the role that the reader of its table gives it."""
     if isinstance(content, ScoreTable) and column.name in content.columns:
         return replace(column, role="score")
-    roles = LABELS if isinstance(content, PairTable) else KEYS if isinstance(content, ScoreTable) else ROLES
+    roles = (
+        LABELS
+        if isinstance(content, PairTable)
+        else KEYS
+        if isinstance(content, ScoreTable)
+        else ROLES
+    )
     return column if column.role in roles else replace(column, role="")
 
 
-def _plan(db: Cursor, content: FileContent, path: str, options: ImportOptions, preview: Preview) -> Preview:
+def _plan(
+    db: Cursor, content: FileContent, path: str, options: ImportOptions, preview: Preview
+) -> Preview:
     """Add what a file becomes. Raise DeskError as its import would."""
     if isinstance(content, PairTable):
         choice = choose_dataset(db, content, path, options)
         n = len(content.pairs)
-        what = f"{_pairs(n)} without labels" if content.kind == "challenge_test" else f"labels of {_pairs(n)}"
+        what = (
+            f"{_pairs(n)} without labels"
+            if content.kind == "challenge_test"
+            else f"labels of {_pairs(n)}"
+        )
         return replace(
             preview,
             sentence=f"{what} → {choice.describe()}",
@@ -150,12 +190,27 @@ def _plan(db: Cursor, content: FileContent, path: str, options: ImportOptions, p
         )
     if isinstance(content, ScoreTable):
         table = name_by_datasets(db, content, options) if content.named else content
-        runs = [f"{Path(path).stem} {columns.name}" for columns in choose_columns(table, options.de, options.dir)]
-        return _plan_run(db, table.ids, table.lines, path, options, preview, f"external scores → run {', '.join(runs)}")
+        runs = [
+            f"{Path(path).stem} {columns.name}"
+            for columns in choose_columns(table, options.de, options.dir)
+        ]
+        return _plan_run(
+            db,
+            table.ids,
+            table.lines,
+            path,
+            options,
+            preview,
+            f"external scores → run {', '.join(runs)}",
+        )
     if isinstance(content, SubmissionFile):
         name = options.name or run_name(content.table, path)
-        what = "an empty form" if content.kind == "sample_submission" else f"predictions → run {name}"
-        return _plan_run(db, content.rows.pair_ids, content.table.lines, path, options, preview, what)
+        what = (
+            "an empty form" if content.kind == "sample_submission" else f"predictions → run {name}"
+        )
+        return _plan_run(
+            db, content.rows.pair_ids, content.table.lines, path, options, preview, what
+        )
     if isinstance(content, BundleFile):
         return replace(preview, sentence="a run with all its parts")
     if isinstance(content, PackFile):

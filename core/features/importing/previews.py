@@ -15,15 +15,34 @@ from core.base.file_io import open_file
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.base.records import from_json
 from core.base.roles import SavedColumns, header_key
-from core.features.importing.files import FileContent, FoundFile, expand, recognise, recognise_upload
+from core.features.importing.files import (
+    FileContent,
+    FoundFile,
+    expand,
+    recognise,
+    recognise_upload,
+)
 from core.features.importing.import_target import ImportOptions
-from core.features.importing.preview import ColumnPreview, Preview, is_table, preview_columns, preview_content
+from core.features.importing.preview import (
+    ColumnPreview,
+    Preview,
+    is_table,
+    preview_columns,
+    preview_content,
+)
 from core.features.importing.reader import collector_paused
 from core.features.importing.uploads_apart import read_apart
 from core.runs.workspace import Workspace
 from core.store import changes, notes
 
-__all__ = ["ColumnPreview", "Preview", "preview_paths", "preview_upload", "save_columns", "with_saved_columns"]
+__all__ = [
+    "ColumnPreview",
+    "Preview",
+    "preview_paths",
+    "preview_upload",
+    "save_columns",
+    "with_saved_columns",
+]
 
 _PAGE: Final = "import columns"  # of the presets that hold them
 
@@ -33,25 +52,34 @@ Columns = tuple[ColumnPreview, ...]
 def preview_paths(
     workspace: Workspace, paths: Sequence[Path], options: ImportOptions, *, recursive: bool = False
 ) -> list[Preview]:
-    """Return what an import of files and folders would do; nothing is written. recursive: as of `expand`."""
+    """Return what an import of files and folders would do; nothing is written. recursive: as of
+    `expand`."""
     options = with_saved_columns(workspace, options)
-    return [_preview_file(workspace, file, options) for file in expand([*paths], recursive=recursive)]
+    return [
+        _preview_file(workspace, file, options) for file in expand([*paths], recursive=recursive)
+    ]
 
 
-def preview_upload(workspace: Workspace, name: str, content: Content, options: ImportOptions) -> Preview:
+def preview_upload(
+    workspace: Workspace, name: str, content: Content, options: ImportOptions
+) -> Preview:
     """As `preview_paths`, for an upload; on a shared server by a process of its own."""
     options = with_saved_columns(workspace, options)
     if workspace.settings.is_shared:
         found = read_apart(workspace, "preview", [(name, content)], asdict(options))
         return from_json(Preview, found, "preview of an import")
     read = partial(recognise_upload, content, name, options.table)
-    return _preview(workspace, name, read, lambda: preview_columns(content, name, options.table), options)
+    return _preview(
+        workspace, name, read, lambda: preview_columns(content, name, options.table), options
+    )
 
 
 def _preview_file(workspace: Workspace, file: FoundFile, options: ImportOptions) -> Preview:
     path, name = file.path, str(file.path)
     if file.problem:
-        return Preview(name, "failed" if file.chosen else "unknown", message=f"{path}: {file.problem}")
+        return Preview(
+            name, "failed" if file.chosen else "unknown", message=f"{path}: {file.problem}"
+        )
 
     def columns() -> Columns:
         if not path.is_file():
@@ -72,7 +100,8 @@ def _preview(
     *,
     is_chosen: bool = True,
 ) -> Preview:
-    """Return the preview of a file; where it cannot be read, with its columns, so that a person can say what they are."""
+    """Return the preview of a file; where it cannot be read, with its columns, so that a person can
+    say what they are."""
     try:
         with collector_paused():
             content = read()
@@ -80,15 +109,19 @@ def _preview(
         return Preview(path, "failed", message=str(error))
     except DeskError as error:
         is_unknown = isinstance(error, UnknownFormat) and not is_chosen
-        return Preview(path, "unknown" if is_unknown else "failed", columns=columns(), message=str(error))
+        return Preview(
+            path, "unknown" if is_unknown else "failed", columns=columns(), message=str(error)
+        )
     with workspace.store.read() as db:
         return preview_content(db, content, path, options, columns() if is_table(content) else ())
 
 
 def with_saved_columns(workspace: Workspace, options: ImportOptions) -> ImportOptions:
-    """Return options with what people said of earlier tables, unless these say which column is what.
+    """Return options with what people said of earlier tables, unless these say which column is
+    what.
 
-    Looked up once, before a file is read: a process that reads it within limits has no memory for the store besides.
+    Looked up once, before a file is read: a process that reads it within limits has no memory for
+    the store besides.
     """
     if options.table.columns or options.table.saved is not None:
         return options
@@ -98,7 +131,9 @@ def with_saved_columns(workspace: Workspace, options: ImportOptions) -> ImportOp
     return replace(options, table=replace(options.table, saved=saved))
 
 
-def save_columns(workspace: Workspace, header: Sequence[str], columns: Mapping[str, str], path: str) -> None:
+def save_columns(
+    workspace: Workspace, header: Sequence[str], columns: Mapping[str, str], path: str
+) -> None:
     """Keep which column is what, for the next table with the same columns."""
     file = Path(path).name
     saved = SavedColumns(columns, file, f"{date.today():%Y-%m-%d}")

@@ -1,4 +1,5 @@
-"""Read a table of pairs, predictions, replies or scores: what it is follows from the roles of its columns."""
+"""Read a table of pairs, predictions, replies or scores: what it is follows from the roles of its
+columns."""
 
 from __future__ import annotations
 
@@ -14,14 +15,35 @@ from core.base.errors import UnknownFormat
 from core.base.file_io import open_file
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.base.hashes import sha256_of_open
-from core.base.roles import AS_GUESSED, CHANGES, Roles, TableOptions, choose_roles, named_columns, stack
+from core.base.roles import (
+    AS_GUESSED,
+    CHANGES,
+    Roles,
+    TableOptions,
+    choose_roles,
+    named_columns,
+    stack,
+)
 from core.base.tables import Table, table_of
 from core.base.texts import quote
 from core.features.importing.external_scores import ScoreTable, read_external_scores, score_columns
 from core.features.importing.inspect_logs import Epochs, is_log, read_log
-from core.features.importing.pairs import PairTable, is_challenge, is_perturbqa, read_challenge, read_perturbqa
+from core.features.importing.pairs import (
+    PairTable,
+    is_challenge,
+    is_perturbqa,
+    read_challenge,
+    read_perturbqa,
+)
 from core.features.importing.replies import are_replies, read_replies
-from core.features.importing.submissions import COLUMN_OF, SubmissionTable, TakeRow, is_submission, is_used, read_submission
+from core.features.importing.submissions import (
+    COLUMN_OF,
+    SubmissionTable,
+    TakeRow,
+    is_submission,
+    is_used,
+    read_submission,
+)
 
 AnyTable = PairTable | SubmissionTable | ScoreTable
 KEYS: Final = ("id", "pert", "gene")
@@ -37,8 +59,8 @@ def read(
 ) -> AnyTable:
     """Return the table in a file; `name` is for messages and tells PerturbQA's tasks apart.
 
-    Rows that cannot be read are in the table's `rejected`. take: is given the rows of a run, instead of the
-    table. epochs: see `read_log`. Raise UnknownFormat, UnsafeFile or InputError.
+    Rows that cannot be read are in the table's `rejected`. take: is given the rows of a run,
+    instead of the table. epochs: see `read_log`. Raise UnknownFormat, UnsafeFile or InputError.
     """
     sha256 = sha256_of_open(open_content(content))
     with collector_paused():
@@ -65,8 +87,9 @@ def _read_table(table: Table, roles: Roles, sha256: str, take: TakeRow | None) -
         return (read_perturbqa if is_perturbqa(labelled) else read_challenge)(table, sha256)
     if {"pert", "gene"} <= roles.of.keys() and roles.of.keys() & {*CHANGES}:
         raise UnknownFormat(
-            f"{table.name}: differential expression ({names}): as predictions, `cells predictions FILE "
-            "--dataset D` makes a run of it; as labels, `cells labels FILE --name D` makes a dataset"
+            f"{table.name}: differential expression ({names}): as predictions, `cells predictions"
+            " FILE --dataset D` makes a run of it; as labels, `cells labels FILE --name D` makes a"
+            " dataset"
         )
     if are_replies(table, roles):
         return read_replies(table, roles, sha256, take)
@@ -74,9 +97,10 @@ def _read_table(table: Table, roles: Roles, sha256: str, take: TakeRow | None) -
         table.rename({roles.of[role]: role for role in KEYS if role in roles.of})
         return read_external_scores(table, sha256, scores)
     raise UnknownFormat(
-        f"{table.name}: columns {names}, expected those of pairs (id or pert and gene, label), predictions (id, "
-        "prediction_up, prediction_down, …), replies (id, answer), PerturbQA (pert, gene, label, split) or external scores "
-        "(id, or pert and gene, and columns of numbers); --column ROLE=NAME says what a column is"
+        f"{table.name}: columns {names}, expected those of pairs (id or pert and gene, label),"
+        " predictions (id, prediction_up, prediction_down, …), replies (id, answer), PerturbQA"
+        " (pert, gene, label, split) or external scores (id, or pert and gene, and columns of"
+        " numbers); --column ROLE=NAME says what a column is"
     )
 
 
@@ -90,16 +114,21 @@ def _rename(table: Table, of: Mapping[str, str], roles: tuple[str, ...]) -> None
     names = {of[role]: COLUMN_OF.get(role, role) for role in roles if role in of}
     other = {new: old for old, new in names.items() if new.lower() != old.lower()}
     if other:
-        table.notes.append("read as " + ", ".join(f"{new}: {quote(old)}" for new, old in other.items()))
+        table.notes.append(
+            "read as " + ", ".join(f"{new}: {quote(old)}" for new, old in other.items())
+        )
     table.rename(names)
-    table.note_unused(name for name in table.header if name not in names.values() and not is_used(name))
+    table.note_unused(
+        name for name in table.header if name not in names.values() and not is_used(name)
+    )
 
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
     """Pause garbage collection during the block, which may be nested.
 
-    A large file makes a million records without cycles; searching them again and again would take a quarter of the time.
+    A large file makes a million records without cycles; searching them again and again would take a
+    quarter of the time.
     """
     if not gc.isenabled():
         yield
@@ -118,6 +147,7 @@ def read_path(
     epochs: Epochs = "mean",
     options: TableOptions = AS_GUESSED,
 ) -> AnyTable:
-    """As `read`, from a file of at most 1 GiB; raises InputError if it cannot be opened. name: by default the path's."""
+    """As `read`, from a file of at most 1 GiB; raises InputError if it cannot be opened. name: by
+    default the path's."""
     with open_file(path, MAX_UNPACKED_BYTES) as file:
         return read(file, name or path.name, take, epochs, options)

@@ -1,4 +1,5 @@
-"""Replies of a model in a table: read as those of a run made here (`core.llm.answers`), with the reasoning beside them."""
+"""Replies of a model in a table: read as those of a run made here (`core.llm.answers`), with the
+reasoning beside them."""
 
 from __future__ import annotations
 
@@ -17,14 +18,17 @@ _LOOKED_AT = 100  # replies, of which one has to be readable
 
 
 def are_replies(table: Table, roles: Roles) -> bool:
-    """Return whether a table has a column of replies, and an answer can be read in one of the first."""
+    """Return whether a table has a column of replies, and an answer can be read in one of the
+    first."""
     if "answer" not in roles.of or not roles.name_pairs:
         return False
     column = table.header.index(roles.of["answer"])
     return any(isinstance(read_label(row[column]), Label) for row in table.sample()[:_LOOKED_AT])
 
 
-def read_replies(table: Table, roles: Roles, sha256: str, take: TakeRow | None = None) -> SubmissionTable:
+def read_replies(
+    table: Table, roles: Roles, sha256: str, take: TakeRow | None = None
+) -> SubmissionTable:
     """Return a row for each reply; one that cannot be read has .333/.333, which is flagged.
 
     take: is given the rows, instead of the table.
@@ -37,7 +41,9 @@ def read_replies(table: Table, roles: Roles, sha256: str, take: TakeRow | None =
     place = {role: table.header.index(name) for role, name in roles.of.items()}
 
     def read(line: int, cells: list[str]) -> tuple[str, list[str]] | Rejected:
-        name = name_row(table, line, cells, {role: i for role, i in place.items() if role in IDENTITY})
+        name = name_row(
+            table, line, cells, {role: i for role, i in place.items() if role in IDENTITY}
+        )
         return name if isinstance(name, Rejected) else (name[0], cells)
 
     for key, line, cells in unique_rows(table, roles.unused, read):
@@ -46,11 +52,17 @@ def read_replies(table: Table, roles: Roles, sha256: str, take: TakeRow | None =
         models[of_role.get("model", "")] = None
         lines.append(line)
     return SubmissionTable(
-        *("submission", "C", "unknown", next(iter(models), "") if len(models) == 1 else "", tuple(rows)),
+        *(
+            "submission",
+            "C",
+            "unknown",
+            next(iter(models), "") if len(models) == 1 else "",
+            tuple(rows),
+        ),
         lines=tuple(lines),
         rejected=tuple(table.rejected),
         sha256=sha256,
-    )  # fmt: skip
+    )
 
 
 def _row(pair_id: str, cells: dict[str, str]) -> RowResult:
@@ -58,7 +70,10 @@ def _row(pair_id: str, cells: dict[str, str]) -> RowResult:
     up, down = _CERTAIN[label] if isinstance(label, Label) else (1 / 3, 1 / 3)
     flags = () if isinstance(label, Label) else (Flag.UNIFORM,)
     counts = [count_in(cells.get(role, "")) for role in ("tokens", "prompt_tokens", "tool_calls")]
-    return RowResult(Prediction(pair_id, up, down, *split_sum(up, down), "file", flags, *counts), tuple(_events(cells)))
+    return RowResult(
+        Prediction(pair_id, up, down, *split_sum(up, down), "file", flags, *counts),
+        tuple(_events(cells)),
+    )
 
 
 def _events(cells: dict[str, str]) -> Iterator[TraceEvent]:

@@ -12,7 +12,8 @@ FOLDER = "cells"  # in the workspace's data
 
 
 def folder_of(settings: Settings, dataset: str) -> ScreenFolder:
-    """Return the folder of a dataset's (id) screen, which is there for datasets that were made of cells."""
+    """Return the folder of a dataset's (id) screen, which is there for datasets that were made of
+    cells."""
     return ScreenFolder(settings.data / FOLDER / dataset)
 
 

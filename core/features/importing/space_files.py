@@ -1,7 +1,7 @@
 """The files of gene spaces: written, recorded, read, restored and removed.
 
-Vectors that can be rebuilt from the workspace lie in cache/spaces; imported ones, and those that an encoder or a server made,
-lie in data/embeddings.
+Vectors that can be rebuilt from the workspace lie in cache/spaces; imported ones, and those that an
+encoder or a server made, lie in data/embeddings.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from core.store.spaces import SpaceRecord
 
 Spec = Mapping[str, Any]
 MAX_NAME = 60  # characters
-REBUILT = ("text", "network", "response", "coresponse")  # kinds that are built from the workspace's own files in seconds
+# kinds that are built from the workspace's own files in seconds
+REBUILT = ("text", "network", "response", "coresponse")
 
 
 def spec_of_loaded(space: Space, file: str) -> dict[str, Any]:
     """Return the specification of a space that came from a file."""
-    built_from = {"built_from": space.built_from_labels} if space.built_from_labels is not None else {}
+    built_from = (
+        {"built_from": space.built_from_labels} if space.built_from_labels is not None else {}
+    )
     return {"file": file, "sha256": space.sha256, **built_from}
 
 
@@ -41,7 +44,8 @@ def record_space(
     *,
     replace: bool = False,
 ) -> tuple[SpaceRecord, list[SpaceRecord]]:
-    """Write a space's file and record it, in the caller's transaction; return the record, and those that it replaced."""
+    """Write a space's file and record it, in the caller's transaction; return the record, and those
+    that it replaced."""
     record = SpaceRecord(
         id=identity(space.name, kind, spec),
         name=space.name,
@@ -67,15 +71,22 @@ def record_space(
 
 
 def find_same_or_refuse(db: Cursor, name: str, key: str, *, replace: bool) -> SpaceRecord | None:
-    """Return the space of this identity, or None. Raise StateError if the name is another's, unless `replace`."""
+    """Return the space of this identity, or None. Raise StateError if the name is another's, unless
+    `replace`."""
     check_name("space", name)
     if len(name) > MAX_NAME or "," in name or name != name.strip():
-        raise InputError(f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without commas or surrounding blanks")
+        raise InputError(
+            f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without commas or"
+            " surrounding blanks"
+        )
     named = next((space for space in spaces.list_all(db) if space.name == name), None)
     if named is not None and named.id == key:
         return named
     if named is not None and not replace:
-        raise StateError(f"space {name!r} exists with another specification; choose another name, or use --replace")
+        raise StateError(
+            f"space {name!r} exists with another specification; choose another name, or use"
+            " --replace"
+        )
     return None
 
 
@@ -85,17 +96,25 @@ def identity(name: str, kind: str, spec: Spec) -> str:
 
 
 def read_saved(record: SpaceRecord, path: Path) -> Space:
-    """Return the vectors in a space's file. Raise StateError if it is gone or has changed, InputError if it is damaged."""
+    """Return the vectors in a space's file. Raise StateError if it is gone or has changed,
+    InputError if it is damaged."""
     if not path.exists():
-        raise StateError(f"space {record.name}: its file {path.name} is missing in {path.parent}; load or build it again")
+        raise StateError(
+            f"space {record.name}: its file {path.name} is missing in {path.parent}; load or build"
+            " it again"
+        )
     space = load_space(path, record.name)
     if space.sha256 != record.sha256:
-        raise StateError(f"space {record.name}: its file {path.name} in {path.parent} has changed since; load or build it again")
+        raise StateError(
+            f"space {record.name}: its file {path.name} in {path.parent} has changed since; load or"
+            " build it again"
+        )
     return space
 
 
 def restore(settings: Settings, record: SpaceRecord, space: Space) -> bool:
-    """Write the file of an imported space again if it was removed or damaged; return whether that was needed."""
+    """Write the file of an imported space again if it was removed or damaged; return whether that
+    was needed."""
     try:
         read_saved(record, file_of(settings, record))
     except (InputError, StateError):

@@ -17,7 +17,8 @@ from core.features.importing.pairs import TableRows, name_row, place_keys, uniqu
 from core.features.importing.traces import Format, Trace, parse_trace
 from core.llm.answers import read_label
 
-TRACE_TOLERANCE = 2e-6  # a trace's probabilities reproduce both predictions within this, else the file's numbers count
+# a trace's probabilities reproduce both predictions within this, else the file's numbers count
+TRACE_TOLERANCE = 2e-6
 UNIFORM_TOLERANCE = 5e-4  # .333 stands for a third
 
 _NUMBERS = ("prediction_up", "prediction_down")
@@ -34,7 +35,9 @@ COLUMN_OF: Mapping[str, str] = {
     "prompt_tokens": "prompt_tokens",
     "tool_calls": "num_tool_calls",
 }
-_SEED_COLUMN = re.compile(r"(?:reasoning_trace|prediction_up|prediction_down)_seed(\d{1,9})", re.ASCII)
+_SEED_COLUMN = re.compile(
+    r"(?:reasoning_trace|prediction_up|prediction_down)_seed(\d{1,9})", re.ASCII
+)
 _CERTAIN: Mapping[tuple[float | None, float | None], Label] = {
     (1.0, 0.0): Label.UP,
     (0.0, 1.0): Label.DOWN,
@@ -43,18 +46,21 @@ _CERTAIN: Mapping[tuple[float | None, float | None], Label] = {
 _COUNTS = ("tokens", "prompt_tokens", "tool_calls")
 
 
-TakeRow = Callable[[RowResult], None]  # is given each row once it is read, so that nobody holds the traces of a large file
+# is given each row once it is read, so that nobody holds the traces of a large file
+TakeRow = Callable[[RowResult], None]
 
 
 @dataclass(frozen=True)
 class SubmissionTable(TableRows):
     """The rows of one submission.
 
-    `track` is A with columns per seed, B with counts of tools, else C, whose columns are the fewest: so a bare id, prediction_up,
-    prediction_down is C too. `method` is the method whose format most traces have, or that they name; "unknown" without traces.
-    `model_name` is the most frequent one, "" if that is `none` or there is no such column. A "sample_submission" says .333/.333
-    on every row, without a trace or a model. rows: () if they were passed on one by one (see `TakeRow`). spec, note: the source
-    of a run of external scores. remark: on oddities of the file, or "".
+    `track` is A with columns per seed, B with counts of tools, else C, whose columns are the
+    fewest: so a bare id, prediction_up, prediction_down is C too. `method` is the method whose
+    format most traces have, or that they name; "unknown" without traces. `model_name` is the most
+    frequent one, "" if that is `none` or there is no such column. A "sample_submission" says
+    .333/.333 on every row, without a trace or a model. rows: () if they were passed on one by one
+    (see `TakeRow`). spec, note: the source of a run of external scores. remark: on oddities of the
+    file, or "".
     """
 
     kind: Literal["submission", "sample_submission", "inspect_log", "external_score"]
@@ -69,8 +75,8 @@ class SubmissionTable(TableRows):
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where the columns are. key: id, pert and gene. numbers: prediction_up and prediction_down, or p_de and p_up_given_de
-    (`is_split`). at: every column.
+    """Where the columns are. key: id, pert and gene. numbers: prediction_up and prediction_down, or
+    p_de and p_up_given_de (`is_split`). at: every column.
     """
 
     key: Mapping[str, int]
@@ -93,17 +99,20 @@ class _Tally:
     models: Counter[str] = field(default_factory=Counter)
     rows: int = 0
     uniform: int = 0  # rows that are flagged so
-    differing: list[str] = field(default_factory=list)  # seeds of rows whose text answers otherwise than their numbers
+    # seeds of rows whose text answers otherwise than their numbers
+    differing: list[str] = field(default_factory=list)
 
 
 def is_submission(header: tuple[str, ...], roles: Mapping[str, str]) -> bool:
-    """Return whether a header has a prediction column, or columns of both probabilities. roles: role → column."""
+    """Return whether a header has a prediction column, or columns of both probabilities. roles:
+    role → column."""
     named = any(column.startswith(_NUMBERS) for column in header)
     return named or {"up", "down"} <= roles.keys() or {*_SPLIT} <= roles.keys()
 
 
 def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> SubmissionTable:
-    """Return all rows with a valid id and two valid predictions; other columns may be missing or hold anything.
+    """Return all rows with a valid id and two valid predictions; other columns may be missing or
+    hold anything.
 
     take: is given the rows, instead of the table.
     """
@@ -134,7 +143,8 @@ def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> S
 
 
 def _layout(table: Table) -> _Layout | None:
-    """Return where the columns are; None, with a rejection, if one that every row needs is missing."""
+    """Return where the columns are; None, with a rejection, if one that every row needs is
+    missing."""
     is_split = not {*_NUMBERS} & {*table.header} and {*_SPLIT} <= {*table.header}
     by_pair = "id" not in table.header and {"pert", "gene"} & {*table.header}
     keys = ("pert", "gene") if by_pair else ("id",)
@@ -159,13 +169,21 @@ def _track(table: Table, layout: _Layout | None) -> Track:
     return "B" if {"num_tool_calls", "num_distinct_tools"} & set(table.header) else "C"
 
 
-def _checked_rows(table: Table, layout: _Layout) -> Iterator[tuple[str, int, tuple[float, float, list[str]]]]:
+def _checked_rows(
+    table: Table, layout: _Layout
+) -> Iterator[tuple[str, int, tuple[float, float, list[str]]]]:
     used = {*layout.key.values(), *layout.numbers}
-    unused = [name for name, i in layout.at.items() if i not in used and name not in ("reasoning_trace", "model_name")]
+    unused = [
+        name
+        for name, i in layout.at.items()
+        if i not in used and name not in ("reasoning_trace", "model_name")
+    ]
     return unique_rows(table, unused, lambda line, cells: _check(table, line, cells, layout))
 
 
-def _check(table: Table, line: int, cells: list[str], layout: _Layout) -> tuple[str, tuple[float, float, list[str]]] | Rejected:
+def _check(
+    table: Table, line: int, cells: list[str], layout: _Layout
+) -> tuple[str, tuple[float, float, list[str]]] | Rejected:
     """Return the row's id and its two predictions, or its rejection."""
     name = name_row(table, line, cells, layout.key)
     if isinstance(name, Rejected):
@@ -174,18 +192,26 @@ def _check(table: Table, line: int, cells: list[str], layout: _Layout) -> tuple[
         return empty
     numbers = [table.number(column, cells[column]) for column in layout.numbers]
     names = [table.header[column] for column in layout.numbers]
-    texts = ", ".join(f"{name} {quote(cells[column])}" for name, column in zip(names, layout.numbers, strict=True))
+    texts = ", ".join(
+        f"{name} {quote(cells[column])}" for name, column in zip(names, layout.numbers, strict=True)
+    )
     if any(number is None or not math.isfinite(number) for number in numbers):
         return Rejected(table.name, line, "not a number", f"{texts}, expected two numbers")
     one, other = (number for number in numbers if number is not None)
     up, down = (one * other, one * (1 - other)) if layout.is_split else (one, other)
     if not all(0 <= number <= 1 for number in (one, other)) or up + down > 1 + FILE_SUM_TOLERANCE:
-        return Rejected(table.name, line, "out of range", f"{texts}, expected both in [0, 1] and a sum of at most 1")
+        return Rejected(
+            table.name,
+            line,
+            "out of range",
+            f"{texts}, expected both in [0, 1] and a sum of at most 1",
+        )
     return name[0], (up, down, cells)
 
 
 def number_in(text: str) -> float | None:
-    """Return a cell's number, which may be NaN or infinite, else None; 1_000 is a number in Python alone."""
+    """Return a cell's number, which may be NaN or infinite, else None; 1_000 is a number in Python
+    alone."""
     return NumberStyle().read(text)
 
 
@@ -195,7 +221,9 @@ def _number(text: str) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 
-def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout, tally: _Tally) -> RowResult:
+def _row(
+    pair_id: str, up: float, down: float, cells: list[str], layout: _Layout, tally: _Tally
+) -> RowResult:
     trace = parse_trace(layout.cell(cells, "reasoning_trace"))
     seed_events = _seed_events(cells, layout)
     events = (*trace.events, *seed_events) if seed_events else trace.events
@@ -207,11 +235,14 @@ def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout
         tally.formats["text"] += 1
     if "model_name" in layout.at:
         tally.models[layout.cell(cells, "model_name")] += 1
-    counts: dict[str, Any] = {name: count_in(layout.cell(cells, COLUMN_OF[name])) for name in _COUNTS}
+    counts: dict[str, Any] = {
+        name: count_in(layout.cell(cells, COLUMN_OF[name])) for name in _COUNTS
+    }
     if trace.packaged is not None:
         tally.methods[trace.packaged.method] += 1
         packaged = trace.packaged.prediction(pair_id, up, down)
-        stated = {name: count or getattr(packaged, name) for name, count in counts.items()}  # a 0 is taken from the trace
+        # a 0 is taken from the trace
+        stated = {name: count or getattr(packaged, name) for name, count in counts.items()}
         return RowResult(check_packaged(replace(packaged, **stated)), events)
     for name in ("tokens", "prompt_tokens") if events else ():
         counts[name] = counts[name] or None  # 0 beside a trace was never counted
@@ -225,7 +256,8 @@ def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout
 
 
 def check_packaged(row: Prediction) -> Prediction:
-    """Return the packaged prediction, or, if the file's numbers were changed, what follows from these."""
+    """Return the packaged prediction, or, if the file's numbers were changed, what follows from
+    these."""
     up, down = row.prediction_up, row.prediction_down
     if _reproduces(up, down, row.p_de, row.p_up_given_de):
         return row
@@ -235,7 +267,8 @@ def check_packaged(row: Prediction) -> Prediction:
 
 
 def describe_differing(seeds: Sequence[str]) -> str:
-    """Return the remark on answers whose text disagrees with their numbers, by names such as "Pa_Ga seed 42"; "" for none."""
+    """Return the remark on answers whose text disagrees with their numbers, by names such as "Pa_Ga
+    seed 42"; "" for none."""
     if not seeds:
         return ""
     first = ", ".join(seeds[:3]) + (", …" if len(seeds) > 3 else "")
@@ -255,9 +288,11 @@ def _seed_events(cells: list[str], layout: _Layout) -> list[TraceEvent]:
 
 
 def reads_otherwise(text: str, up: float | None, down: float | None) -> dict[str, str]:
-    """{"reads": label} of a text that ends in another label than the one that two numbers are certain of, else {}.
+    """{"reads": label} of a text that ends in another label than the one that two numbers are
+    certain of, else {}.
 
-    Numbers that are certain of no label (.333/.333, means, log-probabilities) are compared with nothing.
+    Numbers that are certain of no label (.333/.333, means, log-probabilities) are compared with
+    nothing.
     """
     certain = _CERTAIN.get((up, down))
     said = None if certain is None else read_label(text)
@@ -266,11 +301,16 @@ def reads_otherwise(text: str, up: float | None, down: float | None) -> dict[str
 
 def is_uniform(up: float | None, down: float | None) -> bool:
     """Return whether two numbers are the thirds that mean no answer."""
-    return up is not None and down is not None and max(abs(up - 1 / 3), abs(down - 1 / 3)) <= UNIFORM_TOLERANCE
+    return (
+        up is not None
+        and down is not None
+        and max(abs(up - 1 / 3), abs(down - 1 / 3)) <= UNIFORM_TOLERANCE
+    )
 
 
 def _seeds_disagree(events: Iterable[TraceEvent]) -> bool:
-    """Return whether some seed gave another answer than .333/.333: then a mean of .333/.333 is an answer."""
+    """Return whether some seed gave another answer than .333/.333: then a mean of .333/.333 is an
+    answer."""
     return any(not is_uniform(e.meta["prediction_up"], e.meta["prediction_down"]) for e in events)
 
 
@@ -278,7 +318,11 @@ def _read_probabilities(
     up: float, down: float, trace: Trace, disagreeing_seeds: bool
 ) -> tuple[float, float | None, Literal["trace", "file"], tuple[Flag, ...]]:
     """Return p_de, p_up_given_de, their source, and the flags of the row."""
-    flags = (*trace.flags, Flag.UNIFORM) if is_uniform(up, down) and not disagreeing_seeds else trace.flags
+    flags = (
+        (*trace.flags, Flag.UNIFORM)
+        if is_uniform(up, down) and not disagreeing_seeds
+        else trace.flags
+    )
     p_de, p_up = trace.p_de, trace.p_up_given_de
     if p_de is not None and p_up is not None:
         if _reproduces(up, down, p_de, p_up):
@@ -288,10 +332,16 @@ def _read_probabilities(
 
 
 def _reproduces(up: float, down: float, p_de: float, p_up: float | None) -> bool:
-    """Return whether a trace's probabilities are the file's; without an effect there is no direction to agree on."""
+    """Return whether a trace's probabilities are the file's; without an effect there is no
+    direction to agree on."""
     share = 0.0 if p_up is None else p_up
     off = max(abs(up - p_de * share), abs(down - p_de * (1 - share)))
-    return off <= TRACE_TOLERANCE and 0 <= p_de <= 1 and 0 <= share <= 1 and (p_up is not None or p_de <= TRACE_TOLERANCE)
+    return (
+        off <= TRACE_TOLERANCE
+        and 0 <= p_de <= 1
+        and 0 <= share <= 1
+        and (p_up is not None or p_de <= TRACE_TOLERANCE)
+    )
 
 
 def split_sum(up: float, down: float) -> tuple[float, float | None]:
@@ -305,7 +355,9 @@ def count_in(text: str) -> int | None:
     if text.isdecimal() and len(text) < 16:
         return int(text)
     number = _number(text)
-    return int(number) if number is not None and 0 <= number < 2**53 and number.is_integer() else None
+    return (
+        int(number) if number is not None and 0 <= number < 2**53 and number.is_integer() else None
+    )
 
 
 def _model(tally: _Tally) -> str:

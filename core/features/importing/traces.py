@@ -1,10 +1,13 @@
-"""Reasoning traces as published: one function per format, from text to events in the order they happened.
+"""Reasoning traces as published: one function per format, from text to events in the order they
+happened.
 
-debate       {"briefs": {"EFFECT": …, "NULL": …, "UP": …, "DOWN": …}, "rebuttals": {"EFFECT": […]}, "de_verdict": …,
-             "dir_verdict": …, "P_DE": 0.18, "P_up_given_DE": 0.69, "de_fallback": true, "tool_calls": 7}
-react        {"thought_0": …, "tool_name_0": …, "tool_args_0": {…}, "observation_0": …, "thought_1": …}
-coordinator  {"coordinator": {a react trace}, "sub_agents": [{"agent": …, "question": …, "trajectory": {a react trace},
-             "answer": …, "tokens": 512}]}
+debate       {"briefs": {"EFFECT": …, "NULL": …, "UP": …, "DOWN": …}, "rebuttals": {"EFFECT": […]},
+             "de_verdict": …, "dir_verdict": …, "P_DE": 0.18, "P_up_given_DE": 0.69, "de_fallback":
+             true, "tool_calls": 7}
+react        {"thought_0": …, "tool_name_0": …, "tool_args_0": {…}, "observation_0": …, "thought_1":
+             …}
+coordinator  {"coordinator": {a react trace}, "sub_agents": [{"agent": …, "question": …,
+             "trajectory": {a react trace}, "answer": …, "tokens": 512}]}
 packaged     a trace of a package that was made here, see core.features.importing.packaged_trace
 text         anything else, unchanged, as one event
 """
@@ -35,7 +38,8 @@ _DEBATES = (
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The contents of one trace: events in order, and the prediction that it states (None if it states none).
+    """The contents of one trace: events in order, and the prediction that it states (None if it
+    states none).
 
     packaged: the whole trace if it has the format of our own packages, else None.
     """
@@ -50,9 +54,11 @@ class Trace:
 
 
 def parse_trace(text: str) -> Trace:
-    """Return the events of a trace in any format; an empty one and `none` have no events, an unknown one a single event.
+    """Return the events of a trace in any format; an empty one and `none` have no events, an
+    unknown one a single event.
 
-    All text in the result can be encoded as UTF-8: lone surrogates become U+FFFD, nothing else changes.
+    All text in the result can be encoded as UTF-8: lone surrogates become U+FFFD, nothing else
+    changes.
     """
     text = replace_surrogates(text)
     if text.strip() in ("", "none"):
@@ -61,14 +67,19 @@ def parse_trace(text: str) -> Trace:
         value = _json_object(text)
         if (packaged := read_trace(value)) is not None:
             return Trace("packaged", packaged.events, packaged=packaged)
-        if isinstance(value.get("briefs"), dict) or ("de_verdict" in value and "dir_verdict" in value):
+        if isinstance(value.get("briefs"), dict) or (
+            "de_verdict" in value and "dir_verdict" in value
+        ):
             return _debate(value)
         if "coordinator" in value and isinstance(value.get("sub_agents"), list):
-            events = _agent("coordinator", value.pop("coordinator"), value.pop("sub_agents"), depth=0)
+            events = _agent(
+                "coordinator", value.pop("coordinator"), value.pop("sub_agents"), depth=0
+            )
             return Trace("coordinator", (*events, *_extra(value)))
         if any(map(_STEP_KEY.fullmatch, value)):
             return Trace("react", (*_steps(value, "react", "AGENT"), *_extra(value)))
-    except RecursionError:  # nested deeper than Python allows: not a trace, but it must not stop an import
+    # nested deeper than Python allows: not a trace, but it must not stop an import
+    except RecursionError:
         pass
     return Trace("text", (TraceEvent("trace", "MODEL", "text", text),))
 
@@ -94,7 +105,8 @@ def _as_text(value: object) -> str:
 
 
 def _take_number(value: JsonObject, key: str) -> float | None:
-    """Remove a finite number from the object and return it; anything else stays, among the extra keys."""
+    """Remove a finite number from the object and return it; anything else stays, among the extra
+    keys."""
     number: Any = value.get(key)
     if is_finite_number(number):
         del value[key]
@@ -114,7 +126,9 @@ def _take_objects(value: JsonObject, key: str) -> JsonObject:
     return value.pop(key) if isinstance(value.get(key), dict) else {}
 
 
-def _extra(value: JsonObject, stage: str = "trace", role: str = "MODEL", **meta: Any) -> Iterator[TraceEvent]:
+def _extra(
+    value: JsonObject, stage: str = "trace", role: str = "MODEL", **meta: Any
+) -> Iterator[TraceEvent]:
     """Yield one event with the keys that no other event holds, so that an import loses nothing."""
     if value:
         yield TraceEvent(stage, role, "meta", _as_text(value), meta=meta)
@@ -129,7 +143,11 @@ def _debate(value: JsonObject) -> Trace:
     flags: list[Flag] = []
     probabilities: list[float | None] = []
     for stage, sides, verdict_key, p_key, fallback_key, flag in _DEBATES:
-        events += [TraceEvent(stage, side, "brief", _as_text(briefs.pop(side))) for side in sides if side in briefs]
+        events += [
+            TraceEvent(stage, side, "brief", _as_text(briefs.pop(side)))
+            for side in sides
+            if side in briefs
+        ]
         if rebuttals:
             events += _rebuttals(rebuttals, stage, sides)
         probabilities.append(p := _take_number(value, p_key))
@@ -138,13 +156,17 @@ def _debate(value: JsonObject) -> Trace:
             flags.append(flag)
         if p is not None or verdict_key in value:
             verdict = _as_text(value.pop(verdict_key, None))
-            events.append(TraceEvent(stage, "JUDGE", "verdict", verdict, meta={"p": p, "fallback": fallback}))
+            events.append(
+                TraceEvent(stage, "JUDGE", "verdict", verdict, meta={"p": p, "fallback": fallback})
+            )
         if fallback_key in value and type(value[fallback_key]) is bool:
             del value[fallback_key]
     tool_calls = _take_count(value, "tool_calls")
     left = {key: rest for key, rest in (("briefs", briefs), ("rebuttals", rebuttals)) if rest}
     events += _extra(value | left)
-    return Trace("debate", tuple(events), probabilities[0], probabilities[1], tuple(flags), tool_calls)
+    return Trace(
+        "debate", tuple(events), probabilities[0], probabilities[1], tuple(flags), tool_calls
+    )
 
 
 def _rebuttals(rebuttals: JsonObject, stage: str, sides: tuple[str, str]) -> list[TraceEvent]:
@@ -152,16 +174,23 @@ def _rebuttals(rebuttals: JsonObject, stage: str, sides: tuple[str, str]) -> lis
     rounds: list[tuple[int, str, Any]] = []
     for side in sides:
         texts = rebuttals.pop(side, [])
-        rounds += [(turn, side, text) for turn, text in enumerate(texts if isinstance(texts, list) else [texts], 1)]
+        rounds += [
+            (turn, side, text)
+            for turn, text in enumerate(texts if isinstance(texts, list) else [texts], 1)
+        ]
     rounds.sort(key=lambda entry: entry[0])  # stable: within a round the first side speaks first
-    return [TraceEvent(stage, side, "rebuttal", _as_text(text), meta={"round": turn}) for turn, side, text in rounds]
+    return [
+        TraceEvent(stage, side, "rebuttal", _as_text(text), meta={"round": turn})
+        for turn, side, text in rounds
+    ]
 
 
 # react
 
 
 def _steps(trajectory: JsonObject, stage: str, speaker: str, **meta: Any) -> list[TraceEvent]:
-    """Return thought, tool call and observation of every step, as far as they exist; removes their keys from the trajectory."""
+    """Return thought, tool call and observation of every step, as far as they exist; removes their
+    keys from the trajectory."""
     steps: dict[int, JsonObject] = {}
     for key in list(trajectory):
         if match := _STEP_KEY.fullmatch(key):
@@ -173,9 +202,13 @@ def _steps(trajectory: JsonObject, stage: str, speaker: str, **meta: Any) -> lis
         if "thought" in step:
             events.append(TraceEvent(stage, speaker, "thought", _as_text(step["thought"]), meta=at))
         if "tool_name" in step or "tool_args" in step:
-            events.append(TraceEvent(stage, tool, "tool_call", _as_text(step.get("tool_args")), meta=at))
+            events.append(
+                TraceEvent(stage, tool, "tool_call", _as_text(step.get("tool_args")), meta=at)
+            )
         if "observation" in step:
-            events.append(TraceEvent(stage, tool, "observation", _as_text(step["observation"]), meta=at))
+            events.append(
+                TraceEvent(stage, tool, "observation", _as_text(step["observation"]), meta=at)
+            )
     return events
 
 
@@ -183,13 +216,16 @@ def _steps(trajectory: JsonObject, stage: str, speaker: str, **meta: Any) -> lis
 
 
 def _agent(name: str, trajectory: Any, sub_agents: list[Any], depth: int) -> Iterator[TraceEvent]:
-    """Yield an agent's steps, each sub-agent's between its call and its observation; sub-agents without a call come last."""
+    """Yield an agent's steps, each sub-agent's between its call and its observation; sub-agents
+    without a call come last."""
     meta = {"depth": depth, "agent": name}
     waiting = list(sub_agents)
     if isinstance(trajectory, dict):
         for event in _steps(trajectory, "coordinator", name, **meta):
             yield event
-            called = [sub for sub in waiting if event.kind == "tool_call" and _name(sub) == event.role]
+            called = [
+                sub for sub in waiting if event.kind == "tool_call" and _name(sub) == event.role
+            ]
             if called:
                 waiting.remove(called[0])
                 yield from _sub_agent(called[0], depth + 1)
@@ -220,5 +256,12 @@ def _sub_agent(record: Any, depth: int) -> Iterator[TraceEvent]:
     yield from _agent(name, rest.pop("trajectory", None), deeper, depth)
     if "answer" in rest:
         tokens = _take_count(rest, "tokens")
-        yield TraceEvent("coordinator", name, "answer", _as_text(rest.pop("answer")), tokens=tokens or None, meta=meta)
+        yield TraceEvent(
+            "coordinator",
+            name,
+            "answer",
+            _as_text(rest.pop("answer")),
+            tokens=tokens or None,
+            meta=meta,
+        )
     yield from _extra(rest, "coordinator", name, **meta)

@@ -16,9 +16,12 @@ from core.store.imports import Import
 
 
 def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
-    """Undo an import, by id, file or run name. Raise StateError while runs predict its rows, unless `with_runs`."""
+    """Undo an import, by id, file or run name. Raise StateError while runs predict its rows, unless
+    `with_runs`."""
     with workspace.change("undo import", name) as (db, detail):
-        by_run = next((imports.of_run(db, run.id) for run in runs.list_all(db) if run.name == name), None)
+        by_run = next(
+            (imports.of_run(db, run.id) for run in runs.list_all(db) if run.name == name), None
+        )
         found = by_run or imports.find(db, name)
         detail |= {"import": found.id, "file": found.file, "kind": found.kind, "rows": found.rows}
         removals = delete_import(db, workspace.settings, found, with_runs=with_runs)
@@ -27,8 +30,11 @@ def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
     return found
 
 
-def delete_import(db: Cursor, settings: Settings, found: Import, *, with_runs: bool) -> list[Callable[[], None]]:
-    """Delete what an import brought, and its record; return what deletes the files of that after the transaction.
+def delete_import(
+    db: Cursor, settings: Settings, found: Import, *, with_runs: bool
+) -> list[Callable[[], None]]:
+    """Delete what an import brought, and its record; return what deletes the files of that after
+    the transaction.
 
     Raise StateError while runs predict its rows, unless `with_runs`.
     """
@@ -48,8 +54,11 @@ def delete_import(db: Cursor, settings: Settings, found: Import, *, with_runs: b
     return files
 
 
-def _delete_packs_and_spaces(db: Cursor, settings: Settings, entry: Import) -> list[Callable[[], None]]:
-    """Delete an import's records; return a function that deletes their files afterwards. Genes keep their descriptions."""
+def _delete_packs_and_spaces(
+    db: Cursor, settings: Settings, entry: Import
+) -> list[Callable[[], None]]:
+    """Delete an import's records; return a function that deletes their files afterwards. Genes keep
+    their descriptions."""
     removals: list[Callable[[], None]] = []
     for pack in spaces.list_packs(db):
         if pack.source_file == entry.id:
@@ -63,11 +72,17 @@ def _delete_packs_and_spaces(db: Cursor, settings: Settings, entry: Import) -> l
     return removals
 
 
-def _undo_pairs(db: Cursor, settings: Settings, entry: Import, with_runs: bool) -> list[Callable[[], None]]:
-    """Delete the rows and the runs that predict them; return a function that deletes the runs' journals afterwards."""
+def _undo_pairs(
+    db: Cursor, settings: Settings, entry: Import, with_runs: bool
+) -> list[Callable[[], None]]:
+    """Delete the rows and the runs that predict them; return a function that deletes the runs'
+    journals afterwards."""
     dependent = _delete_rows(db, entry)
     if dependent and not with_runs:
-        raise StateError(f"{entry.file}: {len(dependent)} runs predict its rows ({', '.join(dependent)}); undo those first")
+        raise StateError(
+            f"{entry.file}: {len(dependent)} runs predict its rows ({', '.join(dependent)}); undo"
+            " those first"
+        )
     removals: list[Callable[[], None]] = []
     for run in runs.list_all(db, entry.dataset):
         if run.name in dependent:

@@ -1,4 +1,5 @@
-"""The process that reads what people upload to a shared server: it confines itself, carries out one task, and leaves its result.
+"""The process that reads what people upload to a shared server: it confines itself, carries out one
+task, and leaves its result.
 
 It gets a folder with a request and the files, and nothing from the environment.
 """
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from core.runs.workspace import Workspace
 
 Files = list[tuple[str, bytes]]
-REPOSITORY = Path(__file__).resolve().parents[3]  # `core.base.config` would bring more than is wanted before the limits hold
+# `core.base.config` would bring more than is wanted before the limits hold
+REPOSITORY = Path(__file__).resolve().parents[3]
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime")
 _STATE = ("/proc", "/sys/devices/system/cpu", "/sys/fs/cgroup", "/dev/urandom", "/dev/shm")
 _COMMIT = (".git/HEAD", ".git/refs", ".git/packed-refs")
@@ -48,15 +50,23 @@ def main(folder: Path) -> None:
 
 
 def _end_with_the_starter() -> None:
-    """Wait until the process that started this one ends, and end at once: nobody would take the result."""
-    while os.read(0, 1024):  # not sys.stdin, whose lock a thread would hold while Python ends, which aborts it
+    """Wait until the process that started this one ends, and end at once: nobody would take the
+    result."""
+    # not sys.stdin, whose lock a thread would hold while Python ends, which aborts it
+    while os.read(0, 1024):
         pass
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _code() -> list[Path]:
-    """Return where the code and its libraries lie, and what the system says of itself; neither settings nor secrets."""
-    libraries = [sys.prefix, sys.base_prefix, *site.getsitepackages(), *sysconfig.get_paths().values()]
+    """Return where the code and its libraries lie, and what the system says of itself; neither
+    settings nor secrets."""
+    libraries = [
+        sys.prefix,
+        sys.base_prefix,
+        *site.getsitepackages(),
+        *sysconfig.get_paths().values(),
+    ]
     own = [REPOSITORY / "core", *(REPOSITORY / name for name in _COMMIT)]
     return [*map(Path, dict.fromkeys((*libraries, *_SYSTEM, *_STATE))), *own]
 
@@ -74,9 +84,12 @@ def _carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
     log.configure(settings, "upload")
     try:
         files = [(name, Path(path).read_bytes()) for name, path in request["files"]]
-        return {"result": TASKS[request["task"]](open_workspace(settings), files, request["options"])}
+        return {
+            "result": TASKS[request["task"]](open_workspace(settings), files, request["options"])
+        }
     except DeskError as error:
-        kind = InputError if isinstance(error, SettingError) else type(error)  # which a message alone makes
+        # which a message alone makes
+        kind = InputError if isinstance(error, SettingError) else type(error)
         return {"error": {"type": kind.__name__, "message": str(error)}}
     except MemoryError:
         return {"error": {"type": MemoryError.__name__, "message": ""}}
@@ -100,7 +113,11 @@ def _preview(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> 
     from core.features.importing.previews import preview_upload
 
     [(name, content)] = files
-    return to_json(preview_upload(workspace, name, content, from_json(ImportOptions, options, "options of an import")))
+    return to_json(
+        preview_upload(
+            workspace, name, content, from_json(ImportOptions, options, "options of an import")
+        )
+    )
 
 
 def _predictions(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,7 +125,9 @@ def _predictions(workspace: Workspace, files: Files, options: Mapping[str, Any])
     from core.features.cells.predictions import PredictionOptions, import_uploaded
 
     wanted = from_json(PredictionOptions, options, "options of an import")
-    return to_json(import_uploaded(workspace, files[0], files[1] if len(files) > 1 else None, wanted))
+    return to_json(
+        import_uploaded(workspace, files[0], files[1] if len(files) > 1 else None, wanted)
+    )
 
 
 def _check(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> list[list[Any]]:

@@ -1,8 +1,8 @@
 """Uploads to a shared server are read by a separate process, which this one starts and waits for.
 
-Only plain data are accepted from it. The process is `core.features.importing.upload_process`: it has the person's name, no key and no
-network, and so much memory and time as the settings allow. It writes to the store itself, as a command does, and leaves its
-result in a folder as JSON.
+Only plain data are accepted from it. The process is `core.features.importing.upload_process`: it
+has the person's name, no key and no network, and so much memory and time as the settings allow. It
+writes to the store itself, as a command does, and leaves its result in a folder as JSON.
 """
 
 from __future__ import annotations
@@ -43,11 +43,14 @@ _FRUGAL = {
 _places = threading.BoundedSemaphore(AT_ONCE)
 
 
-def read_apart(workspace: Workspace, task: str, files: Sequence[Upload], options: Mapping[str, Any]) -> Any:
-    """Return the result of a task of `core.features.importing.upload_process` on uploaded files, as plain data.
+def read_apart(
+    workspace: Workspace, task: str, files: Sequence[Upload], options: Mapping[str, Any]
+) -> Any:
+    """Return the result of a task of `core.features.importing.upload_process` on uploaded files, as
+    plain data.
 
-    Raise what the task raised, InputError for files that take more memory or time than an upload may, and SystemFailure if the
-    process ends in another way.
+    Raise what the task raised, InputError for files that take more memory or time than an upload
+    may, and SystemFailure if the process ends in another way.
     """
     names = ", ".join(name for name, _ in files)
     workspace.refuse_if_read_only(task, names)
@@ -56,7 +59,9 @@ def read_apart(workspace: Workspace, task: str, files: Sequence[Upload], options
         status = _run(workspace.settings, folder, names)
         said = (folder / LOG).read_text("utf-8", "replace").strip()
         if said:
-            LOGGER.warning("upload %s %s: %s", task, names, " / ".join(said.splitlines()[-5:])[-1_000:])
+            LOGGER.warning(
+                "upload %s %s: %s", task, names, " / ".join(said.splitlines()[-5:])[-1_000:]
+            )
         if not (folder / RESULT).is_file():
             raise _explain_end(workspace.settings, status, names)
         found = parse_json(read_file(folder / RESULT, _MOST_RESULT_BYTES))
@@ -65,7 +70,9 @@ def read_apart(workspace: Workspace, task: str, files: Sequence[Upload], options
     return found["result"]
 
 
-def _write_request(settings: Settings, folder: Path, task: str, files: Sequence[Upload], options: Mapping[str, Any]) -> None:
+def _write_request(
+    settings: Settings, folder: Path, task: str, files: Sequence[Upload], options: Mapping[str, Any]
+) -> None:
     paths = []
     for number, (name, content) in enumerate(files):
         path = folder / str(number)
@@ -89,14 +96,16 @@ def _write_request(settings: Settings, folder: Path, task: str, files: Sequence[
 
 
 def _run(settings: Settings, folder: Path, names: str) -> int:
-    """Run the process to its end and return its status. Raise InputError if it takes too long; it is then ended."""
+    """Run the process to its end and return its status. Raise InputError if it takes too long; it
+    is then ended."""
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     with (folder / LOG).open("wb") as log:
         process = subprocess.Popen(
             (sys.executable, "-m", "core.features.importing.upload_process", str(folder)),
             cwd=REPOSITORY,
             env={**environment, **_FRUGAL, "TMPDIR": str(folder)},
-            stdin=subprocess.PIPE,  # which closes when this process ends, however that is: then the other ends, too
+            # which closes when this process ends, however that is: then the other ends, too
+            stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
             start_new_session=True,
@@ -114,7 +123,9 @@ def _run(settings: Settings, folder: Path, names: str) -> int:
 
 
 def _too_long(settings: Settings, names: str) -> InputError:
-    return InputError(f"{names}: not read within {settings.upload_time_s:g} s, the limit for uploads here")
+    return InputError(
+        f"{names}: not read within {settings.upload_time_s:g} s, the limit for uploads here"
+    )
 
 
 def _too_large(settings: Settings, names: str) -> InputError:
@@ -123,17 +134,21 @@ def _too_large(settings: Settings, names: str) -> InputError:
 
 
 def _explain_end(settings: Settings, status: int, names: str) -> DeskError:
-    """Return the error for a process that left no result. Libraries abort for want of memory as they do for damaged files."""
+    """Return the error for a process that left no result. Libraries abort for want of memory as
+    they do for damaged files."""
     if status == -signal.SIGXCPU:
         return _too_long(settings, names)
     if status == -signal.SIGKILL:
         return _too_large(settings, names)
     if status in (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS):
         return InputError(
-            f"{names}: a damaged file, or one that needs more than {settings.upload_memory_mb:,} MB of memory. Its reader "
-            f"crashed ({signal.Signals(-status).name}); nothing else was affected"
+            f"{names}: a damaged file, or one that needs more than {settings.upload_memory_mb:,} MB"
+            f" of memory. Its reader crashed ({signal.Signals(-status).name}); nothing else was"
+            " affected"
         )
-    return SystemFailure(f"{names}: its reader ended with status {status} and without a result; the log says more")
+    return SystemFailure(
+        f"{names}: its reader ended with status {status} and without a result; the log says more"
+    )
 
 
 def _as_error(settings: Settings, found: Mapping[str, str], names: str) -> DeskError:

@@ -30,12 +30,15 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command()
 def debate(context: typer.Context, run: RunName) -> None:
-    """Find out whether a run was a debate: briefs that answer instead of arguing, rows without an argument, no verdict."""
+    """Find out whether a run was a debate: briefs that answer instead of arguing, rows without an
+    argument, no verdict."""
     with context.obj.store.read() as db:
         found = runs.find(db, run)
         result = audit_debate(finding_tables.debate_facts(db, found.id), found.name)
     if not result.roles:
-        raise InputError(f"audit debate {run}: method {found.method}, which writes no briefs; expected a debate")
+        raise InputError(
+            f"audit debate {run}: method {found.method}, which writes no briefs; expected a debate"
+        )
     show_result(result)
 
 
@@ -44,7 +47,8 @@ def leakage(
     context: typer.Context,
     dataset: DatasetName = None,
 ) -> None:
-    """Find what splits share, texts, spaces and runs that have seen labels, and what the no-biology baseline scores."""
+    """Find what splits share, texts, spaces and runs that have seen labels, and what the no-biology
+    baseline scores."""
     chosen = component_loader.default_dataset(context.obj, dataset)
     index = component_loader.load_index(context.obj, chosen)
     tables = packs.read_symbol_tables(context.obj, chosen.organism)
@@ -53,7 +57,10 @@ def leakage(
         known_runs = {run.id: run for run in runs.list_predicting(db, chosen.id)}
         frames = {key: add_count_controls(predictions.frame(db, key), rows) for key in known_runs}
     splits = rows["split"].to_numpy()
-    predicted = [scored_rows(run, known_runs.get, frames[run.id], index, chosen) for run in known_runs.values()]
+    predicted = [
+        scored_rows(run, known_runs.get, frames[run.id], index, chosen)
+        for run in known_runs.values()
+    ]
     show_result(
         LeakageAudit(
             chosen,
@@ -61,7 +68,9 @@ def leakage(
             tuple(compare_splits(rows, tables)),
             check_rows(rows),
             pack_texts.check_all(context.obj, index),
-            tuple(_check_space(context.obj, chosen, index, splits, space) for space in known_spaces),
+            tuple(
+                _check_space(context.obj, chosen, index, splits, space) for space in known_spaces
+            ),
             tuple(check_run(each, score_run(each)) for each in predicted),
             tables.notes,
             leak_power(index) if known_spaces else (),
@@ -70,6 +79,15 @@ def leakage(
 
 
 def _check_space(
-    workspace: Workspace, dataset: Dataset, index: RowIndex, splits: NDArray[np.object_], record: SpaceRecord
+    workspace: Workspace,
+    dataset: Dataset,
+    index: RowIndex,
+    splits: NDArray[np.object_],
+    record: SpaceRecord,
 ) -> SpaceCheck:
-    return check_space(record, lambda: component_loader.load_spaces(workspace, index, dataset, [record.name])[0], index, splits)
+    return check_space(
+        record,
+        lambda: component_loader.load_spaces(workspace, index, dataset, [record.name])[0],
+        index,
+        splits,
+    )

@@ -8,7 +8,9 @@ FEATURE = Feature(
     "leakage",
     "What splits share, and which rows, texts, spaces and runs give labels away.",
     commands={
-        "audit": Command("core.features.leakage.commands:app", "Audit debates and leakage.", "Judge"),
+        "audit": Command(
+            "core.features.leakage.commands:app", "Audit debates and leakage.", "Judge"
+        ),
     },
     figures=("core.features.leakage.figures.gene_rows:FIGURE",),
 )

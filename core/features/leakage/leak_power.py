@@ -1,4 +1,5 @@
-"""How weak a leak the probes of gene spaces still find on a dataset: leaks are planted in it, with more and more noise."""
+"""How weak a leak the probes of gene spaces still find on a dataset: leaks are planted in it, with
+more and more noise."""
 
 from __future__ import annotations
 
@@ -26,11 +27,13 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class LeakPower:
-    """The largest noise of planted leaks of one axis and task that are found in both of two tries; NaN if none is found.
+    """The largest noise of planted leaks of one axis and task that are found in both of two tries;
+    NaN if none is found.
 
-    shares: noise in standard deviations of the shares, in one of 17 columns; turned: for shares rotated into TURNED_COLUMNS
-    columns, none equal to the shares. matrix: standard deviation of the noise that is added to each label (1 and -1, or 1 and
-    0), with a column for each of `columns` symbols of the other axis.
+    shares: noise in standard deviations of the shares, in one of 17 columns; turned: for shares
+    rotated into TURNED_COLUMNS columns, none equal to the shares. matrix: standard deviation of the
+    noise that is added to each label (1 and -1, or 1 and 0), with a column for each of `columns`
+    symbols of the other axis.
     """
 
     axis: Axis
@@ -45,7 +48,10 @@ class LeakPower:
     def what(self) -> str:
         """The power in words."""
         units = UNITS[self.axis][1]
-        shares = f"label shares {_upto(self.shares, ' SD')}, turned into {TURNED_COLUMNS} columns {_upto(self.turned, ' SD')}"
+        shares = (
+            f"label shares {_upto(self.shares, ' SD')}, turned into {TURNED_COLUMNS} columns"
+            f" {_upto(self.turned, ' SD')}"
+        )
         return f"{self.task} of {units}: {shares}; a matrix of labels {_upto(self.matrix, '')}"
 
 
@@ -63,17 +69,23 @@ def leak_power(index: RowIndex) -> tuple[LeakPower, ...]:
                     partial(_is_matrix_found, task, some),
                 )
                 shares, turned, matrix = map(_most_noise, leaks)
-                powers.append(LeakPower(axis, task, shares, turned, matrix, int(some.other.max()) + 1))
+                powers.append(
+                    LeakPower(axis, task, shares, turned, matrix, int(some.other.max()) + 1)
+                )
     return tuple(powers)
 
 
 def _is_share_leak_found(rows: UnitRows, noise: float, rng: np.random.Generator) -> bool:
-    return probe_shares(rows, _with_shares(rows, NOISE_COLUMNS + 1, noise, rng), rng).has_seen_labels
+    return probe_shares(
+        rows, _with_shares(rows, NOISE_COLUMNS + 1, noise, rng), rng
+    ).has_seen_labels
 
 
 def _is_turned_found(rows: UnitRows, noise: float, rng: np.random.Generator) -> bool:
     turn = np.linalg.qr(rng.normal(size=(TURNED_COLUMNS, TURNED_COLUMNS)))[0]
-    return probe_shares(rows, _with_shares(rows, TURNED_COLUMNS, noise, rng) @ turn, rng).has_seen_labels
+    return probe_shares(
+        rows, _with_shares(rows, TURNED_COLUMNS, noise, rng) @ turn, rng
+    ).has_seen_labels
 
 
 def _with_shares(rows: UnitRows, n_columns: int, noise: float, rng: np.random.Generator) -> Floats:
@@ -85,14 +97,20 @@ def _with_shares(rows: UnitRows, n_columns: int, noise: float, rng: np.random.Ge
     return vectors
 
 
-def _is_matrix_found(task: Question, rows: UnitRows, noise: float, rng: np.random.Generator) -> bool:
+def _is_matrix_found(
+    task: Question, rows: UnitRows, noise: float, rng: np.random.Generator
+) -> bool:
     vectors = noise * rng.normal(size=(int(rows.unit.max()) + 1, int(rows.other.max()) + 1))
     vectors[rows.unit, rows.other] += np.where(rows.positive, 1.0, 0.0 if task == "DE" else -1.0)
-    return any(score.reaches_limit for score in probe_within(task, rows, vectors, rng, permutations=0).scores)
+    return any(
+        score.reaches_limit
+        for score in probe_within(task, rows, vectors, rng, permutations=0).scores
+    )
 
 
 def _most_noise(is_found: Callable[[float, np.random.Generator], bool]) -> float:
-    """Return the largest noise up to which leaks are found; the first missed leak ends the search."""
+    """Return the largest noise up to which leaks are found; the first missed leak ends the
+    search."""
     most = float("nan")
     for noise in NOISES:
         if not all(is_found(noise, np.random.default_rng([SEED, seed])) for seed in range(TRIES)):

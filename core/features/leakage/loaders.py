@@ -1,4 +1,5 @@
-"""The leakage audit of a dataset, from parts that are cached separately: a new run does not repeat the probes of spaces."""
+"""The leakage audit of a dataset, from parts that are cached separately: a new run does not repeat
+the probes of spaces."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ def leakage_audit(dataset: str) -> LeakageAudit:
 
 @cache_by("datasets", entries=4)
 def probe_power(dataset: str) -> tuple[LeakPower, ...]:
-    """Return the weakest leak of a space that the probes find on a dataset (id). It takes seconds."""
+    """Return the weakest leak of a space that the probes find on a dataset (id). It takes
+    seconds."""
     return leak_power(row_index(dataset))
 
 
@@ -52,8 +54,11 @@ def _check_labels(dataset: str) -> tuple[CountControls, tuple[RowFinding, ...]]:
 
 
 @cache_by("datasets", "spaces", entries=4)
-def _check_splits_and_texts(dataset: str) -> tuple[tuple[SplitOverlap, ...], tuple[str, ...], tuple[TextCheck, ...]]:
-    """Return what the splits of a dataset share, splits that could not be compared, and what texts of packs say of its rows."""
+def _check_splits_and_texts(
+    dataset: str,
+) -> tuple[tuple[SplitOverlap, ...], tuple[str, ...], tuple[TextCheck, ...]]:
+    """Return what the splits of a dataset share, splits that could not be compared, and what texts
+    of packs say of its rows."""
     [record] = [each for each in all_datasets() if each.id == dataset]
     tables = packs.read_symbol_tables(read_workspace(), record.organism)
     overlaps = tuple(compare_splits(dataset_rows(dataset), tables))
@@ -65,7 +70,9 @@ def _space_check(dataset: str, space: str) -> SpaceCheck:
     """Return the probe of a space (name) on a dataset (id)."""
     [record] = [each for each in all_spaces() if each.name == space]
     splits = dataset_rows(dataset)["split"].to_numpy()
-    return space_leaks.check_space(record, lambda: space_vectors(dataset, space), row_index(dataset), splits)
+    return space_leaks.check_space(
+        record, lambda: space_vectors(dataset, space), row_index(dataset), splits
+    )
 
 
 @cache_by("run:{0}", "datasets", entries=100)

@@ -14,12 +14,16 @@ from core.ui.widgets import show_captioned, show_empty
 
 
 def show(context: PageContext) -> None:
-    """Show the leakage audit of the chosen dataset, and what the number of a gene's rows reveals."""
+    """Show the leakage audit of the chosen dataset, and what the number of a gene's rows
+    reveals."""
     if context.dataset is None:
         show_empty("There is no dataset yet.")
         return
     with st.spinner("Checking splits, spaces and runs for leaks …"):
-        rows, audit = loaders.dataset_rows(context.dataset.id), loaders.leakage_audit(context.dataset.id)
+        rows, audit = (
+            loaders.dataset_rows(context.dataset.id),
+            loaders.leakage_audit(context.dataset.id),
+        )
         power = loaders.probe_power(context.dataset.id) if audit.spaces else ()
     show_result(replace(audit, power=power), context.dataset.name, "leakage")
     if rows["label"].notna().any():

@@ -1,6 +1,8 @@
-"""The leakage audit of a dataset: what splits share, what rows reveal, and which texts, spaces and runs have seen labels.
+"""The leakage audit of a dataset: what splits share, what rows reveal, and which texts, spaces and
+runs have seen labels.
 
-Each part is checked separately, so that a page can cache it; `LeakageAudit` holds all parts, and its findings in words.
+Each part is checked separately, so that a page can cache it; `LeakageAudit` holds all parts, and
+its findings in words.
 """
 
 from __future__ import annotations
@@ -27,31 +29,38 @@ from core.store.datasets import Dataset
 
 Kind = Literal["shared", "rows", "text", "space", "run"]
 NOT_PROBED = (
-    f"Not probed: how runs were made, their prompts, traces and literature. A run with an AUROC between {1 - LIMIT:.2f} and "
-    f"{LIMIT:.2f} may have seen labels unnoticed. One beyond is only suspicious, since a model may be that good. "
-    "Spaces are probed for target genes and for perturbations, not for both together, and not for products of columns. "
-    f"Shares spread over many columns pass if fewer than {LEAST_FREE} units are left over. So do shares with less information "
-    "than biology may have: of half of the rows, of one side of the mean, folded so that high and low ones are alike, or "
-    f"with much noise. At most {MOST_UNITS} units are probed. "
-    f"Texts pass in which fewer than {STATED_RIGHT:.0%} of the directions are right, or that name genes otherwise than the rows "
-    "do; so does a label that ids or the places of rows encode, as in even and odd numbers."
+    "Not probed: how runs were made, their prompts, traces and literature. A run with an AUROC"
+    f" between {1 - LIMIT:.2f} and {LIMIT:.2f} may have seen labels unnoticed. One beyond is only"
+    " suspicious, since a model may be that good. Spaces are probed for target genes and for"
+    " perturbations, not for both together, and not for products of columns. Shares spread over"
+    f" many columns pass if fewer than {LEAST_FREE} units are left over. So do shares with less"
+    " information than biology may have: of half of the rows, of one side of the mean, folded so"
+    f" that high and low ones are alike, or with much noise. At most {MOST_UNITS} units are probed."
+    f" Texts pass in which fewer than {STATED_RIGHT:.0%} of the directions are right, or that name"
+    " genes otherwise than the rows do; so does a label that ids or the places of rows encode, as"
+    " in even and odd numbers."
 )
 
 
-_LIMITS = ", ".join(f"{task} {LIMITS[task, 'similarity']:.2f} and {LIMITS[task, 'column']:.2f}" for task in TASKS)
+_LIMITS = ", ".join(
+    f"{task} {LIMITS[task, 'similarity']:.2f} and {LIMITS[task, 'column']:.2f}" for task in TASKS
+)
 HOW_PROBED = (
-    "Spaces: shares of labels that vectors predict four standard errors above the noise ceiling are a finding; within, the "
-    f"smaller AUROC inside genes and inside perturbations, suspect from (by similarity and by a column) {_LIMITS}."
+    "Spaces: shares of labels that vectors predict four standard errors above the noise ceiling"
+    " are a finding; within, the smaller AUROC inside genes and inside perturbations, suspect from"
+    f" (by similarity and by a column) {_LIMITS}."
 )
 HOW_COMPARED = (
-    f"Likeness of a run: its rank correlation with the {NO_BIOLOGY}, in the split where it is largest; beyond {DISGUISE} is a "
-    f"finding. A run is suspicious from an AUROC of {LIMIT:.2f}, or up to {1 - LIMIT:.2f}: a reason to look, not a proof."
+    f"Likeness of a run: its rank correlation with the {NO_BIOLOGY}, in the split where it is"
+    f" largest; beyond {DISGUISE} is a finding. A run is suspicious from an AUROC of {LIMIT:.2f},"
+    f" or up to {1 - LIMIT:.2f}: a reason to look, not a proof."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One leak. name: of the two splits, the split, the pack, the space or the run; what: a description."""
+    """One leak. name: of the two splits, the split, the pack, the space or the run; what: a
+    description."""
 
     kind: Kind
     name: str
@@ -60,7 +69,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeakageAudit:
-    """All parts of the audit of one dataset. notes: on parts that could not be compared. power: of the probes of spaces."""
+    """All parts of the audit of one dataset. notes: on parts that could not be compared. power: of
+    the probes of spaces."""
 
     dataset: Dataset = field(metadata=HIDDEN)
     counts: CountControls
@@ -109,7 +119,11 @@ class LeakageAudit:
             *(finding for pair in self.splits for finding in _shared_findings(pair, self.dataset)),
             *(Finding("rows", row.where, row.what) for row in self.rows),
             *(Finding("text", text.name, what) for text in self.texts for what in text.findings),
-            *(Finding("space", space.name, what) for space in self.spaces for what in space.findings),
+            *(
+                Finding("space", space.name, what)
+                for space in self.spaces
+                for what in space.findings
+            ),
             *(Finding("run", run.name, what) for run in self.runs for what in run.findings),
         ]
 
@@ -119,8 +133,9 @@ class LeakageAudit:
         found = self.findings
         if not found:
             return (
-                "No leak found: no two splits share a perturbation or a target gene, these probes find no label in rows, texts, "
-                f"spaces and runs, and no run copies the {NO_BIOLOGY}."
+                "No leak found: no two splits share a perturbation or a target gene, these probes"
+                " find no label in rows, texts, spaces and runs, and no run copies the"
+                f" {NO_BIOLOGY}."
             )
         where = ", ".join(dict.fromkeys(each.name for each in found))
         return f"{len(found):,} {'finding' if len(found) == 1 else 'findings'}: {where}."
@@ -128,24 +143,49 @@ class LeakageAudit:
     @property
     def scope(self) -> str:
         """What was checked."""
-        counted = {"pairs of splits": self.splits, "packs of texts": self.texts, "spaces": self.spaces, "runs": self.runs}
-        return f"{self.dataset.name} · {' · '.join(f'{what}: {len(of):,}' for what, of in counted.items())}"
+        counted = {
+            "pairs of splits": self.splits,
+            "packs of texts": self.texts,
+            "spaces": self.spaces,
+            "runs": self.runs,
+        }
+        return (
+            f"{self.dataset.name} ·"
+            f" {' · '.join(f'{what}: {len(of):,}' for what, of in counted.items())}"
+        )
 
     @property
     def caveats(self) -> tuple[str, ...]:
         """What was not probed, what the numbers of the tables mean, and what is no leak."""
-        counts, paralogs = self.counts, [_paralogs_text(pair) for pair in self.splits if pair.paralogs]
+        counts, paralogs = (
+            self.counts,
+            [_paralogs_text(pair) for pair in self.splits if pair.paralogs],
+        )
         single = (
-            f"{counts.singletons:,} labelled rows are of genes measured once, {counts.singletons_none:,} of them labelled none: "
-            "a score of row counts is a control for a model, never its input."
+            f"{counts.singletons:,} labelled rows are of genes measured once,"
+            f" {counts.singletons_none:,} of them labelled none: a score of row counts is a control"
+            " for a model, never its input."
         )
         probed = [HOW_PROBED] if self.spaces else []
-        return (NOT_PROBED, single, *probed, *([HOW_COMPARED] if self.runs else []), *paralogs, *self.notes)
+        return (
+            NOT_PROBED,
+            single,
+            *probed,
+            *([HOW_COMPARED] if self.runs else []),
+            *paralogs,
+            *self.notes,
+        )
 
     def tables(self) -> tuple[Table, ...]:
         """Return the findings, the baseline's scores, and every check."""
         tables = (
-            Table("Findings", tuple({"of": each.kind, "name": each.name, "what": each.what} for each in self.findings)),
+            Table(
+                "Findings",
+                tuple(
+                    {"of": each.kind, "name": each.name, "what": each.what}
+                    for each in self.findings
+                ),
+            ),
             Table(
                 f"The {NO_BIOLOGY}",
                 (
@@ -170,9 +210,19 @@ class LeakageAudit:
                     for pair in self.splits
                 ),
             ),
-            Table("Texts", tuple({"pack": text.name, "found": text.describe()} for text in self.texts)),
-            Table("Spaces", tuple({"space": space.name, "found": describe_space(space)} for space in self.spaces)),
-            Table("The weakest planted leak of a space that is found", tuple({"probe": each.what} for each in self.power)),
+            Table(
+                "Texts", tuple({"pack": text.name, "found": text.describe()} for text in self.texts)
+            ),
+            Table(
+                "Spaces",
+                tuple(
+                    {"space": space.name, "found": describe_space(space)} for space in self.spaces
+                ),
+            ),
+            Table(
+                "The weakest planted leak of a space that is found",
+                tuple({"probe": each.what} for each in self.power),
+            ),
             Table(
                 "Runs",
                 tuple(
@@ -197,8 +247,13 @@ class LeakageAudit:
 
 def _paralogs_text(pair: SplitOverlap) -> str:
     groups = {group.ortholog: group for group in (*pair.perts.paralogs, *pair.genes.paralogs)}
-    texts = (f"{', '.join(each.a)} and {', '.join(each.b)} ({each.ortholog})" for each in groups.values())
-    return f"Different genes of {pair.a} and {pair.b} with the same ortholog, which is not a leak: {'; '.join(texts)}"
+    texts = (
+        f"{', '.join(each.a)} and {', '.join(each.b)} ({each.ortholog})" for each in groups.values()
+    )
+    return (
+        f"Different genes of {pair.a} and {pair.b} with the same ortholog, which is not a leak:"
+        f" {'; '.join(texts)}"
+    )
 
 
 def _largest(correlations: Iterable[float]) -> float | None:
@@ -209,7 +264,8 @@ def _largest(correlations: Iterable[float]) -> float | None:
 def check_counts(pairs: pd.DataFrame) -> CountControls:
     """Return the scores of row counts on the labelled splits; pairs: from store.pairs.frame."""
     labelled = pairs[pairs.groupby("split")["label"].transform("count") > 0]
-    pert, gene = (pd.factorize(labelled[name])[0] for name in ("pert", "gene"))  # codes are faster to group by than names
+    # codes are faster to group by than names
+    pert, gene = (pd.factorize(labelled[name])[0] for name in ("pert", "gene"))
     return score_count_controls(labelled["label"], pert, gene)
 
 
@@ -220,7 +276,12 @@ def _shared_findings(pair: SplitOverlap, dataset: Dataset) -> Iterator[Finding]:
             parts = [f"{n:,} {role}{'s' if n > 1 else ''} shared"]
             if role == "target gene" and dataset.headline == "macro":
                 parts[0] += " by design (PerturbQA is split by perturbation)"
-            for rule, pairs in (("in another case", symbols.other_case), ("under another name", symbols.aliases)):
+            for rule, pairs in (
+                ("in another case", symbols.other_case),
+                ("under another name", symbols.aliases),
+            ):
                 if pairs:
                     parts.append(rule if len(pairs) == n else f"{len(pairs):,} of them {rule}")
-            yield Finding("shared", f"{pair.a} and {pair.b}", f"{', '.join(parts)}: {symbols.examples()}")
+            yield Finding(
+                "shared", f"{pair.a} and {pair.b}", f"{', '.join(parts)}: {symbols.examples()}"
+            )

@@ -20,9 +20,12 @@ from core.stats.scores_and_labels import Task, outcome_of
 
 LEAST_ALIKE, ALIKE = 2, 0.8  # number and share of common rows
 SURE = log(1000)  # of the odds against chance
-LIMIT, LIMIT_OF_ALL = 0.75, 0.85  # AUROC of the rows' order inside an axis, and over all rows, whose perturbations stand together
+# AUROC of the rows' order inside an axis, and over all rows, whose perturbations stand together
+LIMIT, LIMIT_OF_ALL = 0.75, 0.85
 LEAST = 20  # rows of each class
-MOST_ALIKE = 30  # up to this many names with the same two rows, all pairs are compared; above it, only consecutive names
+# up to this many names with the same two rows, all pairs are compared; above it, only consecutive
+# names
+MOST_ALIKE = 30
 SHOWN = 3
 NEARLY = 2.0  # the log odds that a label gives which differs
 _ROLES = {"gene": "target genes", "pert": "perturbations"}
@@ -47,19 +50,32 @@ def check_rows(pairs: pd.DataFrame) -> tuple[RowFinding, ...]:
         codes = {axis: pd.factorize(rows[axis])[0].astype(np.intp) for axis in _ROLES}
         features = {"the order of rows in the file": np.arange(len(rows), dtype=np.float64)}
         keys = zip(rows["pair_id"], rows["pert"], rows["gene"], strict=True)
-        without_symbols = [key.replace(pert, "", 1).replace(gene, "", 1) for key, pert, gene in keys]
+        without_symbols = [
+            key.replace(pert, "", 1).replace(gene, "", 1) for key, pert, gene in keys
+        ]
         if len(set(without_symbols)) > 1:
             digits = pd.Series(without_symbols).str.extract(r"(\d+)", expand=False)
-            features["the number in ids"] = pd.to_numeric(digits, errors="coerce").fillna(-1.0).to_numpy(np.float64)
-            features["the text in ids"] = np.unique(without_symbols, return_inverse=True)[1].astype(np.float64)
+            features["the number in ids"] = (
+                pd.to_numeric(digits, errors="coerce").fillna(-1.0).to_numpy(np.float64)
+            )
+            features["the text in ids"] = np.unique(without_symbols, return_inverse=True)[1].astype(
+                np.float64
+            )
         for what, values in features.items():
-            found += [RowFinding(str(split), text) for text in _tell_labels(what, values, rows, codes)]
+            found += [
+                RowFinding(str(split), text) for text in _tell_labels(what, values, rows, codes)
+            ]
     return tuple(found)
 
 
-def _tell_labels(what: str, values: Floats, rows: pd.DataFrame, codes: dict[str, Codes]) -> Iterator[str]:
+def _tell_labels(
+    what: str, values: Floats, rows: pd.DataFrame, codes: dict[str, Codes]
+) -> Iterator[str]:
     outcome = outcome_of(rows["label"])
-    for task, some, positive in (("DE", outcome.labelled, outcome.effect), ("DIR", outcome.directed, outcome.up)):
+    for task, some, positive in (
+        ("DE", outcome.labelled, outcome.effect),
+        ("DIR", outcome.directed, outcome.up),
+    ):
         if min((some & positive).sum(), (some & ~positive).sum()) < LEAST:
             continue
         for where, cells, limit in (
@@ -82,27 +98,43 @@ def _pairs(some: Bools, positive: Bools, cells: Codes | None) -> float:
 def _duplicates(labelled: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """By axis, the names that share most of their rows and every label there.
 
-    Only names that share two rows in a row are compared: those of a copy that is whole or nearly so. Where half as many are
-    nearly alike, with one other label, biology makes them so, such as that of a complex.
+    Only names that share two rows in a row are compared: those of a copy that is whole or nearly
+    so. Where half as many are nearly alike, with one other label, biology makes them so, such as
+    that of a complex.
     """
     # By label, the log odds that a common row with it gives for a copy: −log of the label's share
     # and of the share of pairs that were measured
-    n, measured = len(labelled), len(labelled) / max(1, labelled["pert"].nunique() * labelled["gene"].nunique())
+    n, measured = (
+        len(labelled),
+        len(labelled) / max(1, labelled["pert"].nunique() * labelled["gene"].nunique()),
+    )
     weights = {
-        str(label): -log(count / n) + max(0.0, -log(measured)) for label, count in labelled["label"].value_counts().items()
+        str(label): -log(count / n) + max(0.0, -log(measured))
+        for label, count in labelled["label"].value_counts().items()
     }
     for axis, other in (("gene", "pert"), ("pert", "gene")):
-        rows = {name: dict(zip(some[other], some["label"], strict=True)) for name, some in labelled.groupby(axis, sort=True)}
+        rows = {
+            name: dict(zip(some[other], some["label"], strict=True))
+            for name, some in labelled.groupby(axis, sort=True)
+        }
         by_first: dict[tuple[str, ...], list[str]] = {}
         for name, known in rows.items():
             if len(known) >= LEAST_ALIKE:
                 # A copy shares one of three pairs of rows, unless it lacks a row of each.
                 names = sorted(known)
                 middle = len(names) // 2
-                for key in [tuple(names[:2]), tuple(names[-2:]), tuple(names[middle - 1 : middle + 1])]:
+                for key in [
+                    tuple(names[:2]),
+                    tuple(names[-2:]),
+                    tuple(names[middle - 1 : middle + 1]),
+                ]:
                     by_first.setdefault(key, []).append(str(name))
         alike = (sorted(set(names)) for names in by_first.values())
-        asked = {pair for names in alike for pair in (combinations(names, 2) if len(names) <= MOST_ALIKE else pairwise(names))}
+        asked = {
+            pair
+            for names in alike
+            for pair in (combinations(names, 2) if len(names) <= MOST_ALIKE else pairwise(names))
+        }
         sure = SURE + log(max(1, len(rows) ** 2 / 2))  # among as many pairs of names
         likened = {(a, b): _compare(rows[a], rows[b], weights) for a, b in asked}
         pairs = {pair for pair, (odds, differ) in likened.items() if odds >= sure and not differ}
@@ -112,8 +144,11 @@ def _duplicates(labelled: pd.DataFrame) -> Iterator[tuple[str, str]]:
             yield _ROLES[axis], list_some(named, SHOWN)
 
 
-def _compare(one: Mapping[str, str], other: Mapping[str, str], weights: Mapping[str, float]) -> tuple[float, int]:
-    """Return the log odds that two names are copies, from the rows in common with equal labels, and how many labels differ.
+def _compare(
+    one: Mapping[str, str], other: Mapping[str, str], weights: Mapping[str, float]
+) -> tuple[float, int]:
+    """Return the log odds that two names are copies, from the rows in common with equal labels, and
+    how many labels differ.
 
     The log odds are 0 if too few rows are in common.
     """

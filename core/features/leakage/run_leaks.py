@@ -19,19 +19,27 @@ from core.store.runs import Run
 
 DISGUISE = 0.9  # |Spearman| above which a run ranks rows as a count control does
 LEAST_ROWS = 20  # among fewer, chance or a good run gives such values
-# A high score never proves that labels were seen, because a model may be that good. So it is not a finding.
-SUSPICION: Mapping[Tail, str] = MappingProxyType({"labels": "suspiciously good", "inverted labels": "suspiciously wrong"})
+# A high score never proves that labels were seen, because a model may be that good. So it is not a
+# finding.
+SUSPICION: Mapping[Tail, str] = MappingProxyType(
+    {"labels": "suspiciously good", "inverted labels": "suspiciously wrong"}
+)
 DOUBT: Mapping[Tail, str] = MappingProxyType(
     {
-        "labels": "It has seen labels, or is better than any published run: its scores cannot decide this",
-        "inverted labels": "It has seen inverted labels, or its numbers or the labels have the wrong sign",
+        "labels": (
+            "It has seen labels, or is better than any published run: its scores cannot decide this"
+        ),
+        "inverted labels": (
+            "It has seen inverted labels, or its numbers or the labels have the wrong sign"
+        ),
     }
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RunCheck:
-    """One run: its score, and for each split the rank correlation with count-only (de) and with rarer gene (up).
+    """One run: its score, and for each split the rank correlation with count-only (de) and with
+    rarer gene (up).
 
     headline: the number that it is judged by, of either question; probes: DE and DIR.
     """
@@ -60,13 +68,14 @@ class RunCheck:
             if tail := probe.tail(*_limits(values[name])):
                 found = estimate_text(*_limits(values[name]))
                 yield (
-                    f"{SUSPICION[tail]}: {name} {metric}{found} on {probe.n:,} labelled rows, and among genes and perturbations "
-                    f"of equal rates too; scored: {self.score.scored}. {DOUBT[tail]}"
+                    f"{SUSPICION[tail]}: {name} {metric}{found} on {probe.n:,} labelled rows, and"
+                    " among genes and perturbations of equal rates too; scored:"
+                    f" {self.score.scored}. {DOUBT[tail]}"
                 )
             elif tail := probe.edge_tail:
                 yield (
-                    f"{SUSPICION[tail]} at its ends: {name} {probe.edge:.3f} among the rows that it ranks highest and lowest, of "
-                    f"about equal rates. {DOUBT[tail]}"
+                    f"{SUSPICION[tail]} at its ends: {name} {probe.edge:.3f} among the rows that it"
+                    f" ranks highest and lowest, of about equal rates. {DOUBT[tail]}"
                 )
 
     def _likeness_sentences(self) -> Iterator[str]:
@@ -77,8 +86,9 @@ class RunCheck:
             ):
                 if n >= LEAST_ROWS and abs(spearman) > DISGUISE:
                     yield (
-                        f"the {NO_BIOLOGY} ({control}) posing as a model: {number} ranks the {n:,} rows of {split} by how often "
-                        f"their genes were measured (rank correlation {spearman:+.2f})"
+                        f"the {NO_BIOLOGY} ({control}) posing as a model: {number} ranks the {n:,}"
+                        f" rows of {split} by how often their genes were measured (rank correlation"
+                        f" {spearman:+.2f})"
                     )
 
 
@@ -93,13 +103,17 @@ def check_run(rows: RunRows, score: RunScore) -> RunCheck:
         rows.run,
         score.whole,
         score.headline,
-        {"DE": probe_run(de, rows.pert, rows.gene), "DIR": probe_run(direction, rows.pert, rows.gene)},
+        {
+            "DE": probe_run(de, rows.pert, rows.gene),
+            "DIR": probe_run(direction, rows.pert, rows.gene),
+        },
         {name: agreement(run.take(some), counts.take(some)) for name, some in chosen.items()},
     )
 
 
 def _limits(value: Interval) -> tuple[float, float, float]:
-    """Return the estimate and its limits; an AUROC of exactly 0 or 1 has no interval, and is its own limits."""
+    """Return the estimate and its limits; an AUROC of exactly 0 or 1 has no interval, and is its
+    own limits."""
     if value.estimate in (0.0, 1.0):
         return value.estimate, value.estimate, value.estimate
     return value.ends

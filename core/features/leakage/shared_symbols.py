@@ -1,7 +1,9 @@
-"""Perturbations and target genes shared by two splits of a dataset: spelled alike, in another case, or under another name.
+"""Perturbations and target genes shared by two splits of a dataset: spelled alike, in another case,
+or under another name.
 
-In all three cases the gene is the same, so labels of one split carry information about the other. Two genes of one organism
-with the same ortholog in another are different genes (paralogs): they are listed separately and are not a leak.
+In all three cases the gene is the same, so labels of one split carry information about the other.
+Two genes of one organism with the same ortholog in another are different genes (paralogs): they are
+listed separately and are not a leak.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ SHOWN = 3  # symbols to name in a text; the rest is counted
 class SymbolTables:
     """What is known about symbols; empty without a table.
 
-    proteins: symbol → its protein; two symbols that alone share a protein are aliases. orthologs: symbol → the symbol in the
-    other organism; symbols with the same ortholog are paralogs. notes: missing tables, and why.
+    proteins: symbol → its protein; two symbols that alone share a protein are aliases. orthologs:
+    symbol → the symbol in the other organism; symbols with the same ortholog are paralogs. notes:
+    missing tables, and why.
     """
 
     proteins: Mapping[str, str] = field(default_factory=dict)
@@ -43,7 +46,8 @@ class Paralogs:
 
 @dataclass(frozen=True, slots=True)
 class SharedSymbols:
-    """The genes that two splits share in one role, each in exactly one of exact, other_case and aliases; all sorted.
+    """The genes that two splits share in one role, each in exactly one of exact, other_case and
+    aliases; all sorted.
 
     other_case, aliases: (symbol in the first split, symbol in the second).
     """
@@ -58,11 +62,16 @@ class SharedSymbols:
         return len(self.exact) + len(self.other_case) + len(self.aliases)
 
     def keys(self) -> set[str]:
-        """Return the shared genes as the first split's symbols in lower case, so that several pairs of splits can be combined."""
-        return {symbol.casefold() for symbol in (*self.exact, *(a for a, _ in (*self.other_case, *self.aliases)))}
+        """Return the shared genes as the first split's symbols in lower case, so that several pairs
+        of splits can be combined."""
+        return {
+            symbol.casefold()
+            for symbol in (*self.exact, *(a for a, _ in (*self.other_case, *self.aliases)))
+        }
 
     def examples(self) -> str:
-        """Return the names of the first few shared genes, "Tnf, Il6 = IL6 and 30 more"; genes spelled alike come first."""
+        """Return the names of the first few shared genes, "Tnf, Il6 = IL6 and 30 more"; genes
+        spelled alike come first."""
         names = [*self.exact, *(f"{a} = {b}" for a, b in (*self.other_case, *self.aliases))]
         return list_some(names, SHOWN)
 
@@ -91,11 +100,16 @@ class SplitOverlap:
     def paralogs(self) -> list[dict[str, Any]]:
         """Different genes with the same ortholog, which are not shared."""
         roles = {"pert": self.perts, "gene": self.genes}
-        return [{"role": role, **asdict(group)} for role, symbols in roles.items() for group in symbols.paralogs]
+        return [
+            {"role": role, **asdict(group)}
+            for role, symbols in roles.items()
+            for group in symbols.paralogs
+        ]
 
 
 def compare_splits(pairs: pd.DataFrame, tables: SymbolTables) -> list[SplitOverlap]:
-    """Compare any two splits of a dataset, labelled or not, in file order; pairs: columns split, pert and gene."""
+    """Compare any two splits of a dataset, labelled or not, in file order; pairs: columns split,
+    pert and gene."""
     splits = dict(iter(pairs.groupby("split", sort=False)))
     return [
         SplitOverlap(
@@ -109,7 +123,8 @@ def compare_splits(pairs: pd.DataFrame, tables: SymbolTables) -> list[SplitOverl
 
 
 def find_shared_symbols(a: Iterable[str], b: Iterable[str], tables: SymbolTables) -> SharedSymbols:
-    """Return the genes that two sets of symbols of one organism share, and the paralogs among the rest."""
+    """Return the genes that two sets of symbols of one organism share, and the paralogs among the
+    rest."""
     first, second = _by_casefold(a), _by_casefold(b)
     exact, other_case = [], []
     for key in sorted(first.keys() & second.keys()):
@@ -142,7 +157,8 @@ def find_shared_symbols(a: Iterable[str], b: Iterable[str], tables: SymbolTables
             if folded in table:
                 side.setdefault(table[folded], []).append(spelling)
     paralogs = [
-        Paralogs(name, *(tuple(sorted(side[name])) for side in sides)) for name in sorted(sides[0].keys() & sides[1].keys())
+        Paralogs(name, *(tuple(sorted(side[name])) for side in sides))
+        for name in sorted(sides[0].keys() & sides[1].keys())
     ]
     return SharedSymbols(tuple(exact), tuple(other_case), tuple(aliases), tuple(paralogs))
 

@@ -1,4 +1,5 @@
-"""The result of probing a gene space: its vectors of target genes and its vectors of perturbations."""
+"""The result of probing a gene space: its vectors of target genes and its vectors of
+perturbations."""
 
 from __future__ import annotations
 
@@ -23,7 +24,10 @@ from core.transfer.similarity import Space
 SEED = 0  # of the probes' random draws
 AXES: tuple[Axis, ...] = ("gene", "pert")
 TASKS: tuple[Question, ...] = ("DE", "DIR")
-UNITS: dict[Axis, tuple[str, str]] = {"gene": ("target gene", "target genes"), "pert": ("perturbation", "perturbations")}
+UNITS: dict[Axis, tuple[str, str]] = {
+    "gene": ("target gene", "target genes"),
+    "pert": ("perturbation", "perturbations"),
+}
 _KNOWN: dict[tuple[Axis, Question], str] = {
     ("gene", "DE"): "which perturbations change a target gene",
     ("gene", "DIR"): "which perturbations move a target gene up",
@@ -35,7 +39,8 @@ ALL_ROWS = "all labelled rows"
 
 @dataclass(frozen=True, slots=True)
 class ProbedRows:
-    """Both probes of one axis for one task (DE, DIR), on all labelled rows or on those of one split."""
+    """Both probes of one axis for one task (DE, DIR), on all labelled rows or on those of one
+    split."""
 
     axis: Axis
     task: Question
@@ -52,7 +57,9 @@ class ProbedRows:
     @property
     def is_probed(self) -> bool:
         """Whether either probe had enough rows."""
-        return self.shares.units > 0 or any(score.value == score.value for score in self.within.scores)
+        return self.shares.units > 0 or any(
+            score.value == score.value for score in self.within.scores
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +75,16 @@ class SpaceCheck:
     @property
     def findings(self) -> list[str]:
         """The findings as sentences; declared labels are not a finding."""
-        return [] if self.built_from else [_probe_text(probe) for probe in self.probes if probe.has_seen_labels]
+        return (
+            []
+            if self.built_from
+            else [_probe_text(probe) for probe in self.probes if probe.has_seen_labels]
+        )
 
     @property
     def de(self) -> float | None:
-        """The plain similarity of target genes' vectors on all labelled rows, for DE; None if it was not probed."""
+        """The plain similarity of target genes' vectors on all labelled rows, for DE; None if it
+        was not probed."""
         return self._cosine("DE")
 
     @property
@@ -86,8 +98,11 @@ class SpaceCheck:
         return None if probe is None else probe.within.cosine
 
 
-def check_space(record: SpaceRecord, load: Callable[[], Space], index: RowIndex, splits: NDArray[np.object_]) -> SpaceCheck:
-    """Probe a space on a dataset; load: returns its vectors over the index's symbols; splits: of shape (n_rows,)."""
+def check_space(
+    record: SpaceRecord, load: Callable[[], Space], index: RowIndex, splits: NDArray[np.object_]
+) -> SpaceCheck:
+    """Probe a space on a dataset; load: returns its vectors over the index's symbols; splits: of
+    shape (n_rows,)."""
     try:
         space = load()
     except (InputError, StateError) as error:
@@ -100,17 +115,32 @@ def describe_space(space: SpaceCheck) -> str:
     if space.error:
         return f"cannot be read: {space.error}"
     seen = any(probe.has_seen_labels for probe in space.probes)
-    words = ["has seen labels of this screen or a similar one" if seen else "no label found by these probes"]
-    words += [f"declared as built from the labels of {space.built_from}"] if space.built_from else []
-    missing = [f"{UNITS[each.axis][1]} {each.task}" for each in space.probes if each.split == ALL_ROWS and not each.is_probed]
+    words = [
+        (
+            "has seen labels of this screen or a similar one"
+            if seen
+            else "no label found by these probes"
+        )
+    ]
+    words += (
+        [f"declared as built from the labels of {space.built_from}"] if space.built_from else []
+    )
+    missing = [
+        f"{UNITS[each.axis][1]} {each.task}"
+        for each in space.probes
+        if each.split == ALL_ROWS and not each.is_probed
+    ]
     words += [f"too few rows to probe: {', '.join(missing)}"] if missing else []
     return "; ".join(words)
 
 
 def task_rows(index: RowIndex, axis: Axis, task: Question) -> tuple[Codes, UnitRows]:
-    """Return the positions of a task's rows among all rows, and these rows, whose units are codes of the index's symbols."""
+    """Return the positions of a task's rows among all rows, and these rows, whose units are codes
+    of the index's symbols."""
     outcome = outcome_of(index.labels)
-    rows, positive = (outcome.labelled, outcome.effect) if task == "DE" else (outcome.directed, outcome.up)
+    rows, positive = (
+        (outcome.labelled, outcome.effect) if task == "DE" else (outcome.directed, outcome.up)
+    )
     at = np.flatnonzero(rows)
     perts, genes = index.rows.pert[at], index.rows.gene[at]
     unit, other = (genes, perts) if axis == "gene" else (perts, genes)
@@ -118,7 +148,8 @@ def task_rows(index: RowIndex, axis: Axis, task: Question) -> tuple[Codes, UnitR
 
 
 def _probe(vectors: Floats, index: RowIndex, splits: NDArray[np.object_]) -> Iterator[ProbedRows]:
-    """Yield every axis and task; where several splits have labels, each of them too if nothing was found on all rows."""
+    """Yield every axis and task; where several splits have labels, each of them too if nothing was
+    found on all rows."""
     for axis in AXES:
         for task in TASKS:
             at, rows = task_rows(index, axis, task)
@@ -130,9 +161,13 @@ def _probe(vectors: Floats, index: RowIndex, splits: NDArray[np.object_]) -> Ite
                     yield _probe_rows(vectors, rows.take(splits[at] == name), axis, task, str(name))
 
 
-def _probe_rows(vectors: Floats, rows: UnitRows, axis: Axis, task: Question, split: str) -> ProbedRows:
+def _probe_rows(
+    vectors: Floats, rows: UnitRows, axis: Axis, task: Question, split: str
+) -> ProbedRows:
     rng = np.random.default_rng(SEED)
-    return ProbedRows(axis, task, split, probe_shares(rows, vectors, rng), probe_within(task, rows, vectors, rng))
+    return ProbedRows(
+        axis, task, split, probe_shares(rows, vectors, rng), probe_within(task, rows, vectors, rng)
+    )
 
 
 def shares_text(axis: Axis, task: Question, probe: ShareProbe) -> str:
@@ -147,12 +182,17 @@ def shares_text(axis: Axis, task: Question, probe: ShareProbe) -> str:
 
 def _probe_text(found: ProbedRows) -> str:
     units = UNITS[found.axis][1]
-    parts = [shares_text(found.axis, found.task, found.shares)] if found.shares.has_seen_labels else []
+    parts = (
+        [shares_text(found.axis, found.task, found.shares)] if found.shares.has_seen_labels else []
+    )
     parts += [
-        f"they reveal {_KNOWN[found.axis, found.task]}: {found.task} {number_text(score.value)} by {score.kind}, suspect from "
-        f"{score.limit:.2f}"
+        f"they reveal {_KNOWN[found.axis, found.task]}: {found.task} {number_text(score.value)} by"
+        f" {score.kind}, suspect from {score.limit:.2f}"
         for score in found.within.scores
         if score.has_seen_labels
     ]
     where = "" if found.split == ALL_ROWS else f" of {found.split}"
-    return f"vectors of {units} have seen labels{where}, of this screen or a similar one: {'; '.join(parts)}"
+    return (
+        f"vectors of {units} have seen labels{where}, of this screen or a similar one:"
+        f" {'; '.join(parts)}"
+    )

@@ -1,4 +1,5 @@
-"""What the texts of a knowledge pack give away: labels that they state, and words that go along with label shares."""
+"""What the texts of a knowledge pack give away: labels that they state, and words that go along
+with label shares."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from core.features.leakage.space_leaks import AXES, SEED, TASKS, shares_text, ta
 from core.stats.arrays import Floats
 from core.transfer.row_index import RowIndex
 
-MOST_WORDS, LEAST_TEXTS, MOST_TEXTS = 400, 8, 0.6  # words that are counted: how many, and in how many (share of) texts
+# words that are counted: how many, and in how many (share of) texts
+MOST_WORDS, LEAST_TEXTS, MOST_TEXTS = 400, 8, 0.6
 _WORD, _NUMBER = re.compile(r"\w+"), re.compile(r"[-+−]?\b\d+(?:\.\d+)?\b")
 
 
@@ -23,25 +25,34 @@ def check_pack(name: str, texts: Mapping[str, str], index: RowIndex) -> TextChec
     """Return the leaks of a dataset's labels in a pack's texts by gene."""
     at = index.labelled_positions
     symbols = [symbol.casefold() for symbol in index.symbols]
-    perts, genes = ([symbols[code] for code in codes[at].tolist()] for codes in (index.rows.pert, index.rows.gene))
+    perts, genes = (
+        [symbols[code] for code in codes[at].tolist()]
+        for codes in (index.rows.pert, index.rows.gene)
+    )
     known = zip([index.pair_ids[row] for row in at.tolist()], index.labels[at], strict=True)
     found = check_texts(name, texts, dict(zip(zip(perts, genes, strict=True), known, strict=True)))
     return replace(found, findings=(*found.findings, *_find_shares(texts, index, symbols)))
 
 
 def _find_shares(texts: Mapping[str, str], index: RowIndex, symbols: list[str]) -> Iterator[str]:
-    """Yield the axes and tasks whose label shares the words of texts predict above the noise ceiling."""
+    """Yield the axes and tasks whose label shares the words of texts predict above the noise
+    ceiling."""
     words = np.hstack([_count_words(texts, symbols), _read_numbers(texts, symbols)])
     if words.shape[1]:
         for axis in AXES:
             for task in TASKS:
-                probe = probe_shares(task_rows(index, axis, task)[1], words, np.random.default_rng(SEED))
+                probe = probe_shares(
+                    task_rows(index, axis, task)[1], words, np.random.default_rng(SEED)
+                )
                 if probe.has_seen_labels:
-                    yield f"words or numbers correlate with labels: {shares_text(axis, task, probe)}"
+                    yield (
+                        f"words or numbers correlate with labels: {shares_text(axis, task, probe)}"
+                    )
 
 
 def _count_words(texts: Mapping[str, str], symbols: list[str]) -> Floats:
-    """Return 1 for the words of each symbol's text, of shape (n_symbols, n_words); NaN for a symbol without a text."""
+    """Return 1 for the words of each symbol's text, of shape (n_symbols, n_words); NaN for a symbol
+    without a text."""
     place = {symbol: row for row, symbol in enumerate(symbols)}
     known = {
         row: set(_WORD.findall(text.casefold()))
@@ -49,7 +60,9 @@ def _count_words(texts: Mapping[str, str], symbols: list[str]) -> Floats:
         if (row := place.get(gene.casefold())) is not None
     }
     counts = Counter(word for words in known.values() for word in words)
-    common = [word for word, n in counts.most_common() if LEAST_TEXTS <= n <= MOST_TEXTS * len(known)][:MOST_WORDS]
+    common = [
+        word for word, n in counts.most_common() if LEAST_TEXTS <= n <= MOST_TEXTS * len(known)
+    ][:MOST_WORDS]
     columns = {word: column for column, word in enumerate(common)}
     table = np.full((len(symbols), len(common)), np.nan)
     for row, words in known.items():
@@ -59,8 +72,12 @@ def _count_words(texts: Mapping[str, str], symbols: list[str]) -> Floats:
 
 
 def _read_numbers(texts: Mapping[str, str], symbols: list[str]) -> Floats:
-    """Return the first and the last number of each symbol's text, of shape (n_symbols, 2); their means where a text has none."""
-    place, table = {symbol: row for row, symbol in enumerate(symbols)}, np.full((len(symbols), 2), np.nan)
+    """Return the first and the last number of each symbol's text, of shape (n_symbols, 2); their
+    means where a text has none."""
+    place, table = (
+        {symbol: row for row, symbol in enumerate(symbols)},
+        np.full((len(symbols), 2), np.nan),
+    )
     for gene, text in texts.items():
         numbers = _NUMBER.findall(text)
         if numbers and (row := place.get(gene.casefold())) is not None:

@@ -1,4 +1,5 @@
-"""The rows of one task as input for the probes of a gene space: by units with a vector, and by the other axis."""
+"""The rows of one task as input for the probes of a gene space: by units with a vector, and by the
+other axis."""
 
 from __future__ import annotations
 
@@ -29,11 +30,14 @@ class UnitRows:
 
     def renumber(self) -> UnitRows:
         """Return the rows with consecutive codes, all of them used."""
-        unit, other = (np.unique(codes, return_inverse=True)[1] for codes in (self.unit, self.other))
+        unit, other = (
+            np.unique(codes, return_inverse=True)[1] for codes in (self.unit, self.other)
+        )
         return UnitRows(self.positive, unit, other)
 
     def some_of_other(self, n_rows: int, rng: np.random.Generator) -> UnitRows:
-        """Return all rows of random codes of the other axis, up to `n_rows` rows, but of at least one code."""
+        """Return all rows of random codes of the other axis, up to `n_rows` rows, but of at least
+        one code."""
         if len(self) <= n_rows:
             return self
         sizes = sum_by_group(self.other, int(self.other.max()) + 1)
@@ -43,14 +47,16 @@ class UnitRows:
         return self.take(chosen[self.other])
 
     def shares(self, chosen: Bools, n_units: int) -> tuple[Floats, Floats]:
-        """Return the share of positives of each unit among the chosen rows, 0 without one, and its number of rows."""
+        """Return the share of positives of each unit among the chosen rows, 0 without one, and its
+        number of rows."""
         counts = sum_by_group(self.unit[chosen], n_units)
         hits = sum_by_group(self.unit[chosen], n_units, self.positive[chosen])
         return divide(hits, counts, 0.0), counts
 
 
 def standardise(vectors: Floats) -> Floats:
-    """Return the columns of vectors of shape (n_units, n_columns) that vary, with mean 0 and standard deviation 1."""
+    """Return the columns of vectors of shape (n_units, n_columns) that vary, with mean 0 and
+    standard deviation 1."""
     values = vectors.astype(np.float64)
     spread = values.std(axis=0)
     varies = spread > 1e-12 * np.abs(values).max(axis=0, initial=0.0)

@@ -16,34 +16,50 @@ from core.embeddings.space import Space, make_space
 _RESPONSE = {Label.UP: 1.0, Label.DE: 1.0, Label.DOWN: -1.0, Label.NONE: 0.0}
 
 
-def build_text(descriptions: Mapping[str, str], name: str, columns: int = 200, seed: int = 0) -> Space:
-    """Build a space from words of descriptions: TF-IDF (sublinear, in at least 2 texts, no English stop words) → truncated SVD.
+def build_text(
+    descriptions: Mapping[str, str], name: str, columns: int = 200, seed: int = 0
+) -> Space:
+    """Build a space from words of descriptions: TF-IDF (sublinear, in at least 2 texts, no English
+    stop words) → truncated SVD.
 
-    The same texts in the same order and the same seed give the same space; the SVD is randomized, so another order or seed gives
-    a slightly different one. Raise InputError if no word occurs in two texts.
+    The same texts in the same order and the same seed give the same space; the SVD is randomized,
+    so another order or seed gives a slightly different one. Raise InputError if no word occurs in
+    two texts.
     """
-    from sklearn.feature_extraction.text import TfidfVectorizer  # imported here because few processes build a space
+    # imported here because few processes build a space
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
     words = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english")
     try:
         matrix = words.fit_transform(descriptions.values())
     except ValueError as error:
-        raise InputError(f"space {name!r}: {len(descriptions):,} descriptions without a common word ({error})") from error
+        raise InputError(
+            f"space {name!r}: {len(descriptions):,} descriptions without a common word ({error})"
+        ) from error
     vectors, note = _truncated_svd(matrix, columns, seed, name)
-    return make_space(name, descriptions, vectors, f"TF-IDF of {len(descriptions):,} descriptions", notes=[note])
+    return make_space(
+        name, descriptions, vectors, f"TF-IDF of {len(descriptions):,} descriptions", notes=[note]
+    )
 
 
-def build_network(edges: Iterable[tuple[str, str, float]], name: str, columns: int = 128, seed: int = 0) -> Space:
-    """Build a space from neighbourhoods in a network: adjacency with self-loops, normalised as D^-½ A D^-½ → truncated SVD.
+def build_network(
+    edges: Iterable[tuple[str, str, float]], name: str, columns: int = 128, seed: int = 0
+) -> Space:
+    """Build a space from neighbourhoods in a network: adjacency with self-loops, normalised as D^-½
+    A D^-½ → truncated SVD.
 
-    edges: two genes and a STRING score in (0, 1000], which is divided by 1000. Edges have no direction; if an edge is listed
-    twice, the higher score counts. Genes are sorted, so the order of edges has no effect. The SVD is randomized with few
-    iterations on a flat spectrum: another seed gives a visibly different space.
+    edges: two genes and a STRING score in (0, 1000], which is divided by 1000. Edges have no
+    direction; if an edge is listed twice, the higher score counts. Genes are sorted, so the order
+    of edges has no effect. The SVD is randomized with few iterations on a flat spectrum: another
+    seed gives a visibly different space.
     """
     scores: dict[tuple[str, str], float] = {}
     for a, b, score in edges:
         if not 0 < score <= 1000:
-            raise InputError(f"space {name!r}: edge {a}–{b} has score {score}, expected more than 0 and at most 1000")
+            raise InputError(
+                f"space {name!r}: edge {a}–{b} has score {score}, expected more than 0 and at most"
+                " 1000"
+            )
         pair = (a, b) if a <= b else (b, a)
         if a != b:
             scores[pair] = max(scores.get(pair, 0.0), score / 1000)
@@ -62,7 +78,8 @@ def build_network(edges: Iterable[tuple[str, str, float]], name: str, columns: i
 
 
 def build_response(responses: Mapping[str, tuple[float, float, float]], name: str) -> Space:
-    """Build a space from a measured response in three columns: tanh of the log fold change, log(1 + mean) treated and untreated.
+    """Build a space from a measured response in three columns: tanh of the log fold change, log(1 +
+    mean) treated and untreated.
 
     responses: gene → (log fold change, mean treated, mean untreated), means not negative.
     """
@@ -84,31 +101,46 @@ def build_coresponse(
     columns: int = 64,
     seed: int = 0,
 ) -> Space:
-    """Build a space of genes from their labels under each perturbation, or of perturbations from their genes' labels →
-    truncated SVD.
+    """Build a space of genes from their labels under each perturbation, or of perturbations from
+    their genes' labels → truncated SVD.
 
-    up (or changed, direction unknown) is 1, down is −1, none and not measured are 0. Rows of one pair are averaged; rows
-    without a label are left out. built_from_labels: the dataset and label view, so that the space is never scored on its own
-    labels. Raise InputError if it is empty, or without a labelled row.
+    up (or changed, direction unknown) is 1, down is −1, none and not measured are 0. Rows of one
+    pair are averaged; rows without a label are left out. built_from_labels: the dataset and label
+    view, so that the space is never scored on its own labels. Raise InputError if it is empty, or
+    without a labelled row.
     """
     if not built_from_labels:
-        raise InputError(f"space {name!r}: got no name for its labels, expected a dataset and a label view")
-    rows = [(p, g, _RESPONSE[label]) for p, g, label in zip(pert, gene, labels, strict=True) if label is not None]
+        raise InputError(
+            f"space {name!r}: got no name for its labels, expected a dataset and a label view"
+        )
+    rows = [
+        (p, g, _RESPONSE[label])
+        for p, g, label in zip(pert, gene, labels, strict=True)
+        if label is not None
+    ]
     if not rows:
         raise InputError(f"space {name!r}: no labelled row, expected at least one")
-    symbols_of_rows, others = ([row[i] for row in rows] for i in ((1, 0) if of == "gene" else (0, 1)))
+    symbols_of_rows, others = (
+        [row[i] for row in rows] for i in ((1, 0) if of == "gene" else (0, 1))
+    )
     symbols, row = np.unique(symbols_of_rows, return_inverse=True)
     features, column = np.unique(others, return_inverse=True)
     shape = (len(symbols), len(features))
-    counts = csr_array((np.ones(len(rows)), (row, column)), shape=shape)  # entries at the same place add up
+    # entries at the same place add up
+    counts = csr_array((np.ones(len(rows)), (row, column)), shape=shape)
     sums = csr_array((np.array([value for _, _, value in rows]), (row, column)), shape=shape)
     vectors, note = _truncated_svd(sums.multiply(counts.power(-1)).tocsr(), columns, seed, name)
     source = f"co-response of {len(rows):,} labelled rows of {built_from_labels}"
-    return make_space(name, symbols.tolist(), vectors, source, notes=[note], built_from_labels=built_from_labels)
+    return make_space(
+        name, symbols.tolist(), vectors, source, notes=[note], built_from_labels=built_from_labels
+    )
 
 
-def _truncated_svd(matrix: Any, columns: int, seed: int, name: str) -> tuple[NDArray[np.float64], str]:
-    """Return the leading columns of a sparse matrix's SVD, scaled by their singular values, and a note on the SVD."""
+def _truncated_svd(
+    matrix: Any, columns: int, seed: int, name: str
+) -> tuple[NDArray[np.float64], str]:
+    """Return the leading columns of a sparse matrix's SVD, scaled by their singular values, and a
+    note on the SVD."""
     if columns < 1:
         raise InputError(f"space {name!r}: {columns} columns, expected at least 1")
     from sklearn.decomposition import TruncatedSVD  # see build_text

@@ -40,7 +40,8 @@ _WITH_FROM = ("name", "base", "w_de", "w_dir")  # settings of a fusion that --fr
 @app.command()
 @takes(KnnRequest, required=("spaces",))
 def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False) -> None:
-    """Predict from the labels of similar genes: coverage, and the score beside that of the same space with permuted vectors."""
+    """Predict from the labels of similar genes: coverage, and the score beside that of the same
+    space with permuted vectors."""
     asked = make(KnnRequest, with_power_of_effects(chosen))
     refuse_cut_without_effect(asked.settings)
     target, settings, name = default_dataset(context.obj, asked.dataset), asked.settings, asked.name
@@ -48,10 +49,16 @@ def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False
     with working("finding the similar genes of every row") as step:
         predicted = loader.predict_knn(settings, None)
         numbers = knn_numbers.numbers_of(
-            context.obj, predicted, settings.protocol, asked.permutations, lambda share: step(f"permuting vectors: {share:.0%}")
+            context.obj,
+            predicted,
+            settings.protocol,
+            asked.permutations,
+            lambda share: step(f"permuting vectors: {share:.0%}"),
         )
     remarks = tuple(_pooled_lines(target.name, settings)) if target.headline == "macro" else ()
-    result = replaced(KnnResult.of(numbers, settings.describe(), predicted.seconds, target.marks), remarks=remarks)
+    result = replaced(
+        KnnResult.of(numbers, settings.describe(), predicted.seconds, target.marks), remarks=remarks
+    )
     if name:
         request = derived_runs.knn_request(target, settings, name)
         saved = launch.start(context.obj, request, replace=replace, components=loader)
@@ -61,10 +68,17 @@ def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False
 
 
 def _pooled_lines(dataset: str, settings: KnnSettings) -> list[str]:
-    """Return how to read the pooled scores of a kNN on a dataset that is judged by averages over genes."""
-    lines = [f"Over all pairs of rows; {dataset} is judged by the {MACRO_HEADLINE}, which `score` gives of a saved run."]
+    """Return how to read the pooled scores of a kNN on a dataset that is judged by averages over
+    genes."""
+    lines = [
+        f"Over all pairs of rows; {dataset} is judged by the {MACRO_HEADLINE}, which `score` gives"
+        " of a saved run."
+    ]
     if settings.similarity.weighting.axis == "gene" and settings.protocol.kind == "test":
-        lines.append("By target gene all rows of a gene have one prior, so there it is 0.5; --axis pert compares perturbations.")
+        lines.append(
+            "By target gene all rows of a gene have one prior, so there it is 0.5; --axis pert"
+            " compares perturbations."
+        )
     return lines
 
 
@@ -74,7 +88,9 @@ def neighbours(
     context: typer.Context,
     pair: Annotated[str, typer.Argument(metavar="PAIR", help="A row's id: perturbation_gene.")],
     chosen: dict[str, Any],
-    protocol: Annotated[Kind | None, typer.Option(help="By default folds for a labelled row, else test.")] = None,
+    protocol: Annotated[
+        Kind | None, typer.Option(help="By default folds for a labelled row, else test.")
+    ] = None,
     without: Annotated[list[str] | None, typer.Option(help="Labelled rows to leave out.")] = None,
     dataset: DatasetName = None,
 ) -> None:
@@ -88,7 +104,11 @@ def neighbours(
         protocol_chosen=protocol is not None,
         without=without or (),
     )
-    show_result(NeighboursResult.of(pair, found.settings.describe(), found.why, found.pair_ids, found.labels))
+    show_result(
+        NeighboursResult.of(
+            pair, found.settings.describe(), found.why, found.pair_ids, found.labels
+        )
+    )
 
 
 @app.command()
@@ -101,27 +121,37 @@ def fuse(
         typer.Option(
             "--from",
             metavar="RUN",
-            help="Instead, take this published fusion of the base apart: recover the run that was fused with it.",
+            help=(
+                "Instead, take this published fusion of the base apart: recover the run that was"
+                " fused with it."
+            ),
             autocompletion=names.complete_run,
         ),
     ] = "",
     replace: Replace = False,
 ) -> None:
-    """Fuse runs by rank percentiles, as a new run; with --from, recover the other component of a fusion."""
-    request, uncovered = _recover(context.obj, fused, chosen) if fused else _fuse(context.obj, chosen)
+    """Fuse runs by rank percentiles, as a new run; with --from, recover the other component of a
+    fusion."""
+    request, uncovered = (
+        _recover(context.obj, fused, chosen) if fused else _fuse(context.obj, chosen)
+    )
     with working(f"making {launch.name_of(request)}"):
         run = launch.start(context.obj, request, replace=replace)
     say_if_named_otherwise(run, launch.name_of(request))
     with context.obj.store.read() as db:
         n = predictions.flag_counts(db, run.id).get(uncovered, 0)
         constant = constant_parents(db, run) if uncovered == Flag.PARTLY_COVERED else []
-    verdict = FusionVerdict(run.name, run.total, n, run.id, tuple(constant), remarks=fusion_caveats(run))
+    verdict = FusionVerdict(
+        run.name, run.total, n, run.id, tuple(constant), remarks=fusion_caveats(run)
+    )
     show_result(verdict)
 
 
 def _fuse(workspace: Workspace, chosen: dict[str, Any]) -> tuple[RunRequest, Flag]:
     if not chosen["with"]:
-        raise typer.BadParameter("is missing; expected the runs to fuse, or --from", param_hint="--with")
+        raise typer.BadParameter(
+            "is missing; expected the runs to fuse, or --from", param_hint="--with"
+        )
     asked = make(FusionRequest, chosen)
     named = asked.settings
     with workspace.store.read() as db:
@@ -130,20 +160,35 @@ def _fuse(workspace: Workspace, chosen: dict[str, Any]) -> tuple[RunRequest, Fla
             runs.find_predicting(db, run).id: runs.find_predicting(db, reference).id
             for run, reference in named.references.items()
         }
-    settings = replaced(named, base=base.id, others=tuple(run.id for run in others), references=references)
+    settings = replaced(
+        named, base=base.id, others=tuple(run.id for run in others), references=references
+    )
     return derived_runs.fusion_request(base.dataset, settings, asked.name), Flag.PARTLY_COVERED
 
 
 def _recover(workspace: Workspace, fused: str, chosen: dict[str, Any]) -> tuple[RunRequest, Flag]:
-    """Return the request of the other component of a fusion. Raise BadParameter for an option that only a new fusion has."""
+    """Return the request of the other component of a fusion. Raise BadParameter for an option that
+    only a new fusion has."""
     for option in options_of(FusionRequest):
         if option.name not in _WITH_FROM and chosen[option.name] != option.default:
             raise typer.BadParameter("has no effect beside --from", param_hint=option.option)
     for name in ("w_de", "w_dir"):
         if (n := len(chosen[name])) != 1:
-            raise SettingError(name, f"got {n} weights, expected that of the component that --from recovers")
+            raise SettingError(
+                name, f"got {n} weights, expected that of the component that --from recovers"
+            )
     [w_de], [w_dir] = chosen["w_de"], chosen["w_dir"]
-    settings = make(RecoveredSettings, {"base": chosen["base"], "fused": fused, "w_de": w_de, "w_dir": w_dir})
+    settings = make(
+        RecoveredSettings, {"base": chosen["base"], "fused": fused, "w_de": w_de, "w_dir": w_dir}
+    )
     with workspace.store.read() as db:
         base = runs.find_predicting(db, settings.base)
-    return RunRequest("recovered", base.dataset, values_of(replaced(settings, base=base.id)), name=chosen["name"]), Flag.UNCOVERED
+    return (
+        RunRequest(
+            "recovered",
+            base.dataset,
+            values_of(replaced(settings, base=base.id)),
+            name=chosen["name"],
+        ),
+        Flag.UNCOVERED,
+    )

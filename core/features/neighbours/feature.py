@@ -9,11 +9,23 @@ FEATURE = Feature(
     "Gene spaces, and what the labels of similar genes say.",
     pages=(Page("neighbours", "Neighbours", "hub", group="Score"),),
     commands={
-        "embed": Command("core.features.neighbours.space_commands:app", "Gene spaces: build, load, list.", "Data"),
-        "neighbours": Command("core.features.neighbours.commands:app", "List the labelled rows behind a row's priors.", "Look"),
-        "knn": Command("core.features.neighbours.commands:app", "Predict from the labels of similar genes.", "Predict"),
+        "embed": Command(
+            "core.features.neighbours.space_commands:app", "Gene spaces: build, load, list.", "Data"
+        ),
+        "neighbours": Command(
+            "core.features.neighbours.commands:app",
+            "List the labelled rows behind a row's priors.",
+            "Look",
+        ),
+        "knn": Command(
+            "core.features.neighbours.commands:app",
+            "Predict from the labels of similar genes.",
+            "Predict",
+        ),
         "fuse": Command(
-            "core.features.neighbours.commands:app", "Fuse runs by rank percentiles, or take a fusion apart.", "Predict"
+            "core.features.neighbours.commands:app",
+            "Fuse runs by rank percentiles, or take a fusion apart.",
+            "Predict",
         ),
     },
 )

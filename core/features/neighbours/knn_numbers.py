@@ -1,4 +1,5 @@
-"""The numbers of a kNN in a workspace; slow permutation nulls are cached in cache/permuted by their content."""
+"""The numbers of a kNN in a workspace; slow permutation nulls are cached in cache/permuted by their
+content."""
 
 from __future__ import annotations
 
@@ -21,7 +22,13 @@ from core.store import datasets, spaces
 from core.store.runs import Run
 from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.knn_settings import read_knn_settings
-from core.transfer.permutation_null import N_PERMUTATIONS, KnnNumbers, PermutationNull, content_key, permutation_null
+from core.transfer.permutation_null import (
+    N_PERMUTATIONS,
+    KnnNumbers,
+    PermutationNull,
+    content_key,
+    permutation_null,
+)
 from core.transfer.protocols import EvaluationProtocol, KnnInputs
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space
@@ -38,12 +45,19 @@ def numbers_of(
     permutations: int = N_PERMUTATIONS,
     progress: Progress | None = None,
 ) -> KnnNumbers:
-    """Return the numbers of a prediction; under folds the mean of ten cuts, and its null unless `permutations` is 0."""
+    """Return the numbers of a prediction; under folds the mean of ten cuts, and its null unless
+    `permutations` is 0."""
     evaluation = found.evaluation()
     if protocol.kind != "folds":
         return KnnNumbers(protocol, evaluation)
-    cuts = score_cuts(found.labels, found.inputs.queries, predict_cuts(found.inputs, protocol.k), protocol.k)
-    null = find_null(workspace, found.inputs, found.labels, protocol.k, permutations, progress) if permutations else None
+    cuts = score_cuts(
+        found.labels, found.inputs.queries, predict_cuts(found.inputs, protocol.k), protocol.k
+    )
+    null = (
+        find_null(workspace, found.inputs, found.labels, protocol.k, permutations, progress)
+        if permutations
+        else None
+    )
     return KnnNumbers(protocol, evaluation, cuts, null)
 
 
@@ -55,7 +69,8 @@ def find_null(
     n: int = N_PERMUTATIONS,
     progress: Progress | None = None,
 ) -> PermutationNull:
-    """Return the null of a kNN from the cache; compute and cache it, unless the workspace is read-only."""
+    """Return the null of a kNN from the cache; compute and cache it, unless the workspace is
+    read-only."""
     key = content_key(knn, labels, k, n, SEED)
     kept = kept_null(workspace, key)
     if kept is not None:
@@ -68,7 +83,9 @@ def find_null(
             _file(workspace, key).parent.mkdir(parents=True, exist_ok=True)
             replace_file(_file(workspace, key), content.getvalue())
         except OSError as error:  # it is computed again next time
-            LOGGER.warning("a null by permutation is not kept: %s", explain(error, _file(workspace, key)))
+            LOGGER.warning(
+                "a null by permutation is not kept: %s", explain(error, _file(workspace, key))
+            )
     return null
 
 
@@ -84,10 +101,14 @@ def _file(workspace: Workspace, key: str) -> Path:
     return workspace.settings.cache / "permuted" / f"{key}.npy"
 
 
-def null_of_run(workspace: Workspace, run: Run, pair_ids: Sequence[str], *, compute: bool) -> PermutationNull | None:
-    """Return the null of the space behind a kNN's run on these rows, from the cache or, with `compute`, made for it.
+def null_of_run(
+    workspace: Workspace, run: Run, pair_ids: Sequence[str], *, compute: bool
+) -> PermutationNull | None:
+    """Return the null of the space behind a kNN's run on these rows, from the cache or, with
+    `compute`, made for it.
 
-    None for other methods and other protocols than folds, if it is not cached, and if a space of the run was deleted.
+    None for other methods and other protocols than folds, if it is not cached, and if a space of
+    the run was deleted.
     """
     if run.method != "knn":
         return None
@@ -95,16 +116,22 @@ def null_of_run(workspace: Workspace, run: Run, pair_ids: Sequence[str], *, comp
     if settings.protocol.kind != "folds":
         return None
     try:
-        found = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset)).predict_knn(settings, pair_ids)
+        found = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset)).predict_knn(
+            settings, pair_ids
+        )
     except (NotFound, StateError):
         return None
     if compute:
         return find_null(workspace, found.inputs, found.labels, settings.protocol.k)
-    return kept_null(workspace, content_key(found.inputs, found.labels, settings.protocol.k, N_PERMUTATIONS, SEED))
+    return kept_null(
+        workspace,
+        content_key(found.inputs, found.labels, settings.protocol.k, N_PERMUTATIONS, SEED),
+    )
 
 
 def space_to_scramble(workspace: Workspace, run: Run, index: RowIndex) -> Space | None:
-    """Return the space whose symbols are scrambled beside a run: its first that was built without labels, else the oldest such.
+    """Return the space whose symbols are scrambled beside a run: its first that was built without
+    labels, else the oldest such.
 
     None without one, or if its file is missing.
     """
@@ -122,6 +149,7 @@ def space_to_scramble(workspace: Workspace, run: Run, index: RowIndex) -> Space 
 
 
 def kept_vectors(workspace: Workspace, run: Run, pair_ids: Sequence[str]) -> Floats | None:
-    """Return the scores of a kNN's run with permuted vectors, of shape (n, 2), if they were computed before, else None."""
+    """Return the scores of a kNN's run with permuted vectors, of shape (n, 2), if they were
+    computed before, else None."""
     null = null_of_run(workspace, run, pair_ids, compute=False)
     return None if null is None else null.values

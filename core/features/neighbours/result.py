@@ -17,7 +17,9 @@ from core.transfer.prior_provenance import Provenance
 
 AXES: Final = ("de", "dir", "mean")
 MAX_LISTED: Final = 20  # neighbours in the table; the JSON has all
-BIASED: Final = "Leave-one-out is biased if all genes are about equally similar. Base claims on folds."
+BIASED: Final = (
+    "Leave-one-out is biased if all genes are about equally similar. Base claims on folds."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +52,12 @@ class KnnResult:
     def of(cls, numbers: KnnNumbers, settings: str, seconds: float, marks: LabelMarks) -> Self:
         """Return the result of the numbers of a kNN with these settings."""
         evaluation, protocol = numbers.evaluation, numbers.protocol
-        own, score, covered, null = evaluation.score, numbers.score, numbers.covered, evaluation.null
+        own, score, covered, null = (
+            evaluation.score,
+            numbers.score,
+            numbers.covered,
+            evaluation.null,
+        )
         intervals = {
             **{"de": score.de, "dir": score.dir, "mean": score.mean},
             **{"de_covered": covered.de, "dir_covered": covered.dir},
@@ -97,13 +104,18 @@ class KnnResult:
         """What to know before trusting it."""
         caveats = [self.label_marks.sentence]
         if self.cuts is not None:
-            own = ", ".join(f"{name.upper()} {number_text(self.saved[name])}" for name in ("de", "dir"))
-            caveats.append(f"Rows without a neighbour have base rates. Cut {self.saved['seed']}, which a saved run has: {own}.")
+            own = ", ".join(
+                f"{name.upper()} {number_text(self.saved[name])}" for name in ("de", "dir")
+            )
+            caveats.append(
+                f"Rows without a neighbour have base rates. Cut {self.saved['seed']}, which a saved"
+                f" run has: {own}."
+            )
         if self.permuted is not None:
             n = self.permuted["n"]
             caveats.append(
-                f"Vectors are permuted among the genes that the space covers, {n} times; one-sided p = "
-                f"(1 + how many score as high) / {n + 1}."
+                f"Vectors are permuted among the genes that the space covers, {n} times; one-sided"
+                f" p = (1 + how many score as high) / {n + 1}."
             )
         if self.numbers.protocol.kind == "loo":
             caveats.append(BIASED)
@@ -114,7 +126,10 @@ class KnnResult:
         """Return the scores; none without labels."""
         if self.numbers.score.n_labelled == 0:
             return ()
-        scores = [{"score": name, "AUROC": part, "interval": axes_text(part.shown)} for name, part in self.intervals.items()]
+        scores = [
+            {"score": name, "AUROC": part, "interval": axes_text(part.shown)}
+            for name, part in self.intervals.items()
+        ]
         return (Table("Scores", tuple(scores)),)
 
     def figure(self) -> None:
@@ -125,7 +140,8 @@ class KnnResult:
 class NeighboursResult:
     """The labelled rows behind one row's priors, heaviest first.
 
-    neighbours: pair_id, label, similarity, weight and share in prior_de, weight_up and share_up in prior_up.
+    neighbours: pair_id, label, similarity, weight and share in prior_de, weight_up and share_up in
+    prior_up.
     """
 
     pair_id: str
@@ -135,10 +151,15 @@ class NeighboursResult:
     neighbours: tuple[dict[str, Any], ...]
 
     @classmethod
-    def of(cls, pair_id: str, settings: str, why: Provenance, pair_ids: list[str], labels: list[str]) -> Self:
-        """Return the result of the provenance of a row's priors; pair_ids, labels: of its neighbours."""
+    def of(
+        cls, pair_id: str, settings: str, why: Provenance, pair_ids: list[str], labels: list[str]
+    ) -> Self:
+        """Return the result of the provenance of a row's priors; pair_ids, labels: of its
+        neighbours."""
         names = ("similarity", "weight", "share", "weight_up", "share_up")
-        columns = zip(pair_ids, labels, *(getattr(why, name).tolist() for name in names), strict=True)
+        columns = zip(
+            pair_ids, labels, *(getattr(why, name).tolist() for name in names), strict=True
+        )
         rows = (dict(zip(("pair_id", "label", *names), row, strict=True)) for row in columns)
         return cls(pair_id, settings, why.prior_de, why.prior_up, tuple(rows))
 
@@ -151,7 +172,9 @@ class NeighboursResult:
     def sentence(self) -> str:
         """The priors."""
         priors = map(number_text, (self.prior_de, self.prior_up))
-        return "{}: prior of an effect {}, of up {}, from {:,} neighbours.".format(self.pair_id, *priors, len(self.neighbours))
+        return "{}: prior of an effect {}, of up {}, from {:,} neighbours.".format(
+            self.pair_id, *priors, len(self.neighbours)
+        )
 
     @property
     def scope(self) -> str:
@@ -166,7 +189,9 @@ class NeighboursResult:
 
     def tables(self) -> tuple[Table, ...]:
         """Return the heaviest neighbours."""
-        return (Table("Heaviest neighbours", self.neighbours[:MAX_LISTED]),) if self.neighbours else ()
+        return (
+            (Table("Heaviest neighbours", self.neighbours[:MAX_LISTED]),) if self.neighbours else ()
+        )
 
     def figure(self) -> None:
         """Return None: the neighbours are a list."""
@@ -176,7 +201,11 @@ def _cuts(mean: MeanOfCuts) -> dict[str, Any]:
     """Return how the single cuts vary."""
     columns = {"de": mean.all_rows.values[:, 0], "dir": mean.all_rows.values[:, 1]}
     sd = zip(AXES, mean.all_rows.sd.tolist(), strict=True)
-    ends = {f"{name}_{end}": of(column.tolist()) for name, column in columns.items() for end, of in (("low", min), ("high", max))}
+    ends = {
+        f"{name}_{end}": of(column.tolist())
+        for name, column in columns.items()
+        for end, of in (("low", min), ("high", max))
+    }
     about = {"n": len(mean.seeds), "k": mean.k, "seeds": list(mean.seeds)}
     return {**about, **columns, **{f"{name}_sd": value for name, value in sd}, **ends}
 
@@ -194,21 +223,30 @@ def _permuted(numbers: KnnNumbers) -> dict[str, Any] | None:
 
 def null_text(test: PermutationTest) -> str:
     """Return a null beside a score, "permuted vectors 0.512 ± 0.038, one-sided p = 0.07"."""
-    return f"permuted vectors {number_text(test.mean)} ± {number_text(test.sd)}, one-sided p = {number_text(test.p, '.2g')}"
+    return (
+        f"permuted vectors {number_text(test.mean)} ± {number_text(test.sd)}, one-sided p ="
+        f" {number_text(test.p, '.2g')}"
+    )
 
 
 def knn_sentence(numbers: KnnNumbers) -> str:
     """Return one sentence on the scores of a kNN, with its null if known.
 
-    The score without gene information checks the protocol; it is mentioned under leave-one-out, which is biased.
+    The score without gene information checks the protocol; it is mentioned under leave-one-out,
+    which is biased.
     """
     if numbers.cuts is not None:
         return f"neighbours alone: {space_sentence(numbers.cuts, numbers.null)}"
     score, null, protocol = numbers.score, numbers.evaluation.null, numbers.protocol
     loo = protocol.kind == "loo"
-    where = "as leave-one-out" if loo else f"{UNSEEN} ({protocol.k}×{protocol.k} cells, cut {protocol.seed})"
+    where = (
+        "as leave-one-out"
+        if loo
+        else f"{UNSEEN} ({protocol.k}×{protocol.k} cells, cut {protocol.seed})"
+    )
     scores = ", ".join(
-        f"{name} {number_text(part.value)}" + (f" (with no gene information: {number_text(empty.value)})" if loo else "")
+        f"{name} {number_text(part.value)}"
+        + (f" (with no gene information: {number_text(empty.value)})" if loo else "")
         for name, part, empty in (("DE", score.de, null.de), ("DIR", score.dir, null.dir))
     )
     return f"neighbours alone: {scores} over {score.n_labelled:,} labelled rows, scored {where}"
@@ -218,6 +256,13 @@ def space_sentence(mean: MeanOfCuts, null: PermutationNull | None) -> str:
     """Return one sentence on the score of a space, with its null if known."""
     score = mean.all_rows.score
     tests = () if null is None else map(null_text, null.test(means_of(mean.all_rows)))
-    known = [f"{name} {number_text(part.value)}" for name, part in score.parts.items() if name != "mean"]
-    scores = ", ".join(f"{part} ({test})" for part, test in zip(known, tests, strict=False)) or ", ".join(known)
-    return f"{scores} over {score.n_labelled:,} labelled rows, scored {UNSEEN}: {cuts.NAME}, inside {mean.k}×{mean.k} cells"
+    known = [
+        f"{name} {number_text(part.value)}" for name, part in score.parts.items() if name != "mean"
+    ]
+    scores = ", ".join(
+        f"{part} ({test})" for part, test in zip(known, tests, strict=False)
+    ) or ", ".join(known)
+    return (
+        f"{scores} over {score.n_labelled:,} labelled rows, scored {UNSEEN}: {cuts.NAME}, inside"
+        f" {mean.k}×{mean.k} cells"
+    )

@@ -1,4 +1,5 @@
-"""Commands about gene spaces: embed text, sentences, endpoint, network, response, coresponse, load, list, delete."""
+"""Commands about gene spaces: embed text, sentences, endpoint, network, response, coresponse, load,
+list, delete."""
 
 from __future__ import annotations
 
@@ -18,7 +19,12 @@ from core.cli.settings import takes
 from core.embeddings.symbol_matching import Coverage
 from core.features.importing import actions as imports
 from core.features.neighbours import spaces as actions
-from core.features.neighbours.spaces import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
+from core.features.neighbours.spaces import (
+    CoresponseSettings,
+    NetworkSettings,
+    ResponseSettings,
+    TextSettings,
+)
 from core.runs import component_loader
 from core.runs.workspace import Workspace
 from core.store import spaces
@@ -30,7 +36,8 @@ Name = Annotated[str, typer.Option("--name", help="The space's name.")]
 
 
 def _check_dataset(context: typer.Context, dataset: str | None) -> str | None:
-    """Return the name of a dataset, checked before anything is built. Raise NotFound if the workspace has no such dataset."""
+    """Return the name of a dataset, checked before anything is built. Raise NotFound if the
+    workspace has no such dataset."""
     return None if dataset is None else component_loader.default_dataset(context.obj, dataset).name
 
 
@@ -60,22 +67,44 @@ def _add_source(source: str, record: type, about: str) -> None:
         asked: Any = make(record, chosen)
         kind, options = actions.source_of(asked)
         if isinstance(asked, CoresponseSettings):
-            options = {**options, "dataset": component_loader.default_dataset(context.obj, dataset).name}
+            options = {
+                **options,
+                "dataset": component_loader.default_dataset(context.obj, dataset).name,
+            }
         with working(f"building {name}") as step:
             pack = getattr(asked, "pack", None)
-            space = actions.embed(context.obj, kind, name, options, pack=pack, replace=replace, say=step)
+            space = actions.embed(
+                context.obj, kind, name, options, pack=pack, replace=replace, say=step
+            )
         _show(context.obj, space, dataset)
 
 
 for _source in (
-    ("text", TextSettings, "Build a space from gene descriptions: TF-IDF and SVD, or an encoder, or a server's embeddings."),
-    ("network", NetworkSettings, "Build a space from a network's edges: normalised adjacency, then SVD."),
-    ("response", ResponseSettings, "Build a space from a published LPS response: log fold change and mean expression."),
+    (
+        "text",
+        TextSettings,
+        (
+            "Build a space from gene descriptions: TF-IDF and SVD, or an encoder, or a server's"
+            " embeddings."
+        ),
+    ),
+    (
+        "network",
+        NetworkSettings,
+        "Build a space from a network's edges: normalised adjacency, then SVD.",
+    ),
+    (
+        "response",
+        ResponseSettings,
+        "Build a space from a published LPS response: log fold change and mean expression.",
+    ),
     (
         "coresponse",
         CoresponseSettings,
-        "Build a space from a dataset's labels: genes that respond alike are close. Never evaluated on these labels, unless it "
-        "is built again in each fold.",
+        (
+            "Build a space from a dataset's labels: genes that respond alike are close. Never"
+            " evaluated on these labels, unless it is built again in each fold."
+        ),
     ),
 ):
     _add_source(*_source)
@@ -84,18 +113,29 @@ for _source in (
 @app.command()
 def load(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file or a checkpoint's folder, recognised by content.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A file or a checkpoint's folder, recognised by content."
+        ),
+    ],
     name: Name,
     keep_column: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Keep a column of a table that would be left out as not a dimension."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Keep a column of a table that would be left out as not a dimension.",
+        ),
     ] = None,
     dataset: DatasetName = None,
     replace: Replace = False,
 ) -> None:
-    """Load a space from a file: safetensors, npz, parquet, CSV, word2vec text, GenePT's pickle, scGPT's, Geneformer's."""
+    """Load a space from a file: safetensors, npz, parquet, CSV, word2vec text, GenePT's pickle,
+    scGPT's, Geneformer's."""
     with working(f"reading {file.name}"):
-        found = imports.import_space(context.obj, file, name, replace=replace, kept=keep_column or ())
+        found = imports.import_space(
+            context.obj, file, name, replace=replace, kept=keep_column or ()
+        )
     _show(context.obj, found, dataset)
 
 
@@ -111,7 +151,12 @@ def list_(context: typer.Context, dataset: DatasetName = None) -> None:
 @app.command()
 def delete(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="SPACE", help="A space's name.", autocompletion=names.complete_space)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="SPACE", help="A space's name.", autocompletion=names.complete_space
+        ),
+    ],
 ) -> None:
     """Delete a space; runs that were made with it stay."""
     show_deleted(actions.delete(context.obj, name).name)
@@ -124,7 +169,8 @@ def _show(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> None
 
 
 def _listed(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> Summary:
-    """Return a space in the list; one that cannot be loaded says so in a note and does not hide the others."""
+    """Return a space in the list; one that cannot be loaded says so in a note and does not hide the
+    others."""
     try:
         return _summary(space, actions.coverage_of(workspace, space, dataset))
     except (InputError, StateError) as error:
@@ -135,7 +181,11 @@ def _listed(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> Su
 def _summary(space: SpaceRecord, coverage: Coverage | None, *notes: str) -> Summary:
     """Return a space with the shares of a dataset's rows that it covers; null without a dataset."""
     names = ("id", "kind", "genes", "columns", "source", "sha256", "built_from")
-    shares = {"coverage": "rows_by_gene", "coverage_by_pert": "rows_by_pert", "coverage_by_both": "rows_by_both"}
+    shares = {
+        "coverage": "rows_by_gene",
+        "coverage_by_pert": "rows_by_pert",
+        "coverage_by_both": "rows_by_both",
+    }
     facts = {
         "space": space.name,
         **{name: getattr(space, name) for name in names},
@@ -143,5 +193,8 @@ def _summary(space: SpaceRecord, coverage: Coverage | None, *notes: str) -> Summ
         "notes": [*space.notes, *notes],
     }
     covered = "–" if coverage is None else f"{coverage.rows_by_gene:.0%}"
-    sentence = f"{space.name}: {space.genes:,} genes × {space.columns:,}, covers {covered} of rows, {space.source}"
+    sentence = (
+        f"{space.name}: {space.genes:,} genes × {space.columns:,}, covers {covered} of rows,"
+        f" {space.source}"
+    )
     return Summary("Gene space", sentence, facts)

@@ -26,22 +26,32 @@ from core.embeddings.space import Space
 from core.embeddings.symbol_matching import Coverage, SymbolMatches, coverage, match_symbols
 from core.features.importing import pack_files, space_files
 from core.features.importing.space_files import Spec
-from core.features.neighbours.build import build_coresponse, build_network, build_response, build_text
+from core.features.neighbours.build import (
+    build_coresponse,
+    build_network,
+    build_response,
+    build_text,
+)
 from core.features.neighbours.encoders import MINILM, Endpoint, build_endpoint, build_sentences
 from core.runs import packs
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, datasets, pairs, spaces
 from core.store.spaces import SpaceRecord
 
-Pack = Annotated[str | None, setting("The knowledge pack to build from; by default the latest of its kind.", where="command")]
+Pack = Annotated[
+    str | None,
+    setting(
+        "The knowledge pack to build from; by default the latest of its kind.", where="command"
+    ),
+]
 COLUMNS = setting("How many columns the SVD keeps.", title="Columns")
 Seed = Annotated[
     int,
     Ge(0),
     Le(2**32 - 1),
     setting(
-        "Seed of a randomized SVD. Other seeds give slightly different spaces and scores; for networks the difference is "
-        "visible.",
+        "Seed of a randomized SVD. Other seeds give slightly different spaces and scores; for"
+        " networks the difference is visible.",
         title="Seed",
     ),
 ]
@@ -55,12 +65,21 @@ class TextSettings:
     columns: Annotated[Count, COLUMNS, setting("", key="columns_text")] = 200
     seed: Seed = 0
     encoder: Annotated[
-        str | None, setting("A sentence-transformers model instead of TF-IDF; minilm for all-MiniLM-L6-v2.", where="command")
+        str | None,
+        setting(
+            "A sentence-transformers model instead of TF-IDF; minilm for all-MiniLM-L6-v2.",
+            where="command",
+        ),
     ] = None
-    # Two servers may have different models under one name, and a space is kept: its address is a part of the identity.
+    # Two servers may have different models under one name, and a space is kept: its address is a
+    # part of the identity.
     endpoint: Annotated[
         str | None,
-        setting("A server's address ending in /v1; its --model makes the embeddings.", names="server", where="command"),
+        setting(
+            "A server's address ending in /v1; its --model makes the embeddings.",
+            names="server",
+            where="command",
+        ),
     ] = None
     model: Annotated[str | None, setting("The server's model.", where="command")] = None
 
@@ -83,9 +102,12 @@ class ResponseSettings:
 
 @dataclass(frozen=True, slots=True)
 class CoresponseSettings:
-    """A space of a dataset's labels: normalised label vectors of genes or perturbations, then SVD."""
+    """A space of a dataset's labels: normalised label vectors of genes or perturbations, then
+    SVD."""
 
-    of: Annotated[Literal["gene", "pert"], setting("The axis with vectors: gene or pert.", where="command")] = "gene"
+    of: Annotated[
+        Literal["gene", "pert"], setting("The axis with vectors: gene or pert.", where="command")
+    ] = "gene"
     columns: Annotated[Count, COLUMNS, setting("", key="columns_coresponse")] = 64
     seed: Seed = 0
 
@@ -99,7 +121,8 @@ SPACE_SETTINGS: Final[Mapping[str, type]] = {
 
 
 Built = TextSettings | NetworkSettings | ResponseSettings | CoresponseSettings
-Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]  # perturbations, genes and labels, row by row
+# perturbations, genes and labels, row by row
+Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]
 _BETWEEN = re.compile(r"[|;:,/_ ().]+")  # what joins a symbol to something else
 
 
@@ -111,7 +134,9 @@ def build(workspace: Workspace, kind: str, spec: Spec, name: str) -> Space:
     if pack.kind == "network":
         return build_network(pack.entries, name, spec["columns"], spec["seed"])
     if pack.kind == "lps_response":
-        responses = {gene: (lps.logfc, lps.mean_lps, lps.mean_ctrl) for gene, lps in pack.entries.items()}
+        responses = {
+            gene: (lps.logfc, lps.mean_lps, lps.mean_ctrl) for gene, lps in pack.entries.items()
+        }
         return build_response(responses, name)
     if kind == "sentences":
         return build_sentences(pack.entries, name, spec["model"])
@@ -122,24 +147,37 @@ def build(workspace: Workspace, kind: str, spec: Spec, name: str) -> Space:
 
 
 def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:
-    """Return the labels that a space was built from. Raise StateError if the dataset was deleted or its labels have changed."""
+    """Return the labels that a space was built from. Raise StateError if the dataset was deleted or
+    its labels have changed."""
     with workspace.store.read() as db:
         try:
             labelled, fingerprint = labelled_rows(db, datasets.find(db, spec["dataset"]).id)
         except NotFound as error:
             raise StateError(f"space {name}: built from deleted labels: {error}") from error
     if fingerprint != spec["labels_sha256"]:
-        raise StateError(f"space {name}: the labels of its dataset have changed since it was built; build it again")
+        raise StateError(
+            f"space {name}: the labels of its dataset have changed since it was built; build it"
+            " again"
+        )
     return labelled
 
 
 def coresponse_of(labelled: Labelled, name: str, spec: Spec) -> Space:
     """Return a co-response space, built from labelled rows as its specification says."""
     built_from, of = spec["dataset"], spec["of"]
-    return build_coresponse(*labelled, name, built_from_labels=built_from, of=of, columns=spec["columns"], seed=spec["seed"])
+    return build_coresponse(
+        *labelled,
+        name,
+        built_from_labels=built_from,
+        of=of,
+        columns=spec["columns"],
+        seed=spec["seed"],
+    )
 
 
-PACK_OF = {  # kind of a space, as the store has it → the kind of the pack that it is built from; coresponse is of labels
+# kind of a space, as the store has it → the kind of the pack that it is built from; coresponse is
+# of labels
+PACK_OF = {
     "text": "descriptions",
     "sentences": "descriptions",
     "endpoint": "descriptions",
@@ -158,26 +196,40 @@ def embed(
     replace: bool = False,
     say: Callable[[str], object] = lambda _: None,
 ) -> SpaceRecord:
-    """Build a space of a kind of PACK_OF, or of labels, and record it; return the existing one if its specification is the same.
+    """Build a space of a kind of PACK_OF, or of labels, and record it; return the existing one if
+    its specification is the same.
 
-    options: columns, seed, model, base_url, dataset (a name) or of, as the kind needs them. pack: the knowledge pack to build
-    from, None for the latest of its kind, about genes of the default dataset's organism if there is one. say: called with the
-    next step. Raise StateError if the name is another space's, unless `replace`.
+    options: columns, seed, model, base_url, dataset (a name) or of, as the kind needs them. pack:
+    the knowledge pack to build from, None for the latest of its kind, about genes of the default
+    dataset's organism if there is one. say: called with the next step. Raise StateError if the name
+    is another space's, unless `replace`.
     """
     workspace.refuse_if_read_only("embed", name)
     say(f"Reading the sources of {name}")
     spec = specify(workspace, kind, options, pack)
     with workspace.store.read() as db:
-        existing = space_files.find_same_or_refuse(db, name, space_files.identity(name, kind, spec), replace=replace)
-    if existing is not None and (kind in space_files.REBUILT or space_files.file_of(workspace.settings, existing).exists()):
+        existing = space_files.find_same_or_refuse(
+            db, name, space_files.identity(name, kind, spec), replace=replace
+        )
+    if existing is not None and (
+        kind in space_files.REBUILT or space_files.file_of(workspace.settings, existing).exists()
+    ):
         return existing
     columns = f"{spec['columns']:,} columns of " if "columns" in spec else ""
     say(f"Computing {columns}{name}")
     space = build(workspace, kind, {**options, **spec}, name)
     say(f"Saving {len(space.symbols):,} genes")
     with workspace.change("embed", name) as (db, detail):
-        record, replaced = space_files.record_space(db, workspace.settings, space, kind, spec, replace=replace)
-        detail |= {"space": record.id, "kind": kind, "genes": record.genes, "columns": record.columns, **spec}
+        record, replaced = space_files.record_space(
+            db, workspace.settings, space, kind, spec, replace=replace
+        )
+        detail |= {
+            "space": record.id,
+            "kind": kind,
+            "genes": record.genes,
+            "columns": record.columns,
+            **spec,
+        }
     for old in replaced:
         space_files.remove_file(workspace.settings, old)
     return record
@@ -190,20 +242,33 @@ def source_of(settings: Built) -> tuple[str, dict[str, Any]]:
     """
     values = {name: value for name, value in values_of(settings).items() if name != "pack"}
     if not isinstance(settings, TextSettings):
-        return next(kind for kind, record in SPACE_SETTINGS.items() if isinstance(settings, record)), values
+        return (
+            next(kind for kind, record in SPACE_SETTINGS.items() if isinstance(settings, record)),
+            values,
+        )
     if settings.endpoint is not None:
         if settings.model is None:
             raise InputError(f"embed text --endpoint {settings.endpoint}: expected --model too")
         return "endpoint", {"base_url": settings.endpoint, "model": settings.model}
     if settings.encoder is not None:
-        return "sentences", {"model": MINILM if settings.encoder.lower() == "minilm" else settings.encoder}
-    return "text", {name: value for name, value in values.items() if name not in ("encoder", "endpoint", "model")}
+        return "sentences", {
+            "model": MINILM if settings.encoder.lower() == "minilm" else settings.encoder
+        }
+    return "text", {
+        name: value
+        for name, value in values.items()
+        if name not in ("encoder", "endpoint", "model")
+    }
 
 
-def specify(workspace: Workspace, kind: str, options: Spec, pack: str | None = None) -> dict[str, Any]:
-    """Return what a space is made from, as part of its identity: the options of `embed` that change it, and its pack or labels by
-    content."""
-    options = keep_identity(SPACE_SETTINGS[kind], options) if kind in SPACE_SETTINGS else dict(options)
+def specify(
+    workspace: Workspace, kind: str, options: Spec, pack: str | None = None
+) -> dict[str, Any]:
+    """Return what a space is made from, as part of its identity: the options of `embed` that change
+    it, and its pack or labels by content."""
+    options = (
+        keep_identity(SPACE_SETTINGS[kind], options) if kind in SPACE_SETTINGS else dict(options)
+    )
     if kind in PACK_OF and pack is None:
         with workspace.store.read() as db:
             default = datasets.default(db)
@@ -213,7 +278,11 @@ def specify(workspace: Workspace, kind: str, options: Spec, pack: str | None = N
             source = spaces.pack_of_kind(db, PACK_OF[kind], pack)
             return {**options, "pack": source.name, "pack_sha256": source.sha256}
         dataset = datasets.find(db, options["dataset"])
-        return {**options, "dataset": dataset.name, "labels_sha256": labelled_rows(db, dataset.id)[1]}
+        return {
+            **options,
+            "dataset": dataset.name,
+            "labels_sha256": labelled_rows(db, dataset.id)[1],
+        }
 
 
 def load(workspace: Workspace, record: SpaceRecord) -> Space:
@@ -222,7 +291,11 @@ def load(workspace: Workspace, record: SpaceRecord) -> Space:
     Raise StateError if the space's file, or its source, is missing or has changed.
     """
     path = space_files.file_of(workspace.settings, record)
-    space = _rebuild(workspace, record, path) if record.kind in space_files.REBUILT else space_files.read_saved(record, path)
+    space = (
+        _rebuild(workspace, record, path)
+        if record.kind in space_files.REBUILT
+        else space_files.read_saved(record, path)
+    )
     return replace_in(space, built_from_labels=record.built_from)
 
 
@@ -241,27 +314,37 @@ def _rebuild(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
         return space
 
 
-def coverage_of(workspace: Workspace, record: SpaceRecord, dataset: str | None = None) -> Coverage | None:
-    """Return how much of a dataset (a name; None for the default one) a space covers; None in a workspace without one."""
+def coverage_of(
+    workspace: Workspace, record: SpaceRecord, dataset: str | None = None
+) -> Coverage | None:
+    """Return how much of a dataset (a name; None for the default one) a space covers; None in a
+    workspace without one."""
     with workspace.store.read() as db:
         found = datasets.find(db, dataset) if dataset else datasets.default(db)
         if found is None:
             return None
         rows = pairs.frame(db, found.id)
     return coverage(
-        load(workspace, record), rows["pert"].tolist(), rows["gene"].tolist(), packs.read_orthologs(workspace, found.organism)
+        load(workspace, record),
+        rows["pert"].tolist(),
+        rows["gene"].tolist(),
+        packs.read_orthologs(workspace, found.organism),
     )
 
 
 def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:
-    """Raise InputError for a space without a vector for any gene of the datasets here, with what its names look like.
+    """Raise InputError for a space without a vector for any gene of the datasets here, with what
+    its names look like.
 
     Simulated datasets do not count; without other datasets there is no check.
     """
     known = set[str]()
     with workspace.store.read() as db:
         real = [each for each in datasets.list_all(db) if each.origin != "simulated"]
-        symbols = {each: {*map(str, pairs.frame(db, each.id)[["pert", "gene"]].to_numpy().ravel())} for each in real}
+        symbols = {
+            each: {*map(str, pairs.frame(db, each.id)[["pert", "gene"]].to_numpy().ravel())}
+            for each in real
+        }
     for dataset, names in symbols.items():
         orthologs = packs.read_orthologs(workspace, dataset.organism)
         if match_symbols(space, sorted(names), orthologs).covered.any():
@@ -271,10 +354,16 @@ def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:
         return
     kind = kind_of_names(space.symbols)
     folded = {symbol.casefold() for symbol in known}
-    if not kind and any(part in folded for symbol in space.symbols for part in _BETWEEN.split(symbol.casefold())):
+    if not kind and any(
+        part in folded for symbol in space.symbols for part in _BETWEEN.split(symbol.casefold())
+    ):
         kind = "symbols with additional text"
     alike = f"which look like {kind}; expected" if kind else "expected"
-    later = ", in a column symbol" if kind else "; a space of other genes is imported after their dataset"
+    later = (
+        ", in a column symbol"
+        if kind
+        else "; a space of other genes is imported after their dataset"
+    )
     raise InputError(
         f"{path}: covers no gene of {', '.join(each.name for each in real)}: its names are "
         f"{list_some(list(space.symbols), 3)}, {alike} symbols such as {min(known)}{later}"
@@ -282,12 +371,15 @@ def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:
 
 
 def match_dataset(workspace: Workspace, record: SpaceRecord, dataset: str) -> SymbolMatches:
-    """Return how a space's symbols were found for the perturbations and genes of a dataset (a name or id)."""
+    """Return how a space's symbols were found for the perturbations and genes of a dataset (a name
+    or id)."""
     with workspace.store.read() as db:
         found = datasets.find(db, dataset)
         rows = pairs.frame(db, found.id)
     return match_symbols(
-        load(workspace, record), sorted({*rows["pert"], *rows["gene"]}), packs.read_orthologs(workspace, found.organism)
+        load(workspace, record),
+        sorted({*rows["pert"], *rows["gene"]}),
+        packs.read_orthologs(workspace, found.organism),
     )
 
 
@@ -303,8 +395,13 @@ def delete(workspace: Workspace, name: str) -> SpaceRecord:
 
 
 def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:
-    """Return perturbations, genes and labels of a dataset's labelled training rows, and the SHA-256 of them."""
+    """Return perturbations, genes and labels of a dataset's labelled training rows, and the SHA-256
+    of them."""
     frame = pairs.frame(db, dataset)
     frame = frame[frame["label"].notna() & (frame["split"] == TRAIN)]
-    rows = frame["pert"].tolist(), frame["gene"].tolist(), [Label(label) for label in frame["label"]]
+    rows = (
+        frame["pert"].tolist(),
+        frame["gene"].tolist(),
+        [Label(label) for label in frame["label"]],
+    )
     return rows, sha256_of(json.dumps(rows))

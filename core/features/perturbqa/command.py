@@ -17,7 +17,12 @@ app = typer.Typer()
 @app.command()
 def baselines(
     context: typer.Context,
-    dataset: Annotated[str, typer.Option(metavar="D", help="The dataset's name.", autocompletion=names.complete_dataset)],
+    dataset: Annotated[
+        str,
+        typer.Option(
+            metavar="D", help="The dataset's name.", autocompletion=names.complete_dataset
+        ),
+    ],
     split: Annotated[str, typer.Option(help="The split whose labelled rows are scored.")] = "test",
     train_on: Annotated[
         str | None,
@@ -31,11 +36,15 @@ def baselines(
         str | None,
         typer.Option(
             metavar="SIZES",
-            help="Also train graph attention networks: 'full' for the published twelve (hours without a GPU), or sizes such as "
-            "1x64,2x128 (layers x width).",
+            help=(
+                "Also train graph attention networks: 'full' for the published twelve (hours"
+                " without a GPU), or sizes such as "
+                "1x64,2x128 (layers x width)."
+            ),
         ),
     ] = None,
 ) -> None:
-    """Show what simple methods score on a split: mean AUROC over genes first, then over all rows."""
+    """Show what simple methods score on a split: mean AUROC over genes first, then over all
+    rows."""
     grid = None if attention is None else read_grid(attention)
     show_result(compute_baselines(context.obj, BaselineRequest(dataset, split, train_on, grid)))

@@ -1,4 +1,5 @@
-"""The baselines of a labelled dataset in a workspace, or of its rows from another's training rows. Nothing is changed."""
+"""The baselines of a labelled dataset in a workspace, or of its rows from another's training rows.
+Nothing is changed."""
 
 from __future__ import annotations
 
@@ -8,7 +9,11 @@ from dataclasses import dataclass
 from core.base.types import TRAIN
 from core.features.cells import actions as cells
 from core.features.perturbqa.baselines.attention_settings import AttentionGrid
-from core.features.perturbqa.baselines.material import benchmark_of_lines, make_material, read_gene_knowledge
+from core.features.perturbqa.baselines.material import (
+    benchmark_of_lines,
+    make_material,
+    read_gene_knowledge,
+)
 from core.features.perturbqa.baselines.published_scores import load_published_scores
 from core.features.perturbqa.baselines.split import SplitBaselines
 from core.features.perturbqa.baselines.table import Reach, measure_coverage, score_baselines
@@ -33,16 +38,21 @@ class BaselineRequest:
 
 
 def compute_baselines(
-    workspace: Workspace, request: BaselineRequest, progress: Callable[[float], object] = lambda _: None
+    workspace: Workspace,
+    request: BaselineRequest,
+    progress: Callable[[float], object] = lambda _: None,
 ) -> SplitBaselines:
-    """Return the baselines of a split. Raise NotFound, and InputError if the split has no labelled row."""
+    """Return the baselines of a split. Raise NotFound, and InputError if the split has no labelled
+    row."""
     with workspace.store.read() as db:
         scored = datasets.find(db, request.dataset)
         training = scored if request.training is None else datasets.find(db, request.training)
         frame = pairs.frame(db, scored.id)
         if training.id != scored.id:
             frame = benchmark_of_lines(pairs.frame(db, training.id), frame, request.split)
-    baselines = dataset_baselines(frame, request.split, cells.control_expression_of(workspace, scored.id))
+    baselines = dataset_baselines(
+        frame, request.split, cells.control_expression_of(workspace, scored.id)
+    )
     coverage: tuple[Reach, ...] = ()
     sources: tuple[str, ...] = ()
     if request.split != TRAIN:

@@ -6,11 +6,16 @@ from core.base.feature import Command, Feature
 
 FEATURE = Feature(
     "perturbqa",
-    "Simple methods on a labelled split, beside published scores of PerturbQA; SUMMER and descriptions of gene sets.",
+    "Simple methods on a labelled split, beside published scores of PerturbQA; SUMMER and"
+    " descriptions of gene sets.",
     commands={
-        "baselines": Command("core.features.perturbqa.command:app", "Score simple methods on a split.", "Judge"),
+        "baselines": Command(
+            "core.features.perturbqa.command:app", "Score simple methods on a split.", "Judge"
+        ),
         "gene-sets": Command(
-            "core.features.perturbqa.gene_set_commands:app", "Let a model describe what the genes of a set share.", "Data"
+            "core.features.perturbqa.gene_set_commands:app",
+            "Let a model describe what the genes of a set share.",
+            "Data",
         ),
     },
     methods=("core.features.perturbqa.methods.summer:METHOD",),

@@ -19,11 +19,17 @@ app = typer.Typer()
 @takes(ModelRequest)
 def gene_sets(
     context: typer.Context,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help='JSON lists of {"genes": […], "label": text or null}.')],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE…", help='JSON lists of {"genes": […], "label": text or null}.'
+        ),
+    ],
     chosen: dict[str, Any],
     replace: Replace = False,
 ) -> None:
-    """Let a model describe what the genes of each set share. ROUGE-1 recall scores it against a person's description, if any."""
+    """Let a model describe what the genes of each set share. ROUGE-1 recall scores it against a
+    person's description, if any."""
     from core.features.perturbqa.gene_sets import summarise_gene_sets
 
     request = make(ModelRequest, chosen)
@@ -35,7 +41,16 @@ def gene_sets(
             "scored": int(table["rouge1_recall"].notna().sum()),
             "unlabelled": int(table["label"].isna().sum()),
             "failed": int(table["error"].ne("").sum()),
-            "rouge1_recall": float(table["rouge1_recall"].mean()),  # over the scored ones, NaN without one
+            # over the scored ones, NaN without one
+            "rouge1_recall": float(table["rouge1_recall"].mean()),
         }
-        records.append({"file": file.name, "model": found.model, **counts, "sets": len(table), "table": str(found.path)})
+        records.append(
+            {
+                "file": file.name,
+                "model": found.model,
+                **counts,
+                "sets": len(table),
+                "table": str(found.path),
+            }
+        )
     show_list("gene_sets", records, [*records[0]], "")

@@ -1,4 +1,5 @@
-"""Gene sets summarised by the model of a server: a phrase for each set, scored where a person has described the set."""
+"""Gene sets summarised by the model of a server: a phrase for each set, scored where a person has
+described the set."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ FOLDER = "gene_sets"  # in the workspace's data
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SummarisedSets:
-    """What came of a file. table: a row for each set, in the file's order, with COLUMNS; path: where it was written."""
+    """What came of a file. table: a row for each set, in the file's order, with COLUMNS; path:
+    where it was written."""
 
     path: Path
     model: str
@@ -40,11 +42,12 @@ class SummarisedSets:
 def summarise_gene_sets(
     workspace: Workspace, file: Path, request: ModelRequest | None = None, *, replace: bool = False
 ) -> SummarisedSets:
-    """Ask a model for a phrase on every gene set of a file, and write the table below the workspace's data.
+    """Ask a model for a phrase on every gene set of a file, and write the table below the
+    workspace's data.
 
-    A call that fails leaves its set without a phrase, with the error in the table. Raise InputError for a file without a list of
-    gene sets, a table that is there unless `replace`, or several servers; MissingPackage before anything is asked; Unreachable
-    without a model.
+    A call that fails leaves its set without a phrase, with the error in the table. Raise InputError
+    for a file without a list of gene sets, a table that is there unless `replace`, or several
+    servers; MissingPackage before anything is asked; Unreachable without a model.
     """
     workspace.refuse_if_read_only("gene-sets", file.name)
     sets = read_gene_sets(file)
@@ -57,7 +60,9 @@ def summarise_gene_sets(
     if asks_several(address):
         raise InputError(f"gene-sets: got {address!r}, expected the address of one model server")
     server = model_servers.endpoint_of(workspace, address, asked.model or "", asked.calls)
-    chosen = asked.model or launch.only_model(asyncio.run(launch.health(workspace, server.base_url)))
+    chosen = asked.model or launch.only_model(
+        asyncio.run(launch.health(workspace, server.base_url))
+    )
     # The sets of PerturbQA are human; packs about mouse genes find them by their orthologs.
     known = packs.read_packs(workspace, packs.pack_hashes(workspace, "human", or_another=True))
     cache = ReplyCache(workspace.settings.cache / CACHE)
@@ -69,13 +74,22 @@ def summarise_gene_sets(
 
 
 async def _summarise_all(
-    sets: Sequence[GeneSet], server: Endpoint, cache: ReplyCache, model: str, known: Packs, seed: int
+    sets: Sequence[GeneSet],
+    server: Endpoint,
+    cache: ReplyCache,
+    model: str,
+    known: Packs,
+    seed: int,
 ) -> list[tuple[object, ...]]:
     async with Client(server, cache=cache) as client:
-        return list(await asyncio.gather(*(_summarise(each, client, model, known, seed) for each in sets)))
+        return list(
+            await asyncio.gather(*(_summarise(each, client, model, known, seed) for each in sets))
+        )
 
 
-async def _summarise(each: GeneSet, client: Client, model: str, known: Packs, seed: int) -> tuple[object, ...]:
+async def _summarise(
+    each: GeneSet, client: Client, model: str, known: Packs, seed: int
+) -> tuple[object, ...]:
     """Return a row of the table."""
     request, n_known = await summary_request(each.genes, known, model, seed)
     summary, error = None, ""
@@ -83,5 +97,9 @@ async def _summarise(each: GeneSet, client: Client, model: str, known: Packs, se
         summary = (await client.complete(client.prepare(request))).content.strip()
     except ModelError as failure:
         error = f"{type(failure).__name__}: {failure}"
-    score = rouge_1_recall(each.label, summary) if summary is not None and each.label is not None else None
+    score = (
+        rouge_1_recall(each.label, summary)
+        if summary is not None and each.label is not None
+        else None
+    )
     return " ".join(each.genes), len(each.genes), n_known, each.label, summary, score, error

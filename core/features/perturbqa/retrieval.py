@@ -1,4 +1,5 @@
-"""Labelled rows that are most like a row to be predicted, by an order of preference, with a seeded draw among equals."""
+"""Labelled rows that are most like a row to be predicted, by an order of preference, with a seeded
+draw among equals."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ Preference = Literal[
     "close perturbation, any gene",
     "close gene, any perturbation",
 ]
-# In order of preference, each with the budget that it is taken from. A row counts for the first that it fits.
+# In order of preference, each with the budget that it is taken from. A row counts for the first
+# that it fits.
 BUDGET_OF: Mapping[Preference, Budget] = {
     "same perturbation, close gene": "pert",
     "same gene, close perturbation": "gene",
@@ -55,19 +57,26 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LabelledPairs:
-    """The rows of a label view by the nodes of a graph; built once for all rows with the same view."""
+    """The rows of a label view by the nodes of a graph; built once for all rows with the same
+    view."""
 
     graph: KnowledgeGraph
     by_pert: Mapping[str, Sequence[_Place]]
     by_gene: Mapping[str, Sequence[_Place]]
 
-    def retrieve(self, pair: Pair, budgets: Mapping[Budget, int], seed: int) -> tuple[Retrieved, ...]:
-        """Return the labelled rows chosen for a pair, the most preferred first; never one about the pair's own two genes.
+    def retrieve(
+        self, pair: Pair, budgets: Mapping[Budget, int], seed: int
+    ) -> tuple[Retrieved, ...]:
+        """Return the labelled rows chosen for a pair, the most preferred first; never one about the
+        pair's own two genes.
 
-        budgets: the most rows of each. Where more rows fit a preference than its budget has left, the seed and the pair's id draw
-        from them: the same ones whatever else is retrieved, and in whichever order.
+        budgets: the most rows of each. Where more rows fit a preference than its budget has left,
+        the seed and the pair's id draw from them: the same ones whatever else is retrieved, and in
+        whichever order.
         """
-        rng = np.random.default_rng([seed, int.from_bytes(hashlib.sha256(pair.pair_id.encode()).digest()[:_BYTES])])
+        rng = np.random.default_rng(
+            [seed, int.from_bytes(hashlib.sha256(pair.pair_id.encode()).digest()[:_BYTES])]
+        )
         left = dict(budgets)
         found: list[Retrieved] = []
         for preference, rows in self._candidates(pair):
@@ -78,27 +87,53 @@ class LabelledPairs:
         return tuple(found)
 
     def _candidates(self, pair: Pair) -> Iterator[tuple[Preference, list[Pair]]]:
-        """Yield the rows that fit each preference, in order of preference, and none that came before."""
+        """Yield the rows that fit each preference, in order of preference, and none that came
+        before."""
         pert, gene = self.graph.node(pair.pert), self.graph.node(pair.gene)
         close_perts, close_genes = self.graph.close_to(pert), self.graph.close_to(gene)
         same_pert, same_gene = self.by_pert.get(pert, ()), self.by_gene.get(gene, ())
         close_pert = [place for node in sorted(close_perts) for place in self.by_pert.get(node, ())]
         close_gene = [place for node in sorted(close_genes) for place in self.by_gene.get(node, ())]
         near_perts, near_genes = close_perts | {pert}, close_genes | {gene}
-        yield "same perturbation, close gene", [place.row for place in same_pert if place.gene in close_genes]
-        yield "same gene, close perturbation", [place.row for place in same_gene if place.pert in close_perts]
-        yield "close perturbation, close gene", [place.row for place in close_pert if place.gene in close_genes]
-        yield "same perturbation, any gene", [place.row for place in same_pert if place.gene not in near_genes]
-        yield "same gene, any perturbation", [place.row for place in same_gene if place.pert not in near_perts]
-        yield "close perturbation, any gene", [place.row for place in close_pert if place.gene not in near_genes]
-        yield "close gene, any perturbation", [place.row for place in close_gene if place.pert not in near_perts]
+        yield (
+            "same perturbation, close gene",
+            [place.row for place in same_pert if place.gene in close_genes],
+        )
+        yield (
+            "same gene, close perturbation",
+            [place.row for place in same_gene if place.pert in close_perts],
+        )
+        yield (
+            "close perturbation, close gene",
+            [place.row for place in close_pert if place.gene in close_genes],
+        )
+        yield (
+            "same perturbation, any gene",
+            [place.row for place in same_pert if place.gene not in near_genes],
+        )
+        yield (
+            "same gene, any perturbation",
+            [place.row for place in same_gene if place.pert not in near_perts],
+        )
+        yield (
+            "close perturbation, any gene",
+            [place.row for place in close_pert if place.gene not in near_genes],
+        )
+        yield (
+            "close gene, any perturbation",
+            [place.row for place in close_gene if place.pert not in near_perts],
+        )
 
 
 def index_pairs(view: LabelView, graph: KnowledgeGraph, *, directed: bool = False) -> LabelledPairs:
-    """Return the rows of a view by the nodes of a graph; directed: only those that went up or down."""
+    """Return the rows of a view by the nodes of a graph; directed: only those that went up or
+    down."""
     by_pert: dict[str, list[_Place]] = defaultdict(list)
     by_gene: dict[str, list[_Place]] = defaultdict(list)
-    nodes = {symbol: graph.node(symbol) for symbol in {symbol for row in view.rows for symbol in (row.pert, row.gene)}}
+    nodes = {
+        symbol: graph.node(symbol)
+        for symbol in {symbol for row in view.rows for symbol in (row.pert, row.gene)}
+    }
     for row in view.rows:
         if not directed or row.label in (Label.UP, Label.DOWN):
             place = _Place(row, nodes[row.pert], nodes[row.gene])

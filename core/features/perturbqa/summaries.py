@@ -1,4 +1,5 @@
-"""SUMMER's first step: what a gene is known for, summarised by the model as a perturbed and as a measured gene.
+"""SUMMER's first step: what a gene is known for, summarised by the model as a perturbed and as a
+measured gene.
 
 A gene set summarised by a model in a phrase, and how much of a person's words that phrase holds.
 
@@ -37,7 +38,12 @@ SCORES: Mapping[Stage, Mapping[str, float]] = {
 }
 NOTHING_KNOWN = "Nothing is known of it beyond its name."
 _SHORT = "insufficient"  # of an answer that leaves out the last word
-_WORDS = {Label.NONE: "unchanged", Label.DE: "changed, direction unknown", Label.UP: "increased", Label.DOWN: "decreased"}
+_WORDS = {
+    Label.NONE: "unchanged",
+    Label.DE: "changed, direction unknown",
+    Label.UP: "increased",
+    Label.DOWN: "decreased",
+}
 
 
 STAGE = "summarise"
@@ -54,7 +60,8 @@ _NO_LABELS = LabelView(())
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What packs say of a gene. entries: of itself. relations: of the genes one step away. partners: the closest, described."""
+    """What packs say of a gene. entries: of itself. relations: of the genes one step away.
+    partners: the closest, described."""
 
     entries: tuple[Evidence, ...]
     relations: tuple[Evidence, ...]
@@ -68,7 +75,8 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class GeneSummary:
-    """A gene's summary, "" if nothing is known of it; how it came about; and the answers of tools behind it."""
+    """A gene's summary, "" if nothing is known of it; how it came about; and the answers of tools
+    behind it."""
 
     text: str
     events: tuple[TraceEvent, ...]
@@ -76,19 +84,28 @@ class GeneSummary:
 
 
 async def find_knowledge(role: Role, symbol: str, packs: Packs) -> Knowledge:
-    """Return what the tools say of a gene; under the symbol of its ortholog if the packs list it under no other."""
+    """Return what the tools say of a gene; under the symbol of its ortholog if the packs list it
+    under no other."""
     names = GeneNames(packs.orthologs or {}).of(symbol)
     entries = [await _ask(tool_named(tool), names, packs) for tool in ENTRY_TOOLS]
     relations = [await _ask(tool_named(tool), names, packs) for tool in RELATION_TOOLS[role]]
-    closest = [partner["symbol"] for item in relations for partner in item.body.get("partners", ())][:MOST_PARTNERS]
+    closest = [
+        partner["symbol"] for item in relations for partner in item.body.get("partners", ())
+    ][:MOST_PARTNERS]
     partners = [await _ask(tool_named("gene_info"), (name,), packs) for name in closest]
     return Knowledge(tuple(entries), tuple(relations), tuple(partners))
 
 
 async def summarise(
-    conversation: RowConversation, role: Role, symbol: str, packs: Packs, spec: CallSpec, options: Mapping[str, Any]
+    conversation: RowConversation,
+    role: Role,
+    symbol: str,
+    packs: Packs,
+    spec: CallSpec,
+    options: Mapping[str, Any],
 ) -> GeneSummary:
-    """Return a gene's summary: one from its entries, written again with its relations; each is asked for once in a run."""
+    """Return a gene's summary: one from its entries, written again with its relations; each is
+    asked for once in a run."""
     known = await find_knowledge(role, symbol, packs)
     entries, relations = _lines(known.entries, symbol), _lines(known.relations, symbol)
     partners = _lines(known.partners, symbol, PARTNER_CHARACTERS)
@@ -105,22 +122,33 @@ async def summarise(
 
     summary = ""
     if entries:
-        summary = await ask("summary", _messages(options, fill(prompt_text(f"summer_{role}"), gene=symbol, knowledge=entries)))
+        summary = await ask(
+            "summary",
+            _messages(options, fill(prompt_text(f"summer_{role}"), gene=symbol, knowledge=entries)),
+        )
     if relations:
         knowledge = "\n".join(filter(None, (relations, partners)))
-        summary = await ask("summary with relations", relations_messages(role, symbol, summary, knowledge, options))
+        summary = await ask(
+            "summary with relations", relations_messages(role, symbol, summary, knowledge, options)
+        )
     return GeneSummary(summary, tuple(events), known.evidence)
 
 
 async def describe_genes(genes: Sequence[str], packs: Packs) -> list[str]:
-    """Return a line in a few words for each gene that a pack describes, in the order of the genes."""
+    """Return a line in a few words for each gene that a pack describes, in the order of the
+    genes."""
     names = GeneNames(packs.orthologs or {})
     found = [await _ask(tool_named("gene_info"), names.of(gene), packs) for gene in genes]
-    return [_lines((item,), gene, PARTNER_CHARACTERS) for gene, item in zip(genes, found, strict=True) if item.status == "ok"]
+    return [
+        _lines((item,), gene, PARTNER_CHARACTERS)
+        for gene, item in zip(genes, found, strict=True)
+        if item.status == "ok"
+    ]
 
 
 async def _ask(tool: Tool, names: Sequence[str], packs: Packs) -> Evidence:
-    """Return a tool's answer about the first of a gene's names that it knows; about the first if it knows none."""
+    """Return a tool's answer about the first of a gene's names that it knows; about the first if it
+    knows none."""
     found: list[Evidence] = []
     for name in names:
         pert, gene = (name, None) if tool.takes[0] == "pert" else (None, name)
@@ -132,33 +160,49 @@ async def _ask(tool: Tool, names: Sequence[str], packs: Packs) -> Evidence:
 
 def _lines(items: Sequence[Evidence], symbol: str, limit: int = MAX_CHARACTERS) -> str:
     """Return what tools know as text, one line for each answer; "" if they know nothing."""
-    return "\n".join(f"- {render(item, (symbol,), limit).text}" for item in items if item.status == "ok")
+    return "\n".join(
+        f"- {render(item, (symbol,), limit).text}" for item in items if item.status == "ok"
+    )
 
 
 TEMPERATURE, TOP_P, MAX_TOKENS = 0.6, 0.9, 1_024  # as SUMMER samples
 
 
-async def summary_request(genes: Sequence[str], packs: Packs, model: str, seed: int) -> tuple[Request, int]:
-    """Return the request for a gene set's phrase, and of how many of its genes a pack says something."""
+async def summary_request(
+    genes: Sequence[str], packs: Packs, model: str, seed: int
+) -> tuple[Request, int]:
+    """Return the request for a gene set's phrase, and of how many of its genes a pack says
+    something."""
     described = await describe_genes(genes, packs)
-    text = fill(prompt_text("gene_set"), genes=", ".join(genes), knowledge="\n".join(described) or "Nothing.")
+    text = fill(
+        prompt_text("gene_set"),
+        genes=", ".join(genes),
+        knowledge="\n".join(described) or "Nothing.",
+    )
     request = Request(
-        model, (Message("user", text),), seed=seed, temperature=TEMPERATURE, top_p=TOP_P, max_completion_tokens=MAX_TOKENS
+        model,
+        (Message("user", text),),
+        seed=seed,
+        temperature=TEMPERATURE,
+        top_p=TOP_P,
+        max_completion_tokens=MAX_TOKENS,
     )
     return request, len(described)
 
 
 def rouge_1_recall(label: str, phrase: str) -> float:
-    """Return the share of a label's words that a phrase holds, in [0, 1], each as often as the label has it: ROUGE-1 recall.
+    """Return the share of a label's words that a phrase holds, in [0, 1], each as often as the
+    label has it: ROUGE-1 recall.
 
-    Words are runs of letters and digits in any case, without stemming, as the package rouge-score cuts them. Raises
-    MissingPackage if it is not installed.
+    Words are runs of letters and digits in any case, without stemming, as the package rouge-score
+    cuts them. Raises MissingPackage if it is not installed.
     """
     try:
         from rouge_score.rouge_scorer import RougeScorer  # brings NLTK, which takes seconds
     except ModuleNotFoundError as error:
         raise MissingPackage(
-            f"gene sets are scored by the package {error.name}, which is not installed: pip install -r requirements-gene-sets.txt"
+            f"gene sets are scored by the package {error.name}, which is not installed: pip install"
+            " -r requirements-gene-sets.txt"
         ) from error
     return float(RougeScorer(["rouge1"], use_stemmer=False).score(label, phrase)["rouge1"].recall)
 
@@ -168,24 +212,38 @@ def system_prompt(options: Mapping[str, Any]) -> str:
     return fill(prompt_text("summer_system"), cell_desc=cell_desc(options))
 
 
-def relations_messages(role: Role, gene: str, summary: str, knowledge: str, options: Mapping[str, Any]) -> Messages:
-    """Return the request for a summary with relations. summary: the first, "" without one. knowledge: of genes one step away."""
+def relations_messages(
+    role: Role, gene: str, summary: str, knowledge: str, options: Mapping[str, Any]
+) -> Messages:
+    """Return the request for a summary with relations. summary: the first, "" without one.
+    knowledge: of genes one step away."""
     text = fill(
-        prompt_text(f"summer_{role}_relations"), gene=gene, summary=summary or "No database describes it.", knowledge=knowledge
+        prompt_text(f"summer_{role}_relations"),
+        gene=gene,
+        summary=summary or "No database describes it.",
+        knowledge=knowledge,
     )
     return _messages(options, text)
 
 
 def answer_messages(
-    stage: Stage, pair: Pair, summaries: Mapping[Role, str], pairs: Sequence[Retrieved], options: Mapping[str, Any]
+    stage: Stage,
+    pair: Pair,
+    summaries: Mapping[Role, str],
+    pairs: Sequence[Retrieved],
+    options: Mapping[str, Any],
 ) -> Messages:
-    """Return the request for one sample's answer. summaries: "" for a gene of which nothing is known."""
+    """Return the request for one sample's answer. summaries: "" for a gene of which nothing is
+    known."""
     names = {"pert": pair.pert, "gene": pair.gene}
     guided = options["chain_of_thought"]
     task = fill(
         prompt_text(f"summer_guided_{stage}" if guided else "summer_direct"),
         question=fill(prompt_text(f"summer_question_{stage}"), **names),
-        format=fill(prompt_text("summer_format" if guided else "summer_format_direct"), choices=choices(stage)),
+        format=fill(
+            prompt_text("summer_format" if guided else "summer_format_direct"),
+            choices=choices(stage),
+        ),
         **(names if guided else {}),
     )
     text = fill(
@@ -203,7 +261,11 @@ def pairs_text(pairs: Sequence[Retrieved]) -> str:
     """Return labelled pairs as text, those of each preference under its name."""
     parts = []
     for preference, found in groupby(pairs, key=lambda one: one.preference):
-        lines = [f"- {one.row.pert} -> {one.row.gene}: {_WORDS[one.row.label]}" for one in found if one.row.label]
+        lines = [
+            f"- {one.row.pert} -> {one.row.gene}: {_WORDS[one.row.label]}"
+            for one in found
+            if one.row.label
+        ]
         parts.append("\n".join((f"{preference[0].upper()}{preference[1:]}:", *lines)))
     return "\n\n".join(parts)
 
@@ -215,7 +277,9 @@ def choices(stage: Stage) -> str:
 
 def read_answer(stage: Stage, reply: Reply) -> str | Unread:
     """Return the answer of a reply, a key of SCORES."""
-    return read_option(reply.content, {**{answer: answer for answer in SCORES[stage]}, _SHORT: INSUFFICIENT})
+    return read_option(
+        reply.content, {**{answer: answer for answer in SCORES[stage]}, _SHORT: INSUFFICIENT}
+    )
 
 
 def ask_answer_again(stage: Stage, problem: Unread) -> str:
@@ -231,7 +295,9 @@ def all_texts(stages: Sequence[Stage], options: Mapping[str, Any]) -> str:
     names += [f"summer_question_{stage}" for stage in stages]
     names += [f"summer_guided_{stage}" for stage in stages] if guided else ["summer_direct"]
     names += ["summer_pairs"] if options["retrieval"] else []
-    return "\n\n".join((system_prompt(options), NOTHING_KNOWN, *map(choices, stages), *map(prompt_text, names)))
+    return "\n\n".join(
+        (system_prompt(options), NOTHING_KNOWN, *map(choices, stages), *map(prompt_text, names))
+    )
 
 
 def _messages(options: Mapping[str, Any], text: str) -> Messages:

@@ -20,14 +20,16 @@ from core.ui.shell import PageContext, draw_until_ready
 from core.ui.widgets import as_text
 
 _ABOUT = (
-    "Simple methods on the labelled rows of a split, from the training rows and the knowledge packs of this workspace. The first "
-    "number is the mean over genes of each gene's AUROC. A base rate by gene cannot raise it. Nothing is saved. `perturbdesk "
-    "baselines` prints the same; `--attention` also trains graph attention networks."
+    "Simple methods on the labelled rows of a split, from the training rows and the knowledge packs"
+    " of this workspace. The first number is the mean over genes of each gene's AUROC. A base rate"
+    " by gene cannot raise it. Nothing is saved. `perturbdesk baselines` prints the same;"
+    " `--attention` also trains graph attention networks."
 )
 
 
 def show_where_possible(context: PageContext) -> None:
-    """Show the baselines of a split, once they are computed; nothing for a dataset without such a split."""
+    """Show the baselines of a split, once they are computed; nothing for a dataset without such a
+    split."""
     dataset = context.dataset
     splits = [] if dataset is None else predictable_splits(loaders.dataset_rows(dataset.id))
     if dataset is None or not splits:
@@ -35,14 +37,19 @@ def show_where_possible(context: PageContext) -> None:
     st.caption(_ABOUT)
     split = splits[0]
     if len(splits) > 1:
-        split = choose_one(st.selectbox, "split", "Split", {name: name for name in splits}, split) or split
+        split = (
+            choose_one(st.selectbox, "split", "Split", {name: name for name in splits}, split)
+            or split
+        )
     request = BaselineRequest(dataset.id, split, _choose_training(dataset))
     draw_until_ready(lambda: _draw(request), lambda: _ask(request).ready)
 
 
 def _choose_training(dataset: Dataset) -> str | None:
     """Return the id of the dataset with the training rows; None for the dataset itself."""
-    names = {each.id: each.name for each in loaders.all_datasets() if each.organism == dataset.organism}
+    names = {
+        each.id: each.name for each in loaders.all_datasets() if each.organism == dataset.organism
+    }
     if len(names) == 1:
         return None
     chosen = choose_one(st.selectbox, "training", "Training rows of", names, dataset.id)
@@ -71,4 +78,8 @@ def _draw(request: BaselineRequest) -> None:
 def _show(found: SplitBaselines) -> None:
     show_result(found, found.dataset, "split-baselines")
     with st.expander("Descriptions"):
-        st.markdown("\n".join(f"- **{as_text(name)}**: {as_text(each.about)}" for name, each in BASELINES.items()))
+        st.markdown(
+            "\n".join(
+                f"- **{as_text(name)}**: {as_text(each.about)}" for name, each in BASELINES.items()
+            )
+        )

@@ -1,4 +1,5 @@
-"""Commands behind `jobs`: list, log, pause, resume, cancel, retry, stop, and what the process of a declared kind runs.
+"""Commands behind `jobs`: list, log, pause, resume, cancel, retry, stop, and what the process of a
+declared kind runs.
 
 All of them take jobs of every kind; what only a run can do is refused for others.
 """
@@ -31,7 +32,8 @@ def list_(
     context: typer.Context,
     every: Annotated[bool, typer.Option("--all", help="Include finished jobs.")] = False,
 ) -> None:
-    """List background jobs of every kind that are running or ended early, the latest started first."""
+    """List background jobs of every kind that are running or ended early, the latest started
+    first."""
     found = [job for job in control.list_jobs(context.obj) if every or job.state != "done"]
     none = "no job yet" if every else "no job is running or ended early; --all lists finished jobs"
     show({"jobs": [_record(job) for job in found]}, "\n".join(map(_line, found)) or none)
@@ -61,17 +63,32 @@ def _add_verb(verb: str, about: str, act: Callable[[Workspace, Job], object]) ->
         _show(context.obj, found)
 
 
-_add_verb("pause", "Let a run finish the rows in flight, then wait.", lambda of, job: run_control.pause(of, job.key))
-_add_verb("cancel", "Stop a run for good; its finished rows stay.", lambda of, job: run_control.cancel(of, job.key))
-_add_verb("stop", "Ask a job to end. Its results so far stay, and `jobs resume` continues it.", control.stop)
+_add_verb(
+    "pause",
+    "Let a run finish the rows in flight, then wait.",
+    lambda of, job: run_control.pause(of, job.key),
+)
+_add_verb(
+    "cancel",
+    "Stop a run for good; its finished rows stay.",
+    lambda of, job: run_control.cancel(of, job.key),
+)
+_add_verb(
+    "stop",
+    "Ask a job to end. Its results so far stay, and `jobs resume` continues it.",
+    control.stop,
+)
 
 
 def _add_restart(verb: str, about: str, restart: Callable[..., object]) -> None:
-    """Add a command that goes on with a run, perhaps elsewhere or with more tokens, or with another job."""
+    """Add a command that goes on with a run, perhaps elsewhere or with more tokens, or with another
+    job."""
 
     @app.command(verb, help=about)
     @takes(ChangedSettings)
-    def command(context: typer.Context, job: JobName, chosen: dict[str, Any], detach: Detach = False) -> None:
+    def command(
+        context: typer.Context, job: JobName, chosen: dict[str, Any], detach: Detach = False
+    ) -> None:
         found = _find(context.obj, job, verb)
         if _is_run(found):
             begin = run_control.start_worker if detach else run_control.work_on
@@ -79,13 +96,20 @@ def _add_restart(verb: str, about: str, restart: Callable[..., object]) -> None:
             restart(
                 context.obj,
                 found.key,
-                settings=change_settings(run_control.settings_of(context.obj, found.key), **changes) if changes else None,
+                settings=(
+                    change_settings(run_control.settings_of(context.obj, found.key), **changes)
+                    if changes
+                    else None
+                ),
                 begin=begin,
             )
         else:
             for option in options_of(ChangedSettings):
                 if chosen[option.name] is not None:
-                    why = f"{found.title} goes on with the settings it was started with; expected a run"
+                    why = (
+                        f"{found.title} goes on with the settings it was started with; expected"
+                        " a run"
+                    )
                     raise typer.BadParameter(why, param_hint=option.option)
             control.resume(context.obj, found)
         _show(context.obj, found)
@@ -93,11 +117,15 @@ def _add_restart(verb: str, about: str, restart: Callable[..., object]) -> None:
 
 _add_restart(
     "resume",
-    "Resume a job that is paused or ended early: a run here unless --detach, any other job in a separate process.\n\n"
-    "A run may go on elsewhere or with more tokens.",
+    "Resume a job that is paused or ended early: a run here unless --detach, any other job in a"
+    " separate process.\n\nA run may go on elsewhere or with more tokens.",
     run_control.resume,
 )
-_add_restart("retry", "Predict the failed rows of a run again, optionally elsewhere or with more tokens.", run_control.retry)
+_add_restart(
+    "retry",
+    "Predict the failed rows of a run again, optionally elsewhere or with more tokens.",
+    run_control.retry,
+)
 
 
 @app.command(hidden=True)
@@ -111,7 +139,10 @@ def _find(workspace: Workspace, name: str, verb: str) -> Job:
     found = control.find_named(workspace, name)
     kind = control.kind_of(found)
     if verb not in kind.verbs:
-        raise StateError(f"jobs {verb} {found.title}: cannot be done to a {kind.title}; expected {', '.join(kind.verbs)}")
+        raise StateError(
+            f"jobs {verb} {found.title}: cannot be done to a {kind.title}; expected"
+            f" {', '.join(kind.verbs)}"
+        )
     return found
 
 
@@ -129,7 +160,9 @@ def _show(workspace: Workspace, job: Job) -> None:
 
 
 def _record(job: Job) -> dict[str, Any]:
-    names = "kind name state cause share progress waits_for last_line begun_at pid can_stop can_resume"
+    names = (
+        "kind name state cause share progress waits_for last_line begun_at pid can_stop can_resume"
+    )
     return {"job": job.title, "id": job.key, **{name: getattr(job, name) for name in names.split()}}
 
 

@@ -1,4 +1,5 @@
-"""Files of prompts of runs: read, checked against a run, and stored permanently in data/prompts under their SHA-256."""
+"""Files of prompts of runs: read, checked against a run, and stored permanently in data/prompts
+under their SHA-256."""
 
 from __future__ import annotations
 
@@ -22,9 +23,19 @@ from core.runs.dependencies import load_pairs
 from core.runs.spec import ExecutionSettings, RunSpec
 from core.runs.workspace import Workspace
 
-__all__ = ["PromptFile", "check", "check_lengths", "describe_unknown", "keep", "open_file", "read_kept", "rows_of"]
+__all__ = [
+    "PromptFile",
+    "check",
+    "check_lengths",
+    "describe_unknown",
+    "keep",
+    "open_file",
+    "read_kept",
+    "rows_of",
+]
 
-_READ_APART: set[str] = set()  # SHA-256 of uploads that a process of its own could read: a form asks for them at every click
+# SHA-256 of uploads that a process of its own could read: a form asks for them at every click
+_READ_APART: set[str] = set()
 
 
 def open_file(path: Path) -> PromptFile:
@@ -33,24 +44,33 @@ def open_file(path: Path) -> PromptFile:
 
 
 def check(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> None:
-    """Raise InputError if the prompts of a file cannot be those of the run that names it; a prompt's length is checked by
-    `check_lengths`. Prompts for ids that the dataset lacks are not asked, see `describe_unknown`.
+    """Raise InputError if the prompts of a file cannot be those of the run that names it; a
+    prompt's length is checked by `check_lengths`. Prompts for ids that the dataset lacks are not
+    asked, see `describe_unknown`.
 
     file: None for the one that the workspace keeps; StateError if it is gone or has changed.
     """
     name, prompts = _named_prompts(workspace, spec.prompt_file, file)
     missing = [row for row in spec.rows if row not in prompts]
     if missing:
-        got = f"no prompt for {len(missing):,} of the run's {len(spec.rows):,} rows: {list_names(missing)}"
+        got = (
+            f"no prompt for {len(missing):,} of the run's {len(spec.rows):,} rows:"
+            f" {list_names(missing)}"
+        )
         raise InputError(f"{name}: {got}; expected one for each")
     unasked = [row for row in spec.rows if lacks_answer(prompts[row], spec.options)]
     if unasked:
         got = f"{len(unasked):,} prompts do not ask for <answer>X</answer>: {list_names(unasked)}"
-        raise InputError(f"{name}: {got}; expected it in each, since log-probabilities are read there")
+        raise InputError(
+            f"{name}: {got}; expected it in each, since log-probabilities are read there"
+        )
 
 
-def rows_of(workspace: Workspace, dataset: str, sha256: str, file: PromptFile | None) -> tuple[str, ...]:
-    """Return the rows of a dataset that a file has prompts for, in its order. Raise InputError if there is none.
+def rows_of(
+    workspace: Workspace, dataset: str, sha256: str, file: PromptFile | None
+) -> tuple[str, ...]:
+    """Return the rows of a dataset that a file has prompts for, in its order. Raise InputError if
+    there is none.
 
     file: as in `check`.
     """
@@ -58,13 +78,17 @@ def rows_of(workspace: Workspace, dataset: str, sha256: str, file: PromptFile | 
     known = load_pairs(workspace.store, dataset)
     found = tuple(key for key in prompts if key in known)
     if not found:
-        got = f"{len(prompts):,} of {len(prompts):,} ids are not in dataset {default_dataset(workspace, dataset).name}"
+        got = (
+            f"{len(prompts):,} of {len(prompts):,} ids are not in dataset"
+            f" {default_dataset(workspace, dataset).name}"
+        )
         raise InputError(f"{name}: {got}: {list_names(list(prompts))}; expected ids of its rows")
     return found
 
 
 def describe_unknown(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> str:
-    """Return a sentence that lists the ids of a file that a run's dataset lacks and that are not asked; "" without any."""
+    """Return a sentence that lists the ids of a file that a run's dataset lacks and that are not
+    asked; "" without any."""
     if not spec.prompt_file:
         return ""
     name, prompts = _named_prompts(workspace, spec.prompt_file, file)
@@ -74,12 +98,16 @@ def describe_unknown(workspace: Workspace, spec: RunSpec, file: PromptFile | Non
         return ""
     dataset = default_dataset(workspace, spec.dataset).name
     return (
-        f"{name}: not asked, since {len(unknown):,} of {len(prompts):,} ids are not in dataset {dataset}: {list_names(unknown)}"
+        f"{name}: not asked, since {len(unknown):,} of {len(prompts):,} ids are not in dataset"
+        f" {dataset}: {list_names(unknown)}"
     )
 
 
-def check_lengths(workspace: Workspace, spec: RunSpec, file: PromptFile | None, settings: ExecutionSettings) -> None:
-    """Raise InputError if prompts that a run would ask are longer than allowed, as its model server counts them.
+def check_lengths(
+    workspace: Workspace, spec: RunSpec, file: PromptFile | None, settings: ExecutionSettings
+) -> None:
+    """Raise InputError if prompts that a run would ask are longer than allowed, as its model server
+    counts them.
 
     file: as in `check`.
     """
@@ -90,19 +118,27 @@ def check_lengths(workspace: Workspace, spec: RunSpec, file: PromptFile | None, 
     async def count() -> dict[str, str]:
         async with Client(endpoint, concurrency=settings.concurrency) as client:
             counter = TokenCounter(client, spec.model)
-            counted = await asyncio.gather(*(count_prompt(prompts[row], counter) for row in spec.rows))
+            counted = await asyncio.gather(
+                *(count_prompt(prompts[row], counter) for row in spec.rows)
+            )
         pairs = zip(spec.rows, counted, strict=True)
         return {row: found.words for row, found in pairs if found.tokens > A_PROMPT_TOKENS}
 
     long = asyncio.run(count())
     if long:
         first = next(iter(long))
-        got = f"{len(long):,} prompts are too long: {list_names(list(long))}; the one of {first} has {long[first]}"
+        got = (
+            f"{len(long):,} prompts are too long: {list_names(list(long))}; the one of {first} has"
+            f" {long[first]}"
+        )
         raise InputError(f"{name}: {got}, expected at most {A_PROMPT_TOKENS:,}")
 
 
-def _named_prompts(workspace: Workspace, sha256: str, file: PromptFile | None) -> tuple[str, Mapping[str, str]]:
-    """Return the name of a file of prompts for messages, and its prompts; of the one that is kept if `file` is None."""
+def _named_prompts(
+    workspace: Workspace, sha256: str, file: PromptFile | None
+) -> tuple[str, Mapping[str, str]]:
+    """Return the name of a file of prompts for messages, and its prompts; of the one that is kept
+    if `file` is None."""
     if file is None:
         return _content_name(sha256), read_kept(workspace, sha256)
     if workspace.settings.is_shared and file.sha256 not in _READ_APART:
@@ -118,7 +154,8 @@ def keep(workspace: Workspace, file: PromptFile) -> None:
     try:
         if path.is_file() and path.read_bytes() == file.content:
             return
-        with workspace.change("prompts", file.name) as (_, detail):  # under the store's lock, as backups expect
+        # under the store's lock, as backups expect
+        with workspace.change("prompts", file.name) as (_, detail):
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, file.content, durable=True)
             detail |= {"sha256": file.sha256, "bytes": len(file.content)}
@@ -127,7 +164,8 @@ def keep(workspace: Workspace, file: PromptFile) -> None:
 
 
 def read_kept(workspace: Workspace, sha256: str) -> Mapping[str, str]:
-    """Return id → prompt of the file stored under this SHA-256. Raise StateError if it is missing or has changed."""
+    """Return id → prompt of the file stored under this SHA-256. Raise StateError if it is missing
+    or has changed."""
     path = _path(workspace, sha256)
     name = _content_name(sha256)
     try:
@@ -145,6 +183,7 @@ def _content_name(sha256: str) -> str:
 
 
 def _path(workspace: Workspace, sha256: str) -> Path:
-    if not is_sha256(sha256):  # of a specification from elsewhere, which must not lead to another file
+    # of a specification from elsewhere, which must not lead to another file
+    if not is_sha256(sha256):
         raise StateError(f"file of prompts {sha256[:80]!r}: expected a SHA-256")
     return workspace.settings.data / "prompts" / sha256

@@ -21,12 +21,28 @@ app = typer.Typer(invoke_without_command=True)
 
 
 def _record(run: Run, dataset: str, fewer_seeds: int) -> dict[str, Any]:
-    keys = ("name", "id", "method", "status", "total", "done", "failed", "fallbacks", "tokens", "public_score", "note")
-    return {key: getattr(run, key) for key in keys} | {"dataset": dataset, "fewer_seeds": fewer_seeds}
+    keys = (
+        "name",
+        "id",
+        "method",
+        "status",
+        "total",
+        "done",
+        "failed",
+        "fallbacks",
+        "tokens",
+        "public_score",
+        "note",
+    )
+    return {key: getattr(run, key) for key in keys} | {
+        "dataset": dataset,
+        "fewer_seeds": fewer_seeds,
+    }
 
 
 def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[dict[str, Any]]:
-    """Return the chosen runs, or all, as `runs --json` prints them. done, failed: rows in the store."""
+    """Return the chosen runs, or all, as `runs --json` prints them. done, failed: rows in the
+    store."""
     with workspace.store.read() as db:
         of_dataset = {d.id: d.name for d in datasets.list_all(db)}
         fewer = runs.rows_with_flag(db, Flag.FEWER_SEEDS)
@@ -36,10 +52,15 @@ def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[
 
 
 def progress_line(record: Mapping[str, Any]) -> str:
-    """Return a run's progress, and how to resume it if it ended early. record: from `list_records`."""
+    """Return a run's progress, and how to resume it if it ended early. record: from
+    `list_records`."""
     line = f"{record['name']} ({record['id']}): {record['status']}, {record['done']:,} rows done"
     live = record["status"] in (*LIVE_STATES, "done")
-    return line if live else f"{line}; `perturbdesk jobs resume {shlex.quote(record['name'])}` continues it"
+    return (
+        line
+        if live
+        else f"{line}; `perturbdesk jobs resume {shlex.quote(record['name'])}` continues it"
+    )
 
 
 @app.callback()
@@ -53,8 +74,9 @@ def list_(context: typer.Context) -> None:
 
 def _show_runs(result: Mapping[str, Any], records: list[dict[str, Any]]) -> None:
     lines = [
-        f"{r['id']}  {r['name']:32} {r['method']:12} {r['dataset']:10} {r['status']:8} {r['done']:>6,}/{r['total']:,}"
-        f"  no answer {r['fallbacks']:,}  public {r['public_score'] if r['public_score'] is not None else '–'}"
+        f"{r['id']}  {r['name']:32} {r['method']:12} {r['dataset']:10} {r['status']:8}"
+        f" {r['done']:>6,}/{r['total']:,}  no answer {r['fallbacks']:,}  public"
+        f" {r['public_score'] if r['public_score'] is not None else '–'}"
         + (f"  fewer seeds {r['fewer_seeds']:,}" if r["fewer_seeds"] else "")
         for r in records
     ]
@@ -70,7 +92,9 @@ def _show_run(workspace: Workspace, run: Run) -> None:
 def set_(
     context: typer.Context,
     run: RunName,
-    values: Annotated[list[str], typer.Argument(metavar="KEY=VALUE…", help="public_score=NUMBER, note=TEXT")],
+    values: Annotated[
+        list[str], typer.Argument(metavar="KEY=VALUE…", help="public_score=NUMBER, note=TEXT")
+    ],
 ) -> None:
     """Record a public score or a note on a run."""
     pairs = dict(value.partition("=")[::2] for value in values)
@@ -78,7 +102,9 @@ def set_(
 
 
 @app.command()
-def rename(context: typer.Context, run: RunName, name: Annotated[str, typer.Argument(help="The new name.")]) -> None:
+def rename(
+    context: typer.Context, run: RunName, name: Annotated[str, typer.Argument(help="The new name.")]
+) -> None:
     """Give a run another name."""
     _show_run(context.obj, run_actions.rename(context.obj, run, name))
 

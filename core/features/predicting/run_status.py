@@ -13,7 +13,8 @@ from core.runs.workspace import Workspace
 
 
 def status_record(workspace: Workspace, run: str) -> dict[str, Any]:
-    """Return a run's status as JSON: what `runs` prints of it, with the state and counts of this moment."""
+    """Return a run's status as JSON: what `runs` prints of it, with the state and counts of this
+    moment."""
     found, status = run_control.find_status(workspace, run)
     [record] = list_records(workspace, [found])
     counts = status.counts
@@ -34,13 +35,17 @@ def status_record(workspace: Workspace, run: str) -> dict[str, Any]:
 
 
 def show_status(workspace: Workspace, run: str, more: Mapping[str, Any] | None = None) -> bool:
-    """Show the state of a run; return whether it continues, or ended with at least one answered row.
+    """Show the state of a run; return whether it continues, or ended with at least one answered
+    row.
 
     more: further keys of the JSON.
     """
     run_control.settle(workspace, run)
     record = status_record(workspace, run)
-    summary = f"{record['run']}: {record['status']}, {record['done']:,} of {record['total']:,} rows, {record['failed']:,} failed"
+    summary = (
+        f"{record['run']}: {record['status']}, {record['done']:,} of {record['total']:,} rows,"
+        f" {record['failed']:,} failed"
+    )
     notes = [text for text in (record["cause"], record.get("notice", "")) if text]
     show({**(more or {}), **record}, "\n".join(["; ".join([summary, *notes]), *busy_lines(record)]))
     all_failed = record["status"] == "done" and record["failed"] and not record["done"]

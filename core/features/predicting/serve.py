@@ -1,7 +1,9 @@
-"""A model server of the user's own: vLLM with the flags that a run needs, supervised and stopped with all its processes.
+"""A model server of the user's own: vLLM with the flags that a run needs, supervised and stopped
+with all its processes.
 
-It listens on this machine only, unless it is given another address and a key. vLLM has a virtual environment of its own
-(requirements-serve.txt), since it pins packages to other versions than the app.
+It listens on this machine only, unless it is given another address and a key. vLLM has a virtual
+environment of its own (requirements-serve.txt), since it pins packages to other versions than the
+app.
 """
 
 from __future__ import annotations
@@ -35,9 +37,11 @@ HOST = "127.0.0.1"
 KEY_VARIABLE = "VLLM_API_KEY"  # vLLM reads the key that requests must carry from this variable
 PORT = 8000
 OWN_PYTHON = REPOSITORY / ".venv-serve" / "bin" / "python"
-# Without eager mode GPT-OSS returned null content after the first requests; prefixes are few and short here.
+# Without eager mode GPT-OSS returned null content after the first requests; prefixes are few and
+# short here.
 FLAGS = ("--enforce-eager", "--no-enable-prefix-caching")
-# On a CPU vLLM crashes on a request with a seed whose prompt it reads in several steps ("CPU Generator does not use offset").
+# On a CPU vLLM crashes on a request with a seed whose prompt it reads in several steps ("CPU
+# Generator does not use offset").
 CPU_FLAGS = ("--no-enable-chunked-prefill",)
 CPU_MODEL_LEN = 4096  # tokens; what fits into the 1 GB that a CPU's cache gets
 _TO_INSTALL = "make .venv-serve/ok installs it as pinned in requirements-serve.txt"
@@ -51,10 +55,12 @@ _EVERYWHERE = ("", "0.0.0.0", "*")  # which is not an address that a run could a
 class ServerOptions:
     """The model to serve, and how to serve it.
 
-    model: a name that vLLM can fetch, or a folder. python: the interpreter that has vLLM; None takes that of .venv-serve if
-    there is one, else this one. tensor_parallel: GPUs to spread the model over. max_model_len: the longest context in
-    tokens; None takes the model's own on a GPU, and CPU_MODEL_LEN without one. extra: further options of vLLM. host: the address
-    to listen at, by which others reach it. api_key: that requests have to bring, unless only this machine reaches it.
+    model: a name that vLLM can fetch, or a folder. python: the interpreter that has vLLM; None
+    takes that of .venv-serve if there is one, else this one. tensor_parallel: GPUs to spread the
+    model over. max_model_len: the longest context in tokens; None takes the model's own on a GPU,
+    and CPU_MODEL_LEN without one. extra: further options of vLLM. host: the address to listen at,
+    by which others reach it. api_key: that requests have to bring, unless only this machine reaches
+    it.
     """
 
     model: str
@@ -67,9 +73,21 @@ class ServerOptions:
     api_key: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        check_value("serve", "model", self.model, bool(self.model) and not self.model.startswith("-"), "a name or a folder")
+        check_value(
+            "serve",
+            "model",
+            self.model,
+            bool(self.model) and not self.model.startswith("-"),
+            "a name or a folder",
+        )
         check_value("serve", "port", self.port, 0 < self.port < 1 << 16, "1 to 65535")
-        check_value("serve", "tensor_parallel", self.tensor_parallel, self.tensor_parallel >= 1, "1 or more GPUs")
+        check_value(
+            "serve",
+            "tensor_parallel",
+            self.tensor_parallel,
+            self.tensor_parallel >= 1,
+            "1 or more GPUs",
+        )
         check_value(
             "serve",
             "max_model_len",
@@ -86,10 +104,14 @@ class ServerOptions:
             "the name or the IPv4 address of one interface",
         )
         if any(word == "--api-key" or word.startswith("--api-key=") for word in self.extra):
-            raise InputError("serve: --api-key would show the key to every user of this machine; set PERTURBDESK_API_KEY instead")
+            raise InputError(
+                "serve: --api-key would show the key to every user of this machine; set"
+                " PERTURBDESK_API_KEY instead"
+            )
         if not self.api_key and not is_loopback(self.host):
             raise InputError(
-                f"serve: {self.host} can be reached from other machines, so requests need a key: set PERTURBDESK_API_KEY"
+                f"serve: {self.host} can be reached from other machines, so requests need a key:"
+                " set PERTURBDESK_API_KEY"
             )
 
     @property
@@ -107,8 +129,8 @@ class ServerOptions:
 class SupervisionLimits:
     """The patience of `supervise`.
 
-    restarts: how often a server that has answered is started again. ready_s: seconds that it may take until it answers.
-    stop_s: seconds that it may take to end.
+    restarts: how often a server that has answered is started again. ready_s: seconds that it may
+    take until it answers. stop_s: seconds that it may take to end.
     """
 
     restarts: int = 3
@@ -125,15 +147,25 @@ def say_on_stderr(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def serve(options: ServerOptions, limits: SupervisionLimits = SupervisionLimits(), say: Say = say_on_stderr) -> signal.Signals:
+def serve(
+    options: ServerOptions,
+    limits: SupervisionLimits = SupervisionLimits(),
+    say: Say = say_on_stderr,
+) -> signal.Signals:
     """Run the server in the foreground until SIGINT or SIGTERM, and return that signal.
 
-    Its output goes to standard error. Call this only in the main thread, where signals arrive. Raise MissingPackage if the
-    interpreter has no vLLM, and the errors of `supervise`.
+    Its output goes to standard error. Call this only in the main thread, where signals arrive.
+    Raise MissingPackage if the interpreter has no vLLM, and the errors of `supervise`.
     """
     python = options.python or default_python()
     device = device_of(python)
-    return supervise(command_of(options, python, device), environment_of(options, device), options.place, limits, say)
+    return supervise(
+        command_of(options, python, device),
+        environment_of(options, device),
+        options.place,
+        limits,
+        say,
+    )
 
 
 def default_python() -> Path:
@@ -146,10 +178,16 @@ def device_of(python: Path) -> Device:
 
     Raise MissingPackage, with the last line of the cause, if the interpreter cannot import vLLM.
     """
-    program = "from vllm.platforms import current_platform as p; print('cpu' if p.is_cpu() else 'gpu')"
+    program = (
+        "from vllm.platforms import current_platform as p; print('cpu' if p.is_cpu() else 'gpu')"
+    )
     try:
         process = subprocess.run(
-            (str(python), "-c", program), capture_output=True, text=True, check=False, env=bare_environment()
+            (str(python), "-c", program),
+            capture_output=True,
+            text=True,
+            check=False,
+            env=bare_environment(),
         )
     except OSError as error:
         raise MissingPackage(f"{python}: cannot be run ({error}); {_TO_INSTALL}") from error
@@ -168,13 +206,21 @@ def command_of(options: ServerOptions, python: Path, device: Device) -> tuple[st
     named = "--served-model-name" in options.extra
     return (
         # The vllm command of the CPU's package looks for a package of another name and ends.
-        *((str(python), "-m", "vllm.entrypoints.openai.api_server", "--model") if device == "cpu" else ()),
+        *(
+            (str(python), "-m", "vllm.entrypoints.openai.api_server", "--model")
+            if device == "cpu"
+            else ()
+        ),
         *((str(python.parent / "vllm"), "serve") if device == "gpu" else ()),
         options.model,
         *("--host", options.host, "--port", str(options.port)),
         *FLAGS,
         *(CPU_FLAGS if device == "cpu" else ()),
-        *(("--tensor-parallel-size", str(options.tensor_parallel)) if options.tensor_parallel > 1 else ()),
+        *(
+            ("--tensor-parallel-size", str(options.tensor_parallel))
+            if options.tensor_parallel > 1
+            else ()
+        ),
         *(("--max-model-len", str(length)) if length else ()),
         *(("--served-model-name", path.resolve().name) if path.is_dir() and not named else ()),
         *options.extra,
@@ -182,23 +228,35 @@ def command_of(options: ServerOptions, python: Path, device: Device) -> tuple[st
 
 
 def environment_of(options: ServerOptions, device: Device) -> Mapping[str, str]:
-    """Return the server's environment: without usage statistics, offline if the model is a folder, and with its key.
+    """Return the server's environment: without usage statistics, offline if the model is a folder,
+    and with its key.
 
     On a CPU the cache gets 1 GB unless VLLM_CPU_KVCACHE_SPACE says otherwise.
     """
     space = {"VLLM_CPU_KVCACHE_SPACE": "1"} if device == "cpu" else {}
     offline = {"HF_HUB_OFFLINE": "1"} if Path(options.model).is_dir() else {}
     key = {} if is_loopback(options.host) else {KEY_VARIABLE: options.api_key}
-    return {**space, **bare_environment(keep=HUB_VARIABLES), "VLLM_NO_USAGE_STATS": "1", **offline, **key}
+    return {
+        **space,
+        **bare_environment(keep=HUB_VARIABLES),
+        "VLLM_NO_USAGE_STATS": "1",
+        **offline,
+        **key,
+    }
 
 
 def supervise(
-    command: Sequence[str], environment: Mapping[str, str], place: Place, limits: SupervisionLimits, say: Say
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    place: Place,
+    limits: SupervisionLimits,
+    say: Say,
 ) -> signal.Signals:
     """Run a server until SIGINT or SIGTERM, start it again when it dies, and return the signal.
 
-    The server is a process group of its own, of which no process is left when this returns or raises. Raise StateError if the
-    port is taken, if the first start brings no answer (a restart would not help), or if no restarts are left.
+    The server is a process group of its own, of which no process is left when this returns or
+    raises. Raise StateError if the port is taken, if the first start brings no answer (a restart
+    would not help), or if no restarts are left.
     """
     with termination_signals() as signals:
         Supervisor(command, environment, place, limits, say, signals).run()
@@ -206,13 +264,15 @@ def supervise(
 
 
 def _how_it_ended(status: int | None, limits: SupervisionLimits) -> str:
-    return f"was silent for {limits.ready_s:g} s" if status is None else f"ended with status {status}"
+    return (
+        f"was silent for {limits.ready_s:g} s" if status is None else f"ended with status {status}"
+    )
 
 
 @dataclass(slots=True)
 class Supervisor:
-    """Runs one server after another at a place. signals: the termination signals so far. has_answered: whether any server has
-    answered."""
+    """Runs one server after another at a place. signals: the termination signals so far.
+    has_answered: whether any server has answered."""
 
     command: Sequence[str]
     environment: Mapping[str, str]
@@ -223,11 +283,14 @@ class Supervisor:
     has_answered: bool = False
 
     def run(self) -> None:
-        """Run a server until there is a signal, and start it again when it dies. Raise StateError as `supervise` does."""
+        """Run a server until there is a signal, and start it again when it dies. Raise StateError
+        as `supervise` does."""
         limits, where = self.limits, f"the server on port {self.place[1]}"
         status = self.run_once()
         if not self.signals and not self.has_answered:
-            raise StateError(f"{where} {_how_it_ended(status, limits)} before it answered; its output says why")
+            raise StateError(
+                f"{where} {_how_it_ended(status, limits)} before it answered; its output says why"
+            )
         for restart in range(1, limits.restarts + 1):
             if self.signals:
                 return
@@ -235,7 +298,10 @@ class Supervisor:
             self.say(f"{where} {_how_it_ended(status, limits)}; {again}")
             status = self.run_once()
         if not self.signals:
-            raise StateError(f"{where} {_how_it_ended(status, limits)}, giving up after {limits.restarts} restarts")
+            raise StateError(
+                f"{where} {_how_it_ended(status, limits)}, giving up after {limits.restarts}"
+                " restarts"
+            )
 
     def run_once(self) -> int | None:
         """Run one server and return its exit status; None if a signal or its silence ended it."""
@@ -245,11 +311,17 @@ class Supervisor:
                 probe.bind(self.place)
             except (OSError, UnicodeError) as error:  # of a host that cannot be one, such as a..b
                 raise StateError(
-                    f"{self.place[0]}, port {self.place[1]}: cannot be listened on ({error}), expected a free one"
+                    f"{self.place[0]}, port {self.place[1]}: cannot be listened on ({error}),"
+                    " expected a free one"
                 ) from error
         self.say(f"starting: {' '.join(self.command)}")
         process = subprocess.Popen(
-            self.command, env=self.environment, stdin=subprocess.DEVNULL, stdout=_STDERR, stderr=_STDERR, start_new_session=True
+            self.command,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=_STDERR,
+            stderr=_STDERR,
+            start_new_session=True,
         )
         try:
             if self._wait_until_healthy(process):
@@ -261,7 +333,8 @@ class Supervisor:
             _stop(process, self.limits.stop_s)
 
     def _wait_until_healthy(self, process: subprocess.Popen[bytes]) -> bool:
-        """Wait until /health answers; return False if the server ends, is silent for too long, or a signal arrives."""
+        """Wait until /health answers; return False if the server ends, is silent for too long, or a
+        signal arrives."""
         start, next_report_s = time.monotonic(), _REPORT_S
         while not self.signals and process.poll() is None:
             waited_s = time.monotonic() - start
@@ -298,7 +371,8 @@ def _stop(process: subprocess.Popen[bytes], stop_s: float) -> None:
 
 @contextmanager
 def termination_signals() -> Iterator[list[signal.Signals]]:
-    """A list of the SIGINT and SIGTERM that arrive during the block; they have no other effect meanwhile."""
+    """A list of the SIGINT and SIGTERM that arrive during the block; they have no other effect
+    meanwhile."""
     signals: list[signal.Signals] = []
 
     def note(number: int, _frame: FrameType | None) -> None:

@@ -18,8 +18,14 @@ def reproduce(
     context: typer.Context,
     only: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A number, the beginning of its name, or a pattern such as 'knn.*.loo.*'."),
+        typer.Option(
+            metavar="NAME",
+            help="A number, the beginning of its name, or a pattern such as 'knn.*.loo.*'.",
+        ),
     ] = None,
 ) -> None:
-    """Compute the published numbers again from the files of this workspace; say which agree, which differ and why."""
-    show_result(reproduce_numbers(context.obj, only, lambda name: say_progress(f"computing {name}")))
+    """Compute the published numbers again from the files of this workspace; say which agree, which
+    differ and why."""
+    show_result(
+        reproduce_numbers(context.obj, only, lambda name: say_progress(f"computing {name}"))
+    )

@@ -8,7 +8,9 @@ FEATURE = Feature(
     "published",
     "Published numbers, computed again from a workspace's files.",
     commands={
-        "reproduce": Command("core.features.published.command:app", "Recompute the published numbers.", "Judge"),
+        "reproduce": Command(
+            "core.features.published.command:app", "Recompute the published numbers.", "Judge"
+        ),
     },
     figures=("core.features.published.figures.published:FIGURE",),
 )

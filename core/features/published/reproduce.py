@@ -31,7 +31,13 @@ from core.stats.auroc import auroc
 from core.stats.count_controls import score_count_controls
 from core.stats.official_score import point_score
 from core.stats.ranks import percentiles, round_for_ranks
-from core.stats.scores_and_labels import Scores, outcome_of, scores_from_probabilities, submitted_parts, tasks
+from core.stats.scores_and_labels import (
+    Scores,
+    outcome_of,
+    scores_from_probabilities,
+    submitted_parts,
+    tasks,
+)
 from core.stats.within_axis import score_within
 from core.store import Cursor, imports, pairs, predictions, spaces
 from core.transfer import cuts, evaluation, fusion, knn, live_fusion, protocols, similarity
@@ -59,9 +65,14 @@ def choose_numbers(only: str | None) -> tuple[Reproduced, ...]:
     for group in LIST["groups"]:
         for entry in group["numbers"]:
             wanted, needs = {**group, **entry}, (*group["needs"], *entry.get("needs", ()))
-            name, told = f"{group['name']}.{entry['name']}", (group["title"], wanted["source"], wanted["published"])
+            name, told = (
+                f"{group['name']}.{entry['name']}",
+                (group["title"], wanted["source"], wanted["published"]),
+            )
             numbers.append(Reproduced(name, *told, wanted.get("tolerance", 0.0), needs, wanted))
-    chosen = tuple(n for n in numbers if not only or n.name.startswith(only) or fnmatchcase(n.name, only))
+    chosen = tuple(
+        n for n in numbers if not only or n.name.startswith(only) or fnmatchcase(n.name, only)
+    )
     if not chosen:
         groups = ", ".join(group["name"] for group in LIST["groups"])
         expected = f"expected a name, its beginning ({groups}) or a pattern"
@@ -118,10 +129,15 @@ def find(files: Files, key: str) -> tuple[str, str]:
     listed = LIST["sources"][key]
     with files.workspace.store.read() as db:
         if listed["kind"] == "pack":
-            here: dict[str | None, str | None] = {pack.sha256: pack.name for pack in spaces.list_packs(db)}
+            here: dict[str | None, str | None] = {
+                pack.sha256: pack.name for pack in spaces.list_packs(db)
+            }
         else:
             records = filter(None, (imports.by_content(db, sha) for sha in listed["sha256"]))
-            here = {each.sha256: each.run if listed["kind"] == "run" else each.dataset for each in records}
+            here = {
+                each.sha256: each.run if listed["kind"] == "run" else each.dataset
+                for each in records
+            }
     for sha in listed["sha256"]:
         if found := here.get(sha):
             return found, sha
@@ -193,9 +209,15 @@ def _pool(files: Files) -> tuple[Any, Any, Component]:
 
 
 @once
-def _pool_priors(files: Files, space: str, centre: bool, protocol: EvaluationProtocol) -> knn.Priors:
+def _pool_priors(
+    files: Files, space: str, centre: bool, protocol: EvaluationProtocol
+) -> knn.Priors:
     """Return the kNN's priors of the pool's rows, from all labelled rows of the challenge."""
-    rows, known, settings = _pool(files)[1], _index(files).known, protocols.SimilaritySettings(centre=centre)
+    rows, known, settings = (
+        _pool(files)[1],
+        _index(files).known,
+        protocols.SimilaritySettings(centre=centre),
+    )
     return protocols.predict_priors(protocol, rows, known, [_space(files, space)], settings).priors
 
 
@@ -205,7 +227,9 @@ def _fuse(base: Component, other: Component, w_dir: float = 0.5) -> Any:
 
 def _fused_pool(files: Files, space: str, centre: bool, w_dir: float = 0.5) -> Scores:
     priors = _pool_priors(files, space, centre, _LOO)
-    return cast(Scores, _fuse(_pool(files)[2], Component("knn", priors.de, priors.up), w_dir).scores())
+    return cast(
+        Scores, _fuse(_pool(files)[2], Component("knn", priors.de, priors.up), w_dir).scores()
+    )
 
 
 def pool_fusion(files: Files, wanted: Wanted) -> Computed:
@@ -216,7 +240,9 @@ def pool_fusion(files: Files, wanted: Wanted) -> Computed:
     else:
         priors = _pool_priors(files, space, centre, _LOO)
         known = priors.covered
-        score = point_score(labels[known], scores_from_probabilities(priors.de[known], priors.up[known]))
+        score = point_score(
+            labels[known], scores_from_probabilities(priors.de[known], priors.up[known])
+        )
     return getattr(score, wanted["axis"]), LIST["spaces"][space]["note"]
 
 
@@ -225,25 +251,40 @@ def pool_cells(files: Files, wanted: Wanted) -> Computed:
     (labels, rows, llm), values = _pool(files), []
     for protocol in (EvaluationProtocol("folds", 5, seed) for seed in range(files.cuts)):
         priors = _pool_priors(files, wanted["space"], wanted.get("centre", False), protocol)
-        cells = protocols.cells_of(protocol, rows, protocols.parts_of(protocol, rows, _index(files).known.rows))
-        live = live_fusion.live_fusion(labels, rows, [llm, Component("knn", priors.de, priors.up)], cells=cells)
+        cells = protocols.cells_of(
+            protocol, rows, protocols.parts_of(protocol, rows, _index(files).known.rows)
+        )
+        live = live_fusion.live_fusion(
+            labels, rows, [llm, Component("knn", priors.de, priors.up)], cells=cells
+        )
         axis = getattr(live.score_at(fusion.weights_of([0.5], [0.5])), wanted["axis"])
         values.append((axis.before if wanted["arm"] == "llm" else axis.after).value)
     return _mean_of_cuts(np.array(values))
 
 
 def _mean_of_cuts(values: Floats) -> tuple[float, str]:
-    return float(values.mean()), (
-        f"different cuts of the folds: ours is the mean of {len(values)}, from {values.min():.3f} to {values.max():.3f}"
+    return (
+        float(values.mean()),
+        (
+            f"different cuts of the folds: ours is the mean of {len(values)}, from"
+            f" {values.min():.3f} to {values.max():.3f}"
+        ),
     )
 
 
 def knn_table(files: Files, wanted: Wanted) -> Computed:
-    """Return a kNN's coverage of all labelled rows, or its score (loo, folds) where it has a prior."""
-    found = _knn_scores(files, wanted["space"], wanted.get("centre", False), wanted["column"] == "folds")
+    """Return a kNN's coverage of all labelled rows, or its score (loo, folds) where it has a
+    prior."""
+    found = _knn_scores(
+        files, wanted["space"], wanted.get("centre", False), wanted["column"] == "folds"
+    )
     if wanted["column"] == "folds":
         return _mean_of_cuts(found.values[:, _AXES.index(wanted["axis"])])
-    value = found.coverage if wanted["column"] == "coverage" else getattr(found.covered, wanted["axis"]).value
+    value = (
+        found.coverage
+        if wanted["column"] == "coverage"
+        else getattr(found.covered, wanted["axis"]).value
+    )
     return value, LIST["spaces"][wanted["space"]]["note"]
 
 
@@ -254,7 +295,9 @@ def _knn_scores(files: Files, space: str, centre: bool, in_folds: bool) -> Any:
     inputs = protocols.KnnInputs(known.rows, known, (_space(files, space),), settings)
     if not in_folds:
         return evaluation.evaluate(labels, inputs.queries, protocols.predict_knn(_LOO, inputs))
-    return cuts.score_cuts(labels, inputs.queries, cuts.predict_cuts(inputs, seeds=range(files.cuts))).covered
+    return cuts.score_cuts(
+        labels, inputs.queries, cuts.predict_cuts(inputs, seeds=range(files.cuts))
+    ).covered
 
 
 _W_DIR = {"scgpt_fusion": 0.5, "scgpt_fusion_wdir07": 0.7, "knn_fusion": 0.5}  # W_DE is 0.5 in all
@@ -265,9 +308,13 @@ def recovered_component(files: Files, wanted: Wanted) -> Computed:
     what, name = wanted["what"], wanted.get("fusion", "scgpt_fusion")
     if what.startswith("agreement"):
         a, b = (_recover(files, each) for each in ("scgpt_fusion", "scgpt_fusion_wdir07"))
-        return float(np.nanmax(np.abs(a.p_de - b.p_de if what.endswith(".de") else a.p_up - b.p_up)))
+        return float(
+            np.nanmax(np.abs(a.p_de - b.p_de if what.endswith(".de") else a.p_up - b.p_up))
+        )
     if what == "farthest":
-        return float(max(distance for each in _W_DIR for distance in _recover(files, each).farthest))
+        return float(
+            max(distance for each in _W_DIR for distance in _recover(files, each).farthest)
+        )
     base, sums, other = _base(files), np.add(*_parts(files, "sharp")), _recover(files, name)
     if what in ("values", "values_of_sums"):
         return len(np.unique(round_for_ranks(base.p_de) if what == "values" else sums))
@@ -279,8 +326,13 @@ def recovered_component(files: Files, wanted: Wanted) -> Computed:
         parts = zip(submitted_parts(again.p_de, again.p_up), _parts(files, name), strict=True)
         return max(float(np.abs(np.round(ours, 6) - theirs).max()) for ours, theirs in parts)
     # The error of ranking the base by the sums of its file's decimals, which break its ties.
-    unrounded, component = np.unique(sums, return_inverse=True)[1], Component("other", other.p_de, other.p_de)
-    a, b = (_fuse(Component("base", p, p), component).p_de for p in (base.p_de, unrounded.astype(float)))
+    unrounded, component = (
+        np.unique(sums, return_inverse=True)[1],
+        Component("other", other.p_de, other.p_de),
+    )
+    a, b = (
+        _fuse(Component("base", p, p), component).p_de for p in (base.p_de, unrounded.astype(float))
+    )
     return float(np.abs(a - b).max())
 
 
@@ -304,7 +356,8 @@ def _recover(files: Files, name: str) -> fusion.RecoveredComponent:
 
 
 def debate(files: Files, wanted: Wanted) -> Computed:
-    """Return ROLE.FINDING of the briefs (all: of all roles), arguing.N, or a field of `DebateAudit`."""
+    """Return ROLE.FINDING of the briefs (all: of all roles), arguing.N, or a field of
+    `DebateAudit`."""
     audit = audit_debate(load(files, "sharp", finding_tables.debate_facts), "sharp")
     what, _, which = wanted["name"].partition(".")
     if what == "arguing":
@@ -322,11 +375,18 @@ def no_biology(files: Files, wanted: Wanted) -> Computed:
         columns = (labelled[name].to_numpy() for name in ("label", "pert", "gene"))
         value = getattr(score_count_controls(*columns), what[0])
         return float(getattr(value, "value", value))
-    protocol, same = _LOO if what[1] == "loo" else EvaluationProtocol("folds"), similarity.ConstantSimilarity()
+    protocol, same = (
+        _LOO if what[1] == "loo" else EvaluationProtocol("folds"),
+        similarity.ConstantSimilarity(),
+    )
     parts = protocols.parts_of(protocol, rows)
-    priors: knn.Priors = knn.knn_priors(rows, index.known, knn.Similarities(same, same), parts=parts)
+    priors: knn.Priors = knn.knn_priors(
+        rows, index.known, knn.Similarities(same, same), parts=parts
+    )
     scores = evaluation.scores_with_stand_ins(priors, priors)
-    return float(getattr(point_score(labels, scores, protocols.cells_of(protocol, rows, parts)), what[2]))
+    return float(
+        getattr(point_score(labels, scores, protocols.cells_of(protocol, rows, parts)), what[2])
+    )
 
 
 def standard_error(files: Files, wanted: Wanted) -> Computed:
@@ -337,15 +397,25 @@ def standard_error(files: Files, wanted: Wanted) -> Computed:
         return math.nan if noise is None else noise.se
     means = _resampled(files)
     combined = bootstrap.combine_axes(means["row"], means["pert"], means["gene"])
-    return {**means, "combined": combined}[wanted["name"]].se, "the bootstrap's own noise is about 1% of a standard error"
+    return {**means, "combined": combined}[
+        wanted["name"]
+    ].se, "the bootstrap's own noise is about 1% of a standard error"
 
 
 @once
 def _resampled(files: Files) -> dict[str, Any]:
-    rows, units = _scored(files), {"row": "row", "pert": "pert", "gene": "gene", "product": "two-way"}
-    plans: dict[str, Any] = {name: bootstrap.ResamplingPlan(cast(Any, unit), 1) for name, unit in units.items()}
+    rows, units = (
+        _scored(files),
+        {"row": "row", "pert": "pert", "gene": "gene", "product": "two-way"},
+    )
+    plans: dict[str, Any] = {
+        name: bootstrap.ResamplingPlan(cast(Any, unit), 1) for name, unit in units.items()
+    }
     given = rows.labels, rows.scores
-    return {name: bootstrap.bootstrap_score(*given, plan, rows.pert, rows.gene).mean for name, plan in plans.items()}
+    return {
+        name: bootstrap.bootstrap_score(*given, plan, rows.pert, rows.gene).mean
+        for name, plan in plans.items()
+    }
 
 
 _SWAPPED_FOR = {"minilm": "text", "text": "string"}
@@ -367,7 +437,8 @@ def public_change(files: Files, wanted: Wanted) -> Computed:
         "embedding": lambda: (fused, _fused_pool(files, _SWAPPED_FOR[space], False)),
         "weight": lambda: (fused, _fused_pool(files, space, centre, 0.7)),
     }[wanted["change"]]()
-    plan = bootstrap.ResamplingPlan("row", 1, size=904 / int(outcome_of(labels).labelled.sum()))  # samples as large as the half
+    # samples as large as the half
+    plan = bootstrap.ResamplingPlan("row", 1, size=904 / int(outcome_of(labels).labelled.sum()))
     se = bootstrap.bootstrap_difference(labels, before, after, plan, rows.pert, rows.gene).mean.se
     value = wanted["step"] / se if "step" in wanted else power.detectable_difference(se)
     return value, f"{wanted['note']}; ours is of a kNN in the space {space}"
@@ -423,7 +494,8 @@ def reproduce_numbers(
     begin: Callable[[str], object] = lambda _name: None,
     cuts: int = 4,
 ) -> Reproduction:
-    """Return the published numbers that `only` chooses beside ours, computed one after the other; nothing is saved.
+    """Return the published numbers that `only` chooses beside ours, computed one after the other;
+    nothing is saved.
 
     begin: called with the name of each. cuts: of the folds; the published means are of four.
     """

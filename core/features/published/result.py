@@ -15,7 +15,8 @@ VERDICTS = {True: "agrees", False: "differs", None: "not computed"}
 
 @dataclass(frozen=True, slots=True)
 class Reproduced:
-    """A published number and ours, None if it cannot be computed here. needs, wanted: its files and its entry in the list.
+    """A published number and ours, None if it cannot be computed here. needs, wanted: its files and
+    its entry in the list.
 
     why: why it differs or is None. note: known reasons for a difference, such as cuts.
     """
@@ -35,7 +36,9 @@ class Reproduced:
     @property
     def agrees(self) -> bool | None:
         """Whether ours is within the tolerance, but for rounding; None without ours."""
-        return None if self.ours is None else abs(self.ours - self.published) <= self.tolerance + 1e-9
+        return (
+            None if self.ours is None else abs(self.ours - self.published) <= self.tolerance + 1e-9
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +53,10 @@ class Reproduction:
         """How many numbers agree, differ and cannot be computed."""
         verdicts = [each.agrees for each in self.numbers]
         agree, differ, none = map(verdicts.count, VERDICTS)
-        return f"{agree:,} of {len(verdicts):,} published numbers agree, {differ:,} differ, {none:,} cannot be computed here."
+        return (
+            f"{agree:,} of {len(verdicts):,} published numbers agree, {differ:,} differ, {none:,}"
+            " cannot be computed here."
+        )
 
     @property
     def scope(self) -> str:
@@ -60,7 +66,9 @@ class Reproduction:
     @property
     def caveats(self) -> tuple[str, ...]:
         """Why numbers were not computed."""
-        return tuple(dict.fromkeys(f"Not computed: {each.why}" for each in self.numbers if each.ours is None))
+        return tuple(
+            dict.fromkeys(f"Not computed: {each.why}" for each in self.numbers if each.ours is None)
+        )
 
     def tables(self) -> tuple[Table, ...]:
         """Return every number."""
@@ -71,10 +79,20 @@ class Reproduction:
         if all(each.ours is None for each in self.numbers):
             return None
         rows = [
-            _row(each) | {"published": each.published, "tolerance": each.tolerance, "ours": each.ours} for each in self.numbers
+            _row(each)
+            | {
+                "published": each.published,
+                "tolerance": each.tolerance,
+                "ours": each.ours,
+            }
+            for each in self.numbers
         ]
         table = pd.DataFrame(rows).astype({"ours": "float64"}).fillna({"why": ""})
-        return Figure("core.features.published.plots.published_differences:figure", {"table": table}, self.sentence)
+        return Figure(
+            "core.features.published.plots.published_differences:figure",
+            {"table": table},
+            self.sentence,
+        )
 
 
 def _row(each: Reproduced) -> dict[str, Any]:

@@ -34,14 +34,17 @@ def search(
     result = {
         "dataset": chosen.name,
         "texts": found.texts,
-        "counts": [{"run": names[run], "role": role, "texts": n} for (run, role), n in found.counts.items()],
+        "counts": [
+            {"run": names[run], "role": role, "texts": n} for (run, role), n in found.counts.items()
+        ],
         "hits": [{**fields_of(hit), "run": names[hit.run]} for hit in found.hits],
     }
     lines = [
         f"{found.texts:,} text{'s' * (found.texts != 1)}; showing {len(found.hits):,}",
         *(f"{n:>9,}  {names[run]}  {role}" for (run, role), n in found.counts.items()),
         *(
-            f"{names[hit.run]}  {hit.pair_id}  {hit.role}: {' '.join(f'{hit.before}[{hit.hit}]{hit.after}'.split())}"
+            f"{names[hit.run]}  {hit.pair_id}  {hit.role}:"
+            f" {' '.join(f'{hit.before}[{hit.hit}]{hit.after}'.split())}"
             for hit in found.hits
         ),
     ]

@@ -15,7 +15,15 @@ FEATURE = Feature(
         Page("search", "Search", "search", group="Read"),
     ),
     commands={
-        "search": Command("core.features.reading.commands:app", "Find a word or phrase in traces and dossiers.", "Look"),
-        "note": Command("core.features.reading.note_commands:app", "Notes on runs and their rows: add, list, delete.", "Look"),
+        "search": Command(
+            "core.features.reading.commands:app",
+            "Find a word or phrase in traces and dossiers.",
+            "Look",
+        ),
+        "note": Command(
+            "core.features.reading.note_commands:app",
+            "Notes on runs and their rows: add, list, delete.",
+            "Look",
+        ),
     },
 )

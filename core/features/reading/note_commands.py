@@ -21,7 +21,9 @@ def add(
     context: typer.Context,
     run: RunName,
     text: Annotated[str, typer.Argument(help="What to note.")],
-    row: Annotated[str | None, typer.Option(help="A row's id; without it the note is about the whole run.")] = None,
+    row: Annotated[
+        str | None, typer.Option(help="A row's id; without it the note is about the whole run.")
+    ] = None,
 ) -> None:
     """Add a note to a run, or to one of its rows."""
     key = run_actions.add_note(context.obj, run, row, text)
@@ -33,7 +35,10 @@ def list_(
     context: typer.Context,
     run: Annotated[
         str | None,
-        typer.Argument(help="A run's name or id; without it, all runs of the dataset.", autocompletion=names.complete_run),
+        typer.Argument(
+            help="A run's name or id; without it, all runs of the dataset.",
+            autocompletion=names.complete_run,
+        ),
     ] = None,
     dataset: DatasetName = None,
     author: Annotated[str | None, typer.Option(help="Only notes that this author wrote.")] = None,
@@ -41,19 +46,25 @@ def list_(
     """List notes on runs, their rows and their figures, newest first."""
     with context.obj.store.read() as db:
         of_run = runs.find(db, run) if run else None
-        found = notes.of_dataset(db, of_run.dataset if of_run else default_dataset(context.obj, dataset).id)
+        found = notes.of_dataset(
+            db, of_run.dataset if of_run else default_dataset(context.obj, dataset).id
+        )
     if of_run is not None:
         found = found[found["run_id"] == of_run.id]
     if author is not None:
         found = found[found["author"] == author]
-    records = found.assign(written_at=found["written_at"].dt.strftime("%Y-%m-%dT%H:%M:%SZ")).astype(object)
+    records = found.assign(written_at=found["written_at"].dt.strftime("%Y-%m-%dT%H:%M:%SZ")).astype(
+        object
+    )
     listed: list[Any] = records.where(records.notna(), None).to_dict("records")
     columns = ("id", "written_at", "author", "run", "pair_id", "figure", "text")
     show_list("notes", listed, columns, "no notes")
 
 
 @app.command()
-def delete(context: typer.Context, note: Annotated[str, typer.Argument(help="A note's id.")]) -> None:
+def delete(
+    context: typer.Context, note: Annotated[str, typer.Argument(help="A note's id.")]
+) -> None:
     """Delete a note that you wrote."""
     run_actions.delete_note(context.obj, note)
     show({"deleted": note}, f"note {note}: deleted")

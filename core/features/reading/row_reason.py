@@ -1,7 +1,8 @@
-"""The reason for a row's prediction, in a sentence written by a judge, an advocate or an agent. A judge's words come first.
+"""The reason for a row's prediction, in a sentence written by a judge, an advocate or an agent. A
+judge's words come first.
 
-Many judges write only a number; then it is the passage marked by a rubric's reading, else the concluding sentence of the advocate
-whom the judge followed, found by the rules of `core.audit`.
+Many judges write only a number; then it is the passage marked by a rubric's reading, else the
+concluding sentence of the advocate whom the judge followed, found by the rules of `core.audit`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from core.scoring.row_trace import SIDES
 
 Event = Mapping[str, Any]
 LONGEST = 90  # characters of a quotation
-REASON_KEYS = ("reasoning", "reason", "rationale", "explanation", "justification")  # of what an agent hands in
+# of what an agent hands in
+REASON_KEYS = ("reasoning", "reason", "rationale", "explanation", "justification")
 _TAGS = re.compile(r"<(prob|answer)>[^<>]*</\1>|</?think(?:ing)?>", re.IGNORECASE)
 _OPENING = re.compile(r"\A\W*(?:answer\W+)?[ABC][).:]\s*", re.IGNORECASE)
 _OPTION = re.compile(r"\A\W*([ABC])[).]\s")
@@ -28,7 +30,8 @@ _FEWEST_WORDS = 6  # of a sentence that says something
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """quote: a sentence, or "". source: its author. sides: the conduct of both advocates of the question."""
+    """quote: a sentence, or "". source: its author. sides: the conduct of both advocates of the
+    question."""
 
     quote: str
     source: str
@@ -36,24 +39,36 @@ class Reason:
 
 
 def find_reason(
-    row: Mapping[str, Any], events: Sequence[Event], passages: Sequence[MarkedPassage] = (), *, longest: int = LONGEST
+    row: Mapping[str, Any],
+    events: Sequence[Event],
+    passages: Sequence[MarkedPassage] = (),
+    *,
+    longest: int = LONGEST,
 ) -> Reason | None:
     """Return the reason of a row; None where its trace says nothing.
 
-    row: p_de, call and label of `predictions.row`. events: the fields of `TraceEvent` and findings, meta a mapping. passages:
-    `rubrics.passages` of the row. longest: of the quotation, in characters.
+    row: p_de, call and label of `predictions.row`. events: the fields of `TraceEvent` and findings,
+    meta a mapping. passages: `rubrics.passages` of the row. longest: of the quotation, in
+    characters.
     """
     reason = _find_whole(row, events, passages)
     return None if reason is None else replace(reason, quote=shorten(reason.quote, longest))
 
 
 def passages_in(event: Event, passages: Sequence[MarkedPassage]) -> tuple[str, ...]:
-    """Return the passages that are marked in the text of an event; one of a whole row is in every text that holds it."""
-    of_event = (each for each in passages if (each.stage, each.role) in ((event["stage"], event["role"]), ("", "")))
+    """Return the passages that are marked in the text of an event; one of a whole row is in every
+    text that holds it."""
+    of_event = (
+        each
+        for each in passages
+        if (each.stage, each.role) in ((event["stage"], event["role"]), ("", ""))
+    )
     return tuple(dict.fromkeys(each.text for each in of_event if each.text in event["content"]))
 
 
-def _find_whole(row: Mapping[str, Any], events: Sequence[Event], passages: Sequence[MarkedPassage]) -> Reason | None:
+def _find_whole(
+    row: Mapping[str, Any], events: Sequence[Event], passages: Sequence[MarkedPassage]
+) -> Reason | None:
     if any(event["kind"] == "brief" for event in events):
         return _of_debate(deciding_stage(row), events, passages)
     handed_in = next((text for event in reversed(events) if (text := _final_reason(event))), "")
@@ -69,14 +84,19 @@ def _find_whole(row: Mapping[str, Any], events: Sequence[Event], passages: Seque
 
 
 def deciding_stage(row: Mapping[str, Any]) -> str:
-    """Return the question that decided the row: "dir" if its call and its label have opposite directions, otherwise "de"."""
+    """Return the question that decided the row: "dir" if its call and its label have opposite
+    directions, otherwise "de"."""
     both = {row.get("call"), row.get("label")}
     return "dir" if both == {"up", "down"} else "de"
 
 
 def _reason_of_passage(passage: MarkedPassage, whose: str) -> Reason:
-    """Return the reason that a rubric's reading marked; whose: who wrote the text, "" of a whole row."""
-    return Reason(passage.text, f"{whose + ', ' if whose else ''}marked for the rubric {passage.rubric}: {passage.answer}")
+    """Return the reason that a rubric's reading marked; whose: who wrote the text, "" of a whole
+    row."""
+    return Reason(
+        passage.text,
+        f"{whose + ', ' if whose else ''}marked for the rubric {passage.rubric}: {passage.answer}",
+    )
 
 
 def _of_debate(stage: str, events: Sequence[Event], passages: Sequence[MarkedPassage]) -> Reason:
@@ -84,14 +104,20 @@ def _of_debate(stage: str, events: Sequence[Event], passages: Sequence[MarkedPas
     verdict = next((event for event in reversed(of_stage) if event["kind"] == "verdict"), None)
     p = verdict["meta"].get("p") if verdict else None
     judge = "the judge" if p is None else f"the judge ({100 * p:.0f}%)"
-    briefs = {side: next((e for e in of_stage if e["kind"] == "brief" and e["role"] == side), None) for side in SIDES[stage]}
-    sides = ", ".join(f"{side} {_conduct(brief)}" for side, brief in briefs.items() if brief is not None)
+    briefs = {
+        side: next((e for e in of_stage if e["kind"] == "brief" and e["role"] == side), None)
+        for side in SIDES[stage]
+    }
+    sides = ", ".join(
+        f"{side} {_conduct(brief)}" for side, brief in briefs.items() if brief is not None
+    )
     if verdict and verdict["meta"].get("fallback"):
         return Reason("", f"{judge} could not be read: a constant replaces it", sides)
     if verdict and (quote := _last_sentence(verdict["content"])):
         return Reason(quote, judge, sides)
     followed, other = SIDES[stage] if p is not None and p >= 0.5 else SIDES[stage][::-1]
-    of_stage_or_row = {each.role: each for each in reversed(passages) if each.stage in (stage, "")}  # of each role the newest
+    # of each role the newest
+    of_stage_or_row = {each.role: each for each in reversed(passages) if each.stage in (stage, "")}
     for role in (verdict["role"] if verdict else "", "", followed, other):
         if role in of_stage_or_row:
             return replace(_reason_of_passage(of_stage_or_row[role], role), sides=sides)
@@ -103,20 +129,26 @@ def _of_debate(stage: str, events: Sequence[Event], passages: Sequence[MarkedPas
 
 
 def _passage(brief: Event | None) -> str:
-    """Return the sentence where an advocate concludes for its side, otherwise the first one that is not a bare answer, or ""."""
+    """Return the sentence where an advocate concludes for its side, otherwise the first one that is
+    not a bare answer, or ""."""
     if brief is None:
         return ""
     text = RuleText(_TAGS.sub("", brief["content"]), brief["role"])
-    sentences = [each for each in text.sentences if not _OPENING.match(each) and _says_something(each)]
+    sentences = [
+        each for each in text.sentences if not _OPENING.match(each) and _says_something(each)
+    ]
     concluded = own_side_sentence(text)
     return concluded if concluded in sentences else next(iter(sentences), "")
 
 
 def _conduct(brief: Event) -> str:
-    """Return the conduct of an advocate: the option it answered, or the number of sentences it argued in."""
+    """Return the conduct of an advocate: the option it answered, or the number of sentences it
+    argued in."""
     text = RuleText(brief["content"], brief["role"])
     n = len(text.sentences)
-    at_length = f" in {n} sentences" if n >= FEWEST_SENTENCES and len(brief["content"]) >= SHORT else ""
+    at_length = (
+        f" in {n} sentences" if n >= FEWEST_SENTENCES and len(brief["content"]) >= SHORT else ""
+    )
     if text.answer:
         return f"answers {text.answer}{at_length}"
     if at_length:
@@ -143,8 +175,13 @@ def _speaker(event: Event) -> str:
 
 
 def _last_sentence(text: str) -> str:
-    """Return the last meaningful sentence, without tags that prompts ask for and without lists of the options."""
-    sentences = [each for each in split_sentences(_TAGS.sub("", text)) if _says_something(each) and not each.endswith(":")]
+    """Return the last meaningful sentence, without tags that prompts ask for and without lists of
+    the options."""
+    sentences = [
+        each
+        for each in split_sentences(_TAGS.sub("", text))
+        if _says_something(each) and not each.endswith(":")
+    ]
     options = {each: found[1] for each in sentences if (found := _OPTION.match(each))}
     if len(set(options.values())) > 1:
         sentences = [each for each in sentences if each not in options]

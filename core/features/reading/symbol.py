@@ -50,7 +50,9 @@ def show(context: PageContext, role: str) -> None:
 
 
 def _symbols(context: PageContext, role: str) -> list[str]:
-    return sorted(loaders.dataset_rows(context.dataset.id)[role].unique()) if context.dataset else []
+    return (
+        sorted(loaders.dataset_rows(context.dataset.id)[role].unique()) if context.dataset else []
+    )
 
 
 def _show_description(context: PageContext, role: str, name: str, rows: pd.DataFrame) -> None:
@@ -59,30 +61,56 @@ def _show_description(context: PageContext, role: str, name: str, rows: pd.DataF
         gene_cards.show_description(context.dataset, name, description)
     labels = rows.drop_duplicates("pair_id")["label"]
     found = Counter(labels.dropna())
-    counts = [f"{sign} {label} {found[label]:,}" for label, sign in theme.LABEL_SIGNS.items() if found[label]]
+    counts = [
+        f"{sign} {label} {found[label]:,}"
+        for label, sign in theme.LABEL_SIGNS.items()
+        if found[label]
+    ]
     unknown = int(labels.isna().sum())
     counts += [f"{unknown} without a label"] if unknown else []
-    remark = "" if kind == "named" else f" · {kind}: a provisional symbol, so little is known about it"
+    remark = (
+        "" if kind == "named" else f" · {kind}: a provisional symbol, so little is known about it"
+    )
     st.caption(f"{TITLES[role]} of {count_text(len(labels), 'row')}: {', '.join(counts)}{remark}")
     if name in _symbols(context, OTHER_ROLE[role]):
         links.to_symbol(OTHER_ROLE[role], name, f"It is also a {TITLES[OTHER_ROLE[role]].lower()}")
 
 
 def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
-    """Show one line per row, with one column of P(DE), or of the rank score, per run that has the row."""
-    runs = sorted(context.runs, key=lambda run: context.run is None or run.id != context.run.id)  # the chosen one first
-    names = {run.id: f"{run.name} (rank score)" if run.has_rank_scores else run.name for run in runs}
-    pairs = rows.drop_duplicates("pair_id").set_index("pair_id")[[OTHER_ROLE[role], "label", "split"]]
+    """Show one line per row, with one column of P(DE), or of the rank score, per run that has the
+    row."""
+    # the chosen one first
+    runs = sorted(context.runs, key=lambda run: context.run is None or run.id != context.run.id)
+    names = {
+        run.id: f"{run.name} (rank score)" if run.has_rank_scores else run.name for run in runs
+    }
+    pairs = rows.drop_duplicates("pair_id").set_index("pair_id")[
+        [OTHER_ROLE[role], "label", "split"]
+    ]
     predicted = rows.dropna(subset=["run"]).pivot(index="pair_id", columns="run", values="p_de")
-    names = {key: f"{name} ({key})" if name in (*pairs, "debate") else name for key, name in names.items()}
-    predicted = predicted[[key for key in names if key in predicted]].rename(columns=names).rename(columns=str)
+    names = {
+        key: f"{name} ({key})" if name in (*pairs, "debate") else name
+        for key, name in names.items()
+    }
+    predicted = (
+        predicted[[key for key in names if key in predicted]]
+        .rename(columns=names)
+        .rename(columns=str)
+    )
     table = pairs.copy()
-    table["label"] = [widgets.label_text(label if isinstance(label, str) else None) for label in table["label"]]
+    table["label"] = [
+        widgets.label_text(label if isinstance(label, str) else None) for label in table["label"]
+    ]
     if context.run is not None and names.get(context.run.id) in predicted:
         of_run = set(rows[rows["run"] == context.run.id]["pair_id"])
-        table["debate"] = [links.row_address(context.run, key) if key in of_run else None for key in table.index]
+        table["debate"] = [
+            links.row_address(context.run, key) if key in of_run else None for key in table.index
+        ]
     table = table.join(predicted)
-    st.caption("P(DE) of each run that has the row; for a fusion its rank score, which is not a probability.")
+    st.caption(
+        "P(DE) of each run that has the row; for a fusion its rank score, which is not a"
+        " probability."
+    )
     tables.show_table(
         table,
         "rows",
@@ -104,17 +132,23 @@ def _show_most_similar(dataset: Dataset, role: str, name: str) -> None:
     space = st.selectbox("Gene space", spaces, **bind("alike_space"))
     similar = loaders.most_similar(dataset.id, space, role, name)
     if similar.empty:
-        st.markdown(f"{widgets.as_text(space)} does not cover {widgets.symbol_text(name)}, or has no similar symbol.")
+        st.markdown(
+            f"{widgets.as_text(space)} does not cover {widgets.symbol_text(name)}, or has no"
+            " similar symbol."
+        )
         return
     similar["page"] = [
-        links.page_address("perturbation" if role == "pert" else "gene", dataset=dataset.id, name=s) for s in similar["symbol"]
+        links.page_address("perturbation" if role == "pert" else "gene", dataset=dataset.id, name=s)
+        for s in similar["symbol"]
     ]
     labels = [label for label in theme.LABEL_SIGNS if label in similar]
     tables.show_table(
         similar[["symbol", "similarity", *labels, "page"]],
         "most similar",
         {
-            "similarity": st.column_config.NumberColumn(format="%.3f", help="Cosine of the two vectors; 0 if negative."),
+            "similarity": st.column_config.NumberColumn(
+                format="%.3f", help="Cosine of the two vectors; 0 if negative."
+            ),
             "page": tables.OPEN,
         },
     )

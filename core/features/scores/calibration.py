@@ -19,7 +19,9 @@ from core.stats.scores_and_labels import outcome_of
 from core.store.runs import Run
 
 NUMBERS: Final = ("P(DE)", "P(up | DE)")
-RANKS: Final = "Rank scores are not probabilities: only their order counts, so they cannot be calibrated."
+RANKS: Final = (
+    "Rank scores are not probabilities: only their order counts, so they cannot be calibrated."
+)
 FOLDS_SEED: Final = 0
 
 
@@ -48,7 +50,14 @@ class CalibrationResult:
         if not recalibrated:
             return cls(number, rows.marks, rows.run, plain)
         curve = recalibrate(positive, probability, axes[0], FOLDS_SEED)
-        return cls(number, rows.marks, rows.run, plain, reliability(positive, curve.probability, *axes), curve.slope)
+        return cls(
+            number,
+            rows.marks,
+            rows.run,
+            plain,
+            reliability(positive, curve.probability, *axes),
+            curve.slope,
+        )
 
     @property
     def title(self) -> str:
@@ -65,8 +74,14 @@ class CalibrationResult:
     @property
     def scope(self) -> str:
         """Which rows count."""
-        rows = "" if self.reliability is None else rows_behind("DE" if self.number == NUMBERS[0] else "DIR", self.reliability.n)
-        return " · ".join(filter(None, (self.run.name, rows, "95% intervals of the observed shares")))
+        rows = (
+            ""
+            if self.reliability is None
+            else rows_behind("DE" if self.number == NUMBERS[0] else "DIR", self.reliability.n)
+        )
+        return " · ".join(
+            filter(None, (self.run.name, rows, "95% intervals of the observed shares"))
+        )
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -74,13 +89,18 @@ class CalibrationResult:
         again = ""
         if self.recalibrated is not None and self.slope is not None:
             extreme = "too extreme" if self.slope < 1 else "too cautious"
-            again = f"◇ recalibrated: {summary(self.recalibrated)}; slope {self.slope:.2f}, predictions are {extreme}."
+            again = (
+                f"◇ recalibrated: {summary(self.recalibrated)}; slope {self.slope:.2f}, predictions"
+                f" are {extreme}."
+            )
         return tuple(filter(None, (self.label_marks.sentence, again)))
 
     def tables(self) -> tuple[Table, ...]:
         """Return the bins."""
         found = {"Bins": self.reliability, "Bins, recalibrated": self.recalibrated}
-        return tuple(Table(title, tuple(bin_rows(each))) for title, each in found.items() if each is not None)
+        return tuple(
+            Table(title, tuple(bin_rows(each))) for title, each in found.items() if each is not None
+        )
 
     def figure(self) -> Figure | None:
         """Return the observed shares against the predicted probabilities."""
@@ -92,7 +112,8 @@ class CalibrationResult:
 
 
 def labelled_values(rows: RunRows, number: str) -> tuple[Bools, Bools, Floats]:
-    """Return which rows have a number of `NUMBERS` and a label for it; of these, whether it is positive, and the number."""
+    """Return which rows have a number of `NUMBERS` and a label for it; of these, whether it is
+    positive, and the number."""
     outcome, is_de = outcome_of(rows.labels), number == NUMBERS[0]
     values = rows.frame["p_de" if is_de else "p_up_given_de"].to_numpy(dtype=np.float64)
     keep = (outcome.labelled if is_de else outcome.directed) & ~np.isnan(values)
@@ -102,13 +123,22 @@ def labelled_values(rows: RunRows, number: str) -> tuple[Bools, Bools, Floats]:
 def summary(found: Reliability) -> str:
     """Describe the calibration errors."""
     ece, debiased, brier = map(number_text, (found.ece, found.debiased, found.brier))
-    return f"expected calibration error {ece}, {debiased} without the contribution of noise, Brier score {brier}"
+    return (
+        f"expected calibration error {ece}, {debiased} without the contribution of noise, Brier"
+        f" score {brier}"
+    )
 
 
 def bin_rows(found: Reliability) -> list[dict[str, float]]:
-    """Return the bins: mean predicted probability, observed share with its interval, the range of a calibrated model, rows."""
+    """Return the bins: mean predicted probability, observed share with its interval, the range of a
+    calibrated model, rows."""
     return [
-        {"predicted": one.mean_probability, "observed": one.observed.estimate, "low": one.observed.low, "high": one.observed.high}
+        {
+            "predicted": one.mean_probability,
+            "observed": one.observed.estimate,
+            "low": one.observed.low,
+            "high": one.observed.high,
+        }
         | {"band_low": one.band_low, "band_high": one.band_high, "n": one.observed.n}
         for one in found.bins
     ]

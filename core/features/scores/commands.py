@@ -26,18 +26,32 @@ from core.scoring.slices import SHORT_NAMES, SLICES, SlicesResult, available_sli
 
 app = typer.Typer()
 
-UNASKED_ROWS = 100_000  # up to so many are resampled unless told otherwise, in less than half a minute
-RunA = Annotated[str, typer.Argument(metavar="A", help="The name or id of a run.", autocompletion=names.complete_run)]
-RunB = Annotated[
-    str, typer.Argument(metavar="B[,C]", help="Another run by name or id, or several.", autocompletion=names.complete_runs)
+# up to so many are resampled unless told otherwise, in less than half a minute
+UNASKED_ROWS = 100_000
+RunA = Annotated[
+    str,
+    typer.Argument(metavar="A", help="The name or id of a run.", autocompletion=names.complete_run),
 ]
-Margin = Annotated[float | None, typer.Option(help="Test whether the runs are equal within this difference of the mean.")]
+RunB = Annotated[
+    str,
+    typer.Argument(
+        metavar="B[,C]",
+        help="Another run by name or id, or several.",
+        autocompletion=names.complete_runs,
+    ),
+]
+Margin = Annotated[
+    float | None,
+    typer.Option(help="Test whether the runs are equal within this difference of the mean."),
+]
 Bootstrap = Annotated[
     bool | None,
     typer.Option(
         "--bootstrap/--no-bootstrap",
-        help="Resample perturbations and genes for another interval of the mean, which takes minutes for a million rows. "
-        f"By default with --json, of up to {UNASKED_ROWS:,} rows.",
+        help=(
+            "Resample perturbations and genes for another interval of the mean, which takes"
+            f" minutes for a million rows. By default with --json, of up to {UNASKED_ROWS:,} rows."
+        ),
     ),
 ]
 
@@ -49,13 +63,15 @@ def score(
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="gene|pert|SLICE", help=f"Each gene or perturbation with their means, or slices: {', '.join(SLICES)}."
+            metavar="gene|pert|SLICE",
+            help=f"Each gene or perturbation with their means, or slices: {', '.join(SLICES)}.",
         ),
     ] = None,
     bootstrap: Bootstrap = None,
     seed: Annotated[int, typer.Option(help="The bootstrap's random seed.")] = 0,
 ) -> None:
-    """Score a run: AUROCs with intervals by row, perturbation, gene and both, and how it was scored."""
+    """Score a run: AUROCs with intervals by row, perturbation, gene and both, and how it was
+    scored."""
     rows = _load_rows(context.obj, run)
     if by is not None:
         known = available_slices(rows.frame)
@@ -63,12 +79,17 @@ def score(
         if slices not in known:
             raise InputError(f"score --by {by}: expected one of gene, pert, {', '.join(known)}")
         if bootstrap:
-            raise InputError(f"score --by {by} --bootstrap: slices are not resampled, expected one of the two")
+            raise InputError(
+                f"score --by {by} --bootstrap: slices are not resampled, expected one of the two"
+            )
         show_result(SlicesResult.of(rows, slices))
         return
     why = run_scores.why_not_resampled(rows)
     if bootstrap and why:
-        raise InputError(f"score {rows.run.name} --bootstrap: {why}, expected a run with labels that is scored over all rows")
+        raise InputError(
+            f"score {rows.run.name} --bootstrap: {why}, expected a run with labels that is scored"
+            " over all rows"
+        )
     is_unasked = bootstrap is None and Output.as_json and len(rows) <= UNASKED_ROWS and not why
     product = run_scores.resample_mean(rows, seed) if bootstrap or is_unasked else None
     with context.obj.store.read() as db:
@@ -83,14 +104,17 @@ def _load_rows(workspace: Workspace, run: str) -> RunRows:
 
 @app.command()
 def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None) -> None:
-    """Compare run B with run A, on the rows that both cover, scored alike; or several runs, with corrected p-values."""
+    """Compare run B with run A, on the rows that both cover, scored alike; or several runs, with
+    corrected p-values."""
     if margin is not None and margin <= 0:
         raise InputError(f"compare --margin {margin}: expected a difference above 0")
     first, *others = (_load_rows(context.obj, run) for run in (a, *split_names(b)))
     if not others:
         raise InputError("compare: got one run, expected two or more")
     results = [replace(compare_runs(first, other), margin=margin) for other in others]
-    tested = [(first.run.id, other.run.id, each.p) for other, each in zip(others, results, strict=True)]
+    tested = [
+        (first.run.id, other.run.id, each.p) for other, each in zip(others, results, strict=True)
+    ]
     counted = comparison_log.look_at(context.obj, first.run.dataset, tested)
     results = [replace(each, looked_at=seen) for each, seen in zip(results, counted, strict=True)]
     show_result(results[0] if len(results) == 1 else SeveralComparisons.of(results))
@@ -98,8 +122,14 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None) -> 
 
 @app.command()
 def bench(
-    name: Annotated[str, typer.Argument(metavar="store|search|pages|bootstrap|knn|whatif|harness|cells|cell_lines")],
-    rows: Annotated[int | None, typer.Option(min=1, help="store: measure this many rows instead, such as 1000000.")] = None,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="store|search|pages|bootstrap|knn|whatif|harness|cells|cell_lines"),
+    ],
+    rows: Annotated[
+        int | None,
+        typer.Option(min=1, help="store: measure this many rows instead, such as 1000000."),
+    ] = None,
 ) -> None:
     """Time the code against a plain implementation, or a lower bound, measured in the same run."""
     try:
@@ -107,7 +137,9 @@ def bench(
     except ModuleNotFoundError as error:
         if error.name == f"bench.{name}":
             raise InputError(f"bench {name}: no such benchmark; see the bench folder") from None
-        raise MissingPackage(f"bench {name}: needs {error.name}; install requirements-dev.txt") from None
+        raise MissingPackage(
+            f"bench {name}: needs {error.name}; install requirements-dev.txt"
+        ) from None
     if not hasattr(module, "run"):
         raise InputError(f"bench {name}: a part of other benchmarks; see the bench folder")
     if rows is not None and not hasattr(module, "run_large"):

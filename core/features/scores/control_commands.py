@@ -25,9 +25,13 @@ def controls(context: typer.Context, run: RunName) -> None:
     with context.obj.store.read() as db:
         rows = run_scores.load_scored_rows(db, run)
         splits = pairs.frame(db, rows.run.dataset)["split"].to_numpy(dtype=object)
-    null = knn_numbers.null_of_run(context.obj, rows.run, rows.frame["pair_id"].tolist(), compute=True)
+    null = knn_numbers.null_of_run(
+        context.obj, rows.run, rows.frame["pair_id"].tolist(), compute=True
+    )
     found = control_run(rows, splits, None if null is None else null.values)
     found = add_expression(found, rows, control_expression_of(context.obj, rows.run.dataset))
-    without_biology = control_spaces(rows, knn_numbers.space_to_scramble(context.obj, rows.run, rows.index))
+    without_biology = control_spaces(
+        rows, knn_numbers.space_to_scramble(context.obj, rows.run, rows.index)
+    )
     found = replace(found, controls=(*found.controls, *without_biology))
     show_result(found)

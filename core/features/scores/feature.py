@@ -12,13 +12,24 @@ FEATURE = Feature(
         Page("compare", "Compare", "compare_arrows", group="Score"),
     ),
     commands={
-        "score": Command("core.features.scores.commands:app", "Score a run: AUROCs with intervals.", "Judge"),
-        "compare": Command("core.features.scores.commands:app", "Compare run B with run A, or several runs.", "Judge"),
+        "score": Command(
+            "core.features.scores.commands:app", "Score a run: AUROCs with intervals.", "Judge"
+        ),
+        "compare": Command(
+            "core.features.scores.commands:app",
+            "Compare run B with run A, or several runs.",
+            "Judge",
+        ),
         "controls": Command(
-            "core.features.scores.control_commands:app", "Score baselines without biology on a run's rows.", "Judge"
+            "core.features.scores.control_commands:app",
+            "Score baselines without biology on a run's rows.",
+            "Judge",
         ),
         "bench": Command(
-            "core.features.scores.commands:app", "Time the code against a plain implementation.", "Operate", is_hidden=True
+            "core.features.scores.commands:app",
+            "Time the code against a plain implementation.",
+            "Operate",
+            is_hidden=True,
         ),
     },
 )

@@ -1,4 +1,5 @@
-"""The AUROC of a run over all rows, and its unweighted means over genes and over perturbations, as a result."""
+"""The AUROC of a run over all rows, and its unweighted means over genes and over perturbations, as
+a result."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ TITLE = "mean over genes and over perturbations"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeansResult:
-    """The means of DE or DIR (`question`) of a run, beside those of row counts alone on its rows, which may be left out."""
+    """The means of DE or DIR (`question`) of a run, beside those of row counts alone on its rows,
+    which may be left out."""
 
     run: str
     question: str
@@ -29,11 +31,18 @@ class MeansResult:
     label_marks: LabelMarks
 
     @classmethod
-    def of(cls, rows: RunRows, question: str, scores: OtherScores, counts: OtherScores | None = None) -> Self:
+    def of(
+        cls, rows: RunRows, question: str, scores: OtherScores, counts: OtherScores | None = None
+    ) -> Self:
         """Return the means of a run. counts: of row counts alone on its rows."""
         of_names = {rows.run.name: scores} | ({} if counts is None else {NO_BIOLOGY: counts})
         means = [
-            {"over": mean["over"], "name": name, "AUROC": mean["AUROC"].shown, "counted": mean["counted"]}
+            {
+                "over": mean["over"],
+                "name": name,
+                "AUROC": mean["AUROC"].shown,
+                "counted": mean["counted"],
+            }
             for name, each in of_names.items()
             for mean in each.means(question)
         ]
@@ -51,21 +60,34 @@ class MeansResult:
 
     @property
     def sentence(self) -> str:
-        """The mean over genes, the first beside the score itself; over all rows if no gene has both classes."""
+        """The mean over genes, the first beside the score itself; over all rows if no gene has both
+        classes."""
         known = self._known()
         if known.empty:
-            return f"{self.run}, {self.question}: no pair of rows of both classes, so there is no score."
+            return (
+                f"{self.run}, {self.question}: no pair of rows of both classes, so there is no"
+                " score."
+            )
         groups = known["over"].unique()
         over = groups[min(1, len(groups) - 1)]
         means = [each for each in self.means if each["over"] == over]
-        told = ", ".join(f"{each['name']} {interval_text(each['AUROC'])} ({each['counted']})" for each in means)
+        told = ", ".join(
+            f"{each['name']} {interval_text(each['AUROC'])} ({each['counted']})" for each in means
+        )
         return f"{self.question}, {over}: {told}."
 
     @property
     def scope(self) -> str:
         """How the run is scored, and what the squares are."""
-        counts = f" · squares: how often genes were measured, on the rows of {self.run}" if self.has_counts else ""
-        return f"{self.run} · {self.question}, {scored_text(self.scored)} · 95% intervals {TWO_WAY}{counts}"
+        counts = (
+            f" · squares: how often genes were measured, on the rows of {self.run}"
+            if self.has_counts
+            else ""
+        )
+        return (
+            f"{self.run} · {self.question}, {scored_text(self.scored)} · 95% intervals"
+            f" {TWO_WAY}{counts}"
+        )
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -85,7 +107,11 @@ class MeansResult:
     def _known(self) -> pd.DataFrame:
         """Return the means that are defined, as the figure draws them."""
         frame = pd.DataFrame(
-            {"over": each["over"], "name": each["name"], "kind": "here" if each["name"] == self.run else "baseline"}
+            {
+                "over": each["over"],
+                "name": each["name"],
+                "kind": "here" if each["name"] == self.run else "baseline",
+            }
             | {
                 "chosen": each["name"] == self.run and self.has_counts,
                 "counted": each["counted"],

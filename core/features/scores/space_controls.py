@@ -1,8 +1,9 @@
-"""kNN without biology beside any run: equal weights, random embeddings, and a space whose symbols are scrambled.
+"""kNN without biology beside any run: equal weights, random embeddings, and a space whose symbols
+are scrambled.
 
-Each is a kNN over the labels that the run's rows may see under doubly-disjoint folds, scored inside their cells, where it has
-0.5 but for chance. A protocol with another value is biased, like leave-one-out: on the challenge, equal weights have DE
-0.558 and DIR 0.061 there.
+Each is a kNN over the labels that the run's rows may see under doubly-disjoint folds, scored inside
+their cells, where it has 0.5 but for chance. A protocol with another value is biased, like
+leave-one-out: on the challenge, equal weights have DE 0.558 and DIR 0.061 there.
 """
 
 from __future__ import annotations
@@ -29,18 +30,25 @@ COLUMNS, DRAWS, SEED = 64, 9, 0
 
 
 def control_spaces(rows: RunRows, space: Space | None) -> tuple[Control, ...]:
-    """Return the kNN without biology on a run's rows. space: whose symbols are scrambled; None if the workspace has none.
+    """Return the kNN without biology on a run's rows. space: whose symbols are scrambled; None if
+    the workspace has none.
 
     None of them is a rival of the run. Their `about` says inside which cells they are scored.
     """
     cut = (folds_among(rows.protocols) or [FINGERPRINT_CUT])[0]
     random = [_random_embeddings(rows, cut, anisotropy) for anisotropy in ANISOTROPIES]
     scrambled = [] if space is None else [_scrambled_symbols(rows, cut, space)]
-    return (_equal_weights(rows, cut), *random, *scrambled, _equal_weights(rows, EvaluationProtocol("loo")))
+    return (
+        _equal_weights(rows, cut),
+        *random,
+        *scrambled,
+        _equal_weights(rows, EvaluationProtocol("loo")),
+    )
 
 
 def random_space(n_symbols: int, anisotropy: float, rng: np.random.Generator) -> Space:
-    """Return a space of random vectors with about this mean cosine between two of them, in [0, 1)."""
+    """Return a space of random vectors with about this mean cosine between two of them, in [0,
+    1)."""
     shared = rng.standard_normal(COLUMNS)
     own: Floats = rng.standard_normal((n_symbols, COLUMNS))
     return Space("random", np.sqrt(anisotropy) * shared + np.sqrt(1 - anisotropy) * own)
@@ -53,7 +61,9 @@ def _equal_weights(rows: RunRows, protocol: EvaluationProtocol) -> Control:
     priors = knn_priors(queries, known, same, parts=parts_of(protocol, queries, known.rows))
     way = describe_scoring((protocol,))
     is_folds = protocol.kind == "folds"
-    about = f"a kNN with equal weights for all genes, {way}" + ("" if is_folds else ": the bias of this protocol")
+    about = f"a kNN with equal weights for all genes, {way}" + (
+        "" if is_folds else ": the bias of this protocol"
+    )
     name = f"equal weights, {'folds' if is_folds else way}"
     found = score_control(rows, name, about, scores_with_stand_ins(priors, priors), (protocol,))
     return replace(found, permuted=True)
@@ -63,7 +73,9 @@ def _random_embeddings(rows: RunRows, cut: EvaluationProtocol, anisotropy: float
     rng = np.random.default_rng([SEED, round(1000 * anisotropy)])
     space = random_space(len(rows.index.symbols), anisotropy, rng)
     name = f"random embedding, mean cosine {anisotropy:g}"
-    return _permuted_control(rows, cut, space, (name, f"random vectors with mean cosine {anisotropy:g}"))
+    return _permuted_control(
+        rows, cut, space, (name, f"random vectors with mean cosine {anisotropy:g}")
+    )
 
 
 def _scrambled_symbols(rows: RunRows, cut: EvaluationProtocol, space: Space) -> Control:
@@ -71,22 +83,30 @@ def _scrambled_symbols(rows: RunRows, cut: EvaluationProtocol, space: Space) -> 
     return _permuted_control(rows, cut, space, words)
 
 
-def _permuted_control(rows: RunRows, cut: EvaluationProtocol, space: Space, words: tuple[str, str]) -> Control:
+def _permuted_control(
+    rows: RunRows, cut: EvaluationProtocol, space: Space, words: tuple[str, str]
+) -> Control:
     """Return the scores of a kNN over a space whose vectors are exchanged among its symbols.
 
     words: its name and its space.
     """
-    knn = KnnInputs(rows.index.rows.take(rows.positions), rows.index.known, (space,), SimilaritySettings())
+    knn = KnnInputs(
+        rows.index.rows.take(rows.positions), rows.index.known, (space,), SimilaritySettings()
+    )
     keys = np.random.default_rng(SEED).random((DRAWS, len(rows.index.symbols)))
     [prepared] = prepare_cuts(knn, cut.k, [cut.seed])
-    scores = (scores_with_stand_ins(priors, prepared.base_rates) for priors in prepared.predict(list(keys)))
+    scores = (
+        scores_with_stand_ins(priors, prepared.base_rates)
+        for priors in prepared.predict(list(keys))
+    )
     values = np.array([_values_of(rows.with_scores(each).under((cut,))) for each in scores])
     about = f"a kNN over {words[1]}, {describe_scoring((cut,))}: mean and 95% range of {DRAWS}"
     return control_of_values(words[0], about, values, len(rows), "gene")
 
 
 def _values_of(rows: RunRows) -> tuple[float, float]:
-    """Return DE and DIR as the controls of a run are scored; of a dataset that is judged by genes the macro AUROC by gene."""
+    """Return DE and DIR as the controls of a run are scored; of a dataset that is judged by genes
+    the macro AUROC by gene."""
     if rows.headline == "mean":
         return point_values(outcome_of(rows.labels), rows.scores, rows.cells)
     within = score_within(rows.arrays, "gene")

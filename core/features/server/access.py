@@ -1,7 +1,8 @@
 """Access control of a shared server, decided before a request's body is read.
 
-Streamlit opens sessions, takes uploads and shows its metrics to everyone: the sign-in on a page protects only that page's
-content. Here each request is matched to the route that the app would take for it, and routes that are not listed are refused.
+Streamlit opens sessions, takes uploads and shows its metrics to everyone: the sign-in on a page
+protects only that page's content. Here each request is matched to the route that the app would take
+for it, and routes that are not listed are refused.
 """
 
 from __future__ import annotations
@@ -31,7 +32,14 @@ METRICS = f"/{routes.ROUTE_METRICS}"
 UPLOAD = f"/{routes._ROUTE_UPLOAD_FILE}"
 STREAM = f"/{websocket._ROUTE_WEBSOCKET_STREAM}"
 STATIC = ""  # Streamlit's own page and scripts, which are the same everywhere
-FOR_ALL = {STATIC, HEALTH, f"/{routes.ROUTE_HOST_CONFIG}", "/auth/login", "/auth/logout", f"/{CALLBACK}"}
+FOR_ALL = {
+    STATIC,
+    HEALTH,
+    f"/{routes.ROUTE_HOST_CONFIG}",
+    "/auth/login",
+    "/auth/logout",
+    f"/{CALLBACK}",
+}
 FOR_PEOPLE = {
     METRICS,
     f"/{routes._ROUTE_MEDIA}",
@@ -48,8 +56,8 @@ _NOT_FOR_YOU: _Refusal = (403, "You may not open this, or a shared server does n
 class Access:
     """ASGI middleware of a shared server that passes allowed requests.
 
-    Anybody may request what the sign-in needs, people with a role what pages need, and people who may change something may upload
-    files into their own session.
+    Anybody may request what the sign-in needs, people with a role what pages need, and people who
+    may change something may upload files into their own session.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -61,7 +69,8 @@ class Access:
         if scope["type"] == "websocket":
             headers = Headers(scope=scope)
             expected = (
-                served_origin(self.settings) or f"{'https' if scope['scheme'] == 'wss' else 'http'}://{headers.get('host')}"
+                served_origin(self.settings)
+                or f"{'https' if scope['scheme'] == 'wss' else 'http'}://{headers.get('host')}"
             )
             path, _ = route_of(scope)
             if not (path == STREAM and headers.getlist("origin") == [expected]):
@@ -87,7 +96,11 @@ class Access:
             return _SIGN_IN_FIRST
         if path in FOR_PEOPLE and reads:
             return None if settings.sign_in or path != METRICS else _NOT_FOR_YOU
-        if path == UPLOAD and scope["method"] in ("PUT", "DELETE") and self._may_upload(person, parameters["session_id"]):
+        if (
+            path == UPLOAD
+            and scope["method"] in ("PUT", "DELETE")
+            and self._may_upload(person, parameters["session_id"])
+        ):
             return None
         return _NOT_FOR_YOU
 
@@ -95,13 +108,17 @@ class Access:
         """Return whether a person may upload files and owns the session."""
         found = runtime.get_instance().get_app_session(session)
         may_change = may_upload(self.settings) and (person is None or person.role == "editor")
-        return may_change and found is not None and owner_of(found, self.settings) == email_of(person)
+        return (
+            may_change and found is not None and owner_of(found, self.settings) == email_of(person)
+        )
 
 
 def route_of(scope: Scope) -> tuple[str | None, dict[str, str]]:
-    """Return the path of a request's route, below the base address, and its parameters; None without a route.
+    """Return the path of a request's route, below the base address, and its parameters; None
+    without a route.
 
-    As in Starlette's router, it is the first route that matches, else the first with this path for other methods.
+    As in Starlette's router, it is the first route that matches, else the first with this path for
+    other methods.
     """
     partial: tuple[str | None, dict[str, str]] = (None, {})
     base = config.get_option("server.baseUrlPath").strip("/")
@@ -117,17 +134,20 @@ def route_of(scope: Scope) -> tuple[str | None, dict[str, str]]:
 
 
 def person_at(scope: Scope, settings: Settings) -> Person | None:
-    """Return who sent a request, by the cookie that Streamlit signed when they signed in; None if nobody has a role."""
+    """Return who sent a request, by the cookie that Streamlit signed when they signed in; None if
+    nobody has a role."""
     return sign_ins.person_at(HTTPConnection(scope).cookies) if settings.sign_in else None
 
 
 def is_enforced() -> bool:
-    """Return whether this process serves a shared workspace behind `Access`, or serves nothing, as in a test of a page."""
+    """Return whether this process serves a shared workspace behind `Access`, or serves nothing, as
+    in a test of a page."""
     return _ENFORCED.is_set() or not runtime.exists()
 
 
 def sessions() -> list[AppSession]:
-    """Return Streamlit's sessions: those with an open tab, and those that wait for a reconnection."""
+    """Return Streamlit's sessions: those with an open tab, and those that wait for a
+    reconnection."""
     while True:
         try:
             return [info.session for info in runtime.get_instance()._session_mgr.list_sessions()]
@@ -148,17 +168,21 @@ def email_of(person: Person | None) -> str:
 
 
 def owner_of(session: AppSession, settings: Settings) -> str:
-    """Return the email of the person who opened a Streamlit session; empty if unknown, and on servers without sign-in."""
+    """Return the email of the person who opened a Streamlit session; empty if unknown, and on
+    servers without sign-in."""
     account = account_of(session._user_info) if settings.sign_in else None
     return "" if account is None else email_of(sign_ins.person_of_account(account))
 
 
 def served_origin(settings: Settings) -> str | None:
-    """Return a shared server's origin in a browser's spelling; None if neither the base address nor the sign-in states it."""
+    """Return a shared server's origin in a browser's spelling; None if neither the base address nor
+    the sign-in states it."""
     address = settings.base_url or get_origin_from_redirect_uri()
     if not address:
         return None
     parts = urlsplit(address)
     host = parts.hostname or ""
     name = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{name}" + (f":{parts.port}" if parts.port not in (None, _DEFAULT_PORTS.get(parts.scheme)) else "")
+    return f"{parts.scheme}://{name}" + (
+        f":{parts.port}" if parts.port not in (None, _DEFAULT_PORTS.get(parts.scheme)) else ""
+    )

@@ -42,7 +42,8 @@ class EndpointState:
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """The use of a key. url: an address, or a file of addresses. setting: the one with its key, "" for none.
+    """The use of a key. url: an address, or a file of addresses. setting: the one with its key, ""
+    for none.
 
     is_short: the key is too short to be removed from all texts.
     """
@@ -56,9 +57,10 @@ class KeyState:
 class Diagnosis:
     """The state of an installation and its workspace.
 
-    commit: "" outside a checkout. store_mb: None if there is no store yet. store: in words, "ok" if it can be read. runs:
-    state → how many runs are in it now. lock: the holder of the store's lock, None without one. keys: which address gets the key
-    of which setting. last_errors: from the log, oldest first.
+    commit: "" outside a checkout. store_mb: None if there is no store yet. store: in words, "ok" if
+    it can be read. runs: state → how many runs are in it now. lock: the holder of the store's lock,
+    None without one. keys: which address gets the key of which setting. last_errors: from the log,
+    oldest first.
     """
 
     version: str
@@ -77,14 +79,17 @@ class Diagnosis:
 
 
 def examine(settings: Settings) -> Diagnosis:
-    """Look at everything that may be wrong with an installation. This takes a few seconds if something does not answer."""
+    """Look at everything that may be wrong with an installation. This takes a few seconds if
+    something does not answer."""
     store, lock, states = _store_state(settings)
     return Diagnosis(
         version=__version__,
         commit=commit_of(REPOSITORY),
         python=platform.python_version(),
         workspace=str(settings.workspace),
-        store_mb=round(settings.store_file.stat().st_size / _MB, 1) if settings.store_file.is_file() else None,
+        store_mb=round(settings.store_file.stat().st_size / _MB, 1)
+        if settings.store_file.is_file()
+        else None,
         store=store,
         runs=states,
         lock=lock,
@@ -101,7 +106,9 @@ def _store_state(settings: Settings) -> tuple[str, str | None, Mapping[str, int]
     if not settings.store_file.exists():
         return "none yet: the workspace is empty", None, {}
     try:
-        with Store(settings.store_file, settings.cache / "scratch", PATIENCE_S, settings.store_memory_mb).read() as db:
+        with Store(
+            settings.store_file, settings.cache / "scratch", PATIENCE_S, settings.store_memory_mb
+        ).read() as db:
             recorded = runs.list_all(db)
     except StoreBusy as error:
         return "busy", str(error), {}
@@ -116,7 +123,11 @@ async def _endpoint_states(settings: Settings) -> list[EndpointState]:
         addresses = read_addresses(settings.endpoint)
     except DeskError as error:
         return [EndpointState(settings.endpoint, False, problem=str(error))]
-    return list(await asyncio.gather(*(_endpoint_state(address, settings.server_access) for address in addresses)))
+    return list(
+        await asyncio.gather(
+            *(_endpoint_state(address, settings.server_access) for address in addresses)
+        )
+    )
 
 
 async def _endpoint_state(address: str, access: ServerAccess) -> EndpointState:

@@ -13,7 +13,8 @@ app = typer.Typer()
 
 @app.command()
 def doctor(context: typer.Context) -> None:
-    """Show versions, the workspace, its store and lock, the model server, free disk and the last errors, without secrets."""
+    """Show versions, the workspace, its store and lock, the model server, free disk and the last
+    errors, without secrets."""
     found = examine(context.obj.settings)
     show(fields_of(found), "\n".join(_lines(found)))
 
@@ -36,11 +37,17 @@ def _lines(found: Diagnosis) -> list[str]:
 
 
 def _key_line(key: KeyState) -> str:
-    short = ", too short to be removed from texts: choose one of 8 characters or more" if key.is_short else ""
+    short = (
+        ", too short to be removed from texts: choose one of 8 characters or more"
+        if key.is_short
+        else ""
+    )
     return f"{key.url}: {key.setting or 'none'}{short}"
 
 
 def _endpoint_line(endpoint: EndpointState) -> str:
     if not endpoint.reachable:
-        return f"{endpoint.url}: not reachable ({endpoint.problem.removeprefix(f'{endpoint.url}: ')})"
+        return (
+            f"{endpoint.url}: not reachable ({endpoint.problem.removeprefix(f'{endpoint.url}: ')})"
+        )
     return f"{endpoint.url}: reachable, models: {', '.join(endpoint.models) or 'none'}"

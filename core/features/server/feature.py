@@ -8,9 +8,13 @@ FEATURE = Feature(
     "server",
     "The app for others: sign-in, roles, limits; and the state of the workspace.",
     commands={
-        "serve-app": Command("core.features.server.commands:app", "Serve the app to others.", "Operate"),
+        "serve-app": Command(
+            "core.features.server.commands:app", "Serve the app to others.", "Operate"
+        ),
         "doctor": Command(
-            "core.features.server.doctor_command:app", "Show versions, the store, servers and last errors.", "Operate"
+            "core.features.server.doctor_command:app",
+            "Show versions, the store, servers and last errors.",
+            "Operate",
         ),
     },
 )

@@ -1,4 +1,5 @@
-"""The app behind a content-security policy, so that no text on its pages can make the browser contact another server.
+"""The app behind a content-security policy, so that no text on its pages can make the browser
+contact another server.
 
 Its page also tells the browser where the server is.
 """
@@ -32,21 +33,26 @@ from core.features.server.upload_limits import UploadLimits
 sys.setswitchinterval(0.0005)
 
 
-# By default, Streamlit's page first tries its own address as the server's, fails, waits 0.1 s, and tries the folder.
+# By default, Streamlit's page first tries its own address as the server's, fails, waits 0.1 s, and
+# tries the folder.
 BASE_SCRIPT = 'window.__streamlit={BACKEND_BASE_URL:new URL(".",location.href).href}'
 _PAGE = Path(st.__file__).with_name("static").joinpath("index.html").read_bytes()
 _PAGE_WITH_BASE = _PAGE.replace(b"<head>", f"<head><script>{BASE_SCRIPT}</script>".encode(), 1)
 
 
 def _inline_script_hashes() -> str:
-    """Return the hashes of the inline scripts in Streamlit's page and of our own: no other inline script may run."""
+    """Return the hashes of the inline scripts in Streamlit's page and of our own: no other inline
+    script may run."""
     scripts = re.findall(r"<script>(.*?)</script>", _PAGE_WITH_BASE.decode(), re.DOTALL)
-    return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
+    return " ".join(
+        f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts
+    )
 
 
 POLICY = (
-    f"default-src 'self'; script-src 'self' blob: {_inline_script_hashes()}; connect-src 'self'; img-src 'self' data: blob:; "
-    "style-src 'self' 'unsafe-inline'; font-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'; object-src 'none'"
+    f"default-src 'self'; script-src 'self' blob: {_inline_script_hashes()}; connect-src 'self';"
+    " img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; font-src 'self' data:;"
+    " worker-src 'self' blob:; frame-ancestors 'none'; object-src 'none'"
 )
 HEADERS = {
     b"content-security-policy": POLICY.encode(),
@@ -58,7 +64,8 @@ _COOKIE = "Path=/; HttpOnly; SameSite=Lax"
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds HEADERS to every response, and restricts cookies to HTTPS if the app is reached by HTTPS."""
+    """ASGI middleware that adds HEADERS to every response, and restricts cookies to HTTPS if the
+    app is reached by HTTPS."""
 
     def __init__(self, app: ASGIApp, address: str = "") -> None:
         self.app = app
@@ -109,9 +116,11 @@ class BaseScript:
 
 
 class ReturnAfterSignIn:
-    """ASGI middleware that stores, in a cookie, the address opened before the sign-in, and redirects to it afterwards.
+    """ASGI middleware that stores, in a cookie, the address opened before the sign-in, and
+    redirects to it afterwards.
 
-    Streamlit itself redirects to the first page. The cookie is read once, and never redirects to another server.
+    Streamlit itself redirects to the first page. The cookie is read once, and never redirects to
+    another server.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -129,10 +138,16 @@ class ReturnAfterSignIn:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if signs_in and "location" in headers:
-                    headers["location"] = _address_here(request.cookies.get(OPENED, "")) or headers["location"]
+                    headers["location"] = (
+                        _address_here(request.cookies.get(OPENED, "")) or headers["location"]
+                    )
                     headers.append("set-cookie", f"{OPENED}=; {_COOKIE}; Max-Age=0")
-                elif SIGNED_IN not in request.cookies and headers.get("content-type", "").startswith("text/html"):
-                    headers.append("set-cookie", f"{OPENED}={quote(opened)}; {_COOKIE}; Max-Age=600")
+                elif SIGNED_IN not in request.cookies and headers.get(
+                    "content-type", ""
+                ).startswith("text/html"):
+                    headers.append(
+                        "set-cookie", f"{OPENED}={quote(opened)}; {_COOKIE}; Max-Age=600"
+                    )
             await send(message)
 
         await self.app(scope, receive, with_address)
@@ -141,7 +156,12 @@ class ReturnAfterSignIn:
 def _address_here(cookie: str) -> str:
     """Return the address in a cookie; empty if it is invalid or on another server."""
     address = unquote(cookie)
-    here = address.startswith("/") and not address.startswith("//") and address.isascii() and address.isprintable()
+    here = (
+        address.startswith("/")
+        and not address.startswith("//")
+        and address.isascii()
+        and address.isprintable()
+    )
     return address if here and "\\" not in address else ""
 
 
@@ -155,12 +175,15 @@ _FOR_OTHERS = [
 app = st.App(
     REPOSITORY / "app.py",
     middleware=[
-        Middleware(SecurityHeaders, address=_SETTINGS.base_url or redirect_uri(_SETTINGS.secrets_file)),
+        Middleware(
+            SecurityHeaders, address=_SETTINGS.base_url or redirect_uri(_SETTINGS.secrets_file)
+        ),
         *(_FOR_OTHERS if _SETTINGS.is_shared else []),
         Middleware(UploadLimits, settings=_SETTINGS),
         *([Middleware(ReturnAfterSignIn)] if _SETTINGS.sign_in else []),
         Middleware(BaseScript),
     ],
     lifespan=lambda _: ending_sessions(_SETTINGS),
-    on_script_error=partial(record_error, "an error that no page foresaw"),  # such as one in a widget's callback
+    # such as one in a widget's callback
+    on_script_error=partial(record_error, "an error that no page foresaw"),
 )

@@ -1,7 +1,9 @@
-"""Limits of sessions: the number of tabs, the time without a sign-in, the size of messages. Ended sessions are freed.
+"""Limits of sessions: the number of tabs, the time without a sign-in, the size of messages. Ended
+sessions are freed.
 
-Streamlit keeps a session for a while after its tab has closed, since the browser may reconnect. It forgets expired sessions only
-when new ones start, and frees their memory only when Python collects garbage.
+Streamlit keeps a session for a while after its tab has closed, since the browser may reconnect. It
+forgets expired sessions only when new ones start, and frees their memory only when Python collects
+garbage.
 """
 
 from __future__ import annotations
@@ -84,7 +86,8 @@ class SessionLimits:
 def _limit_messages(receive: Receive, size: int) -> None:
     """Limit the bytes of a websocket's messages.
 
-    ASGI passes whole messages only, however large, so the limit is set on uvicorn's connection, which `receive` belongs to.
+    ASGI passes whole messages only, however large, so the limit is set on uvicorn's connection,
+    which `receive` belongs to.
     """
     connection = getattr(getattr(receive, "__self__", None), "conn", None)
     if connection is not None:
@@ -93,7 +96,8 @@ def _limit_messages(receive: Receive, size: int) -> None:
 
 @asynccontextmanager
 async def ending_sessions(settings: Settings) -> AsyncIterator[None]:
-    """While the server runs, close sessions whose tab has not reconnected, and delete files without a session."""
+    """While the server runs, close sessions whose tab has not reconnected, and delete files without
+    a session."""
     sweeping = asyncio.create_task(_sweep(settings))
     try:
         yield
@@ -113,7 +117,8 @@ async def _sweep(settings: Settings) -> None:
                 runtime.get_instance().close_session(session)
         close_nobodys_sessions(settings)
         for session in held - {session.id for session in sessions()}:
-            uploaded_files().remove_session_files(session)  # also files that arrived after their session ended
+            # also files that arrived after their session ended
+            uploaded_files().remove_session_files(session)
         if held - set(uploaded_files().file_storage):
             gc.collect()
             give_memory_back()
@@ -127,4 +132,8 @@ def close_nobodys_sessions(settings: Settings) -> None:
 
 
 def _without_tab() -> list[AppSession]:
-    return [session for session in sessions() if not runtime.get_instance().is_active_session(session.id)]
+    return [
+        session
+        for session in sessions()
+        if not runtime.get_instance().is_active_session(session.id)
+    ]

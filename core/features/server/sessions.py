@@ -1,7 +1,8 @@
 """Check the messages to sessions of a shared server before Streamlit acts on them.
 
-Streamlit reads the sign-in once, when a browser connects. It runs callbacks and fragments, and makes files for downloads, without
-running the page, which checks the sign-in. So every message is checked here first.
+Streamlit reads the sign-in once, when a browser connects. It runs callbacks and fragments, and
+makes files for downloads, without running the page, which checks the sign-in. So every message is
+checked here first.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ SIGN_IN_ENDED = 4001  # a custom code: the browser reconnects with its present c
 
 
 class PageMessages:
-    """ASGI middleware that passes the messages of pages, but none that clear caches or ask about the checkout.
+    """ASGI middleware that passes the messages of pages, but none that clear caches or ask about
+    the checkout.
 
-    With a sign-in, people without a role get only whole pages, which show the sign-in, and a session ends with its sign-in.
+    With a sign-in, people without a role get only whole pages, which show the sign-in, and a
+    session ends with its sign-in.
     """
 
     def __init__(self, app: ASGIApp, *, sign_in: bool) -> None:
@@ -72,7 +75,10 @@ class PageMessages:
         kind = sent.WhichOneof("type")
         if kind not in (FOR_PEOPLE if is_person else FOR_EVERYBODY):
             return None if kind is not None else message
-        if kind == "backend_operation_request" and sent.backend_operation_request.WhichOneof("payload") not in OPERATIONS:
+        if (
+            kind == "backend_operation_request"
+            and sent.backend_operation_request.WhichOneof("payload") not in OPERATIONS
+        ):
             return None
         if is_person or not sent.rerun_script.fragment_id:
             return message
@@ -84,6 +90,10 @@ def _without_sign_in(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, by
     """Return headers without the cookies of a sign-in."""
 
     def keep(cookies: bytes) -> bytes:
-        return b"; ".join(part for each in cookies.split(b";") if not (part := each.strip()).startswith(SIGNED_IN.encode()))
+        return b"; ".join(
+            part
+            for each in cookies.split(b";")
+            if not (part := each.strip()).startswith(SIGNED_IN.encode())
+        )
 
     return [(name, keep(value) if name.lower() == b"cookie" else value) for name, value in headers]

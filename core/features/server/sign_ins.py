@@ -1,4 +1,5 @@
-"""The person signed in at a browser, by Streamlit's signed cookie, their present role, and sign-outs."""
+"""The person signed in at a browser, by Streamlit's signed cookie, their present role, and
+sign-outs."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class Account:
     name: str = ""
 
     def person(self) -> Person | None:
-        """Return the person with the present role of the address in the environment or the file of secrets; None without a role.
+        """Return the person with the present role of the address in the environment or the file of
+        secrets; None without a role.
 
         Raise InputError if that file cannot be read.
         """
@@ -34,7 +36,8 @@ class Account:
 
 SIGNED_IN = USER_COOKIE_NAME  # a long one has further parts
 MOST_SIGNED_OUT = 10_000  # cookies that are remembered
-_SIGNED_OUT: dict[str, None] = {}  # hashes of cookies, oldest first; Streamlit itself only asks the browser to delete them
+# hashes of cookies, oldest first; Streamlit itself only asks the browser to delete them
+_SIGNED_OUT: dict[str, None] = {}
 
 
 def sign_out(cookies: Mapping[str, str]) -> None:
@@ -45,8 +48,8 @@ def sign_out(cookies: Mapping[str, str]) -> None:
 
 
 def claims_at(cookies: Mapping[str, str]) -> dict[str, Any]:
-    """Return the provider's claims about the signed-in person; none without a cookie, with a forged, expired or foreign one, and
-    after a sign-out.
+    """Return the provider's claims about the signed-in person; none without a cookie, with a
+    forged, expired or foreign one, and after a sign-out.
     """
     origin = get_origin_from_redirect_uri()
     if not origin or _hash(cookies) in _SIGNED_OUT:
@@ -56,13 +59,15 @@ def claims_at(cookies: Mapping[str, str]) -> dict[str, Any]:
 
 
 def person_at(cookies: Mapping[str, str]) -> Person | None:
-    """Return the signed-in person with a role; None without one, and while the file of secrets cannot be read."""
+    """Return the signed-in person with a role; None without one, and while the file of secrets
+    cannot be read."""
     account = account_of(claims_at(cookies))
     return None if account is None else person_of_account(account)
 
 
 def person_of_account(account: Account) -> Person | None:
-    """Return the person with the account's present role; None without one, and while the roles cannot be read."""
+    """Return the person with the account's present role; None without one, and while the roles
+    cannot be read."""
     try:
         return account.person()
     except InputError as error:
@@ -75,13 +80,19 @@ def _hash(cookies: Mapping[str, str]) -> str:
 
 
 def account_of(user: Mapping[str, Any]) -> Account | None:
-    """Return the account signed in according to Streamlit; None if there is none, or if its address is unverified."""
+    """Return the account signed in according to Streamlit; None if there is none, or if its address
+    is unverified."""
     email, name = user.get("email"), user.get("name")
-    if user.get("is_logged_in") is not True or not isinstance(email, str) or user.get("email_verified") is False:
+    if (
+        user.get("is_logged_in") is not True
+        or not isinstance(email, str)
+        or user.get("email_verified") is False
+    ):
         return None
     return Account(email, name if isinstance(name, str) else "")
 
 
 def may_upload(settings: Settings) -> bool:
-    """Return whether a person with these settings may upload files: on a shared server, only editors."""
+    """Return whether a person with these settings may upload files: on a shared server, only
+    editors."""
     return not (settings.is_shared and settings.read_only)

@@ -11,7 +11,15 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.base.config import Settings
-from core.features.server.access import UPLOAD, email_of, owner_of, person_at, route_of, sessions, uploaded_files
+from core.features.server.access import (
+    UPLOAD,
+    email_of,
+    owner_of,
+    person_at,
+    route_of,
+    sessions,
+    uploaded_files,
+)
 
 PAUSE_S = 20.0  # the longest wait for the next piece of a file
 GRACE_S = 20.0  # after this many seconds, the average speed must be at least
@@ -21,8 +29,8 @@ _LAST = {"connection": "close"}
 
 
 class UploadLimits:
-    """ASGI middleware that refuses an upload, before or while it arrives, that would exceed the memory limits of the settings, or
-    that is too slow.
+    """ASGI middleware that refuses an upload, before or while it arrives, that would exceed the
+    memory limits of the settings, or that is too slow.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -48,10 +56,20 @@ class UploadLimits:
     def _refuse(self, who: str, more: int) -> str:
         """Return why `more` bytes of a person are refused; empty if they are accepted."""
         settings = self.settings
-        if settings.is_shared and self.arriving[who] + _stored_bytes(settings, who) + more > settings.upload_person_mb * _MB:
-            return f"Your uploads would take more than {settings.upload_person_mb} MB. Close other tabs with uploads."
+        if (
+            settings.is_shared
+            and self.arriving[who] + _stored_bytes(settings, who) + more
+            > settings.upload_person_mb * _MB
+        ):
+            return (
+                f"Your uploads would take more than {settings.upload_person_mb} MB. Close other"
+                " tabs with uploads."
+            )
         if self.arriving.total() + _stored_bytes(settings) + more > settings.upload_total_mb * _MB:
-            return f"All uploads together would take more than {settings.upload_total_mb} MB. Try again later."
+            return (
+                f"All uploads together would take more than {settings.upload_total_mb} MB. Try"
+                " again later."
+            )
         return ""
 
     def count(self, who: str, arrived: int) -> None:
@@ -70,24 +88,37 @@ class _Upload:
         self.began = asyncio.get_running_loop().time()
 
     async def receive(self) -> Message:
-        """Return the next piece. Raise HTTPException if it does not come, if the upload is too slow, or if it is too large."""
+        """Return the next piece. Raise HTTPException if it does not come, if the upload is too
+        slow, or if it is too large."""
         try:
             async with asyncio.timeout(PAUSE_S):
                 message = await self._receive()
         except TimeoutError:
-            raise HTTPException(408, f"No data of the file arrived for {PAUSE_S:.0f} s.", _LAST) from None
+            raise HTTPException(
+                408, f"No data of the file arrived for {PAUSE_S:.0f} s.", _LAST
+            ) from None
         arrived = len(message.get("body", b""))
         self.bytes += arrived
         self.limits.count(self.who, arrived)
         seconds = asyncio.get_running_loop().time() - self.began
         if message.get("more_body") and seconds > GRACE_S and self.bytes < SLOWEST * seconds:
-            raise HTTPException(408, f"The upload was slower than {SLOWEST:,} bytes a second.", _LAST)
+            raise HTTPException(
+                408, f"The upload was slower than {SLOWEST:,} bytes a second.", _LAST
+            )
         return message
 
 
 def _stored_bytes(settings: Settings, who: str | None = None) -> int:
     """Return the bytes of uploads in sessions: a person's, or by default everybody's."""
     manager = uploaded_files()
-    owned = None if who is None else {session.id for session in sessions() if owner_of(session, settings) == who}
-    held = [files for session, files in list(manager.file_storage.items()) if owned is None or session in owned]
+    owned = (
+        None
+        if who is None
+        else {session.id for session in sessions() if owner_of(session, settings) == who}
+    )
+    held = [
+        files
+        for session, files in list(manager.file_storage.items())
+        if owned is None or session in owned
+    ]
     return sum(len(file.data) for files in held for file in list(files.values()))

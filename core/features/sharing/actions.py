@@ -15,10 +15,13 @@ from core.store import notes
 PAGE = "report"
 
 
-def save_report(workspace: Workspace, name: str, selection: Mapping[str, Any], *, replace: bool = False) -> bool:
+def save_report(
+    workspace: Workspace, name: str, selection: Mapping[str, Any], *, replace: bool = False
+) -> bool:
     """Save a selection (plain data) under a name; return whether there was none of that name.
 
-    The same selection again changes nothing. Raise StateError where another has the name, unless `replace`; ReadOnly.
+    The same selection again changes nothing. Raise StateError where another has the name, unless
+    `replace`; ReadOnly.
     """
     name = name.strip()
     workspace.refuse_if_read_only("save report", name)
@@ -26,7 +29,10 @@ def save_report(workspace: Workspace, name: str, selection: Mapping[str, Any], *
     if known.get(name) == dict(selection):
         return False
     if name in known and not replace:
-        raise StateError(f"report {name!r}: the name is taken by another selection; choose another, or use --replace")
+        raise StateError(
+            f"report {name!r}: the name is taken by another selection; choose another, or use"
+            " --replace"
+        )
     runs.save_preset(workspace, PAGE, name, selection)
     return name not in known
 

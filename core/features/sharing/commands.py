@@ -32,21 +32,30 @@ from core.plots.captioned import CaptionedFigure
 app = typer.Typer(no_args_is_help=True)
 app.add_typer(walk_commands.app, name="walk", help="Walk-throughs: list, export as slides, delete.")
 
-_EXPLORERS = "Movable weights of fusions in the file: with scores by labels, with ranks only, or none."
+_EXPLORERS = (
+    "Movable weights of fusions in the file: with scores by labels, with ranks only, or none."
+)
 _SHOWN = 20  # rows of a figure's table; --json has all
 Runs = Annotated[
     str,
     typer.Option(
-        "--runs", metavar="A,B", help="Runs by name or id; the first is highlighted.", autocompletion=names.complete_runs
+        "--runs",
+        metavar="A,B",
+        help="Runs by name or id; the first is highlighted.",
+        autocompletion=names.complete_runs,
     ),
 ]
 Compare = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="A,B", help="A baseline and a run to compare with it; may be repeated.", autocompletion=names.complete_runs
+        metavar="A,B",
+        help="A baseline and a run to compare with it; may be repeated.",
+        autocompletion=names.complete_runs,
     ),
 ]
-Name = Annotated[str, typer.Argument(help="The report's name.", autocompletion=names.complete_report)]
+Name = Annotated[
+    str, typer.Argument(help="The report's name.", autocompletion=names.complete_report)
+]
 
 
 @app.command()
@@ -55,28 +64,50 @@ def new(
     name: Name,
     run_names: Runs,
     compare: Compare = None,
-    rows: Annotated[str, typer.Option(metavar="PAIR,…", help="Ids of the rows to show in full.")] = "",
+    rows: Annotated[
+        str, typer.Option(metavar="PAIR,…", help="Ids of the rows to show in full.")
+    ] = "",
     figures: Annotated[
         str,
         typer.Option(
             metavar="NAME,…",
-            help=f"Of {', '.join(KINDS)}; by default six that answer the question first, the others as an appendix.",
+            help=(
+                f"Of {', '.join(KINDS)}; by default six that answer the question first, the others"
+                " as an appendix."
+            ),
         ),
     ] = "",
     explorers: Annotated[Explorers, typer.Option(help=_EXPLORERS)] = "labels",
-    title: Annotated[str, typer.Option(help="The finding; by default drafted from the verdict.")] = "",
-    abstract: Annotated[str, typer.Option(help="The abstract; by default a draft, marked as one.")] = "",
-    authors: Annotated[str, typer.Option(help="Its authors; by default the user who saves it.")] = "",
-    walk: Annotated[str, typer.Option(help="Include the stops of this walk-through.", autocompletion=names.complete_walk)] = "",
+    title: Annotated[
+        str, typer.Option(help="The finding; by default drafted from the verdict.")
+    ] = "",
+    abstract: Annotated[
+        str, typer.Option(help="The abstract; by default a draft, marked as one.")
+    ] = "",
+    authors: Annotated[
+        str, typer.Option(help="Its authors; by default the user who saves it.")
+    ] = "",
+    walk: Annotated[
+        str,
+        typer.Option(
+            help="Include the stops of this walk-through.", autocompletion=names.complete_walk
+        ),
+    ] = "",
     replace: Replace = False,
 ) -> None:
     """Save under a name what a report shows."""
     with context.obj.store.read() as db:
         pairs = [split_names(pair) for pair in compare or ()]
-        found = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers)
+        found = select(
+            db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers
+        )
         if walk:
             walk_actions.find_walk(db, walk, found.dataset)
-    words: dict[str, Any] = {"title": title.strip(), "abstract": abstract.strip(), "authors": authors.strip()}
+    words: dict[str, Any] = {
+        "title": title.strip(),
+        "abstract": abstract.strip(),
+        "authors": authors.strip(),
+    }
     selection = dataclasses.replace(found, **words, walk=walk)
     is_new = reports.save_report(context.obj, name, selection.as_json(), replace=replace)
     if not is_new and not replace:
@@ -89,9 +120,15 @@ def new(
 def list_(context: typer.Context) -> None:
     """List the saved reports."""
     saved = reports.saved_reports(context.obj).items()
-    records = [_record(name, from_json(ReportSelection, selection, f"saved report {name!r}")) for name, selection in saved]
+    records = [
+        _record(name, from_json(ReportSelection, selection, f"saved report {name!r}"))
+        for name, selection in saved
+    ]
     lines = [_line(record) for record in records]
-    show({"reports": records}, "\n".join(lines) or "no reports yet; try: perturbdesk report new NAME --runs A,B")
+    show(
+        {"reports": records},
+        "\n".join(lines) or "no reports yet; try: perturbdesk report new NAME --runs A,B",
+    )
 
 
 @app.command()
@@ -102,12 +139,17 @@ def build(
     slides: Annotated[bool, typer.Option("--slides", help="Slides instead of the report.")] = False,
     replace: Replace = False,
 ) -> None:
-    """Write a saved report as one self-contained file; the same input gives the same bytes, but for a PDF's date."""
-    selection = from_json(ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}")
+    """Write a saved report as one self-contained file; the same input gives the same bytes, but for
+    a PDF's date."""
+    selection = from_json(
+        ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}"
+    )
     find = finders_of(context.obj)
     links = Links(context.obj.settings.base_url or AT_HOME)
     byline = Byline(*(reports.author_and_day(context.obj, name) or ()))
-    parts = dataclasses.replace(load_parts(context.obj.store, name, selection, find, links), byline=byline)
+    parts = dataclasses.replace(
+        load_parts(context.obj.store, name, selection, find, links), byline=byline
+    )
     built = build_file(parts, slides=slides)
     machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
     content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
@@ -123,11 +165,20 @@ def figure(
 ) -> None:
     """Print what a report's figures of one kind say: a sentence, a caption, the numbers."""
     with context.obj.store.read() as db:
-        chosen = select(db, split_names(run_names), [split_names(pair) for pair in compare or ()], (), (kind,), "no")
+        chosen = select(
+            db,
+            split_names(run_names),
+            [split_names(pair) for pair in compare or ()],
+            (),
+            (kind,),
+            "no",
+        )
     parts = load_parts(context.obj.store, "", chosen, finders_of(context.obj))
     found = [one for _, one in parts.figures]
     if not found:
-        raise InputError(f"report figure {kind}: nothing to show of these runs; some kinds need --compare")
+        raise InputError(
+            f"report figure {kind}: nothing to show of these runs; some kinds need --compare"
+        )
     marks = parts.material.dataset.marks
     result = {"kind": kind, "figures": [_figure_record(one) for one in found], "label_marks": marks}
     show(result, "\n\n".join(filter(None, (marks.sentence, *map(_figure_text, found)))))
@@ -138,10 +189,16 @@ def fusion(
     context: typer.Context,
     run: RunName,
     out: Out,
-    labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Whether the labels of its rows are in the file.")] = True,
+    labels: Annotated[
+        bool,
+        typer.Option(
+            "--labels/--no-labels", help="Whether the labels of its rows are in the file."
+        ),
+    ] = True,
     replace: Replace = False,
 ) -> None:
-    """Write a fusion as one HTML file, in which its weights are moved by hand; it opens without a network.
+    """Write a fusion as one HTML file, in which its weights are moved by hand; it opens without a
+    network.
 
     Without labels it moves ranks alone, and says what the saved weights score.
     """
@@ -164,11 +221,18 @@ def site(
     ] = None,
     replace: Replace = False,
 ) -> None:
-    """Write a run as a folder of plain files for any browser: every debate, with filters and search."""
+    """Write a run as a folder of plain files for any browser: every debate, with filters and
+    search."""
     links = Links(context.obj.settings.base_url or AT_HOME)
-    made = site_action.write_site(context.obj, run, out, walks=walk or (), links=links, replace=replace)
+    made = site_action.write_site(
+        context.obj, run, out, walks=walk or (), links=links, replace=replace
+    )
     result = {"path": str(out), "rows": made.rows, "bytes": made.size}
-    show(result, f"{out}: {made.rows:,} rows, {made.size:,} bytes; open {out / site_action.PAGE} in a browser")
+    show(
+        result,
+        f"{out}: {made.rows:,} rows, {made.size:,} bytes; open {out / site_action.PAGE} in a"
+        " browser",
+    )
 
 
 @app.command()
@@ -187,7 +251,10 @@ def _figure_text(figure: CaptionedFigure) -> str:
 
 
 def _figure_record(found: CaptionedFigure) -> dict[str, Any]:
-    words = {name: getattr(found, name) for name in ("title", "subject", "finding", "sentence", "caption")}
+    words = {
+        name: getattr(found, name)
+        for name in ("title", "subject", "finding", "sentence", "caption")
+    }
     return {**words, "table": found.table.to_dict("records")}
 
 

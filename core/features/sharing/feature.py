@@ -9,6 +9,10 @@ FEATURE = Feature(
     "Reports, slides, walk-throughs and sites, as files for others.",
     pages=(Page("share", "Share", "outbox", group="Make"),),
     commands={
-        "report": Command("core.features.sharing.commands:app", "Reports, walk-throughs and sites, as files for others.", "Show"),
+        "report": Command(
+            "core.features.sharing.commands:app",
+            "Reports, walk-throughs and sites, as files for others.",
+            "Show",
+        ),
     },
 )

@@ -1,4 +1,5 @@
-"""Walk-throughs: a stop is added while one reads, worded, moved or taken out. The list `REPORT` is what the report shows."""
+"""Walk-throughs: a stop is added while one reads, worded, moved or taken out. The list `REPORT` is
+what the report shows."""
 
 from __future__ import annotations
 
@@ -23,16 +24,22 @@ _ADDRESS = re.compile(r"\./[\w-]*\?[^\s<>\"']*")
 def add_stop(workspace: Workspace, stop: Stop) -> str:
     """Add a stop at the end of a walk-through, which begins with its first; return the stop's id.
 
-    Raise InputError for an address that is no view of the app, a figure that is too large, a name or a sentence that cannot
-    stand; NotFound for an unknown dataset; ReadOnly.
+    Raise InputError for an address that is no view of the app, a figure that is too large, a name
+    or a sentence that cannot stand; NotFound for an unknown dataset; ReadOnly.
     """
     check_name("walk-through", stop.walk)
     _check_sentence(stop.sentence)
     if not _ADDRESS.fullmatch(stop.address):
-        raise InputError(f"stop: got the address {stop.address[:80]!r}, expected that of a view, such as ./rows?run=ID")
+        raise InputError(
+            f"stop: got the address {stop.address[:80]!r}, expected that of a view, such as"
+            " ./rows?run=ID"
+        )
     size = 0 if stop.figure is None else len(json.dumps(stop.figure))
     if size > LARGEST_FIGURE:
-        raise InputError(f"stop {stop.title}: a figure of {size:,} characters, expected {LARGEST_FIGURE:,} at most")
+        raise InputError(
+            f"stop {stop.title}: a figure of {size:,} characters, expected {LARGEST_FIGURE:,} at"
+            " most"
+        )
     with workspace.change("add stop", stop.walk) as (db, detail):
         datasets.find(db, stop.dataset)
         key = walk_tables.add(db, stop, workspace.settings.author)
@@ -52,7 +59,8 @@ def set_sentence(workspace: Workspace, key: str, sentence: str) -> None:
 
 
 def move_stop(workspace: Workspace, key: str, places: int) -> None:
-    """Move a stop by some places, at most to an end: -1 is one earlier. Raise NotFound, ReadOnly."""
+    """Move a stop by some places, at most to an end: -1 is one earlier. Raise NotFound,
+    ReadOnly."""
     with workspace.change("move stop", key) as (db, detail):
         found = _find(db, key)
         keys = [each.id for each in walk_tables.of_walk(db, found.dataset, found.walk)]
@@ -86,16 +94,21 @@ def delete_walk(workspace: Workspace, dataset: str, walk: str) -> int:
 def find_walk(db: Cursor, walk: str, dataset: str | None = None) -> tuple[str, list[Stop]]:
     """Return the dataset (id) and the stops of the walk-through of a name.
 
-    dataset: a name or an id, needed where two have the name. Raise NotFound, which lists the names, and InputError if several
-    datasets have the name.
+    dataset: a name or an id, needed where two have the name. Raise NotFound, which lists the names,
+    and InputError if several datasets have the name.
     """
     known = walk_tables.list_all(db)
     wanted = None if dataset is None else datasets.find(db, dataset).id
     homes = [home for home, name, _ in known if name == walk and wanted in (None, home)]
     if not homes:
-        raise NotFound(f"walk-through {walk!r}: not in this workspace, {list_known(walk, [name for _, name, _ in known])}")
+        raise NotFound(
+            f"walk-through {walk!r}: not in this workspace,"
+            f" {list_known(walk, [name for _, name, _ in known])}"
+        )
     if len(homes) > 1:
-        raise InputError(f"walk-through {walk!r}: {len(homes)} datasets have one of that name; name the dataset")
+        raise InputError(
+            f"walk-through {walk!r}: {len(homes)} datasets have one of that name; name the dataset"
+        )
     return homes[0], walk_tables.of_walk(db, homes[0], walk)
 
 
@@ -108,4 +121,6 @@ def _find(db: Cursor, key: str) -> Stop:
 
 def _check_sentence(sentence: str) -> None:
     if len(sentence) > LONGEST:
-        raise InputError(f"stop: got a sentence of {len(sentence):,} characters, expected {LONGEST:,} at most")
+        raise InputError(
+            f"stop: got a sentence of {len(sentence):,} characters, expected {LONGEST:,} at most"
+        )

@@ -18,11 +18,18 @@ from core.store import datasets
 
 app = typer.Typer(no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="The walk-through's name.", autocompletion=names.complete_walk)]
-Page = Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")]
+Name = Annotated[
+    str, typer.Argument(help="The walk-through's name.", autocompletion=names.complete_walk)
+]
+Page = Annotated[
+    Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")
+]
 Dataset = Annotated[
     str | None,
-    typer.Option(help="Its dataset, if several have a walk-through of that name.", autocompletion=names.complete_dataset),
+    typer.Option(
+        help="Its dataset, if several have a walk-through of that name.",
+        autocompletion=names.complete_dataset,
+    ),
 ]
 
 
@@ -31,7 +38,10 @@ def list_(context: typer.Context) -> None:
     """List the walk-throughs with their numbers of stops."""
     with context.obj.store.read() as db:
         names = {each.id: each.name for each in datasets.list_all(db)}
-        found = [{"name": name, "dataset": names.get(home, home), "stops": n} for home, name, n in stored.list_all(db)]
+        found = [
+            {"name": name, "dataset": names.get(home, home), "stops": n}
+            for home, name, n in stored.list_all(db)
+        ]
     none = "no walk-throughs yet; add a stop in the app with “Add to walk-through”"
     show_list("walks", found, ("name", "dataset", "stops"), none)
 
@@ -44,7 +54,8 @@ def export(
     dataset: Dataset = None,
     replace: Replace = False,
 ) -> None:
-    """Write a walk-through as slides in one self-contained file; each stop is a link to its view."""
+    """Write a walk-through as slides in one self-contained file; each stop is a link to its
+    view."""
     links = Links(context.obj.settings.base_url or AT_HOME)
     with context.obj.store.read() as db:
         home, stops = walk_actions.find_walk(db, name, dataset)

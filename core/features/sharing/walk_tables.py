@@ -16,9 +16,10 @@ from core.store.queries import one
 class Stop:
     """One stop of a walk-through.
 
-    dataset: its id. walk: the name of the walk-through. run: the id of the run that it is about, None for none; pair_id: of a
-    row. title: of the view. sentence: a person's remark, "" for none. address: of the view, relative to any page's
-    ("./rows?run=…"). figure: title, sentence, caption and chart (plotly's JSON) of the figure on screen, or None.
+    dataset: its id. walk: the name of the walk-through. run: the id of the run that it is about,
+    None for none; pair_id: of a row. title: of the view. sentence: a person's remark, "" for none.
+    address: of the view, relative to any page's ("./rows?run=…"). figure: title, sentence, caption
+    and chart (plotly's JSON) of the figure on screen, or None.
     """
 
     dataset: str
@@ -35,16 +36,29 @@ class Stop:
     added_at: datetime | None = None
 
 
-_COLUMNS = "id, dataset, walk, position, run, pair_id, title, sentence, address, figure, author, added_at"
+_COLUMNS = (
+    "id, dataset, walk, position, run, pair_id, title, sentence, address, figure, author, added_at"
+)
 
 
 def add(cursor: Cursor, stop: Stop, author: str) -> str:
     """Add a stop at the end of its walk-through; return its id."""
     key = uuid.uuid4().hex[:12]
     figure = None if stop.figure is None else json.dumps(stop.figure, sort_keys=True)
-    values = (key, stop.dataset, stop.walk, stop.run, stop.pair_id, stop.title, stop.sentence, stop.address, figure)
+    values = (
+        key,
+        stop.dataset,
+        stop.walk,
+        stop.run,
+        stop.pair_id,
+        stop.title,
+        stop.sentence,
+        stop.address,
+        figure,
+    )
     cursor.execute(
-        f"""INSERT INTO walk_stop ({_COLUMNS}) SELECT ?, ?, ?, 1 + coalesce(max(position), 0), ?, ?, ?, ?, ?, ?, ?,
+        f"""INSERT INTO walk_stop ({_COLUMNS}) SELECT ?, ?, ?, 1 + coalesce(max(position), 0), ?, ?,
+        ?, ?, ?, ?, ?,
               now()::TIMESTAMP FROM walk_stop WHERE dataset = ? AND walk = ?""",
         [*values, author, stop.dataset, stop.walk],
     )
@@ -54,7 +68,8 @@ def add(cursor: Cursor, stop: Stop, author: str) -> str:
 def of_walk(cursor: Cursor, dataset: str, walk: str) -> list[Stop]:
     """Return the stops of a walk-through, in order; none if there is no such walk-through."""
     rows = cursor.execute(
-        f"SELECT {_COLUMNS} FROM walk_stop WHERE dataset = ? AND walk = ? ORDER BY position, id", [dataset, walk]
+        f"SELECT {_COLUMNS} FROM walk_stop WHERE dataset = ? AND walk = ? ORDER BY position, id",
+        [dataset, walk],
     ).fetchall()
     return [_read(row) for row in rows]
 
@@ -68,12 +83,16 @@ def find(cursor: Cursor, key: str) -> Stop | None:
 def _read(row: tuple[Any, ...]) -> Stop:
     values = dict(zip(_COLUMNS.split(", "), row, strict=True))
     found = Stop(**{**values, "figure": None})
-    return found if values["figure"] is None else replace(found, figure=json.loads(values["figure"]))
+    return (
+        found if values["figure"] is None else replace(found, figure=json.loads(values["figure"]))
+    )
 
 
 def list_all(cursor: Cursor) -> list[tuple[str, str, int]]:
     """Return dataset (id), name and number of stops of every walk-through, by name."""
-    return cursor.execute("SELECT dataset, walk, count(*) FROM walk_stop GROUP BY ALL ORDER BY walk, dataset").fetchall()
+    return cursor.execute(
+        "SELECT dataset, walk, count(*) FROM walk_stop GROUP BY ALL ORDER BY walk, dataset"
+    ).fetchall()
 
 
 def set_sentence(cursor: Cursor, key: str, sentence: str) -> None:
@@ -94,4 +113,8 @@ def delete(cursor: Cursor, key: str) -> None:
 
 def delete_walk(cursor: Cursor, dataset: str, walk: str) -> int:
     """Delete a walk-through; return how many stops it had."""
-    return len(cursor.execute("DELETE FROM walk_stop WHERE dataset = ? AND walk = ? RETURNING id", [dataset, walk]).fetchall())
+    return len(
+        cursor.execute(
+            "DELETE FROM walk_stop WHERE dataset = ? AND walk = ? RETURNING id", [dataset, walk]
+        ).fetchall()
+    )

@@ -33,8 +33,9 @@ from core.store.runs import Run
 class PackageOptions:
     """How to package a run.
 
-    rows: as in `--rows`, "" for the test split if there is one. prompt: a file instead of the method's own texts. tools: a
-    folder of *.py instead of those that the run asked. fusion_trace: add to each row's trace what a fusion left out.
+    rows: as in `--rows`, "" for the test split if there is one. prompt: a file instead of the
+    method's own texts. tools: a folder of *.py instead of those that the run asked. fusion_trace:
+    add to each row's trace what a fusion left out.
     """
 
     track: Track
@@ -46,7 +47,8 @@ class PackageOptions:
 
 @dataclass(frozen=True, slots=True)
 class PackageResult:
-    """The outcome of packaging; path and sha256 are None if one of the problems is an error, so that nothing was written."""
+    """The outcome of packaging; path and sha256 are None if one of the problems is an error, so
+    that nothing was written."""
 
     path: Path | None
     sha256: str | None
@@ -74,12 +76,17 @@ def check_file(
 ) -> list[Problem]:
     """Return every problem of a submission's file or bytes, which are called `name` in messages.
 
-    rows: which ids it should have. prompt: a file with the prompt that was run. run: the run that it was made from, whose facts
-    are then checked too. Raise InputError for a file that cannot be opened, and if there is no dataset.
+    rows: which ids it should have. prompt: a file with the prompt that was run. run: the run that
+    it was made from, whose facts are then checked too. Raise InputError for a file that cannot be
+    opened, and if there is no dataset.
     """
     if workspace.settings.is_shared and isinstance(file, bytes) and prompt is None and run is None:
-        found = read_apart(workspace, "check", [(name, file)], {"track": track, "dataset": dataset, "rows": rows})
-        return [Problem(rule, severity, tuple(rows), message) for rule, severity, rows, message in found]
+        found = read_apart(
+            workspace, "check", [(name, file)], {"track": track, "dataset": dataset, "rows": rows}
+        )
+        return [
+            Problem(rule, severity, tuple(rows), message) for rule, severity, rows, message in found
+        ]
     content = file if isinstance(file, bytes) else read_file(file, MAX_UNPACKED_BYTES)
     facts = UNKNOWN_RUN
     with workspace.store.read() as db:
@@ -95,9 +102,11 @@ def check_file(
 
 
 def expected_ids(workspace: Workspace, dataset: str, rows: str = "") -> tuple[str, ...]:
-    """Return the ids that a submission should have, in order: of the test split if there is one, else of every row.
+    """Return the ids that a submission should have, in order: of the test split if there is one,
+    else of every row.
 
-    rows: as in `--rows`; ids=FILE alone asks for them in that file's order. Raise InputError or NotFound for rows that cannot be.
+    rows: as in `--rows`; ids=FILE alone asks for them in that file's order. Raise InputError or
+    NotFound for rows that cannot be.
     """
     known = load_pairs(workspace.store, dataset)
     chosen = parse_row_selection(rows)
@@ -105,14 +114,20 @@ def expected_ids(workspace: Workspace, dataset: str, rows: str = "") -> tuple[st
         ids = read_ids(chosen.ids)
         unknown = [key for key in ids if key not in known]
         if unknown:
-            raise NotFound(f"{chosen.ids}: {len(unknown):,} of {len(ids):,} ids are not in the dataset, such as {unknown[0]!r}")
+            raise NotFound(
+                f"{chosen.ids}: {len(unknown):,} of {len(ids):,} ids are not in the dataset, such"
+                f" as {unknown[0]!r}"
+            )
         return ids
     test = any(pair.split == "test" for pair in known.values())
-    return select_rows(list(known.values()), chosen if rows or not test else parse_row_selection("split=test"))
+    return select_rows(
+        list(known.values()), chosen if rows or not test else parse_row_selection("split=test")
+    )
 
 
 def check_run(workspace: Workspace, run: str, options: PackageOptions) -> CheckedPackage:
-    """Return a run's package and its problems, before anything is written. Raise InputError for files that cannot be read."""
+    """Return a run's package and its problems, before anything is written. Raise InputError for
+    files that cannot be read."""
     with workspace.store.read() as db:
         found = runs.find_predicting(db, run)
     expected = expected_ids(workspace, found.dataset, options.rows)
@@ -123,20 +138,33 @@ def check_run(workspace: Workspace, run: str, options: PackageOptions) -> Checke
     return CheckedPackage(content, problems)
 
 
-def package(workspace: Workspace, run: str, options: PackageOptions, out: Path, *, replace: bool = False) -> PackageResult:
-    """Write a run's package, unless one of its problems is an error; the audit log names its SHA-256.
+def package(
+    workspace: Workspace, run: str, options: PackageOptions, out: Path, *, replace: bool = False
+) -> PackageResult:
+    """Write a run's package, unless one of its problems is an error; the audit log names its
+    SHA-256.
 
-    Raise StateError if another file lies at `out`, unless `replace`, ReadOnly in a workspace that is.
+    Raise StateError if another file lies at `out`, unless `replace`, ReadOnly in a workspace that
+    is.
     """
     workspace.refuse_if_read_only("package", run)
     checked = check_run(workspace, run, options)
     if not is_valid(checked.problems):
         return PackageResult(None, None, checked.problems)
     with zipfile.ZipFile(io.BytesIO(checked.content)) as archive:
-        refuse_secrets(workspace.settings, f"package of {run}", (archive.read(name) for name in archive.namelist()))
+        refuse_secrets(
+            workspace.settings,
+            f"package of {run}",
+            (archive.read(name) for name in archive.namelist()),
+        )
     sha256 = sha256_of(checked.content)
     with workspace.change("package", run) as (db, detail):
-        detail |= {"run": runs.find(db, run).id, "track": options.track, "file": out.name, "sha256": sha256}
+        detail |= {
+            "run": runs.find(db, run).id,
+            "track": options.track,
+            "file": out.name,
+            "sha256": sha256,
+        }
         write_file(checked.content, out, replace=replace)
     return PackageResult(out, sha256, checked.problems)
 
@@ -149,7 +177,9 @@ def _contents(
     prompts = _prompts(prompts_of(workspace, db, line), options.prompt)
     predicted = traces.rows(db, run.id)
     known = set(expected)
-    rows = _add_fusion_trace(db, run, [predicted[key] for key in expected if key in predicted], options)
+    rows = _add_fusion_trace(
+        db, run, [predicted[key] for key in expected if key in predicted], options
+    )
     contents = Contents(
         track=options.track,
         rows=rows,
@@ -157,24 +187,34 @@ def _contents(
         method=run.method,
         prompt=prompts.text if options.prompt is None else _read_text(options.prompt),
         tools=tools_of(db, line) if options.tools is None else _read_tools(options.tools),
-        distinct_tools=next((counts for run in line if (counts := evidence.distinct_tools(db, run.id))), {}),
+        distinct_tools=next(
+            (counts for run in line if (counts := evidence.distinct_tools(db, run.id))), {}
+        ),
     )
     facts = provenance_of(db, line, prompts)
     repeated = packages.repeated_rows(rows) if options.track == "A" else ()
-    return contents, replace_in(facts, left_out=tuple(key for key in predicted if key not in known), repeated=repeated)
+    return contents, replace_in(
+        facts, left_out=tuple(key for key in predicted if key not in known), repeated=repeated
+    )
 
 
 def _prompts(prompts: Prompts, given: Path | None) -> Prompts:
-    """Return the prompts of a lineage; a given file counts as what ran if it has the recorded hash."""
+    """Return the prompts of a lineage; a given file counts as what ran if it has the recorded
+    hash."""
     if given is None or len(prompts.recorded) != 1:
         return prompts
     text = _read_text(given)
-    is_recorded = any(sha256_of(version) == prompts.recorded[0] for version in (text, text.rstrip("\n")))
+    is_recorded = any(
+        sha256_of(version) == prompts.recorded[0] for version in (text, text.rstrip("\n"))
+    )
     return Prompts(text, prompts.recorded) if is_recorded else prompts
 
 
-def _add_fusion_trace(db: Cursor, run: Run, rows: list[RowResult], options: PackageOptions) -> list[RowResult]:
-    """Return rows with the events that a fusion left out of their traces, if the options ask for them."""
+def _add_fusion_trace(
+    db: Cursor, run: Run, rows: list[RowResult], options: PackageOptions
+) -> list[RowResult]:
+    """Return rows with the events that a fusion left out of their traces, if the options ask for
+    them."""
     if not options.fusion_trace:
         return rows
     base = run
@@ -186,7 +226,9 @@ def _add_fusion_trace(db: Cursor, run: Run, rows: list[RowResult], options: Pack
 
 def _read_tools(folder: Path) -> dict[str, bytes]:
     if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder, expected a folder with the tools' Python files")
+        raise InputError(
+            f"{folder}: no such folder, expected a folder with the tools' Python files"
+        )
     return {file.name: read_file(file, MAX_UNPACKED_BYTES) for file in sorted(folder.glob("*.py"))}
 
 
@@ -194,4 +236,6 @@ def _read_text(file: Path) -> str:
     try:
         return read_file(file, MAX_UNPACKED_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{file}: not UTF-8 ({error.reason} at byte {error.start:,}), expected a text") from error
+        raise InputError(
+            f"{file}: not UTF-8 ({error.reason} at byte {error.start:,}), expected a text"
+        ) from error

@@ -18,7 +18,10 @@ from core.features.submissions.rules.registry import Problem, list_names
 
 app = typer.Typer()
 
-Rows = Annotated[str, typer.Option(help='The expected ids, such as "ids=FILE"; by default those of the test split.')]
+Rows = Annotated[
+    str,
+    typer.Option(help='The expected ids, such as "ids=FILE"; by default those of the test split.'),
+]
 
 
 @app.command("check")
@@ -28,19 +31,29 @@ def check_(
     track: Annotated[Track, typer.Option(help="A, B or C.")],
     dataset: DatasetName = None,
     rows: Rows = "",
-    prompt: Annotated[Path | None, typer.Option(help="The prompt that was run, to compare prompt.txt with.")] = None,
+    prompt: Annotated[
+        Path | None, typer.Option(help="The prompt that was run, to compare prompt.txt with.")
+    ] = None,
     run: Annotated[
         str | None,
-        typer.Option(help="The run it was made from; its provenance is checked too.", autocompletion=names.complete_run),
+        typer.Option(
+            help="The run it was made from; its provenance is checked too.",
+            autocompletion=names.complete_run,
+        ),
     ] = None,
 ) -> None:
     """List every problem of a submission. The exit status is 0 whether it is valid or not.
 
     It is 1 only if the file cannot be opened or there is no dataset to check it against."""
-    problems = submissions.check_file(context.obj, file, track, dataset=dataset, rows=rows, prompt=prompt, run=run)
+    problems = submissions.check_file(
+        context.obj, file, track, dataset=dataset, rows=rows, prompt=prompt, run=run
+    )
     valid = is_valid(problems)
     verdict = f"{file}: {'valid' if valid else 'not valid'} for track {track}"
-    show({"valid": valid, "problems": problem_records(problems)}, "\n".join([verdict, *problem_lines(problems)]))
+    show(
+        {"valid": valid, "problems": problem_records(problems)},
+        "\n".join([verdict, *problem_lines(problems)]),
+    )
 
 
 @app.command()
@@ -50,12 +63,19 @@ def package(
     track: Annotated[Track, typer.Option(help="A, B or C.")],
     out: Out,
     rows: Rows = "",
-    prompt: Annotated[Path | None, typer.Option(help="A prompt.txt, for a run that did not record its prompt.")] = None,
-    tools: Annotated[Path | None, typer.Option(help="A folder of tools to use instead of the run's own.")] = None,
-    fusion_trace: Annotated[bool, typer.Option("--fusion-trace", help="Add the fusion's arithmetic to each trace.")] = False,
+    prompt: Annotated[
+        Path | None, typer.Option(help="A prompt.txt, for a run that did not record its prompt.")
+    ] = None,
+    tools: Annotated[
+        Path | None, typer.Option(help="A folder of tools to use instead of the run's own.")
+    ] = None,
+    fusion_trace: Annotated[
+        bool, typer.Option("--fusion-trace", help="Add the fusion's arithmetic to each trace.")
+    ] = False,
     replace: Replace = False,
 ) -> None:
-    """Write a run as a submission. If the check finds errors, nothing is written and the exit status is 1."""
+    """Write a run as a submission. If the check finds errors, nothing is written and the exit
+    status is 1."""
     options = submissions.PackageOptions(track, rows, prompt, tools, fusion_trace)
     package = submissions.package(context.obj, run, options, out, replace=replace)
     path = str(package.path) if package.path else None

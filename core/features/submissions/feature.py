@@ -8,7 +8,11 @@ FEATURE = Feature(
     "submissions",
     "Submissions for the tracks: checked and packaged.",
     commands={
-        "check": Command("core.features.submissions.commands:app", "List every problem of a submission.", "Show"),
-        "package": Command("core.features.submissions.commands:app", "Write a run as a submission.", "Show"),
+        "check": Command(
+            "core.features.submissions.commands:app", "List every problem of a submission.", "Show"
+        ),
+        "package": Command(
+            "core.features.submissions.commands:app", "Write a run as a submission.", "Show"
+        ),
     },
 )

@@ -1,9 +1,11 @@
-"""Make a submission's zip from finished rows, and complete the traces of a fusion. The same input gives the same bytes.
+"""Make a submission's zip from finished rows, and complete the traces of a fusion. The same input
+gives the same bytes.
 
-In tracks B and C, a row's trace is the JSON of core.features.importing.packaged_trace: the whole row except its evidence and calls. Track
-A's columns contain less: each seed's texts and two numbers, and the row's two numbers and two counts. They omit flags, tool
-calls, events without a seed, and the role, kind, tokens, latency and other facts of a seed's events. Several texts of a seed
-share one cell, with an empty line between them.
+In tracks B and C, a row's trace is the JSON of core.features.importing.packaged_trace: the whole
+row except its evidence and calls. Track A's columns contain less: each seed's texts and two
+numbers, and the row's two numbers and two counts. They omit flags, tool calls, events without a
+seed, and the role, kind, tokens, latency and other facts of a seed's events. Several texts of a
+seed share one cell, with an empty line between them.
 """
 
 from __future__ import annotations
@@ -19,16 +21,24 @@ from core.base.errors import InputError
 from core.base.types import Flag, Prediction, RowResult, TraceEvent, Track
 from core.features.importing.packaged_trace import write_trace
 from core.features.importing.submissions import is_uniform
-from core.features.submissions.tracks import CSV, LAYOUTS, NO_TRACE, PROMPT, SEEDS, TOOLS, seed_columns
+from core.features.submissions.tracks import (
+    CSV,
+    LAYOUTS,
+    NO_TRACE,
+    PROMPT,
+    SEEDS,
+    TOOLS,
+    seed_columns,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
     """The contents of a zip.
 
-    rows: in the order of submission. model: "" is written as `none`. method: for the traces. prompt: None leaves prompt.txt
-    out. tools: file name → source. distinct_tools: row → number of tools used; for other rows, the tools in the trace are
-    counted.
+    rows: in the order of submission. model: "" is written as `none`. method: for the traces.
+    prompt: None leaves prompt.txt out. tools: file name → source. distinct_tools: row → number of
+    tools used; for other rows, the tools in the trace are counted.
     """
 
     track: Track
@@ -51,7 +61,8 @@ def as_zip(contents: Contents) -> bytes:
 
 
 def as_csv(contents: Contents) -> bytes:
-    """Return the bytes of submission.csv: exact numbers, 0 for an unknown count, `none` for an empty trace.
+    """Return the bytes of submission.csv: exact numbers, 0 for an unknown count, `none` for an
+    empty trace.
 
     Raise InputError for a row that CSV or JSON cannot hold.
     """
@@ -65,7 +76,10 @@ def as_csv(contents: Contents) -> bytes:
     try:
         return out.getvalue().encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"{CSV}: cannot be written down ({error}), expected text without half of a surrogate pair") from error
+        raise InputError(
+            f"{CSV}: cannot be written down ({error}), expected text without half of a surrogate"
+            " pair"
+        ) from error
 
 
 def _cells(row: RowResult, contents: Contents) -> dict[str, str]:
@@ -90,7 +104,8 @@ def _cells(row: RowResult, contents: Contents) -> dict[str, str]:
 
 
 def _trace(row: RowResult, contents: Contents) -> str:
-    """Return the row's trace; `none` for a row without events if the track's other columns contain everything else."""
+    """Return the row's trace; `none` for a row without events if the track's other columns contain
+    everything else."""
     prediction = row.prediction
     total = prediction.prediction_up + prediction.prediction_down
     p_up = prediction.prediction_up / total if total else None
@@ -99,22 +114,39 @@ def _trace(row: RowResult, contents: Contents) -> str:
         ("prompt_tokens", prediction.prompt_tokens),
         ("num_tool_calls", prediction.tool_calls),
     )
-    counts = [(count or 0) if column in LAYOUTS[contents.track].columns else None for column, count in columns]
-    flags = (Flag.UNIFORM,) if is_uniform(prediction.prediction_up, prediction.prediction_down) else ()
+    counts = [
+        (count or 0) if column in LAYOUTS[contents.track].columns else None
+        for column, count in columns
+    ]
+    flags = (
+        (Flag.UNIFORM,) if is_uniform(prediction.prediction_up, prediction.prediction_down) else ()
+    )
     plain = Prediction(
-        prediction.pair_id, prediction.prediction_up, prediction.prediction_down, min(total, 1.0), p_up, "file", flags, *counts
+        prediction.pair_id,
+        prediction.prediction_up,
+        prediction.prediction_down,
+        min(total, 1.0),
+        p_up,
+        "file",
+        flags,
+        *counts,
     )
     return NO_TRACE if not row.events and prediction == plain else write_trace(row, contents.method)
 
 
 def _seed_cells(row: RowResult) -> Iterator[tuple[str, str]]:
-    """Yield the columns of the seeds. A seed without an answer gets the submitted mean, so that the mean stays the same."""
+    """Yield the columns of the seeds. A seed without an answer gets the submitted mean, so that the
+    mean stays the same."""
     answers = {seed: answer for seed in SEEDS if (answer := _answer(row, seed)) is not None}
     prediction = row.prediction
     for seed in SEEDS:
         up, down = answers.get(seed, (prediction.prediction_up, prediction.prediction_down))
         text = "\n\n".join(event.content for event in _of_seed(row, seed))
-        yield from zip(seed_columns(seed), (repr(float(up)), repr(float(down)), text if text.strip() else NO_TRACE), strict=True)
+        yield from zip(
+            seed_columns(seed),
+            (repr(float(up)), repr(float(down)), text if text.strip() else NO_TRACE),
+            strict=True,
+        )
 
 
 def _of_seed(row: RowResult, seed: int) -> list[TraceEvent]:
@@ -132,38 +164,56 @@ def _answer(row: RowResult, seed: int) -> tuple[float, float] | None:
 
 def repeated_rows(rows: Sequence[RowResult]) -> tuple[str, ...]:
     """Return the ids of track A rows where some seed has no answer of its own."""
-    return tuple(row.prediction.pair_id for row in rows if any(_answer(row, seed) is None for seed in SEEDS))
+    return tuple(
+        row.prediction.pair_id for row in rows if any(_answer(row, seed) is None for seed in SEEDS)
+    )
 
 
 def add_base_events(rows: Sequence[RowResult], base: Mapping[str, RowResult]) -> list[RowResult]:
     """Put the base run's events before a fusion's own events, which contain only the arithmetic."""
     return [
-        replace(row, events=(*base[row.prediction.pair_id].events, *row.events)) if row.prediction.pair_id in base else row
+        (
+            replace(row, events=(*base[row.prediction.pair_id].events, *row.events))
+            if row.prediction.pair_id in base
+            else row
+        )
         for row in rows
     ]
 
 
 def explain_fusion(rows: Sequence[RowResult]) -> list[RowResult]:
-    """Explain the difference if a row's trace and submission have different probabilities, and clear the row's flag.
+    """Explain the difference if a row's trace and submission have different probabilities, and
+    clear the row's flag.
 
     The explanation is an event with both. A row without probabilities in its trace is unchanged.
     """
-    return [_explain_row(row) if Flag.TRACE_DIFFERS in row.prediction.flags else row for row in rows]
+    return [
+        _explain_row(row) if Flag.TRACE_DIFFERS in row.prediction.flags else row for row in rows
+    ]
 
 
 def _explain_row(row: RowResult) -> RowResult:
     verdicts = {event.stage: event.meta.get("p") for event in row.events if event.kind == "verdict"}
-    answer: Mapping[str, Any] = next((event.meta for event in reversed(row.events) if event.kind == "answer"), {})
-    p_de, p_up = verdicts.get("de", answer.get("p_de")), verdicts.get("dir", answer.get("p_up_given_de"))
+    answer: Mapping[str, Any] = next(
+        (event.meta for event in reversed(row.events) if event.kind == "answer"), {}
+    )
+    p_de, p_up = (
+        verdicts.get("de", answer.get("p_de")),
+        verdicts.get("dir", answer.get("p_up_given_de")),
+    )
     if p_de is None or p_up is None:
         return row
     prediction = row.prediction
-    direction = "no direction" if prediction.p_up_given_de is None else f"P(up | DE) {prediction.p_up_given_de:.6f}"
+    direction = (
+        "no direction"
+        if prediction.p_up_given_de is None
+        else f"P(up | DE) {prediction.p_up_given_de:.6f}"
+    )
     text = (
-        f"The trace: P(DE) {p_de:.6f}, P(up | DE) {p_up:.6f}, which give up {p_de * p_up:.6f}, down {p_de * (1 - p_up):.6f}.\n"
-        f"Submitted after a fusion: up {prediction.prediction_up:.6f}, down {prediction.prediction_down:.6f}, which are "
-        f"P(DE) {prediction.p_de:.6f}, {direction}.\n"
-        "The fusion's other components and weights are not recorded here."
+        f"The trace: P(DE) {p_de:.6f}, P(up | DE) {p_up:.6f}, which give up {p_de * p_up:.6f}, down"
+        f" {p_de * (1 - p_up):.6f}.\nSubmitted after a fusion: up {prediction.prediction_up:.6f},"
+        f" down {prediction.prediction_down:.6f}, which are P(DE) {prediction.p_de:.6f},"
+        f" {direction}.\nThe fusion's other components and weights are not recorded here."
     )
     flags = tuple(flag for flag in prediction.flags if flag is not Flag.TRACE_DIFFERS)
     event = TraceEvent("fusion", "FUSION", "arithmetic", text, tokens=0)

@@ -49,7 +49,10 @@ def show_run(context: PageContext) -> None:
         run_browser.show_no_run(context)
     elif context.dataset is not None and context.dataset.headline == "macro":
         name = as_text(context.dataset.name)
-        show_empty(f"{name} is a cell line of PerturbQA, whose test rows have labels: there is nothing to submit.")
+        show_empty(
+            f"{name} is a cell line of PerturbQA, whose test rows have labels: there is nothing to"
+            " submit."
+        )
     else:
         show_package(context.run)
 
@@ -59,7 +62,9 @@ def show_package(run: Run) -> None:
     track = _choose_track(TRACK_OF.get(run.method, "B"), "track")
     option, more, download = st.columns([0.36, 0.32, 0.32], vertical_alignment="bottom")
     # The numbers in the traces may differ from the submitted ones.
-    differs = run.method == "fusion" or any(Flag.TRACE_DIFFERS in row for row in loaders.run_rows(run.id)["flags"])
+    differs = run.method == "fusion" or any(
+        Flag.TRACE_DIFFERS in row for row in loaders.run_rows(run.id)["flags"]
+    )
     fusion_trace = differs and option.toggle(
         "Add the fusion's arithmetic to each trace",
         help="Adds to every trace how the submitted probabilities follow from the debate's.",
@@ -69,7 +74,9 @@ def show_package(run: Run) -> None:
         prompt, tools = _choose_attachments(track)
     with explain_errors():
         with st.spinner(f"Packaging {len(loaders.run_rows(run.id)):,} rows …"):
-            package = _make_package(run.id, track, prompt, tools, fusion_trace, loaders.run_version(run.id))
+            package = _make_package(
+                run.id, track, prompt, tools, fusion_trace, loaders.run_version(run.id)
+            )
         valid = is_valid(package.problems)
         download.download_button(
             "Download the zip",
@@ -80,23 +87,34 @@ def show_package(run: Run) -> None:
             icon=":material/download:",
             width="stretch",
             disabled=not valid,
-            help=None if valid else "A package with errors cannot be submitted; they are listed below.",
+            help=(
+                None
+                if valid
+                else "A package with errors cannot be submitted; they are listed below."
+            ),
             key="download-zip",
         )
         _show_verdict(f"{run.name} for track {track}", package.problems)
         if valid:
             sha256 = sha256_of(package.content)
-            st.caption(f"{len(package.content):,} bytes, SHA-256 {sha256}; the same run always gives the same bytes.")
+            st.caption(
+                f"{len(package.content):,} bytes, SHA-256 {sha256}; the same run always gives the"
+                " same bytes."
+            )
         _show_problems(package.problems, run)
 
 
 def show_check(context: PageContext) -> None:
     """Check an uploaded file against the rows of the dataset."""
     if context.dataset is None:
-        show_empty("There is no dataset to check a file against.", lambda: links.to_data("Go to Data"))
+        show_empty(
+            "There is no dataset to check a file against.", lambda: links.to_data("Go to Data")
+        )
         return
     if not may_upload():
-        show_empty("Readers cannot upload files here. Use `perturbdesk check FILE` on your own machine.")
+        show_empty(
+            "Readers cannot upload files here. Use `perturbdesk check FILE` on your own machine."
+        )
         return
     track = _choose_track("B", "check_track")
     upload, rows = st.columns([0.6, 0.4], gap="medium")
@@ -108,7 +126,10 @@ def show_check(context: PageContext) -> None:
     )
     if file is None:
         split = "training" if labelled else "test"
-        st.caption(f"Every row of {as_text(context.dataset.name)}'s {split} split is expected, once and in order.")
+        st.caption(
+            f"Every row of {as_text(context.dataset.name)}'s {split} split is expected, once and in"
+            " order."
+        )
         return
     with explain_errors():
         with st.spinner(f"Checking {file.name} …"):
@@ -125,19 +146,28 @@ def show_check(context: PageContext) -> None:
 
 
 def _choose_track(default: Track, key: str) -> Track:
-    chosen: Track = st.segmented_control("Track", TRACKS, default=default, required=True, **bind(key, default))
+    chosen: Track = st.segmented_control(
+        "Track", TRACKS, default=default, required=True, **bind(key, default)
+    )
     st.caption(f"Track {chosen}: {ABOUT[chosen]}.")
     return chosen
 
 
 def _choose_attachments(track: Track) -> tuple[str | None, tuple[tuple[str, bytes], ...]]:
-    """Show uploads for a prompt and tools; the prompt's text and the tools' (name, content), if any."""
+    """Show uploads for a prompt and tools; the prompt's text and the tools' (name, content), if
+    any."""
     if not may_upload():
-        st.caption("Readers cannot upload files. An editor adds the prompt and tools of an imported run.")
+        st.caption(
+            "Readers cannot upload files. An editor adds the prompt and tools of an imported run."
+        )
         return None, ()
     st.caption("A run made here includes its own. For an imported run, add the files that it used.")
     prompt = st.file_uploader("prompt.txt", type=["txt", "md"], key="prompt_file")
-    tools = st.file_uploader("Tools", type=["py"], accept_multiple_files=True, key="tool_files") if track == "B" else []
+    tools = (
+        st.file_uploader("Tools", type=["py"], accept_multiple_files=True, key="tool_files")
+        if track == "B"
+        else []
+    )
     return (
         prompt.getvalue().decode("utf-8", "replace") if prompt else None,
         tuple((tool.name, tool.getvalue()) for tool in tools),
@@ -146,9 +176,15 @@ def _choose_attachments(track: Track) -> tuple[str | None, tuple[tuple[str, byte
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def _make_package(
-    run: str, track: Track, prompt: str | None, tools: tuple[tuple[str, bytes], ...], fusion_trace: bool, version: tuple[int, ...]
+    run: str,
+    track: Track,
+    prompt: str | None,
+    tools: tuple[tuple[str, bytes], ...],
+    fusion_trace: bool,
+    version: tuple[int, ...],
 ) -> CheckedPackage:
-    """Return the package of a run and its problems; cached while the counters in `version` are unchanged."""
+    """Return the package of a run and its problems; cached while the counters in `version` are
+    unchanged."""
     del version  # part of the key only
     with temporary_folder("package") as folder:
         if prompt is not None:

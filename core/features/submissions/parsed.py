@@ -37,12 +37,14 @@ Faults = dict[str, list[Finding]]
 class RunProvenance:
     """Facts about the run for the rules. The defaults describe an unknown run.
 
-    prompt: the text that was run, None if unknown. prompt_fault: why today's text may differ from it, "" if they are equal or
-    no prompt is needed. sampling: (temperature, top_p) of the calls. models: names of all models used by the run and its
-    parents. learned: phrases on what was learned from the competition's labels, each naming its run. shots: number of measured
-    pairs in each prompt. changed: differences between the code of the run and today's, "" for none. left_out: rows of the run
-    missing from the submission. repeated: rows where a seed gave no answer and its columns contain the mean of the others.
-    fewer_seeds: rows of the run, or of its parents, with that flag.
+    prompt: the text that was run, None if unknown. prompt_fault: why today's text may differ from
+    it, "" if they are equal or no prompt is needed. sampling: (temperature, top_p) of the calls.
+    models: names of all models used by the run and its parents. learned: phrases on what was
+    learned from the competition's labels, each naming its run. shots: number of measured pairs in
+    each prompt. changed: differences between the code of the run and today's, "" for none.
+    left_out: rows of the run missing from the submission. repeated: rows where a seed gave no
+    answer and its columns contain the mean of the others. fewer_seeds: rows of the run, or of its
+    parents, with that flag.
     """
 
     run: str = ""
@@ -65,8 +67,9 @@ UNKNOWN_RUN = RunProvenance()
 class Sheet:
     """A CSV: its header and the rows that could be read.
 
-    header: names without outer spaces, including duplicates. columns: the first of each name. lines: the line where each row
-    starts. unreadable: ids of rows that could not be read completely.
+    header: names without outer spaces, including duplicates. columns: the first of each name.
+    lines: the line where each row starts. unreadable: ids of rows that could not be read
+    completely.
     """
 
     header: tuple[str, ...]
@@ -78,22 +81,27 @@ class Sheet:
     def names(self) -> tuple[Row, ...]:
         """Each row's id, or its line if it has none."""
         ids = self.columns.get("id", ("",) * len(self.lines))
-        return tuple((key.strip() and key) or line for key, line in zip(ids, self.lines, strict=True))
+        return tuple(
+            (key.strip() and key) or line for key, line in zip(ids, self.lines, strict=True)
+        )
 
     def cells(self, *columns: str) -> Iterator[tuple[Row, tuple[str, ...]]]:
         """Yield row and cells of columns; nothing if a column is missing."""
         if all(name in self.columns for name in columns):
-            yield from zip(self.names, zip(*(self.columns[name] for name in columns), strict=True), strict=True)
+            yield from zip(
+                self.names, zip(*(self.columns[name] for name in columns), strict=True), strict=True
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class File:
     """A submission's file, or its readable parts.
 
-    expected: ids in order. zipped: whether it is a zip. paths: of all members; None if they cannot be read, or for a bare
-    CSV. folder: the members' folder, "" for the top. members: bytes of submission.csv, prompt.txt and tools/*.py, by path within
-    that folder. sheet: None if it cannot be read. results: rows as read by an import. faults: rule → its findings when the file
-    was opened.
+    expected: ids in order. zipped: whether it is a zip. paths: of all members; None if they cannot
+    be read, or for a bare CSV. folder: the members' folder, "" for the top. members: bytes of
+    submission.csv, prompt.txt and tools/*.py, by path within that folder. sheet: None if it cannot
+    be read. results: rows as read by an import. faults: rule → its findings when the file was
+    opened.
     """
 
     name: str
@@ -128,18 +136,25 @@ def is_tool(path: str) -> bool:
     return path.startswith(TOOLS) and path.endswith(".py") and path.count("/") == 1
 
 
-def parse_submission(content: bytes, name: str, layout: Layout, expected: Sequence[str], provenance: RunProvenance) -> File:
+def parse_submission(
+    content: bytes, name: str, layout: Layout, expected: Sequence[str], provenance: RunProvenance
+) -> File:
     """Parse the readable parts of a CSV or a zip."""
     faults: Faults = {}
     base = File(name, layout, tuple(expected), provenance, is_zip(content))
     table, unpacked = (content, base) if not base.zipped else _unzip(content, base, faults)
     sheet = None if table is None else _read_sheet(table, unpacked, faults)
-    results = () if sheet is None or table is None else _read_rows(_rename_repeated_columns(table, sheet.header), name)
+    results = (
+        ()
+        if sheet is None or table is None
+        else _read_rows(_rename_repeated_columns(table, sheet.header), name)
+    )
     return replace(unpacked, sheet=sheet, results=results, faults=faults)
 
 
 def _unzip(content: bytes, file: File, faults: Faults) -> tuple[bytes | None, File]:
-    """Return the bytes of the submission in a zip (None unless there is exactly one) and the file with its members."""
+    """Return the bytes of the submission in a zip (None unless there is exactly one) and the file
+    with its members."""
     try:
         paths, found = unpack(content, file.name, _is_wanted)
     except UnsafeFile as error:
@@ -151,25 +166,42 @@ def _unzip(content: bytes, file: File, faults: Faults) -> tuple[bytes | None, Fi
     named = [path for path in paths if PurePosixPath(path).name == CSV]
     if len(named) != 1:
         inside = ", ".join(map(quote, (named or paths)[:5])) or "nothing"
-        faults["no_submission"] = [Finding((), f"{len(named)} files {CSV} in the zip ({inside}), expected one")]
+        faults["no_submission"] = [
+            Finding((), f"{len(named)} files {CSV} in the zip ({inside}), expected one")
+        ]
     tables = named or [path for path in paths if path.lower().endswith(".csv")]
     folder = tables[0].rpartition("/")[0] if len(tables) == 1 else ""
     inside_of = f"{folder}/" if folder else ""
-    members = {path.removeprefix(inside_of): data for path, data in found.items() if path.startswith(inside_of)}
+    members = {
+        path.removeprefix(inside_of): data
+        for path, data in found.items()
+        if path.startswith(inside_of)
+    }
     table = found[tables[0]] if len(tables) == 1 else None
     return table, replace(file, paths=paths, folder=folder, members=members)
 
 
 def _is_wanted(path: str) -> bool:
     parts = PurePosixPath(path).parts
-    return path.lower().endswith(".csv") or parts[-1:] == (PROMPT,) or (path.endswith(".py") and TOOLS[:-1] in parts[-2:-1])
+    return (
+        path.lower().endswith(".csv")
+        or parts[-1:] == (PROMPT,)
+        or (path.endswith(".py") and TOOLS[:-1] in parts[-2:-1])
+    )
 
 
 def _read_sheet(content: bytes, file: File, faults: Faults) -> Sheet | None:
     """Return the sheet of a CSV file; None, with a fault, if the content is not CSV."""
     try:
         refuse_wide_encodings(content[:4], file.name)
-        raw = next((cells for cells in csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"))) if cells), [])
+        raw = next(
+            (
+                cells
+                for cells in csv.reader(io.StringIO(content.decode("utf-8-sig", "replace")))
+                if cells
+            ),
+            [],
+        )
         header = tuple(cell.strip() for cell in raw)
         table = text_table(io.BytesIO(_rename_repeated_columns(content, header)), file.name)
         records = list(table.records())
@@ -185,16 +217,31 @@ def _read_sheet(content: bytes, file: File, faults: Faults) -> Sheet | None:
     if not set(file.layout.columns) & set(header):
         expected = f"expected the columns {', '.join(file.layout.columns)}"
         separator = delimiter_of(", ".join(header))
-        found = f"is separated by {separator!r}" if separator != "," else f"begins with {quote(', '.join(header))}"
-        faults["not_csv"] = [Finding((), f"{file.name}: {found}, {expected}{' separated by commas' * (separator != ',')}")]
+        found = (
+            f"is separated by {separator!r}"
+            if separator != ","
+            else f"begins with {quote(', '.join(header))}"
+        )
+        faults["not_csv"] = [
+            Finding(
+                (), f"{file.name}: {found}, {expected}{' separated by commas' * (separator != ',')}"
+            )
+        ]
         return None
     for reason, fault in (("wrong number of columns", "ragged"), ("wrong encoding", "encoding")):
         bad = [row for row in table.rejected if row.reason == reason]
         if bad:
-            faults[fault] = [Finding([row.line for row in bad], f"line {bad[0].line}: {bad[0].detail}{_count_rows(bad)}")]
+            faults[fault] = [
+                Finding(
+                    [row.line for row in bad],
+                    f"line {bad[0].line}: {bad[0].detail}{_count_rows(bad)}",
+                )
+            ]
     columns = {name: tuple(cells[i] for _, cells in records) for i, name in enumerate(table.header)}
     unreadable = (
-        _unreadable_ids(content, {row.line for row in table.rejected}, header.index("id")) if "id" in header else frozenset()
+        _unreadable_ids(content, {row.line for row in table.rejected}, header.index("id"))
+        if "id" in header
+        else frozenset()
     )
     return Sheet(header, columns, tuple(line for line, _ in records), unreadable)
 
@@ -217,15 +264,21 @@ def _unreadable_ids(content: bytes, lines: set[int], column: int) -> frozenset[s
 
 
 def _rename_repeated_columns(content: bytes, header: tuple[str, ...]) -> bytes:
-    """Return the file with repeated column names changed, so that the first column of each name can be read."""
+    """Return the file with repeated column names changed, so that the first column of each name can
+    be read."""
     if len(set(header)) == len(header):
         return content
     lines = content.splitlines(keepends=True)
     first = next(i for i, line in enumerate(lines) if line.strip(b"\r\n"))
-    names = [name if name not in header[:i] else f"{name} (again, column {i + 1})" for i, name in enumerate(header)]
+    names = [
+        name if name not in header[:i] else f"{name} (again, column {i + 1})"
+        for i, name in enumerate(header)
+    ]
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerow(names)
-    return b"".join([*lines[:first], out.getvalue().encode("utf-8", "replace"), *lines[first + 1 :]])
+    return b"".join(
+        [*lines[:first], out.getvalue().encode("utf-8", "replace"), *lines[first + 1 :]]
+    )
 
 
 def _read_rows(content: bytes, name: str) -> tuple[RowResult, ...]:

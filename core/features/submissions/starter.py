@@ -1,8 +1,10 @@
-"""The functions of the competition's starter kit, with the same names and meanings, but our own prompts.
+"""The functions of the competition's starter kit, with the same names and meanings, but our own
+prompts.
 
-Answers in prose are read as in the starter kit: by options ("B)") and by words ("up-regulation", "no significant change"). This
-accepts more than `core.llm.answers`, which is used for runs and reads no prose. It accepts less than the kit where the kit is
-wrong: a negated word ("no upregulation") is not an answer, nor is the letter of a name ("vitamin C"). `docs/starter_kit.md`
+Answers in prose are read as in the starter kit: by options ("B)") and by words ("up-regulation",
+"no significant change"). This accepts more than `core.llm.answers`, which is used for runs and
+reads no prose. It accepts less than the kit where the kit is wrong: a negated word ("no
+upregulation") is not an answer, nor is the letter of a name ("vitamin C"). `docs/starter_kit.md`
 lists all known differences.
 """
 
@@ -32,7 +34,8 @@ from core.methods.prompts import fill, prompt_text
 
 _ANSWER = re.compile(r"\banswer\s*:", re.IGNORECASE)
 _OPTION = re.compile(
-    r"(?:^|[.:;,!?(\[*\"'>]|\b(?:option|choice|letter|answer|is|be|as|by|with|or|and|choose|select|pick|conclude|predict))"
+    r"(?:^|[.:;,!?(\[*\"'>]|\b(?:option|choice|letter|answer|is|be|as|by|with|or|and|choose"
+    r"|select|pick|conclude|predict))"
     r"[\s*_(\[]{0,6}(?-i:([ABC])|([abc]))\)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -40,18 +43,23 @@ _BACK = re.compile(rf"[\n.!?;:>—–][\s*_(\[]{{0,8}}(?:{TAKES_BACK})(?![a-zа-
 _LETTER_LINE = re.compile(r"^\W*([ABC])\W*$", re.IGNORECASE | re.MULTILINE)
 _WORDS = {  # with any hyphen: GPT-OSS writes U+2011
     Label.UP: re.compile(
-        r"(?<![a-z])(?:up[-‐‑]?regulat\w*|up[-‐‑](?=\s?(?:or|nor|and|/))|increase[sd]?)(?![a-z])", re.IGNORECASE
+        r"(?<![a-z])(?:up[-‐‑]?regulat\w*|up[-‐‑](?=\s?(?:or|nor|and|/))|increase[sd]?)(?![a-z])",
+        re.IGNORECASE,
     ),
     Label.DOWN: re.compile(
-        r"(?<![a-z])(?:down[-‐‑]?regulat\w*|down[-‐‑](?=\s?(?:or|nor|and|/))|decrease[sd]?)(?![a-z])", re.IGNORECASE
+        r"(?<![a-z])(?:down[-‐‑]?regulat\w*|down[-‐‑](?=\s?(?:or|nor|and|/))"
+        r"|decrease[sd]?)(?![a-z])",
+        re.IGNORECASE,
     ),
 }
 _UNCHANGED = re.compile(
-    r"\b(?:does|do|did|will|would|should|is|are) ?(?:not|n['’]t) (?:significantly|impact|affect|change|alter)"
+    r"\b(?:does|do|did|will|would|should|is|are) ?(?:not|n['’]t)"
+    r" (?:significantly|impact|affect|change|alter)"
     r"|\bno (?:(?:statistically )?significant|differential|measurable|detectable) (?:\w+ ){0,2}?"
     r"(?:effect|change|impact|difference|differential|alteration|response|expression)"
     r"|\bno significant(?! (?:\w+ )?(?:up|down|increase|decrease|evidence|doubt|reason))"
-    r"|\bnot (?:\w+ ){0,5}?(?:result in (?:a )?differential|significantly (?:affect|change|alter|impact))"
+    r"|\bnot (?:\w+ ){0,5}?(?:result in (?:a )?differential|significantly"
+    r" (?:affect|change|alter|impact))"
     r"|^\W*no[.\s]*$",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -61,7 +69,8 @@ _CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _DENIES_BEFORE = re.compile(
-    r"\b(?:no|not|never|neither|nor|without|cannot|unlikely|fails? to|instead of|rather than|exclud\w+|rul\w+ out)\b|n['’]t\b",
+    r"\b(?:no|not|never|neither|nor|without|cannot|unlikely|fails? to|instead of|rather"
+    r" than|exclud\w+|rul\w+ out)\b|n['’]t\b",
     re.IGNORECASE,
 )
 _DENIES_AFTER = re.compile(
@@ -77,18 +86,23 @@ NO_ANSWER = (0.333, 0.333)
 LABELS = tuple(map(str, HARD))
 
 
-def format_prompt(pert: str, gene: str, examples: Sequence[Example] | None = None, cell_desc: str | None = None) -> str:
+def format_prompt(
+    pert: str, gene: str, examples: Sequence[Example] | None = None, cell_desc: str | None = None
+) -> str:
     """Return the prompt about a pair, the same as the default of `prompt_only`.
 
-    examples: measured pairs to show in the prompt. cell_desc: a description of the cells, by default of the kit's mouse
-    macrophages. Raise InputError for an example without pert, gene or label, or with a label other than up, down or none.
+    examples: measured pairs to show in the prompt. cell_desc: a description of the cells, by
+    default of the kit's mouse macrophages. Raise InputError for an example without pert, gene or
+    label, or with a label other than up, down or none.
     """
     shown = "\n".join(map(_format_example, examples or ()))
     return fill(
         prompt_text("prompt_only"),
         pert=pert,
         gene=gene,
-        cell_desc=describe_cells(read_options(METHOD.settings, {})) if cell_desc is None else cell_desc,
+        cell_desc=(
+            describe_cells(read_options(METHOD.settings, {})) if cell_desc is None else cell_desc
+        ),
         measure=prompt_text("measure"),
         examples=fill(prompt_text("examples"), examples=shown) if shown else "",
         format=prompt_text("format_reasoned"),
@@ -98,19 +112,24 @@ def format_prompt(pert: str, gene: str, examples: Sequence[Example] | None = Non
 def _format_example(example: Example) -> str:
     missing = [name for name in ("pert", "gene", "label") if name not in example]
     if missing:
-        raise InputError(f"example {example!r}: has no {', '.join(missing)}, expected pert, gene and label")
+        raise InputError(
+            f"example {example!r}: has no {', '.join(missing)}, expected pert, gene and label"
+        )
     if example["label"] not in LABELS:
-        raise InputError(f"example {example!r}: label {example['label']!r}, expected {', '.join(LABELS)}")
+        raise InputError(
+            f"example {example!r}: label {example['label']!r}, expected {', '.join(LABELS)}"
+        )
     return f"{example['pert']} -> {example['gene']}: {example['label']}"
 
 
 def format_prompts_from_csv(
     csv_path: str | Path, examples: Sequence[Example] | None = None, cell_desc: str | None = None
 ) -> pd.DataFrame:
-    """Return the prompt of every row of a file with the columns id, pert and gene, in the file's order: columns id, prompt.
+    """Return the prompt of every row of a file with the columns id, pert and gene, in the file's
+    order: columns id, prompt.
 
-    Other columns are ignored. examples, cell_desc: as in `format_prompt`. Raise InputError if a column is missing, and if a row
-    cannot be read or is incomplete.
+    Other columns are ignored. examples, cell_desc: as in `format_prompt`. Raise InputError if a
+    column is missing, and if a row cannot be read or is incomplete.
     """
     path = Path(csv_path)
     table = text_table(io.BytesIO(read_file(path, MAX_BYTES)), str(path))
@@ -122,16 +141,22 @@ def format_prompts_from_csv(
         rows.append([cells[at] for at in places or ()])
     if table.rejected:
         first = table.rejected[0]
-        raise InputError(f"{path}: line {first.line}: {first.detail}; expected rows of id, pert, gene")
+        raise InputError(
+            f"{path}: line {first.line}: {first.detail}; expected rows of id, pert, gene"
+        )
     prompts = [(key, format_prompt(pert, gene, examples, cell_desc)) for key, pert, gene in rows]
     return pd.DataFrame(prompts, columns=["id", "prompt"])
 
 
-def parse_answer(text: str | None, default: Default = NO_ANSWER) -> tuple[float, float] | Default:  # type: ignore[assignment]
-    """Return (up, down) for the answer in a reply, given by a letter or in words: up (1, 0), down (0, 1), none (0, 0).
+def parse_answer(
+    text: str | None,
+    default: Default = NO_ANSWER,  # type: ignore[assignment]
+) -> tuple[float, float] | Default:
+    """Return (up, down) for the answer in a reply, given by a letter or in words: up (1, 0), down
+    (0, 1), none (0, 0).
 
-    Return `default` for None, and if the reply has no answer, has two answers or retracts its answer. Values differ from the
-    starter kit's only as explained in `docs/starter_kit.md`.
+    Return `default` for None, and if the reply has no answer, has two answers or retracts its
+    answer. Values differ from the starter kit's only as explained in `docs/starter_kit.md`.
     """
     found = read_answer(text) if text else None
     return default if found is None else HARD[found]
@@ -151,16 +176,20 @@ def build_submission(
     predictions_down: Sequence[float],
     output_path: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Return columns id, prediction_up, prediction_down; if a path is given, write them as CSV, replacing an existing file.
+    """Return columns id, prediction_up, prediction_down; if a path is given, write them as CSV,
+    replacing an existing file.
 
     Raise InputError if the three differ in length.
     """
     lengths = [len(ids), len(predictions_up), len(predictions_down)]
     if len(set(lengths)) > 1:
         raise InputError(
-            f"got {lengths[0]:,} ids, {lengths[1]:,} and {lengths[2]:,} predictions; expected the same number of each"
+            f"got {lengths[0]:,} ids, {lengths[1]:,} and {lengths[2]:,} predictions; expected the"
+            " same number of each"
         )
-    frame = pd.DataFrame(dict(zip(IDENTITY, (list(ids), list(predictions_up), list(predictions_down)), strict=True)))
+    frame = pd.DataFrame(
+        dict(zip(IDENTITY, (list(ids), list(predictions_up), list(predictions_down)), strict=True))
+    )
     if output_path is not None:
         write_file(frame.to_csv(index=False).encode(), Path(output_path), replace=True)
     return frame
@@ -169,8 +198,9 @@ def build_submission(
 def read_answer(text: str) -> Label | None:
     """Return the label named in a reply, None for no label, two labels or a retracted answer.
 
-    A marked answer counts first (`core.llm.answers.read_label`). Without a mark, or with different marks, the text after the last
-    "Answer:" or on the last line counts; otherwise the whole text, as in the starter kit.
+    A marked answer counts first (`core.llm.answers.read_label`). Without a mark, or with different
+    marks, the text after the last "Answer:" or on the last line counts; otherwise the whole text,
+    as in the starter kit.
     """
     reply = part_thinking(text).text
     if reply is None:
@@ -182,7 +212,10 @@ def read_answer(text: str) -> Label | None:
     if REFUSES.search(plain):
         return None
     marks = list(_ANSWER.finditer(plain))
-    for part in (plain[marks[-1].end() :].strip() if marks else plain.strip().rpartition("\n")[2], plain):
+    for part in (
+        plain[marks[-1].end() :].strip() if marks else plain.strip().rpartition("\n")[2],
+        plain,
+    ):
         named = _find_labels(part)
         if len(named) == 1:
             return named.pop()
@@ -190,7 +223,8 @@ def read_answer(text: str) -> Label | None:
 
 
 def _find_labels(text: str) -> set[Label]:
-    """Return the labels named in a part of a text; none if the text after the first label retracts it."""
+    """Return the labels named in a part of a text; none if the text after the first label retracts
+    it."""
     letters = [(each.start(), each[1] or each[2]) for each in _OPTION.finditer(text)]
     letters += [(each.start(), each[1]) for each in _LETTER_LINE.finditer(text)]
     places = {(at, OPTIONS[letter.upper()]) for at, letter in letters}
@@ -212,4 +246,6 @@ def _find_labels(text: str) -> set[Label]:
 def _is_denied(text: str, word: re.Match[str]) -> bool:
     """Return whether the clause around a word negates it."""
     begin = max(chain((each.end() for each in _CLAUSE.finditer(text, 0, word.start())), (0,)))
-    return bool(_DENIES_BEFORE.search(text, begin, word.start()) or _DENIES_AFTER.match(text, word.end()))
+    return bool(
+        _DENIES_BEFORE.search(text, begin, word.start()) or _DENIES_AFTER.match(text, word.end())
+    )

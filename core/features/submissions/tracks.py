@@ -22,9 +22,9 @@ PLAIN_TRACE = "reasoning_trace"
 class Layout:
     """One track.
 
-    columns: of submission.csv, in order. predictions: pairs of columns, P(up) and P(down), the submitted ones first.
-    traces, counts: columns with text, and with whole numbers. has_tools: whether the zip contains tools/*.py.
-    most_prompt_tokens: None if the track has no such limit.
+    columns: of submission.csv, in order. predictions: pairs of columns, P(up) and P(down), the
+    submitted ones first. traces, counts: columns with text, and with whole numbers. has_tools:
+    whether the zip contains tools/*.py. most_prompt_tokens: None if the track has no such limit.
     """
 
     track: Track
@@ -49,7 +49,13 @@ LAYOUTS: Mapping[Track, Layout] = MappingProxyType(
     {
         "A": Layout(
             track="A",
-            columns=(*IDENTITY, *(name for names in _BY_SEED for name in names), "tokens_used", "prompt_tokens", "model_name"),
+            columns=(
+                *IDENTITY,
+                *(name for names in _BY_SEED for name in names),
+                "tokens_used",
+                "prompt_tokens",
+                "model_name",
+            ),
             predictions=(_SUBMITTED, *((up, down) for up, down, _ in _BY_SEED)),
             traces=tuple(trace for _, _, trace in _BY_SEED),
             counts=("tokens_used", "prompt_tokens"),

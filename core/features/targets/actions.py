@@ -34,22 +34,27 @@ def _refuse_live(folder: RankingFolder) -> None:
         raise StateError(f"target ranking {folder.name}: running, expected one that is not running")
 
 
-def create(workspace: Workspace, request: TrainingRequest, *, replace: bool = False) -> RankingFolder:
+def create(
+    workspace: Workspace, request: TrainingRequest, *, replace: bool = False
+) -> RankingFolder:
     """Create the folder of a target ranking without any fitted model.
 
     Raise InputError for a wrong request, and StateError if the name is taken, unless `replace`.
     """
     workspace.refuse_if_read_only("train target ranking", request.name)
     if not _NAME.fullmatch(request.name):
-        raise InputError(f"name of a target ranking: got {request.name!r}, expected up to 64 letters, digits and . _ -")
+        raise InputError(
+            f"name of a target ranking: got {request.name!r}, expected up to 64 letters, digits and"
+            " . _ -"
+        )
     check_request(request)
     folder = RankingFolder(_place(workspace) / request.name)
     if folder.exists:
         _refuse_live(folder)
         if not replace:
             raise StateError(
-                f"target ranking {request.name}: the name is taken by a ranking with other options; choose another, or use "
-                "--replace"
+                f"target ranking {request.name}: the name is taken by a ranking with other options;"
+                " choose another, or use --replace"
             )
     with workspace.change("train target ranking", request.name) as (_, detail):
         detail |= {"models": ", ".join(request.models), "cells": request.source.name}
@@ -59,12 +64,15 @@ def create(workspace: Workspace, request: TrainingRequest, *, replace: bool = Fa
 
 
 def evaluate_saved(
-    workspace: Workspace, name: str, request: EvaluationRequest, report: Report = lambda _share, _what: None
+    workspace: Workspace,
+    name: str,
+    request: EvaluationRequest,
+    report: Report = lambda _share, _what: None,
 ) -> Evaluation:
     """Evaluate the fitted models of a target ranking and keep the table.
 
-    The cells are read again from where they came. Raise NotFound, InputError for cells that are gone or others, and StateError
-    while it is being trained.
+    The cells are read again from where they came. Raise NotFound, InputError for cells that are
+    gone or others, and StateError while it is being trained.
     """
     workspace.refuse_if_read_only("evaluate target ranking", name)
     folder = find(workspace, name)
@@ -77,12 +85,17 @@ def evaluate_saved(
     result = evaluate(models, cells, split, request, training.seed, pools, report)
     with workspace.change("evaluate target ranking", name) as (_, detail):
         folder.write_evaluation(result)
-        detail |= {"mask": request.mask, "unit": request.unit, "candidates": result.settings["pool"]}
+        detail |= {
+            "mask": request.mask,
+            "unit": request.unit,
+            "candidates": result.settings["pool"],
+        }
     return result
 
 
 def delete(workspace: Workspace, name: str) -> None:
-    """Delete a target ranking with its models and evaluations. Raise NotFound, and StateError while it is being trained."""
+    """Delete a target ranking with its models and evaluations. Raise NotFound, and StateError while
+    it is being trained."""
     workspace.refuse_if_read_only("delete target ranking", name)
     folder = find(workspace, name)
     _refuse_live(folder)
@@ -95,7 +108,11 @@ def list_all(workspace: Workspace) -> Sequence[RankingFolder]:
     """Return every target ranking of the workspace, the latest started first."""
     folders = [RankingFolder(entry) for entry in _place(workspace).glob("[!.]*")]
     existing = [folder for folder in folders if folder.exists]
-    return sorted(existing, key=lambda folder: ((folder.path / "request.json").stat().st_mtime, folder.name), reverse=True)
+    return sorted(
+        existing,
+        key=lambda folder: ((folder.path / "request.json").stat().st_mtime, folder.name),
+        reverse=True,
+    )
 
 
 def find(workspace: Workspace, name: str | None = None) -> RankingFolder:
@@ -114,7 +131,8 @@ def _place(workspace: Workspace) -> Path:
 
 
 def _find_same(workspace: Workspace, request: TrainingRequest) -> RankingFolder | None:
-    """Return the target ranking of a request's name if it was asked for with the same options; None for any other."""
+    """Return the target ranking of a request's name if it was asked for with the same options; None
+    for any other."""
     for folder in list_all(workspace):
         if folder.name == request.name and identity_of(folder.request()) == identity_of(request):
             return folder
@@ -124,8 +142,9 @@ def _find_same(workspace: Workspace, request: TrainingRequest) -> RankingFolder 
 def start_apart(workspace: Workspace, request: TrainingRequest) -> RankingFolder:
     """Start the training of a request in a separate process.
 
-    One of that name with the same options is resumed, or returned if it is done. Raise InputError for a wrong request, StateError
-    if the name is taken or the process ends before its first heartbeat.
+    One of that name with the same options is resumed, or returned if it is done. Raise InputError
+    for a wrong request, StateError if the name is taken or the process ends before its first
+    heartbeat.
     """
     if _find_same(workspace, request) is not None:
         return resume(workspace, request.name)
@@ -135,7 +154,8 @@ def start_apart(workspace: Workspace, request: TrainingRequest) -> RankingFolder
 
 
 def resume(workspace: Workspace, name: str) -> RankingFolder:
-    """Resume a failed or crashed training after its finished models. A live or finished one is returned unchanged."""
+    """Resume a failed or crashed training after its finished models. A live or finished one is
+    returned unchanged."""
     workspace.refuse_if_read_only("resume target ranking", name)
     folder = find(workspace, name)
     status = folder.status()
@@ -155,12 +175,17 @@ def _start(workspace: Workspace, folder: RankingFolder) -> None:
 
 
 def train(
-    workspace: Workspace, request: TrainingRequest, say: Callable[[str], object], *, replace: bool = False
+    workspace: Workspace,
+    request: TrainingRequest,
+    say: Callable[[str], object],
+    *,
+    replace: bool = False,
 ) -> RankingFolder:
     """Train and evaluate every model of a request in this process; `say` receives the progress.
 
-    One of that name with the same options is resumed after its finished models; a finished one is returned unchanged. Cells,
-    split and options are checked before anything is written. Raise InputError, StateError, MissingPackage.
+    One of that name with the same options is resumed after its finished models; a finished one is
+    returned unchanged. Cells, split and options are checked before anything is written. Raise
+    InputError, StateError, MissingPackage.
     """
     workspace.refuse_if_read_only("train target ranking", request.name)
     folder = None if replace else _find_same(workspace, request)
@@ -172,14 +197,21 @@ def train(
         folder = create(workspace, request, replace=replace)
     else:
         _log_resumption(workspace, folder)
-        say(f"{folder.name}: continues; trained already: {', '.join(folder.saved_models()) or 'no model'}")
+        say(
+            f"{folder.name}: continues; trained already:"
+            f" {', '.join(folder.saved_models()) or 'no model'}"
+        )
     return work_on(workspace, folder.name, say, prepared)
 
 
 def work_on(
-    workspace: Workspace, name: str, say: Callable[[str], object], prepared: tuple[ReadCells, Split] | None = None
+    workspace: Workspace,
+    name: str,
+    say: Callable[[str], object],
+    prepared: tuple[ReadCells, Split] | None = None,
 ) -> RankingFolder:
-    """Train the remaining models of a folder in this process. prepared: of its request. Raise what `train` raises."""
+    """Train the remaining models of a folder in this process. prepared: of its request. Raise what
+    `train` raises."""
     workspace.refuse_if_read_only("train target ranking", name)
     folder = find(workspace, name)
     with work.work_on(folder.job, KIND) as reporter:

@@ -37,7 +37,10 @@ def read_candidates(path: Path, conditions: Collection[str]) -> dict[str, frozen
         pools = dict.fromkeys(conditions, frozenset(line.strip() for line in lines if line.strip()))
     missing = sorted(condition for condition in conditions if not pools.get(condition))
     if missing:
-        raise InputError(f"{path.name}: no candidates for {len(missing):,} test conditions, such as {missing[0]}, expected some")
+        raise InputError(
+            f"{path.name}: no candidates for {len(missing):,} test conditions, such as"
+            f" {missing[0]}, expected some"
+        )
     return {condition: pools[condition] for condition in conditions}
 
 

@@ -1,4 +1,5 @@
-"""Commands behind `targets`: train, evaluate, table, delete, and what the process of a page runs."""
+"""Commands behind `targets`: train, evaluate, table, delete, and what the process of a page
+runs."""
 
 from __future__ import annotations
 
@@ -41,7 +42,9 @@ def train(
     replace: Replace = False,
 ) -> None:
     """Train ranking models on the cells of a screen, and evaluate them on its test conditions."""
-    folder = target_ranking.train(context.obj, training_of(make(TrainingOptions, chosen), file), say, replace=replace)
+    folder = target_ranking.train(
+        context.obj, training_of(make(TrainingOptions, chosen), file), say, replace=replace
+    )
     show_result(table_of(folder, folder.evaluations()[-1]))
 
 
@@ -64,13 +67,21 @@ def evaluate(
     folder = target_ranking.find(context.obj, choice.ranking)
     if published is not None:
         own = folder.split()
-        if (own.train, own.validation, own.test) != (published.train, published.validation, published.test):
+        if (own.train, own.validation, own.test) != (
+            published.train,
+            published.validation,
+            published.test,
+        ):
             raise InputError(
-                f"target ranking {folder.name}: was trained on another split, {own.name}, whose training may include test "
-                "conditions of this one. Train on this one: perturbdesk targets train --split FILE"
+                f"target ranking {folder.name}: was trained on another split, {own.name}, whose"
+                " training may include test conditions of this one. Train on this one: perturbdesk"
+                " targets train --split FILE"
             )
     saved = target_ranking.evaluate_saved(
-        context.obj, folder.name, asked.evaluation, lambda share, what: say_progress(f"{100 * share:3.0f}% {what}")
+        context.obj,
+        folder.name,
+        asked.evaluation,
+        lambda share, what: say_progress(f"{100 * share:3.0f}% {what}"),
     )
     show_result(table_of(folder, saved))
 
@@ -81,7 +92,8 @@ def table(
     context: typer.Context,
     chosen: dict[str, Any],
 ) -> None:
-    """Print the table of an evaluation beside the published one, with its differences, and ceilings of a split."""
+    """Print the table of an evaluation beside the published one, with its differences, and ceilings
+    of a split."""
     asked = make(RankingTableRequest, chosen)
     choice = asked.choice
     if choice.split_file is not None:
@@ -89,20 +101,27 @@ def table(
         return
     if choice.ranking is None and not target_ranking.list_all(context.obj):
         if choice.ceilings:
-            raise InputError("targets table --ceilings: no training to take the split from, expected --split FILE")
+            raise InputError(
+                "targets table --ceilings: no training to take the split from, expected --split"
+                " FILE"
+            )
         show_result(TargetTable())
         return
     folder = target_ranking.find(context.obj, choice.ranking)
     evaluations = folder.evaluations()
     if not evaluations:
-        raise NotFound(f"target ranking {folder.name}: has no evaluation; try: perturbdesk targets evaluate")
+        raise NotFound(
+            f"target ranking {folder.name}: has no evaluation; try: perturbdesk targets evaluate"
+        )
     show_result(table_of(folder, evaluations[-1]))
 
 
 @app.command()
 def delete(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The target ranking.", autocompletion=names.complete_ranking)],
+    name: Annotated[
+        str, typer.Argument(help="The target ranking.", autocompletion=names.complete_ranking)
+    ],
 ) -> None:
     """Delete a target ranking with its models and evaluations."""
     target_ranking.delete(context.obj, name)
@@ -116,7 +135,8 @@ def work(context: typer.Context, name: str) -> None:
 
 
 def training_of(asked: TrainingOptions, file: Path | None) -> TrainingRequest:
-    """Return the request of a training. file: of cells, None for the simulator. Raise InputError."""
+    """Return the request of a training. file: of cells, None for the simulator. Raise
+    InputError."""
     if (file is None) != asked.simulate:
         raise InputError("targets train: expected either a file of cells or --simulate")
     path = "" if file is None else str(file.expanduser().absolute())
@@ -128,7 +148,10 @@ def _installed_models() -> tuple[str, ...]:
     missing = {name: missing_packages(model) for name, model in ranking_models().items()}
     for name, packages in missing.items():
         if packages:
-            say(f"{name} is left out: {', '.join(packages)} is not installed (pip install -r {REQUIREMENTS})")
+            say(
+                f"{name} is left out: {', '.join(packages)} is not installed (pip install -r"
+                f" {REQUIREMENTS})"
+            )
     return tuple(name for name, packages in missing.items() if not packages)
 
 

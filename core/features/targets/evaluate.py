@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from core.base.fields.setting import setting
 from core.base.hashes import KEY_DIGITS, sha256_of
 from core.features.targets.candidates import pool_matrix
-from core.features.targets.expression import ExpressionSet, Mask, PerturbedCells, mask_expression, take_perturbed, targets_in
+from core.features.targets.expression import (
+    ExpressionSet,
+    Mask,
+    PerturbedCells,
+    mask_expression,
+    take_perturbed,
+    targets_in,
+)
 from core.features.targets.metrics import (
     KS,
     Floats,
@@ -53,8 +60,8 @@ class EvaluationRequest:
     mask: Annotated[
         Mask,
         setting(
-            "Genes that models may not see: of each profile those that differ most from control cells, or every target of "
-            "the split.",
+            "Genes that models may not see: of each profile those that differ most from control"
+            " cells, or every target of the split.",
             title="Mask",
             words={
                 "none": "no mask",
@@ -73,7 +80,11 @@ class EvaluationRequest:
     ] = "condition"
     candidates: Annotated[
         Path | None,
-        setting("Rank within pools: JSON of condition to genes, or one gene per line.", metavar="FILE", where="command"),
+        setting(
+            "Rank within pools: JSON of condition to genes, or one gene per line.",
+            metavar="FILE",
+            where="command",
+        ),
     ] = None
 
 
@@ -131,16 +142,27 @@ def evaluate(
         """Yield the rows in blocks, with their scores; NaN for genes that are not ranked."""
         for start in range(0, len(rows.x), CELLS_AT_ONCE):
             block = rows.take(slice(start, start + CELLS_AT_ONCE))
-            scores = model.score(mask_expression(block.x, block.controls.means(), request.mask, hidden), block.controls)
+            scores = model.score(
+                mask_expression(block.x, block.controls.means(), request.mask, hidden),
+                block.controls,
+            )
             if pools is not None:
                 scores[~pool_matrix(pools, block.conditions.tolist(), cells.genes)] = np.nan
             yield block, scores
 
     for position, (name, model) in enumerate(models.items()):
         report(position / len(models), f"{name}: ranking genes for {len(rows.x):,} {request.unit}s")
-        places = [place for block, scores in rank(model, rows) for place in place_targets(scores, block.target_columns)]
+        places = [
+            place
+            for block, scores in rank(model, rows)
+            for place in place_targets(scores, block.target_columns)
+        ]
         lines += _table_lines(name, score_rankings(places), levels, rows.conditions, strata)
-        genes += (line for block in rank(model, averages) for line in _first_genes(name, cells.genes, *block))
+        genes += (
+            line
+            for block in rank(model, averages)
+            for line in _first_genes(name, cells.genes, *block)
+        )
     pool = ALL_GENES if request.candidates is None else request.candidates.name
     settings = {"mask": request.mask, "unit": request.unit, "ks": list(KS), "pool": pool}
     ceilings = ceilings_of(split, pools, len(cells.genes))
@@ -154,7 +176,8 @@ def _table_lines(
     conditions: NDArray[np.str_],
     strata: NDArray[np.str_],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a model in an evaluation's table. levels: the columns random and ceiling."""
+    """Yield the lines of a model in an evaluation's table. levels: the columns random and
+    ceiling."""
     for stratum in STRATA:
         chosen = (strata == stratum) | (stratum == "all")
         clusters = conditions[chosen].tolist()
@@ -176,7 +199,9 @@ def _stratum(condition: str, split: Split) -> str:
     return "part seen" if len(seen) == 2 else "seen" if True in seen else "unseen"
 
 
-def _first_genes(model: str, genes: Sequence[str], block: PerturbedCells, scores: Floats) -> Iterator[dict[str, Any]]:
+def _first_genes(
+    model: str, genes: Sequence[str], block: PerturbedCells, scores: Floats
+) -> Iterator[dict[str, Any]]:
     """Yield the first TOP genes that a model can score, and the targets, of each condition."""
     for condition, targets, row in zip(block.conditions, block.target_columns, scores, strict=True):
         order = np.argsort(-row, kind="stable")

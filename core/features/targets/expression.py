@@ -1,4 +1,5 @@
-"""The expression of cells and their conditions, in memory. Models are trained on it and rank genes from it.
+"""The expression of cells and their conditions, in memory. Models are trained on it and rank genes
+from it.
 
 Names of conditions: "ctrl" for control cells, "A" for one perturbed gene, "A+B" for several.
 """
@@ -42,7 +43,9 @@ class ExpressionSet:
 
     def sha256(self) -> str:
         """Return the SHA-256 of the cells, with their genes, conditions and batches."""
-        digest = hashlib.sha256(json.dumps([self.genes, self.conditions.tolist(), self.batches.tolist()]).encode())
+        digest = hashlib.sha256(
+            json.dumps([self.genes, self.conditions.tolist(), self.batches.tolist()]).encode()
+        )
         digest.update(np.ascontiguousarray(self.x).data)
         return digest.hexdigest()
 
@@ -126,11 +129,14 @@ class PerturbedCells:
 
     def groups(self, *, by_batch: bool) -> list[Codes]:
         """Return the positions of the cells of each condition (in each batch)."""
-        labels = pd.DataFrame({"condition": self.conditions, "batch": self.batches if by_batch else ""})
+        labels = pd.DataFrame(
+            {"condition": self.conditions, "batch": self.batches if by_batch else ""}
+        )
         return [group.index.to_numpy() for _, group in labels.groupby(["condition", "batch"])]
 
     def average(self, *, by_batch: bool) -> PerturbedCells:
-        """Return a row for each condition (in each batch): the mean of its cells and of their controls."""
+        """Return a row for each condition (in each batch): the mean of its cells and of their
+        controls."""
         rows = self.groups(by_batch=by_batch)
         means = self.controls.means()
         first = [group[0] for group in rows]
@@ -146,7 +152,9 @@ class PerturbedCells:
         )
 
 
-def take_perturbed(cells: ExpressionSet, pool: ExpressionSet, rng: np.random.Generator, what: str) -> PerturbedCells:
+def take_perturbed(
+    cells: ExpressionSet, pool: ExpressionSet, rng: np.random.Generator, what: str
+) -> PerturbedCells:
     """Return the perturbed cells of a set, matched with control cells of `pool`.
 
     what: the use of the cells, such as "training". Raise InputError without a perturbed cell or a
@@ -158,7 +166,9 @@ def take_perturbed(cells: ExpressionSet, pool: ExpressionSet, rng: np.random.Gen
     names, of_cell = np.unique(perturbed.conditions, return_inverse=True)
     targets = np.stack([np.isin(cells.genes, targets_in(str(name))) for name in names])
     controls = match_controls(perturbed, pool, rng)
-    return PerturbedCells(perturbed.x, controls, targets[of_cell], perturbed.conditions, perturbed.batches)
+    return PerturbedCells(
+        perturbed.x, controls, targets[of_cell], perturbed.conditions, perturbed.batches
+    )
 
 
 def match_controls(
@@ -172,7 +182,10 @@ def match_controls(
     """
     controls = np.flatnonzero(pool.is_control)
     if not len(controls):
-        raise InputError(f"control cells: none among {len(pool.x):,} cells, expected at least one of condition {CONTROL}")
+        raise InputError(
+            f"control cells: none among {len(pool.x):,} cells, expected at least one of condition"
+            f" {CONTROL}"
+        )
     rows = np.zeros((len(cells.x), n_matched), dtype=np.intp)
     n_unmatched = 0
     for batch in np.unique(cells.batches):
@@ -205,7 +218,10 @@ def parse_condition(text: str) -> str:
     control cells. Raise InputError for an empty part and for a repeated gene."""
     parts = [part.strip() for part in text.split(SEPARATOR)]
     if not all(parts):
-        raise InputError(f"condition {text!r}: has an empty part, expected genes joined by +, such as A+B or A+{CONTROL}")
+        raise InputError(
+            f"condition {text!r}: has an empty part, expected genes joined by +, such as A+B or"
+            f" A+{CONTROL}"
+        )
     symbols = sorted(part for part in parts if part != CONTROL)
     if len(set(symbols)) < len(symbols):
         raise InputError(f"condition {text!r}: names a gene twice, expected every gene once")
@@ -216,7 +232,9 @@ Mask = Literal["none", "strongest", "targets"]
 STRONGEST: Final = 10  # number of genes in the mask "strongest"
 
 
-def mask_expression(x: Expression, control: Expression, mask: Mask, perturbed: Sequence[int] | Codes) -> Expression:
+def mask_expression(
+    x: Expression, control: Expression, mask: Mask, perturbed: Sequence[int] | Codes
+) -> Expression:
     """Return expression of shape (n_rows, n_genes), with masked genes set to the value of the
     control cells, because a knocked-down gene reveals itself.
 

@@ -9,7 +9,11 @@ FEATURE = Feature(
     "Target ranking: which gene was perturbed.",
     pages=(Page("targets", "Targets", "my_location", group="More"),),
     commands={
-        "targets": Command("core.features.targets.commands:app", "Target ranking: which gene was perturbed.", "Predict"),
+        "targets": Command(
+            "core.features.targets.commands:app",
+            "Target ranking: which gene was perturbed.",
+            "Predict",
+        ),
     },
     jobs=("core.features.targets.jobs:KIND",),
 )

@@ -17,7 +17,9 @@ class TargetKind(JobKind):
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
         """Yield every target ranking."""
         for folder in target_ranking.list_all(workspace):
-            yield self.job_in(folder.job, folder.name, view={"tab": self.tab, "ranking": folder.name})
+            yield self.job_in(
+                folder.job, folder.name, view={"tab": self.tab, "ranking": folder.name}
+            )
 
     def resume(self, workspace: Workspace, job: Job) -> None:
         """Go on after the models that are there."""

@@ -2,8 +2,8 @@
 reciprocal rank.
 
 T is the set of a row's targets, and a row is a cell or a condition. relevant_hit@k: some of T is in
-the top k; exact_hit@k: all of T is in the top k; recall@k: the share of T in the top k; mrr: 1 / the
-best rank in T. Source: docs/target_ranking.md.
+the top k; exact_hit@k: all of T is in the top k; recall@k: the share of T in the top k; mrr: 1 /
+the best rank in T. Source: docs/target_ranking.md.
 
 Every metric is the expectation over all orders of tied genes, so the order of the columns has no
 effect, and a constant scores the same as chance. A tie is a run of ranks that its genes fill in
@@ -35,7 +35,8 @@ from core.stats.ranks import rank_from_top
 
 KS: Final = (1, 5, 10, 20, 40)
 MRR: Final = "mrr"
-CEILINGS: Final = {"relevant_hit": "relevant", "recall": "recall", "exact_hit": "exact"}  # their names
+# their names
+CEILINGS: Final = {"relevant_hit": "relevant", "recall": "recall", "exact_hit": "exact"}
 Unit = Literal["condition", "cell"]
 Floats = NDArray[np.float64]
 Pools = Mapping[str, frozenset[str]]  # the candidates of each condition
@@ -53,15 +54,21 @@ class Tie(NamedTuple):
     targets: int
 
 
-def spread_scores(scores: NDArray[Any], columns: NDArray[np.intp], shape: tuple[int, ...]) -> Floats:
+def spread_scores(
+    scores: NDArray[Any], columns: NDArray[np.intp], shape: tuple[int, ...]
+) -> Floats:
     """Return scores of some genes as scores of all, of this shape; -inf for the others.
 
-    scores: of the genes at `columns`, of shape (n_rows, n_columns). Raise InputError for NaN and +inf.
+    scores: of the genes at `columns`, of shape (n_rows, n_columns). Raise InputError for NaN and
+    +inf.
     """
     bad = np.isnan(scores) | np.isposinf(scores)
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        raise InputError(f"scores: row {row}, gene {columns[column]}: got {scores[row, column]}, expected a number or -inf")
+        raise InputError(
+            f"scores: row {row}, gene {columns[column]}: got {scores[row, column]}, expected a"
+            " number or -inf"
+        )
     spread = np.full(shape, -np.inf)
     spread[:, columns] = scores
     return spread
@@ -79,7 +86,9 @@ def place_targets(scores: NDArray[Any], targets: Sequence[Sequence[int]]) -> lis
     ]
 
 
-def score_rankings(places: Sequence[Sequence[Place]], ks: Sequence[int] = KS) -> dict[Metric, Floats]:
+def score_rankings(
+    places: Sequence[Sequence[Place]], ks: Sequence[int] = KS
+) -> dict[Metric, Floats]:
     """Return the metrics of every row, each of shape (n_rows,).
 
     places: of each row's targets, from `place_targets`.
@@ -92,7 +101,9 @@ def score_rankings(places: Sequence[Sequence[Place]], ks: Sequence[int] = KS) ->
     return _as_arrays(rows)
 
 
-def mean_reciprocal_rank(scores: NDArray[Any], columns: NDArray[np.intp], cells: PerturbedCells) -> float:
+def mean_reciprocal_rank(
+    scores: NDArray[Any], columns: NDArray[np.intp], cells: PerturbedCells
+) -> float:
     """Return the mean over cells of 1 / the best rank of a target.
 
     scores: of the genes at `columns`, as of `spread_scores`.
@@ -102,20 +113,28 @@ def mean_reciprocal_rank(scores: NDArray[Any], columns: NDArray[np.intp], cells:
 
 
 def best_levels(
-    conditions: Sequence[str], scored: frozenset[str], pools: Pools | None, n_genes: int | None, ks: Sequence[int] = KS
+    conditions: Sequence[str],
+    scored: frozenset[str],
+    pools: Pools | None,
+    n_genes: int | None,
+    ks: Sequence[int] = KS,
 ) -> dict[Metric, Floats]:
     """Return the expected metrics of each row by the best model that scores only some genes; the
     others tie behind them. Without any scored gene all tie, as in a random order.
 
-    conditions: of each row. pools: the candidates of each condition, None if all n_genes are ranked.
-    n_genes: None if unknown, then only the scored genes are ranked without pools.
+    conditions: of each row. pools: the candidates of each condition, None if all n_genes are
+    ranked. n_genes: None if unknown, then only the scored genes are ranked without pools.
     """
     levels = {name: _best_metrics(name, scored, pools, n_genes, ks) for name in set(conditions)}
     return _as_arrays([levels[name] for name in conditions])
 
 
 def _best_metrics(
-    condition: str, scored: frozenset[str], pools: Pools | None, n_genes: int | None, ks: Sequence[int]
+    condition: str,
+    scored: frozenset[str],
+    pools: Pools | None,
+    n_genes: int | None,
+    ks: Sequence[int],
 ) -> dict[Metric, Fraction]:
     targets, pool = targets_in(condition), None if pools is None else pools[condition]
     ranked = [gene for gene in targets if pool is None or gene in pool]
@@ -128,7 +147,9 @@ def _best_metrics(
     return expected_metrics(ties, len(targets), ks)
 
 
-def ceilings_of(split: Split, pools: Pools | None = None, n_genes: int | None = None) -> dict[str, dict[str, str]]:
+def ceilings_of(
+    split: Split, pools: Pools | None = None, n_genes: int | None = None
+) -> dict[str, dict[str, str]]:
     """Return metric → k → ceiling as a fraction of the test conditions, such as "10.5/38", for each
     of KS and every smaller k at which the ceiling changes.
 
@@ -157,7 +178,9 @@ def _as_arrays(rows: Sequence[Mapping[Metric, Fraction]]) -> dict[Metric, Floats
     return {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
 
 
-def expected_metrics(ties: Sequence[Tie], n_targets: int, ks: Sequence[int]) -> dict[Metric, Fraction]:
+def expected_metrics(
+    ties: Sequence[Tie], n_targets: int, ks: Sequence[int]
+) -> dict[Metric, Fraction]:
     """Return every metric of a row with n_targets; its ranked targets are in these ties.
 
     Relevant hit is the probability that some target is among the first k; exact hit, that all are,
@@ -170,15 +193,17 @@ def expected_metrics(ties: Sequence[Tie], n_targets: int, ks: Sequence[int]) -> 
         inside = [(tie, min(max(k - tie.first + 1, 0), tie.tied)) for tie in ties]
         missed = math.prod((_all_on(tie.tied - n, tie) for tie, n in inside), start=Fraction(1))
         metrics["relevant_hit", k] = 1 - missed
-        metrics["exact_hit", k] = math.prod((_all_on(n, tie) for tie, n in inside), start=Fraction(all_ranked))
+        metrics["exact_hit", k] = math.prod(
+            (_all_on(n, tie) for tie, n in inside), start=Fraction(all_ranked)
+        )
         shares = (Fraction(tie.targets * n, tie.tied) for tie, n in inside)
         metrics["recall", k] = sum(shares, start=Fraction(0)) / n_targets
     return metrics
 
 
 def clustered_interval(values: Floats, clusters: Sequence[str]) -> Interval:
-    """Return the mean of values from 0 to 1, of shape (n_rows,), with its 95% interval, by Student's t over the
-    clusters; the larger of the standard errors of clusters and of single rows.
+    """Return the mean of values from 0 to 1, of shape (n_rows,), with its 95% interval, by
+    Student's t over the clusters; the larger of the standard errors of clusters and of single rows.
 
     The limits are NaN if undetermined: for a single cluster, or for equal values, because their
     standard error of 0 is meaningless.

@@ -20,12 +20,23 @@ from core.features.cells.confounders import refuse_mixed_lines
 from core.features.cells.contradictions import refuse_contradictions
 from core.features.cells.simulator import ScreenSettings, simulate_screen
 from core.features.cells.transforms import read_counts
-from core.features.targets.expression import CONTROL, ExpressionSet, normalise, parse_condition, targets_in
+from core.features.targets.expression import (
+    CONTROL,
+    ExpressionSet,
+    normalise,
+    parse_condition,
+    targets_in,
+)
 
 CONTROL_CONDITIONS: Final = 10  # for control cells, the limit on cells is this many times as high
 ONE_BATCH: Final = "all"
 SIMULATED: Final = ScreenSettings(
-    n_cells=3_000, n_genes=300, n_perturbations=40, n_doubles=20, share_failed_guides=0.1, share_control=0.15
+    n_cells=3_000,
+    n_genes=300,
+    n_perturbations=40,
+    n_doubles=20,
+    share_failed_guides=0.1,
+    share_control=0.15,
 )
 
 
@@ -33,23 +44,34 @@ SIMULATED: Final = ScreenSettings(
 class CellSource(ReadingSettings):
     """The source of cells.
 
-    file: a path, "" for the simulated screen. batch: a column of obs, None to find it by name. seed:
-    of the simulator and of the choice of cells. least_cells, most_cells: of a condition. If a
-    condition has more cells, random ones are used; for control cells the limit is ten times as high.
+    file: a path, "" for the simulated screen. batch: a column of obs, None to find it by name.
+    seed: of the simulator and of the choice of cells. least_cells, most_cells: of a condition. If a
+    condition has more cells, random ones are used; for control cells the limit is ten times as
+    high.
     """
 
     file: str = ""
     batch: Annotated[
-        str | None, setting("The column of batches.", title="Column of batches", missing=FOUND, key="targets_batch")
+        str | None,
+        setting(
+            "The column of batches.", title="Column of batches", missing=FOUND, key="targets_batch"
+        ),
     ] = None
     seed: int = 0
     least_cells: Annotated[
-        Count, setting("A condition with fewer cells is an error.", title="Fewest cells of a condition", key="least_cells")
+        Count,
+        setting(
+            "A condition with fewer cells is an error.",
+            title="Fewest cells of a condition",
+            key="least_cells",
+        ),
     ] = 10
     most_cells: Annotated[
         Count,
         setting(
-            "If a condition has more cells, this many random ones are used.", title="Most cells of a condition", key="most_cells"
+            "If a condition has more cells, this many random ones are used.",
+            title="Most cells of a condition",
+            key="most_cells",
         ),
     ] = 200
 
@@ -61,7 +83,8 @@ class CellSource(ReadingSettings):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadCells:
-    """Cells, and how they were chosen. notes: sentences on the columns, and on the cells that are read and left out."""
+    """Cells, and how they were chosen. notes: sentences on the columns, and on the cells that are
+    read and left out."""
 
     cells: ExpressionSet
     notes: tuple[str, ...]
@@ -70,8 +93,8 @@ class ReadCells:
 def read_source(source: CellSource) -> ReadCells:
     """Return the cells of a source.
 
-    Raise the InputErrors of `core.features.cells.anndata_file`, and InputError for conditions with unknown genes or too few cells. Raise
-    MissingPackage without anndata.
+    Raise the InputErrors of `core.features.cells.anndata_file`, and InputError for conditions with
+    unknown genes or too few cells. Raise MissingPackage without anndata.
     """
     if source.file:
         return _read_file(source)
@@ -92,19 +115,25 @@ def _read_file(source: CellSource) -> ReadCells:
         refuse_contradictions(str(path), found.contradictions)
         conditions = np.where(found.is_control, CONTROL, found.genes_of_cell)
         assigned = np.flatnonzero(conditions != "")
-        perturbed = {gene for condition in conditions[assigned] for gene in targets_in(str(condition))}
+        perturbed = {
+            gene for condition in conditions[assigned] for gene in targets_in(str(condition))
+        }
         if missing := sorted(perturbed - {*file.genes}):
             raise InputError(
-                f"perturbed genes {list_some(missing)}: not among the {len(file.genes):,} genes measured, so they "
-                "could not be ranked; expected every perturbed gene there"
+                f"perturbed genes {list_some(missing)}: not among the {len(file.genes):,} genes"
+                " measured, so they could not be ranked; expected every perturbed gene there"
             )
         kept = assigned[_choose_cells(conditions[assigned].astype(np.str_), source, path.name)]
         read_counts(file, source.values)
         x = _read_rows(file, kept)
         batch = found.columns.batch
         batches = np.full(file.n_cells, ONE_BATCH) if batch is None else texts(file.obs[batch])
-        cells = ExpressionSet(x, file.genes, conditions[kept].astype(np.str_), batches[kept].astype(np.str_))
-        controls = "all cells: it has no column of batches" if batch is None else f"the same {batch}"
+        cells = ExpressionSet(
+            x, file.genes, conditions[kept].astype(np.str_), batches[kept].astype(np.str_)
+        )
+        controls = (
+            "all cells: it has no column of batches" if batch is None else f"the same {batch}"
+        )
         lines = (
             f"{len(kept):,} of {file.n_cells:,} cells, {len(file.genes):,} genes",
             f"Perturbations: column {found.columns.perturbation}; controls are of {controls}",
@@ -125,13 +154,14 @@ def _read_rows(file: CellFile, rows: NDArray[np.intp]) -> NDArray[np.float32]:
 
 
 def _choose_cells(conditions: NDArray[np.str_], source: CellSource, where: str) -> NDArray[np.intp]:
-    """Return the positions of the chosen cells, in order. Raise InputError for conditions with too few cells."""
+    """Return the positions of the chosen cells, in order. Raise InputError for conditions with too
+    few cells."""
     names, of_cell, counts = np.unique(conditions, return_inverse=True, return_counts=True)
     few = [f"{name} ({n})" for name, n in zip(names, counts, strict=True) if n < source.least_cells]
     if few:
         raise InputError(
-            f"{where}: conditions with fewer than {source.least_cells} cells: {list_some(few)}; remove them from the "
-            "file, or allow fewer cells (--least-cells)"
+            f"{where}: conditions with fewer than {source.least_cells} cells: {list_some(few)};"
+            " remove them from the file, or allow fewer cells (--least-cells)"
         )
     rng = np.random.default_rng(source.seed)
     most = [source.most_cells * (CONTROL_CONDITIONS if name == CONTROL else 1) for name in names]

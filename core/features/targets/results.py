@@ -24,7 +24,15 @@ from core.base.file_io import read_file, remove_folder, replace_file
 from core.base.records import from_json, to_json
 from core.base.texts import list_some
 from core.features.targets.evaluate import Evaluation, EvaluationRequest, evaluate
-from core.features.targets.models.base import MANIFEST, FitSettings, FittedModel, Report, fit_model, load_model, read_manifest
+from core.features.targets.models.base import (
+    MANIFEST,
+    FitSettings,
+    FittedModel,
+    Report,
+    fit_model,
+    load_model,
+    read_manifest,
+)
 from core.features.targets.reading import ReadCells, read_source
 from core.features.targets.request import TrainingRequest, check_request
 from core.features.targets.splits import Split, draw_split
@@ -89,7 +97,8 @@ class RankingFolder:
     def write_data(self, read: ReadCells, split: Split) -> None:
         """Write what the models are trained on.
 
-        Raise InputError for other cells than those that a model or a checkpoint here was trained on.
+        Raise InputError for other cells than those that a model or a checkpoint here was trained
+        on.
         """
         data = TrainedOn(split, read.notes, read.cells.sha256())
         if self.saved_models() or (self.path / CHECKPOINTS).exists():
@@ -100,8 +109,9 @@ class RankingFolder:
         """Raise InputError if this is not the hash of the cells on which the training began."""
         if self.data().sha256 != sha256:
             raise InputError(
-                f"{self.request().source.name}: its cells are not those on which the training of {self.name} began, expected the "
-                "same; train anew under another name, or with --replace"
+                f"{self.request().source.name}: its cells are not those on which the training of"
+                f" {self.name} began, expected the same; train anew under another name, or with"
+                " --replace"
             )
 
     def model(self, name: str) -> Path:
@@ -116,11 +126,15 @@ class RankingFolder:
         """Return the fitted models by name. Raise NotFound if there is none; MissingPackage."""
         names = self.saved_models()
         if not names:
-            raise NotFound(f"target ranking {self.name}: no model is fitted, expected at least one; train it first")
+            raise NotFound(
+                f"target ranking {self.name}: no model is fitted, expected at least one; train it"
+                " first"
+            )
         return {name: load_model(self.model(name)) for name in names}
 
     def write_evaluation(self, result: Evaluation) -> None:
-        """Write an evaluation, its description last. An earlier evaluation of the same settings is replaced."""
+        """Write an evaluation, its description last. An earlier evaluation of the same settings is
+        replaced."""
         place = self.path / "evaluations" / result.key
         place.mkdir(parents=True, exist_ok=True)
         (place / "evaluation.json").unlink(missing_ok=True)
@@ -136,7 +150,10 @@ class RankingFolder:
         places.sort(key=lambda place: ((place / "evaluation.json").stat().st_mtime_ns, place.name))
         read = []
         for place in places:
-            tables = (pd.read_parquet(BytesIO(read_file(place / f"{name}.parquet", MAX_BYTES))) for name in ("table", "genes"))
+            tables = (
+                pd.read_parquet(BytesIO(read_file(place / f"{name}.parquet", MAX_BYTES)))
+                for name in ("table", "genes")
+            )
             facts = _read(place / "evaluation.json")
             read.append(Evaluation(facts, facts.pop("ceilings"), *tables))
         return read
@@ -169,16 +186,19 @@ def prepare(request: TrainingRequest) -> tuple[ReadCells, Split]:
     missing = sorted(set(split.conditions) - set(read.cells.perturbed))
     if missing:
         raise InputError(
-            f"{request.source.name}: {len(missing):,} conditions of the split {split.name} have no cells: {list_some(missing)}"
+            f"{request.source.name}: {len(missing):,} conditions of the split {split.name} have no"
+            f" cells: {list_some(missing)}"
         )
     return read, split
 
 
 def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) -> None:
-    """Fit the missing models of a folder's request, then evaluate all models on averaged conditions.
+    """Fit the missing models of a folder's request, then evaluate all models on averaged
+    conditions.
 
-    Each is saved as soon as it is fitted, so a killed training can continue. report: called with the share that is done and
-    the current step. Raise the errors of `RankingFolder.write_data` and of the models.
+    Each is saved as soon as it is fitted, so a killed training can continue. report: called with
+    the share that is done and the current step. Raise the errors of `RankingFolder.write_data` and
+    of the models.
     """
     request = folder.request()
     folder.write_data(read, split)
@@ -197,4 +217,6 @@ def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) 
         fit_model(name, training, validation, settings, report_model).save(folder.model(name))
         shutil.rmtree(checkpoint, ignore_errors=True)
     report(1.0, "evaluating")
-    folder.write_evaluation(evaluate(folder.load_models(), read.cells, split, EvaluationRequest(), request.seed))
+    folder.write_evaluation(
+        evaluate(folder.load_models(), read.cells, split, EvaluationRequest(), request.seed)
+    )

@@ -1,4 +1,5 @@
-"""Splits of conditions into training, validation and test: from a published file, or drawn with a seed."""
+"""Splits of conditions into training, validation and test: from a published file, or drawn with a
+seed."""
 
 from __future__ import annotations
 
@@ -47,12 +48,15 @@ class Split:
                 raise InputError(f"{where}: no {part} conditions, expected at least one")
         twice = sorted(name for name, n in Counter(self.conditions).items() if n > 1)
         if twice:
-            raise InputError(f"{where}: {list_some(twice)} occurs more than once, expected every condition once")
+            raise InputError(
+                f"{where}: {list_some(twice)} occurs more than once, expected every condition once"
+            )
         before = {gene for name in (*self.train, *self.validation) for gene in targets_in(name)}
         leaked = sorted(before & set(self.unseen_genes))
         if leaked:
             raise InputError(
-                f"{where}: unseen genes {list_some(leaked)} are perturbed in training or validation, expected only in test"
+                f"{where}: unseen genes {list_some(leaked)} are perturbed in training or"
+                " validation, expected only in test"
             )
 
     @property
@@ -84,7 +88,9 @@ def read_split(path: Path) -> Split:
     """Return the split of a published JSON file: train_conditions, val_conditions and
     test_conditions, unseen_genes and seed. Raise InputError for other content."""
     read = parse(_PublishedSplit, read_file(path, MAX_BYTES), path.name, unknown="ignore")
-    train, validation, test = map(_canonical, (read.train_conditions, read.val_conditions, read.test_conditions))
+    train, validation, test = map(
+        _canonical, (read.train_conditions, read.val_conditions, read.test_conditions)
+    )
     seed = read.seed if isinstance(read.seed, int) else None
     unseen = tuple(sorted(read.unseen_genes))
     return Split(train, validation, test, "file", unseen, seed, path.name)
@@ -116,7 +122,10 @@ def draw_split(conditions: Collection[str], kind: DrawnKind, seed: int) -> Split
         genes = sorted({gene for name in names for gene in targets_in(name)})
         n_unseen = min(N_UNSEEN, len(genes) // 6)
         if n_unseen < 1:
-            raise InputError(f"hard split: {len(genes)} perturbed genes, expected at least 6, because a sixth is never trained")
+            raise InputError(
+                f"hard split: {len(genes)} perturbed genes, expected at least 6, because a sixth is"
+                " never trained"
+            )
         unseen = tuple(sorted(map(str, rng.choice(genes, n_unseen, replace=False))))
         with_unseen = [name for name in names if set(targets_in(name)) & set(unseen)]
         trainable = [name for name in names if name not in with_unseen]
@@ -132,7 +141,8 @@ def draw_split(conditions: Collection[str], kind: DrawnKind, seed: int) -> Split
 
 
 def _composed_doubles(names: Sequence[str], share: float, rng: np.random.Generator) -> list[str]:
-    """Draw conditions of several genes; each gene stays perturbed in a condition that is not drawn."""
+    """Draw conditions of several genes; each gene stays perturbed in a condition that is not
+    drawn."""
     uses = Counter(gene for name in names for gene in targets_in(name))
     n_wanted = max(1, round(share * len(names)))
     drawn: list[str] = []

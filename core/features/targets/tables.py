@@ -1,4 +1,5 @@
-"""The table of a target ranking: every model on the same rows, a random ranking, the ceiling, and the published values."""
+"""The table of a target ranking: every model on the same rows, a random ranking, the ceiling, and
+the published values."""
 
 from __future__ import annotations
 
@@ -21,22 +22,36 @@ from core.features.targets.splits import PARTS
 Record = Mapping[str, Any]
 SOURCE: Final = "the published comparison of target rankings on the screen of Norman et al. 2019"
 NOT_COMPARABLE: Final = (
-    "The transformer (scGPT) was scored on 5,369 single cells of the compositional split, without a mask; the three others on 38 "
-    "averaged conditions of the hard split, with a mask. So the columns answer different questions.",
-    "In the hard split, 17 of 38 test conditions perturb no trained gene. A model that ranks only trained genes reaches at "
-    "most 21/38 = .5526 relevant hits, 14/38 = .3684 recall and 7/38 = .1842 exact hits. xgboost reaches these values at k = "
-    "40.",
-    "Compare our rows with published ones only for the same cells, split, mask and unit. The publication does not say how ties "
-    "are broken.",
+    (
+        "The transformer (scGPT) was scored on 5,369 single cells of the compositional split,"
+        " without a mask; the three others on 38 averaged conditions of the hard split, with a"
+        " mask. So the columns answer different questions."
+    ),
+    (
+        "In the hard split, 17 of 38 test conditions perturb no trained gene. A model that ranks"
+        " only trained genes reaches at most 21/38 = .5526 relevant hits, 14/38 = .3684 recall and"
+        " 7/38 = .1842 exact hits. xgboost reaches these values at k = 40."
+    ),
+    (
+        "Compare our rows with published ones only for the same cells, split, mask and unit. The"
+        " publication does not say how ties are broken."
+    ),
 )
 
 
 PUBLISHED: Final[tuple[Record, ...]] = tuple(
     {**row, "k": int(row["k"]) if row["k"] else None, "value": float(row["value"])}
-    for row in csv.DictReader(Path(__file__).with_name("published_targets.csv").read_text("utf-8").splitlines())
+    for row in csv.DictReader(
+        Path(__file__).with_name("published_targets.csv").read_text("utf-8").splitlines()
+    )
 )
 REFERENCES: Final = {"random": "random ranking", "ceiling": "ceiling, trained genes only"}
-METRICS: Final = {"relevant_hit": "relevant hit", "exact_hit": "exact hit", "recall": "recall", MRR: "MRR"}
+METRICS: Final = {
+    "relevant_hit": "relevant hit",
+    "exact_hit": "exact hit",
+    "recall": "recall",
+    MRR: "MRR",
+}
 MASK_WORDS, UNIT_WORDS = (option_of(EvaluationRequest, name).titles for name in ("mask", "unit"))
 WHAT_A_TIE_IS: Final = "Where genes tie, a metric is its expectation over their orders."
 SHOWN_K: Final = 10  # of the table by stratum
@@ -44,11 +59,12 @@ SHOWN_K: Final = 10  # of the table by stratum
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetTable:
-    """One evaluation of a target ranking; without one, what was published and perhaps the ceilings of a split.
+    """One evaluation of a target ranking; without one, what was published and perhaps the ceilings
+    of a split.
 
-    ceilings: of models that rank only trained genes, metric → k from which it holds → value. split: its name, kind and parts.
-    settings: mask, unit, ks and pool. rows: one for each model, stratum, metric and k, which is None for MRR. metric: the one to
-    show, None for all.
+    ceilings: of models that rank only trained genes, metric → k from which it holds → value. split:
+    its name, kind and parts. settings: mask, unit, ks and pool. rows: one for each model, stratum,
+    metric and k, which is None for MRR. metric: the one to show, None for all.
     """
 
     ceilings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -68,17 +84,28 @@ class TargetTable:
     @property
     def title(self) -> str:
         """What is shown, and of which ranking."""
-        return f"{self.name or 'Published'}: {METRICS[self.metric] if self.metric else 'target ranking'}"
+        return (
+            f"{self.name or 'Published'}:"
+            f" {METRICS[self.metric] if self.metric else 'target ranking'}"
+        )
 
     @property
     def sentence(self) -> str:
-        """The model with the highest value of the metric, beside a random ranking and the ceiling."""
+        """The model with the highest value of the metric, beside a random ranking and the
+        ceiling."""
         if not self.rows:
             return "No model is evaluated here: the published values stand alone."
         metric, k = self._metric_and_k
-        best = max((row for row in self._rows_of(metric) if row["k"] == k), key=lambda row: row["estimate"])
-        references = ", ".join(f"{words} {number_text(best[column])}" for column, words in REFERENCES.items())
-        return f"{best['model']} has the highest {metric_text(metric, k)}, {_interval_text(best)} ({references})."
+        best = max(
+            (row for row in self._rows_of(metric) if row["k"] == k), key=lambda row: row["estimate"]
+        )
+        references = ", ".join(
+            f"{words} {number_text(best[column])}" for column, words in REFERENCES.items()
+        )
+        return (
+            f"{best['model']} has the highest {metric_text(metric, k)}, {_interval_text(best)}"
+            f" ({references})."
+        )
 
     @property
     def scope(self) -> str:
@@ -92,8 +119,15 @@ class TargetTable:
     @property
     def caveats(self) -> tuple[str, ...]:
         """The ceilings, why the published values are no reference, and notes on the cells."""
-        steps = [f"{name} {', '.join(f'{v} from k = {k}' for k, v in by_k.items())}" for name, by_k in self.ceilings.items()]
-        ceilings = f"Ceilings of models that rank only trained genes, over conditions: {'; '.join(steps)}." if steps else ""
+        steps = [
+            f"{name} {', '.join(f'{v} from k = {k}' for k, v in by_k.items())}"
+            for name, by_k in self.ceilings.items()
+        ]
+        ceilings = (
+            f"Ceilings of models that rank only trained genes, over conditions: {'; '.join(steps)}."
+            if steps
+            else ""
+        )
         return tuple(filter(None, (ceilings, *NOT_COMPARABLE, *self.notes)))
 
     def tables(self) -> tuple[Table, ...]:
@@ -102,35 +136,67 @@ class TargetTable:
         tables = []
         if self.rows:
             metric, k = self._metric_and_k
-            tables += [Table(f"{METRICS[each]} of every model", tuple(self._by_model(each))) for each in metrics]
-            tables.append(Table(f"{metric_text(metric, k)} by trained targets", tuple(self._by_stratum(metric, k))))
+            tables += [
+                Table(f"{METRICS[each]} of every model", tuple(self._by_model(each)))
+                for each in metrics
+            ]
+            tables.append(
+                Table(
+                    f"{metric_text(metric, k)} by trained targets",
+                    tuple(self._by_stratum(metric, k)),
+                )
+            )
         for each in metrics:
-            values = ((row["model"], row["k"], row["value"]) for row in PUBLISHED if row["metric"] == each)
-            tables.append(Table(f"Published: {METRICS[each]}, from {SOURCE}, without intervals", tuple(_by_k(each, values))))
+            values = (
+                (row["model"], row["k"], row["value"]) for row in PUBLISHED if row["metric"] == each
+            )
+            tables.append(
+                Table(
+                    f"Published: {METRICS[each]}, from {SOURCE}, without intervals",
+                    tuple(_by_k(each, values)),
+                )
+            )
         return tuple(tables)
 
     def _rows_of(self, metric: str, stratum: str = "all") -> list[Record]:
         return [row for row in self.rows if (row["metric"], row["stratum"]) == (metric, stratum)]
 
     def _by_model(self, metric: str) -> Iterable[Record]:
-        """Return one row for each model, a column for each k; last the random level and the ceiling."""
+        """Return one row for each model, a column for each k; last the random level and the
+        ceiling."""
         rows = self._rows_of(metric)
-        levels = [(words, row["k"], row[column]) for column, words in REFERENCES.items() for row in rows]
-        return _by_k(metric, [*((row["model"], row["k"], _interval_text(row)) for row in rows), *levels])
+        levels = [
+            (words, row["k"], row[column]) for column, words in REFERENCES.items() for row in rows
+        ]
+        return _by_k(
+            metric, [*((row["model"], row["k"], _interval_text(row)) for row in rows), *levels]
+        )
 
     def _by_stratum(self, metric: str, k: int | None) -> Iterator[Record]:
         for stratum, words in STRATA.items():
             if rows := [row for row in self._rows_of(metric, stratum) if row["k"] == k]:
                 values = {row["model"]: _interval_text(row) for row in rows}
                 level = {REFERENCES["random"]: rows[0]["random"]}
-                yield {"test conditions": words, "conditions": rows[0]["conditions"], **values, **level}
+                yield {
+                    "test conditions": words,
+                    "conditions": rows[0]["conditions"],
+                    **values,
+                    **level,
+                }
 
     def _curves(self, metric: str) -> Iterator[Record]:
-        """Yield curve, x (k as text), y, low, high: of each model, the best at SHOWN_K first, then of each reference."""
+        """Yield curve, x (k as text), y, low, high: of each model, the best at SHOWN_K first, then
+        of each reference."""
         rows = self._rows_of(metric)
         best = {row["model"]: row["estimate"] for row in rows if row["k"] == SHOWN_K}
         for row in sorted(rows, key=lambda row: -best[row["model"]]):
-            yield {"curve": row["model"], "x": str(row["k"]), "y": row["estimate"], "low": row["low"], "high": row["high"]}
+            yield {
+                "curve": row["model"],
+                "x": str(row["k"]),
+                "y": row["estimate"],
+                "low": row["low"],
+                "high": row["high"],
+            }
         first = [row for row in rows if row["model"] == rows[0]["model"]]
         for column, words in REFERENCES.items():
             yield from ({"curve": words, "x": str(row["k"]), "y": row[column]} for row in first)
@@ -163,7 +229,11 @@ def table_of(folder: RankingFolder, saved: Evaluation, metric: str | None = None
         folder.status().state,
         folder.saved_models(),
         folder.request().source.name,
-        {"name": split.name, "kind": split.kind, **{part: len(getattr(split, part)) for part in PARTS}},
+        {
+            "name": split.name,
+            "kind": split.kind,
+            **{part: len(getattr(split, part)) for part in PARTS},
+        },
         saved.settings,
         tuple({**row, "k": None if pd.isna(row["k"]) else int(row["k"])} for row in rows),
         folder.data().notes,
@@ -172,7 +242,8 @@ def table_of(folder: RankingFolder, saved: Evaluation, metric: str | None = None
 
 
 def evaluation_title(settings: Mapping[str, Any]) -> str:
-    """Return a title that distinguishes an evaluation from others of the same ranking, from `Evaluation.settings`."""
+    """Return a title that distinguishes an evaluation from others of the same ranking, from
+    `Evaluation.settings`."""
     pool = "" if settings["pool"] == ALL_GENES else f", within {settings['pool']}"
     return f"{UNIT_WORDS[settings['unit']]}, {MASK_WORDS[settings['mask']]}{pool}"
 
@@ -183,7 +254,8 @@ def metric_text(metric: str, k: int | None) -> str:
 
 
 def _by_k(metric: str, values: Iterable[tuple[str, int | None, Any]]) -> Iterable[Record]:
-    """Return a row for each model, with a column for each k. values: model, k, and what stands there."""
+    """Return a row for each model, with a column for each k. values: model, k, and what stands
+    there."""
     rows: dict[str, dict[str, Any]] = {}
     for model, k, value in values:
         rows.setdefault(model, {"model": model})[metric_text(metric, k)] = value

@@ -1,4 +1,5 @@
-"""Agents that call tools, on DSPy: what react and coordinator share. Only `dspy_program` imports DSPy.
+"""Agents that call tools, on DSPy: what react and coordinator share. Only `dspy_program` imports
+DSPy.
 
 agent_episode  one row: its calls, limits, events and evidence
 tool_binding   evidence tools bound to a row      dspy_program   DSPy's ReAct over an episode

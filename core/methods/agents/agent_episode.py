@@ -41,7 +41,9 @@ from core.methods.prompts import (
     prompt_text,
 )
 
-Steps = Annotated[int, Ge(1), Le(1_000), setting("The most steps of one agent; then it answers from what it has.")]
+Steps = Annotated[
+    int, Ge(1), Le(1_000), setting("The most steps of one agent; then it answers from what it has.")
+]
 PROBABILITIES = (
     ("p_de", "how probable it is, from 0 to 100, that the target gene's expression changes at all"),
     ("p_up_given_de", "how probable it is, from 0 to 100, that it goes up, should it change"),
@@ -54,11 +56,14 @@ IN_WORDS = (("answer", "the answer in a few sentences"),)
 class AgentSettings:
     """The options that agents share."""
 
-    answers: Annotated[Literal["probabilities", "letter"], setting("What is asked for in the end: two numbers, or a letter.")] = (
-        "probabilities"
-    )
+    answers: Annotated[
+        Literal["probabilities", "letter"],
+        setting("What is asked for in the end: two numbers, or a letter."),
+    ] = "probabilities"
     max_steps: Steps = 12
-    max_tokens: Annotated[Count, setting("The longest reply in tokens, reasoning included.")] = 3_000
+    max_tokens: Annotated[Count, setting("The longest reply in tokens, reasoning included.")] = (
+        3_000
+    )
     effort: Effort = ""
     sources: Sources = "packs"
     literature: Literature = "passage"
@@ -81,8 +86,8 @@ class ToolDescription:
 class PromptOutline:
     """The parts of an agent's prompts that are the same for every row.
 
-    input_fields: their names. output_fields: (name, description) of each. schema: of the answer, None for
-    any text.
+    input_fields: their names. output_fields: (name, description) of each. schema: of the answer,
+    None for any text.
     """
 
     instructions: str
@@ -93,14 +98,15 @@ class PromptOutline:
 
 
 class TrackLimitExceeded(DeskError):
-    """A row would exceed a limit of track B: 250 tool calls, 100 distinct tools, or 16,384 tokens of system prompt."""
+    """A row would exceed a limit of track B: 250 tool calls, 100 distinct tools, or 16,384 tokens
+    of system prompt."""
 
 
 class Episode:
     """Everything that the agents of one row do; stage: of its trace events.
 
-    events, evidence: in order. tool_calls: of all its agents together. failure: the error that ends the row; it is stored
-    because DSPy continues after some errors.
+    events, evidence: in order. tool_calls: of all its agents together. failure: the error that ends
+    the row; it is stored because DSPy continues after some errors.
     """
 
     def __init__(self, context: Context, pair: Pair, stage: str, agent: str) -> None:
@@ -143,7 +149,8 @@ class Episode:
 
     @property
     def most_steps(self) -> int:
-        """The most steps that the current agent may take; those of agents that another one asks may be others."""
+        """The most steps that the current agent may take; those of agents that another one asks may
+        be others."""
         options = self.context.options
         own: int = options["max_steps"]
         return options.get("specialist_steps") or own if len(self._agents) > 1 else own
@@ -154,11 +161,17 @@ class Episode:
         limits = options["max_tokens"], options["effort"]
         return CallSpec(self.stage, self.agent, self.context.seed, *limits, schema=schema)
 
-    async def ask_model(self, messages: Sequence[Mapping[str, Any]], schema: AnswerSchema | None = None) -> Reply:
-        """Return the model's reply to these messages. Raise what the client raises, or the error that already ended the row."""
+    async def ask_model(
+        self, messages: Sequence[Mapping[str, Any]], schema: AnswerSchema | None = None
+    ) -> Reply:
+        """Return the model's reply to these messages. Raise what the client raises, or the error
+        that already ended the row."""
         if self.failure is not None:
             raise self.failure
-        sent = tuple(Message(str(message["role"]), replace_surrogates(str(message["content"]))) for message in messages)
+        sent = tuple(
+            Message(str(message["role"]), replace_surrogates(str(message["content"])))
+            for message in messages
+        )
         try:
             reply = await self.conversation.ask(self.call_spec(schema), sent)
         except DeskError as error:
@@ -183,10 +196,24 @@ class Episode:
     def record_event(self, role: str, kind: str, content: str, **meta: Any) -> None:
         """Add an event; the replies since the last event count as its cost."""
         replies, self._unrecorded = self._unrecorded, []
-        tokens = sum(reply.usage.prompt_tokens + reply.usage.completion_tokens for reply in replies) if replies else None
+        tokens = (
+            sum(reply.usage.prompt_tokens + reply.usage.completion_tokens for reply in replies)
+            if replies
+            else None
+        )
         latency = round(sum(reply.latency_ms for reply in replies), 1) if replies else None
         where = {"depth": len(self._agents) - 1, "agent": self.agent, "step": self._steps[-1]}
-        self.events.append(TraceEvent(self.stage, role, kind, replace_surrogates(content), tokens, latency, {**where, **meta}))
+        self.events.append(
+            TraceEvent(
+                self.stage,
+                role,
+                kind,
+                replace_surrogates(content),
+                tokens,
+                latency,
+                {**where, **meta},
+            )
+        )
 
     def keep_evidence(self, item: Evidence) -> None:
         """Store a tool's evidence; an answer replaces a failure under the same key."""
@@ -197,7 +224,8 @@ class Episode:
                 self.context.feed.tool_answered(item)
 
     def count_tool_call(self, tool: str) -> None:
-        """Count a call of a tool. Raise TrackLimitExceeded, which ends the row, if it exceeds a limit."""
+        """Count a call of a tool. Raise TrackLimitExceeded, which ends the row, if it exceeds a
+        limit."""
         self.tool_calls += 1
         self.tools.add(tool)
         if self.tool_calls > B_TOOL_CALLS:
@@ -206,7 +234,8 @@ class Episode:
             self.end_row(f"{len(self.tools)} distinct tools, expected at most {B_TOOLS}")
 
     def check_prompt(self, counted: TokenCount) -> None:
-        """Raise TrackLimitExceeded if the system prompt, tool definitions included, is longer than allowed."""
+        """Raise TrackLimitExceeded if the system prompt, tool definitions included, is longer than
+        allowed."""
         if counted.tokens > B_PROMPT_TOKENS:
             self.end_row(f"system prompt of {counted.words}, expected at most {B_PROMPT_TOKENS:,}")
 
@@ -216,15 +245,25 @@ class Episode:
         raise self.failure
 
 
-def outline_of_answerer(options: Mapping[str, Any], tools: Sequence[ToolDescription], *more: str) -> PromptOutline:
-    """Return the outline of the agent that predicts the pair; more: further paragraphs of instructions."""
+def outline_of_answerer(
+    options: Mapping[str, Any], tools: Sequence[ToolDescription], *more: str
+) -> PromptOutline:
+    """Return the outline of the agent that predicts the pair; more: further paragraphs of
+    instructions."""
     letter = options["answers"] == "letter"
     answer_format = prompt_text("agent_letter" if letter else "agent_probabilities")
     instructions = fill(prompt_text("agent"), measure=prompt_text("measure"), format=answer_format)
-    input_fields = ("cells", "perturbed_gene", "target_gene", *(("measured_pairs",) if options["shots"] else ()))
+    input_fields = (
+        "cells",
+        "perturbed_gene",
+        "target_gene",
+        *(("measured_pairs",) if options["shots"] else ()),
+    )
     output_fields = LETTER if letter else PROBABILITIES
     schema = None
     if options.get("structured"):
         names = [name for name, _ in output_fields]
         schema = letter_schema(LETTERS, reasoned=True) if letter else percent_schema(*names)
-    return PromptOutline("\n\n".join((instructions, *more)), tuple(tools), input_fields, output_fields, schema)
+    return PromptOutline(
+        "\n\n".join((instructions, *more)), tuple(tools), input_fields, output_fields, schema
+    )

@@ -1,4 +1,5 @@
-"""Evidence tools bound to one row of an agent: to its label view, and so that the model never sees an exception."""
+"""Evidence tools bound to one row of an agent: to its label view, and so that the model never sees
+an exception."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ FAILED = "This tool failed, so it gives no evidence either way."
 
 @dataclass(frozen=True, slots=True)
 class BoundTool:
-    """A tool of one row's agent; act: takes the arguments of a call and returns the text that the model sees."""
+    """A tool of one row's agent; act: takes the arguments of a call and returns the text that the
+    model sees."""
 
     description: ToolDescription
     act: Callable[[Mapping[str, Any]], Awaitable[str]]
@@ -28,7 +30,10 @@ class BoundTool:
 def describe_tool(tool: Tool) -> ToolDescription:
     """Return how an evidence tool is described to the model."""
     if tool.takes_both:
-        arguments = {str(name): {**TEXT, "description": "a gene symbol; leave it out for all"} for name in tool.takes}
+        arguments = {
+            str(name): {**TEXT, "description": "a gene symbol; leave it out for all"}
+            for name in tool.takes
+        }
     else:
         arguments = {"symbol": {**TEXT, "description": "a gene symbol"}} if tool.takes else {}
     return ToolDescription(tool.name, tool.description, arguments)
@@ -48,12 +53,15 @@ def bind_evidence_tool(episode: Episode, tool: Tool) -> BoundTool:
 
 
 async def call_tool(episode: Episode, bound: BoundTool, values: Mapping[str, Any]) -> str:
-    """Call a tool and returns the text that the model sees, even if the call fails. Raise only what ends the row."""
+    """Call a tool and returns the text that the model sees, even if the call fails. Raise only what
+    ends the row."""
     name, arguments = bound.description.name, bound.description.arguments
     episode.count_tool_call(name)
     unknown = [str(argument) for argument in values if argument not in arguments]
     if unknown:
-        observation = f"{name} takes {', '.join(arguments) or 'no arguments'}, not {', '.join(unknown)}."
+        observation = (
+            f"{name} takes {', '.join(arguments) or 'no arguments'}, not {', '.join(unknown)}."
+        )
         episode.record_observation(name, observation, error="arguments")
         return observation
     try:
@@ -62,7 +70,8 @@ async def call_tool(episode: Episode, bound: BoundTool, values: Mapping[str, Any
         observation = str(error)
         episode.record_observation(name, observation, error="arguments")
     except Exception as error:  # the model must not see a traceback, which names our files
-        if episode.failure is not None:  # a colleague's call of the model ended the row: not the tool's fault
+        # a colleague's call of the model ended the row: not the tool's fault
+        if episode.failure is not None:
             raise
         # The first error of a kind goes to the workspace's log; ours are in the trace.
         kinds = episode.context.notes.setdefault("kinds of tool errors", set())
@@ -71,7 +80,11 @@ async def call_tool(episode: Episode, bound: BoundTool, values: Mapping[str, Any
             kinds.add(kind)
             record_error(f"tool {name} of row {episode.pair.pair_id}", error)
         observation = FAILED
-        episode.keep_evidence(Evidence(name, ", ".join(map(str, values.values())), "error", type(error).__name__, None, {}))
+        episode.keep_evidence(
+            Evidence(
+                name, ", ".join(map(str, values.values())), "error", type(error).__name__, None, {}
+            )
+        )
         episode.record_observation(name, observation, error=type(error).__name__)
     else:
         episode.record_observation(name, observation)

@@ -1,4 +1,5 @@
-"""One background job, whatever it does: its folder, its process, its state, and how it is started, stopped and resumed.
+"""One background job, whatever it does: its folder, its process, its state, and how it is started,
+stopped and resumed.
 
 folder    JobFolder: the files that a job and those who watch it share
 process   which process is on a job: an id alone is given to another process later

@@ -1,4 +1,5 @@
-"""List, find, stop and resume background jobs of every kind; start those that are defined by one declaration."""
+"""List, find, stop and resume background jobs of every kind; start those that are defined by one
+declaration."""
 
 from __future__ import annotations
 
@@ -24,8 +25,12 @@ Resume = Callable[[Workspace, Job], object]  # starts a process that continues a
 
 
 def list_jobs(workspace: Workspace, names: Iterable[str] = ()) -> list[Job]:
-    """Return the jobs of the named kinds, by default of all kinds: live jobs first, then the latest started."""
-    return sorted(every_job(workspace, names), key=lambda job: (not job.is_live, -(job.begun_at or 0.0), job.title))
+    """Return the jobs of the named kinds, by default of all kinds: live jobs first, then the latest
+    started."""
+    return sorted(
+        every_job(workspace, names),
+        key=lambda job: (not job.is_live, -(job.begun_at or 0.0), job.title),
+    )
 
 
 def find(workspace: Workspace, kind: str, key: str) -> Job | None:
@@ -36,7 +41,8 @@ def find(workspace: Workspace, kind: str, key: str) -> Job | None:
 def find_named(workspace: Workspace, name: str) -> Job:
     """Return the job of a name or id, or of KIND/NAME or KIND/ID.
 
-    Raise NotFound, with similar names, if there is none, and InputError if several jobs have the name.
+    Raise NotFound, with similar names, if there is none, and InputError if several jobs have the
+    name.
     """
     known = list_jobs(workspace)
     found = [job for job in known if name in (job.title, f"{job.kind}/{job.key}")]
@@ -45,8 +51,12 @@ def find_named(workspace: Workspace, name: str) -> Job:
         with workspace.store.read() as db:
             made = [run for run in runs.list_all(db) if name in (run.id, run.name)]
         if made:
-            raise StateError(f"run {name}: {made[0].origin}, not made by a worker of this workspace")
-        raise NotFound(f"job {name!r}: not in this workspace, {list_known(name, [job.title for job in known])}")
+            raise StateError(
+                f"run {name}: {made[0].origin}, not made by a worker of this workspace"
+            )
+        raise NotFound(
+            f"job {name!r}: not in this workspace, {list_known(name, [job.title for job in known])}"
+        )
     if len(found) > 1:
         ids = ", ".join(f"{job.kind}/{job.key}" for job in found)
         raise InputError(f"job {name!r}: {len(found)} jobs have this name, expected one of {ids}")
@@ -59,11 +69,14 @@ def kind_of(job: Job) -> JobKind:
 
 
 def stop(workspace: Workspace, job: Job) -> Job:
-    """Ask the process of a job to end and return the job's new state. Raise StateError if it cannot be stopped."""
+    """Ask the process of a job to end and return the job's new state. Raise StateError if it cannot
+    be stopped."""
     workspace.refuse_if_read_only("stop", job.title)
     now = _look_again(workspace, job)
     if not now.can_stop:
-        raise StateError(f"job {job.title}: is {now.state}, expected a running job that is not already stopping")
+        raise StateError(
+            f"job {job.title}: is {now.state}, expected a running job that is not already stopping"
+        )
     kinds()[job.kind].stop(workspace, now)
     return _look_again(workspace, job)
 
@@ -71,9 +84,10 @@ def stop(workspace: Workspace, job: Job) -> Job:
 def resume(workspace: Workspace, job: Job, by: Resume | None = None) -> Job:
     """Start a process that continues a job, and return the job's new state.
 
-    by: what starts it, by default its kind's `resume`; a page with settings to change passes its own. Raise StateError, and start
-    nothing, if a process works on the job, if it is done, or if only its own command can continue it: of several who resume a job
-    at once, one starts a process and the others get this error.
+    by: what starts it, by default its kind's `resume`; a page with settings to change passes its
+    own. Raise StateError, and start nothing, if a process works on the job, if it is done, or if
+    only its own command can continue it: of several who resume a job at once, one starts a process
+    and the others get this error.
     """
     workspace.refuse_if_read_only("resume", job.title)
     _refuse_unresumable(_look_again(workspace, job))
@@ -87,21 +101,29 @@ def resume(workspace: Workspace, job: Job, by: Resume | None = None) -> Job:
 def _refuse_unresumable(job: Job) -> None:
     if job.ended_early and not job.can_resume:
         why = f" ({job.cause})" if job.cause else ""
-        raise StateError(f"job {job.title}: is {job.state}{why}; repeat the command that started it, it cannot be resumed here")
+        raise StateError(
+            f"job {job.title}: is {job.state}{why}; repeat the command that started it, it cannot"
+            " be resumed here"
+        )
     if not job.can_resume:
         doing = f"process {job.pid} is working on it" if job.pid else f"is {job.state}"
-        raise StateError(f"job {job.title}: {doing}, expected one that ended early and can be resumed")
+        raise StateError(
+            f"job {job.title}: {doing}, expected one that ended early and can be resumed"
+        )
 
 
 @contextmanager
 def _hold_resume_lock(job: Job) -> Iterator[None]:
     """Wait until nobody else resumes a job; then its state shows what they started."""
-    job.folder.path.mkdir(parents=True, exist_ok=True)  # a study that no process was ever on has no folder
+    # a study that no process was ever on has no folder
+    job.folder.path.mkdir(parents=True, exist_ok=True)
     lock = FileLock(job.folder.resume_lock, timeout=FIRST_HEARTBEAT_S)
     try:
         lock.acquire()
     except Timeout:
-        raise StateError(f"job {job.title}: somebody else is resuming it; see {job.folder.log}") from None
+        raise StateError(
+            f"job {job.title}: somebody else is resuming it; see {job.folder.log}"
+        ) from None
     try:
         yield
     finally:
@@ -116,10 +138,11 @@ def _look_again(workspace: Workspace, job: Job) -> Job:
 
 
 def start(workspace: Workspace, kind: str, name: str, wanted: Mapping[str, Any]) -> Job:
-    """Start a job of a kind that declares its work, and return the job. A job that a process works on is left alone.
+    """Start a job of a kind that declares its work, and return the job. A job that a process works
+    on is left alone.
 
-    name: identifies the job among those of its kind. wanted: plain data, passed to the work. Raise StateError if a process works
-    on the job of this name with other data.
+    name: identifies the job among those of its kind. wanted: plain data, passed to the work. Raise
+    StateError if a process works on the job of this name with other data.
     """
     workspace.refuse_if_read_only(kind, name)
     key = key_of(name)
@@ -127,9 +150,14 @@ def start(workspace: Workspace, kind: str, name: str, wanted: Mapping[str, Any])
     with _hold_resume_lock(kinds()[kind].job_in(folder)):
         there = find(workspace, kind, key)
         if there is None or not there.is_live:
-            overview.start(workspace, folder, kind, ("jobs", "work", kind, key), name=name, wanted=dict(wanted))
+            overview.start(
+                workspace, folder, kind, ("jobs", "work", kind, key), name=name, wanted=dict(wanted)
+            )
         elif overview.read_about(folder)["wanted"] != dict(wanted):
-            raise StateError(f"job {there.title}: is {there.state} with other data; stop it, or wait until it has ended")
+            raise StateError(
+                f"job {there.title}: is {there.state} with other data; stop it, or wait until it"
+                " has ended"
+            )
     return _look_again(workspace, kinds()[kind].job_in(folder))
 
 
@@ -139,7 +167,8 @@ def key_of(name: str) -> str:
 
 
 def work(workspace: Workspace, kind: str, key: str) -> Path:
-    """Do the work of a started job in this process and return its folder. Raise NotFound for an unknown kind or job."""
+    """Do the work of a started job in this process and return its folder. Raise NotFound for an
+    unknown kind or job."""
     workspace.refuse_if_read_only("work", f"{kind}/{key}")
     found = declared.find_named(kinds(), "kind of job", kind)
     folder = overview.folder_of(workspace, kind, key)

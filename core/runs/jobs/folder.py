@@ -106,19 +106,22 @@ class JobFolder:
 
     def keep_reserve(self) -> None:
         """Take up some space on the disk, for `release_reserve` to give back."""
-        self.reserve.write_bytes(os.urandom(RESERVE_BYTES))  # random bytes: a file system may compress others
+        # random bytes: a file system may compress others
+        self.reserve.write_bytes(os.urandom(RESERVE_BYTES))
 
     def release_reserve(self) -> None:
         """Give the reserve back."""
         self.reserve.unlink(missing_ok=True)
 
     def command(self) -> Command:
-        """Return the command for the process; "run" if the control file is missing or has another content."""
+        """Return the command for the process; "run" if the control file is missing or has another
+        content."""
         text = self._read_control()
         return next((command for command in _COMMANDS if command == text), "run")
 
     def _read_control(self) -> str:
-        """Return what the control file says; "" without one, or for a file or folder of this name that is not ours."""
+        """Return what the control file says; "" without one, or for a file or folder of this name
+        that is not ours."""
         try:
             with self.control.open("rb") as file:
                 return file.read(_LONGEST_COMMAND).decode("utf-8", "replace").strip()
@@ -131,15 +134,21 @@ class JobFolder:
 
 
 def write_json(file: Path, values: Mapping[str, Any], *, durable: bool = True) -> None:
-    """Write a JSON file under a temporary name and rename it, so that it is there whole or not at all.
+    """Write a JSON file under a temporary name and rename it, so that it is there whole or not at
+    all.
 
     durable: wait until it is on disk.
     """
-    replace_file(file, json.dumps(dict(values), indent=1, allow_nan=False).encode(), durable=durable)
+    replace_file(
+        file, json.dumps(dict(values), indent=1, allow_nan=False).encode(), durable=durable
+    )
 
 
-def read_json(file: Path, needed: Mapping[str, Kind] = NO_KINDS, other: Mapping[str, Kind] = NO_KINDS) -> dict[str, Any] | None:
-    """Return the JSON object in a file; None without the file. Raise InputError for another content.
+def read_json(
+    file: Path, needed: Mapping[str, Kind] = NO_KINDS, other: Mapping[str, Kind] = NO_KINDS
+) -> dict[str, Any] | None:
+    """Return the JSON object in a file; None without the file. Raise InputError for another
+    content.
 
     needed, other: the types of values by key; those needed have to be there.
     """
@@ -153,7 +162,10 @@ def read_json(file: Path, needed: Mapping[str, Kind] = NO_KINDS, other: Mapping[
         raise InputError(f"{file}: holds {type(values).__name__}, expected a JSON object")
     for key, kind in {**other, **needed}.items():
         if (key in needed or key in values) and not isinstance(values.get(key, _MISSING), kind):
-            raise InputError(f"{file}: {key} is {values.get(key, 'missing')!r:.80}, expected {getattr(kind, '__name__', kind)}")
+            raise InputError(
+                f"{file}: {key} is {values.get(key, 'missing')!r:.80}, expected"
+                f" {getattr(kind, '__name__', kind)}"
+            )
     return values
 
 
@@ -163,14 +175,16 @@ def log_tail(folder: JobFolder, lines: int = 50) -> list[str]:
 
 
 def mark_start(folder: JobFolder) -> None:
-    """Say in the log of an earlier process that another one starts, so that `last_line` does not take its words for theirs."""
+    """Say in the log of an earlier process that another one starts, so that `last_line` does not
+    take its words for theirs."""
     if last_line(folder.log):
         with suppress(OSError), folder.log.open("ab") as log:
             log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}{_STARTS}\n".encode())
 
 
 def last_line(log: Path) -> str:
-    """Return the last line of a log that says anything; "" without one since its latest process started."""
+    """Return the last line of a log that says anything; "" without one since its latest process
+    started."""
     return next((line.strip() for line in reversed(lines_since_start(log, 10)) if line.strip()), "")
 
 

@@ -1,7 +1,8 @@
-"""The definition of a kind of background job, and one job for pages and commands. A kind is a file in this folder with a `KIND`.
+"""The definition of a kind of background job, and one job for pages and commands. A kind is a file
+in this folder with a `KIND`.
 
-The command `jobs`, the panel on pages and Overview then know it. One whose `work` is written here as well is done by the command
-`jobs work` in a separate process (`core.runs.jobs.control.start`).
+The command `jobs`, the panel on pages and Overview then know it. One whose `work` is written here
+as well is done by the command `jobs work` in a separate process (`core.runs.jobs.control.start`).
 """
 
 from __future__ import annotations
@@ -38,11 +39,13 @@ WORDS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job. kind, key: its identity. name: its title for people. state: in one word, a key of WORDS.
+    """One job. kind, key: its identity. name: its title for people. state: in one word, a key of
+    WORDS.
 
-    cause: why it ended early, "" if it did not. share: of the work done, in [0, 1]; None if unknown. progress: in words.
-    waits_for: what a live job waits for. begun_at: in seconds since 1970, None if unknown. pid: of its live process. page, view:
-    the page that shows it, and its query parameters there.
+    cause: why it ended early, "" if it did not. share: of the work done, in [0, 1]; None if
+    unknown. progress: in words. waits_for: what a live job waits for. begun_at: in seconds since
+    1970, None if unknown. pid: of its live process. page, view: the page that shows it, and its
+    query parameters there.
     """
 
     kind: str
@@ -88,10 +91,11 @@ class Job:
 
 
 class JobKind:
-    """A kind of job. What is here suits a command that `jobs.start` began; a kind replaces what differs.
+    """A kind of job. What is here suits a command that `jobs.start` began; a kind replaces what
+    differs.
 
-    name: one word, the folder below data/jobs. title: for people. page, tab: where pages show it. verbs: what `jobs` can do to
-    one, beside listing it.
+    name: one word, the folder below data/jobs. title: for people. page, tab: where pages show it.
+    verbs: what `jobs` can do to one, beside listing it.
     """
 
     verbs: tuple[str, ...] = ("log", "stop", "resume")
@@ -121,16 +125,24 @@ class JobKind:
             detail |= {"job": job.key}
         overview.resume(workspace, job.folder)
 
-    def work(self, _workspace: Workspace, _wanted: Mapping[str, Any], _reporter: Reporter, /) -> None:
+    def work(
+        self, _workspace: Workspace, _wanted: Mapping[str, Any], _reporter: Reporter, /
+    ) -> None:
         """Do the work in a separate process, without repeating finished parts.
 
         The second argument is that of `job_control.start`; the third receives the progress.
         """
-        raise StateError(f"{self.title}: has its own command, expected a kind that `jobs work` supports")
+        raise StateError(
+            f"{self.title}: has its own command, expected a kind that `jobs work` supports"
+        )
 
     def job_in(self, folder: JobFolder, name: str = "", **more: Any) -> Job:
         """Return the job of a folder. more: fields of the record that differ."""
-        said, about, status = last_heartbeat(folder) or {}, overview.find_about(folder), status_of(folder)
+        said, about, status = (
+            last_heartbeat(folder) or {},
+            overview.find_about(folder),
+            status_of(folder),
+        )
         is_on_it = status.state == "running"
         is_ending = is_on_it and folder.command() == "cancel"
         shown: dict[str, Any] = {
@@ -157,7 +169,9 @@ class JobKind:
 @cache
 def kinds() -> Mapping[str, JobKind]:
     """Return the kinds that features bring, by name, sorted."""
-    return MappingProxyType({kind.name: kind for kind in sorted(hooks("jobs"), key=lambda kind: kind.name)})
+    return MappingProxyType(
+        {kind.name: kind for kind in sorted(hooks("jobs"), key=lambda kind: kind.name)}
+    )
 
 
 def every_job(workspace: Workspace, names: Iterable[str] = ()) -> Iterator[Job]:

@@ -13,9 +13,10 @@ _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 
 
 def process_start(pid: int) -> str | None:
-    """Return when a process of this machine was started, in clock ticks since the machine was: it distinguishes the process from
-    a later one with the same id, and does not change when the clock is set. None if there is no such process or it is a zombie;
-    "" if the system does not tell: Linux without /proc, or with one that hides the processes of others.
+    """Return when a process of this machine was started, in clock ticks since the machine was: it
+    distinguishes the process from a later one with the same id, and does not change when the clock
+    is set. None if there is no such process or it is a zombie; "" if the system does not tell:
+    Linux without /proc, or with one that hides the processes of others.
     """
     try:
         machine_started_at = psutil.boot_time()
@@ -52,8 +53,9 @@ def is_here(identity: Mapping[str, Any]) -> bool:
 def lives_here(identity: Mapping[str, Any]) -> bool:
     """Return whether a process of this machine lives, and is the one that was identified.
 
-    Where the system does not tell when a process was started, now or when it was identified, a stranger with its id is taken for
-    it: `core.runs.jobs.state` does so for 20 s at most, since the stranger writes no heartbeats and does not hold the job's lock.
+    Where the system does not tell when a process was started, now or when it was identified, a
+    stranger with its id is taken for it: `core.runs.jobs.state` does so for 20 s at most, since the
+    stranger writes no heartbeats and does not hold the job's lock.
     """
     born, found = identity["born"], process_start(int(identity["pid"]))
     return None not in (born, found) and (found == born or "" in (found, born))

@@ -37,7 +37,11 @@ class RunKind(JobKind):
                 run = runs.find(db, key)
         except (NotFound, StateError):  # of runs that have the id as a name
             return None
-        is_here = run.id == key and run.is_reading == self.of_readings and workspace.run_folder(key).exists
+        is_here = (
+            run.id == key
+            and run.is_reading == self.of_readings
+            and workspace.run_folder(key).exists
+        )
         return self.job_of(workspace, run) if is_here else None
 
     def job_of(self, workspace: Workspace, run: Run, status: Status | None = None) -> Job:
@@ -48,7 +52,9 @@ class RunKind(JobKind):
             status = status or status_of(folder)
         except DeskError as error:
             cause = f"the files of its worker cannot be read: {error}"
-            return Job(self.name, run.id, run.name, folder, "crashed", cause=cause, page=page, view=view)
+            return Job(
+                self.name, run.id, run.name, folder, "crashed", cause=cause, page=page, view=view
+            )
         finished = status.counts.done + status.counts.failed
         is_live = status.state in LIVE_STATES
         failed = f", {status.counts.failed:,} failed" if status.counts.failed else ""
@@ -85,10 +91,15 @@ class RunKind(JobKind):
 
 
 def _place_of(run: Run) -> tuple[str, Mapping[str, str]]:
-    """Return the page that shows the job of a run, and its query parameters there: the page Run lists no ad-hoc runs."""
+    """Return the page that shows the job of a run, and its query parameters there: the page Run
+    lists no ad-hoc runs."""
     if run.is_asked:
         return "ask", {"dataset": run.dataset, "asked": run.id}
-    return RunKind.page, {"dataset": run.dataset, "watched": run.id, **({} if run.is_reading else {"run": run.id})}
+    return RunKind.page, {
+        "dataset": run.dataset,
+        "watched": run.id,
+        **({} if run.is_reading else {"run": run.id}),
+    }
 
 
 KIND = RunKind()

@@ -1,6 +1,7 @@
 """The state of a job, as its folder shows it.
 
-waiting      a process was asked for less than 20 s ago, or is still being started, and has not begun
+waiting      a process was asked for less than 20 s ago, or is still being started, and has not
+             begun
 running      a process is on it
 done         it is finished
 failed       it gave up, for the cause given: can be started again, and goes on
@@ -8,9 +9,10 @@ stopped      a person ended it: likewise
 interrupted  its process received SIGTERM or Ctrl-C: likewise
 crashed      no process lives, and none recorded how it ended: likewise
 
-A process is on a job while it writes heartbeats. One of this machine has to live, too, and may be silent as long as it holds the
-job's lock: it was stopped, or the machine slept. A dead one is missed at once, but after 20 s where the system does not tell it
-from a later one with the same id (`core.runs.jobs.process.lives_here`). No state depends on the clock being right: a file from the
+A process is on a job while it writes heartbeats. One of this machine has to live, too, and may be
+silent as long as it holds the job's lock: it was stopped, or the machine slept. A dead one is
+missed at once, but after 20 s where the system does not tell it from a later one with the same id
+(`core.runs.jobs.process.lives_here`). No state depends on the clock being right: a file from the
 future is as old as one from the past.
 """
 
@@ -36,11 +38,19 @@ State = Literal["waiting", "running", "done", "failed", "stopped", "interrupted"
 Ending = Literal["done", "failed", "stopped", "interrupted"]
 
 HEARTBEAT_EVERY_S: Final = 1.0
-STALE_AFTER_S: Final = 20.0  # a process elsewhere without a heartbeat for longer counts as dead, one that has not begun as lost
+# a process elsewhere without a heartbeat for longer counts as dead, one that has not begun as lost
+STALE_AFTER_S: Final = 20.0
 NO_REASON: Final = "its worker ended without giving a reason"
 _MOST_PID = 1 << 31
 _IDENTITY = {"pid": int, "host": str, "born": str | None}
-_SAID = {"state": str, "begun_at": float, "share": float | int, "what": str, "name": str, "dataset": str}
+_SAID = {
+    "state": str,
+    "begun_at": float,
+    "share": float | int,
+    "what": str,
+    "name": str,
+    "dataset": str,
+}
 _ENDING = {"state": str, "cause": str}
 _LOOKED_AT_S = 0.2  # for which somebody who asks whether a lock is held may hold it
 
@@ -69,7 +79,8 @@ def beat(folder: JobFolder, values: Mapping[str, Any]) -> None:
 
 
 def last_heartbeat(folder: JobFolder) -> dict[str, Any] | None:
-    """Return the last heartbeat; None if there is none, or if it is not one: a power cut destroyed it, say."""
+    """Return the last heartbeat; None if there is none, or if it is not one: a power cut destroyed
+    it, say."""
     try:
         heartbeat = read_json(folder.heartbeat, _IDENTITY, _SAID)
     except InputError:
@@ -88,32 +99,47 @@ def live_heartbeat(folder: JobFolder) -> Mapping[str, Any] | None:
 
 
 def is_fresh(folder: JobFolder) -> bool:
-    """Return whether a heartbeat was written within the last 20 s, by this machine's clock or by one that is as far ahead."""
+    """Return whether a heartbeat was written within the last 20 s, by this machine's clock or by
+    one that is as far ahead."""
     age_s = _age_s(folder.heartbeat, time.time())
     return age_s is not None and abs(age_s) <= STALE_AFTER_S
 
 
 def describe_silence(folder: JobFolder, heartbeat: Mapping[str, Any] | None) -> str:
-    """Return in words that a live process has written no heartbeat for longer than 20 s; "" for any other."""
+    """Return in words that a live process has written no heartbeat for longer than 20 s; "" for any
+    other."""
     if heartbeat is None or is_fresh(folder):
         return ""
-    return f"process {heartbeat['pid']} lives, but has sent no heartbeat for more than {STALE_AFTER_S:.0f} s: it may be suspended"
+    return (
+        f"process {heartbeat['pid']} lives, but has sent no heartbeat for more than"
+        f" {STALE_AFTER_S:.0f} s: it may be suspended"
+    )
 
 
 def is_awaited(folder: JobFolder) -> bool:
-    """Return whether a process was requested recently, or somebody still starts it, and it has written nothing since."""
-    now = time.time()  # of all ages: those of files that were written together differ by less than it takes to look
+    """Return whether a process was requested recently, or somebody still starts it, and it has
+    written nothing since."""
+    # of all ages: those of files that were written together differ by less than it takes to look
+    now = time.time()
     asked_s = _age_s(folder.control, now)
     if asked_s is None or folder.command() != "run":
         return False
-    signs = [sign for sign in folder.first_signs if sign != folder.heartbeat or last_heartbeat(folder) is not None]
-    if not all(age_s is None or age_s > asked_s or age_s < -STALE_AFTER_S for age_s in (_age_s(sign, now) for sign in signs)):
+    signs = [
+        sign
+        for sign in folder.first_signs
+        if sign != folder.heartbeat or last_heartbeat(folder) is not None
+    ]
+    if not all(
+        age_s is None or age_s > asked_s or age_s < -STALE_AFTER_S
+        for age_s in (_age_s(sign, now) for sign in signs)
+    ):
         return False
     return abs(asked_s) <= STALE_AFTER_S or _is_locked(folder.start_lock)
 
 
 def _age_s(file: Path, now: float) -> float | None:
-    """Return how long before `now` a file was written, in seconds, below 0 if its time is yet to come; None without the file."""
+    """Return how long before `now` a file was written, in seconds, below 0 if its time is yet to
+    come; None without the file."""
     try:
         return now - file.stat().st_mtime
     except FileNotFoundError:
@@ -121,28 +147,41 @@ def _age_s(file: Path, now: float) -> float | None:
 
 
 def record_ending(folder: JobFolder, state: str, cause: str = "", **values: object) -> None:
-    """Record how the work on a job ended, on a full disk too; the last thing that its process writes."""
+    """Record how the work on a job ended, on a full disk too; the last thing that its process
+    writes."""
     folder.release_reserve()
     write_json(folder.done, {"state": state, "cause": cause, **values})
 
 
 def read_ending(folder: JobFolder) -> Mapping[str, Any] | None:
-    """Return how the work ended; None while it has not. A recorded crash is ignored while a process works on the job.
+    """Return how the work ended; None while it has not. A recorded crash is ignored while a process
+    works on the job.
 
     Raise InputError if the record was damaged.
     """
     ending = read_json(folder.done, _ENDING)
     if ending is not None and ending["state"] not in (*get_args(Ending), "crashed"):
-        raise InputError(f"{folder.done}: state is {ending['state']!r:.80}, expected one of {', '.join(get_args(Ending))}")
-    return None if ending is not None and ending["state"] == "crashed" and live_heartbeat(folder) is not None else ending
+        raise InputError(
+            f"{folder.done}: state is {ending['state']!r:.80}, expected one of"
+            f" {', '.join(get_args(Ending))}"
+        )
+    return (
+        None
+        if ending is not None
+        and ending["state"] == "crashed"
+        and live_heartbeat(folder) is not None
+        else ending
+    )
 
 
 def status_of(folder: JobFolder) -> JobStatus:
-    """Return the state of a job; one without a process whose record of its ending was damaged counts as crashed."""
+    """Return the state of a job; one without a process whose record of its ending was damaged
+    counts as crashed."""
     alive = live_heartbeat(folder)
     said = alive or last_heartbeat(folder) or {}
     try:
-        ending = read_ending(folder)  # read after the heartbeat, since a process may have ended in between
+        # read after the heartbeat, since a process may have ended in between
+        ending = read_ending(folder)
     except InputError as error:
         if alive is None:
             return JobStatus("crashed", describe_damage(error), said=said)
@@ -173,7 +212,8 @@ def is_unsettled(folder: JobFolder) -> bool:
 
 
 def settle(folder: JobFolder) -> bool:
-    """Record that a job has crashed, in its folder and in the workspace's log, once; return whether it was new.
+    """Record that a job has crashed, in its folder and in the workspace's log, once; return whether
+    it was new.
 
     A running job, or one that ended otherwise, is not changed.
     """
@@ -191,13 +231,17 @@ def settle(folder: JobFolder) -> bool:
 
 @contextmanager
 def exclusive_lock(folder: JobFolder, what: str = "job") -> Iterator[None]:
-    """Hold a job's lock, which only one process can. Raise StateError if another holds it; a dead holder's lock is free."""
+    """Hold a job's lock, which only one process can. Raise StateError if another holds it; a dead
+    holder's lock is free."""
     lock = FileLock(folder.lock)
     try:
         lock.acquire(timeout=_LOOKED_AT_S, poll_interval=_LOOKED_AT_S / 10)
     except Timeout:
         holder = (last_heartbeat(folder) or {}).get("pid", "unknown")
-        raise StateError(f"{what} {folder.key}: a worker is running it (process {holder}); pause or cancel it first") from None
+        raise StateError(
+            f"{what} {folder.key}: a worker is running it (process {holder}); pause or cancel it"
+            " first"
+        ) from None
     try:
         yield
     finally:

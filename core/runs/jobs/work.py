@@ -1,4 +1,5 @@
-"""What the process of a job does beside the work: it holds the lock, writes heartbeats, and records how the work ended."""
+"""What the process of a job does beside the work: it holds the lock, writes heartbeats, and records
+how the work ended."""
 
 from __future__ import annotations
 
@@ -23,12 +24,16 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Reporter:
-    """The progress of a job, in heartbeats that a thread writes, since the work may block for minutes.
+    """The progress of a job, in heartbeats that a thread writes, since the work may block for
+    minutes.
 
-    stop: called once, in that thread, when the control file requests the end. first: the first heartbeat's values.
+    stop: called once, in that thread, when the control file requests the end. first: the first
+    heartbeat's values.
     """
 
-    def __init__(self, folder: JobFolder, stop: Callable[[], object] = lambda: None, **first: Any) -> None:
+    def __init__(
+        self, folder: JobFolder, stop: Callable[[], object] = lambda: None, **first: Any
+    ) -> None:
         self._folder, self._stop = folder, stop
         self._values: dict[str, Any] = {"state": "running", "begun_at": time.time(), **first}
         self._ended, self._writing = threading.Event(), threading.Lock()
@@ -39,7 +44,12 @@ class Reporter:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._ended.set()
         self._thread.join()
 
@@ -70,7 +80,8 @@ class Reporter:
 def work_on(folder: JobFolder, what: str = "job") -> Iterator[Reporter]:
     """Lock a job for the block, write its heartbeats, and record how the block ended.
 
-    Raise StateError if another process works on it, and KeyboardInterrupt in the block when the process is asked to end.
+    Raise StateError if another process works on it, and KeyboardInterrupt in the block when the
+    process is asked to end.
     """
     folder.path.mkdir(parents=True, exist_ok=True)
     with exclusive_lock(folder, what):
@@ -79,7 +90,9 @@ def work_on(folder: JobFolder, what: str = "job") -> Iterator[Reporter]:
         folder.keep_reserve()
         folder.done.unlink(missing_ok=True)
         with _raise_on_signals() as stop:
-            try:  # from before the first heartbeat, at which others take it for running and may send a signal
+            # from before the first heartbeat, at which others take it for running and may send a
+            # signal
+            try:
                 with Reporter(folder, stop) as reporter:
                     yield reporter
             except KeyboardInterrupt:
@@ -92,25 +105,29 @@ def work_on(folder: JobFolder, what: str = "job") -> Iterator[Reporter]:
 
 
 def describe_early_end(folder: JobFolder) -> tuple[Ending, str]:
-    """Return the ending and the cause of work that was asked to end: by a person, or by a signal."""
+    """Return the ending and the cause of work that was asked to end: by a person, or by a
+    signal."""
     return ("stopped", STOPPED) if folder.command() == "cancel" else ("interrupted", INTERRUPTED)
 
 
 def describe_cause(error: BaseException, place: Path | str = "") -> str:
-    """Return in one line why the work ended. place: the file written, if an error of the disk does not name it."""
+    """Return in one line why the work ended. place: the file written, if an error of the disk does
+    not name it."""
     if isinstance(error, OSError | MemoryError):
         error = explain(error, getattr(error, "filename", None) or place)
     return str(error) if isinstance(error, DeskError) else f"{type(error).__name__}: {error}"
 
 
 def _end(folder: JobFolder, state: str, cause: str = "") -> None:
-    with suppress(OSError):  # a disk that takes nothing at all: the job then counts as crashed, and its log says the rest
+    # a disk that takes nothing at all: the job then counts as crashed, and its log says the rest
+    with suppress(OSError):
         record_ending(folder, state, cause)
 
 
 @contextmanager
 def _raise_on_signals() -> Iterator[Callable[[], object]]:
-    """Raise KeyboardInterrupt for SIGTERM as for Ctrl-C while the block lasts; yield what sends one to this process.
+    """Raise KeyboardInterrupt for SIGTERM as for Ctrl-C while the block lasts; yield what sends one
+    to this process.
 
     Only a main thread receives signals: in another, nothing ends the block.
     """

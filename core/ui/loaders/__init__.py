@@ -1,4 +1,5 @@
-"""What pages load from the store: records, frames and the numbers made from them, each cached until its rows change.
+"""What pages load from the store: records, frames and the numbers made from them, each cached until
+its rows change.
 
 cache     one reading of the store's counters a page run, and the caches that are keyed by them
 records   datasets, runs, imports, changes, presets

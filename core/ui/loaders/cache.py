@@ -1,7 +1,9 @@
-"""Caches keyed by the store's counters: a value is loaded again when a counter of its sources has changed.
+"""Caches keyed by the store's counters: a value is loaded again when a counter of its sources has
+changed.
 
-A loader opens the store with `reading()` only for its queries and computes after the block, so that no writer waits for a
-computation. Inside the block, call no other cached loader: its cache may wait for a thread that waits for the store.
+A loader opens the store with `reading()` only for its queries and computes after the block, so that
+no writer waits for a computation. Inside the block, call no other cached loader: its cache may wait
+for a thread that waits for the store.
 """
 
 from __future__ import annotations
@@ -47,14 +49,16 @@ def from_store(query: Callable[Concatenate[Cursor, P], R]) -> Callable[P, R]:
 
 
 def refresh() -> None:
-    """Read the present counters, once at the start of a page's run. An unchanged store is not opened."""
+    """Read the present counters, once at the start of a page's run. An unchanged store is not
+    opened."""
     state = read_workspace().store.settled_state()
     _VERSIONS.set(_read_versions() if state is None else _versions_in(state))
 
 
 @lru_cache(maxsize=1)
 def _versions_in(state: tuple[object, ...]) -> dict[str, int]:
-    """Return the counters of a store in this state. The state was read before them, so a later change has another state."""
+    """Return the counters of a store in this state. The state was read before them, so a later
+    change has another state."""
     del state  # part of the key only
     return _read_versions()
 
@@ -75,24 +79,31 @@ def version_of(scopes: Iterable[str]) -> tuple[int, ...]:
 
 
 def _without_many_parts(values: tuple[Any, ...]) -> str | list[Any]:
-    """Return one text for the ids of many rows. Streamlit would hash them one by one, at 4 µs each in every run of a page."""
+    """Return one text for the ids of many rows. Streamlit would hash them one by one, at 4 µs each
+    in every run of a page."""
     return json.dumps(values) if all(type(value) is str for value in values) else list(values)
 
 
 def run_version(run: str) -> tuple[int, ...]:
-    """Return the counters of a run and of the datasets: part of the key of every other cache of results from a run."""
+    """Return the counters of a run and of the datasets: part of the key of every other cache of
+    results from a run."""
     return version_of([f"run:{run}", "datasets"])
 
 
 def versions_of(runs: Iterable[str]) -> tuple[int, ...]:
-    """Return the counters of several runs, of the datasets and of the spaces: of everything that a fusion is computed from."""
+    """Return the counters of several runs, of the datasets and of the spaces: of everything that a
+    fusion is computed from."""
     return version_of([*(f"run:{run}" for run in runs), "datasets", "spaces"])
 
 
-def cache_by(*scopes: str, entries: int = 10, shared: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Cache a loader's results while the counters of `scopes` are unchanged; "{0}" in a scope is the first argument.
+def cache_by(
+    *scopes: str, entries: int = 10, shared: bool = False
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Cache a loader's results while the counters of `scopes` are unchanged; "{0}" in a scope is
+    the first argument.
 
-    entries: how many results are kept. shared: every caller gets the same object, uncopied, and must not change it.
+    entries: how many results are kept. shared: every caller gets the same object, uncopied, and
+    must not change it.
     """
 
     def decorate(load: Callable[P, R]) -> Callable[P, R]:
@@ -100,9 +111,12 @@ def cache_by(*scopes: str, entries: int = 10, shared: bool = False) -> Callable[
             del version  # part of the key only
             return load(*arguments)  # type: ignore[call-arg]
 
-        compute.__qualname__ = f"{load.__module__}.{load.__qualname__}.compute"  # Streamlit distinguishes functions by it
+        # Streamlit distinguishes functions by it
+        compute.__qualname__ = f"{load.__module__}.{load.__qualname__}.compute"
         cache = st.cache_resource if shared else st.cache_data
-        cached_compute = cache(max_entries=entries, show_spinner=False, hash_funcs={tuple: _without_many_parts})(compute)
+        cached_compute = cache(
+            max_entries=entries, show_spinner=False, hash_funcs={tuple: _without_many_parts}
+        )(compute)
 
         @wraps(load)
         def look_up(*args: P.args, **kwargs: P.kwargs) -> R:

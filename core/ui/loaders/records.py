@@ -52,12 +52,14 @@ def is_training_row(pair: Pair) -> bool:
 
 
 def all_runs() -> list[Run]:
-    """Return the runs of every dataset, oldest first, each in the state that its folder shows; the store may lag behind."""
+    """Return the runs of every dataset, oldest first, each in the state that its folder shows; the
+    store may lag behind."""
     return overview.with_present_states(read_workspace(), _recorded_runs())
 
 
 def count_labelled(run: str, of: Literal["labelled", "training"] = "labelled") -> int:
-    """Return how many rows of a run (id) have a label, or how many of these are in the training split."""
+    """Return how many rows of a run (id) have a label, or how many of these are in the training
+    split."""
     return int(_label_counts().set_index("run")[of].get(run, 0))
 
 

@@ -18,7 +18,9 @@ from core.features.arguments.rubric_tables import MarkedPassage
 from core.store import calls, evidence, notes, pairs, predictions, runs, traces
 from core.ui.loaders.cache import cache_by, from_store, reading
 
-matching_ids = cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)(from_store(predictions.find_pair_ids))
+matching_ids = cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)(
+    from_store(predictions.find_pair_ids)
+)
 list_rows = cache_by("run:{0}", "datasets", "notes", entries=20)(from_store(predictions.list_rows))
 filter_choices = cache_by("run:{0}", "datasets")(from_store(predictions.filter_choices))
 p_de_values = cache_by("run:{0}", shared=True)(from_store(predictions.p_de_of))
@@ -39,9 +41,10 @@ _AHEAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-ahead")
 class RowDetails:
     """Everything that the page Rows shows of one row of a run.
 
-    numbers: `predictions.row`. events: `traces.of_row`. dossier: `evidence.of_row`. calls: requests to a language model and its
-    answers. notes: people's remarks. runs: ids of the runs that predict the row, this one included. passages: `rubrics.passages`.
-    readings: ids of the run's finished readings, newest first.
+    numbers: `predictions.row`. events: `traces.of_row`. dossier: `evidence.of_row`. calls: requests
+    to a language model and its answers. notes: people's remarks. runs: ids of the runs that predict
+    the row, this one included. passages: `rubrics.passages`. readings: ids of the run's finished
+    readings, newest first.
     """
 
     numbers: dict[str, Any]
@@ -56,7 +59,8 @@ class RowDetails:
 
 @cache_by("run:{0}", "runs", "datasets", "notes", "spaces", entries=50, shared=True)
 def row_details(run: str, pair_id: str) -> RowDetails:
-    """Return everything that the page Rows shows of one row of a run (id). Raise NotFound if the run lacks it."""
+    """Return everything that the page Rows shows of one row of a run (id). Raise NotFound if the
+    run lacks it."""
     with reading() as db:
         numbers, runs = predictions.row_and_runs(db, run, pair_id)
         return RowDetails(
@@ -96,7 +100,11 @@ def debate_audit(run: str) -> DebateAudit:
 
 @cache_by("datasets", entries=4, shared=True)
 def symbol_facts(dataset: str) -> dict[str, dict[str, Any]]:
-    """Return symbol → the columns of `pairs.symbol_facts` for a dataset (id); unknown values are absent."""
+    """Return symbol → the columns of `pairs.symbol_facts` for a dataset (id); unknown values are
+    absent."""
     with reading() as db:
         frame = pairs.symbol_facts(db, dataset)
-    return {str(each["symbol"]): {str(key): value for key, value in each.items()} for each in frame.to_dict("records")}
+    return {
+        str(each["symbol"]): {str(key): value for key, value in each.items()}
+        for each in frame.to_dict("records")
+    }

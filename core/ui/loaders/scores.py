@@ -38,10 +38,14 @@ from core.ui.server_workspace import read_workspace
 
 @cache_by("run:{0}", "datasets", entries=12, shared=True)
 def run_rows(run: str) -> pd.DataFrame:
-    """Return a run's rows in file order, with the count-only controls of each (see `run_scores.add_count_controls`)."""
+    """Return a run's rows in file order, with the count-only controls of each (see
+    `run_scores.add_count_controls`)."""
     with reading() as db:
         found = runs.find(db, run)
-        rows, dataset = predictions.frame(db, run), pairs.frame(db, found.dataset, asked=found.is_asked)
+        rows, dataset = (
+            predictions.frame(db, run),
+            pairs.frame(db, found.dataset, asked=found.is_asked),
+        )
     return run_scores.add_count_controls(rows, dataset)
 
 
@@ -100,36 +104,53 @@ def standing(run: str) -> Standing:
 
 @cache_by("run:{0}", "datasets", "spaces", entries=8)
 def run_controls(run: str) -> RunControls:
-    """Return the controls without biology of a run; permuted vectors only if they were computed before."""
+    """Return the controls without biology of a run; permuted vectors only if they were computed
+    before."""
     rows = scored_rows(run)
     vectors = kept_vectors(read_workspace(), rows.run, rows.frame["pair_id"].tolist())
     splits = dataset_rows(rows.run.dataset)["split"].to_numpy(dtype=object)
-    return add_expression(control_run(rows, splits, vectors), rows, control_expression_of(read_workspace(), rows.run.dataset))
+    return add_expression(
+        control_run(rows, splits, vectors),
+        rows,
+        control_expression_of(read_workspace(), rows.run.dataset),
+    )
 
 
 @cache_by("run:{0}", "datasets", "spaces", entries=8)
 def space_controls(run: str) -> tuple[Control, ...]:
-    """Return the kNN without biology beside a run, over one of the workspace's spaces if it has any."""
+    """Return the kNN without biology beside a run, over one of the workspace's spaces if it has
+    any."""
     rows = scored_rows(run)
     return control_spaces(rows, space_to_scramble(read_workspace(), rows.run, rows.index))
 
 
 @cache_by("run:{0}", "datasets", "spaces", entries=30)
 def protocol_sentences(run: str) -> list[tuple[str, str]]:
-    """Return (protocol, sentence) for each kNN on labelled rows in a run: its own score, or a caution for reading it.
+    """Return (protocol, sentence) for each kNN on labelled rows in a run: its own score, or a
+    caution for reading it.
 
     A kNN by folds has no sentence about itself, which would repeat its score.
     """
     with reading() as db:
         knn_runs = [
-            (each, datasets.find(db, each.dataset)) for each in runs.lineage(db, [runs.find(db, run)]) if each.method == "knn"
+            (each, datasets.find(db, each.dataset))
+            for each in runs.lineage(db, [runs.find(db, run)])
+            if each.method == "knn"
         ]
     found: list[tuple[str, str]] = []
     for each, dataset in knn_runs:
         protocol = read_knn_settings(each.spec).protocol.kind
         if protocol == "folds" and each.id != run:
             score = run_score(each.id)
-            found.append((protocol, f"{each.name} alone, {scored_text(score.whole.scored)}: {score.sentence.removesuffix('.')}"))
+            found.append(
+                (
+                    protocol,
+                    (
+                        f"{each.name} alone, {scored_text(score.whole.scored)}:"
+                        f" {score.sentence.removesuffix('.')}"
+                    ),
+                )
+            )
         elif protocol == "loo":
             found.append((protocol, f"{each.name}: {_knn_sentence(dataset, each)}"))
     return found
@@ -146,7 +167,8 @@ def _knn_sentence(dataset: Dataset, run: Run) -> str:
 
 @cache_by("run:{0}", "run:{1}", "datasets", "notes", entries=20, shared=True)
 def ids_unlike(run: str, other: str, wanted: RowFilter) -> list[str]:
-    """Return the pair ids that match a filter, first those whose rank of P(DE) differs most in another run."""
+    """Return the pair ids that match a filter, first those whose rank of P(DE) differs most in
+    another run."""
     ids = matching_ids(run, wanted, "file order")
     moved = ranks_moved(run, other).reindex(ids)
     return moved.sort_values(ascending=False, na_position="last", kind="stable").index.tolist()
@@ -155,6 +177,9 @@ def ids_unlike(run: str, other: str, wanted: RowFilter) -> list[str]:
 @cache_by("run:{0}", "run:{1}", entries=4, shared=True)
 def ranks_moved(run: str, other: str) -> pd.Series:
     """Return pair id → the difference in ranks of P(DE) between two runs, for their shared rows."""
-    both = run_rows(run)[["pair_id", "p_de"]].merge(run_rows(other)[["pair_id", "p_de"]], on="pair_id")
-    moved = np.abs(rank_movement(both["p_de_x"], both["p_de_y"])).round(12)  # equal moves must not differ by their rounding
+    both = run_rows(run)[["pair_id", "p_de"]].merge(
+        run_rows(other)[["pair_id", "p_de"]], on="pair_id"
+    )
+    # equal moves must not differ by their rounding
+    moved = np.abs(rank_movement(both["p_de_x"], both["p_de_y"])).round(12)
     return pd.Series(moved, both["pair_id"])

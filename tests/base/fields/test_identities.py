@@ -16,13 +16,33 @@ from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
 
-FOLDS = KnnSettings(("a", "b"), EvaluationProtocol("folds", 7, 3), SimilaritySettings(Weighting(2.5, 1.0, 10, "both"), True, 0.5))
+FOLDS = KnnSettings(
+    ("a", "b"),
+    EvaluationProtocol("folds", 7, 3),
+    SimilaritySettings(Weighting(2.5, 1.0, 10, "both"), True, 0.5),
+)
 AS_OPTIONS = {
-    **{"folds": 7, "seed": 3, "spaces": "a,b", "protocol": "folds", "power": 2.5, "de_power": 1.0, "k": 10, "axis": "both"},
+    **{
+        "folds": 7,
+        "seed": 3,
+        "spaces": "a,b",
+        "protocol": "folds",
+        "power": 2.5,
+        "de_power": 1.0,
+        "k": 10,
+        "axis": "both",
+    },
     **{"centre": True, "strength": 0.5},
 }
 FUSED = {
-    **{"base": "r", "with": "a,b", "w_de": "0.2,0.3", "w_dir": "0.1,0.4", "reference": "train", "reference_runs": "a=x,r=y"},
+    **{
+        "base": "r",
+        "with": "a,b",
+        "w_de": "0.2,0.3",
+        "w_dir": "0.1,0.4",
+        "reference": "train",
+        "reference_runs": "a=x,r=y",
+    },
     **{"by_agreement": False, "by_support": "no"},
 }
 
@@ -38,13 +58,22 @@ def test_options_of_a_knn() -> None:
     knn: Any = method_named("knn")
     plain = knn.complete(read_options(knn.settings, {"spaces": "a, b"}), None)
     assert plain == {
-        **{"folds": 5, "seed": 0, "spaces": "a,b", "protocol": "folds", "power": 2.0, "de_power": None},
+        **{
+            "folds": 5,
+            "seed": 0,
+            "spaces": "a,b",
+            "protocol": "folds",
+            "power": 2.0,
+            "de_power": None,
+        },
         **{"k": None, "axis": "gene", "centre": False, "strength": 0.0},
     }
 
 
 def test_options_of_a_fusion() -> None:
-    settings = FusionSettings("r", ("a", "b"), (0.2, 0.3), (0.1, 0.4), "train", {"r": "y", "a": "x"})
+    settings = FusionSettings(
+        "r", ("a", "b"), (0.2, 0.3), (0.1, 0.4), "train", {"r": "y", "a": "x"}
+    )
     assert fusion_options(settings) == FUSED
     assert read_fusion_settings(FUSED) == settings
     assert read_fusion_settings({**FUSED, "reference_runs": "w=0.5=x"}).references == {"w=0.5": "x"}

@@ -62,7 +62,14 @@ def test_kinds_follow_from_types() -> None:
 
 
 def test_a_record_of_texts_equals_one_of_values() -> None:
-    texts = {"seed": "3", "who": "debate", "file": "/x", "cached": "no", "share": "0.25", "shares": "0.5, 0.5"}
+    texts = {
+        "seed": "3",
+        "who": "debate",
+        "file": "/x",
+        "cached": "no",
+        "share": "0.25",
+        "shares": "0.5, 0.5",
+    }
     made = make(Asked, texts, method="m")
     assert made == Asked("m", 3, "debate", Path("/x"), False, Inner(0.25, (0.5, 0.5)))
     assert make(Asked, values_of(made), method="m") == made
@@ -71,19 +78,52 @@ def test_a_record_of_texts_equals_one_of_values() -> None:
 
 def test_what_changes_nothing_is_no_part_of_the_identity() -> None:
     assert without_effect(Asked) == {"cached"}
-    assert values_with_effect(Asked("m")) == {"seed": 0, "who": "judge", "file": None, "share": 0.5, "shares": (0.8, 0.2)}
-    assert identity_of(Asked("m", cached=False)) == identity_of(Asked("m")) != identity_of(Asked("n"))
+    assert values_with_effect(Asked("m")) == {
+        "seed": 0,
+        "who": "judge",
+        "file": None,
+        "share": 0.5,
+        "shares": (0.8, 0.2),
+    }
+    assert (
+        identity_of(Asked("m", cached=False)) == identity_of(Asked("m")) != identity_of(Asked("n"))
+    )
 
 
 def test_the_identity_leaves_out_what_changes_nothing_at_every_depth() -> None:
     made = Outer(Deep(0.1, 2), (Deep(0.2, 3),), {"a": Deep(0.3, 4)})
-    assert identity_of(made) == {"deep": {"share": 0.1}, "parts": ({"share": 0.2},), "named": {"a": {"share": 0.3}}}
+    assert identity_of(made) == {
+        "deep": {"share": 0.1},
+        "parts": ({"share": 0.2},),
+        "named": {"a": {"share": 0.3}},
+    }
 
 
 def test_the_command_line_of_a_record() -> None:
     made = Asked("m", seed=3, cached=False, inner=Inner(shares=(0.5, 0.5)))
-    assert arguments_of(made) == ["--seed", "3", "--who", "judge", "--no-cache", "--share", "0.5", "--shares", "0.5", "0.5"]
-    assert arguments_of(Asked("m")) == ["--seed", "0", "--who", "judge", "--share", "0.5", "--shares", "0.8", "0.2"]
+    assert arguments_of(made) == [
+        "--seed",
+        "3",
+        "--who",
+        "judge",
+        "--no-cache",
+        "--share",
+        "0.5",
+        "--shares",
+        "0.5",
+        "0.5",
+    ]
+    assert arguments_of(Asked("m")) == [
+        "--seed",
+        "0",
+        "--who",
+        "judge",
+        "--share",
+        "0.5",
+        "--shares",
+        "0.8",
+        "0.2",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -140,13 +180,30 @@ class Plain:
         ({"k": 2.0}, "k: got 2.0, expected a whole number, 1 or more"),
     ],
 )
-def test_a_value_of_another_type_is_refused_as_in_toml(chosen: dict[str, object], message: str) -> None:
+def test_a_value_of_another_type_is_refused_as_in_toml(
+    chosen: dict[str, object], message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         make(Plain, chosen)
 
 
 def test_texts_and_values_of_the_right_type_are_read() -> None:
-    values = {"name": "a", "spaces": ("a", "b"), "centre": True, "power": 3, "k": None, "file": Path("f")}
+    values = {
+        "name": "a",
+        "spaces": ("a", "b"),
+        "centre": True,
+        "power": 3,
+        "k": None,
+        "file": Path("f"),
+    }
     read = make(Plain, values)
-    assert (read.spaces, read.centre, read.power, read.k, read.file) == (("a", "b"), True, 3.0, None, Path("f"))
-    assert make(Plain, {"spaces": "a,b", "centre": "yes", "power": "3", "k": None}) == Plain("", ("a", "b"), True, 3.0)
+    assert (read.spaces, read.centre, read.power, read.k, read.file) == (
+        ("a", "b"),
+        True,
+        3.0,
+        None,
+        Path("f"),
+    )
+    assert make(Plain, {"spaces": "a,b", "centre": "yes", "power": "3", "k": None}) == Plain(
+        "", ("a", "b"), True, 3.0
+    )

@@ -46,7 +46,10 @@ def test_texts_become_values_and_the_rest_are_defaults() -> None:
         (Annotated[int, Ge(0), Le(2**31 - 1)], "a whole number, 0 to 2147483647"),
         (Annotated[float, Gt(0), Le(1)], "a number, more than 0, at most 1"),
         (Annotated[float, Ge(0), Lt(1)], "a number, 0 or more, less than 1"),
-        (tuple[Annotated[int, Ge(1), Le(3)], ...], "a list of different whole numbers, each 1 to 3"),
+        (
+            tuple[Annotated[int, Ge(1), Le(3)], ...],
+            "a list of different whole numbers, each 1 to 3",
+        ),
         (tuple[Share, Share], "2 numbers, each 0 to 1"),
         (Literal["", "a", "b"], "a, b"),
         (Whole | None, "a whole number, 0 or more"),
@@ -80,7 +83,12 @@ class Special:
 
 def test_a_setting_says_of_another_what_it_has_of_its_own() -> None:
     one, other = options_of(Special)
-    assert (one.about.help, one.about.title, one.about.key, one.about.changes_result) == ("In particular.", "A title", "k", False)
+    assert (one.about.help, one.about.title, one.about.key, one.about.changes_result) == (
+        "In particular.",
+        "A title",
+        "k",
+        False,
+    )
     assert (other.about.help, other.about.key, other.expected) == ("In general.", "", one.expected)
 
 
@@ -95,7 +103,10 @@ def test_a_setting_says_of_another_what_it_has_of_its_own() -> None:
         ({"share": "1"}, "share: got '1', expected a number, more than 0, less than 1"),
         ({"power": "inf"}, "power: got 'inf', expected a number, more than 0"),
         ({"near": -1}, "near: got -1, expected a whole number, 1 or more"),
-        ({"cuts": [10]}, r"cuts: got \[10\], expected a list of different whole numbers, each 0 to 9"),
+        (
+            {"cuts": [10]},
+            r"cuts: got \[10\], expected a list of different whole numbers, each 0 to 9",
+        ),
         ({"cuts": "1,1"}, "cuts: got '1,1', expected a list of different whole numbers"),
         ({"cuts": ""}, "cuts: got '', expected a list"),
         ({"weights": "2"}, "weights: got '2', expected a list of numbers, each 0 to 1"),

@@ -14,16 +14,27 @@ A, B, C = "http://a:8000/v1", "https://b/v1", "http://c:8001/v1"
 
 
 def test_one_address_is_no_list() -> None:
-    assert [asks_several(text) for text in ("", A, f"{A},{B}", "servers.txt", "/servers")] == [False, False, True, True, True]
+    assert [asks_several(text) for text in ("", A, f"{A},{B}", "servers.txt", "/servers")] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
 
 
 def test_addresses_are_read_from_a_text() -> None:
     assert read_addresses(f" {A}/ , {B},") == (A, B)
     assert normalise(f"{A}, {B}") == f"{A},{B}"
-    assert read_addresses("http://a/v1,http://a/V1") == ("http://a/v1", "http://a/V1")  # paths may differ by case
+    assert read_addresses("http://a/v1,http://a/V1") == (
+        "http://a/v1",
+        "http://a/V1",
+    )  # paths may differ by case
 
 
-def test_a_file_has_an_address_a_line_and_remarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_has_an_address_a_line_and_remarks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "servers.txt").write_text(f"# ours\n{A}  # a GPU\n\n{B}\n")
     monkeypatch.chdir(tmp_path)
     assert normalise("servers.txt") == str(tmp_path / "servers.txt")
@@ -35,7 +46,10 @@ def test_a_file_has_an_address_a_line_and_remarks(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("nowhere", r"endpoint: 'nowhere' is neither a file nor an address, expected one such as http"),
+        (
+            "nowhere",
+            r"endpoint: 'nowhere' is neither a file nor an address, expected one such as http",
+        ),
         ("servers.txt", r"endpoint: 'servers\.txt' is neither a file nor an address"),
         ("~nosuchuser/servers.txt", r"'~nosuchuser/servers\.txt' is neither a file nor an address"),
         ("long" * 75, r"'(long){75}' is neither a file nor an address"),
@@ -74,7 +88,11 @@ def test_a_file_that_is_no_list_is_not_shown(tmp_path: Path, content: bytes, sai
 
 
 def test_each_server_stands_once_however_it_is_spelled() -> None:
-    assert read_addresses("http://a/v1, http://a/other,https://a/v1") == ("http://a/v1", "http://a/other", "https://a/v1")
+    assert read_addresses("http://a/v1, http://a/other,https://a/v1") == (
+        "http://a/v1",
+        "http://a/other",
+        "https://a/v1",
+    )
     for again in ("HTTP://A:80/v1", "http://a./v1"):
         with pytest.raises(InputError, match="comes twice"):
             read_addresses(f"http://a/v1,{again}")

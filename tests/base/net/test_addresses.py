@@ -8,7 +8,15 @@ from core.base.errors import InputError
 from core.base.net.addresses import check_address, is_local, origin_of
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:8000/v1", "https://api.example.org", "http://[::1]:1/v1", "http://host/a/b/"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:8000/v1",
+        "https://api.example.org",
+        "http://[::1]:1/v1",
+        "http://host/a/b/",
+    ],
+)
 def test_addresses_of_servers(url: str) -> None:
     check_address("endpoint", url, "http://example.org")
 
@@ -16,13 +24,26 @@ def test_addresses_of_servers(url: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        *("", "127.0.0.1:8000/v1", "ftp://127.0.0.1/v1", "http:///v1", "http://[", "http://127.0.0.1:99999/v1"),
+        *(
+            "",
+            "127.0.0.1:8000/v1",
+            "ftp://127.0.0.1/v1",
+            "http:///v1",
+            "http://[",
+            "http://127.0.0.1:99999/v1",
+        ),
         *("http://127.0.0.1:0", "http://hö.example", "http://a b/", "http://a\n/"),
-        *("http://me:open-sesame@host/v1", "http://host/v1?key=open-sesame", "http://host/v1#open-sesame"),
+        *(
+            "http://me:open-sesame@host/v1",
+            "http://host/v1?key=open-sesame",
+            "http://host/v1#open-sesame",
+        ),
     ],
 )
 def test_what_is_no_address_or_holds_a_secret(url: str) -> None:
-    with pytest.raises(InputError, match=r"endpoint: .*expected one such as http://example\.org") as caught:
+    with pytest.raises(
+        InputError, match=r"endpoint: .*expected one such as http://example\.org"
+    ) as caught:
         check_address("endpoint", url, "http://example.org")
     assert "sesame" not in str(caught.value)
 
@@ -68,7 +89,13 @@ def test_the_server_of_an_address_is_spelled_in_one_way(url: str, origin: str) -
             "http://good.org\\.evil.org",
             "http://good.org%2eevil.org",
         ),
-        *("http://2130706433/v1", "http://0x7f000001/v1", "http://0177.0.0.1/v1", "http://127.1/v1", "http://127.0.0.1./v1"),
+        *(
+            "http://2130706433/v1",
+            "http://0x7f000001/v1",
+            "http://0177.0.0.1/v1",
+            "http://127.1/v1",
+            "http://127.0.0.1./v1",
+        ),
         *(
             "http://good..org/v1",
             "http://good.org../v1",

@@ -14,12 +14,21 @@ from tests.fakes.http_server import ReceivedRequest, ServerResponse, serve_in_th
 
 def test_a_redirect_to_another_server_is_not_followed(tmp_path: Path) -> None:
     asked: list[str] = []
-    targets = {"/here": "/file", "/away": "", "/alias": "http://0x7f000001:1/file", "/local": "http://169.254.169.254/latest"}
+    targets = {
+        "/here": "/file",
+        "/away": "",
+        "/alias": "http://0x7f000001:1/file",
+        "/local": "http://169.254.169.254/latest",
+    }
 
     async def answer(request: ReceivedRequest, _: asyncio.StreamReader) -> ServerResponse:
         asked.append(request.path)
         target = targets.get(request.path)
-        return ServerResponse(200, b"content") if target is None else ServerResponse(302, b"", (("Location", target),))
+        return (
+            ServerResponse(200, b"content")
+            if target is None
+            else ServerResponse(302, b"", (("Location", target),))
+        )
 
     with serve_in_thread(answer, "one") as one, serve_in_thread(answer, "other") as other:
         targets["/away"] = f"{other}/file"
@@ -33,6 +42,8 @@ def test_a_redirect_to_another_server_is_not_followed(tmp_path: Path) -> None:
 
         assert fetch("/here") == b"content"
         for path in ("/away", "/alias", "/local"):
-            with pytest.raises(Unreachable, match=r"a redirect to .*, another server, which is not followed"):
+            with pytest.raises(
+                Unreachable, match=r"a redirect to .*, another server, which is not followed"
+            ):
                 fetch(path)
     assert asked == ["/here", "/file", "/away", "/alias", "/local"]

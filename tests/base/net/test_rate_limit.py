@@ -29,7 +29,9 @@ from tests.strength import examples
 
 ALLOWED = {"mygene": 1, "string": 1, "pubmed": 3}
 ROWS = [Pair(f"P{i}_G{i}", f"P{i}", f"G{i}", None, "test") for i in range(16)]
-ROWS_WORLD = testing.fake_data([symbol for row in ROWS for symbol in (row.pert, row.gene)], ARTICLES)
+ROWS_WORLD = testing.fake_data(
+    [symbol for row in ROWS for symbol in (row.pert, row.gene)], ARTICLES
+)
 
 
 async def sixteen(client: SourceClient) -> list[str]:
@@ -47,13 +49,18 @@ async def at_once(client: SourceClient, rows: Sequence[Pair]) -> list[str]:
 def test_sixteen_rows_at_once_and_then_once_more(tmp_path: Path) -> None:
     faster = 7.0  # 7, 7 and 21 requests a second
     with testing.serve_fake_sources(ROWS_WORLD) as server:
-        assert set(run_with_client(server, tmp_path, sixteen, rate_factor=faster)) <= {"ok", "empty"}
+        assert set(run_with_client(server, tmp_path, sixteen, rate_factor=faster)) <= {
+            "ok",
+            "empty",
+        }
         for source, allowed in ALLOWED.items():
             times = server.times(source)
             assert most_in_a_second(times) <= faster * allowed, source
             assert len(times) >= 2, source
         assert len(server.times("mygene")) == 2  # the version, and all 32 symbols
-        assert len(server.times("string")) == 5  # the version, perturbations and genes, each by name and by partners
+        assert (
+            len(server.times("string")) == 5
+        )  # the version, perturbations and genes, each by name and by partners
         assert len(server.times("pubmed")) == 16 * 3
         came = len(server.requests)
         assert set(run_with_client(server, tmp_path, sixteen)) <= {"ok", "empty"}
@@ -69,7 +76,9 @@ def test_the_real_rates(tmp_path: Path) -> None:
         with pytest.raises(TimeoutError):
             run_with_client(server, tmp_path, work, rate_factor=1.0)
         counts = {source: len(server.times(source)) for source in ALLOWED}
-        assert all(most_in_a_second(server.times(source)) <= allowed for source, allowed in ALLOWED.items())
+        assert all(
+            most_in_a_second(server.times(source)) <= allowed for source, allowed in ALLOWED.items()
+        )
     assert counts["mygene"] == 2
     assert 3 <= counts["string"] <= 4
     assert 8 <= counts["pubmed"] <= 12  # three at 0, 1.05, 2.1 and 3.15 s
@@ -102,7 +111,13 @@ def test_processes_share_a_rate(tmp_path: Path) -> None:
     with testing.serve_fake_sources(ROWS_WORLD) as server:
         command = [sys.executable, "-c", OTHER, server.address, str(tmp_path)]
         others = [
-            subprocess.Popen([*command, first], cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            subprocess.Popen(
+                [*command, first],
+                cwd=REPOSITORY,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
             for first in ("0", "4")
         ]
         for other in others:
@@ -160,8 +175,18 @@ def test_a_serial_source_answers_one_before_the_next_is_sent(tmp_path: Path) -> 
         return said
 
     cache = ResponseCache(tmp_path / "http.sqlite")
-    assert asyncio.run(two(RateLimit("string", 1_000, True, cache))) == ["a sent", "a answered", "b sent", "b answered"]
-    assert asyncio.run(two(RateLimit("pubmed", 1_000, False, cache))) == ["a sent", "b sent", "a answered", "b answered"]
+    assert asyncio.run(two(RateLimit("string", 1_000, True, cache))) == [
+        "a sent",
+        "a answered",
+        "b sent",
+        "b answered",
+    ]
+    assert asyncio.run(two(RateLimit("pubmed", 1_000, False, cache))) == [
+        "a sent",
+        "b sent",
+        "a answered",
+        "b answered",
+    ]
 
 
 def test_who_gives_up_lets_the_next_in_line(tmp_path: Path) -> None:
@@ -182,7 +207,10 @@ def test_who_gives_up_lets_the_next_in_line(tmp_path: Path) -> None:
 
 def test_a_source_that_wants_time_gets_it_from_every_process(tmp_path: Path) -> None:
     async def work() -> float:
-        mine, others = (RateLimit("mygene", 1_000, False, ResponseCache(tmp_path / "http.sqlite")) for _ in range(2))
+        mine, others = (
+            RateLimit("mygene", 1_000, False, ResponseCache(tmp_path / "http.sqlite"))
+            for _ in range(2)
+        )
         start = time.time()
         others.block(0.3)
         async with mine.turn() as take:
@@ -194,7 +222,9 @@ def test_a_source_that_wants_time_gets_it_from_every_process(tmp_path: Path) -> 
 
 def test_a_clock_that_was_set_back_stops_nobody(tmp_path: Path) -> None:
     cache, now = ResponseCache(tmp_path / "http.sqlite"), time.time()
-    cache.block("mygene", now + 3_600, now + 3_600 + 60)  # as of an hour ago, by a clock that was an hour ahead
+    cache.block(
+        "mygene", now + 3_600, now + 3_600 + 60
+    )  # as of an hour ago, by a clock that was an hour ahead
     cache.give_back("mygene", 0, now + 3_600)
     assert cache.take_permit("mygene", [0], now, now + 1) == (0, now)
     assert cache.take_permit("mygene", [0], now, now + 1)[0] is None
@@ -282,12 +312,18 @@ class OwnClock:
     processes=st.integers(1, 3),
 )
 def test_no_request_arrives_too_soon_however_late_each_is_delivered(
-    tmp_path_factory: pytest.TempPathFactory, per_s: float, delays: list[tuple[float, float]], processes: int
+    tmp_path_factory: pytest.TempPathFactory,
+    per_s: float,
+    delays: list[tuple[float, float]],
+    processes: int,
 ) -> None:
     """Each request takes some time to arrive and its answer some to come back, on a clock of our own."""
     clock, arrived = OwnClock(), []
     folder = tmp_path_factory.mktemp("permits")
-    limits = [RateLimit("s", per_s, False, ResponseCache(folder / "http.sqlite"), clock.sleep) for _ in range(processes)]
+    limits = [
+        RateLimit("s", per_s, False, ResponseCache(folder / "http.sqlite"), clock.sleep)
+        for _ in range(processes)
+    ]
 
     async def ask(place: int, way_there: float, way_back: float) -> None:
         async with limits[place % processes].turn() as take:
@@ -304,4 +340,6 @@ def test_no_request_arrives_too_soon_however_late_each_is_delivered(
         asyncio.run(clock.run(ask_all()))
     window_s, allowed = (1.0, int(per_s)) if per_s >= 1 else (1 / per_s, 1)
     assert len(arrived) == len(delays)
-    assert all(sum(start <= at < start + window_s for at in arrived) <= allowed for start in arrived)
+    assert all(
+        sum(start <= at < start + window_s for at in arrived) <= allowed for start in arrived
+    )

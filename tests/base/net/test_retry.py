@@ -25,7 +25,13 @@ NOW = 784111777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110
         ({"retry-after": "Sun, 06 Nov 1994 08:49:00 GMT"}, 0),  # past
         ({"date": "Sun, 06 Nov 1994 08:49:00 GMT"}, None),
         # The server's clock is 10 s ahead of ours, and 20 s before the date.
-        ({"retry-after": "Sun, 06 Nov 1994 08:50:07 GMT", "date": "Sun, 06 Nov 1994 08:49:47 GMT"}, 20),
+        (
+            {
+                "retry-after": "Sun, 06 Nov 1994 08:50:07 GMT",
+                "date": "Sun, 06 Nov 1994 08:49:47 GMT",
+            },
+            20,
+        ),
         ({"retry-after": "Sun, 06 Nov 1994 08:50:37 GMT", "date": "today"}, 60),
         ({"retry-after": "soon"}, None),
         ({"retry-after": ""}, None),
@@ -56,14 +62,21 @@ def test_retryable_statuses() -> None:
 
 
 def test_reasons_to_give_up() -> None:
-    assert [POLICY.reason_to_give_up(FAULT, failures) for failures in (1, 2, 3, 4)] == [None, None, None, "no retries left"]
+    assert [POLICY.reason_to_give_up(FAULT, failures) for failures in (1, 2, 3, 4)] == [
+        None,
+        None,
+        None,
+        "no retries left",
+    ]
     assert POLICY.reason_to_give_up(replace(FAULT, retryable=False), 1) == "final"
     assert POLICY.reason_to_give_up(replace(FAULT, wait_s=60.0), 1) is None
     assert POLICY.reason_to_give_up(replace(FAULT, wait_s=60.1), 1) == "wait too long"
     assert POLICY.reason_to_give_up(replace(FAULT, wait_s=60.1), 4) == "wait too long"
 
 
-@pytest.mark.parametrize(("failures", "longest"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (10_000, 10)])
+@pytest.mark.parametrize(
+    ("failures", "longest"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (10_000, 10)]
+)
 def test_back_off_doubles_with_jitter(failures: int, longest: float) -> None:
     rng = random.Random(1)
     waits = [POLICY.wait_s(FAULT, failures, rng) for _ in range(200)]

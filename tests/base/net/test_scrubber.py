@@ -54,14 +54,21 @@ KEYS = st.text(st.sampled_from("aB3-_+/=&%\"'\\ ü漢"), min_size=8, max_size=24
 
 
 @examples(20)  # each is a pattern of its own
-@given(KEYS, st.sampled_from([quote, quote_plus, twice, html.escape, lambda key: json.dumps(key)[1:-1]]))
+@given(
+    KEYS,
+    st.sampled_from([quote, quote_plus, twice, html.escape, lambda key: json.dumps(key)[1:-1]]),
+)
 def test_no_encoding_lets_a_key_through(key: str, encode: Callable[[str], str]) -> None:
     assert Scrubber([key])(f"<{encode(key)}>") == "<[key]>"
     assert Scrubber([key])(f"<{encode(key).replace('%2F', '%2f')}>") == "<[key]>"
 
 
 @examples(20)
-@given(st.text(st.sampled_from("aB3-_/ü"), min_size=8, max_size=24), st.binary(max_size=9), st.binary(max_size=9))
+@given(
+    st.text(st.sampled_from("aB3-_/ü"), min_size=8, max_size=24),
+    st.binary(max_size=9),
+    st.binary(max_size=9),
+)
 def test_nor_does_base64_wherever_the_key_begins(key: str, before: bytes, after: bytes) -> None:
     for encode in (b64encode, urlsafe_b64encode):
         text = encode(before + key.encode() + after).decode()
@@ -110,10 +117,16 @@ def test_every_one_of_several_is_found_anywhere(text: str, at: int) -> None:
         assert "<[key]>" in found
 
 
-@pytest.mark.parametrize("named", ["Authorization: Bearer {}", "api_key={}", '{{"api_key": "{}"}}', "token: '{}'", "password {}"])
+@pytest.mark.parametrize(
+    "named",
+    ["Authorization: Bearer {}", "api_key={}", '{{"api_key": "{}"}}', "token: '{}'", "password {}"],
+)
 def test_a_short_secret_is_hidden_behind_its_name_and_nowhere_else(named: str) -> None:
     assert "short" not in SEVERAL(named.format("short"))
-    assert SEVERAL("a short word, shortly; bearer: shorter") == "a short word, shortly; bearer: shorter"
+    assert (
+        SEVERAL("a short word, shortly; bearer: shorter")
+        == "a short word, shortly; bearer: shorter"
+    )
 
 
 def test_the_end_of_a_text_that_may_begin_a_secret_waits() -> None:
@@ -126,7 +139,13 @@ def test_the_end_of_a_text_that_may_begin_a_secret_waits() -> None:
 
 @pytest.mark.parametrize("length", [1, 3, 7])
 @pytest.mark.parametrize(
-    "spelled", [SECRET, quote(SECRET, safe=""), f"{SECRET[:7]}\n{SECRET[7:]}", "".join(f"%{ord(c):02X}" for c in SECRET)]
+    "spelled",
+    [
+        SECRET,
+        quote(SECRET, safe=""),
+        f"{SECRET[:7]}\n{SECRET[7:]}",
+        "".join(f"%{ord(c):02X}" for c in SECRET),
+    ],
 )
 def test_no_secret_is_shown_that_comes_in_pieces(length: int, spelled: str) -> None:
     text, shown, rest = f"x {spelled} y {spelled} z", "", ""
@@ -137,7 +156,8 @@ def test_no_secret_is_shown_that_comes_in_pieces(length: int, spelled: str) -> N
 
 
 @given(
-    st.lists(st.integers(0, 60)), st.sampled_from([f"x {SECRET} y", f"x\n{SECRET[:9]}\n{SECRET[9:]} y", "An api key = open1 y"])
+    st.lists(st.integers(0, 60)),
+    st.sampled_from([f"x {SECRET} y", f"x\n{SECRET[:9]}\n{SECRET[9:]} y", "An api key = open1 y"]),
 )
 def test_wherever_a_text_is_cut_no_secret_is_shown(cuts: list[int], text: str) -> None:
     scrub, shown, rest = Scrubber([SECRET, "open1"]), "", ""

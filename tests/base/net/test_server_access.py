@@ -12,8 +12,12 @@ from core.base.net.server_access import ServerAccess
 
 KEY, OWN = "sk-of-the-lab-0123", "sk-of-gpu1-456789"
 LAB = "https://llm.lab.org/v1"
-ACCESS = ServerAccess(listed=(LAB, "http://10.0.0.7:8000/v1"), key=KEY, own_keys={"https://gpu1.lab.org/v1": OWN})
-SHARED = ServerAccess(listed=(LAB, "http://127.0.0.1:8000/v1"), key=KEY, only_listed=True, clusters=("head:6379",))
+ACCESS = ServerAccess(
+    listed=(LAB, "http://10.0.0.7:8000/v1"), key=KEY, own_keys={"https://gpu1.lab.org/v1": OWN}
+)
+SHARED = ServerAccess(
+    listed=(LAB, "http://127.0.0.1:8000/v1"), key=KEY, only_listed=True, clusters=("head:6379",)
+)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +44,12 @@ def test_the_key_of_an_address(address: str, key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["https://llm.lab.org@evil.org/v1", "https://evil.org\\@llm.lab.org/v1", "http://0x0a000007:8000/"]
+    "address",
+    [
+        "https://llm.lab.org@evil.org/v1",
+        "https://evil.org\\@llm.lab.org/v1",
+        "http://0x0a000007:8000/",
+    ],
 )
 def test_what_may_be_read_as_another_address_has_none(address: str) -> None:
     with pytest.raises(InputError):
@@ -67,9 +76,23 @@ def test_a_listed_file_is_read_at_each_question(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        *("http://127.0.0.1:9703/v1", "http://localhost:8000/v1", "http://[::1]:8000/v1", "https://api.provider.com/v1"),
-        *("http://169.254.169.254/latest/meta-data", "http://[::ffff:169.254.169.254]/v1", "http://[fe80::1]/v1"),
-        *("http://10.0.0.1/v1", "http://192.168.1.1/v1", "http://metadata.google.internal/v1", "http://llm.lab.org/v1"),
+        *(
+            "http://127.0.0.1:9703/v1",
+            "http://localhost:8000/v1",
+            "http://[::1]:8000/v1",
+            "https://api.provider.com/v1",
+        ),
+        *(
+            "http://169.254.169.254/latest/meta-data",
+            "http://[::ffff:169.254.169.254]/v1",
+            "http://[fe80::1]/v1",
+        ),
+        *(
+            "http://10.0.0.1/v1",
+            "http://192.168.1.1/v1",
+            "http://metadata.google.internal/v1",
+            "http://llm.lab.org/v1",
+        ),
     ],
 )
 def test_a_shared_server_asks_no_server_that_is_not_listed(address: str) -> None:
@@ -98,14 +121,19 @@ def test_another_process_gets_the_keys_of_its_servers_alone(tmp_path: Path) -> N
     assert KEY.encode() in sent
     assert OWN.encode() not in sent
     there = pickle.loads(sent)
-    assert [there.key_for(address) for address in (LAB, "https://gpu1.lab.org/v1", "http://10.0.0.7:8000/v1")] == [KEY, "", ""]
+    assert [
+        there.key_for(address)
+        for address in (LAB, "https://gpu1.lab.org/v1", "http://10.0.0.7:8000/v1")
+    ] == [KEY, "", ""]
     assert there.scrub(f"said {KEY}") == "said [key]"
     assert KEY.encode() not in pickle.dumps(ACCESS.limit_to(""))
     narrow = SHARED.limit_to(f"{LAB},https://evil.org/v1")
     assert not narrow.may_ask("https://evil.org/v1")
     assert narrow.may_ask(LAB)
     file = tmp_path / "servers.txt"
-    assert ACCESS.limit_to(str(file)).key_for("https://gpu1.lab.org/v1") == OWN  # which may stand in it later
+    assert (
+        ACCESS.limit_to(str(file)).key_for("https://gpu1.lab.org/v1") == OWN
+    )  # which may stand in it later
 
 
 def test_its_repr_shows_no_key() -> None:

@@ -23,7 +23,14 @@ from core.base.net.transport import (
     open_http_client,
     send_request,
 )
-from tests.fakes.http_server import RawResponse, ReceivedRequest, Response, ServerResponse, json_response, serve_in_thread
+from tests.fakes.http_server import (
+    RawResponse,
+    ReceivedRequest,
+    Response,
+    ServerResponse,
+    json_response,
+    serve_in_thread,
+)
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
@@ -37,23 +44,41 @@ async def answer(request: ReceivedRequest, reader: asyncio.StreamReader) -> Resp
     if request.path == "/bomb":
         return ServerResponse(200, gzip.compress(b" " * 100_000), (("Content-Encoding", "gzip"),))
     if request.path == "/endless":  # chunks for ever, whatever the length says
-        parts = itertools.chain([HEAD + b"Transfer-Encoding: chunked\r\n\r\n"], itertools.repeat(b"5\r\nsmall\r\n" * 1_000))
+        parts = itertools.chain(
+            [HEAD + b"Transfer-Encoding: chunked\r\n\r\n"],
+            itertools.repeat(b"5\r\nsmall\r\n" * 1_000),
+        )
         return RawResponse(parts)
     if request.path == "/empty-blocks":  # compressed bytes without end that decompress to nothing
-        head = HEAD + b"Content-Encoding: gzip\r\nConnection: close\r\n\r\n" + gzip.compress(b"")[:10]
-        return RawResponse(itertools.chain([head], itertools.repeat(b"\x00\x00\x00\xff\xff" * 1_000)))
+        head = (
+            HEAD + b"Content-Encoding: gzip\r\nConnection: close\r\n\r\n" + gzip.compress(b"")[:10]
+        )
+        return RawResponse(
+            itertools.chain([head], itertools.repeat(b"\x00\x00\x00\xff\xff" * 1_000))
+        )
     if request.path == "/drip":
-        return RawResponse(itertools.chain([HEAD + b"Connection: close\r\n\r\n"], itertools.repeat(b" ")), pause_s=0.02)
+        return RawResponse(
+            itertools.chain([HEAD + b"Connection: close\r\n\r\n"], itertools.repeat(b" ")),
+            pause_s=0.02,
+        )
     if request.path == "/endless-error":
-        return RawResponse(itertools.chain([b"HTTP/1.1 500 No\r\nConnection: close\r\n\r\n"], itertools.repeat(b"x" * 10_000)))
+        return RawResponse(
+            itertools.chain(
+                [b"HTTP/1.1 500 No\r\nConnection: close\r\n\r\n"], itertools.repeat(b"x" * 10_000)
+            )
+        )
     if request.path == "/odd-header":
         return RawResponse([HEAD + "X-Other: größer\r\nContent-Length: 5\r\n\r\nsmall".encode()])
     if request.path == "/compressed":
-        return ServerResponse(200, gzip.compress(b"small"), (("Content-Encoding", "gzip"), ("X-Other", "kept")))
+        return ServerResponse(
+            200, gzip.compress(b"small"), (("Content-Encoding", "gzip"), ("X-Other", "kept"))
+        )
     return ServerResponse(200, b"small", (("X-Other", "kept"),))
 
 
-def get(address: str, path: str, max_bytes: int = 1_000, timeout_s: float = 5.0) -> HttpResponse | Fault:
+def get(
+    address: str, path: str, max_bytes: int = 1_000, timeout_s: float = 5.0
+) -> HttpResponse | Fault:
     """The outcome of one GET request."""
 
     async def once() -> HttpResponse | Fault:
@@ -72,14 +97,20 @@ def test_an_answer(path: str) -> None:
     with serve_in_thread(answer, "test") as address:
         response = get(address, path)
     assert isinstance(response, HttpResponse)
-    assert (response.status, response.content, response.headers["x-other"]) == (200, b"small", "kept")
+    assert (response.status, response.content, response.headers["x-other"]) == (
+        200,
+        b"small",
+        "kept",
+    )
 
 
 def test_a_redirect_is_not_followed() -> None:
     with serve_in_thread(answer, "test") as address:
         response = get(address, "/moved")
     assert isinstance(response, HttpResponse)
-    assert fault_of_status(response) == Fault("refused", "HTTP 302, a redirect, which is not followed", status=302)
+    assert fault_of_status(response) == Fault(
+        "refused", "HTTP 302, a redirect, which is not followed", status=302
+    )
     where = fault_of_status(response, " to /small")
     assert where.message == "HTTP 302, a redirect to /small, which is not followed"
 
@@ -87,13 +118,17 @@ def test_a_redirect_is_not_followed() -> None:
 def test_an_answer_is_cut_at_the_size_limit_after_decompression() -> None:
     with serve_in_thread(answer, "test") as address:
         assert get(address, "/bomb") == Fault("malformed", "an answer of more than 1,000 bytes")
-        assert get(address, "/small", max_bytes=4) == Fault("malformed", "an answer of more than 4 bytes")
+        assert get(address, "/small", max_bytes=4) == Fault(
+            "malformed", "an answer of more than 4 bytes"
+        )
 
 
 @pytest.mark.parametrize("path", ["/endless", "/empty-blocks"])
 def test_an_answer_without_end_is_cut_while_it_arrives(path: str) -> None:
     with serve_in_thread(answer, "test") as address:
-        assert get(address, path, timeout_s=30.0) == Fault("malformed", "an answer of more than 1,000 bytes")
+        assert get(address, path, timeout_s=30.0) == Fault(
+            "malformed", "an answer of more than 1,000 bytes"
+        )
 
 
 def test_the_limit_can_be_lowered_for_some_requests() -> None:
@@ -114,14 +149,18 @@ def test_a_header_in_another_alphabet_does_no_harm() -> None:
 
 def test_the_whole_answer_has_a_time_limit() -> None:
     with serve_in_thread(answer, "test") as address:
-        assert get(address, "/hang", timeout_s=0.1) == Fault("unanswered", "no answer within 0.1 s", retryable=True)
+        assert get(address, "/hang", timeout_s=0.1) == Fault(
+            "unanswered", "no answer within 0.1 s", retryable=True
+        )
 
 
 def test_a_failed_connection_is_retryable() -> None:
     async def send(_: asyncio.Timeout) -> HttpResponse:
         raise ConnectionFailed("refused")
 
-    assert asyncio.run(exchange(send, 1.0)) == Fault("unanswered", "the connection failed (refused)", retryable=True)
+    assert asyncio.run(exchange(send, 1.0)) == Fault(
+        "unanswered", "the connection failed (refused)", retryable=True
+    )
 
 
 def test_no_proxy_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +184,9 @@ def test_faults_that_stay(status: int) -> None:
     assert not fault.busy
 
 
-async def _send_with(access: ServerAccess, address: str, path: str = "", **headers: str) -> HttpResponse:
+async def _send_with(
+    access: ServerAccess, address: str, path: str = "", **headers: str
+) -> HttpResponse:
     async with open_http_client(address, access) as client:
         return await send_request(client, "GET", path or f"{address}/v1/models", headers=headers)
 
@@ -157,14 +198,21 @@ def test_a_request_gets_the_key_of_its_address_and_nothing_else_that_tells_who_a
         seen.append(request)
         return json_response(200, {})
 
-    told = {"Authorization": "Bearer sk-of-somebody", "OpenAI-Organization": "org", "OpenAI-Project": "project"}
+    told = {
+        "Authorization": "Bearer sk-of-somebody",
+        "OpenAI-Organization": "org",
+        "OpenAI-Project": "project",
+    }
     with serve_in_thread(answer, "listens") as one, serve_in_thread(answer, "listens") as other:
         access = ServerAccess.of(one, "sk-its-own-key")
         for address in (one, other):
             asyncio.run(_send_with(access, address, **told))
         with pytest.raises(ConnectionFailed, match="UnsupportedProtocol"):
             asyncio.run(_send_with(access, one, f"{other}/v1/models"))
-    assert [request.headers.get("authorization") for request in seen] == ["Bearer sk-its-own-key", None]
+    assert [request.headers.get("authorization") for request in seen] == [
+        "Bearer sk-its-own-key",
+        None,
+    ]
     assert not any(name.startswith("openai-") for request in seen for name in request.headers)
 
 

@@ -35,8 +35,12 @@ BARCODES = ["AAACCTGAGAAACCAT-1", "AAACCTGAGAAACCGC-1", "s2_AAACCTGAGAAACCTA", "
 def test_a_matrix_is_said_to_be_one(rows: list[str], columns: list[str], words: str) -> None:
     for check in (
         lambda: refuse_matrix(rows, columns, "m.csv"),
-        lambda: choose_roles(Table("m.csv", ["", *columns], enumerate([row, *columns] for row in rows))),
-        lambda: make_imported_space("m", rows, np.ones((len(rows), len(columns))), "m.csv", columns=columns),
+        lambda: choose_roles(
+            Table("m.csv", ["", *columns], enumerate([row, *columns] for row in rows))
+        ),
+        lambda: make_imported_space(
+            "m", rows, np.ones((len(rows), len(columns))), "m.csv", columns=columns
+        ),
     ):
         with pytest.raises(InputError, match=f"{words}.*d0, d1"):
             check()
@@ -62,7 +66,12 @@ def test_counts_in_columns_of_any_name_are_no_space() -> None:
     with pytest.raises(InputError, match="counts"):
         make_imported_space("m", GENES, counts, "m.csv", columns=["a", "b", "c", "e", "g", "h"])
     members = (counts > 0).astype(float)
-    assert make_imported_space("m", GENES, members + np.eye(10, 6), "m.csv", columns=[f"d{i}" for i in range(6)]).columns == 6
+    assert (
+        make_imported_space(
+            "m", GENES, members + np.eye(10, 6), "m.csv", columns=[f"d{i}" for i in range(6)]
+        ).columns
+        == 6
+    )
 
 
 def test_the_advice_gives_a_table_of_pairs() -> None:

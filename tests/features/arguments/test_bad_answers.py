@@ -25,7 +25,10 @@ ROWS, DEBATES = 3, 6
 
 
 BAD = {
-    "cut off": ('{"points": [{"side": "UP", "point": "' + "word " * 9_000, "Truncated"),  # twice the limit of its tokens
+    "cut off": (
+        '{"points": [{"side": "UP", "point": "' + "word " * 9_000,
+        "Truncated",
+    ),  # twice the limit of its tokens
     "wrong JSON": ('{"points": [{"side": "UP", "point": ]}', ""),
     "refusal": ("I cannot help with that.", ""),
     "empty": ("", "Truncated"),
@@ -34,7 +37,9 @@ BAD = {
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("bad", BAD)
-def test_bad_answers_fail_or_flag_their_row_and_retry_mends_what_failed(small_workspace: Workspace, bad: str) -> None:
+def test_bad_answers_fail_or_flag_their_row_and_retry_mends_what_failed(
+    small_workspace: Workspace, bad: str
+) -> None:
     said, kind = BAD[bad]
     hears, asked = Counter[str](), "Target gene: Gb"
 
@@ -46,7 +51,9 @@ def test_bad_answers_fail_or_flag_their_row_and_retry_mends_what_failed(small_wo
 
     mended: list[bool] = []
     with serving(Script(answer=answer)) as url:
-        run = readings.start_reading(small_workspace, CLASH.schema.rubric, "debate", ReadingSettings(endpoint=url))
+        run = readings.start_reading(
+            small_workspace, CLASH.schema.rubric, "debate", ReadingSettings(endpoint=url)
+        )
         assert run.status == "done"
         assert hears["bad"] >= 2  # asked again
         with small_workspace.store.read() as db:
@@ -65,21 +72,32 @@ def test_bad_answers_fail_or_flag_their_row_and_retry_mends_what_failed(small_wo
 
 
 def test_an_interrupted_reading_goes_on_and_asks_nothing_twice(small_workspace: Workspace) -> None:
-    rubric, settings = CLASH.schema.rubric, ReadingSettings("part", concurrency=1, token_budget=1, cached=False)
+    rubric, settings = (
+        CLASH.schema.rubric,
+        ReadingSettings("part", concurrency=1, token_budget=1, cached=False),
+    )
     with serving() as url:
-        part = readings.start_reading(small_workspace, rubric, "debate", replace(settings, endpoint=url))
+        part = readings.start_reading(
+            small_workspace, rubric, "debate", replace(settings, endpoint=url)
+        )
         assert (part.status, part.done) == ("budget", 1)
         with pytest.raises(NotFound, match="part is budget"):
             reading_of_run(small_workspace, CLASH, "debate")
         execution = replace(run_control.settings_of(small_workspace, part.id), token_budget=None)
-        whole = run_control.resume(small_workspace, part.id, settings=execution, begin=run_control.work_on)
+        whole = run_control.resume(
+            small_workspace, part.id, settings=execution, begin=run_control.work_on
+        )
         assert (whole.status, whole.done) == ("done", ROWS)
         assert request_counts(url)["/v1/chat/completions"] == DEBATES + 1  # one of the health check
-        asked = readings.start_reading(small_workspace, rubric, "debate", replace(settings, endpoint=url))
+        asked = readings.start_reading(
+            small_workspace, rubric, "debate", replace(settings, endpoint=url)
+        )
         assert asked.id == whole.id
     assert rows_of(small_workspace, whole.id) == {"Pa_Ga", "Pa_Gb", "Pb_Ga"}
 
 
 def rows_of(workspace: Workspace, reading: str) -> set[str]:
     """The rows with a point."""
-    return {point["pair_id"] for point in reading_of_run(workspace, CLASH, "debate", reading).findings}
+    return {
+        point["pair_id"] for point in reading_of_run(workspace, CLASH, "debate", reading).findings
+    }

@@ -21,12 +21,17 @@ from core.features.arguments.brief_checks import (
     flags_with_collapse,
 )
 from core.features.arguments.rules import conclusions
-from core.features.arguments.rules.conclusions import concludes_for_other_side, concludes_for_own_side
+from core.features.arguments.rules.conclusions import (
+    concludes_for_other_side,
+    concludes_for_own_side,
+)
 from core.features.arguments.rules.text import RuleText, split_sentences
 
 LONG = "x" * SHORT
 # The two published patterns as they are written down, each with its letter in the last group but one.
-WIDE = re.compile(r"^\W*((the )?(final |correct )?answer( is)?\W*)?([ABC])(\)|\.(?=\s|$)|:|\W*$)", re.IGNORECASE)
+WIDE = re.compile(
+    r"^\W*((the )?(final |correct )?answer( is)?\W*)?([ABC])(\)|\.(?=\s|$)|:|\W*$)", re.IGNORECASE
+)
 NARROW = re.compile(r"^\W*()([ABC])()\)")
 AGAINST = {"EFFECT": "C", "NULL": "AB", "UP": "BC", "DOWN": "AC"}
 GOOD = "Pa sits upstream of Ga. Its partners changed many genes. So {end}"
@@ -41,7 +46,11 @@ ENDS = {
 def answered(role: str, text: str) -> tuple[str, ...]:
     """The findings about answers and lengths."""
     found = check_brief(role, text, "Pa_Ga")
-    return tuple(name for name in ("answers", "answers_against", "bare", "short", "option", "against", "argues") if name in found)
+    return tuple(
+        name
+        for name in ("answers", "answers_against", "bare", "short", "option", "against", "argues")
+        if name in found
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,12 +64,20 @@ def answered(role: str, text: str) -> tuple[str, ...]:
         ("NULL", " \n(A) " + LONG, ("answers", "answers_against", "option", "against")),
         ("UP", "B) " + LONG, ("answers", "answers_against", "option", "against")),
         ("DOWN", "C) " + LONG, ("answers", "answers_against", "option", "against")),
-        ("JUDGE", "C) " + LONG, ("answers", "option")),  # a role without a side cannot contradict it
+        (
+            "JUDGE",
+            "C) " + LONG,
+            ("answers", "option"),
+        ),  # a role without a side cannot contradict it
         ("UP", "C", ("answers", "answers_against", "bare", "short")),
         ("UP", "**A**\n", ("answers", "bare", "short")),
         ("UP", "Answer: A", ("answers", "bare", "short")),
         ("UP", "Answer: B) " + LONG, ("answers", "answers_against")),
-        ("UP", "The final answer is **B.** " + LONG, ("argues",)),  # no white space behind the full stop
+        (
+            "UP",
+            "The final answer is **B.** " + LONG,
+            ("argues",),
+        ),  # no white space behind the full stop
         ("UP", "The final answer is B. " + LONG, ("answers", "answers_against")),
         ("DOWN", "correct answer: b: " + LONG, ("answers",)),
         ("UP", "A. " + LONG, ("answers",)),
@@ -80,7 +97,25 @@ def test_answers(role: str, text: str, expected: tuple[str, ...]) -> None:
     st.sampled_from(sorted(AGAINST)),
     st.lists(
         st.sampled_from(
-            ["the ", "final ", "correct ", "Answer", " is", "A", "b", "C", ")", ".", ":", " ", "\n", "*", "é", "_", "x"]
+            [
+                "the ",
+                "final ",
+                "correct ",
+                "Answer",
+                " is",
+                "A",
+                "b",
+                "C",
+                ")",
+                ".",
+                ":",
+                " ",
+                "\n",
+                "*",
+                "é",
+                "_",
+                "x",
+            ]
         ),
         max_size=9,
     ).map("".join),
@@ -90,7 +125,10 @@ def test_answers_are_those_of_the_published_patterns(role: str, text: str) -> No
     for pattern, names in ((WIDE, ("answers", "answers_against")), (NARROW, ("option", "against"))):
         match = pattern.match(text)
         letter = match[match.re.groups - 1].upper() if match else ""
-        assert [name in found for name in names] == [match is not None, letter != "" and letter in AGAINST[role]]
+        assert [name in found for name in names] == [
+            match is not None,
+            letter != "" and letter in AGAINST[role],
+        ]
     assert set(found) <= set(FINDINGS)
     assert "answers" in found or "option" not in found
 
@@ -99,7 +137,11 @@ def test_answers_are_those_of_the_published_patterns(role: str, text: str) -> No
 def test_a_brief_for_its_own_side_has_no_fault(role: str) -> None:
     text = GOOD.format(end=ENDS[role])
     assert find_faults(role, text, "Pa", "Ga") == ()
-    assert set(check_brief(role, text, "Pa_Ga")) - {"short", "argues"} == {"sentences", "genes", "own_side"}
+    assert set(check_brief(role, text, "Pa_Ga")) - {"short", "argues"} == {
+        "sentences",
+        "genes",
+        "own_side",
+    }
 
 
 @pytest.mark.parametrize(
@@ -129,7 +171,12 @@ def test_a_conclusion_for_the_other_side_is_found(role: str, end: str) -> None:
         ("EFFECT", "So it falls (option B).", True, False),
         ("UP", "Knockdown of Pa does not significantly affect Ga.", False, True),
         ("UP", "Knockdown of Pa results in **down‑regulation** of Ga.", False, True),
-        ("EFFECT", "Knockdown of Pa results in down-regulation of Ga.", True, False),  # an effect all the same
+        (
+            "EFFECT",
+            "Knockdown of Pa results in down-regulation of Ga.",
+            True,
+            False,
+        ),  # an effect all the same
         ("EFFECT", "Ga could remain unchanged, yet the evidence favours an effect.", False, False),
         ("EFFECT", "An effect on Ga is more probable than no effect.", False, False),
         ("EFFECT", "Losing Pa is not expected to alter Ga.", False, False),  # missed
@@ -139,7 +186,12 @@ def test_a_conclusion_for_the_other_side_is_found(role: str, end: str) -> None:
         ("UP", "Ga is unlikely to be induced.", False, False),
         ("DOWN", "Ga is unlikely to be induced; losing Pa leads to reduced Ga.", False, False),
         ("DOWN", "Losing Pa leads to reduced Ga.", True, False),
-        ("UP", "Losing Pa leads to increased Ga. Answer: B", True, True),  # both: its first sentence and its last
+        (
+            "UP",
+            "Losing Pa leads to increased Ga. Answer: B",
+            True,
+            True,
+        ),  # both: its first sentence and its last
         ("JUDGE", "Answer: C. There is no effect.", False, False),
         ("UP", "", False, False),
     ],
@@ -186,12 +238,21 @@ def test_sentences() -> None:
 
 
 def test_a_row_collapses_when_any_brief_answers_and_cites_what_its_dossier_holds() -> None:
-    seen = Evidence("gene_info", "Pa", "ok", "somewhere", None, {"name": "Kinase Nine", "go": ["heat response"], "symbol": "Pa"})
+    seen = Evidence(
+        "gene_info",
+        "Pa",
+        "ok",
+        "somewhere",
+        None,
+        {"name": "Kinase Nine", "go": ["heat response"], "symbol": "Pa"},
+    )
     empty = Prediction("Pa_Ga", 0.1, 0.1, 0.2, 0.5, "file")
     argued = TraceEvent("de", "EFFECT", "brief", "Its heat response says so. " + LONG)
     letter = TraceEvent("de", "NULL", "brief", "a")
     verdict = TraceEvent("de", "JUDGE", "verdict", "C) <prob>1</prob>")
-    findings, collapsed = check_rows([RowResult(empty, (argued, verdict), (seen,)), RowResult(empty, (letter, argued), ())])
+    findings, collapsed = check_rows(
+        [RowResult(empty, (argued, verdict), (seen,)), RowResult(empty, (letter, argued), ())]
+    )
     assert findings == [
         ("argues", "cites"),
         (),
@@ -204,7 +265,9 @@ def test_a_row_collapses_when_any_brief_answers_and_cites_what_its_dossier_holds
 def test_the_rows_own_genes_are_no_citation() -> None:
     seen = Evidence("gene_info", "Perta", "ok", "somewhere", None, {"symbol": "Perta"})
     row = RowResult(
-        Prediction("Perta_Genea", 0, 0, 0, None, "file"), (TraceEvent("de", "UP", "brief", "Perta " + LONG),), (seen,)
+        Prediction("Perta_Genea", 0, 0, 0, None, "file"),
+        (TraceEvent("de", "UP", "brief", "Perta " + LONG),),
+        (seen,),
     )
     assert check_rows([row])[0] == [("argues",)]
 
@@ -224,7 +287,9 @@ def test_a_row_that_its_method_and_the_audit_find_collapsed_has_the_flag_once() 
 # As the checks were written before they were made quick: the same findings, from plain regular expressions.
 PLAIN_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))\s+(?=[\"'(\[]?[A-Z0-9])|\n+")
 WORDS = "Foxp3|foxp3|Il2_a|Il2|_|x|A|B)|1.|Zβ|**|no change|Answer: |is |increased|–|’s|option C|will lead to up-regulation"
-PIECES = st.sampled_from([*WORDS.split("|"), ".", ". ", '!" ', "?) ", " ", "\n", "\n\n", "\t", "(", "\u202f"])
+PIECES = st.sampled_from(
+    [*WORDS.split("|"), ".", ". ", '!" ', "?) ", " ", "\n", "\n\n", "\t", "(", "\u202f"]
+)
 
 
 @given(st.lists(PIECES, max_size=25).map("".join))
@@ -233,7 +298,10 @@ def test_sentences_end_where_the_plain_expression_says(text: str) -> None:
     assert split_sentences(text) == expected
 
 
-@given(st.lists(PIECES, max_size=25).map("".join), st.sampled_from(["Foxp3_Il2", "x_Il2_a", "Zβ_A", "_x"]))
+@given(
+    st.lists(PIECES, max_size=25).map("".join),
+    st.sampled_from(["Foxp3_Il2", "x_Il2_a", "Zβ_A", "_x"]),
+)
 def test_both_genes_are_named_as_words_of_their_own(text: str, pair_id: str) -> None:
     plain = text.translate(str.maketrans({"–": "-", "’": "'", "\u202f": " ", "*": None}))
     parts = pair_id.split("_")
@@ -241,7 +309,9 @@ def test_both_genes_are_named_as_words_of_their_own(text: str, pair_id: str) -> 
     def names(symbol: str) -> bool:
         return re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", plain, re.IGNORECASE) is not None
 
-    expected = any(names("_".join(parts[:at])) and names("_".join(parts[at:])) for at in range(1, len(parts)))
+    expected = any(
+        names("_".join(parts[:at])) and names("_".join(parts[at:])) for at in range(1, len(parts))
+    )
     assert ("genes" in check_brief("UP", text, pair_id)) == expected
 
 
@@ -249,25 +319,42 @@ PHRASES = (
     "No|no |change|effect|not |significantly |unlikely to |affect|Unchanged|results in |lead to |is |are |likely to |will |raise"
     "|falls|down-regulated|increased|lowered|although|yet|no|Answer: |anſwer: |optIon (|A|B)|C|. |.|\n"
 )
-STATEMENTS = [(role, sides) for sides in (conclusions._OWN_SIDE, conclusions._OTHER_SIDE) for role in sorted(sides)]
+STATEMENTS = [
+    (role, sides)
+    for sides in (conclusions._OWN_SIDE, conclusions._OTHER_SIDE)
+    for role in sorted(sides)
+]
 
 
-@given(st.lists(st.sampled_from(PHRASES.split("|")), max_size=25).map("".join), st.sampled_from(sorted(AGAINST)))
+@given(
+    st.lists(st.sampled_from(PHRASES.split("|")), max_size=25).map("".join),
+    st.sampled_from(sorted(AGAINST)),
+)
 def test_a_side_is_taken_where_a_search_of_each_sentence_says_so(text: str, role: str) -> None:
     sentences = split_sentences(text)
     deciding = {*sentences[:1], *sentences[-2:]}
-    named = {found[1] for found in map(re.compile(r"\b(?i:answer|option|choice)\W{0,4}([ABC])\b").search, deciding) if found}
+    named = {
+        found[1]
+        for found in map(
+            re.compile(r"\b(?i:answer|option|choice)\W{0,4}([ABC])\b").search, deciding
+        )
+        if found
+    }
     for concludes, sides, options in (
         (concludes_for_own_side, conclusions._OWN_SIDE, set("ABC") - set(AGAINST[role])),
         (concludes_for_other_side, conclusions._OTHER_SIDE, set(AGAINST[role])),
     ):
         _, phrases, unless = sides[role]
-        stated = any(phrases.search(each.lower()) and not unless.search(each.lower()) for each in deciding)
+        stated = any(
+            phrases.search(each.lower()) and not unless.search(each.lower()) for each in deciding
+        )
         assert concludes(RuleText(text, role)) == (stated or not named.isdisjoint(options))
 
 
 @given(st.data(), st.sampled_from(STATEMENTS))
-def test_every_phrase_of_a_claim_has_one_of_its_words(data: st.DataObject, statement: tuple[str, dict[str, Any]]) -> None:
+def test_every_phrase_of_a_claim_has_one_of_its_words(
+    data: st.DataObject, statement: tuple[str, dict[str, Any]]
+) -> None:
     role, sides = statement
     phrase = data.draw(st.from_regex(sides[role].phrases, alphabet=st.characters(codec="ascii")))
     assert any(word in phrase for word in sides[role].words)

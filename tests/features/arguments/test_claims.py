@@ -30,10 +30,14 @@ def import_regulation(workspace: Workspace) -> None:
 def test_claims_are_counted_by_role_checked_and_chosen(small_workspace: Workspace) -> None:
     """The scripted reader finds "Pa regulates Ga", and in the row of Gb it invents a quotation as well."""
     place = small_workspace.settings.workspace
-    invented = '{"subject": "Pa", "relation": "binds", "object": "Ga", "quote": "They bind each other."}'
+    invented = (
+        '{"subject": "Pa", "relation": "binds", "object": "Ga", "quote": "They bind each other."}'
+    )
     script = Script(
         answer=lambda prompt: (
-            write_reply(prompt).replace("[{", f"[{invented}, {{") if "Target gene: Gb" in prompt.text else write_reply(prompt)
+            write_reply(prompt).replace("[{", f"[{invented}, {{")
+            if "Target gene: Gb" in prompt.text
+            else write_reply(prompt)
         )
     )
     with serving(script) as url:
@@ -42,21 +46,39 @@ def test_claims_are_counted_by_role_checked_and_chosen(small_workspace: Workspac
     found = core_json(place, "rubric", "run", "claims", "debate")  # the newest reading
     # Each brief says "Pa regulates Ga", which in the row Pa_Ga is the question itself; one says what is no claim.
     counts = [count for count in found["counts"] if count["outcome"] == "all"]
-    assert {count["role"]: (count["texts"], count["having"], count["answers"]) for count in counts} == {
+    assert {
+        count["role"]: (count["texts"], count["having"], count["answers"]) for count in counts
+    } == {
         "EFFECT": (3, 3, 1),
         "NULL": (3, 3, 1),
         "UP": (3, 2, 1),
         "DOWN": (3, 3, 1),
     }
-    assert {count["role"]: count["supported"] for count in counts} == {"EFFECT": 2, "NULL": 2, "UP": 1, "DOWN": 2}
+    assert {count["role"]: count["supported"] for count in counts} == {
+        "EFFECT": 2,
+        "NULL": 2,
+        "UP": 1,
+        "DOWN": 2,
+    }
     assert all(count["contradicted"] == count["not_known"] == 0 for count in found["counts"])
     assert (found["n_findings"], found["answers"]) == (7, 4)
-    assert found["roles"]["all"]["answers"] == {"yes": 7, "no": 5}  # four briefs only answer the question, one says nothing
-    assert [(pack["pack"], pack["kind"]) for pack in found["packs"]] == [("collectri", "regulation")]
-    assert {(each["pack"], each["entry"]) for each in found["findings"]} == {("collectri", "Pa activates Ga")}
-    assert [each["rubric"] for each in found["worth"]["rubrics"]] == ["claim that is supported"]  # no row has another one
+    assert found["roles"]["all"]["answers"] == {
+        "yes": 7,
+        "no": 5,
+    }  # four briefs only answer the question, one says nothing
+    assert [(pack["pack"], pack["kind"]) for pack in found["packs"]] == [
+        ("collectri", "regulation")
+    ]
+    assert {(each["pack"], each["entry"]) for each in found["findings"]} == {
+        ("collectri", "Pa activates Ga")
+    }
+    assert [each["rubric"] for each in found["worth"]["rubrics"]] == [
+        "claim that is supported"
+    ]  # no row has another one
     of_up = [each for each in found["findings"] if each["role"] == "UP"]
-    assert [(each["pair_id"], each["subject"], each["object"], each["is_answer"]) for each in of_up] == [
+    assert [
+        (each["pair_id"], each["subject"], each["object"], each["is_answer"]) for each in of_up
+    ] == [
         ("Pa_Ga", "Pa", "Ga", True),
         ("Pb_Ga", "Pa", "Ga", False),
     ]
@@ -77,32 +99,49 @@ def test_labels_of_people_correct_the_reader(small_workspace: Workspace) -> None
     """By the labels one brief with a claim lies among those without: of 8 that have one the reader finds 7."""
     place = small_workspace.settings.workspace
     with serving() as url:
-        reading = readings.start_reading(small_workspace, RUBRIC, "debate", ReadingSettings(endpoint=url))
+        reading = readings.start_reading(
+            small_workspace, RUBRIC, "debate", ReadingSettings(endpoint=url)
+        )
     answers = readings.answers(small_workspace, RUBRIC, "debate", "model")[0]
     said = {(each.pair_id, each.seq): str(each.answer) for each in answers.itertuples()}
     missed = next(key for key, answer in said.items() if answer == "no")
     sample = labels.draw_sample(small_workspace, RUBRIC, "debate", 12)
     given = [
-        TextLabel(text.pair_id, text.seq, text.role, "yes" if key == missed else said[key], "Ada", sample=sample.id)
+        TextLabel(
+            text.pair_id,
+            text.seq,
+            text.role,
+            "yes" if key == missed else said[key],
+            "Ada",
+            sample=sample.id,
+        )
         for text in sample.texts
         if (key := (text.pair_id, text.seq))
     ]
     labels.give_labels(small_workspace, RUBRIC, "debate", given)
-    rates = core_json(place, "rubric", "rate", "claims", "debate", "--reading", reading.id)["roles"]["all"]
+    rates = core_json(place, "rubric", "rate", "claims", "debate", "--reading", reading.id)[
+        "roles"
+    ]["all"]
     assert (rates["n"], rates["yes"], rates["labels"], rates["missing_labels"]) == (12, 7, 12, 38)
     assert (rates["sensitivity"]["estimate"], rates["specificity"]["estimate"]) == (7 / 8, 1)
 
 
 @pytest.mark.soak
-def test_labels_of_claims_say_how_many_are_right(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_of_claims_say_how_many_are_right(
+    small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The scripted reader lists 11 claims; by hand one is wrong."""
     place = small_workspace.settings.workspace
     with serving() as url:
-        reading = readings.start_reading(small_workspace, RUBRIC, "debate", ReadingSettings(endpoint=url))
+        reading = readings.start_reading(
+            small_workspace, RUBRIC, "debate", ReadingSettings(endpoint=url)
+        )
     right = RIGHT_CLAIM.rubric
     sample = labels.draw_sample(small_workspace, right, reading.id, 20)
     given = [
-        TextLabel(text.pair_id, text.seq, text.role, "yes" if number else "no", "Ada", sample=sample.id)
+        TextLabel(
+            text.pair_id, text.seq, text.role, "yes" if number else "no", "Ada", sample=sample.id
+        )
         for number, text in enumerate(sample.texts)
     ]
     labels.give_labels(small_workspace, right, reading.id, given)
@@ -110,4 +149,8 @@ def test_labels_of_claims_say_how_many_are_right(small_workspace: Workspace, mon
     assert core_json(place, *shown)["roles"]["all"]["missing_labels"] == 39
     monkeypatch.setattr(rubric_rates, "FEWEST_LABELS", 10)
     precision = core_json(place, *shown)["roles"]["all"]
-    assert (precision["n"], precision["labels"], precision["corrected"]["estimate"]) == (11, 11, pytest.approx(10 / 11))
+    assert (precision["n"], precision["labels"], precision["corrected"]["estimate"]) == (
+        11,
+        11,
+        pytest.approx(10 / 11),
+    )

@@ -12,39 +12,67 @@ from tests.fakes.scripted import Script, serving, write_reply
 @pytest.mark.soak
 def test_points_are_counted_by_side_and_outcome_and_chosen(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
-    assert "neither rule nor pattern" in core(place, "rubric", "run", "clash", "debate", "--judge", "rule").err
+    assert (
+        "neither rule nor pattern"
+        in core(place, "rubric", "run", "clash", "debate", "--judge", "rule").err
+    )
     with serving() as url:
         found = core_json(place, "rubric", "run", "clash", "debate", "--endpoint", url)
         assert (
-            core_json(place, "rubric", "run", "clash", "debate", "--endpoint", url)["reading"] == found["reading"]
+            core_json(place, "rubric", "run", "clash", "debate", "--endpoint", url)["reading"]
+            == found["reading"]
         )  # the same is not asked twice
     # Three rows, each with two debates; the scripted reader has the second side answer the first.
     assert (found["n"], found["judged"], found["invented"], found["replies"]) == (6, 0, 0, False)
     of_all = [each for each in found["counts"] if each["outcome"] == "all"]
-    assert {each["role"]: (each["findings"], each["answered"], each["ignored"]) for each in of_all} == {
+    assert {
+        each["role"]: (each["findings"], each["answered"], each["ignored"]) for each in of_all
+    } == {
         "EFFECT": (3, 3, 0),
         "NULL": (3, 0, 3),
         "UP": (3, 3, 0),
         "DOWN": (3, 0, 3),
     }
-    by_outcome = {each["outcome"]: each["findings"] for each in found["counts"] if each["role"] == "UP"}
+    by_outcome = {
+        each["outcome"]: each["findings"] for each in found["counts"] if each["role"] == "UP"
+    }
     assert by_outcome["right"] + by_outcome["wrong"] == 3
     assert found["worth"] is None  # every row has an ignored point, and none one that decides
     assert any("judge gives no reason" in caveat for caveat in found["caveats"])
     again = core_json(place, "rubric", "run", "clash", "debate", "--reading", found["reading"])
-    ignored = [each for each in again["findings"] if each["side"] == "DOWN" and each["status"] == "ignored"]
-    assert [(each["pair_id"], each["stage"]) for each in ignored] == [(row, "dir") for row in ("Pa_Ga", "Pa_Gb", "Pb_Ga")]
+    ignored = [
+        each for each in again["findings"] if each["side"] == "DOWN" and each["status"] == "ignored"
+    ]
+    assert [(each["pair_id"], each["stage"]) for each in ignored] == [
+        (row, "dir") for row in ("Pa_Ga", "Pa_Gb", "Pb_Ga")
+    ]
 
 
 @pytest.mark.soak
-def test_a_finished_reading_refuses_the_options_for_asking_a_model(small_workspace: Workspace) -> None:
+def test_a_finished_reading_refuses_the_options_for_asking_a_model(
+    small_workspace: Workspace,
+) -> None:
     place = small_workspace.settings.workspace
     with serving() as url:
         reading = core_json(place, "rubric", "run", "clash", "debate", "--endpoint", url)["reading"]
-        for option, *value in (("--endpoint", url), ("--seed", "3"), ("--no-cache",), ("--name", "again"), ("--detach",)):
-            refused = core(place, "rubric", "run", "clash", "debate", "--reading", reading, option, *value)
-            assert (refused.status, option in refused.err, "asks no model" in refused.err) == (2, True, True)
-    assert core_json(place, "rubric", "run", "clash", "debate", "--reading", reading, "--seed", "0")["findings"]
+        for option, *value in (
+            ("--endpoint", url),
+            ("--seed", "3"),
+            ("--no-cache",),
+            ("--name", "again"),
+            ("--detach",),
+        ):
+            refused = core(
+                place, "rubric", "run", "clash", "debate", "--reading", reading, option, *value
+            )
+            assert (refused.status, option in refused.err, "asks no model" in refused.err) == (
+                2,
+                True,
+                True,
+            )
+    assert core_json(
+        place, "rubric", "run", "clash", "debate", "--reading", reading, "--seed", "0"
+    )["findings"]
 
 
 @pytest.mark.soak
@@ -52,10 +80,16 @@ def test_invented_quotations_are_counted_and_none_is_shown(small_workspace: Work
     """The reader quotes rightly in the row of Gb alone: six quotations there, one invented in each of the other four debates."""
     place = small_workspace.settings.workspace
     invented = '{"points": [{"side": "UP", "point": "It was shown in 2019.", "answer": "", "verdict": ""}]}'
-    script = Script(answer=lambda prompt: write_reply(prompt) if "Target gene: Gb" in prompt.text else invented)
+    script = Script(
+        answer=lambda prompt: write_reply(prompt) if "Target gene: Gb" in prompt.text else invented
+    )
     with serving(script) as url:
         found = core_json(place, "rubric", "run", "clash", "debate", "--endpoint", url)
-    assert ({each["pair_id"] for each in found["findings"]}, found["quotes"], found["invented"]) == ({"Pa_Gb"}, 6, 4)
+    assert (
+        {each["pair_id"] for each in found["findings"]},
+        found["quotes"],
+        found["invented"],
+    ) == ({"Pa_Gb"}, 6, 4)
     [worth] = found["worth"]["rubrics"]
     assert (worth["rubric"], worth["yes"]["n"], worth["no"]["n"]) == ("point that is ignored", 1, 2)
     shown = core(place, "rubric", "run", "clash", "debate", "--reading", found["reading"]).out

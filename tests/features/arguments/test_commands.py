@@ -12,8 +12,12 @@ from tests.commands import core, core_json
 
 def test_rubrics_are_listed_added_and_answered(small_workspace: Workspace, tmp_path: Path) -> None:
     place = small_workspace.settings.workspace
-    (tmp_path / "r.toml").write_text('name = "programs"\nquestion = "Is a program named?"\npattern = "PROGRAM"\n', "utf-8")
-    (tmp_path / "m.toml").write_text('name = "mechanism"\nquestion = "Is a mechanism named?"\n', "utf-8")
+    (tmp_path / "r.toml").write_text(
+        'name = "programs"\nquestion = "Is a program named?"\npattern = "PROGRAM"\n', "utf-8"
+    )
+    (tmp_path / "m.toml").write_text(
+        'name = "mechanism"\nquestion = "Is a mechanism named?"\n', "utf-8"
+    )
     assert core_json(place, "rubric", "add", str(tmp_path / "r.toml"))["judge"] == "rule"
     assert core_json(place, "rubric", "add", str(tmp_path / "m.toml"))["judge"] == "model"
     listed = {each["name"]: each for each in core_json(place, "rubric", "list")["rubrics"]}
@@ -42,13 +46,17 @@ def test_rubrics_are_listed_added_and_answered(small_workspace: Workspace, tmp_p
     assert found["roles"]["UP"]["rate"]["estimate"] == pytest.approx(2 / 3)
     assert found["roles"]["UP"]["answers"] == {"yes": 2, "no": 1}
     printed = core(place, "rubric", "run", "short", "debate", "--judge", "rule").out.splitlines()
-    assert printed[0].startswith("Is the brief shorter than 120 characters? “yes” in 1 of 12 texts: 0.083")
+    assert printed[0].startswith(
+        "Is the brief shorter than 120 characters? “yes” in 1 of 12 texts: 0.083"
+    )
     assert ["all", "12", "12", "1", "0.083"] in [line.split()[:5] for line in printed]
 
 
 def test_what_is_not_there_or_cannot_be_is_said(small_workspace: Workspace, tmp_path: Path) -> None:
     place = small_workspace.settings.workspace
-    (tmp_path / "m.toml").write_text('name = "mechanism"\nquestion = "Is a mechanism named?"\n', "utf-8")
+    (tmp_path / "m.toml").write_text(
+        'name = "mechanism"\nquestion = "Is a mechanism named?"\n', "utf-8"
+    )
     core_json(place, "rubric", "add", str(tmp_path / "m.toml"))
     for arguments, expected in (
         (("run", "long", "debate"), "rubric 'long': not known"),
@@ -59,4 +67,9 @@ def test_what_is_not_there_or_cannot_be_is_said(small_workspace: Workspace, tmp_
         done = core(place, "rubric", *arguments)
         assert (done.status, done.out) == (1, ""), arguments
         assert expected in done.err
-    assert core(place, "rubric", "run", "short", "debate", "--endpoint", "http://127.0.0.1:9/v1").status == 2
+    assert (
+        core(
+            place, "rubric", "run", "short", "debate", "--endpoint", "http://127.0.0.1:9/v1"
+        ).status
+        == 2
+    )

@@ -11,12 +11,17 @@ from core.features.arguments.brief_checks import FINDINGS
 from core.features.arguments.debate_audit import DebateAudit, DebateFacts, audit_debate
 
 
-def audit(has_dossier: bool = True, rows: dict[int, int] | None = None, **findings: list[int]) -> DebateAudit:
+def audit(
+    has_dossier: bool = True, rows: dict[int, int] | None = None, **findings: list[int]
+) -> DebateAudit:
     """Of five rows with briefs by EFFECT and NULL; findings: one number for each."""
     briefs = pd.DataFrame({"role": ["EFFECT", "NULL"], "n": [5, 5], **findings})
     p_de = np.array([0.1 + 0.2, 0.3, 0.5, np.nan, 0.5])
     return audit_debate(
-        DebateFacts(briefs, rows or {0: 1, 2: 4}, {"role_collapse": 3, "dir_fallback": 1}, p_de, has_dossier), "a run"
+        DebateFacts(
+            briefs, rows or {0: 1, 2: 4}, {"role_collapse": 3, "dir_fallback": 1}, p_de, has_dossier
+        ),
+        "a run",
     )
 
 
@@ -25,7 +30,10 @@ def test_as_json_by_hand() -> None:
     zeros = dict.fromkeys(FINDINGS, 0)
     assert found == {
         "run": "a run",
-        "roles": {"EFFECT": {"n": 5, **zeros, "answers": 2, "cites": 4}, "NULL": {"n": 5, **zeros, "answers": 1}},
+        "roles": {
+            "EFFECT": {"n": 5, **zeros, "answers": 2, "cites": 4},
+            "NULL": {"n": 5, **zeros, "answers": 1},
+        },
         "rows_by_arguing": [1, 0, 4],  # nobody, one, both
         "rows": 5,
         "collapsed": 3,
@@ -44,7 +52,9 @@ def test_citations_are_unknown_without_a_dossier() -> None:
 
 
 def test_no_briefs() -> None:
-    found = audit_debate(DebateFacts(pd.DataFrame({"role": [], "n": []}), {}, {}, np.array([0.5]), False), "a run")
+    found = audit_debate(
+        DebateFacts(pd.DataFrame({"role": [], "n": []}), {}, {}, np.array([0.5]), False), "a run"
+    )
     assert not found.roles
     assert found.rows_by_arguing == (0,)
     assert found.figure() is None
@@ -63,7 +73,10 @@ def test_no_briefs() -> None:
             "No brief of 10 answers the multiple-choice question, but 2 are short; "
             "in 1 of 5 rows no advocate wrote 120 characters.",
         ),
-        ({}, "The advocates argued: all 10 briefs have 120 characters or more, and none answers a question."),
+        (
+            {},
+            "The advocates argued: all 10 briefs have 120 characters or more, and none answers a question.",
+        ),
         (
             {"other_side": [0, 1]},
             "The advocates argued: all 10 briefs have 120 characters or more, and none answers a question; "
@@ -71,7 +84,9 @@ def test_no_briefs() -> None:
         ),
     ],
 )
-def test_the_advocates_argued_only_if_all_did(findings: dict[str, list[int]], expected: str) -> None:
+def test_the_advocates_argued_only_if_all_did(
+    findings: dict[str, list[int]], expected: str
+) -> None:
     assert audit(**findings).sentence == expected
 
 

@@ -24,15 +24,21 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.soak
-def test_claims_are_shown_once_a_model_has_read_them(small_workspace: Workspace, visit: Visit) -> None:
+def test_claims_are_shown_once_a_model_has_read_them(
+    small_workspace: Workspace, visit: Visit
+) -> None:
     import_regulation(small_workspace)
     app = visit(small_workspace, "arguments", run="debate", tab="Findings")
     assert not app.exception
     assert "No model has read the texts of this run yet" in text_of(app)
     assert "plan-reading" in [each.key for each in app.button]  # the form that starts one
     with serving() as url:
-        reading = readings.start_reading(small_workspace, CLAIMS.schema.rubric, "debate", ReadingSettings(endpoint=url))
-    app = visit(small_workspace, "arguments", run="debate", tab="Findings", findings_reader=reading.id)
+        reading = readings.start_reading(
+            small_workspace, CLAIMS.schema.rubric, "debate", ReadingSettings(endpoint=url)
+        )
+    app = visit(
+        small_workspace, "arguments", run="debate", tab="Findings", findings_reader=reading.id
+    )
     assert not app.exception
     assert "scripted finds 7 claims" in text_of(app)
     [*_, claims] = [each.value for each in app.dataframe if "quote" in each.value]
@@ -44,9 +50,13 @@ def test_claims_are_shown_once_a_model_has_read_them(small_workspace: Workspace,
 
 
 @pytest.mark.soak
-def test_points_are_shown_with_how_many_quotations_stand_in_the_text(small_workspace: Workspace, visit: Visit) -> None:
+def test_points_are_shown_with_how_many_quotations_stand_in_the_text(
+    small_workspace: Workspace, visit: Visit
+) -> None:
     with serving() as url:
-        readings.start_reading(small_workspace, CLASH.schema.rubric, "debate", ReadingSettings(endpoint=url))
+        readings.start_reading(
+            small_workspace, CLASH.schema.rubric, "debate", ReadingSettings(endpoint=url)
+        )
     app = visit(small_workspace, "arguments", run="debate", tab="Findings", findings="clash")
     assert not app.exception
     left_out = ("passage",)  # a clash has quotations anyway

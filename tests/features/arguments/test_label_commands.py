@@ -19,11 +19,20 @@ RUBRIC = Rubric("names-a-pathway", "Does the text name a pathway?")
 def test_label_draws_exports_and_imports(small_workspace: Workspace, tmp_path: Path) -> None:
     place = small_workspace.settings.workspace
     rubrics.add(small_workspace, RUBRIC)
-    found = core_json(place, "rubric", "label", RUBRIC.name, "debate", "--sample", "5", "--seed", "3")
-    assert (found["rubric"], found["by"], found["seed"], found["n"]) == (RUBRIC.name, "simple", 3, 5)
+    found = core_json(
+        place, "rubric", "label", RUBRIC.name, "debate", "--sample", "5", "--seed", "3"
+    )
+    assert (found["rubric"], found["by"], found["seed"], found["n"]) == (
+        RUBRIC.name,
+        "simple",
+        3,
+        5,
+    )
     assert sum(found["roles"].values()) == 5
     text = core(place, "rubric", "label", RUBRIC.name, "debate", "--sample", "5", "--seed", "3").out
-    assert f"5 texts of debate for names-a-pathway, simple, seed 3: sample {found['sample']}" in text
+    assert (
+        f"5 texts of debate for names-a-pathway, simple, seed 3: sample {found['sample']}" in text
+    )
     assert "page Arguments" in text
     sample = labels.draw_sample(small_workspace, RUBRIC, "debate", 5, "simple", 3)
     assert sample.id == found["sample"]
@@ -31,7 +40,10 @@ def test_label_draws_exports_and_imports(small_workspace: Workspace, tmp_path: P
     given = TextLabel(first.pair_id, first.seq, first.role, "yes", "Ada", sample=sample.id)
     labels.give_labels(small_workspace, RUBRIC, "debate", [given])
     file = tmp_path / "labels.csv"
-    assert core_json(place, "rubric", "label", RUBRIC.name, "debate", "--export", str(file)) == {"file": str(file), "labels": 1}
+    assert core_json(place, "rubric", "label", RUBRIC.name, "debate", "--export", str(file)) == {
+        "file": str(file),
+        "labels": 1,
+    }
     assert first.pair_id in file.read_text()
     labels.take_back(small_workspace, RUBRIC, "debate", given)
     done = core_json(place, "rubric", "label", RUBRIC.name, "debate", "--import", str(file))
@@ -44,8 +56,14 @@ def test_label_says_what_is_wrong(small_workspace: Workspace, tmp_path: Path) ->
     file = tmp_path / "labels.csv"
     file.write_text("pair_id,role,answer,author\nPa_Ga,EFFECT,maybe,Ada\n")
     for arguments, message in (
-        (("names-a-pathway", "debate"), "got nothing to do, expected one of --sample, --export and --import"),
-        (("names-a-pathway", "debate", "--sample", "3", "--export", str(file)), "got --sample, --export, expected one of"),
+        (
+            ("names-a-pathway", "debate"),
+            "got nothing to do, expected one of --sample, --export and --import",
+        ),
+        (
+            ("names-a-pathway", "debate", "--sample", "3", "--export", str(file)),
+            "got --sample, --export, expected one of",
+        ),
         (("names-a-pathway", "debate", "--import", str(file)), "answer 'maybe', expected yes, no"),
     ):
         done = core(place, "rubric", "label", *arguments)

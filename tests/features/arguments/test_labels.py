@@ -14,7 +14,9 @@ from core.features.arguments.rubric_tables import Sample, TextLabel
 from core.runs.workspace import Workspace
 from core.store import changes, runs
 
-RUBRIC = Rubric("names-a-pathway", "Does the text name a pathway?", answers=("yes", "no", "unclear"))
+RUBRIC = Rubric(
+    "names-a-pathway", "Does the text name a pathway?", answers=("yes", "no", "unclear")
+)
 BY_PATTERN = Rubric("program", "Does it name a program?", pattern="shared program")  # 11 yes, 1 no
 TEXT = ("Pa_Ga", 0, "EFFECT")  # of the run "debate" in tests/cases.py
 
@@ -49,7 +51,9 @@ def test_a_models_answers_are_the_strata_and_a_rule_takes_no_labels(
         patch.setattr(readings, "answers", lambda *_: (by_pattern, "a reading"))
         sample = labels.draw_sample(small_workspace, RUBRIC, "debate", 4, "stratified")
     # One no, which is certain, and three of 11 yes.
-    assert sorted(text.probability for text in sample.texts) == pytest.approx([3 / 11, 3 / 11, 3 / 11, 1])
+    assert sorted(text.probability for text in sample.texts) == pytest.approx(
+        [3 / 11, 3 / 11, 3 / 11, 1]
+    )
     assert sample.reading == "a reading"
     with pytest.raises(NotFound, match="no finished reading"):
         labels.draw_sample(small_workspace, RUBRIC, "debate", 4, "stratified")
@@ -64,7 +68,10 @@ def test_an_answer_is_stored_replaced_and_taken_back(small_workspace: Workspace)
     labels.give_labels(small_workspace, RUBRIC, "debate", [label])
     labels.give_labels(small_workspace, RUBRIC, "debate", [replace(label, author="Ben")])
     labels.give_labels(small_workspace, RUBRIC, "debate", [replace(label, answer="no")])
-    assert sorted((each.author, each.answer) for each in stored(small_workspace)) == [("Ada", "no"), ("Ben", "yes")]
+    assert sorted((each.author, each.answer) for each in stored(small_workspace)) == [
+        ("Ada", "no"),
+        ("Ben", "yes"),
+    ]
     labels.take_back(small_workspace, RUBRIC, "debate", label)
     labels.take_back(small_workspace, RUBRIC, "debate", label)
     assert [each.author for each in stored(small_workspace)] == ["Ben"]
@@ -76,7 +83,10 @@ def test_a_wrong_label_is_refused(small_workspace: Workspace) -> None:
     for label, message in (
         (TextLabel(*TEXT, "perhaps", "Ada"), "answer 'perhaps', expected yes, no, unclear"),
         (TextLabel(*TEXT, "yes", ""), "name of a label's author"),
-        (TextLabel("Pa_Ga", 77, "EFFECT", "yes", "Ada"), "no such text in the run, expected a brief that names-a-pathway"),
+        (
+            TextLabel("Pa_Ga", 77, "EFFECT", "yes", "Ada"),
+            "no such text in the run, expected a brief that names-a-pathway",
+        ),
         (TextLabel("Pa_Ga", 0, "NULL", "yes", "Ada"), "no such text"),
     ):
         with pytest.raises(InputError, match=message):
@@ -89,10 +99,14 @@ def fill(workspace: Workspace) -> Sample:
     sample = labels.draw_sample(workspace, RUBRIC, "debate", 5, "simple", 3)
     for at, text in enumerate(sample.texts[:3]):
         for author in ("Ada, of the lab", "=Ben"):
-            label = TextLabel(text.pair_id, text.seq, text.role, RUBRIC.answers[at], author, sample=sample.id)
+            label = TextLabel(
+                text.pair_id, text.seq, text.role, RUBRIC.answers[at], author, sample=sample.id
+            )
             labels.give_labels(workspace, RUBRIC, "debate", [label])
     last = sample.texts[4]
-    labels.give_labels(workspace, RUBRIC, "debate", [TextLabel(last.pair_id, last.seq, last.role, "no", "Cleo")])
+    labels.give_labels(
+        workspace, RUBRIC, "debate", [TextLabel(last.pair_id, last.seq, last.role, "no", "Cleo")]
+    )
     return sample
 
 
@@ -102,7 +116,9 @@ def test_a_file_of_labels_loses_nothing(small_workspace: Workspace) -> None:
     before, drawn = stored(small_workspace), samples(small_workspace)
     content, n = label_files.export_csv(small_workspace, RUBRIC, "debate")
     assert n == len(before) == 7
-    assert len(content.decode().splitlines()) == 1 + 9  # two texts of the sample have no label of it
+    assert (
+        len(content.decode().splitlines()) == 1 + 9
+    )  # two texts of the sample have no label of it
     same = label_files.import_csv(small_workspace, RUBRIC, "debate", content, "labels.csv")
     assert same == label_files.ImportedLabels(0, 0, 7)
     with small_workspace.store.write() as db:
@@ -110,11 +126,15 @@ def test_a_file_of_labels_loses_nothing(small_workspace: Workspace) -> None:
             db.execute(f"DELETE FROM {table}")
     with pytest.raises(InputError, match="not known here, expected one that was drawn"):
         label_files.import_csv(small_workspace, RUBRIC, "debate", content, "labels.csv")
-    assert labels.draw_sample(small_workspace, RUBRIC, "debate", 5, "simple", 3).id == drawn[0].id  # as in another workspace
+    assert (
+        labels.draw_sample(small_workspace, RUBRIC, "debate", 5, "simple", 3).id == drawn[0].id
+    )  # as in another workspace
     gone = label_files.import_csv(small_workspace, RUBRIC, "debate", content, "labels.csv")
     assert gone == label_files.ImportedLabels(7, 0, 0)
     assert stored(small_workspace) == before
-    assert [each.labelled_at for each in stored(small_workspace)] == [each.labelled_at for each in before]
+    assert [each.labelled_at for each in stored(small_workspace)] == [
+        each.labelled_at for each in before
+    ]
     assert label_files.export_csv(small_workspace, RUBRIC, "debate")[0] == content
 
 
@@ -122,12 +142,20 @@ def test_answers_may_be_filled_in_in_any_order(small_workspace: Workspace) -> No
     sample = fill(small_workspace)
     content, _ = label_files.export_csv(small_workspace, RUBRIC, "debate")
     head, *lines = content.decode().splitlines()
-    [left] = [line for line in lines if line.startswith(f"{sample.texts[3].pair_id},{sample.texts[3].seq},")]
+    [left] = [
+        line
+        for line in lines
+        if line.startswith(f"{sample.texts[3].pair_id},{sample.texts[3].seq},")
+    ]
     filled = left.replace(",,,", ",yes,Cleo,", 1)
     shuffled = "\n".join([head, *reversed([filled if line == left else line for line in lines])])
-    added = label_files.import_csv(small_workspace, RUBRIC, "debate", shuffled.encode(), "labels.csv")
+    added = label_files.import_csv(
+        small_workspace, RUBRIC, "debate", shuffled.encode(), "labels.csv"
+    )
     assert added == label_files.ImportedLabels(1, 0, 7)
-    assert ("Cleo", "yes", sample.id) in {(each.author, each.answer, each.sample) for each in stored(small_workspace)}
+    assert ("Cleo", "yes", sample.id) in {
+        (each.author, each.answer, each.sample) for each in stored(small_workspace)
+    }
 
 
 @pytest.mark.soak
@@ -138,14 +166,22 @@ def test_a_table_of_ones_own_needs_few_columns(small_workspace: Workspace) -> No
     assert early == TextLabel("Pa_Ga", 0, "EFFECT", "yes", "Ada")
     assert early.labelled_at == datetime(2026, 1, 31)
     assert (late.pair_id, late.role, late.answer, late.sample) == ("Pb_Ga", "UP", "unclear", None)
-    changed = label_files.import_csv(small_workspace, RUBRIC, "debate", table.replace(b"unclear", b"no"), "own.csv")
+    changed = label_files.import_csv(
+        small_workspace, RUBRIC, "debate", table.replace(b"unclear", b"no"), "own.csv"
+    )
     assert changed == label_files.ImportedLabels(0, 1, 1)
 
 
 HEAD = "pair_id,role,answer,author"
 WRONG = [
-    (f"{HEAD}\nPa_Ga,EFFECT,perhaps,Ada\n", r"l\.csv, line 2: .*answer 'perhaps', expected yes, no, unclear"),
-    (f"{HEAD}\nPa_Ga,EFFECT,yes,Ada\nPz_Gz,UP,yes,Ada\n", r"l\.csv, line 3: 0 texts of 'Pz_Gz' and role 'UP', expected one"),
+    (
+        f"{HEAD}\nPa_Ga,EFFECT,perhaps,Ada\n",
+        r"l\.csv, line 2: .*answer 'perhaps', expected yes, no, unclear",
+    ),
+    (
+        f"{HEAD}\nPa_Ga,EFFECT,yes,Ada\nPz_Gz,UP,yes,Ada\n",
+        r"l\.csv, line 3: 0 texts of 'Pz_Gz' and role 'UP', expected one",
+    ),
     (
         f"{HEAD}\nPa_Ga,EFFECT,yes,Ada\nPa_Ga,EFFECT,no,Ada\n",
         "line 3: a repeat of the text and author of line 2, expected one row",
@@ -153,14 +189,32 @@ WRONG = [
     (f"{HEAD}\nPa_Ga,EFFECT,yes,\n", "line 2: name of a label's author"),
     (f"{HEAD}\n", "no row, expected a label or a text"),
     (f"{HEAD}\nPa_Ga,EFFECT,yes\n", "line 2: wrong number of columns, 3 columns, expected 4"),
-    (f"{HEAD},mood\nPa_Ga,EFFECT,yes,Ada,fine\n", "line 1: column 'mood', expected columns of pair_id"),
-    (f"{HEAD},rubric\nPa_Ga,EFFECT,yes,Ada,other\n", "line 2: rubric 'other', expected names-a-pathway"),
+    (
+        f"{HEAD},mood\nPa_Ga,EFFECT,yes,Ada,fine\n",
+        "line 1: column 'mood', expected columns of pair_id",
+    ),
+    (
+        f"{HEAD},rubric\nPa_Ga,EFFECT,yes,Ada,other\n",
+        "line 2: rubric 'other', expected names-a-pathway",
+    ),
     (f"{HEAD},seq\nPa_Ga,EFFECT,yes,Ada,x\n", "line 2: seq 'x', expected a whole number"),
-    (f"{HEAD},seq\nPa_Ga,EFFECT,yes,Ada,9\n", r"line 2: .*Pa_Ga, EFFECT \(seq 9\): no such text in the run, expected a brief"),
-    (f"{HEAD},labelled_at\nPa_Ga,EFFECT,yes,Ada,soon\n", "line 2: labelled_at 'soon', expected a time"),
+    (
+        f"{HEAD},seq\nPa_Ga,EFFECT,yes,Ada,9\n",
+        r"line 2: .*Pa_Ga, EFFECT \(seq 9\): no such text in the run, expected a brief",
+    ),
+    (
+        f"{HEAD},labelled_at\nPa_Ga,EFFECT,yes,Ada,soon\n",
+        "line 2: labelled_at 'soon', expected a time",
+    ),
     (f"{HEAD},labelled_at\nPa_Ga,EFFECT,yes,Ada,2026-01-31T09:30:00+00:00\n", "without a zone"),
-    (f"{HEAD},sample\nPa_Ga,EFFECT,yes,Ada,s\n", "line 2: sample 's': not known here, expected one that was drawn"),
-    ("pair_id,role,answer\nPa_Ga,EFFECT,yes\n", r"l\.csv, line 1: missing column, no column author"),
+    (
+        f"{HEAD},sample\nPa_Ga,EFFECT,yes,Ada,s\n",
+        "line 2: sample 's': not known here, expected one that was drawn",
+    ),
+    (
+        "pair_id,role,answer\nPa_Ga,EFFECT,yes\n",
+        r"l\.csv, line 1: missing column, no column author",
+    ),
 ]
 
 

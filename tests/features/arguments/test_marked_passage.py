@@ -29,7 +29,9 @@ def reply(content: str, parts: tuple[str, ...] = ()) -> Reply:
         ("Jak1 is known to drive Gm12345.", ""),
     ],
 )
-def test_a_passage_is_kept_where_it_stands_in_the_text_word_for_word(copied: str, kept: str) -> None:
+def test_a_passage_is_kept_where_it_stands_in_the_text_word_for_word(
+    copied: str, kept: str
+) -> None:
     assert find_passage(TEXT, copied) == kept
 
 
@@ -50,7 +52,20 @@ def test_a_passage_is_taken_out_of_the_reply(content: str, left: str, passage: s
 
 
 def test_tokens_of_the_passage_go_with_it_and_thinking_stays() -> None:
-    parts = ("hm</think>", "<answer>", "B", "</answer>\n<pass", "age><answer>", "A", "</answer></passage>")
+    parts = (
+        "hm</think>",
+        "<answer>",
+        "B",
+        "</answer>\n<pass",
+        "age><answer>",
+        "A",
+        "</answer></passage>",
+    )
     content = "".join(parts).removeprefix("hm</think>")
     taken, _ = take_passage(reply(content, parts))
-    assert [token.token for token in taken.logprobs or ()] == ["hm</think>", "<answer>", "B", "</answer>\n<pass"]
+    assert [token.token for token in taken.logprobs or ()] == [
+        "hm</think>",
+        "<answer>",
+        "B",
+        "</answer>\n<pass",
+    ]

@@ -19,7 +19,9 @@ from tests.fakes.scripted import Script, ScriptedPrompt, serving
 
 
 def _settle(doubts: pd.DataFrame, _knowledge: object) -> pd.DataFrame:
-    return doubts.assign(status=np.where(doubts["reason"] == "", "bare", "reasoned"), pack="", entry="")
+    return doubts.assign(
+        status=np.where(doubts["reason"] == "", "bare", "reasoned"), pack="", entry=""
+    )
 
 
 DOUBTS = FindingKind(
@@ -54,7 +56,10 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def doubt(prompt: ScriptedPrompt) -> str:
     """Doubts the last sentence, for a reason that stands nowhere."""
-    doubts = [{"about": "effect", "doubt": each, "reason": "It was seen in 2019."} for each in prompt.sentences[-1:]]
+    doubts = [
+        {"about": "effect", "doubt": each, "reason": "It was seen in 2019."}
+        for each in prompt.sentences[-1:]
+    ]
     return json.dumps({"doubts": doubts})
 
 
@@ -66,5 +71,7 @@ def test_a_new_schema_is_read_and_counted(small_workspace: Workspace) -> None:
         again = core_json(place, "rubric", "run", "doubts", "debate", "--endpoint", url)
     assert again == found
     assert (found["n"], found["unread"]) == (12, 0)
-    assert found["n_findings"] == found["quotes"] == found["invented"] > 6  # a doubt of a brief, and its invented reason
+    assert (
+        found["n_findings"] == found["quotes"] == found["invented"] > 6
+    )  # a doubt of a brief, and its invented reason
     assert found["statuses"] == {"reasoned": 0, "bare": found["n_findings"]}

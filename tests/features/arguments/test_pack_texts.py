@@ -20,11 +20,20 @@ from core.runs.workspace import Workspace
             {"Stat1": "A factor of many genes.", "Irf1": "Another factor of genes."},
             {"Stat1": "A factor of many genes."},
         ),
-        ("pathways.json", {"Stat1": ["Interferon signalling", "Death"]}, {"Stat1": "Interferon signalling\nDeath"}),
+        (
+            "pathways.json",
+            {"Stat1": ["Interferon signalling", "Death"]},
+            {"Stat1": "Interferon signalling\nDeath"},
+        ),
     ],
 )
-def test_texts_by_gene(workspace: Workspace, name: str, content: dict[str, object], texts: dict[str, str]) -> None:
-    assert import_upload(workspace, json.dumps(content).encode(), name, ImportOptions()).kind != "failed"
+def test_texts_by_gene(
+    workspace: Workspace, name: str, content: dict[str, object], texts: dict[str, str]
+) -> None:
+    assert (
+        import_upload(workspace, json.dumps(content).encode(), name, ImportOptions()).kind
+        != "failed"
+    )
     [pack] = pack_texts.list_with_texts(workspace)
     found = pack_texts.read(workspace, pack)
     assert {gene: found[gene] for gene in texts} == texts

@@ -25,7 +25,9 @@ from tests.strength import examples
 NAN = np.nan
 
 
-def alone(reading: list[float], label: list[float], weight: list[float] | None = None) -> JudgedTexts:
+def alone(
+    reading: list[float], label: list[float], weight: list[float] | None = None
+) -> JudgedTexts:
     """Texts that share neither a perturbation nor a gene."""
     n = np.arange(len(reading))
     return JudgedTexts.of(reading, label, weight or [float(each == each) for each in label], n, n)
@@ -92,7 +94,9 @@ def test_a_judge_that_is_always_right_is_taken_at_its_word() -> None:
 def test_probabilities_and_unread_texts_count() -> None:
     texts = simulated_texts(np.random.default_rng(3), Setting(0.3, 400, "simple"))
     vague = replace(texts, reading=0.2 + 0.6 * texts.reading)
-    assert corrected_rate(vague).interval.estimate == pytest.approx(corrected_rate(texts).interval.estimate, abs=0.01)
+    assert corrected_rate(vague).interval.estimate == pytest.approx(
+        corrected_rate(texts).interval.estimate, abs=0.01
+    )
     unread = replace(texts, reading=np.where(np.arange(len(texts)) % 2, texts.reading, NAN))
     half, whole = corrected_rate(unread).interval, corrected_rate(texts).interval
     assert half.estimate == pytest.approx(0.3, abs=0.08)
@@ -120,7 +124,9 @@ def test_corrected_intervals_hold_the_truth(setting: Setting) -> None:
 
 
 def test_what_cannot_be_estimated_is_refused_or_unknown() -> None:
-    with pytest.raises(InputError, match=r"reading: row 0: got 2\.0; expected a number in \[0, 1\]"):
+    with pytest.raises(
+        InputError, match=r"reading: row 0: got 2\.0; expected a number in \[0, 1\]"
+    ):
         alone([2, 0], [1, 0])
     with pytest.raises(InputError, match="none of 2 texts has one"):
         corrected_rate(alone([1, 0], [NAN, NAN]))

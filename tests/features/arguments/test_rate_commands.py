@@ -15,7 +15,9 @@ MEASURES = {"hit_rate", "de", "dir"}
 @pytest.fixture
 def asked(small_workspace: Workspace) -> Workspace:
     """The small debate, and a rubric that a pattern answers."""
-    rubrics.add(small_workspace, Rubric("program", "Does it name a program?", pattern="shared program"))
+    rubrics.add(
+        small_workspace, Rubric("program", "Does it name a program?", pattern="shared program")
+    )
     return small_workspace
 
 
@@ -26,7 +28,13 @@ def test_rates_and_worth_of_a_pattern(asked: Workspace) -> None:
     assert rates["judge"] == "rule"
     whole = rates["roles"]["all"]
     assert {"n", "yes", "rate", "corrected", "labels"} <= set(whole)
-    assert (whole["n"], whole["yes"], whole["labels"], whole["corrected"], whole["missing_labels"]) == (12, 11, 0, None, 0)
+    assert (
+        whole["n"],
+        whole["yes"],
+        whole["labels"],
+        whole["corrected"],
+        whole["missing_labels"],
+    ) == (12, 11, 0, None, 0)
     assert rates["roles"]["UP"]["rate"]["estimate"] == pytest.approx(2 / 3)
     other = core_json(place, "rubric", "rate", "program", "debate", "--answer", "no")
     assert other["roles"]["all"]["yes"] == 1

@@ -50,7 +50,9 @@ def texts() -> pd.DataFrame:
 def readings(texts: pd.DataFrame) -> pd.DataFrame:
     """EFFECT: half yes; NULL: a quarter. The last two texts could not be read."""
     mixed = np.random.default_rng(0).permutation(N)[np.arange(len(texts)) // 2]
-    said = np.where(mixed % 4 < np.where(texts["role"] == "EFFECT", 2, 1), "yes", "no").astype(object)
+    said = np.where(mixed % 4 < np.where(texts["role"] == "EFFECT", 2, 1), "yes", "no").astype(
+        object
+    )
     said[-2:] = ""
     return texts[["pair_id", "seq", "role", "stage"]].assign(answer=said, p=np.nan)
 
@@ -58,11 +60,16 @@ def readings(texts: pd.DataFrame) -> pd.DataFrame:
 def sample_of(texts: pd.DataFrame, size: int, seed: int = 0, name: str = "s") -> Sample:
     """A sample at random, of 1 in len / size."""
     drawn = texts.sample(size, random_state=seed)
-    chosen = [SampledText(row.pair_id, int(row.seq), row.role, size / len(texts)) for row in drawn.itertuples()]
+    chosen = [
+        SampledText(row.pair_id, int(row.seq), row.role, size / len(texts))
+        for row in drawn.itertuples()
+    ]
     return Sample(name, RUBRIC.name, RUBRIC.sha256, "run", "simple", "", seed, "Ada", tuple(chosen))
 
 
-def label_all(sample: Sample, said: pd.DataFrame, first: int | None = None, wrong: int = 0) -> list[TextLabel]:
+def label_all(
+    sample: Sample, said: pd.DataFrame, first: int | None = None, wrong: int = 0
+) -> list[TextLabel]:
     """Labels of the first texts of a sample that repeat the judge's answers, but the first `wrong`, which say no."""
     answers = said.set_index(["pair_id", "seq"])["answer"].to_dict()
     chosen = sample.texts[:first]
@@ -80,7 +87,10 @@ def label_all(sample: Sample, said: pd.DataFrame, first: int | None = None, wron
 
 
 def joined(
-    texts: pd.DataFrame, readings: pd.DataFrame, labels: Sequence[TextLabel] = (), samples: Sequence[Sample] = ()
+    texts: pd.DataFrame,
+    readings: pd.DataFrame,
+    labels: Sequence[TextLabel] = (),
+    samples: Sequence[Sample] = (),
 ) -> pd.DataFrame:
     return join_answers(texts, readings, labels, samples, RUBRIC, "yes")
 
@@ -108,16 +118,31 @@ def test_raw_rates_by_role_and_what_is_missing(texts: pd.DataFrame, readings: pd
     assert (shape["corrected"], shape["missing_labels"]) == (None, FEWEST_LABELS)
 
 
-def test_a_rule_has_no_error_rate_and_asks_for_no_labels(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
+def test_a_rule_has_no_error_rate_and_asks_for_no_labels(
+    texts: pd.DataFrame, readings: pd.DataFrame
+) -> None:
     sample = sample_of(texts, 200)
-    roles = rates_by_role(joined(texts, readings, label_all(sample, readings, wrong=20), [sample]), RULE, RUBRIC.answers)
+    roles = rates_by_role(
+        joined(texts, readings, label_all(sample, readings, wrong=20), [sample]),
+        RULE,
+        RUBRIC.answers,
+    )
     for each in roles.values():
-        assert (each.labels, each.missing_labels, each.corrected, each.sensitivity) == (0, 0, None, None)
+        assert (each.labels, each.missing_labels, each.corrected, each.sensitivity) == (
+            0,
+            0,
+            None,
+            None,
+        )
     rates = RubricRates("r", "Is it?", "run", RULE, "yes", roles, None, 0, "its rule")
-    assert "label" not in " ".join((rates.sentence, rates.scope, *rates.caveats, *rates.tables()[0].rows[0]))
+    assert "label" not in " ".join(
+        (rates.sentence, rates.scope, *rates.caveats, *rates.tables()[0].rows[0])
+    )
 
 
-def test_corrected_rates_are_those_of_the_arrays(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
+def test_corrected_rates_are_those_of_the_arrays(
+    texts: pd.DataFrame, readings: pd.DataFrame
+) -> None:
     sample = sample_of(texts, 200)
     labels = label_all(sample, readings, wrong=20)
     found = rates_of(joined(texts, readings, labels, [sample]))["all"]
@@ -125,7 +150,9 @@ def test_corrected_rates_are_those_of_the_arrays(texts: pd.DataFrame, readings: 
     label_of = {(each.pair_id, each.seq): float(each.answer == "yes") for each in labels}
     label = [label_of.get(key, np.nan) for key in zip(texts["pair_id"], texts["seq"], strict=True)]
     reading = readings["answer"].map({"yes": 1.0, "no": 0.0, "": np.nan})
-    plain = JudgedTexts.of(reading, label, np.isfinite(label).astype(float), texts["pert"], texts["gene"])
+    plain = JudgedTexts.of(
+        reading, label, np.isfinite(label).astype(float), texts["pert"], texts["gene"]
+    )
     assert found.corrected is not None
     assert found.corrected.estimate == pytest.approx(corrected_rate(plain).interval.estimate)
     assert found.corrected.estimate < found.rate.estimate  # some of what the judge calls yes is no
@@ -138,15 +165,26 @@ def test_corrected_rates_are_those_of_the_arrays(texts: pd.DataFrame, readings: 
     assert found.specificity.estimate < 1
 
 
-def test_half_a_sample_two_samples_and_labels_of_no_sample(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
+def test_half_a_sample_two_samples_and_labels_of_no_sample(
+    texts: pd.DataFrame, readings: pd.DataFrame
+) -> None:
     whole, half = sample_of(texts, 200), sample_of(texts, 100, 1, "t")
     weights = joined(texts, readings, label_all(whole, readings, 50), [whole])
     labelled = weights["weight"] > 0
-    assert labelled.sum() == 50  # of 200 in random order, 50 read: each text of 800 had one chance in 16
+    assert (
+        labelled.sum() == 50
+    )  # of 200 in random order, 50 read: each text of 800 had one chance in 16
     assert weights.loc[labelled, "weight"].tolist() == pytest.approx([16.0 * 50] * 50)
     outside = replace(label_all(whole, readings, 60)[-1], sample=None)
-    both = joined(texts, readings, [*label_all(whole, readings, 50), *label_all(half, readings), outside], [whole, half])
-    first, second = ({(each.pair_id, each.seq) for each in sample.texts} for sample in (whole, half))
+    both = joined(
+        texts,
+        readings,
+        [*label_all(whole, readings, 50), *label_all(half, readings), outside],
+        [whole, half],
+    )
+    first, second = (
+        {(each.pair_id, each.seq) for each in sample.texts} for sample in (whole, half)
+    )
     reached = {(each.pair_id, each.seq) for each in whole.texts[:50]}
     keys = list(zip(both["pair_id"], both["seq"], strict=True))
     expected = [200 / 0.25 * (key in reached) + 100 / 0.125 * (key in second) for key in keys]
@@ -154,7 +192,9 @@ def test_half_a_sample_two_samples_and_labels_of_no_sample(texts: pd.DataFrame, 
     assert (outside.pair_id, outside.seq) in first
 
 
-def test_a_text_counts_once_with_its_first_label(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
+def test_a_text_counts_once_with_its_first_label(
+    texts: pd.DataFrame, readings: pd.DataFrame
+) -> None:
     sample = sample_of(texts, 40)
     ada = label_all(sample, readings)
     ben = [replace(each, author="Ben", answer="no") for each in ada[:20]]
@@ -167,7 +207,9 @@ def test_a_text_counts_once_with_its_first_label(texts: pd.DataFrame, readings: 
     assert set(two["second"]) == {"no"}
 
 
-def test_probabilities_are_used_where_the_judge_has_them(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
+def test_probabilities_are_used_where_the_judge_has_them(
+    texts: pd.DataFrame, readings: pd.DataFrame
+) -> None:
     sure = readings.assign(p=np.where(readings["answer"] == "yes", 0.9, 0.2))
     frame = joined(texts, sure)
     assert frame.loc[frame["says_yes"], "reading"].unique().tolist() == [0.9]
@@ -181,7 +223,9 @@ def test_texts_and_labels_of_the_store(small_workspace: Workspace) -> None:
         run = runs.find(db, "debate").id
         whole = replace(RUBRIC, unit="row")
         found = rubric_tables.texts(db, run, whole)
-        chosen = tuple(SampledText(row.pair_id, int(row.seq), row.role, 1.0) for row in found.itertuples())
+        chosen = tuple(
+            SampledText(row.pair_id, int(row.seq), row.role, 1.0) for row in found.itertuples()
+        )
         sample = Sample("s", whole.name, whole.sha256, run, "simple", "", 0, "Ada", chosen)
         rubric_tables.add_sample(db, sample)
         label = TextLabel(chosen[0].pair_id, -1, "", "yes", "Ada", sample=sample.id)

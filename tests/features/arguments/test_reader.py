@@ -17,7 +17,13 @@ from core.features.arguments.rubric_tables import Sample, TextLabel
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes, runs
 from tests import worlds
-from tests.features.arguments.reading import CONTENT, RUBRIC, stored, wait_for_text, wait_until_stored
+from tests.features.arguments.reading import (
+    CONTENT,
+    RUBRIC,
+    stored,
+    wait_for_text,
+    wait_until_stored,
+)
 from tests.ui.conftest import OpenTab, Visit, components, settle
 from tests.ui.serving import Server, chromium, serving
 
@@ -45,24 +51,46 @@ def item(n: int, reading: Reading, place: int, act: str, answer: str = "") -> di
 
 def test_what_comes_twice_is_done_once_and_in_its_order(small_workspace: Workspace) -> None:
     reading, progress = reading_of(small_workspace), Progress()
-    sent = [item(1, reading, 0, "answer", "yes"), item(2, reading, 1, "answer", "no"), item(3, reading, 1, "back")]
+    sent = [
+        item(1, reading, 0, "answer", "yes"),
+        item(2, reading, 1, "answer", "no"),
+        item(3, reading, 1, "back"),
+    ]
     reader.apply(reading, progress, sent)
-    reader.apply(reading, progress, [*sent, item(4, reading, 1, "answer", "yes"), item(5, reading, 2, "skip")])
+    reader.apply(
+        reading,
+        progress,
+        [*sent, item(4, reading, 1, "answer", "yes"), item(5, reading, 2, "skip")],
+    )
     assert progress.acknowledged == 5
     said = stored(small_workspace, "debate")
     assert [(each.pair_id, each.seq, each.role) for each in said] == [
         (text.pair_id, text.seq, text.role) for text in reading.sample.texts[:2]
     ]
-    assert {(each.answer, each.author, each.sample) for each in said} == {("yes", "Ada", reading.sample.id)}
+    assert {(each.answer, each.author, each.sample) for each in said} == {
+        ("yes", "Ada", reading.sample.id)
+    }
 
 
 def test_an_answer_that_cannot_be_stored_stops_all_after_it(small_workspace: Workspace) -> None:
     reading, progress = reading_of(small_workspace), Progress()
-    reader.apply(reading, progress, [item(1, reading, 0, "answer", "perhaps"), item(2, reading, 1, "answer", "no")])
+    reader.apply(
+        reading,
+        progress,
+        [item(1, reading, 0, "answer", "perhaps"), item(2, reading, 1, "answer", "no")],
+    )
     assert "answer 'perhaps', expected yes, no" in progress.error
     assert (progress.acknowledged, stored(small_workspace, "debate")) == (0, [])
-    reader.apply(reading, progress, [item(1, reading, 0, "answer", "yes"), item(2, reading, 1, "answer", "no")])
-    assert (progress.error, progress.acknowledged, len(stored(small_workspace, "debate"))) == ("", 2, 2)
+    reader.apply(
+        reading,
+        progress,
+        [item(1, reading, 0, "answer", "yes"), item(2, reading, 1, "answer", "no")],
+    )
+    assert (progress.error, progress.acknowledged, len(stored(small_workspace, "debate"))) == (
+        "",
+        2,
+        2,
+    )
 
 
 def read_ahead(small_workspace: Workspace, visit: Visit) -> tuple[Mapping[str, Any], str]:
@@ -78,8 +106,12 @@ def change_what_is_hidden(workspace: Workspace) -> None:
     """Give every row another label, prediction and answer of a model, and every text another probability."""
     with workspace.store.write() as db:
         run = runs.find(db, "debate").id
-        db.execute("UPDATE pair SET label = CASE label WHEN 'up' THEN 'down' WHEN 'none' THEN 'up' WHEN 'down' THEN 'none' END")
-        db.execute("UPDATE prediction SET p_de = 0.9, p_up_given_de = 0.1, prediction_up = 0.09, prediction_down = 0.81")
+        db.execute(
+            "UPDATE pair SET label = CASE label WHEN 'up' THEN 'down' WHEN 'none' THEN 'up' WHEN 'down' THEN 'none' END"
+        )
+        db.execute(
+            "UPDATE prediction SET p_de = 0.9, p_up_given_de = 0.1, prediction_up = 0.09, prediction_down = 0.81"
+        )
         db.execute("UPDATE sampled_text SET probability = probability / 3")
         changes.bump(db, "datasets", "runs", "labels", f"run:{run}")
 
@@ -95,8 +127,12 @@ def test_nothing_that_gives_an_answer_away_reaches_the_browser(
 
     monkeypatch.setattr(readings, "answers", refuse)
     sent, page = read_ahead(small_workspace, visit)
-    assert {frozenset(text) for text in sent["texts"]} == {frozenset({"key", "pert", "gene", "role", "stage", "content"})}
-    assert [text["key"] for text in sent["texts"]] == [f"{text.pair_id}/{text.seq}" for text in sample.texts]
+    assert {frozenset(text) for text in sent["texts"]} == {
+        frozenset({"key", "pert", "gene", "role", "stage", "content"})
+    }
+    assert [text["key"] for text in sent["texts"]] == [
+        f"{text.pair_id}/{text.seq}" for text in sample.texts
+    ]
     assert (sent["last"], sent["revealed"], sent["done"], sent["total"]) == (None, None, 0, N)
     change_what_is_hidden(small_workspace)
     assert read_ahead(small_workspace, visit) == (sent, page)
@@ -105,7 +141,11 @@ def test_nothing_that_gives_an_answer_away_reaches_the_browser(
     given = TextLabel(first.pair_id, first.seq, first.role, "no", "tester")
     labels.give_labels(small_workspace, RUBRIC, "debate", [given])
     sent, _ = read_ahead(small_workspace, visit)
-    assert (sent["last"]["key"], sent["done"], len(sent["texts"])) == (f"{first.pair_id}/{first.seq}", 1, N - 1)
+    assert (sent["last"]["key"], sent["done"], len(sent["texts"])) == (
+        f"{first.pair_id}/{first.seq}",
+        1,
+        N - 1,
+    )
 
 
 def test_a_reader_without_the_right_to_write_cannot_label(
@@ -122,7 +162,9 @@ def test_a_reader_without_the_right_to_write_cannot_label(
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """A workspace in which this file labels."""
-    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("labels") / "workspace", author="tester"))
+    workspace = open_workspace(
+        Settings(workspace=tmp_path_factory.mktemp("labels") / "workspace", author="tester")
+    )
     worlds.import_small(workspace)
     drawn(workspace)
     return workspace
@@ -155,7 +197,9 @@ def progress(page: Page) -> str:
 
 @pytest.mark.soak
 @pytest.mark.browser
-def test_keys_answer_go_back_and_skip_and_every_answer_is_stored(page: Page, own: Workspace) -> None:
+def test_keys_answer_go_back_and_skip_and_every_answer_is_stored(
+    page: Page, own: Workspace
+) -> None:
     for key in ("y", "2", "n", "1", "Backspace"):
         page.keyboard.press(key)
     assert progress(page) == f"3 of {N} read"
@@ -184,7 +228,9 @@ def test_keys_answer_go_back_and_skip_and_every_answer_is_stored(page: Page, own
 
 @pytest.mark.soak
 @pytest.mark.browser
-def test_a_tab_that_is_closed_at_once_loses_no_answer(page: Page, own: Workspace, server: Server) -> None:
+def test_a_tab_that_is_closed_at_once_loses_no_answer(
+    page: Page, own: Workspace, server: Server
+) -> None:
     for key in ("y", "n", "y", "n"):
         page.keyboard.press(key)
     again = page.context.new_page()

@@ -17,7 +17,12 @@ from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.base.types import READING_METHODS
 from core.features.arguments import readings, rubric_tables
-from core.features.arguments.methods.judge_rubric import JudgeRubric, dossier_of, messages_of, reading_options
+from core.features.arguments.methods.judge_rubric import (
+    JudgeRubric,
+    dossier_of,
+    messages_of,
+    reading_options,
+)
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
 from core.features.experiments.ideas.material import load_material
@@ -50,7 +55,9 @@ def server() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory, server: str) -> Workspace:
     """A debate on four rows and its reading, "reading", shared: tests only look at it."""
-    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("read") / "workspace", author="tester"))
+    workspace = open_workspace(
+        Settings(workspace=tmp_path_factory.mktemp("read") / "workspace", author="tester")
+    )
     worlds.import_small(workspace)
     readings.start_reading(workspace, RUBRIC, "debate", ReadingSettings("reading", endpoint=server))
     return workspace
@@ -72,7 +79,13 @@ def test_a_reading_is_a_run_of_the_rows_with_texts(read: Workspace) -> None:
     run, parent = find(read, "reading"), find(read, "debate")
     assert run.is_reading
     assert not parent.is_reading
-    assert (run.status, run.done, run.failed, run.total, run.expected_calls) == ("done", ROWS, 0, ROWS, TEXTS)
+    assert (run.status, run.done, run.failed, run.total, run.expected_calls) == (
+        "done",
+        ROWS,
+        0,
+        ROWS,
+        TEXTS,
+    )
     assert (run.parents, run.model, run.fallbacks) == ((parent.id,), "scripted", 0)
     with read.store.read() as db:
         rows, texts = predictions.frame(db, run.id), rubric_tables.texts(db, parent.id, RUBRIC)
@@ -91,18 +104,24 @@ def test_a_reading_is_a_run_of_the_rows_with_texts(read: Workspace) -> None:
     assert found["p"].between(0, 1).all()
 
 
-def test_the_same_reading_is_found_and_another_seed_is_another(read: Workspace, server: str) -> None:
+def test_the_same_reading_is_found_and_another_seed_is_another(
+    read: Workspace, server: str
+) -> None:
     def plan(run: str, **chosen: Any) -> readings.ReadingPlan:
         return readings.plan_reading(read, RUBRIC, run, ReadingSettings(endpoint=server, **chosen))
 
-    same = readings.start_reading(read, RUBRIC, "debate", ReadingSettings("other name", endpoint=server))
+    same = readings.start_reading(
+        read, RUBRIC, "debate", ReadingSettings("other name", endpoint=server)
+    )
     assert (same.name, same.id) == ("reading", plan("debate").spec.key)
     assert plan(find(read, "debate").id).spec.key == same.id
     others = [
         plan("debate", seed=1),
         plan("debate", effort="low"),
         plan("debate", passage=True),
-        readings.plan_reading(read, replace(RUBRIC, question="Does it?"), "debate", ReadingSettings(endpoint=server)),
+        readings.plan_reading(
+            read, replace(RUBRIC, question="Does it?"), "debate", ReadingSettings(endpoint=server)
+        ),
     ]
     assert len({same.id, *(other.spec.key for other in others)}) == 5
     assert plan("debate").request.name == "names-a-program of debate by scripted"
@@ -129,13 +148,17 @@ def test_what_it_costs_is_said_beforehand(read: Workspace, tmp_path: Path) -> No
         assert expected.prompt_tokens is not None
         assert expected.completion_tokens is not None
         assert expected.prompt_tokens + expected.completion_tokens == pytest.approx(tokens, rel=0.1)
-        assert expected.money == pytest.approx((expected.prompt_tokens + 10 * expected.completion_tokens) / 1e6)
+        assert expected.money == pytest.approx(
+            (expected.prompt_tokens + 10 * expected.completion_tokens) / 1e6
+        )
         measured[name] = said.measured, expected.seconds is not None
     assert measured == {"again": (True, True), "unknown": (False, False)}
 
 
 @pytest.mark.soak
-def test_the_passages_of_finished_readings_are_found_by_row(read: Workspace, server: str, tmp_path: Path) -> None:
+def test_the_passages_of_finished_readings_are_found_by_row(
+    read: Workspace, server: str, tmp_path: Path
+) -> None:
     workspace = copy_of(read, tmp_path)
     settings = ReadingSettings("marked", passage=True)
     plan = readings.plan_reading(workspace, RUBRIC, "debate", replace(settings, endpoint=server))
@@ -143,18 +166,26 @@ def test_the_passages_of_finished_readings_are_found_by_row(read: Workspace, ser
     started = readings.start_reading(workspace, RUBRIC, "debate", plan=plan)
     run = find(workspace, "debate")
     with workspace.store.read() as db:
-        found = {row: rubric_tables.passages(db, run.id, row) for row in predictions.all_ids(db, run.id)}
+        found = {
+            row: rubric_tables.passages(db, run.id, row) for row in predictions.all_ids(db, run.id)
+        }
         texts = rubric_tables.texts(db, run.id, RUBRIC)
     marked = rubrics_of(workspace, "marked")
     assert sum(map(len, found.values())) == marked["passage"].ne("").sum() > 0
     contents = {(text.pair_id, text.stage, text.role): text.content for text in texts.itertuples()}
-    assert all(each.text in contents[row, each.stage, each.role] for row, of_row in found.items() for each in of_row)
+    assert all(
+        each.text in contents[row, each.stage, each.role]
+        for row, of_row in found.items()
+        for each in of_row
+    )
     assert {each.rubric for of_row in found.values() for each in of_row} == {RUBRIC.name}
     assert said.completion_tokens is not None
     with workspace.change("test", "status") as (db, _):
         runs.change_by_worker(db, started.id, status="stopped")
     with workspace.store.read() as db:
-        assert not any(rubric_tables.passages(db, run.id, row) for row in found)  # what is not finished says nothing yet
+        assert not any(
+            rubric_tables.passages(db, run.id, row) for row in found
+        )  # what is not finished says nothing yet
 
 
 def rubrics_of(workspace: Workspace, reading: str) -> pd.DataFrame:
@@ -169,27 +200,38 @@ def delete_readings(workspace: Workspace) -> None:
 
 
 @pytest.mark.soak
-def test_an_interrupted_reading_goes_on_and_asks_nothing_twice(read: Workspace, tmp_path: Path) -> None:
+def test_an_interrupted_reading_goes_on_and_asks_nothing_twice(
+    read: Workspace, tmp_path: Path
+) -> None:
     workspace = copy_of(read, tmp_path)
     rubric = replace(RUBRIC, question="Is it interrupted?")
     with serving() as url:
         settings = ReadingSettings("part", concurrency=1, token_budget=1)
         part = readings.start_reading(workspace, rubric, "debate", replace(settings, endpoint=url))
         assert (part.status, part.done) == ("budget", 1)
-        with pytest.raises(NotFound, match="no finished reading of run debate by a model \\(part is budget\\)"):
+        with pytest.raises(
+            NotFound, match="no finished reading of run debate by a model \\(part is budget\\)"
+        ):
             readings.answers(workspace, rubric, "debate")
         execution = replace(run_control.settings_of(workspace, part.id), token_budget=None)
-        resumed = run_control.resume(workspace, part.id, settings=execution, begin=run_control.work_on)
+        resumed = run_control.resume(
+            workspace, part.id, settings=execution, begin=run_control.work_on
+        )
         assert (resumed.status, resumed.done) == ("done", ROWS)
         assert request_counts(url)["/v1/chat/completions"] == TEXTS + 1  # one of the health check
         whole = copy_of(read, tmp_path / "whole")
         undisturbed = readings.start_reading(whole, rubric, "debate", ReadingSettings(endpoint=url))
-    ours, theirs = readings.answers(workspace, rubric, "debate")[0], readings.answers(whole, rubric, "debate")[0]
+    ours, theirs = (
+        readings.answers(workspace, rubric, "debate")[0],
+        readings.answers(whole, rubric, "debate")[0],
+    )
     pd.testing.assert_frame_equal(ours, theirs)
     assert undisturbed.id == resumed.id
 
 
-def test_only_a_finished_run_with_texts_is_read(read: Workspace, server: str, tmp_path: Path) -> None:
+def test_only_a_finished_run_with_texts_is_read(
+    read: Workspace, server: str, tmp_path: Path
+) -> None:
     workspace = copy_of(read, tmp_path)
     plan = partial(readings.plan_reading, workspace, settings=ReadingSettings(endpoint=server))
     import_upload(workspace, submission([("Pa_Ga", 0.3, 0.1, "none")]), "mute.csv")
@@ -203,16 +245,23 @@ def test_only_a_finished_run_with_texts_is_read(read: Workspace, server: str, tm
         plan(RUBRIC, "nobody")
     with workspace.change("test", "status") as (db, _):
         runs.change_by_worker(db, find(workspace, "debate").id, status="stopped")
-    with pytest.raises(StateError, match="run debate: stopped, 0 of 4 rows are missing; expected a finished run"):
+    with pytest.raises(
+        StateError, match="run debate: stopped, 0 of 4 rows are missing; expected a finished run"
+    ):
         plan(RUBRIC, "debate")
 
 
 def test_answers_are_the_rule_s_or_a_reading_s(read: Workspace) -> None:
     with pytest.raises(InputError, match="neither rule nor pattern"):
         readings.answers(read, RUBRIC, "debate", "rule")
-    with pytest.raises(NotFound, match="no finished reading of run debate by a model \\(there is none\\)"):
+    with pytest.raises(
+        NotFound, match="no finished reading of run debate by a model \\(there is none\\)"
+    ):
         readings.answers(read, replace(RUBRIC, question="Else?"), "debate", "model")
-    with pytest.raises(InputError, match="no reading of debate for the present wording of the rubric names-a-program"):
+    with pytest.raises(
+        InputError,
+        match="no reading of debate for the present wording of the rubric names-a-program",
+    ):
         readings.answers(read, replace(RUBRIC, question="Else?"), "debate", reading="reading")
     named, _ = readings.answers(read, RUBRIC, find(read, "debate"), reading="reading")
     assert len(named) == TEXTS
@@ -237,12 +286,19 @@ def test_a_reading_is_among_runs_and_not_among_predictions(read: Workspace) -> N
         assert [run.name for run in runs.list_predicting(db)] == ["debate"]
         assert runs.find_predicting(db, "debate") == debate
         assert predictions.runs_with(db, debate.dataset, "Pa_Ga") == [debate.id]
-        assert predictions.row_and_runs(db, debate.id, "Pa_Ga")[1] == [debate.id]  # a reading has the row, and predicts nothing
+        assert predictions.row_and_runs(db, debate.id, "Pa_Ga")[1] == [
+            debate.id
+        ]  # a reading has the row, and predicts nothing
         assert reading.id not in predictions.shared_row_counts(db, debate.id)
-        assert set(predictions.rows_of_symbol(db, debate.dataset, "pert", "Pa")["run"]) == {debate.id}
+        assert set(predictions.rows_of_symbol(db, debate.dataset, "pert", "Pa")["run"]) == {
+            debate.id
+        }
         assert text_search.search(db, debate.dataset, TextQuery("answer")).texts == 0
     assert [run.name for run in load_material(read, None).runs] == ["debate"]
-    listed = {run["name"]: run["method"] for run in commands.core_json(read.settings.workspace, "runs")["runs"]}
+    listed = {
+        run["name"]: run["method"]
+        for run in commands.core_json(read.settings.workspace, "runs")["runs"]
+    }
     assert listed["reading"] == READING_METHODS[0]
     leakage = commands.core_json(read.settings.workspace, "audit", "leakage")
     assert "reading" not in json.dumps(leakage)
@@ -258,9 +314,45 @@ REFUSED = "run reading: a reading of texts by judge_rubric, without predictions;
         ("score", "reading"),
         ("compare", "debate", "reading"),
         ("controls", "reading"),
-        ("fuse", "--base", "reading", "--with", "debate", "--w-de", "0.5", "--w-dir", "0.5", "--name", "f"),
-        ("fuse", "--base", "debate", "--with", "reading", "--w-de", "0.5", "--w-dir", "0.5", "--name", "f"),
-        ("fuse", "--from", "debate", "--base", "reading", "--w-de", "0.5", "--w-dir", "0.5", "--name", "f"),
+        (
+            "fuse",
+            "--base",
+            "reading",
+            "--with",
+            "debate",
+            "--w-de",
+            "0.5",
+            "--w-dir",
+            "0.5",
+            "--name",
+            "f",
+        ),
+        (
+            "fuse",
+            "--base",
+            "debate",
+            "--with",
+            "reading",
+            "--w-de",
+            "0.5",
+            "--w-dir",
+            "0.5",
+            "--name",
+            "f",
+        ),
+        (
+            "fuse",
+            "--from",
+            "debate",
+            "--base",
+            "reading",
+            "--w-de",
+            "0.5",
+            "--w-dir",
+            "0.5",
+            "--name",
+            "f",
+        ),
         ("package", "reading", "--track", "B", "--out", "x.zip"),
         ("report", "site", "reading", "--out", "x"),
         ("export", "reading", "--format", "eval", "--out", "x.eval"),
@@ -274,7 +366,10 @@ def test_every_command_on_predictions_says_that_it_has_none(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     done = commands.core(read.settings.workspace, *arguments)
-    assert (done.status, done.err.strip().splitlines()[-1].removeprefix("error: ")) == (1, REFUSED), done.err
+    assert (done.status, done.err.strip().splitlines()[-1].removeprefix("error: ")) == (
+        1,
+        REFUSED,
+    ), done.err
     assert not list(tmp_path.iterdir())
 
 
@@ -282,11 +377,18 @@ def test_it_is_started_with_a_rubric_alone(read: Workspace, server: str) -> None
     options = reading_options(RUBRIC, "debate")
     with pytest.raises(InputError, match="start it with `rubric run NAME RUN --judge model`"):
         launch.start(read, RunRequest("judge_rubric", options=options, endpoint=server))
-    for given, words in (({"labels": "all"}, "no effect on judge_rubric"), ({"rows": ("Pc_Gc",)}, "not in the dataset")):
+    for given, words in (
+        ({"labels": "all"}, "no effect on judge_rubric"),
+        ({"rows": ("Pc_Gc",)}, "not in the dataset"),
+    ):
         with pytest.raises((InputError, NotFound), match=words):
-            launch.resolve(read, RunRequest("judge_rubric", options=options, model="scripted", **given))
+            launch.resolve(
+                read, RunRequest("judge_rubric", options=options, model="scripted", **given)
+            )
     for wrong in ({**options, "rubric": "names-a-program"}, {**options, "run": ""}):
-        with pytest.raises(InputError, match=r"is no JSON .* expected a table with name, question|run: got none"):
+        with pytest.raises(
+            InputError, match=r"is no JSON .* expected a table with name, question|run: got none"
+        ):
             launch.resolve(read, RunRequest("judge_rubric", options=wrong, model="scripted"))
 
 
@@ -300,7 +402,8 @@ def test_a_method_that_reads_gets_no_labels(read: Workspace) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize(
-    ("unit", "seqs", "words"), [("verdict", 2, "a verdict of JUDGE"), ("row", 1, "everything that was written")]
+    ("unit", "seqs", "words"),
+    [("verdict", 2, "a verdict of JUDGE"), ("row", 1, "everything that was written")],
 )
 def test_verdicts_and_rows_are_read_with_the_dossier_that_was_seen(
     little_demo: Workspace, unit: Literal["verdict", "row"], seqs: int, words: str
@@ -311,7 +414,9 @@ def test_verdicts_and_rows_are_read_with_the_dossier_that_was_seen(
         keys = tuple(rubric_tables.texts(db, debate.id, rubric)["pair_id"].unique()[:2])
         tools = [item["tool"] for item in evidence.of_row(db, debate.id, keys[0])]
     options = reading_options(rubric, debate.id)
-    spec = launch.resolve(little_demo, RunRequest("judge_rubric", debate.dataset, options, keys, model="scripted"))
+    spec = launch.resolve(
+        little_demo, RunRequest("judge_rubric", debate.dataset, options, keys, model="scripted")
+    )
     assert spec.rows == keys
     texts = load_texts(little_demo.store, spec, JudgeRubric())
     assert [len(texts.of_row[key]) for key in keys] == [seqs, seqs]
@@ -323,14 +428,18 @@ def test_verdicts_and_rows_are_read_with_the_dossier_that_was_seen(
 
 
 @pytest.mark.soak
-def test_a_reading_goes_and_comes_as_a_bundle_and_as_tables(read: Workspace, tmp_path: Path) -> None:
+def test_a_reading_goes_and_comes_as_a_bundle_and_as_tables(
+    read: Workspace, tmp_path: Path
+) -> None:
     built = bundle_actions.build_bundle(read, "reading")
     assert [problem.rule for problem in built.problems] == ["parents"]
     other = open_workspace(Settings(workspace=tmp_path / "other", author="tester"))
     worlds.import_small(other)
     assert import_upload(other, built.content, "reading.bundle.zip").kind == "bundle"
     assert stored(other, "reading") == stored(read, "reading")
-    pd.testing.assert_frame_equal(readings.answers(other, RUBRIC, "debate")[0], readings.answers(read, RUBRIC, "debate")[0])
+    pd.testing.assert_frame_equal(
+        readings.answers(other, RUBRIC, "debate")[0], readings.answers(read, RUBRIC, "debate")[0]
+    )
     table, n = export.export(read, "reading", "csv", with_traces=True)
     assert n == TEXTS
     assert b"reading" in table

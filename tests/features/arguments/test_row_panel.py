@@ -20,7 +20,9 @@ def test_each_claim_comes_once_with_what_is_known(small_workspace: Workspace) ->
     import_regulation(small_workspace)
     script = Script(answer=lambda prompt: write_reply(prompt).replace("[{", f"[{SECOND}, {{"))
     with serving(script) as url:
-        reading = readings.start_reading(small_workspace, CLAIMS.schema.rubric, "debate", ReadingSettings(endpoint=url))
+        reading = readings.start_reading(
+            small_workspace, CLAIMS.schema.rubric, "debate", ReadingSettings(endpoint=url)
+        )
     knowledge = load_knowledge(small_workspace, reading.dataset)
     with small_workspace.store.read() as db:
         rows = row_panel.findings_of_row(db, reading.id, "Pb_Ga", CLAIMS, knowledge)

@@ -18,7 +18,17 @@ from tests.runs.methods import Base, constant, here
 
 READING = RowResult(
     row_of_reading("Pa_Ga", (Flag.UNREAD,), 9),
-    (TraceEvent("de", "EFFECT", "reading", "<answer>A</answer>", 9, 1.5, {"of_seq": 0, "answer": "yes", "p": 0.75}),),
+    (
+        TraceEvent(
+            "de",
+            "EFFECT",
+            "reading",
+            "<answer>A</answer>",
+            9,
+            1.5,
+            {"of_seq": 0, "answer": "yes", "p": 0.75},
+        ),
+    ),
 )
 PREDICTION = Prediction("Pa_Ga", 0.2, 0.2, 0.4, 0.5, "trace")
 
@@ -71,4 +81,6 @@ def test_a_method_that_predicts_owes_a_prediction(tmp_path: Path) -> None:
     at_once = SilentAtOnce()
     run = run_control.start(workspace, wish(workspace, at_once), "s", fast(), begin=here(at_once))
     assert (run.status, run.done) == ("stopped", 0)
-    assert run.cause == "method silent_at_once: gave rows without a prediction, expected one for each"
+    assert (
+        run.cause == "method silent_at_once: gave rows without a prediction, expected one for each"
+    )

@@ -13,7 +13,9 @@ from core.features.arguments.rubric_tables import WHOLE_ROW, Sample, SampledText
 from core.runs.workspace import Workspace
 from core.store import runs
 
-RUBRIC = Rubric("names-a-pathway", "Does the text name a pathway?", examples=(Example("NF-kB.", "yes"),))
+RUBRIC = Rubric(
+    "names-a-pathway", "Does the text name a pathway?", examples=(Example("NF-kB.", "yes"),)
+)
 
 
 def test_a_name_belongs_to_one_rubric(small_workspace: Workspace) -> None:
@@ -29,8 +31,12 @@ def test_a_name_belongs_to_one_rubric(small_workspace: Workspace) -> None:
 def test_texts_are_those_of_the_unit_and_the_roles(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate").id
-        [(n_briefs,)] = db.execute("SELECT count(*) FROM trace_event WHERE run = ? AND kind = 'brief'", [run]).fetchall()
-        [(n_rows,)] = db.execute("SELECT count(DISTINCT pair_id) FROM trace_event WHERE run = ?", [run]).fetchall()
+        [(n_briefs,)] = db.execute(
+            "SELECT count(*) FROM trace_event WHERE run = ? AND kind = 'brief'", [run]
+        ).fetchall()
+        [(n_rows,)] = db.execute(
+            "SELECT count(DISTINCT pair_id) FROM trace_event WHERE run = ?", [run]
+        ).fetchall()
         every = rubric_tables.texts(db, run, RUBRIC)
         effect = rubric_tables.texts(db, run, replace(RUBRIC, roles=("EFFECT",)))
         whole = rubric_tables.texts(db, run, replace(RUBRIC, unit="row"))
@@ -43,7 +49,9 @@ def test_texts_are_those_of_the_unit_and_the_roles(small_workspace: Workspace) -
 
 
 @pytest.mark.soak
-def test_samples_and_labels_belong_to_a_wording_and_go_with_the_run(small_workspace: Workspace) -> None:
+def test_samples_and_labels_belong_to_a_wording_and_go_with_the_run(
+    small_workspace: Workspace,
+) -> None:
     with small_workspace.store.write() as db:
         run = runs.find(db, "debate").id
         text = rubric_tables.texts(db, run, RUBRIC).iloc[0]
@@ -51,14 +59,22 @@ def test_samples_and_labels_belong_to_a_wording_and_go_with_the_run(small_worksp
         sample = Sample("s", RUBRIC.name, RUBRIC.sha256, run, "simple", "", 0, "Ada", (drawn,))
         rubric_tables.add_sample(db, sample)
         label = TextLabel(drawn.pair_id, drawn.seq, drawn.role, "yes", "Ada", sample=sample.id)
-        rubric_tables.put_labels(db, RUBRIC, run, [label, replace(label, author="Ben"), replace(label, answer="no")])
+        rubric_tables.put_labels(
+            db, RUBRIC, run, [label, replace(label, author="Ben"), replace(label, answer="no")]
+        )
         assert rubric_tables.samples(db, RUBRIC, run) == [sample]
         said = [(each.author, each.answer) for each in rubric_tables.labels(db, RUBRIC, run)]
         assert sorted(said) == [("Ada", "no"), ("Ben", "yes")]
         other = replace(RUBRIC, question="Does it?")
-        assert (rubric_tables.samples(db, other, run), rubric_tables.labels(db, other, run)) == ([], [])
+        assert (rubric_tables.samples(db, other, run), rubric_tables.labels(db, other, run)) == (
+            [],
+            [],
+        )
         rubric_tables.delete_label(db, RUBRIC, run, label)
         assert len(rubric_tables.labels(db, RUBRIC, run)) == 1
         runs.delete(db, run)
-        assert (rubric_tables.samples(db, RUBRIC, run), rubric_tables.labels(db, RUBRIC, run)) == ([], [])
+        assert (rubric_tables.samples(db, RUBRIC, run), rubric_tables.labels(db, RUBRIC, run)) == (
+            [],
+            [],
+        )
         assert db.execute("SELECT count(*) FROM sampled_text").fetchall() == [(0,)]

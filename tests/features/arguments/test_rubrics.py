@@ -21,7 +21,12 @@ question = "Does the brief name a pathway?"
 roles = ["EFFECT"]
 pattern = "pathway|signal(l)?ing"
 """
-OWN = Rubric("names-a-pathway", "Does the brief name a pathway?", roles=("EFFECT",), pattern="pathway|signal(l)?ing")
+OWN = Rubric(
+    "names-a-pathway",
+    "Does the brief name a pathway?",
+    roles=("EFFECT",),
+    pattern="pathway|signal(l)?ing",
+)
 
 
 def test_a_rubric_of_a_file_is_kept_once_and_found(workspace: Workspace, tmp_path: Path) -> None:
@@ -33,7 +38,11 @@ def test_a_rubric_of_a_file_is_kept_once_and_found(workspace: Workspace, tmp_pat
     assert rubrics.find(workspace, "short") == rules()["short"].rubric
     with workspace.store.read() as db:
         [written] = changes.latest(db).to_dict("records")
-    assert (written["action"], written["subject"], written["author"]) == ("add rubric", OWN.name, "tester")
+    assert (written["action"], written["subject"], written["author"]) == (
+        "add rubric",
+        OWN.name,
+        "tester",
+    )
 
 
 def test_names_are_taken_once(workspace: Workspace, tmp_path: Path) -> None:
@@ -45,7 +54,10 @@ def test_names_are_taken_once(workspace: Workspace, tmp_path: Path) -> None:
         rubrics.add(workspace, Rubric("short", "Is it?"))
     with pytest.raises(InputError, match="rubric mine: rule is 'short', expected none"):
         rubrics.add(workspace, Rubric("mine", "Is it?", rule="short"))
-    with pytest.raises(NotFound, match=r"rubric 'long': not known, expected one of advocates_arguing, .*names-a-pathway"):
+    with pytest.raises(
+        NotFound,
+        match=r"rubric 'long': not known, expected one of advocates_arguing, .*names-a-pathway",
+    ):
         rubrics.find(workspace, "long")
     (tmp_path / "r.toml").write_text('name = "x"\nquestion = "Is it?"\nrule = "short"\n', "utf-8")
     with pytest.raises(InputError, match=r"r\.toml, line 3: rule is not known"):
@@ -53,7 +65,9 @@ def test_names_are_taken_once(workspace: Workspace, tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_an_own_rubric_outlives_an_undo_and_a_backup(small_workspace: Workspace, tmp_path: Path) -> None:
+def test_an_own_rubric_outlives_an_undo_and_a_backup(
+    small_workspace: Workspace, tmp_path: Path
+) -> None:
     rubrics.add(small_workspace, OWN)
     undo.undo(small_workspace, "debate.csv")
     assert rubrics.find(small_workspace, OWN.name) == OWN

@@ -14,11 +14,15 @@ from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import text_of
 
-BY_PATTERN = replace(RUBRIC, name="program", pattern="program")  # all briefs of tests/cases.py but one speak of a program
+BY_PATTERN = replace(
+    RUBRIC, name="program", pattern="program"
+)  # all briefs of tests/cases.py but one speak of a program
 
 
 @pytest.mark.soak
-def test_a_rules_rate_asks_for_no_labels_and_its_texts_are_listed(small_workspace: Workspace, visit: Visit) -> None:
+def test_a_rules_rate_asks_for_no_labels_and_its_texts_are_listed(
+    small_workspace: Workspace, visit: Visit
+) -> None:
     rubrics.add(small_workspace, BY_PATTERN)
     app = visit(small_workspace, "arguments", run="debate", rubric=BY_PATTERN.name)
     assert not app.exception
@@ -33,10 +37,16 @@ def test_a_rules_rate_asks_for_no_labels_and_its_texts_are_listed(small_workspac
 
 
 @pytest.mark.soak
-def test_a_rule_that_says_nothing_of_a_run_shows_no_rate_and_is_not_tried(small_workspace: Workspace, visit: Visit) -> None:
+def test_a_rule_that_says_nothing_of_a_run_shows_no_rate_and_is_not_tried(
+    small_workspace: Workspace, visit: Visit
+) -> None:
     with small_workspace.store.write() as db:
-        db.execute("UPDATE trace_event SET kind = 'answer' WHERE kind = 'brief' OR kind = 'verdict'")
-    app = visit(small_workspace, "arguments", run="debate")  # the first rubric that asks about whole rows counts briefs
+        db.execute(
+            "UPDATE trace_event SET kind = 'answer' WHERE kind = 'brief' OR kind = 'verdict'"
+        )
+    app = visit(
+        small_workspace, "arguments", run="debate"
+    )  # the first rubric that asks about whole rows counts briefs
     text = text_of(app)
     assert "Its rule says nothing of debate" in text
     assert "nan" not in text
@@ -45,7 +55,9 @@ def test_a_rule_that_says_nothing_of_a_run_shows_no_rate_and_is_not_tried(small_
 
 
 @pytest.mark.soak
-def test_numbers_of_a_built_in_rubric_lead_to_their_rows(small_workspace: Workspace, visit: Visit) -> None:
+def test_numbers_of_a_built_in_rubric_lead_to_their_rows(
+    small_workspace: Workspace, visit: Visit
+) -> None:
     app = visit(small_workspace, "arguments", run="debate", rubric="option")
     links = [each.proto for each in app.get("page_link") if "brief=" in each.proto.query_string]
     assert len(links) == 1
@@ -63,7 +75,9 @@ def test_a_rubric_is_added_from_the_page(small_workspace: Workspace, visit: Visi
     app.run()
     app.button(key="add-rubric-now").click().run()
     assert not app.error
-    assert rubrics.find(small_workspace, RUBRIC.name) == replace(RUBRIC, pattern="program", stages=("de", "debate"))
+    assert rubrics.find(small_workspace, RUBRIC.name) == replace(
+        RUBRIC, pattern="program", stages=("de", "debate")
+    )
     assert app.query_params["rubric"] == RUBRIC.name
 
 

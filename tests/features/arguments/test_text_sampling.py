@@ -46,7 +46,10 @@ def test_strata_get_equal_numbers_as_far_as_they_reach() -> None:
     strata = ["yes"] * 10 + ["no"] * 2 + ["unclear"]
     drawn = draw(strata, 9, np.random.default_rng(0))
     by_stratum = {
-        name: [p for at, p in zip(drawn.places, drawn.probabilities, strict=True) if strata[at] == name] for name in strata
+        name: [
+            p for at, p in zip(drawn.places, drawn.probabilities, strict=True) if strata[at] == name
+        ]
+        for name in strata
     }
     assert by_stratum == {"yes": [0.6] * 6, "no": [1.0] * 2, "unclear": [1.0]}
     # 3 from 6 yes and 2 no: one each, and the third from the larger.
@@ -54,7 +57,10 @@ def test_strata_get_equal_numbers_as_far_as_they_reach() -> None:
     assert sorted(found) == pytest.approx([1 / 3, 1 / 3, 0.5])
 
 
-@given(strata=st.lists(st.sampled_from(["yes", "no", ""]), min_size=1, max_size=40), size=st.integers(3, 50))
+@given(
+    strata=st.lists(st.sampled_from(["yes", "no", ""]), min_size=1, max_size=40),
+    size=st.integers(3, 50),
+)
 def test_as_many_are_drawn_as_were_asked_for(strata: list[str], size: int) -> None:
     n = len(strata)
     drawn = draw(strata, size, np.random.default_rng(size))

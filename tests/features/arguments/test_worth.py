@@ -11,7 +11,14 @@ import pytest
 from core.base.errors import InputError
 from core.base.result import to_json
 from core.features.arguments.rubric import Rubric
-from core.features.arguments.worth import MEASURES, ArgumentWorth, RubricWorth, load_outcomes, rows_with_answer, rubric_worth
+from core.features.arguments.worth import (
+    MEASURES,
+    ArgumentWorth,
+    RubricWorth,
+    load_outcomes,
+    rows_with_answer,
+    rubric_worth,
+)
 from core.runs.workspace import Workspace
 from core.scoring.run_scores import RunRows
 from core.stats.multiplicity import holm
@@ -26,7 +33,14 @@ IDS = [f"{pert}_{gene}" for pert, gene in zip(PERT, GENE, strict=True)]
 
 def said(answers: list[str], texts: int = 1) -> pd.DataFrame:
     """Readings with one answer a text, rows in order."""
-    return pd.DataFrame({"pair_id": np.repeat(IDS[: len(answers) // texts], texts), "seq": 0, "answer": answers, "p": np.nan})
+    return pd.DataFrame(
+        {
+            "pair_id": np.repeat(IDS[: len(answers) // texts], texts),
+            "seq": 0,
+            "answer": answers,
+            "p": np.nan,
+        }
+    )
 
 
 def test_one_text_of_a_row_is_enough_and_an_unread_row_is_neither() -> None:
@@ -62,7 +76,14 @@ def debate(demo_workspace: Workspace) -> tuple[RunRows, pd.Series]:
 
 
 def by_row(rows: RunRows, yes: np.ndarray) -> pd.DataFrame:
-    return pd.DataFrame({"pair_id": rows.frame["pair_id"], "seq": -1, "answer": np.where(yes, "yes", "no"), "p": np.nan})
+    return pd.DataFrame(
+        {
+            "pair_id": rows.frame["pair_id"],
+            "seq": -1,
+            "answer": np.where(yes, "yes", "no"),
+            "p": np.nan,
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +91,20 @@ def tried(debate: tuple[RunRows, pd.Series]) -> tuple[ArgumentWorth, ...]:
     """A rubric that knows which rows are hits, and one that draws them by lot."""
     rows, outcomes = debate
     lot = np.random.default_rng(0).random(len(rows)) < 0.4
-    return rubric_worth(rows, outcomes, [(ONE, by_row(rows, outcomes.eq("hit").to_numpy())), (TWO, by_row(rows, lot))]).rubrics
+    return rubric_worth(
+        rows,
+        outcomes,
+        [(ONE, by_row(rows, outcomes.eq("hit").to_numpy())), (TWO, by_row(rows, lot))],
+    ).rubrics
 
 
 def test_holm_counts_every_measure_of_every_rubric(tried: tuple[ArgumentWorth, ...]) -> None:
     p = [each.p[key] for each in tried for key in MEASURES]
     corrected = [each.p_holm[key] for each in tried for key in MEASURES]
     assert corrected == pytest.approx(holm(p).tolist(), nan_ok=True)
-    assert max(value / one for value, one in zip(corrected, p, strict=True) if value < 1) > 3  # more than one rubric's measures
+    assert (
+        max(value / one for value, one in zip(corrected, p, strict=True) if value < 1) > 3
+    )  # more than one rubric's measures
 
 
 def test_hits_differ_where_they_are_chosen_and_not_by_lot(tried: tuple[ArgumentWorth, ...]) -> None:
@@ -95,11 +122,15 @@ def test_the_rows_are_named_and_a_single_rubric_has_its_keys_at_the_top(
     tried: tuple[ArgumentWorth, ...], debate: tuple[RunRows, pd.Series]
 ) -> None:
     knowing, lot = tried
-    assert knowing.sentence.startswith(f"one: {knowing.yes['n']:,} rows where at least one advocate's text is “yes”")
+    assert knowing.sentence.startswith(
+        f"one: {knowing.yes['n']:,} rows where at least one advocate's text is “yes”"
+    )
     assert "rows whose answer is “yes”" in lot.sentence
     rows, outcomes = debate
     both = to_json(RubricWorth("run", "all rows", tried))
-    single = to_json(rubric_worth(rows, outcomes, [(TWO, by_row(rows, outcomes.eq("miss").to_numpy()))]))
+    single = to_json(
+        rubric_worth(rows, outcomes, [(TWO, by_row(rows, outcomes.eq("miss").to_numpy()))])
+    )
     assert [each["rubric"] for each in both["rubrics"]] == ["one", "two"]
     assert both["yes"] is None
     assert single["yes"] == single["rubrics"][0]["yes"]
@@ -108,7 +139,9 @@ def test_the_rows_are_named_and_a_single_rubric_has_its_keys_at_the_top(
     assert single["delta"]["de"]["low"] < single["delta"]["de"]["high"]
 
 
-def test_runs_without_labels_and_answers_that_are_none_are_refused(demo_workspace: Workspace) -> None:
+def test_runs_without_labels_and_answers_that_are_none_are_refused(
+    demo_workspace: Workspace,
+) -> None:
     without = loaded(demo_workspace, "simulated debate test")
     with pytest.raises(InputError, match="simulated debate test: none of its 600 rows has a label"):
         rubric_worth(without, pd.Series([None] * len(without)), [(ONE, said(["yes"] * 8))])

@@ -27,7 +27,9 @@ QUICK = {"tools": "gene_class,base_rates", "rounds": 0}
 
 
 def asked(workspace: Workspace, url: str, pert: str, gene: str, **more: object) -> ask.Asked:
-    question = Question(pert, gene, dataset="bmdm", endpoint=url, model="scripted", options=QUICK, **more)  # type: ignore[arg-type]
+    question = Question(
+        pert, gene, dataset="bmdm", endpoint=url, model="scripted", options=QUICK, **more
+    )  # type: ignore[arg-type]
     return ask.ask(workspace, question, begin=run_control.work_on)
 
 
@@ -36,7 +38,11 @@ def test_a_pair_of_the_dataset_in_any_spelling(small_workspace: Workspace) -> No
     with serving() as url:
         found = asked(small_workspace, url, " pa", "GA ")
     assert (found.pair.pair_id, found.pair.label, found.is_new) == ("Pa_Ga", Label.UP, True)
-    assert (found.run.name, found.run.origin, found.run.total) == ("asked Pa → Ga, debate", "asked here", 1)
+    assert (found.run.name, found.run.origin, found.run.total) == (
+        "asked Pa → Ga, debate",
+        "asked here",
+        1,
+    )
     answer = ask.answer_of(small_workspace, found.run.id, "Pa_Ga")
     assert [event["kind"] for event in answer.events] == ["verdict", "verdict"]
     # a labelled training row sees the labels of other folds, never its own
@@ -44,15 +50,24 @@ def test_a_pair_of_the_dataset_in_any_spelling(small_workspace: Workspace) -> No
 
 
 @pytest.mark.soak
-def test_an_unknown_pair_is_a_row_of_its_run_and_none_of_the_dataset(small_workspace: Workspace) -> None:
+def test_an_unknown_pair_is_a_row_of_its_run_and_none_of_the_dataset(
+    small_workspace: Workspace,
+) -> None:
     with small_workspace.store.read() as db:
-        before = (datasets.counts(db).to_dict(), pairs.frame(db, datasets.find(db, "bmdm").id).to_dict())
+        before = (
+            datasets.counts(db).to_dict(),
+            pairs.frame(db, datasets.find(db, "bmdm").id).to_dict(),
+        )
     with serving() as url:
         unfinished = launch.resolve(small_workspace, RunRequest("evidence_rules", "bmdm"))
         found = asked(small_workspace, url, "Nobody1", "Ga")
         again = asked(small_workspace, url, "Nobody1", "Ga", again=True)
     assert (found.pair.split, found.pair.label) == (ASKED, None)
-    assert (again.pair, again.is_new, again.run.name) == (found.pair, True, "asked Nobody1 → Ga, debate 2")
+    assert (again.pair, again.is_new, again.run.name) == (
+        found.pair,
+        True,
+        "asked Nobody1 → Ga, debate 2",
+    )
     with small_workspace.store.read() as db:
         dataset = datasets.find(db, "bmdm")
         assert (datasets.counts(db).to_dict(), pairs.frame(db, dataset.id).to_dict()) == before
@@ -60,20 +75,29 @@ def test_an_unknown_pair_is_a_row_of_its_run_and_none_of_the_dataset(small_works
     assert (row["pert"], row["gene"], row["label"], row["error"]) == ("Nobody1", "Ga", None, None)
     # other runs neither predict it nor are they of another dataset now
     assert launch.resolve(small_workspace, RunRequest("evidence_rules", "bmdm")) == unfinished
-    assert [run.name for run in ask.list_ad_hoc_runs(small_workspace, dataset.id)] == [again.run.name, found.run.name]
+    assert [run.name for run in ask.list_ad_hoc_runs(small_workspace, dataset.id)] == [
+        again.run.name,
+        found.run.name,
+    ]
 
 
 @pytest.mark.soak
 def test_ids_that_would_be_the_same_are_not(small_workspace: Workspace) -> None:
     with serving() as url:
-        first, second = asked(small_workspace, url, "A_B", "C"), asked(small_workspace, url, "A", "B_C")
+        first, second = (
+            asked(small_workspace, url, "A_B", "C"),
+            asked(small_workspace, url, "A", "B_C"),
+        )
     assert (first.pair.pair_id, second.pair.pair_id) == ("A_B_C", "A_B_C_")
 
 
 @pytest.mark.soak
 def test_what_was_asked_is_not_asked_twice(small_workspace: Workspace) -> None:
     with serving() as url:
-        first, second = asked(small_workspace, url, "Pa", "Ga"), asked(small_workspace, url, "Pa", "Ga")
+        first, second = (
+            asked(small_workspace, url, "Pa", "Ga"),
+            asked(small_workspace, url, "Pa", "Ga"),
+        )
     assert (second.run.id, second.is_new) == (first.run.id, False)
 
 
@@ -83,7 +107,9 @@ def test_a_question_that_was_stopped_goes_on(small_workspace: Workspace) -> None
         run_control.work_on(workspace, run)
 
     with serving(Script(delay_s=0.5)) as url:
-        question = Question("Pa", "Gc", dataset="bmdm", endpoint=url, model="scripted", options=QUICK)
+        question = Question(
+            "Pa", "Gc", dataset="bmdm", endpoint=url, model="scripted", options=QUICK
+        )
         stopped = ask.ask(small_workspace, question, begin=begin_and_stop)
         assert (stopped.run.status, stopped.run.done) == ("cancelled", 0)
         with pytest.raises(StateError, match="it is cancelled: a person cancelled it"):
@@ -98,12 +124,18 @@ def test_a_question_that_was_stopped_goes_on(small_workspace: Workspace) -> None
     [
         (Question("", "Ga"), InputError, "name of a perturbation: 0 characters"),
         (Question("Pa", "G\u202ea"), InputError, "name of a target gene"),
-        (Question("Pa", "Ga", "evidence_rules"), InputError, "cannot be asked, expected one of debate, prompt_only"),
+        (
+            Question("Pa", "Ga", "evidence_rules"),
+            InputError,
+            "cannot be asked, expected one of debate, prompt_only",
+        ),
         (Question("Pa", "Ga", "seance"), NotFound, "method 'seance'"),
         (Question("Pa", "Ga", options={"wine": 1}, model="m"), InputError, "wine"),
     ],
 )
-def test_what_cannot_be_asked(small_workspace: Workspace, question: Question, error: type[Exception], why: str) -> None:
+def test_what_cannot_be_asked(
+    small_workspace: Workspace, question: Question, error: type[Exception], why: str
+) -> None:
     with pytest.raises(error, match=why):
         ask.ask(small_workspace, question)
     with small_workspace.store.read() as db:
@@ -118,7 +150,11 @@ def test_what_cannot_be_asked(small_workspace: Workspace, question: Question, er
         (Question("Nobody1", "Nothing2", endpoint="http://127.0.0.1:9/v1"), Unreachable),
         (
             Question(
-                "Nobody1", "Nothing2", "prompt_only", options={"prompts": PromptFile("p.csv", b"id,prompt\nPa_Ga,x\n")}, model="m"
+                "Nobody1",
+                "Nothing2",
+                "prompt_only",
+                options={"prompts": PromptFile("p.csv", b"id,prompt\nPa_Ga,x\n")},
+                model="m",
             ),
             InputError,
         ),
@@ -130,7 +166,8 @@ def test_a_question_that_cannot_be_asked_leaves_nothing(
     def everything() -> dict[str, list[tuple[object, ...]]]:
         with small_workspace.store.read() as db:
             return {
-                name: db.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall() for name in ("pair", "gene", "trail", "run")
+                name: db.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall()
+                for name in ("pair", "gene", "trail", "run")
             }
 
     before = everything()
@@ -142,7 +179,9 @@ def test_a_question_that_cannot_be_asked_leaves_nothing(
 @pytest.mark.soak
 def test_a_symbol_is_found_in_the_other_role_too(small_workspace: Workspace) -> None:
     with serving() as url:
-        found = asked(small_workspace, url, "gB", "pA")  # Gb is a target gene of the dataset alone, Pa a perturbation
+        found = asked(
+            small_workspace, url, "gB", "pA"
+        )  # Gb is a target gene of the dataset alone, Pa a perturbation
     assert (found.pair.pert, found.pair.gene) == ("Gb", "Pa")
 
 
@@ -156,7 +195,9 @@ def test_the_longest_symbols_give_a_name_that_a_run_can_have(small_workspace: Wo
 def test_a_file_of_prompts_is_kept_for_the_run_that_asks_them(small_workspace: Workspace) -> None:
     file = PromptFile("p.csv", b"id,prompt\nPa_Ga,Say <answer>X</answer> of Pa and Ga.\n")
     with serving() as url:
-        question = Question("Pa", "Ga", "prompt_only", endpoint=url, model="scripted", options={"prompts": file})
+        question = Question(
+            "Pa", "Ga", "prompt_only", endpoint=url, model="scripted", options={"prompts": file}
+        )
         run = ask.ask(small_workspace, question, begin=run_control.work_on).run
     assert (run.status, run.done) == ("done", 1), run.cause
 
@@ -171,14 +212,20 @@ def test_an_expectation_counts_once(small_workspace: Workspace) -> None:
     assert (said.label, said.is_right) == (Label.UP, True)
     with pytest.raises(StateError, match="the first answer counts"):
         expectations.expect(small_workspace, run.id, "Pa_Ga", "down")
-    labelled = [pair for pair in ("Pa_Gb", "Pb_Ga", "Pb_Gb") if expectations.has_label(small_workspace, run.id, pair)]
+    labelled = [
+        pair
+        for pair in ("Pa_Gb", "Pb_Ga", "Pb_Gb")
+        if expectations.has_label(small_workspace, run.id, pair)
+    ]
     shown, wrong, *_ = labelled
     assert not expectations.expect(small_workspace, run.id, shown, None).is_right
     with pytest.raises(StateError, match="was shown"):
         expectations.expect(small_workspace, run.id, shown, "none")
     label = expectations.expect(small_workspace, run.id, wrong, "up").label
     hits = 1 + (label == Label.UP)
-    assert expectations.tally(small_workspace) == Tally(said=2, right=hits, commonest=max(hits, 1), shown=1)
+    assert expectations.tally(small_workspace) == Tally(
+        said=2, right=hits, commonest=max(hits, 1), shown=1
+    )
     with pytest.raises(InputError, match="has no label"):
         expectations.expect(small_workspace, run.id, "nowhere", "up")
 
@@ -186,11 +233,22 @@ def test_an_expectation_counts_once(small_workspace: Workspace) -> None:
 @pytest.mark.soak
 def test_the_command_prints_the_argument_and_its_numbers(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
-    settings = ("--dataset", "bmdm", "--model", "scripted", "--set", "rounds=1", "--set", "tools=gene_class")
+    settings = (
+        "--dataset",
+        "bmdm",
+        "--model",
+        "scripted",
+        "--set",
+        "rounds=1",
+        "--set",
+        "tools=gene_class",
+    )
     with serving() as url:
         done = core(place, "ask", "Pa", "Gz9", "--endpoint", url, *settings)
         printed = core_json(place, "ask", "Pa", "Gz9", "--endpoint", url, *settings)
-        failed = core(place, "ask", "Pa", "Gz9", "--endpoint", url, "--dataset", "bmdm", "--model", "another")
+        failed = core(
+            place, "ask", "Pa", "Gz9", "--endpoint", url, "--dataset", "bmdm", "--model", "another"
+        )
     assert done.status == 0
     lines = done.out.splitlines()
     assert [line for line in lines if line.endswith(":")] == [
@@ -211,9 +269,20 @@ def test_the_command_that_is_interrupted_says_so(small_workspace: Workspace) -> 
         os.kill(os.getpid(), signal.SIGINT)  # its worker takes it
         return "<prob>50</prob>"
 
-    settings = ("--dataset", "bmdm", "--model", "scripted", "--set", "tools=gene_class", "--set", "rounds=0")
+    settings = (
+        "--dataset",
+        "bmdm",
+        "--model",
+        "scripted",
+        "--set",
+        "tools=gene_class",
+        "--set",
+        "rounds=0",
+    )
     with serving(Script(answer=interrupt, delay_s=5.0)) as url:
-        done = core(small_workspace.settings.workspace, "ask", "Pa", "Ga", "--endpoint", url, *settings)
+        done = core(
+            small_workspace.settings.workspace, "ask", "Pa", "Ga", "--endpoint", url, *settings
+        )
     assert done.status == 130
     with small_workspace.store.read() as db:
         assert runs.find(db, "asked Pa → Ga, debate").status == "interrupted"
@@ -222,14 +291,35 @@ def test_the_command_that_is_interrupted_says_so(small_workspace: Workspace) -> 
 @pytest.mark.soak
 def test_how_the_server_is_asked_belongs_to_the_question(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
-    settings = ("--dataset", "bmdm", "--model", "scripted", "--set", "rounds=0", "--set", "tools=gene_class")
+    settings = (
+        "--dataset",
+        "bmdm",
+        "--model",
+        "scripted",
+        "--set",
+        "rounds=0",
+        "--set",
+        "tools=gene_class",
+    )
     with serving() as url:
         plain = core_json(place, "ask", "Pa", "Gz9", "--endpoint", url, *settings)
         cold = core_json(
-            place, "ask", "Pa", "Gz9", "--endpoint", url, *settings, "--temperature", "0", "--limit-name", "max_tokens"
+            place,
+            "ask",
+            "Pa",
+            "Gz9",
+            "--endpoint",
+            url,
+            *settings,
+            "--temperature",
+            "0",
+            "--limit-name",
+            "max_tokens",
         )
     assert plain["run"] != cold["run"]
     folder = small_workspace.run_folder(cold["run"])
     assert {name: value for name, value in folder.spec().calls.items() if value} == {}
     assert folder.spec().calls["temperature"] == 0.0
-    assert folder.execution_settings().calls == CallSettings(temperature=0.0, limit_name="max_tokens")
+    assert folder.execution_settings().calls == CallSettings(
+        temperature=0.0, limit_name="max_tokens"
+    )

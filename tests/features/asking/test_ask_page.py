@@ -39,7 +39,9 @@ QUICK = {"tools": "gene_class,base_rates", "rounds": 1}
 @pytest.fixture(autouse=True)
 def asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the page asks is worked on in this process, at once."""
-    monkeypatch.setattr("core.features.asking.page.form.ask.ask", partial(ask.ask, begin=run_control.work_on))
+    monkeypatch.setattr(
+        "core.features.asking.page.form.ask.ask", partial(ask.ask, begin=run_control.work_on)
+    )
     monkeypatch.setattr(ask, "TOKEN_S", 0.0)
 
 
@@ -57,12 +59,16 @@ def state_shown(app: AppTest) -> str:
 def argued(workspace: Workspace, pert: str = "Pa", gene: str = "Ga") -> str:
     """The id of a run that was asked on a scripted server."""
     with serving() as url:
-        question = Question(pert, gene, dataset="bmdm", endpoint=url, model="scripted", options=QUICK)
+        question = Question(
+            pert, gene, dataset="bmdm", endpoint=url, model="scripted", options=QUICK
+        )
         return ask.ask(workspace, question, begin=run_control.work_on).run.id
 
 
 @pytest.mark.soak
-def test_a_pair_is_asked_of_the_simulated_server_and_shown(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_pair_is_asked_of_the_simulated_server_and_shown(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     app = visit(small_workspace, "ask", answered_by="scripted")
     assert "No questions yet" in text_of(app)
     assert app.button(key="ask").disabled
@@ -84,16 +90,26 @@ def test_a_pair_is_asked_of_the_simulated_server_and_shown(visit: Visit, small_w
     assert again.query_params["asked"] != run.id
 
 
-def test_the_page_is_the_same_whatever_the_label_until_somebody_has_said_what_they_expect(visit: Visit, tmp_path: Path) -> None:
+def test_the_page_is_the_same_whatever_the_label_until_somebody_has_said_what_they_expect(
+    visit: Visit, tmp_path: Path
+) -> None:
     texts = []
     for label in ("up", "down"):
         workspace = open_workspace(Settings(workspace=tmp_path / label, author="tester"))
-        import_upload(workspace, cases.TRAIN.replace(b"Pa,Ga,up", f"Pa,Ga,{label}".encode()), "train.csv")
+        import_upload(
+            workspace, cases.TRAIN.replace(b"Pa,Ga,up", f"Pa,Ga,{label}".encode()), "train.csv"
+        )
         run = argued(workspace)
         app = visit(workspace, "ask", asked=run)
         assert not app.exception
-        texts.append("\n".join(str(element.proto) for element in app.main if element.type != "dataframe").replace(run, "RUN"))
-    strip = partial(re.sub, r'\d+\.\d s|key: "[^"]*"|\$\$[^"]*|id: "[^"]*"|2026[^"]*|[0-9a-f]{8,}', "")
+        texts.append(
+            "\n".join(
+                str(element.proto) for element in app.main if element.type != "dataframe"
+            ).replace(run, "RUN")
+        )
+    strip = partial(
+        re.sub, r'\d+\.\d s|key: "[^"]*"|\$\$[^"]*|id: "[^"]*"|2026[^"]*|[0-9a-f]{8,}', ""
+    )
     assert strip(texts[0]) == strip(texts[1])
     assert "What do you expect?" in texts[1]
     app = app.button(key="expect-up").click().run()
@@ -102,11 +118,15 @@ def test_the_page_is_the_same_whatever_the_label_until_somebody_has_said_what_th
     assert "▼ down" in text
     assert "✗ miss" in text
     assert "You were right 0 of 1 times; the best single answer 1" in text
-    assert any(link.proto.label == "In Rows, with notes and every call" for link in app.get("page_link"))
+    assert any(
+        link.proto.label == "In Rows, with notes and every call" for link in app.get("page_link")
+    )
 
 
 @pytest.mark.soak
-def test_a_label_that_is_asked_for_counts_for_nothing(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_label_that_is_asked_for_counts_for_nothing(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     app = visit(small_workspace, "ask", asked=argued(small_workspace))
     assert not any("Rows, with" in link.proto.label for link in app.get("page_link"))
     text = text_of(app.button(key="expect-shown").click().run())
@@ -114,7 +134,9 @@ def test_a_label_that_is_asked_for_counts_for_nothing(visit: Visit, small_worksp
     assert "You were right" not in text
 
 
-def test_who_only_reads_asks_nothing(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_only_reads_asks_nothing(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = argued(small_workspace)
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     app = visit(small_workspace, "ask", asked=run)
@@ -122,7 +144,9 @@ def test_who_only_reads_asks_nothing(visit: Visit, small_workspace: Workspace, m
     assert "you cannot ask here" in text
     assert "label is hidden" in text
     assert "ask-speech" in text  # what was argued can be read
-    assert not [button for button in app.main.button if button.label in ("Ask", "Ask again", "▲ up")]
+    assert not [
+        button for button in app.main.button if button.label in ("Ask", "Ask again", "▲ up")
+    ]
 
 
 @pytest.mark.soak
@@ -146,10 +170,34 @@ def test_a_row_that_is_under_way_is_drawn_and_a_lost_run_says_so(
     folder = small_workspace.run_folder(run)
     with small_workspace.store.write() as db:  # as if it had only begun
         db.execute("UPDATE run SET done = 0 WHERE id = ?", [run])
-    asked = {"kind": "asked", "at": 1.0, "call": 0, "stage": "de", "role": "EFFECT", "seed": 0, "streams": True}
-    words = {"kind": "words", "at": 1.0, "call": 0, "attempt": 1, "content": "<b>Pa</b> reaches", "reasoning": ""}
-    events = [{"kind": "row", "at": 1.0, "pair_id": "Pa_Ga", "pert": "Pa", "gene": "Ga"}, asked, words]
-    given_up = {"kind": "ended", "at": 2.0, "error": "the work on this row was ended", "given_up": True}
+    asked = {
+        "kind": "asked",
+        "at": 1.0,
+        "call": 0,
+        "stage": "de",
+        "role": "EFFECT",
+        "seed": 0,
+        "streams": True,
+    }
+    words = {
+        "kind": "words",
+        "at": 1.0,
+        "call": 0,
+        "attempt": 1,
+        "content": "<b>Pa</b> reaches",
+        "reasoning": "",
+    }
+    events = [
+        {"kind": "row", "at": 1.0, "pair_id": "Pa_Ga", "pert": "Pa", "gene": "Ga"},
+        asked,
+        words,
+    ]
+    given_up = {
+        "kind": "ended",
+        "at": 2.0,
+        "error": "the work on this row was ended",
+        "given_up": True,
+    }
     given = [events]
     monkeypatch.setattr(Watcher, "read", lambda _: given.pop() if given else [])
     folder.done.unlink()
@@ -187,7 +235,9 @@ def test_a_row_whose_worker_was_killed_is_shown_as_any_job_and_resumed_once(
     for app in pages:
         assert not app.exception
         assert state_shown(app).startswith("crashed; can be resumed")
-        assert [error.value.replace("\\", "") for error in app.error] == [f"{NO_REASON}; the last line of its log: {SAID}"]
+        assert [error.value.replace("\\", "") for error in app.error] == [
+            f"{NO_REASON}; the last line of its log: {SAID}"
+        ]
         assert SAID in text_of(app)
     with counted(monkeypatch, "run") as processes:
         app = press(pages[0], "Resume")
@@ -228,7 +278,9 @@ def test_no_link_leads_to_a_label_that_is_hidden(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hidden: list[bool] = []
-    monkeypatch.setattr(panel, "show_again", lambda *_, hides_label, **__: hidden.append(hides_label))
+    monkeypatch.setattr(
+        panel, "show_again", lambda *_, hides_label, **__: hidden.append(hides_label)
+    )
     app = visit(small_workspace, "ask", asked=argued(small_workspace), again="true")
     assert not app.exception
     assert not [name for frame in app.dataframe for name in frame.value.columns if "debate" in name]
@@ -238,7 +290,9 @@ def test_no_link_leads_to_a_label_that_is_hidden(
 
 
 @pytest.mark.soak
-def test_another_runs_row_can_be_watched_and_one_that_is_over_cannot(visit: Visit, small_workspace: Workspace) -> None:
+def test_another_runs_row_can_be_watched_and_one_that_is_over_cannot(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     run_id = argued(small_workspace)
     with small_workspace.store.write() as db:
         db.execute("UPDATE run SET origin = 'run here' WHERE id = ?", [run_id])
@@ -254,14 +308,28 @@ def test_words_of_the_store_and_of_events_are_drawn_alike(small_workspace: Works
     row = following.live_row.of_store(answer.numbers, answer.events, answer.dossier)
     assert row.is_over
     assert row.p_of("de") == pytest.approx(answer.numbers["p_de"])
-    assert [speech.role for speech in row.speeches.values()] == [event["role"] for event in answer.events]
+    assert [speech.role for speech in row.speeches.values()] == [
+        event["role"] for event in answer.events
+    ]
     assert following.drawing.remarks(replace(row, ending={"error": "<x>"})).count("&lt;x&gt;") == 1
 
 
 @pytest.mark.soak
-def test_a_pair_that_the_dataset_does_not_have_can_be_read_on_every_page(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_pair_that_the_dataset_does_not_have_can_be_read_on_every_page(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     run = argued(small_workspace, "Nobody1", "Nothing2")
-    for page in ("overview", "rows", "scores", "fuse", "compare", "neighbours", "arguments", "share", "data"):
+    for page in (
+        "overview",
+        "rows",
+        "scores",
+        "fuse",
+        "compare",
+        "neighbours",
+        "arguments",
+        "share",
+        "data",
+    ):
         app = visit(small_workspace, page, run=run)
         assert not app.exception, page
         assert not app.error, (page, [each.value for each in app.error])

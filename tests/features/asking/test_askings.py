@@ -63,19 +63,32 @@ class World:
         """The messages that the server received for a row of a run, of one stage and role."""
         with self.workspace.store.read() as db:
             made = calls.of_row(db, run, self.row)
-        return [json.loads(call.request)["messages"] for call in made if (call.stage, call.role) == (stage, role)]
+        return [
+            json.loads(call.request)["messages"]
+            for call in made
+            if (call.stage, call.role) == (stage, role)
+        ]
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("again"), author="tester"))
+    workspace = open_workspace(
+        Settings(workspace=tmp_path_factory.mktemp("again"), author="tester")
+    )
     worlds.furnish(workspace)
-    with scripted_server.serving(Script(seed=0, answer=answer_moved_by(MOVES, effect=15, noise=3))) as url:
+    with scripted_server.serving(
+        Script(seed=0, answer=answer_moved_by(MOVES, effect=15, noise=3))
+    ) as url:
         options = {"tools": ",".join(TOOLS), "shots": 2}
         run = launch.start(
             workspace,
             RunRequest(
-                "debate", options=options, rows=f"split=train;sample={ROWS}", name="argued", model="scripted", endpoint=url
+                "debate",
+                options=options,
+                rows=f"split=train;sample={ROWS}",
+                name="argued",
+                model="scripted",
+                endpoint=url,
             ),
         )
         assert run.status == "done"
@@ -95,9 +108,16 @@ def test_a_card_that_matters_is_outside_of_the_noise(world: World) -> None:
         assert each.p == pytest.approx(2 / 252)
         assert each.p_holm == pytest.approx(4 / 252)
         assert each.sd < 0.03
-    assert found.scope.startswith(f"{world.row} of argued, the judge alone, on the stored briefs, 5 times each")
+    assert found.scope.startswith(
+        f"{world.row} of argued, the judge alone, on the stored briefs, 5 times each"
+    )
     assert found.sentence.count("5 against 5 askings") == 2
-    assert found.sentence.count("outside the range of asking again (p 0.008, after Holm over both numbers 0.016)") == 2
+    assert (
+        found.sentence.count(
+            "outside the range of asking again (p 0.008, after Holm over both numbers 0.016)"
+        )
+        == 2
+    )
 
 
 @pytest.mark.soak
@@ -121,7 +141,10 @@ def test_the_judge_alone_reads_the_stored_briefs_word_for_word(world: World) -> 
     [[system, user]] = world.prompts(world.run.id, "de", "JUDGE")
     kept = [line for line in user["content"].splitlines() if not line.startswith("- gene class,")]
     assert len(kept) == len(user["content"].splitlines()) - 2  # the cards of both genes
-    assert world.prompts(changed, "de", "JUDGE") == [[system, {**user, "content": "\n".join(kept)}]] * 5
+    assert (
+        world.prompts(changed, "de", "JUDGE")
+        == [[system, {**user, "content": "\n".join(kept)}]] * 5
+    )
     assert world.prompts(changed, "de", "EFFECT") == []
 
 
@@ -131,7 +154,9 @@ def test_nothing_changed_is_asked_once_for_all_changes(world: World) -> None:
     before = world.requests()
     second = world.ask(world.without("train_lookup"))
     assert second.unchanged_run == first.unchanged_run
-    assert world.requests() - before <= 10  # five verdicts of either question, unless another test asked them
+    assert (
+        world.requests() - before <= 10
+    )  # five verdicts of either question, unless another test asked them
     plan = plan_again(world.workspace, AgainRequest("argued", world.row, world.without(MOVES)))
     assert (plan.left, plan.cost.calls) == (0, 0)
     with world.workspace.store.read() as db:
@@ -146,18 +171,27 @@ def test_the_whole_debate_is_held_again(world: World) -> None:
     assert found.changed_run is not None
     assert not found.judge_only
     assert len(world.prompts(found.changed_run, "de", "EFFECT")) >= 2
-    assert not any("base rates," in message["content"] for [_, message, *_] in world.prompts(found.changed_run, "de", "EFFECT"))
+    assert not any(
+        "base rates," in message["content"]
+        for [_, message, *_] in world.prompts(found.changed_run, "de", "EFFECT")
+    )
     # two against two: six ways, so p is 1/3 at least, and no change can be shown
     assert [each.can_show for each in found.answers] == [False, False]
     assert found.sentence.count("so few askings can show no change, however large") == 2
     with world.workspace.store.read() as db:
-        seeds = {event["meta"].get("seed") for event in traces.of_row(db, found.changed_run, world.row)}
+        seeds = {
+            event["meta"].get("seed") for event in traces.of_row(db, found.changed_run, world.row)
+        }
     assert seeds == {None, 1000, 2000}
 
 
 @pytest.mark.soak
 def test_an_edited_text_reaches_the_prompt_and_is_kept(world: World) -> None:
-    [card] = [each for each in world_cards(world) if each["tool"] == MOVES and not each["key"].startswith("*")][:1]
+    [card] = [
+        each
+        for each in world_cards(world)
+        if each["tool"] == MOVES and not each["key"].startswith("*")
+    ][:1]
     text = f"gene class, gene {card['key']}: of a family\nthat never changes."
     found = world.ask((CardChange(MOVES, card["key"], text),))
     assert found.changed_run is not None
@@ -175,7 +209,9 @@ def test_an_edited_text_reaches_the_prompt_and_is_kept(world: World) -> None:
     [edited] = [item for item in seen if EDITED in item["body"]]
     assert edited["body"][EDITED] == said
     assert edited["source"].startswith("edited by hand; before: ")
-    assert edited["body"]["instead_of"] in world.prompts(world.run.id, "de", "JUDGE")[0][1]["content"]
+    assert (
+        edited["body"]["instead_of"] in world.prompts(world.run.id, "de", "JUDGE")[0][1]["content"]
+    )
     assert not any(EDITED in item["body"] for item in untouched)
     assert said in first["content"]
     assert f"{MOVES}:{card['key']} edited" in changed.name
@@ -183,7 +219,9 @@ def test_an_edited_text_reaches_the_prompt_and_is_kept(world: World) -> None:
     assert to_json(found)["changes"] == [{"tool": MOVES, "key": card["key"], "text": said}]
     again = world.ask()
     with world.workspace.store.read() as db:
-        assert Flag.DOSSIER_CHANGED not in predictions.row(db, again.unchanged_run, world.row)["flags"]
+        assert (
+            Flag.DOSSIER_CHANGED not in predictions.row(db, again.unchanged_run, world.row)["flags"]
+        )
 
 
 def world_cards(world: World) -> list[dict[str, str]]:
@@ -194,7 +232,9 @@ def world_cards(world: World) -> list[dict[str, str]]:
 @pytest.mark.soak
 def test_one_that_was_interrupted_goes_on(world: World) -> None:
     """Ended after the first run, the second alone is left."""
-    request = AgainRequest("argued", world.row, world.without("train_lookup"), repeats=3, endpoint=world.url)
+    request = AgainRequest(
+        "argued", world.row, world.without("train_lookup"), repeats=3, endpoint=world.url
+    )
     plan = plan_again(world.workspace, request)
     assert (plan.left, plan.cost.calls) == (2, 2 * 3 * 2)
     assert plan.cost.prompt_tokens is not None
@@ -206,7 +246,10 @@ def test_one_that_was_interrupted_goes_on(world: World) -> None:
     assert made == [spec.key for _, spec in plan.arms]
     with world.workspace.change("cancel", "x") as (db, _):
         runs.change_by_worker(db, made[0], status="cancelled")
-    with world.workspace.store.read() as db, pytest.raises(StateError, match="is cancelled, so there is no answer"):
+    with (
+        world.workspace.store.read() as db,
+        pytest.raises(StateError, match="is cancelled, so there is no answer"),
+    ):
         row_asked_again(db, world.row, made[0])
 
 
@@ -223,7 +266,15 @@ def test_a_page_starts_workers_of_their_own(world: World, monkeypatch: pytest.Mo
     resume = lambda _, run, settings: begun.append(f"resumed {run} on {settings.servers}")  # noqa: E731
     monkeypatch.setattr(run_control, "resume", resume)
     plan = plan_again(
-        world.workspace, AgainRequest("argued", world.row, world.without(MOVES), judge_only=False, repeats=1, endpoint=world.url)
+        world.workspace,
+        AgainRequest(
+            "argued",
+            world.row,
+            world.without(MOVES),
+            judge_only=False,
+            repeats=1,
+            endpoint=world.url,
+        ),
     )
     askings.start(world.workspace, plan)
     first, second = [spec.key for _, spec in plan.arms]
@@ -234,11 +285,16 @@ def test_what_cannot_be_asked_again_is_refused(world: World) -> None:
     def plan(run: str, row: str = world.row, **wanted: object) -> None:
         plan_again(world.workspace, AgainRequest(run, row, **wanted))  # type: ignore[arg-type]
 
-    with pytest.raises(StateError, match=r"run llm train .*: cannot be asked again; expected a debate that was made here"):
+    with pytest.raises(
+        StateError,
+        match=r"run llm train .*: cannot be asked again; expected a debate that was made here",
+    ):
         plan("llm train")
     with pytest.raises(NotFound, match="row 'nothing'"):
         plan("argued", "nothing")
-    with pytest.raises(InputError, match=r"card pathways:Pa: not in the dossier .* expected one of gene_class:"):
+    with pytest.raises(
+        InputError, match=r"card pathways:Pa: not in the dossier .* expected one of gene_class:"
+    ):
         plan("argued", changes=(CardChange("pathways", "Pa"),))
     with pytest.raises(InputError, match="repeats: got 11"):
         plan("argued", repeats=11)
@@ -255,13 +311,18 @@ def test_what_cannot_be_asked_again_is_refused(world: World) -> None:
     with pytest.raises(InputError, match="run: got none"):
         launch.resolve(world.workspace, RunRequest("debate_again", model="scripted"))
     with pytest.raises(InputError, match="seed: got 3, which has no effect on debate_again"):
-        launch.resolve(world.workspace, RunRequest("debate_again", options={"run": "argued"}, model="scripted", seed=3))
+        launch.resolve(
+            world.workspace,
+            RunRequest("debate_again", options={"run": "argued"}, model="scripted", seed=3),
+        )
 
 
 @pytest.mark.soak
 def test_a_row_is_asked_again_as_its_run_was_unless_other_settings_are_chosen(world: World) -> None:
     file = world.workspace.settings.data / ENDPOINT_FILE
-    file.write_text(f'[[endpoint]]\naddress = "{world.url}"\ntemperature = 0.3\nlimit_name = "max_tokens"\n')
+    file.write_text(
+        f'[[endpoint]]\naddress = "{world.url}"\ntemperature = 0.3\nlimit_name = "max_tokens"\n'
+    )
     try:
         request = AgainRequest(world.run.id, world.row, endpoint=world.url, repeats=1)
         assert plan_again(world.workspace, request).arms[0][1].calls == CallSettings().identity

@@ -26,9 +26,13 @@ ITEMS = (
     Evidence("train_lookup", "*|Ga @ folds", "empty", "labels", None, {}, "folds"),
     Evidence("literature", "Pa|Ga", "offline", "PubMed", None, {}),
 )
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40).filter(lambda text: text.split())
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40).filter(
+    lambda text: text.split()
+)
 CHANGES = st.lists(
-    st.builds(CardChange, TEXTS, TEXTS, st.none() | TEXTS), max_size=4, unique_by=lambda change: (change.tool, change.key)
+    st.builds(CardChange, TEXTS, TEXTS, st.none() | TEXTS),
+    max_size=4,
+    unique_by=lambda change: (change.tool, change.key),
 )
 
 
@@ -42,13 +46,20 @@ def test_changes_survive_being_written(changes: list[CardChange]) -> None:
 
 
 def test_a_changed_dossier() -> None:
-    changes = (CardChange("pathways", "Pa"), CardChange("train_lookup", "*|Ga @ folds", "Ga moves\n often."))
+    changes = (
+        CardChange("pathways", "Pa"),
+        CardChange("train_lookup", "*|Ga @ folds", "Ga moves\n often."),
+    )
     assert describe_changes(changes) == "without pathways:Pa, train_lookup:*|Ga edited"
     found = change_cards(ITEMS, changes, PAIR)
     assert dossier(found, PAIR).text == "- pathways, Ga: Growth.\n- Ga moves often."
     assert found[0] is ITEMS[1]
     assert (found[1].status, found[1].view) == ("ok", "folds")
-    assert found[1].body["instead_of"] == text_of(ITEMS[2], PAIR) == "train lookup, gene Ga: nothing known."
+    assert (
+        found[1].body["instead_of"]
+        == text_of(ITEMS[2], PAIR)
+        == "train lookup, gene Ga: nothing known."
+    )
     assert change_cards(ITEMS, (), PAIR) == ITEMS
     assert describe_changes(()) == "as it was"
     # a tool that failed gave no text, and can be given one
@@ -59,14 +70,21 @@ def test_a_changed_dossier() -> None:
 @pytest.mark.parametrize(
     ("tool", "key", "text", "message"),
     [
-        ("pathway", "Pa", None, r"card pathway:Pa: not in the dossier about Pa_Ga, expected one of pathways:Pa, pathways:Ga, tr"),
+        (
+            "pathway",
+            "Pa",
+            None,
+            r"card pathway:Pa: not in the dossier about Pa_Ga, expected one of pathways:Pa, pathways:Ga, tr",
+        ),
         ("literature", "Pa|Ga", None, "leaves what the agents saw as it is"),
         ("pathways", "Ga", "pathways, Ga:  Growth.", "leaves what the agents saw as it is"),
         ("pathways", "Ga", "  ", "text of card pathways:Ga: 0 characters"),
         ("pathways", "Ga", "x" * (LONGEST + 1), "4,001 characters, expected 1 to 4,000"),
     ],
 )
-def test_impossible_changes_are_refused(tool: str, key: str, text: str | None, message: str) -> None:
+def test_impossible_changes_are_refused(
+    tool: str, key: str, text: str | None, message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         change_cards(ITEMS, [CardChange(tool, key, text)], PAIR)
 

@@ -43,10 +43,21 @@ def test_what_could_not_be_read_is_said_alike_live_and_later() -> None:
         ("dir", "JUDGE", "verdict", {"seed": 0, "p": 0.25}),
     ]
     names = ("stage", "role", "kind", "meta")
-    events = [{**dict(zip(names, each, strict=True)), "content": "so", "tokens": 3, "latency_ms": 9.0} for each in kept]
-    numbers = dict.fromkeys(("p_de", "p_up_given_de", "prediction_up", "prediction_down", "tokens", "error", "flags"))
+    events = [
+        {**dict(zip(names, each, strict=True)), "content": "so", "tokens": 3, "latency_ms": 9.0}
+        for each in kept
+    ]
+    numbers = dict.fromkeys(
+        ("p_de", "p_up_given_de", "prediction_up", "prediction_down", "tokens", "error", "flags")
+    )
     stored = live_row.of_store({"pair_id": "a_b", "pert": "a", "gene": "b", **numbers}, events, [])
-    expected = ["asked once more: argues for the other", "", "asked once more: no number", "could not be read", ""]
+    expected = [
+        "asked once more: argues for the other",
+        "",
+        "asked once more: no number",
+        "could not be read",
+        "",
+    ]
     assert [speech.error for speech in live.speeches.values()] == expected
     assert [speech.error for speech in stored.speeches.values()] == expected
     assert live.p_of("dir") == stored.p_of("dir") == 0.25
@@ -60,7 +71,9 @@ def test_a_row_that_is_given_up_writes_and_counts_no_more() -> None:
     assert not row.is_over
     assert "▍" not in drawing.stage(row, "de", simulated=False)
     assert "2.0 s" in drawing.numbers(row, simulated=False)  # from 7 to 9, whatever the time is
-    row.take([event("row", pair_id="a_b", pert="a", gene="b"), *answer(0, "de", "EFFECT")[:2]])  # it goes on
+    row.take(
+        [event("row", pair_id="a_b", pert="a", gene="b"), *answer(0, "de", "EFFECT")[:2]]
+    )  # it goes on
     assert "▍" in drawing.stage(row, "de", simulated=False)
 
 

@@ -46,11 +46,23 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("panels"), author="tester"))
+    workspace = open_workspace(
+        Settings(workspace=tmp_path_factory.mktemp("panels"), author="tester")
+    )
     worlds.furnish(workspace)
-    with scripted_server.serving(Script(seed=0, answer=answer_moved_by(MOVES, effect=15, noise=3))) as url:
+    with scripted_server.serving(
+        Script(seed=0, answer=answer_moved_by(MOVES, effect=15, noise=3))
+    ) as url:
         options = {"tools": ",".join(TOOLS), "rounds": 0, "seeds": "1,2"}
-        asked = RunRequest("debate", None, options, f"split=train;sample={ROWS}", "argued", "scripted", endpoint=url)
+        asked = RunRequest(
+            "debate",
+            None,
+            options,
+            f"split=train;sample={ROWS}",
+            "argued",
+            "scripted",
+            endpoint=url,
+        )
         run = launch.start(workspace, asked)
         with workspace.store.read() as db:
             row = predictions.frame(db, run.id)["pair_id"].iloc[0]
@@ -58,9 +70,13 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.mark.soak
-def test_nothing_is_loaded_before_it_is_opened(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_loaded_before_it_is_opened(
+    visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loaded: list[str] = []
-    monkeypatch.setattr(panel, "_show_askings", lambda _workspace, run, row, **_: loaded.append(f"{run.id} {row}"))
+    monkeypatch.setattr(
+        panel, "_show_askings", lambda _workspace, run, row, **_: loaded.append(f"{run.id} {row}")
+    )
     closed = visit(world.workspace, "rows", run=world.run.id, row=world.row)
     assert not closed.exception
     assert "Ask again with another dossier" in [each.label for each in closed.expander]
@@ -72,11 +88,19 @@ def test_nothing_is_loaded_before_it_is_opened(visit: Visit, world: World, monke
 
 
 @pytest.mark.soak
-def test_a_card_is_switched_off_and_its_cost_is_said(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_card_is_switched_off_and_its_cost_is_said(
+    visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started: list[AgainPlan] = []
     monkeypatch.setattr(panel, "start", lambda _workspace, plan: started.append(plan))
     app = visit(
-        world.workspace, "rows", run=world.run.id, row=world.row, again="true", again_repeats="4", again_judge_only="false"
+        world.workspace,
+        "rows",
+        run=world.run.id,
+        row=world.row,
+        again="true",
+        again_repeats="4",
+        again_judge_only="false",
     )
     assert not app.exception
     pills = app.pills(key="id-again_without")
@@ -91,10 +115,17 @@ def test_a_card_is_switched_off_and_its_cost_is_said(visit: Visit, world: World,
 
 
 @pytest.mark.soak
-def test_an_edited_text_is_asked_with(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edited_text_is_asked_with(
+    visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started: list[AgainPlan] = []
     monkeypatch.setattr(panel, "start", lambda _workspace, plan: started.append(plan))
-    link = {"again": "true", "again_card": "base_rates:all rows in view", "again_repeats": "2", "again_judge_only": "false"}
+    link = {
+        "again": "true",
+        "again_card": "base_rates:all rows in view",
+        "again_repeats": "2",
+        "again_judge_only": "false",
+    }
     app = visit(world.workspace, "rows", run=world.run.id, row=world.row, **link)
     [area] = [each for each in app.text_area if each.label == "New text"]
     assert area.value.startswith("base rates, all rows in view: ")
@@ -109,7 +140,9 @@ def test_an_edited_text_is_asked_with(visit: Visit, world: World, monkeypatch: p
 
 
 @pytest.mark.soak
-def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_found_is_said_beside_the_noise(
+    visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     changes = without(world.workspace, world.run.id, world.row, MOVES)
     request = AgainRequest(world.run.id, world.row, changes, endpoint=world.url)
     make_all(world.workspace, plan_again(world.workspace, request))
@@ -129,15 +162,21 @@ def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, mon
 
 
 @pytest.mark.soak
-def test_an_asking_whose_worker_lives_is_stopped_there(visit: Visit, world: World, workspace: Workspace) -> None:
+def test_an_asking_whose_worker_lives_is_stopped_there(
+    visit: Visit, world: World, workspace: Workspace
+) -> None:
     own = worlds.copied(world.workspace.settings.workspace, workspace)
     request = AgainRequest(world.run.id, world.row, repeats=3, endpoint=world.url)
     [(_, spec)] = plan_again(own, request).arms
     settings = ExecutionSettings(world.url)
-    run = run_control.start(own, spec, "asked again", settings, begin=lambda of, key: leave_dead(of.run_folder(key)))
+    run = run_control.start(
+        own, spec, "asked again", settings, begin=lambda of, key: leave_dead(of.run_folder(key))
+    )
     folder = own.run_folder(run.id)
     opened = {"run": world.run.id, "row": world.row, "again": "true", "again_run": run.id}
-    write_heartbeat(folder, Heartbeat("running", 1, Counts(), time.time()))  # this process is its worker for now
+    write_heartbeat(
+        folder, Heartbeat("running", 1, Counts(), time.time())
+    )  # this process is its worker for now
     app = visit(own, "rows", **opened)
     assert not app.exception
     assert bar_of(app).startswith("running · 0 of 1 rows")

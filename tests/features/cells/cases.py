@@ -14,11 +14,24 @@ from core.features.cells.simulator import ScreenSettings, SimulatedScreen, simul
 
 SMALL = ScreenSettings(n_cells=1_500, n_genes=80, n_perturbations=10, depth=6)
 # Half of the perturbations change enough genes for rows in every split.
-LABELLED = replace(SMALL, n_cells=2_000, n_genes=160, n_perturbations=20, n_doubles=1, n_programs=4, share_in_programs=0.7)
+LABELLED = replace(
+    SMALL,
+    n_cells=2_000,
+    n_genes=160,
+    n_perturbations=20,
+    n_doubles=1,
+    n_programs=4,
+    share_in_programs=0.7,
+)
 
 
 def write_case(
-    path: Path, settings: ScreenSettings = LABELLED, *, seed: int = 0, sparse: bool = True, **changes: Any
+    path: Path,
+    settings: ScreenSettings = LABELLED,
+    *,
+    seed: int = 0,
+    sparse: bool = True,
+    **changes: Any,
 ) -> SimulatedScreen:
     """Writes a screen with some settings changed; returns it with its truth."""
     screen = simulate_screen(replace(settings, **changes), seed)
@@ -30,7 +43,9 @@ def write_screen(screen: SimulatedScreen, path: Path, *, sparse: bool = True) ->
     """Writes a screen as .h5ad with raw counts (float32) in X."""
     counts = screen.counts.astype(np.float32)
     # anndata writes Python texts, but not yet those of pandas 3
-    obs = screen.obs.apply(lambda column: column.cat.set_categories(column.cat.categories.astype(object)))
+    obs = screen.obs.apply(
+        lambda column: column.cat.set_categories(column.cat.categories.astype(object))
+    )
     obs.index = obs.index.astype(object)
     var = pd.DataFrame(index=pd.Index(screen.genes, dtype=object))
     anndata.AnnData(X=counts if sparse else counts.toarray(), obs=obs, var=var).write_h5ad(path)

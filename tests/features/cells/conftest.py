@@ -34,9 +34,14 @@ def cells_file(tmp_path: Path) -> Callable[..., Path]:
     def write(values: Any, obs: dict[str, list[str]], genes: list[str]) -> Path:
         path = tmp_path / f"cells{len(list(tmp_path.glob('*.h5ad')))}.h5ad"
         index = pd.Index([f"cell{i}" for i in range(values.shape[0])], dtype=object)
-        frame = pd.DataFrame({name: pd.Series(column, index=index, dtype=object) for name, column in obs.items()}, index=index)
+        frame = pd.DataFrame(
+            {name: pd.Series(column, index=index, dtype=object) for name, column in obs.items()},
+            index=index,
+        )
         kept = values if isinstance(values, csr_matrix) else np.asarray(values)
-        anndata.AnnData(X=kept, obs=frame, var=pd.DataFrame(index=pd.Index(genes, dtype=object))).write_h5ad(path)
+        anndata.AnnData(
+            X=kept, obs=frame, var=pd.DataFrame(index=pd.Index(genes, dtype=object))
+        ).write_h5ad(path)
         return path
 
     return write

@@ -30,7 +30,9 @@ SETTINGS = ScreenSettings(
 )
 CONTROL = "non-targeting"
 SCREEN = simulate_screen(SETTINGS, 3)
-VALUES = SCREEN.obs["perturbation"].astype(str).to_numpy(dtype=object)  # of each cell: CONTROL, A or A+B
+VALUES = (
+    SCREEN.obs["perturbation"].astype(str).to_numpy(dtype=object)
+)  # of each cell: CONTROL, A or A+B
 COUNTS = SCREEN.counts.toarray().astype(np.float32)
 IDS = [f"ENSG{i:011d}" for i in range(SETTINGS.n_genes)]
 Cells = dict[str, Any]  # what an AnnData is made of: X, obs, var, and layers or obsm
@@ -58,7 +60,11 @@ def plain() -> Cells:
     """The screen as the simulator has it."""
     index = pd.Index([f"c{i}" for i in range(SETTINGS.n_cells)], dtype=object)
     obs = pd.DataFrame({"perturbation": as_texts(VALUES)}, index=index, dtype=object)
-    return {"X": csr_matrix(COUNTS), "obs": obs, "var": pd.DataFrame(index=pd.Index(SCREEN.genes, dtype=object))}
+    return {
+        "X": csr_matrix(COUNTS),
+        "obs": obs,
+        "var": pd.DataFrame(index=pd.Index(SCREEN.genes, dtype=object)),
+    }
 
 
 def write(convention: Convention, path: Path) -> Path:
@@ -70,15 +76,23 @@ def write(convention: Convention, path: Path) -> Path:
     return path
 
 
-def named(*controls: str, rename: Callable[[str, int], str] = lambda gene, _: gene, column: str = "perturbation") -> Any:
+def named(
+    *controls: str,
+    rename: Callable[[str, int], str] = lambda gene, _: gene,
+    column: str = "perturbation",
+) -> Any:
     """Change the values: of controls to these in turn, of others by a function of the value and of the cell's number."""
 
     def change(cells: Cells) -> None:
         values = [
-            (controls[i % len(controls)] if controls else CONTROL) if value == CONTROL else rename(value, i)
+            (controls[i % len(controls)] if controls else CONTROL)
+            if value == CONTROL
+            else rename(value, i)
             for i, value in enumerate(VALUES)
         ]
-        cells["obs"] = pd.DataFrame({column: as_texts(values)}, index=cells["obs"].index, dtype=object)
+        cells["obs"] = pd.DataFrame(
+            {column: as_texts(values)}, index=cells["obs"].index, dtype=object
+        )
 
     return change
 
@@ -124,7 +138,9 @@ def by_ids(column: str | None, ids: list[str] = IDS, *, values_too: bool = False
 
 def ids_beside(cells: Cells) -> None:
     """Symbols as the index, identifiers beside them, and perturbations by identifier."""
-    cells["var"]["gene_ids"] = pd.Series([f"{i}.2" for i in IDS], index=cells["var"].index, dtype=object)
+    cells["var"]["gene_ids"] = pd.Series(
+        [f"{i}.2" for i in IDS], index=cells["var"].index, dtype=object
+    )
     id_of = dict(zip(SCREEN.genes, IDS, strict=True))
     each(lambda gene, _: id_of[gene])(cells)
 
@@ -148,14 +164,19 @@ def lines(cells: Cells) -> None:
     index = pd.Index([f"c{i}" for i in range(2 * len(VALUES))], dtype=object)
     line = ["K562"] * len(VALUES) + ["RPE1"] * len(VALUES)
     values = as_texts([*VALUES, *VALUES])
-    cells["obs"] = pd.DataFrame({"perturbation": values, "cell_line": as_texts(line)}, index=index, dtype=object)
+    cells["obs"] = pd.DataFrame(
+        {"perturbation": values, "cell_line": as_texts(line)}, index=index, dtype=object
+    )
     cells["X"] = csr_matrix(np.vstack([COUNTS, noise]))
 
 
 def second_column(cells: Cells) -> None:
     """The genes of a combination in two columns."""
     parts = [(*value.split("+"), CONTROL)[:2] for value in VALUES]
-    columns = {name: as_texts([part[i] for part in parts]) for i, name in enumerate(("perturbation", "perturbation_2"))}
+    columns = {
+        name: as_texts([part[i] for part in parts])
+        for i, name in enumerate(("perturbation", "perturbation_2"))
+    }
     cells["obs"] = pd.DataFrame(columns, index=cells["obs"].index, dtype=object)
 
 
@@ -175,20 +196,53 @@ CONVENTIONS = [
     Convention("layout", "CSC", with_values(csc_matrix(COUNTS))),
     Convention("layout", "float64", with_values(csr_matrix(COUNTS.astype(np.float64)))),
     Convention("layout", "int32", with_values(csr_matrix(COUNTS.astype(np.int32)))),
-    Convention("layout", "no X, counts in a layer", layered("counts"), {"layer": "counts"}, "--layer NAME: counts", without_x),
-    Convention("layout", "log1p in X, counts in a layer", layered("counts"), {"layer": "counts"}, "--layer counts"),
     Convention(
-        "layout", "counts in a layer called raw_counts", layered("raw_counts"), {"layer": "raw_counts"}, "--layer raw_counts"
+        "layout",
+        "no X, counts in a layer",
+        layered("counts"),
+        {"layer": "counts"},
+        "--layer NAME: counts",
+        without_x,
+    ),
+    Convention(
+        "layout",
+        "log1p in X, counts in a layer",
+        layered("counts"),
+        {"layer": "counts"},
+        "--layer counts",
+    ),
+    Convention(
+        "layout",
+        "counts in a layer called raw_counts",
+        layered("raw_counts"),
+        {"layer": "raw_counts"},
+        "--layer raw_counts",
     ),
     *(
         Convention("column", name, named(column=name))
-        for name in ("gene", "target_gene", "condition", "guide_identity", "Perturbation", "pert", "sgRNA")
+        for name in (
+            "gene",
+            "target_gene",
+            "condition",
+            "guide_identity",
+            "Perturbation",
+            "pert",
+            "sgRNA",
+        )
     ),
     Convention(
-        "column", "another name", named(column="knocked_down"), {"perturbation": "knocked_down"}, "say which with --perturbation"
+        "column",
+        "another name",
+        named(column="knocked_down"),
+        {"perturbation": "knocked_down"},
+        "say which with --perturbation",
     ),
     Convention(
-        "column", "a second one of genes", second_column, {"where": {"perturbation_2": CONTROL}}, "--where perturbation_2="
+        "column",
+        "a second one of genes",
+        second_column,
+        {"where": {"perturbation_2": CONTROL}},
+        "--where perturbation_2=",
     ),
     Convention(
         "column",
@@ -199,28 +253,76 @@ CONVENTIONS = [
     ),
     *(
         Convention("controls", control, named(control))
-        for control in ("NT", "ctrl", "control", "NTC", "non_targeting", "Non-Targeting Control", "negctrl", "safe-targeting")
+        for control in (
+            "NT",
+            "ctrl",
+            "control",
+            "NTC",
+            "non_targeting",
+            "Non-Targeting Control",
+            "negctrl",
+            "safe-targeting",
+        )
     ),
-    *(Convention("controls", control, named(control)) for control in ("scramble", "unperturbed", "WT", "NO-TARGET", "AAVS1")),
-    Convention("controls", "numbered: non-targeting_00012", named(*(f"non-targeting_{i:05d}" for i in range(40)))),
-    Convention("controls", "numbered: NegCtrl0", named("NegCtrl0", "NegCtrl10", "NegCtrl11")),
-    Convention("controls", "numbered: NonTargeting_Human_0001", named(*(f"NonTargeting_Human_{i:04d}" for i in range(9)))),
+    *(
+        Convention("controls", control, named(control))
+        for control in ("scramble", "unperturbed", "WT", "NO-TARGET", "AAVS1")
+    ),
     Convention(
-        "controls", "two words: neg_ctrl_non-targeting_00001", named("neg_ctrl_non-targeting_00001", "NT_NT", "siControl")
+        "controls",
+        "numbered: non-targeting_00012",
+        named(*(f"non-targeting_{i:05d}" for i in range(40))),
+    ),
+    Convention("controls", "numbered: NegCtrl0", named("NegCtrl0", "NegCtrl10", "NegCtrl11")),
+    Convention(
+        "controls",
+        "numbered: NonTargeting_Human_0001",
+        named(*(f"NonTargeting_Human_{i:04d}" for i in range(9))),
+    ),
+    Convention(
+        "controls",
+        "two words: neg_ctrl_non-targeting_00001",
+        named("neg_ctrl_non-targeting_00001", "NT_NT", "siControl"),
     ),
     Convention("controls", "another hyphen: non‑targeting", named("non\u2011targeting")),
-    Convention("controls", "several kinds", named("non-targeting", "safe-targeting", "NTC", "unperturbed")),
-    Convention("controls", "others beside those named", with_extra(["control", "ctrl"]), {"control": ("non-targeting",)}),
-    Convention("controls", "named by a pattern", named("mine_1", "mine_2"), {"control": ("mine_*",)}, "say with --control"),
-    *(Convention("combinations", f"A{joint}B", joined(joint)) for joint in ("+", "_", ";", ",", "|", "-", " + ", "__", "&", ":")),
-    Convention("combinations", "A+ctrl", named("ctrl", rename=lambda value, _: value if "+" in value else f"{value}+ctrl")),
-    Convention("combinations", "NTC+A", named("NTC", rename=lambda value, _: value if "+" in value else f"NTC+{value}")),
+    Convention(
+        "controls", "several kinds", named("non-targeting", "safe-targeting", "NTC", "unperturbed")
+    ),
+    Convention(
+        "controls",
+        "others beside those named",
+        with_extra(["control", "ctrl"]),
+        {"control": ("non-targeting",)},
+    ),
+    Convention(
+        "controls",
+        "named by a pattern",
+        named("mine_1", "mine_2"),
+        {"control": ("mine_*",)},
+        "say with --control",
+    ),
+    *(
+        Convention("combinations", f"A{joint}B", joined(joint))
+        for joint in ("+", "_", ";", ",", "|", "-", " + ", "__", "&", ":")
+    ),
+    Convention(
+        "combinations",
+        "A+ctrl",
+        named("ctrl", rename=lambda value, _: value if "+" in value else f"{value}+ctrl"),
+    ),
+    Convention(
+        "combinations",
+        "NTC+A",
+        named("NTC", rename=lambda value, _: value if "+" in value else f"NTC+{value}"),
+    ),
     Convention(
         "combinations",
         "A_NegCtrl0__A_NegCtrl0 (Norman)",
         named(
             "NegCtrl0_NegCtrl0__NegCtrl0_NegCtrl0",
-            rename=lambda value, _: "__".join([value.replace("+", "_") if "+" in value else f"{value}_NegCtrl0"] * 2),
+            rename=lambda value, _: "__".join(
+                [value.replace("+", "_") if "+" in value else f"{value}_NegCtrl0"] * 2
+            ),
         ),
     ),
     Convention("guides", "A_+_123.45-P1P2 (Horlbeck)", STRANDED),
@@ -233,8 +335,16 @@ CONVENTIONS = [
     Convention("guides", "A|g1", each(lambda gene, i: f"{gene}|g{i % 3}", "|")),
     Convention("guides", "shA, A_KO", each(lambda gene, i: (f"sh{gene}", f"{gene}_KO")[i % 2])),
     Convention("guides", "A_ protospacer", each(lambda gene, i: f"{gene}_{'ACGT'[i % 4] * 19}")),
-    Convention("spelling", "as Python shows lists: ['A', 'B']", named(rename=lambda value, _: str(value.split("+")))),
-    Convention("spelling", "as Python shows bytes: b'A'", named("b'NT'", rename=lambda value, _: str(value.encode()))),
+    Convention(
+        "spelling",
+        "as Python shows lists: ['A', 'B']",
+        named(rename=lambda value, _: str(value.split("+"))),
+    ),
+    Convention(
+        "spelling",
+        "as Python shows bytes: b'A'",
+        named("b'NT'", rename=lambda value, _: str(value.encode())),
+    ),
     Convention("spelling", "blanks", each(lambda gene, _: f" {gene} ")),
     Convention("spelling", "no-break spaces", each(lambda gene, _: f"\u00a0{gene}")),
     Convention("spelling", "small letters", each(lambda gene, _: gene.lower())),
@@ -242,20 +352,48 @@ CONVENTIONS = [
     Convention("missing", "unassigned", with_extra(["unassigned", "no guide", "multiplet"])),
     Convention("gene names", "Ensembl ids, symbols in gene_name", by_ids("gene_name")),
     Convention(
-        "gene names", "Ensembl ids with a version, symbols in feature_name", by_ids("feature_name", [f"{i}.4" for i in IDS])
+        "gene names",
+        "Ensembl ids with a version, symbols in feature_name",
+        by_ids("feature_name", [f"{i}.4" for i in IDS]),
     ),
     Convention("gene names", "symbols, perturbations by Ensembl id", ids_beside),
-    Convention("gene names", "Ensembl ids for both, symbols in gene_symbol", by_ids("gene_symbol", values_too=True)),
     Convention(
-        "gene names", "symbols in a column of another name", by_ids("hugo"), {"gene_names": "hugo"}, "with --gene-names COLUMN"
+        "gene names",
+        "Ensembl ids for both, symbols in gene_symbol",
+        by_ids("gene_symbol", values_too=True),
+    ),
+    Convention(
+        "gene names",
+        "symbols in a column of another name",
+        by_ids("hugo"),
+        {"gene_names": "hugo"},
+        "with --gene-names COLUMN",
     ),
     Convention("scale", "counts per 10,000", with_values(csr_matrix(COUNTS / TOTALS * 1e4))),
     Convention("scale", "counts per million", with_values(csr_matrix(COUNTS / TOTALS * 1e6))),
     Convention("scale", "shares of a cell's counts", with_values(csr_matrix(COUNTS / TOTALS))),
-    Convention("scale", "per cent of a cell's counts", with_values(csr_matrix(COUNTS / TOTALS * 100))),
-    Convention("scale", "counts by size factors", with_values(csr_matrix(COUNTS / (0.3 + TOTALS / TOTALS.mean()) ** 0.9))),
-    Convention("scale", "log1p of 10,000", with_values(csr_matrix(np.log1p(COUNTS / TOTALS * 1e4))), {"values": "log1p"}, LOG),
-    Convention("scale", "log1p of a million", with_values(csr_matrix(np.log1p(COUNTS / TOTALS * 1e6))), {"values": "log1p"}, LOG),
+    Convention(
+        "scale", "per cent of a cell's counts", with_values(csr_matrix(COUNTS / TOTALS * 100))
+    ),
+    Convention(
+        "scale",
+        "counts by size factors",
+        with_values(csr_matrix(COUNTS / (0.3 + TOTALS / TOTALS.mean()) ** 0.9)),
+    ),
+    Convention(
+        "scale",
+        "log1p of 10,000",
+        with_values(csr_matrix(np.log1p(COUNTS / TOTALS * 1e4))),
+        {"values": "log1p"},
+        LOG,
+    ),
+    Convention(
+        "scale",
+        "log1p of a million",
+        with_values(csr_matrix(np.log1p(COUNTS / TOTALS * 1e6))),
+        {"values": "log1p"},
+        LOG,
+    ),
     Convention(
         "scale",
         "log1p of the median",
@@ -263,7 +401,13 @@ CONVENTIONS = [
         {"values": "log1p"},
         LOG,
     ),
-    Convention("cell lines", "a second line", lines, {"where": {"cell_line": "K562"}}, "--where cell_line=K562"),
+    Convention(
+        "cell lines",
+        "a second line",
+        lines,
+        {"where": {"cell_line": "K562"}},
+        "--where cell_line=K562",
+    ),
 ]
 
 
@@ -279,7 +423,9 @@ def _escape(text: str) -> str:
 
 
 def _asked(one: Convention) -> str:
-    given = [f"`--{name.replace('_', '-')} {_value(value)}`" for name, value in one.settings.items()]
+    given = [
+        f"`--{name.replace('_', '-')} {_value(value)}`" for name, value in one.settings.items()
+    ]
     return ", ".join(given)
 
 

@@ -17,7 +17,12 @@ def write_cells(path: Path) -> Path:
     """Writes a small file of cells as anndata 0.12 does, without it; returns the path."""
     with h5py.File(path, "w") as file:
         file.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0"})
-        frame(file, "obs", [f"cell{i}" for i in range(N_CELLS)], {"gene": ["ctrl", "A", "A", "B", "B", "ctrl"]})
+        frame(
+            file,
+            "obs",
+            [f"cell{i}" for i in range(N_CELLS)],
+            {"gene": ["ctrl", "A", "A", "B", "B", "ctrl"]},
+        )
         frame(file, "var", list(GENES), {})
         sparse(file, np.arange(2 * N_CELLS) + 1)
         file.create_group("uns")
@@ -26,7 +31,9 @@ def write_cells(path: Path) -> Path:
 
 
 def texts(group: h5py.Group, name: str, values: list[str]) -> h5py.Dataset:
-    found = group.create_dataset(name, data=np.array(values, dtype=object), dtype=h5py.string_dtype())
+    found = group.create_dataset(
+        name, data=np.array(values, dtype=object), dtype=h5py.string_dtype()
+    )
     return encode(found, "string-array", "0.2.0")
 
 
@@ -35,10 +42,14 @@ def encode(node: Any, kind: str, version: str) -> Any:
     return node
 
 
-def frame(file: h5py.File, name: str, index: list[str], columns: Mapping[str, list[str]]) -> h5py.Group:
+def frame(
+    file: h5py.File, name: str, index: list[str], columns: Mapping[str, list[str]]
+) -> h5py.Group:
     group = encode(file.create_group(name), "dataframe", "0.2.0")
     group.attrs["_index"] = "_index"
-    group.attrs.create("column-order", list(columns), dtype=h5py.string_dtype(), shape=(len(columns),))
+    group.attrs.create(
+        "column-order", list(columns), dtype=h5py.string_dtype(), shape=(len(columns),)
+    )
     texts(group, "_index", index)
     for column, values in columns.items():
         texts(group, column, values)
@@ -68,7 +79,9 @@ def _replace(place: str, make: Callable[[h5py.Group, str, Path], object]) -> Spo
     return spoil
 
 
-def _external(shape: tuple[int, ...], dtype: str, other: str) -> Callable[[h5py.Group, str, Path], object]:
+def _external(
+    shape: tuple[int, ...], dtype: str, other: str
+) -> Callable[[h5py.Group, str, Path], object]:
     def make(group: h5py.Group, name: str, folder: Path) -> None:
         secret = folder / other
         secret.write_bytes(b"api_key = secret\n" * 64)
@@ -138,8 +151,12 @@ def _many_attributes(file: h5py.File, _: Path) -> None:
         group.attrs[f"a{i}"] = i
 
 
-def _declared(shape: tuple[int, ...], dtype: Any, **more: Any) -> Callable[[h5py.Group, str, Path], object]:
-    return lambda group, name, _: encode(group.create_dataset(name, shape=shape, dtype=dtype, **more), "array", "0.2.0")
+def _declared(
+    shape: tuple[int, ...], dtype: Any, **more: Any
+) -> Callable[[h5py.Group, str, Path], object]:
+    return lambda group, name, _: encode(
+        group.create_dataset(name, shape=shape, dtype=dtype, **more), "array", "0.2.0"
+    )
 
 
 def _same_text(n: int, n_bytes: int) -> Spoil:
@@ -162,7 +179,9 @@ def _same_attribute(file: h5py.File, _: Path) -> None:
     """Names of columns that all point to one long text."""
     n = 3_000
     group = file["obs"]
-    group.attrs.create("column-order", ["x" * 1_000_000] + ["y"] * (n - 1), dtype=h5py.string_dtype())
+    group.attrs.create(
+        "column-order", ["x" * 1_000_000] + ["y"] * (n - 1), dtype=h5py.string_dtype()
+    )
     path = Path(file.filename)
     file.close()
     content = bytearray(path.read_bytes())
@@ -179,7 +198,9 @@ def _attribute(place: str, name: str, value: Any) -> Spoil:
     return spoil
 
 
-def _categorical(codes: Any, categories: list[str], kind: str = "categorical") -> Callable[[h5py.Group, str, Path], object]:
+def _categorical(
+    codes: Any, categories: list[str], kind: str = "categorical"
+) -> Callable[[h5py.Group, str, Path], object]:
     def make(group: h5py.Group, name: str, _: Path) -> None:
         inner = encode(group.create_group(name), kind, "0.2.0")
         inner.attrs["ordered"] = False
@@ -194,12 +215,20 @@ def _data(values: Any, **more: Any) -> Callable[[h5py.Group, str, Path], object]
 
 
 def _references(group: h5py.Group, name: str, _: Path) -> None:
-    group.create_dataset(name, data=np.array([group.file["uns"].ref] * N_CELLS, dtype=h5py.ref_dtype), dtype=h5py.ref_dtype)
+    group.create_dataset(
+        name,
+        data=np.array([group.file["uns"].ref] * N_CELLS, dtype=h5py.ref_dtype),
+        dtype=h5py.ref_dtype,
+    )
 
 
 def _regions(group: h5py.Group, name: str, _: Path) -> None:
     region = group.file["var/_index"].regionref[:1]
-    group.create_dataset(name, data=np.array([region] * N_CELLS, dtype=h5py.regionref_dtype), dtype=h5py.regionref_dtype)
+    group.create_dataset(
+        name,
+        data=np.array([region] * N_CELLS, dtype=h5py.regionref_dtype),
+        dtype=h5py.regionref_dtype,
+    )
 
 
 def _lists(group: h5py.Group, name: str, _: Path) -> None:
@@ -233,10 +262,22 @@ LEAVES_THE_FILE: Mapping[str, tuple[Spoil, str]] = {
         _replace("obs/gene", _external((N_CELLS,), "S16", "secrets.toml")),
         "/obs/gene: values in another file",
     ),
-    "genes-in-another-file": (_replace("var/_index", _external((2,), "S16", "passwd")), "/var/_index: values in another file"),
-    "values-in-another-file": (_replace("X/data", _external((12,), "f4", "memory")), "/X/data: values in another file"),
-    "dense-in-another-file": (_replace("X", _external((N_CELLS, 2), "f4", "m")), "/X: values in another file"),
-    "unread-in-another-file": (_replace("uns/x", _external((3,), "i4", "m")), "/uns/x: values in another file"),
+    "genes-in-another-file": (
+        _replace("var/_index", _external((2,), "S16", "passwd")),
+        "/var/_index: values in another file",
+    ),
+    "values-in-another-file": (
+        _replace("X/data", _external((12,), "f4", "memory")),
+        "/X/data: values in another file",
+    ),
+    "dense-in-another-file": (
+        _replace("X", _external((N_CELLS, 2), "f4", "m")),
+        "/X: values in another file",
+    ),
+    "unread-in-another-file": (
+        _replace("uns/x", _external((3,), "i4", "m")),
+        "/uns/x: values in another file",
+    ),
     "virtual": (_replace("obs/gene", _virtual(False)), "/obs/gene: a virtual dataset"),
     "virtual-of-itself": (_replace("obs/gene", _virtual(True)), "/obs/gene: a virtual dataset"),
     "virtual-unread": (_replace("layers/x", _virtual(True)), "/layers/x: a virtual dataset"),
@@ -244,13 +285,22 @@ LEAVES_THE_FILE: Mapping[str, tuple[Spoil, str]] = {
         _replace("obs/gene", _linked(h5py.ExternalLink("other.h5ad", "/obs/gene"))),
         "a link to another file",
     ),
-    "obs-of-another-file": (_replace("obs", _linked(h5py.ExternalLink("other.h5ad", "/obs"))), "/obs: a link to another file"),
+    "obs-of-another-file": (
+        _replace("obs", _linked(h5py.ExternalLink("other.h5ad", "/obs"))),
+        "/obs: a link to another file",
+    ),
     "unread-of-another-file": (
         _replace("uns/x", _linked(h5py.ExternalLink("other.h5ad", "/"))),
         "/uns/x: a link to another file",
     ),
-    "link-to-nothing": (_replace("obs/gene", _linked(h5py.SoftLink("/gone"))), "leads nowhere or in a circle"),
-    "link-to-itself": (_replace("obs/gene", _linked(h5py.SoftLink("/obs/gene"))), "leads nowhere or in a circle"),
+    "link-to-nothing": (
+        _replace("obs/gene", _linked(h5py.SoftLink("/gone"))),
+        "leads nowhere or in a circle",
+    ),
+    "link-to-itself": (
+        _replace("obs/gene", _linked(h5py.SoftLink("/obs/gene"))),
+        "leads nowhere or in a circle",
+    ),
     "links-in-a-circle": (_replace("uns/one", _circle), "leads nowhere or in a circle"),
     "group-in-itself": (
         lambda file, _: file.__setitem__("obs/self", file["obs"]),
@@ -261,9 +311,18 @@ LEAVES_THE_FILE: Mapping[str, tuple[Spoil, str]] = {
         "/uns/up: a link to a group that it lies in",
     ),
     "link-of-its-own-kind": (_user_defined, "/uns/odd link: a link of the kind 65"),
-    "filter-of-its-own": (_replace("obs/gene", _filter(32001, h5py.h5z.FLAG_OPTIONAL)), "packed by filter 32001"),
-    "filter-of-nobody": (_replace("X/data", _filter(60_000, h5py.h5z.FLAG_OPTIONAL)), "packed by filter 60000"),
-    "filter-unread": (_replace("layers/x", _filter(32015, h5py.h5z.FLAG_OPTIONAL)), "packed by filter 32015"),
+    "filter-of-its-own": (
+        _replace("obs/gene", _filter(32001, h5py.h5z.FLAG_OPTIONAL)),
+        "packed by filter 32001",
+    ),
+    "filter-of-nobody": (
+        _replace("X/data", _filter(60_000, h5py.h5z.FLAG_OPTIONAL)),
+        "packed by filter 60000",
+    ),
+    "filter-unread": (
+        _replace("layers/x", _filter(32015, h5py.h5z.FLAG_OPTIONAL)),
+        "packed by filter 32015",
+    ),
     "deep": (_deep(70), "groups deep, expected fewer"),
     "many-attributes": (_many_attributes, "/uns/many: 1,200 attributes"),
 }
@@ -276,20 +335,43 @@ TOO_LARGE: Mapping[str, tuple[Spoil, str]] = {
         _replace("obs/gene", _declared((2**61,), "f8", chunks=(10**6,), compression="gzip")),
         "bytes that unpack to 18,446,744,073,709,551,616",
     ),
-    "column-never-written": (_replace("obs/gene", _declared((10**10,), "f8")), "bytes that unpack to 80,000,000,000"),
-    "genes-of-a-billion": (_replace("var/_index", _declared((10**9,), "S4")), "bytes that unpack to 4,000,000,000"),
-    "short-names-by-the-million": (_replace("obs/_index", _declared((10**7,), "S1")), "bytes that unpack to 6"),
-    "wide-names": (_replace("obs/gene", _declared((N_CELLS,), "S100000000")), "bytes that unpack to 600,000,000"),
-    "dense-never-written": (_replace("X", _declared((N_CELLS, 10**9), "f4")), "bytes that unpack to 24,000,000,000"),
+    "column-never-written": (
+        _replace("obs/gene", _declared((10**10,), "f8")),
+        "bytes that unpack to 80,000,000,000",
+    ),
+    "genes-of-a-billion": (
+        _replace("var/_index", _declared((10**9,), "S4")),
+        "bytes that unpack to 4,000,000,000",
+    ),
+    "short-names-by-the-million": (
+        _replace("obs/_index", _declared((10**7,), "S1")),
+        "bytes that unpack to 6",
+    ),
+    "wide-names": (
+        _replace("obs/gene", _declared((N_CELLS,), "S100000000")),
+        "bytes that unpack to 600,000,000",
+    ),
+    "dense-never-written": (
+        _replace("X", _declared((N_CELLS, 10**9), "f4")),
+        "bytes that unpack to 24,000,000,000",
+    ),
     "one-chunk-of-gigabytes": (
-        _replace("X/data", _declared((12,), "f4", chunks=(10**9,), maxshape=(None,), compression="gzip")),
+        _replace(
+            "X/data", _declared((12,), "f4", chunks=(10**9,), maxshape=(None,), compression="gzip")
+        ),
         "a chunk of it",
     ),
-    "values-by-the-billion": (_replace("X/indptr", _declared((10**9,), "i8")), "bytes that unpack to 8,000,000,000"),
+    "values-by-the-billion": (
+        _replace("X/indptr", _declared((10**9,), "i8")),
+        "bytes that unpack to 8,000,000,000",
+    ),
     "texts-that-are-one-text": (_same_text(2_000, 100_000), "texts of more than the file's"),
     "names-that-are-one-name": (_same_attribute, "3,000 texts, each of up to"),
     "long-attribute": (_attribute("obs", "_index", "x" * 60_000), "no 'xxx"),
-    "attribute-of-many-numbers": (_attribute("X", "shape", np.zeros(8_000, dtype=np.int64)), "X is of shape"),
+    "attribute-of-many-numbers": (
+        _attribute("X", "shape", np.zeros(8_000, dtype=np.int64)),
+        "X is of shape",
+    ),
 }
 NO_CELLS: Mapping[str, tuple[Spoil, str]] = {
     "complex": (_replace("X", _data(np.ones((N_CELLS, 2), dtype=complex))), "expected numbers"),
@@ -297,36 +379,63 @@ NO_CELLS: Mapping[str, tuple[Spoil, str]] = {
     "compound": (_replace("X/data", _data(np.zeros(12, dtype=[("a", "f4")]))), "/X/data: "),
     "compound-column": (_replace("obs/gene", _data(COMPOUND)), "expected real numbers or texts"),
     "opaque-column": (_replace("obs/gene", _opaque), "|V8"),
-    "enumeration": (_replace("obs/gene", _data(np.zeros(N_CELLS, "i1"), dtype=ENUMERATION)), "expected real numbers or texts"),
+    "enumeration": (
+        _replace("obs/gene", _data(np.zeros(N_CELLS, "i1"), dtype=ENUMERATION)),
+        "expected real numbers or texts",
+    ),
     "references": (_replace("obs/gene", _references), "expected real numbers or texts"),
     "region-references": (_replace("obs/gene", _regions), "expected real numbers or texts"),
     "lists": (_replace("obs/gene", _lists), "expected real numbers or texts"),
     "two-dimensions": (_replace("obs/gene", _data(np.ones((N_CELLS, 2)))), "shape (6, 2)"),
     "no-dimension": (_replace("obs/gene", _data(3)), "in 1 dimension"),
     "nothing": (_replace("obs/gene", _data(h5py.Empty("f4"))), "in 1 dimension"),
-    "column-is-a-group": (_replace("obs/gene", lambda group, name, _: group.create_group(name)), "/obs/gene: encoding ''"),
+    "column-is-a-group": (
+        _replace("obs/gene", lambda group, name, _: group.create_group(name)),
+        "/obs/gene: encoding ''",
+    ),
     "column-is-a-frame": (
         lambda file, _: frame(file, "obs/inner", ["x"] * 6, {}) and _order(file, ["inner"]),
         "encoding 'dataframe",
     ),
-    "unknown-encoding": (_attribute("X", "encoding-type", "__import__('os')"), "encoding \"__import__('os')"),
-    "unknown-column-encoding": (_attribute("obs/gene", "encoding-type", "awkward-array"), "encoding 'awkward-array"),
+    "unknown-encoding": (
+        _attribute("X", "encoding-type", "__import__('os')"),
+        "encoding \"__import__('os')",
+    ),
+    "unknown-column-encoding": (
+        _attribute("obs/gene", "encoding-type", "awkward-array"),
+        "encoding 'awkward-array",
+    ),
     "later-version": (_attribute("obs", "encoding-version", "9.0.0"), "encoding 'dataframe 9.0.0'"),
     "encoding-is-a-number": (_attribute("X", "encoding-type", 7), "encoding '7"),
-    "encoding-is-a-list": (_attribute("X", "encoding-type", ["csr_matrix", "x"]), "expected csr_matrix"),
+    "encoding-is-a-list": (
+        _attribute("X", "encoding-type", ["csr_matrix", "x"]),
+        "expected csr_matrix",
+    ),
     "no-index": (_attribute("obs", "_index", "gone"), "/obs: no 'gone' in it"),
     "index-elsewhere": (_attribute("obs", "_index", "/var/_index"), "/obs: no '/var/_index' in it"),
     "column-elsewhere": (lambda file, _: _order(file, ["/uns/bomb"]), "/obs: no '/uns/bomb' in it"),
-    "column-above": (lambda file, _: _order(file, ["../var/_index"]), "/obs: no '../var/_index' in it"),
+    "column-above": (
+        lambda file, _: _order(file, ["../var/_index"]),
+        "/obs: no '../var/_index' in it",
+    ),
     "column-twice": (lambda file, _: _order(file, ["gene", "gene"]), "each column once"),
     "column-too-short": (_replace("obs/gene", _data(np.arange(3))), "3 values, expected 6"),
-    "code-too-large": (_replace("obs/gene", _categorical(np.array([0, 1, 9, 0, 0, 0]), ["a", "b"])), "/obs/gene: cannot be read"),
+    "code-too-large": (
+        _replace("obs/gene", _categorical(np.array([0, 1, 9, 0, 0, 0]), ["a", "b"])),
+        "/obs/gene: cannot be read",
+    ),
     "code-too-small": (
         _replace("obs/gene", _categorical(np.array([0, -7, 1, 0, 0, 0]), ["a", "b"])),
         "/obs/gene: cannot be read",
     ),
-    "codes-are-no-numbers": (_replace("obs/gene", _categorical(np.ones(6), ["a", "b"])), "/obs/gene: cannot be read"),
-    "categories-twice": (_replace("obs/gene", _categorical(np.zeros(6, "i1"), ["a", "a"])), "/obs/gene: cannot be read"),
+    "codes-are-no-numbers": (
+        _replace("obs/gene", _categorical(np.ones(6), ["a", "b"])),
+        "/obs/gene: cannot be read",
+    ),
+    "categories-twice": (
+        _replace("obs/gene", _categorical(np.zeros(6, "i1"), ["a", "a"])),
+        "/obs/gene: cannot be read",
+    ),
     "categories-of-another-kind": (
         _replace("obs/gene", _categorical(np.zeros(6, "i1"), ["a"], "categorical2")),
         "categorical2",
@@ -334,30 +443,72 @@ NO_CELLS: Mapping[str, tuple[Spoil, str]] = {
     "reference-to-elsewhere": (_old_categories("var/_index"), "refers to /var/_index"),
     "reference-to-a-group": (_old_categories("uns"), "refers to /uns"),
     "reference-to-itself": (_old_categories("obs/gene"), "refers to /obs/gene"),
-    "values-too-few": (_replace("X/data", _data(np.ones(3, "f4"))), "3 values, 12 indices and 7 in indptr"),
+    "values-too-few": (
+        _replace("X/data", _data(np.ones(3, "f4"))),
+        "3 values, 12 indices and 7 in indptr",
+    ),
     "indptr-too-short": (_replace("X/indptr", _data(np.array([0, 12]))), "and 2 in indptr"),
-    "indptr-falls": (_replace("X/indptr", _data(np.array([0, 2, 1, 6, 8, 10, 12]))), "in steps of -1"),
-    "indptr-beyond": (_replace("X/indptr", _data(np.array([0, 2, 4, 6, 8, 10, 99]))), "to 99 in steps"),
-    "indptr-negative": (_replace("X/indptr", _data(np.array([-2, 2, 4, 6, 8, 10, 12]))), "to 12 in steps of 0 to 4"),
-    "row-wider-than-genes": (_replace("X/indptr", _data(np.array([0, 12, 12, 12, 12, 12, 12]))), "in steps of 0 to 12; expected"),
-    "indptr-of-fractions": (_replace("X/indptr", _data(np.linspace(0, 12, 7))), "expected whole numbers"),
-    "index-of-no-gene": (_replace("X/indices", _data(np.full(12, 5, "i4"))), "cells 1 to 4 cannot be read"),
-    "index-negative": (_replace("X/indices", _data(np.full(12, -1, "i4"))), "cells 1 to 4 cannot be read"),
-    "other-shape": (_attribute("X", "shape", np.array([10**9, 10**9])), "X is of shape [1000000000, 1000000000]"),
+    "indptr-falls": (
+        _replace("X/indptr", _data(np.array([0, 2, 1, 6, 8, 10, 12]))),
+        "in steps of -1",
+    ),
+    "indptr-beyond": (
+        _replace("X/indptr", _data(np.array([0, 2, 4, 6, 8, 10, 99]))),
+        "to 99 in steps",
+    ),
+    "indptr-negative": (
+        _replace("X/indptr", _data(np.array([-2, 2, 4, 6, 8, 10, 12]))),
+        "to 12 in steps of 0 to 4",
+    ),
+    "row-wider-than-genes": (
+        _replace("X/indptr", _data(np.array([0, 12, 12, 12, 12, 12, 12]))),
+        "in steps of 0 to 12; expected",
+    ),
+    "indptr-of-fractions": (
+        _replace("X/indptr", _data(np.linspace(0, 12, 7))),
+        "expected whole numbers",
+    ),
+    "index-of-no-gene": (
+        _replace("X/indices", _data(np.full(12, 5, "i4"))),
+        "cells 1 to 4 cannot be read",
+    ),
+    "index-negative": (
+        _replace("X/indices", _data(np.full(12, -1, "i4"))),
+        "cells 1 to 4 cannot be read",
+    ),
+    "other-shape": (
+        _attribute("X", "shape", np.array([10**9, 10**9])),
+        "X is of shape [1000000000, 1000000000]",
+    ),
     "shape-of-text": (_attribute("X", "shape", "many"), "X is of shape"),
     "texts-as-values": (_replace("X", lambda group, name, _: texts(group, name, ["a"] * 6)), "X"),
-    "not-utf-8": (_replace("obs/gene", _data(np.array([b"\xff\xfe"] * 6), dtype=h5py.string_dtype())), "cannot be read"),
+    "not-utf-8": (
+        _replace("obs/gene", _data(np.array([b"\xff\xfe"] * 6), dtype=h5py.string_dtype())),
+        "cannot be read",
+    ),
     "no-var": (lambda file, _: file.__delitem__("var"), "no 'var' in it"),
     "obs-is-a-number": (_replace("obs", _data(7)), "/obs"),
-    "x-is-a-type": (_replace("X", lambda group, name, _: group.__setitem__(name, np.dtype("f4"))), "/X: "),
+    "x-is-a-type": (
+        _replace("X", lambda group, name, _: group.__setitem__(name, np.dtype("f4"))),
+        "/X: ",
+    ),
 }
 
 
 # Those that a command is tried on.
 COMMANDS = {
-    **{name: LEAVES_THE_FILE[name] for name in ("column-in-another-file", "values-in-another-file", "obs-of-another-file")},
-    **{name: TOO_LARGE[name] for name in ("codes-of-a-billion", "one-chunk-of-gigabytes", "texts-that-are-one-text")},
-    **{name: NO_CELLS[name] for name in ("complex", "unknown-encoding", "code-too-large", "indptr-beyond")},
+    **{
+        name: LEAVES_THE_FILE[name]
+        for name in ("column-in-another-file", "values-in-another-file", "obs-of-another-file")
+    },
+    **{
+        name: TOO_LARGE[name]
+        for name in ("codes-of-a-billion", "one-chunk-of-gigabytes", "texts-that-are-one-text")
+    },
+    **{
+        name: NO_CELLS[name]
+        for name in ("complex", "unknown-encoding", "code-too-large", "indptr-beyond")
+    },
 }
 
 

@@ -49,22 +49,33 @@ def simulate_null(settings: NullScreen, seed: int) -> SimulatedScreen:
     baseline = rng.lognormal(0, 1.2, n_genes)
     effect = np.where(rng.random((n_perts, n_genes)) < settings.changed, np.log(settings.fold), 0.0)
     effect *= rng.choice([-1, 1], effect.shape)
-    pert = np.concatenate([np.full(settings.control, -1), np.repeat(np.arange(n_perts), settings.cells)])
+    pert = np.concatenate(
+        [np.full(settings.control, -1), np.repeat(np.arange(n_perts), settings.cells)]
+    )
     n_guides = np.where(pert < 0, settings.control_guides, settings.guides)
     guide = (rng.random(len(pert)) * n_guides).astype(int)
     batch = _draw_batches(settings, pert, rng)
     of_batch = rng.normal(0, settings.batch_sd, (batch.max() + 1, n_genes))
-    of_guide = rng.normal(0, settings.guide_sd, (n_perts + 1, max(settings.guides, settings.control_guides), n_genes))
-    log_mean = np.vstack([effect, np.zeros(n_genes)])[pert] + of_batch[batch] + of_guide[pert, guide]
+    of_guide = rng.normal(
+        0, settings.guide_sd, (n_perts + 1, max(settings.guides, settings.control_guides), n_genes)
+    )
+    log_mean = (
+        np.vstack([effect, np.zeros(n_genes)])[pert] + of_batch[batch] + of_guide[pert, guide]
+    )
     mean = baseline * np.exp(log_mean)
-    depth = rng.lognormal(np.log(2.0 * n_genes), 0.35, (len(pert), 1)) * np.where(pert < 0, 1.0, settings.depth)[:, None]
+    depth = (
+        rng.lognormal(np.log(2.0 * n_genes), 0.35, (len(pert), 1))
+        * np.where(pert < 0, 1.0, settings.depth)[:, None]
+    )
     mean *= depth / mean.sum(axis=1, keepdims=True)
     counts = csr_matrix(rng.poisson(mean * rng.gamma(1 / 0.15, 0.15, mean.shape)).astype(np.int32))
     names = np.array([*(genes[i] for i in targets), "non-targeting"], dtype=object)[pert]
     obs = pd.DataFrame(
         {
             "perturbation": pd.Categorical(names),
-            "guide": pd.Categorical([f"{name}_{i}" for name, i in zip(names, guide.tolist(), strict=True)]),
+            "guide": pd.Categorical(
+                [f"{name}_{i}" for name, i in zip(names, guide.tolist(), strict=True)]
+            ),
             "batch": pd.Categorical([f"b{i}" for i in batch.tolist()]),
         },
         index=[f"cell{i}" for i in range(len(pert))],

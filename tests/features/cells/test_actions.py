@@ -33,8 +33,15 @@ def screen(tmp_path: Path) -> Path:
     return tmp_path / "screen.h5ad"
 
 
-def make(workspace: Workspace, file: Path, name: str = "screen", settings: LabelSettings | None = None) -> cells.LabelledCells:
-    return cells.label_cells(workspace, file, LabelRequest(name, settings or LabelSettings(), "K562 cells"), lambda _: None)
+def make(
+    workspace: Workspace, file: Path, name: str = "screen", settings: LabelSettings | None = None
+) -> cells.LabelledCells:
+    return cells.label_cells(
+        workspace,
+        file,
+        LabelRequest(name, settings or LabelSettings(), "K562 cells"),
+        lambda _: None,
+    )
 
 
 def dataset_of(workspace: Workspace, name: str = "screen") -> Dataset:
@@ -48,7 +55,9 @@ def files_of(workspace: Workspace) -> list[str]:
 
 
 @pytest.mark.soak
-def test_a_file_becomes_a_dataset_with_its_record_and_tables(workspace: Workspace, screen: Path) -> None:
+def test_a_file_becomes_a_dataset_with_its_record_and_tables(
+    workspace: Workspace, screen: Path
+) -> None:
     made = make(workspace, screen)
     dataset = dataset_of(workspace)
     assert (dataset.organism, dataset.context) == ("", "K562 cells")  # G001 tells no organism
@@ -153,7 +162,10 @@ def test_what_is_refused_writes_nothing(workspace: Workspace, tmp_path: Path, sc
     for settings, message in (
         (LabelSettings(perturbation="nothing"), "not in obs"),
         (LabelSettings(control=("safe",)), "no control cells"),
-        (LabelSettings(groups=GroupSettings(min_cells=1_000)), "fewer than 1000 cells for 20 of 20"),
+        (
+            LabelSettings(groups=GroupSettings(min_cells=1_000)),
+            "fewer than 1000 cells for 20 of 20",
+        ),
         (LabelSettings(sampling=SamplingSettings(least_effects=200)), "no row is left"),
     ):
         with pytest.raises(InputError, match=message):
@@ -199,7 +211,9 @@ def test_commands_describe_and_label(tmp_path: Path, screen: Path) -> None:
 
 
 @pytest.mark.soak
-def test_without_pdex_its_requirements_file_is_named(workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pdex_its_requirements_file_is_named(
+    workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from core.base.errors import MissingPackage
 
     monkeypatch.setitem(__import__("sys").modules, "pdex._parallel", None)

@@ -20,9 +20,13 @@ COUNTS = np.array([[3, 0], [0, 2], [1, 1]], dtype=np.float32)
 
 @pytest.mark.parametrize("backed", [True, False])
 @pytest.mark.parametrize("sparse", [True, False])
-def test_blocks_hold_every_cell_once(cells_file: Callable[..., Path], backed: bool, sparse: bool) -> None:
+def test_blocks_hold_every_cell_once(
+    cells_file: Callable[..., Path], backed: bool, sparse: bool
+) -> None:
     values = np.arange(14, dtype=np.float32).reshape(7, 2)
-    path = cells_file(csr_matrix(values) if sparse else values, {"perturbation": ["ctrl"] * 7}, ["A", "B"])
+    path = cells_file(
+        csr_matrix(values) if sparse else values, {"perturbation": ["ctrl"] * 7}, ["A", "B"]
+    )
     with open_cells(path, backed) as file:
         blocks = list(file.blocks(3))
         assert [(rows.start, rows.stop) for rows, _ in blocks] == [(0, 3), (3, 6), (6, 7)]
@@ -50,7 +54,9 @@ def test_counts_are_summarised(cells_file: Callable[..., Path], backed: bool) ->
         (np.inf, "gene B: inf is not finite"),
     ],
 )
-def test_values_that_are_no_counts_are_named(cells_file: Callable[..., Path], sparse: bool, value: float, message: str) -> None:
+def test_values_that_are_no_counts_are_named(
+    cells_file: Callable[..., Path], sparse: bool, value: float, message: str
+) -> None:
     values = COUNTS.copy()
     values[1, 1] = value
     with (
@@ -63,10 +69,14 @@ def test_values_that_are_no_counts_are_named(cells_file: Callable[..., Path], sp
 def test_log_transformed_values_are_told_from_counts(cells_file: Callable[..., Path]) -> None:
     with (
         open_cells(cells_file(np.log1p(COUNTS * 1e4), OBS, ["A", "B"])) as file,
-        pytest.raises(InputError, match=r"looks log-transformed: the largest value is 10\.3"),  # log1p(30,000)
+        pytest.raises(
+            InputError, match=r"looks log-transformed: the largest value is 10\.3"
+        ),  # log1p(30,000)
     ):
         summarise_counts(file)
-    with open_cells(cells_file(COUNTS * 9.5, OBS, ["A", "B"])) as file:  # corrected counts: 28.5 is no logarithm of a count
+    with open_cells(
+        cells_file(COUNTS * 9.5, OBS, ["A", "B"])
+    ) as file:  # corrected counts: 28.5 is no logarithm of a count
         with pytest.raises(InputError, match=r"the largest is 28\.5 and cells sum to 19 to 23\.75"):
             summarise_counts(file)
         assert not summarise_counts(file, "counts").whole_numbers
@@ -76,7 +86,9 @@ def test_duplicated_genes_are_refused(cells_file: Callable[..., Path]) -> None:
     path = cells_file(np.ones((3, 3), dtype=np.float32), OBS, ["A", "B", "A"])
     with (
         open_cells(path) as file,
-        pytest.raises(InputError, match="gene symbols that stand there more than once: A; expected each once"),
+        pytest.raises(
+            InputError, match="gene symbols that stand there more than once: A; expected each once"
+        ),
     ):
         file.name_genes(["A"], None)
 
@@ -116,7 +128,9 @@ def test_a_damaged_file_is_refused(cells_file: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize("sparse", [True, False])
-def test_depth_of_cells_is_that_of_normalised_values(cells_file: Callable[..., Path], sparse: bool) -> None:
+def test_depth_of_cells_is_that_of_normalised_values(
+    cells_file: Callable[..., Path], sparse: bool
+) -> None:
     """Number of genes, and the smallest value; cells without counts first, in between and last, and a zero that is stored."""
     dense = np.array([[0, 0, 0], [3, 0, 1], [0, 0, 0], [2, 2, 2], [0, 0, 0]], dtype=np.float32)
     values = csr_matrix(dense)

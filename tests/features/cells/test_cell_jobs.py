@@ -89,9 +89,18 @@ def test_one_that_was_killed_says_so_and_is_started_again_as_it_was(
     folder = job_of(workspace, screen, "screen")
     folder.path.mkdir(parents=True)
     arguments = ["cells", "labels", str(screen), "--name", "screen"]
-    about = {"kind": "cells", "arguments": arguments, "started_at": 1.0, "dataset": "screen", "file": screen.name}
+    about = {
+        "kind": "cells",
+        "arguments": arguments,
+        "started_at": 1.0,
+        "dataset": "screen",
+        "file": screen.name,
+    }
     write_json(folder.about, about)
-    write_json(folder.heartbeat, {**identify_process(os.getpid()), "born": "1", "what": "33% of the genes compared"})
+    write_json(
+        folder.heartbeat,
+        {**identify_process(os.getpid()), "born": "1", "what": "33% of the genes compared"},
+    )
     folder.log.write_text("33% of the genes compared\n")
     [job] = list_jobs(workspace)
     assert (job.state, job.name, job.can_resume) == ("crashed", "screen", True)
@@ -99,7 +108,11 @@ def test_one_that_was_killed_says_so_and_is_started_again_as_it_was(
     assert overview.find_unsettled(workspace) == overview.settle_crashed(workspace) == [folder]
     assert overview.find_unsettled(workspace) == []
     started: list[list[str]] = []
-    monkeypatch.setattr(overview, "start_process", lambda _folder, command, _environment, **_more: started.append(command[-5:]))
+    monkeypatch.setattr(
+        overview,
+        "start_process",
+        lambda _folder, command, _environment, **_more: started.append(command[-5:]),
+    )
     control.resume(workspace, job)
     assert [list(command) for command in started] == [arguments]
     folder.about.unlink()
@@ -123,7 +136,9 @@ def test_one_that_a_command_began_says_how_it_is_resumed(
     assert (job.state, job.name, job.can_resume) == ("interrupted", "screen", True)
     started: list[list[str]] = []
     monkeypatch.setattr(
-        overview, "start_process", lambda _folder, command, _environment, **_more: started.append(command[-len(arguments) :])
+        overview,
+        "start_process",
+        lambda _folder, command, _environment, **_more: started.append(command[-len(arguments) :]),
     )
     control.resume(workspace, job)
     assert [list(command) for command in started] == [arguments]

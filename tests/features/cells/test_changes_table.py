@@ -36,11 +36,18 @@ def written(path: Path, table: pd.DataFrame, **how: object) -> Path:
 
 @pytest.mark.parametrize("name", ["de.csv", "de.csv.gz", "de.tsv"])
 def test_labels_follow_from_fold_change_and_fdr(tmp_path: Path, name: str) -> None:
-    found = label_changes(written(tmp_path / name, ROWS, sep="\t" if name == "de.tsv" else ","), SETTINGS)
+    found = label_changes(
+        written(tmp_path / name, ROWS, sep="\t" if name == "de.tsv" else ","), SETTINGS
+    )
     assert found.groups.targets == ("A",)
     assert found.groups.multiple == ("A+B",)
     codes = dict(zip(found.genes, found.codes[0].tolist(), strict=True))
-    assert codes == {"G1": UP, "G2": DOWN, "G3": NONE, "A": LEFT_OUT}  # of its own target nothing is said
+    assert codes == {
+        "G1": UP,
+        "G2": DOWN,
+        "G3": NONE,
+        "A": LEFT_OUT,
+    }  # of its own target nothing is said
     assert found.changes.log2_fc[0, found.genes.index("G2")] == pytest.approx(-2)
 
 
@@ -61,7 +68,9 @@ def test_scanpy_and_pdex_give_the_same(tmp_path: Path) -> None:
         ({"target": "non-targeting"}, "no perturbation of a single gene"),
     ],
 )
-def test_what_is_no_such_table_is_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
+def test_what_is_no_such_table_is_refused(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         label_changes(written(tmp_path / "de.csv", ROWS.assign(**change)), SETTINGS)
 
@@ -72,40 +81,66 @@ def test_settings_of_cells_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_import_asks_what_such_a_table_is(tmp_path: Path) -> None:
-    with pytest.raises(UnknownFormat, match=r"differential expression .*`cells predictions FILE.*`cells labels FILE"):
+    with pytest.raises(
+        UnknownFormat,
+        match=r"differential expression .*`cells predictions FILE.*`cells labels FILE",
+    ):
         read_path(written(tmp_path / "de.csv", ROWS))
 
 
 def test_percentages_are_no_log2_fold_changes(tmp_path: Path) -> None:
-    table = pd.DataFrame({"target": "A", "gene": [f"G{i}" for i in range(20)], "log2_fc": range(-90, 110, 10), "p_value": 0.5})
-    with pytest.raises(InputError, match=r"de.csv: column log2_fc, as log2_fc: \d+ of 19 values are beyond 50, .*percentages"):
+    table = pd.DataFrame(
+        {
+            "target": "A",
+            "gene": [f"G{i}" for i in range(20)],
+            "log2_fc": range(-90, 110, 10),
+            "p_value": 0.5,
+        }
+    )
+    with pytest.raises(
+        InputError,
+        match=r"de.csv: column log2_fc, as log2_fc: \d+ of 19 values are beyond 50, .*percentages",
+    ):
         label_changes(written(tmp_path / "de.csv", table), SETTINGS)
 
 
 def of_deseq2(table: pd.DataFrame) -> pd.DataFrame:
     """The table with a standard error and missing values, which DESeq2 writes for what it did not test."""
     change = np.log2(table["fold_change"])
-    table = table.assign(log2FoldChange=change, lfcSE=0.1, stat=change / 0.1, pvalue=table["p_value"].astype(object))
+    table = table.assign(
+        log2FoldChange=change, lfcSE=0.1, stat=change / 0.1, pvalue=table["p_value"].astype(object)
+    )
     more = table.iloc[:1].assign(feature="G4", log2FoldChange=0.5, pvalue="NA")
-    return pd.concat([table, more]).rename(columns={"target": "pert", "feature": "gene"}).drop(columns=["fold_change", "p_value"])
+    return (
+        pd.concat([table, more])
+        .rename(columns={"target": "pert", "feature": "gene"})
+        .drop(columns=["fold_change", "p_value"])
+    )
 
 
 TOOLS = {
     "scanpy": lambda t: pd.DataFrame(
-        {"group": t["target"], "names": t["feature"], "scores": 1.0, "logfoldchanges": np.log2(t["fold_change"])}
+        {
+            "group": t["target"],
+            "names": t["feature"],
+            "scores": 1.0,
+            "logfoldchanges": np.log2(t["fold_change"]),
+        }
     ).assign(pvals=t["p_value"], pvals_adj=t["p_value"]),
-    "SCEPTRE": lambda t: pd.DataFrame({"response_id": t["feature"], "grna_target": t["target"], "p_value": t["p_value"]}).assign(
-        log_2_fold_change=np.log2(t["fold_change"]), significant=True
-    ),
-    "edgeR": lambda t: t.assign(logFC=np.log2(t["fold_change"]), logCPM=5.0, PValue=t["p_value"], FDR=t["p_value"]).drop(
-        columns=["fold_change", "p_value"]
-    ),
-    "limma": lambda t: t.assign(
-        logFC=np.log2(t["fold_change"]), t=1.0, **{"P.Value": t["p_value"], "adj.P.Val": t["p_value"]}
+    "SCEPTRE": lambda t: pd.DataFrame(
+        {"response_id": t["feature"], "grna_target": t["target"], "p_value": t["p_value"]}
+    ).assign(log_2_fold_change=np.log2(t["fold_change"]), significant=True),
+    "edgeR": lambda t: t.assign(
+        logFC=np.log2(t["fold_change"]), logCPM=5.0, PValue=t["p_value"], FDR=t["p_value"]
     ).drop(columns=["fold_change", "p_value"]),
-    "a spreadsheet": lambda t: t.assign(**{"log2 fold change": np.log2(t["fold_change"]), "p-value": t["p_value"]}).drop(
-        columns=["fold_change", "p_value"]
-    ),
+    "limma": lambda t: t.assign(
+        logFC=np.log2(t["fold_change"]),
+        t=1.0,
+        **{"P.Value": t["p_value"], "adj.P.Val": t["p_value"]},
+    ).drop(columns=["fold_change", "p_value"]),
+    "a spreadsheet": lambda t: t.assign(
+        **{"log2 fold change": np.log2(t["fold_change"]), "p-value": t["p_value"]}
+    ).drop(columns=["fold_change", "p_value"]),
     "DESeq2": of_deseq2,
 }
 
@@ -133,14 +168,31 @@ def many(**columns: object) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"p_value": ["<0.001", *["0.5"] * 19]}, "line 2: not a number, A, G0: '<0.001' as p, .*the first of 1"),
-        ({"log2_fc": ["up", *["0.5"] * 9, *["-0.5"] * 10]}, "line 2: not a number, A, G0: 'up' as log2_fc"),
-        ({"p_value": [1.5, *[0.5] * 19]}, "line 2: out of range, A, G0: '1.5' as p, expected 0 to 1"),
-        ({"log2_fc": [-3.0, -2.0, 1.5, 2.0] * 5}, "lies between -1.5 and 1.5: a table of changed genes alone"),
-        ({"P.Value": 0.5}, "columns p_value, P.Value may each be p; say which with --column p=NAME"),
+        (
+            {"p_value": ["<0.001", *["0.5"] * 19]},
+            "line 2: not a number, A, G0: '<0.001' as p, .*the first of 1",
+        ),
+        (
+            {"log2_fc": ["up", *["0.5"] * 9, *["-0.5"] * 10]},
+            "line 2: not a number, A, G0: 'up' as log2_fc",
+        ),
+        (
+            {"p_value": [1.5, *[0.5] * 19]},
+            "line 2: out of range, A, G0: '1.5' as p, expected 0 to 1",
+        ),
+        (
+            {"log2_fc": [-3.0, -2.0, 1.5, 2.0] * 5},
+            "lies between -1.5 and 1.5: a table of changed genes alone",
+        ),
+        (
+            {"P.Value": 0.5},
+            "columns p_value, P.Value may each be p; say which with --column p=NAME",
+        ),
     ],
 )
-def test_numbers_that_are_none_are_named(tmp_path: Path, columns: dict[str, object], message: str) -> None:
+def test_numbers_that_are_none_are_named(
+    tmp_path: Path, columns: dict[str, object], message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         label_changes(written(tmp_path / "de.csv", many(**columns)), SETTINGS)
 
@@ -148,7 +200,11 @@ def test_numbers_that_are_none_are_named(tmp_path: Path, columns: dict[str, obje
 def test_genes_without_any_change_are_unchanged_ones(tmp_path: Path) -> None:
     changes = [-3.0, -2.0, 1.5, 2.0, *[0.0] * 6] * 2  # as of a tool that shrinks small changes to 0
     found = label_changes(
-        written(tmp_path / "de.csv", many(log2_fc=changes, p_value=[1e-9 if each else 1.0 for each in changes])), SETTINGS
+        written(
+            tmp_path / "de.csv",
+            many(log2_fc=changes, p_value=[1e-9 if each else 1.0 for each in changes]),
+        ),
+        SETTINGS,
     )
     codes = dict(zip(found.genes, found.codes[0].tolist(), strict=True))
     assert [codes[f"G{i}"] for i in (1, 2, 4)] == [DOWN, UP, NONE]

@@ -28,10 +28,18 @@ NAMES = ["A", "B", "B", "nan"]
 @pytest.fixture
 def by_ids(tmp_path: Path) -> Path:
     """Two genes are called B, one has no name."""
-    obs = pd.DataFrame({"gene": np.array(["NT", "NT", "A", "B", "ENSG00000000001"], dtype=object)}, dtype=object)
+    obs = pd.DataFrame(
+        {"gene": np.array(["NT", "NT", "A", "B", "ENSG00000000001"], dtype=object)}, dtype=object
+    )
     obs.index = pd.Index([f"c{i}" for i in range(5)], dtype=object)
-    var = pd.DataFrame({"gene_name": np.array(NAMES, dtype=object)}, index=pd.Index(IDS, dtype=object), dtype=object)
-    anndata.AnnData(X=np.ones((5, 4), dtype=np.float32), obs=obs, var=var).write_h5ad(tmp_path / "ids.h5ad")
+    var = pd.DataFrame(
+        {"gene_name": np.array(NAMES, dtype=object)},
+        index=pd.Index(IDS, dtype=object),
+        dtype=object,
+    )
+    anndata.AnnData(X=np.ones((5, 4), dtype=np.float32), obs=obs, var=var).write_h5ad(
+        tmp_path / "ids.h5ad"
+    )
     return tmp_path / "ids.h5ad"
 
 
@@ -42,32 +50,50 @@ def test_genes_that_share_a_name_go_by_the_index(by_ids: Path) -> None:
         assert file.gene_names.column == "gene_name"
         assert found.names.singles == ("A", "B")  # the identifier without its version is A
         codes = label_pairs(changes([0.001] * 4, [-3.0] * 4), ["B"], file.gene_names, Thresholds())
-        assert (codes[0] == LEFT_OUT).tolist() == [False, True, True, False]  # both genes that are called B
+        assert (codes[0] == LEFT_OUT).tolist() == [
+            False,
+            True,
+            True,
+            False,
+        ]  # both genes that are called B
     lines = describe(describe_cells(by_ids)).lines
-    assert "gene names    gene_name of var; 1 names of several genes, which go by the index (B)" in lines
+    assert (
+        "gene names    gene_name of var; 1 names of several genes, which go by the index (B)"
+        in lines
+    )
 
 
 def test_an_index_that_is_asked_for(by_ids: Path) -> None:
     with open_cells(by_ids) as file:
         read_conditions(file, ReadingSettings(gene_names="index"))
         assert file.genes == tuple(IDS)
-        with pytest.raises(InputError, match=r"--gene-names hugo: no column of names in var, which has gene_name"):
+        with pytest.raises(
+            InputError, match=r"--gene-names hugo: no column of names in var, which has gene_name"
+        ):
             read_conditions(file, ReadingSettings(gene_names="hugo"))
 
 
 def entrez_file(folder: Path, index: list[str], entrez: list[object]) -> Path:
     """Cells whose perturbations are numbers that var has beside symbols."""
-    obs = pd.DataFrame({"gene": ["NT", "NT", "7", "8", "8"]}, index=[f"c{i}" for i in range(5)], dtype=object)
-    var = pd.DataFrame({"entrez_id": entrez, "symbol": ["A", "B", "C", "D"]}, index=index, dtype=object)
+    obs = pd.DataFrame(
+        {"gene": ["NT", "NT", "7", "8", "8"]}, index=[f"c{i}" for i in range(5)], dtype=object
+    )
+    var = pd.DataFrame(
+        {"entrez_id": entrez, "symbol": ["A", "B", "C", "D"]}, index=index, dtype=object
+    )
     var = var if isinstance(entrez[0], str) else var.astype({"entrez_id": float})
     obs.index, var.index = obs.index.astype(object), var.index.astype(object)
-    anndata.AnnData(X=np.ones((5, 4), dtype=np.float32), obs=obs, var=var).write_h5ad(folder / "entrez.h5ad")
+    anndata.AnnData(X=np.ones((5, 4), dtype=np.float32), obs=obs, var=var).write_h5ad(
+        folder / "entrez.h5ad"
+    )
     return folder / "entrez.h5ad"
 
 
 @pytest.mark.parametrize("entrez", [[7, 8, 9, np.nan], ["7", "8", "9", "10"]])
 @pytest.mark.parametrize("index", [IDS, ["7", "8", "9", "10"], ["A", "B", "C", "D"]])
-def test_numbers_of_perturbed_genes_are_translated(index: list[str], entrez: list[object], tmp_path: Path) -> None:
+def test_numbers_of_perturbed_genes_are_translated(
+    index: list[str], entrez: list[object], tmp_path: Path
+) -> None:
     with open_cells(entrez_file(tmp_path, index, entrez)) as file:
         found = read_conditions(file, ReadingSettings())
         assert (file.genes, found.names.singles) == (("A", "B", "C", "D"), ("A", "B"))
@@ -77,7 +103,10 @@ def test_numbers_as_names_of_genes_are_refused_with_the_way(tmp_path: Path) -> N
     with open_cells(entrez_file(tmp_path, IDS, [7, 8, 9, 10])) as file:
         with pytest.raises(InputError, match="--gene-names symbol"):
             read_conditions(file, ReadingSettings(gene_names="entrez_id"))
-        assert read_conditions(file, ReadingSettings(gene_names="symbol")).names.singles == ("A", "B")
+        assert read_conditions(file, ReadingSettings(gene_names="symbol")).names.singles == (
+            "A",
+            "B",
+        )
 
 
 @pytest.mark.few(2)
@@ -92,15 +121,25 @@ def test_cells_of_several_lines_are_asked_about(cells_file: WriteCells, column: 
         assert one.line() == (
             f"{column}: K562 (3 of 4 controls, 2 of 4 perturbed cells), RPE1 (1 of 4 controls, 2 of 4 perturbed cells)"
         )
-        with pytest.raises(InputError, match=rf"choose one with --where {column}=K562, or take them together with --across"):
+        with pytest.raises(
+            InputError,
+            match=rf"choose one with --where {column}=K562, or take them together with --across",
+        ):
             refuse_mixed_lines("x", found.confounders, ())
-        with pytest.raises(InputError, match=rf"--where {column}=K562, compare inside each with --within {column}, or"):
+        with pytest.raises(
+            InputError,
+            match=rf"--where {column}=K562, compare inside each with --within {column}, or",
+        ):
             refuse_mixed_lines("x", found.confounders, (), within=True)
         refuse_mixed_lines("x", found.confounders, (column,))
         chosen = read_conditions(file, ReadingSettings(where={column: "RPE1"}))
         assert (chosen.confounders, chosen.is_control.sum(), chosen.is_chosen.sum()) == ((), 1, 3)
-        assert group_cells(file, read_conditions(file, ReadingSettings()), None, GroupSettings(2)).n_cells.tolist() == [4]
-        with pytest.raises(InputError, match=rf"--where {column}=HeLa: no cell has it; {column} has K562, RPE1"):
+        assert group_cells(
+            file, read_conditions(file, ReadingSettings()), None, GroupSettings(2)
+        ).n_cells.tolist() == [4]
+        with pytest.raises(
+            InputError, match=rf"--where {column}=HeLa: no cell has it; {column} has K562, RPE1"
+        ):
             read_conditions(file, ReadingSettings(where={column: "HeLa"}))
         with pytest.raises(InputError, match="where column 'line': not in obs"):
             read_conditions(file, ReadingSettings(where={"line": "K562"}))
@@ -109,34 +148,52 @@ def test_cells_of_several_lines_are_asked_about(cells_file: WriteCells, column: 
 @pytest.mark.soak
 @pytest.mark.parametrize("values", [("K562", "RPE1"), ("HepG2", "Jurkat"), ("hek293t", "HeLa")])
 def test_lines_are_told_by_their_names(cells_file: WriteCells, values: tuple[str, str]) -> None:
-    columns = {"gene": ["NT"] * 4 + ["A"] * 4, "background": [*values] * 4, "class": [values[0]] * 4 + ["targeting"] * 4}
+    columns = {
+        "gene": ["NT"] * 4 + ["A"] * 4,
+        "background": [*values] * 4,
+        "class": [values[0]] * 4 + ["targeting"] * 4,
+    }
     with open_cells(cells_file(np.ones((8, 1), dtype=np.float32), columns, ["A"])) as file:
         [one] = read_conditions(file, ReadingSettings()).confounders
     assert (one.column, one.is_line) == ("background", True)
 
 
-def test_batches_that_differ_are_named_and_even_ones_are_said_to_be_pooled(cells_file: WriteCells) -> None:
+def test_batches_that_differ_are_named_and_even_ones_are_said_to_be_pooled(
+    cells_file: WriteCells,
+) -> None:
     labels = ["NT"] * 4 + ["A"] * 4
-    columns = {"gene": labels, "donor": ["d1"] * 4 + ["d1", "d2"] * 2, "lane": ["1", "2"] * 4, "phase": ["G1"] * 4 + ["S"] * 4}
+    columns = {
+        "gene": labels,
+        "donor": ["d1"] * 4 + ["d1", "d2"] * 2,
+        "lane": ["1", "2"] * 4,
+        "phase": ["G1"] * 4 + ["S"] * 4,
+    }
     with open_cells(cells_file(np.ones((8, 1), dtype=np.float32), columns, ["A"])) as file:
         found = read_conditions(file, ReadingSettings())
         assert [each.column for each in found.confounders] == ["donor"]
         said = "even between controls and perturbed cells, and pooled: lane (2 values); --within lane compares inside"
         assert found.lines()[-1] == said
         assert "even between" not in " ".join(compare_within(file, found, ("lane",)).lines())
-        assert "even between" not in " ".join(read_conditions(file, ReadingSettings(where={"lane": "1"})).lines())
+        assert "even between" not in " ".join(
+            read_conditions(file, ReadingSettings(where={"lane": "1"})).lines()
+        )
 
 
 @pytest.mark.parametrize(
     ("unknown", "advice"),
     [
         (["A_X", "A_Y"], "combinations joined by '_' \\(--separator '_'\\), or guides"),
-        (["ENSG00000000009"], "they are Ensembl's identifiers and the genes symbols: .*--gene-names COLUMN"),
+        (
+            ["ENSG00000000009"],
+            "they are Ensembl's identifiers and the genes symbols: .*--gene-names COLUMN",
+        ),
         (["Z"], "controls are named with --control, .* keep them with --keep-unknown"),
         (["pDJ-A", "pDJ-B"], "joined by '-'"),
     ],
 )
-def test_unknown_genes_are_named_for_what_they_look_like(cells_file: WriteCells, unknown: list[str], advice: str) -> None:
+def test_unknown_genes_are_named_for_what_they_look_like(
+    cells_file: WriteCells, unknown: list[str], advice: str
+) -> None:
     known = [] if unknown[0].startswith("ENSG") else ["A"] * 2
     labels = ["NT"] * 2 + known + [name for name in unknown for _ in range(2)]
     path = cells_file(np.ones((len(labels), 2), dtype=np.float32), {"gene": labels}, ["A", "B"])
@@ -155,12 +212,19 @@ def test_unknown_genes_are_named_for_what_they_look_like(cells_file: WriteCells,
         (["0", "1"], "the genes are called 0, 1 …: say which column of var .* --gene-names COLUMN"),
     ],
 )
-def test_genes_that_are_called_otherwise_are_named(cells_file: WriteCells, genes: list[str], advice: str) -> None:
-    path = cells_file(np.ones((6, 2), dtype=np.float32), {"gene": ["NT", "NT", "A", "A", "B", "B"]}, genes)
+def test_genes_that_are_called_otherwise_are_named(
+    cells_file: WriteCells, genes: list[str], advice: str
+) -> None:
+    path = cells_file(
+        np.ones((6, 2), dtype=np.float32), {"gene": ["NT", "NT", "A", "A", "B", "B"]}, genes
+    )
     with open_cells(path) as file, pytest.raises(InputError, match=advice):
         group_cells(file, read_conditions(file, ReadingSettings()), None, GroupSettings(2))
 
 
 def test_settings_of_reading_are_in_the_identity() -> None:
     plain = LabelSettings().identity()
-    assert LabelSettings(where={"cell_line": "K562"}).identity() == {**plain, "where": {"cell_line": "K562"}}
+    assert LabelSettings(where={"cell_line": "K562"}).identity() == {
+        **plain,
+        "where": {"cell_line": "K562"},
+    }

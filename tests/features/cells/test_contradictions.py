@@ -26,10 +26,17 @@ def obs(**columns: list[object]) -> pd.DataFrame:
 
 @pytest.mark.parametrize(
     ("column", "second"),
-    [("gene", "gene_2"), ("perturbation", "perturbation2"), ("gene_1", "gene_2"), ("target_gene_A", "target_gene_B")],
+    [
+        ("gene", "gene_2"),
+        ("perturbation", "perturbation2"),
+        ("gene_1", "gene_2"),
+        ("target_gene_A", "target_gene_B"),
+    ],
 )
 def test_a_second_gene_is_seen(column: str, second: str) -> None:
-    said = describe_second_genes(obs(**{second: ["ctrl", "B", "ctrl", "ctrl", ""]}), column, FIRST, CONTROLS, GENES)
+    said = describe_second_genes(
+        obs(**{second: ["ctrl", "B", "ctrl", "ctrl", ""]}), column, FIRST, CONTROLS, GENES
+    )
     assert said == (
         f"{second} names a second perturbed gene of 1 cells (B); take the cells with one by --where {second}=ctrl, or write both "
         "into one column of obs (A+B)"
@@ -50,16 +57,27 @@ def test_other_columns_name_no_second_gene(name: str, values: list[object]) -> N
 
 
 def test_controls_with_a_second_gene_are_none() -> None:
-    said = describe_second_genes(obs(gene_2=["NT", "NT", "NT", "C", ""]), "gene", FIRST, CONTROLS, GENES)
-    assert said.startswith("gene_2 names a second perturbed gene of 1 cells (C); take the cells with one by --where gene_2=NT")
+    said = describe_second_genes(
+        obs(gene_2=["NT", "NT", "NT", "C", ""]), "gene", FIRST, CONTROLS, GENES
+    )
+    assert said.startswith(
+        "gene_2 names a second perturbed gene of 1 cells (C); take the cells with one by --where gene_2=NT"
+    )
 
 
 def test_a_combination_may_be_named_once_more() -> None:
     both = np.array(["A+B", "A", "B", "", ""], dtype=object)
-    assert describe_second_genes(obs(gene_2=["B", "NT", "NT", "NT", ""]), "gene", both, CONTROLS, GENES) == ""
+    assert (
+        describe_second_genes(
+            obs(gene_2=["B", "NT", "NT", "NT", ""]), "gene", both, CONTROLS, GENES
+        )
+        == ""
+    )
 
 
-@pytest.mark.parametrize("flags", [[0, 1, 0, 1, 0], [False, True, False, True, False], ["no", "yes", "no", "yes", "no"]])
+@pytest.mark.parametrize(
+    "flags", [[0, 1, 0, 1, 0], [False, True, False, True, False], ["no", "yes", "no", "yes", "no"]]
+)
 @pytest.mark.parametrize("name", ["control", "is_control", "isNTC", "Non-Targeting"])
 def test_flags_of_other_controls_are_seen(name: str, flags: list[object]) -> None:
     values = np.array(["A", "OR1A1", "B", "NT", "NT"], dtype=object)
@@ -71,16 +89,21 @@ def test_flags_of_other_controls_are_seen(name: str, flags: list[object]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "flags"), [("control", [0, 0, 0, 1, 1]), ("control", ["a", "b", "c", "d", "e"]), ("n", [1, 1, 1, 0, 0])]
+    ("name", "flags"),
+    [("control", [0, 0, 0, 1, 1]), ("control", ["a", "b", "c", "d", "e"]), ("n", [1, 1, 1, 0, 0])],
 )
 def test_flags_that_agree_or_are_none(name: str, flags: list[object]) -> None:
     values = np.array(["A", "OR1A1", "B", "NT", "NT"], dtype=object)
-    assert describe_other_controls(obs(**{name: flags}), values, values == "NT", values != "NT") == ""
+    assert (
+        describe_other_controls(obs(**{name: flags}), values, values == "NT", values != "NT") == ""
+    )
 
 
 def write(path: Path, **columns: list[str]) -> Path:
     cells = plain()
-    cells["obs"] = pd.DataFrame({k: as_texts(v) for k, v in columns.items()}, index=cells["obs"].index, dtype=object)
+    cells["obs"] = pd.DataFrame(
+        {k: as_texts(v) for k, v in columns.items()}, index=cells["obs"].index, dtype=object
+    )
     anndata.AnnData(**cells).write_h5ad(path)
     return path
 
@@ -95,9 +118,15 @@ def test_named_controls_settle_flags(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_cells_without_a_value_may_be_the_controls(tmp_path: Path) -> None:
-    path = write(tmp_path / "x.h5ad", perturbation=["" if value == CONTROL else value for value in VALUES])
-    with pytest.raises(InputError, match=r"say with --control which value stands for controls \(--control '' for the \d+ cells"):
+    path = write(
+        tmp_path / "x.h5ad", perturbation=["" if value == CONTROL else value for value in VALUES]
+    )
+    with pytest.raises(
+        InputError,
+        match=r"say with --control which value stands for controls \(--control '' for the \d+ cells",
+    ):
         labelled(path)
     pd.testing.assert_frame_equal(
-        labelled(path, control=("",)), labelled(write(tmp_path / "y.h5ad", perturbation=VALUES.tolist()))
+        labelled(path, control=("",)),
+        labelled(write(tmp_path / "y.h5ad", perturbation=VALUES.tolist())),
     )

@@ -37,7 +37,9 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("convention", CONVENTIONS, ids=lambda one: f"{one.group}: {one.name}")
-def test_the_dataset_is_the_same(tmp_path: Path, convention: Convention, expected: pd.DataFrame) -> None:
+def test_the_dataset_is_the_same(
+    tmp_path: Path, convention: Convention, expected: pd.DataFrame
+) -> None:
     path = write(convention, tmp_path / "screen.h5ad")
     if convention.refused:
         with pytest.raises(InputError) as caught:

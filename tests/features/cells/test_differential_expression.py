@@ -14,7 +14,12 @@ from core.base.errors import MissingPackage
 from core.features.cells import differential_expression as de
 from core.features.cells.anndata_file import open_cells, summarise_counts
 from core.features.cells.conditions import ReadingSettings, read_conditions
-from core.features.cells.differential_expression import GeneChanges, compare_with_controls, log2_fold_change, rank_sum_tests
+from core.features.cells.differential_expression import (
+    GeneChanges,
+    compare_with_controls,
+    log2_fold_change,
+    rank_sum_tests,
+)
 from core.features.cells.groups import CellGroups, GroupSettings, group_cells
 from core.features.cells.packages import import_rank_sum
 
@@ -24,7 +29,9 @@ N_GENES = 50
 def changes_of(path: Path, backed: bool = True) -> tuple[GeneChanges, CellGroups]:
     with open_cells(path, backed) as file:
         counts = summarise_counts(file)
-        groups = group_cells(file, read_conditions(file, ReadingSettings()), counts.totals, GroupSettings())
+        groups = group_cells(
+            file, read_conditions(file, ReadingSettings()), counts.totals, GroupSettings()
+        )
         return compare_with_controls(file, groups, counts), groups
 
 
@@ -33,7 +40,9 @@ def normalised(path: Path) -> np.ndarray:
     import anndata
 
     counts = anndata.read_h5ad(path).X.toarray().astype(np.float64)
-    return (counts * (10_000 / counts.sum(axis=1, keepdims=True)).astype(np.float32)).astype(np.float32)
+    return (counts * (10_000 / counts.sum(axis=1, keepdims=True)).astype(np.float32)).astype(
+        np.float32
+    )
 
 
 @pytest.mark.soak
@@ -46,10 +55,14 @@ def test_p_values_equal_scipys_on_fifty_genes(screen_file: Callable[..., Path]) 
         cells = values[groups.of_cell == i]
         # Of float32, SciPy computes in float32.
         cells, control = cells.astype(float), control.astype(float)
-        expected = mannwhitneyu(cells, control, axis=0, use_continuity=False, method="asymptotic").pvalue
+        expected = mannwhitneyu(
+            cells, control, axis=0, use_continuity=False, method="asymptotic"
+        ).pvalue
         assert changes.p[i] == pytest.approx(expected, rel=1e-12)
         assert changes.fdr[i] == pytest.approx(false_discovery_control(expected), rel=1e-12)
-        assert changes.log2_fc[i] == pytest.approx(np.log2(cells.mean(axis=0) / control.mean(axis=0)), abs=1e-4)
+        assert changes.log2_fc[i] == pytest.approx(
+            np.log2(cells.mean(axis=0) / control.mean(axis=0)), abs=1e-4
+        )
 
 
 def test_rarely_expressed_genes_are_not_taken_for_whole_numbers() -> None:
@@ -61,7 +74,10 @@ def test_rarely_expressed_genes_are_not_taken_for_whole_numbers() -> None:
     p, _ = rank_sum_tests(import_rank_sum(), cells, reference)
     # Of float32, SciPy computes in float32: right to some 1e-6, more or less by the processor.
     expected = mannwhitneyu(
-        cells[:, 0].astype(float), reference[:, 0].astype(float), use_continuity=False, method="asymptotic"
+        cells[:, 0].astype(float),
+        reference[:, 0].astype(float),
+        use_continuity=False,
+        method="asymptotic",
     ).pvalue
     assert p[0] == pytest.approx(expected, rel=1e-12)
     assert expected < 0.001
@@ -69,7 +85,9 @@ def test_rarely_expressed_genes_are_not_taken_for_whole_numbers() -> None:
 
 
 @pytest.mark.soak
-def test_parts_do_not_change_the_result(screen_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_do_not_change_the_result(
+    screen_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = screen_file()
     (whole, _) = changes_of(path)
     monkeypatch.setattr(de, "VALUES_IN_MEMORY", 20_000)  # about 17 genes of 1,200 values
@@ -83,18 +101,26 @@ def test_parts_do_not_change_the_result(screen_file: Callable[..., Path], monkey
     ]
 
 
-def test_a_node_without_the_packages_of_cells_names_their_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_without_the_packages_of_cells_names_their_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for module in ("numba", "pdex", "pdex._parallel"):
         monkeypatch.setitem(sys.modules, module, None)
     cells = np.zeros((2, 3), dtype=np.float32)
-    with pytest.raises(MissingPackage, match=r"the package pdex, which is not installed: .*requirements-cells\.txt"):
+    with pytest.raises(
+        MissingPackage, match=r"the package pdex, which is not installed: .*requirements-cells\.txt"
+    ):
         de.compare_on_one_processor(cells, cells)
 
 
 def test_fold_changes_by_hand() -> None:
-    found = log2_fold_change(np.array([4.0, 1.0, 0.0, 3.0, 0.0]), np.array([1.0, 4.0, 2.0, 0.0, 0.0]))
+    found = log2_fold_change(
+        np.array([4.0, 1.0, 0.0, 3.0, 0.0]), np.array([1.0, 4.0, 2.0, 0.0, 0.0])
+    )
     assert found[:2].tolist() == [2, -2]
-    assert found[2:4].tolist() == pytest.approx([-4.321928, 4.321928])  # log2(20), where one of both is 0
+    assert found[2:4].tolist() == pytest.approx(
+        [-4.321928, 4.321928]
+    )  # log2(20), where one of both is 0
     assert np.isnan(found[4])
 
 

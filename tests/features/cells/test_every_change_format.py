@@ -18,23 +18,72 @@ from core.features.cells.screen import LabelSettings
 from tests.features.importing.test_every_format import FORMATS, STYLES, Rows, orders, text_of
 
 GENES = ("Stat1", "Rela", *(f"Gene{i}" for i in range(12)))
-RATIOS = (0.0625, 1234.5, 0.03125, 1048576.0, 1.0625, 0.96875, 2.5, 0.125, 1.03125, 0.9375, 1.5, 0.5, 1.0, 4.25)
-P_VALUES = (1e-09, 2.5e-08, 0.0003, 1e-300, 0.75, 0.8125, 0.5, 0.25, 0.9375, 0.625, 0.4375, 0.3125, 1.0, 0.001)
+RATIOS = (
+    0.0625,
+    1234.5,
+    0.03125,
+    1048576.0,
+    1.0625,
+    0.96875,
+    2.5,
+    0.125,
+    1.03125,
+    0.9375,
+    1.5,
+    0.5,
+    1.0,
+    4.25,
+)
+P_VALUES = (
+    1e-09,
+    2.5e-08,
+    0.0003,
+    1e-300,
+    0.75,
+    0.8125,
+    0.5,
+    0.25,
+    0.9375,
+    0.625,
+    0.4375,
+    0.3125,
+    1.0,
+    0.001,
+)
 ROWS = [
-    {"perturbation": pert, "gene": gene, "fold_change": RATIOS[(i + shift) % 14], "p_value": P_VALUES[(i + shift) % 14]}
+    {
+        "perturbation": pert,
+        "gene": gene,
+        "fold_change": RATIOS[(i + shift) % 14],
+        "p_value": P_VALUES[(i + shift) % 14],
+    }
     for pert, shift in (("Stat1", 0), ("Rela", 3))
     for i, gene in enumerate(GENES)
 ]
 SETTINGS = LabelSettings(sampling=SamplingSettings(all_pairs=True, least_effects=1))
-PAIRS = WantedPairs.of([Pair(f"{p}_{g}", p, g, None, "train") for p in ("Stat1", "Rela") for g in (*GENES, "Other")])
+PAIRS = WantedPairs.of(
+    [Pair(f"{p}_{g}", p, g, None, "train") for p in ("Stat1", "Rela") for g in (*GENES, "Other")]
+)
 
 
 def outcome(path: Path, options: TableOptions = AS_GUESSED) -> tuple[object, ...]:
     labels = label_changes(path, SETTINGS)
     predicted = read_predicted_table(path, PAIRS, options)
     assert (labels.rejected, predicted.rejected) == ((), ())
-    arrays = (labels.changes.log2_fc, labels.changes.p, labels.changes.fdr, labels.codes, predicted.signed, predicted.evidence)
-    return labels.groups.targets, labels.genes, predicted.measure, *(array.tolist() for array in arrays)
+    arrays = (
+        labels.changes.log2_fc,
+        labels.changes.p,
+        labels.changes.fdr,
+        labels.codes,
+        predicted.signed,
+        predicted.evidence,
+    )
+    return (
+        labels.groups.targets,
+        labels.genes,
+        predicted.measure,
+        *(array.tolist() for array in arrays),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +108,9 @@ def test_the_same_labels_and_predictions(tmp_path: Path, kind: str, expected: st
 def test_one_of_two_lines(tmp_path: Path, kind: str) -> None:
     """Both lines in turn, so that repeats lie near one another, or one after the other."""
     first: Rows = [{**row, "line": "K562"} for row in ROWS]
-    second: Rows = [{**row, "fold_change": 1 / float(str(row["fold_change"])), "line": "RPE1"} for row in ROWS]
+    second: Rows = [
+        {**row, "fold_change": 1 / float(str(row["fold_change"])), "line": "RPE1"} for row in ROWS
+    ]
     path = tmp_path / "de.csv"
     for rows in ([*first, *second], [*itertools.chain(*zip(second, first, strict=True))]):
         path.write_bytes(FORMATS[kind](rows, (".", "")))
@@ -72,7 +123,10 @@ def test_one_of_two_lines(tmp_path: Path, kind: str) -> None:
         found = (label_changes(path, chosen).codes.tolist(), predicted.signed.tolist())
         path.write_bytes(FORMATS[kind](ROWS, (".", "")))
         assert str(found) == str(
-            (label_changes(path, SETTINGS).codes.tolist(), read_predicted_table(path, PAIRS).signed.tolist())
+            (
+                label_changes(path, SETTINGS).codes.tolist(),
+                read_predicted_table(path, PAIRS).signed.tolist(),
+            )
         )
 
 

@@ -18,12 +18,20 @@ GENES = ["A", "B", "X"]
 
 
 def grouped(
-    cells_file: Callable[..., Path], settings: GroupSettings, conditions: list[str] = CONDITIONS, **columns: list[str]
+    cells_file: Callable[..., Path],
+    settings: GroupSettings,
+    conditions: list[str] = CONDITIONS,
+    **columns: list[str],
 ) -> CellGroups:
     values = np.ones((len(conditions), len(GENES)), dtype=np.float32)
     values[1] = 0
     with open_cells(cells_file(values, {"condition": conditions, **columns}, GENES)) as file:
-        return group_cells(file, read_conditions(file, ReadingSettings()), values.sum(axis=1, dtype=float), settings)
+        return group_cells(
+            file,
+            read_conditions(file, ReadingSettings()),
+            values.sum(axis=1, dtype=float),
+            settings,
+        )
 
 
 def test_cells_are_grouped_by_their_single_target(cells_file: Callable[..., Path]) -> None:
@@ -38,7 +46,9 @@ def test_cells_are_grouped_by_their_single_target(cells_file: Callable[..., Path
 
 def test_batches_without_controls_are_named(cells_file: Callable[..., Path]) -> None:
     batch = ["1"] * 6 + ["2"] + ["1"] * 5  # the first cell of B
-    groups = grouped(cells_file, GroupSettings(2, leave_out_small=True, keep_unknown=True), batch=batch)
+    groups = grouped(
+        cells_file, GroupSettings(2, leave_out_small=True, keep_unknown=True), batch=batch
+    )
     assert groups.without_controls == ("B",)
     assert groups.confounded == ("B",)  # one of two cells beside the controls is a stray one
 
@@ -57,18 +67,28 @@ def test_a_perturbation_without_controls_in_its_batch_is_confounded(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (GroupSettings(2, keep_unknown=True), r"fewer than 2 cells for 1 of 3 perturbations: C \(1\); leave"),
+        (
+            GroupSettings(2, keep_unknown=True),
+            r"fewer than 2 cells for 1 of 3 perturbations: C \(1\); leave",
+        ),
         (GroupSettings(4, leave_out_small=True), "every perturbation has fewer than 4 cells"),
-        (GroupSettings(2, leave_out_small=True), "perturbed genes that are not among its 3 genes: C;"),
+        (
+            GroupSettings(2, leave_out_small=True),
+            "perturbed genes that are not among its 3 genes: C;",
+        ),
     ],
 )
-def test_what_is_wrong_is_named(cells_file: Callable[..., Path], settings: GroupSettings, message: str) -> None:
+def test_what_is_wrong_is_named(
+    cells_file: Callable[..., Path], settings: GroupSettings, message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         grouped(cells_file, settings)
 
 
 def test_controls_have_to_be_enough(cells_file: Callable[..., Path]) -> None:
-    with pytest.raises(InputError, match=r"1 control cells \(condition = 'ctrl'\), expected at least 2"):
+    with pytest.raises(
+        InputError, match=r"1 control cells \(condition = 'ctrl'\), expected at least 2"
+    ):
         grouped(cells_file, GroupSettings(2), ["ctrl", "A", "A", "A"])
 
 

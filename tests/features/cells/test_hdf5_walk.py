@@ -85,7 +85,9 @@ def test_many_objects_and_levels_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ({0: 0, 8: 0}, "free space of 0 bytes"),
     ],  # the highest byte of a length; number, length
 )
-def test_texts_behind_which_there_is_no_next_one_are_refused(tmp_path: Path, places: dict[int, int], words: str) -> None:
+def test_texts_behind_which_there_is_no_next_one_are_refused(
+    tmp_path: Path, places: dict[int, int], words: str
+) -> None:
     """HDF5 itself looks for it for ever."""
     path = hostile.write_cells(tmp_path / "cells.h5ad")
     content = bytearray(path.read_bytes())
@@ -124,10 +126,14 @@ def test_what_is_not_read_costs_nothing(tmp_path: Path) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
 
 
-def test_more_memory_than_there_is_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_memory_than_there_is_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = hostile.write_cells(tmp_path / "cells.h5ad")
     monkeypatch.setattr("core.base.file_limits.memory_for_reading", lambda: 500)
-    with pytest.raises(InputError, match=r"/obs/gene: needs about 0 MB of memory, and 0 MB may be used"):
+    with pytest.raises(
+        InputError, match=r"/obs/gene: needs about 0 MB of memory, and 0 MB may be used"
+    ):
         open_cells(path)
 
 
@@ -151,23 +157,41 @@ def _frame(n: int) -> pd.DataFrame:
         "numbered": pd.Categorical([3, 1, 2] * (n // 3)),
         "a/b": np.arange(n),
     }
-    return pd.DataFrame(columns, index=pd.Index([f"cell{i}" for i in range(n)], dtype=object, name="barcode"))
+    return pd.DataFrame(
+        columns, index=pd.Index([f"cell{i}" for i in range(n)], dtype=object, name="barcode")
+    )
 
 
 @pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("how", [{}, {"compression": "gzip"}, {"compression": "lzf"}, {"compression": "gzip", "shuffle": True}])
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"compression": "gzip"}, {"compression": "lzf"}, {"compression": "gzip", "shuffle": True}],
+)
 @pytest.mark.parametrize("kind", [csr_matrix, csc_matrix, np.asarray])
-def test_files_of_anndata_are_read_as_it_reads_them(tmp_path: Path, how: dict[str, object], kind: Callable[..., object]) -> None:
+def test_files_of_anndata_are_read_as_it_reads_them(
+    tmp_path: Path, how: dict[str, object], kind: Callable[..., object]
+) -> None:
     values = kind(np.arange(30.0).reshape(6, 5).astype(np.float32))
-    with pd.option_context("future.infer_string", False):  # anndata does not write pandas 3's texts yet
-        genes = pd.DataFrame({"name": np.array(list("ABCDE"), dtype=object)}, index=pd.Index(list("abcde"), dtype=object))
-        anndata.io.write_h5ad(tmp_path / "a.h5ad", anndata.AnnData(X=values, obs=_frame(6), var=genes), dataset_kwargs=how)
+    with pd.option_context(
+        "future.infer_string", False
+    ):  # anndata does not write pandas 3's texts yet
+        genes = pd.DataFrame(
+            {"name": np.array(list("ABCDE"), dtype=object)},
+            index=pd.Index(list("abcde"), dtype=object),
+        )
+        anndata.io.write_h5ad(
+            tmp_path / "a.h5ad",
+            anndata.AnnData(X=values, obs=_frame(6), var=genes),
+            dataset_kwargs=how,
+        )
     with open_cells(tmp_path / "a.h5ad", backed=kind is not csc_matrix) as file:
         expected = anndata.read_h5ad(tmp_path / "a.h5ad")
         pd.testing.assert_frame_equal(file.obs, expected.obs)
         assert list(file.genes) == list("abcde")
-        blocks = [block.toarray() if hasattr(block, "toarray") else block for _, block in file.blocks(4)]
+        blocks = [
+            block.toarray() if hasattr(block, "toarray") else block for _, block in file.blocks(4)
+        ]
         assert np.array_equal(np.vstack(blocks), np.arange(30).reshape(6, 5))
 
 
@@ -199,7 +223,9 @@ def test_tables_of_anndata_0_6_are_refused_with_the_way(tmp_path: Path) -> None:
         for name in ("encoding-type", "encoding-version", "shape"):
             del file["X"].attrs[name]
         file["X"].attrs.update({"h5sparse_format": "csr", "h5sparse_shape": np.array([6, 2])})
-    with pytest.raises(InputError, match=r"/obs: encoding '', expected dataframe .* what anndata before 0\.7 wrote"):
+    with pytest.raises(
+        InputError, match=r"/obs: encoding '', expected dataframe .* what anndata before 0\.7 wrote"
+    ):
         open_cells(path)
     with pd.option_context("future.infer_string", False):
         anndata.read_h5ad(path).write_h5ad(tmp_path / "again.h5ad")
@@ -207,7 +233,9 @@ def test_tables_of_anndata_0_6_are_refused_with_the_way(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["attribute", "dataset"])
-def test_a_text_that_says_to_be_longer_than_all_of_them_is_refused(tmp_path: Path, place: str) -> None:
+def test_a_text_that_says_to_be_longer_than_all_of_them_is_refused(
+    tmp_path: Path, place: str
+) -> None:
     """HDF5 makes room for it before it finds that there is no such text."""
     path = hostile.write_cells(tmp_path / "cells.h5ad")
     content = bytearray(path.read_bytes())
@@ -233,7 +261,9 @@ class Searched(bytes):
         return super().find(text, *at)
 
 
-def test_a_file_is_searched_once_for_each_name_of_attributes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_searched_once_for_each_name_of_attributes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = hostile.write_cells(tmp_path / "cells.h5ad")
     with open_hdf5(path) as file:
         content = Searched(path.read_bytes())
@@ -246,7 +276,9 @@ def test_a_file_is_searched_once_for_each_name_of_attributes(tmp_path: Path, mon
         assert len(content.searches) == searches
 
 
-def test_a_name_in_too_many_places_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_in_too_many_places_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(hdf5_walk, "MOST_PLACES", 1)
     with pytest.raises(UnsafeFile, match="the name encoding-type in more than 1 places"):
         open_cells(hostile.write_cells(tmp_path / "cells.h5ad"))

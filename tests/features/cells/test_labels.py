@@ -10,7 +10,15 @@ import pytest
 from core.base.errors import InputError
 from core.features.cells.differential_expression import GeneChanges, GuideExpression
 from core.features.cells.gene_names import GeneNames
-from core.features.cells.labels import DOWN, LEFT_OUT, NONE, UP, Thresholds, knockdown_table, label_pairs
+from core.features.cells.labels import (
+    DOWN,
+    LEFT_OUT,
+    NONE,
+    UP,
+    Thresholds,
+    knockdown_table,
+    label_pairs,
+)
 
 LIMIT = math.log2(1.5)
 
@@ -37,17 +45,24 @@ def changes(fdr: list[float], log2_fc: list[float]) -> GeneChanges:
     ],
 )
 def test_thresholds(fdr: float, log2_fc: float, code: int) -> None:
-    assert label_pairs(changes([fdr], [log2_fc]), ["T"], GeneNames(("A",)), Thresholds()).tolist() == [[code]]
+    assert label_pairs(
+        changes([fdr], [log2_fc]), ["T"], GeneNames(("A",)), Thresholds()
+    ).tolist() == [[code]]
 
 
 def test_the_target_itself_has_no_label() -> None:
-    codes = label_pairs(changes([0.001, 0.001], [-3, -3]), ["A"], GeneNames(("A", "B")), Thresholds())
+    codes = label_pairs(
+        changes([0.001, 0.001], [-3, -3]), ["A"], GeneNames(("A", "B")), Thresholds()
+    )
     assert codes.tolist() == [[LEFT_OUT, DOWN]]
 
 
 def test_all_four_numbers_can_be_set() -> None:
     found = label_pairs(
-        changes([0.09, 0.15, 0.3], [0.4, 0.1, 0.35]), ["T"], GeneNames(("A", "B", "C")), Thresholds(0.1, 0.4, 0.2, 0.4)
+        changes([0.09, 0.15, 0.3], [0.4, 0.1, 0.35]),
+        ["T"],
+        GeneNames(("A", "B", "C")),
+        Thresholds(0.1, 0.4, 0.2, 0.4),
     )
     assert found.tolist() == [[UP, LEFT_OUT, NONE]]  # B is neither below 10% nor at least 20%
 
@@ -57,7 +72,10 @@ def test_all_four_numbers_can_be_set() -> None:
     [
         ((0.0,), "fdr: got 0.0, expected a number, more than 0, at most 1"),
         ((0.05, 0.1, 0.05, 0.2), "got 0.1 for an effect and 0.2 for none"),
-        ((0.05, 0.5, 0.01, 0.2), r"FDR of none: got 0.01, expected at least the FDR of an effect \(0.05\)"),
+        (
+            (0.05, 0.5, 0.01, 0.2),
+            r"FDR of none: got 0.01, expected at least the FDR of an effect \(0.05\)",
+        ),
         ((0.05, math.nan), "log2_fc: got nan, expected a number, more than 0"),
     ],
 )

@@ -49,7 +49,9 @@ def test_a_file_is_described_and_a_start_carries_what_was_filled_in(
     started: list[tuple[object, ...]] = []
     monkeypatch.setattr(cells, "start_labels", lambda *given: started.append(given[1:]))
     monkeypatch.setenv("PERTURBDESK_IMPORT_ROOTS", str(screen.parent))
-    app = visit(workspace, "data", tab="Import", cells_path=str(screen), cells_name="lab", cells_least="4")
+    app = visit(
+        workspace, "data", tab="Import", cells_path=str(screen), cells_name="lab", cells_least="4"
+    )
     assert "perturbations of one gene: 20" in text_of(app)
     next(button for button in app.button if button.label == "Make the dataset").click().run()
     [(path, asked, *_)] = started

@@ -33,7 +33,9 @@ from tests.commands import core
 from tests.derived import save_fusion, save_knn
 from tests.runs.methods import Counting
 
-pytestmark = pytest.mark.soak  # its two worlds take longer than most files; tests/runs/test_blinded.py has smaller ones
+pytestmark = (
+    pytest.mark.soak
+)  # its two worlds take longer than most files; tests/runs/test_blinded.py has smaller ones
 
 PERTS, GENES = [f"P{i}" for i in range(12)], [f"G{i}" for i in range(8)]
 TEST, FOLDS, LOO = (EvaluationProtocol(kind, 2) for kind in ("test", "folds", "loo"))  # type: ignore[arg-type]
@@ -54,12 +56,15 @@ def line_with(folder: Path, test_seed: int) -> Workspace:
         content = cases.as_csv(["pert", "gene", "label", "split"], rows)
         assert import_upload(workspace, content, f"k562-{name}.csv").rejected == ()
     vectors = {
-        symbol: np.random.default_rng(ord(symbol[0]) + int(symbol[1:])).normal(size=3).tolist() for symbol in PERTS + GENES
+        symbol: np.random.default_rng(ord(symbol[0]) + int(symbol[1:])).normal(size=3).tolist()
+        for symbol in PERTS + GENES
     }
     import_upload(workspace, worlds.table_of(vectors), "near.csv")
     ids = [f"{pert}_{gene}" for pert in PERTS for gene in GENES]
     for name, chosen in (("llm train", ids[: 9 * 8]), ("llm test", ids[9 * 8 :])):
-        assert import_upload(workspace, worlds.llm(chosen), f"{name}.csv", ImportOptions(name=name)).rows == len(chosen)
+        assert import_upload(
+            workspace, worlds.llm(chosen), f"{name}.csv", ImportOptions(name=name)
+        ).rows == len(chosen)
     return workspace
 
 
@@ -70,8 +75,19 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Workspace]
     for workspace in made:
         for protocol in (TEST, FOLDS, LOO):
             save_knn(workspace, line_of(workspace), KnnSettings(("near",), protocol), protocol.kind)
-        save_fusion(workspace, FusionSettings("llm test", ("test",), (0.5,), (0.5,), "train", {"llm test": "llm train"}), "fused")
-        spaces.embed(workspace, "coresponse", "together", {"dataset": "k562", "of": "gene", "columns": 3, "seed": 0})
+        save_fusion(
+            workspace,
+            FusionSettings(
+                "llm test", ("test",), (0.5,), (0.5,), "train", {"llm test": "llm train"}
+            ),
+            "fused",
+        )
+        spaces.embed(
+            workspace,
+            "coresponse",
+            "together",
+            {"dataset": "k562", "of": "gene", "columns": 3, "seed": 0},
+        )
     return made[0], made[1]
 
 
@@ -106,7 +122,9 @@ def test_no_prediction_sees_a_test_label(two: tuple[Workspace, Workspace], run: 
     assert one["p_de"].nunique() > 5
 
 
-def test_a_kept_training_label_matters(two: tuple[Workspace, Workspace], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_kept_training_label_matters(
+    two: tuple[Workspace, Workspace], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """The guard of the tests here: had a label of training been another, the kNN would be another."""
     workspace = line_with(tmp_path_factory.mktemp("guard"), 1)
     with workspace.store.write() as db:
@@ -126,14 +144,21 @@ def test_rows_by_protocol(two: tuple[Workspace, Workspace]) -> None:
     assert [index.knows(row) for row in (0, len(frame) - 1)] == [True, False]
 
 
-def test_a_training_row_is_refused_under_the_protocol_test(two: tuple[Workspace, Workspace]) -> None:
+def test_a_training_row_is_refused_under_the_protocol_test(
+    two: tuple[Workspace, Workspace],
+) -> None:
     loader = WorkspaceComponents(two[0], line_of(two[0]))
     with pytest.raises(InputError, match="in the knowledge base with its own label"):
         loader.predict_knn(KnnSettings(("near",), TEST), ["P0_G0"])
 
 
 def test_the_neighbours_of_a_test_row_are_training_rows(two: tuple[Workspace, Workspace]) -> None:
-    found = [neighbours_of(each, line_of(each), "P9_G0", KnnSettings(("near",), FOLDS), protocol_chosen=False) for each in two]
+    found = [
+        neighbours_of(
+            each, line_of(each), "P9_G0", KnnSettings(("near",), FOLDS), protocol_chosen=False
+        )
+        for each in two
+    ]
     assert (found[0].pair_ids, found[0].labels) == (found[1].pair_ids, found[1].labels)
     assert found[0].settings.protocol.kind == "test"
     assert not {"P9", "P10", "P11"} & {pair_id.split("_")[0] for pair_id in found[0].pair_ids}
@@ -149,17 +174,23 @@ def test_a_space_of_labels_is_made_from_training_rows(two: tuple[Workspace, Work
 
 @pytest.mark.parametrize("labels", ["all", "blinded", "folds", "auto"])
 @pytest.mark.parametrize("rows", ["split=test", "split=train;sample=9", ""])
-def test_label_views_hold_training_rows_alone(two: tuple[Workspace, Workspace], labels: str, rows: str) -> None:
+def test_label_views_hold_training_rows_alone(
+    two: tuple[Workspace, Workspace], labels: str, rows: str
+) -> None:
     names = []
     for workspace in two:
-        spec = launch.resolve(workspace, RunRequest("counting", rows=rows, labels=labels), method=lambda _: Counting())
+        spec = launch.resolve(
+            workspace, RunRequest("counting", rows=rows, labels=labels), method=lambda _: Counting()
+        )
         known = load_pairs(workspace.store, spec.dataset)
         asked = find_rows(known, spec)
         view_of = _view_of(known, asked, spec)
         views = [view_of(row) for row in asked]
         assert all(each.split == "train" for view in views for each in view.rows)
         names.append([view.name for view in views])
-        if labels == "auto":  # test rows are asked for with every training label, training rows inside folds
+        if (
+            labels == "auto"
+        ):  # test rows are asked for with every training label, training rows inside folds
             assert spec.view.kind == ("folds" if "train" in rows else "all")
     assert names[0] == names[1]
 
@@ -190,13 +221,22 @@ def test_the_command_says_which_scores_it_prints(two: tuple[Workspace, Workspace
     by_gene = core(place, "knn", "--space", "near", "--dataset", "k562", "--protocol", "test").out
     assert "k562 is judged by the macro AUROC by gene" in by_gene
     assert "--axis pert compares perturbations" in by_gene
-    by_pert = core(place, "knn", "--space", "near", "--dataset", "k562", "--protocol", "test", "--axis", "pert").out
+    by_pert = core(
+        place, "knn", "--space", "near", "--dataset", "k562", "--protocol", "test", "--axis", "pert"
+    ).out
     assert "--axis pert" not in by_pert
 
 
 def test_a_report_names_the_headline(two: tuple[Workspace, Workspace], tmp_path: Path) -> None:
     place, out = tmp_path / "copy", tmp_path / "report.html"
     shutil.copytree(two[0].settings.workspace, place)
-    assert core(place, "report", "new", "line", "--runs", "llm test,test", "--compare", "llm test,test").status == 0
+    assert (
+        core(
+            place, "report", "new", "line", "--runs", "llm test,test", "--compare", "llm test,test"
+        ).status
+        == 0
+    )
     assert core(place, "report", "build", "line", "--out", str(out)).status == 0
-    assert out.read_text("utf-8").count("macro AUROC by gene, mean of DE and DIR") >= 3  # the table, the ladder, the comparison
+    assert (
+        out.read_text("utf-8").count("macro AUROC by gene, mean of DE and DIR") >= 3
+    )  # the table, the ladder, the comparison

@@ -13,15 +13,25 @@ from core.features.cells.replicates import CellGroup
 
 N = 400
 OF_CELL = np.repeat([-1, 0, 1], [200, 150, 50])
-STRATA = np.concatenate([np.tile([0, 1], 100), np.zeros(150, dtype=int), np.tile([0, 1], 25)])  # A is in one stratum alone
+STRATA = np.concatenate(
+    [np.tile([0, 1], 100), np.zeros(150, dtype=int), np.tile([0, 1], 25)]
+)  # A is in one stratum alone
 
 
 @pytest.mark.parametrize("with_guides", [True, False])
 def test_a_mock_has_the_strata_and_guides_of_a_perturbation(with_guides: bool) -> None:
-    guide = np.concatenate([np.arange(200) // 2 % 4, np.full(150, 5), 6 + np.tile([0, 0, 1, 1, 2], 10)]) if with_guides else None
+    guide = (
+        np.concatenate([np.arange(200) // 2 % 4, np.full(150, 5), 6 + np.tile([0, 0, 1, 1, 2], 10)])
+        if with_guides
+        else None
+    )
     found = draw_mocks(OF_CELL, STRATA, guide, 30)
     assert found is not None
-    assert (len(found.groups), found.n_guides, found.genes.tolist()) == (LEAST_MOCKS, 2 * with_guides, list(range(30)))
+    assert (len(found.groups), found.n_guides, found.genes.tolist()) == (
+        LEAST_MOCKS,
+        2 * with_guides,
+        list(range(30)),
+    )
     kinds = set()
     for each in found.groups:
         assert (OF_CELL[each.cells] == -1).all()
@@ -46,13 +56,19 @@ def test_too_few_controls_make_no_mock() -> None:
     ("real_effects", "false_share", "marked"),
     [(0.2, 0.5, True), (10.0, 0.15, True), (40.0, 0.0375, False)],
 )
-def test_false_effects_are_counted_by_the_rule_of_labels(real_effects: float, false_share: float, marked: bool) -> None:
+def test_false_effects_are_counted_by_the_rule_of_labels(
+    real_effects: float, false_share: float, marked: bool
+) -> None:
     """Two mocks in 4 of 12 genes: one has an effect that counts, three times as many in all genes; others are too small, not
     significant, or none of replicates."""
     p = np.array([[1e-6, 1e-6, 1e-6, 0.9], [0.5, 0.5, 0.5, np.nan]])
     log2_fc = np.array([[1.0, 0.1, -1.0, 2.0], [1.0, 1.0, 1.0, 1.0]])
     replicate_p = np.array([[1e-6, 1e-6, 0.5, 0.5], [np.nan] * 4])
-    mocks = Mocks((CellGroup(np.arange(7), np.arange(9)), CellGroup(np.arange(9), np.arange(7))), np.arange(4), 0)
+    mocks = Mocks(
+        (CellGroup(np.arange(7), np.arange(9)), CellGroup(np.arange(9), np.arange(7))),
+        np.arange(4),
+        0,
+    )
     found = calibrate(MockChanges(mocks, p, log2_fc, replicate_p), Thresholds(), real_effects, 12)
     expected = Calibration(2, 8, 0, 4, 12, 1.5, real_effects, false_share, 0.05, 3 / 7)
     assert found == expected

@@ -16,13 +16,17 @@ def test_the_prior_is_found(degrees: float, prior_degrees: float) -> None:
     true = 0.04 * prior_degrees / rng.chisquare(prior_degrees, 20_000)
     found, added = moderate_variances(true * rng.chisquare(degrees, len(true)) / degrees, degrees)
     assert added == pytest.approx(prior_degrees, rel=0.1)
-    assert np.mean((np.log(found) - np.log(true)) ** 2) < np.mean(np.log(rng.chisquare(degrees, len(true)) / degrees) ** 2)
+    assert np.mean((np.log(found) - np.log(true)) ** 2) < np.mean(
+        np.log(rng.chisquare(degrees, len(true)) / degrees) ** 2
+    )
 
 
 def test_equal_variances_have_all_of_the_prior() -> None:
     found, added = moderate_variances(np.array([2.0, 2.0, 2.0, np.nan]), 4.0)
     assert added == 1e6
-    np.testing.assert_allclose(found, 2 * 2 / np.exp(digamma(2)), rtol=1e-4)  # the bias of logarithms of χ² is taken away
+    np.testing.assert_allclose(
+        found, 2 * 2 / np.exp(digamma(2)), rtol=1e-4
+    )  # the bias of logarithms of χ² is taken away
 
 
 def test_two_variances_stay_as_they_are() -> None:

@@ -18,7 +18,12 @@ EVERY_PAIR = SamplingSettings(all_pairs=True, least_effects=1)
 def test_clones_are_no_effects_beside_guides(tmp_path: Path) -> None:
     screen = NullScreen(**{**vars(SMALL), "guide_sd": 0.3, "changed": 0.1, "fold": 4.0})
     alone, beside = (
-        label_null(tmp_path, screen, 0, LabelSettings(design=DesignSettings(4, cells_alone), sampling=EVERY_PAIR))
+        label_null(
+            tmp_path,
+            screen,
+            0,
+            LabelSettings(design=DesignSettings(4, cells_alone), sampling=EVERY_PAIR),
+        )
         for cells_alone in (True, False)
     )
     assert alone.false > 0.2 * alone.effects
@@ -31,7 +36,9 @@ def test_clones_are_no_effects_beside_guides(tmp_path: Path) -> None:
     assert record["replicates"]["agreement"] > 0.9
     effects = beside.labels.effects()
     assert set(effects["replicates"]) == {3}
-    assert any(line.endswith("strata of batch and depth") for line in summarize_labels("d", record).lines)
+    assert any(
+        line.endswith("strata of batch and depth") for line in summarize_labels("d", record).lines
+    )
     called = effects[effects["label"].isin(["up", "down"])]
     assert (called["replicate_fdr"] < 0.05).all()
     assert called["agree"].mean() > 2.7

@@ -34,7 +34,9 @@ def write_h5ad(path: Path) -> Path:
 
 
 def packed(pack: Callable[[bytes], bytes]) -> Callable[[Path], object]:
-    return lambda path: path.write_bytes(pack(write_h5ad(path.with_name("plain.h5ad")).read_bytes()))
+    return lambda path: path.write_bytes(
+        pack(write_h5ad(path.with_name("plain.h5ad")).read_bytes())
+    )
 
 
 def write_modalities(path: Path) -> None:
@@ -48,12 +50,22 @@ def write_10x(group: str, genes: str) -> Callable[[Path], None]:
     """A matrix as Cell Ranger writes it: since version 3, or before."""
 
     def write(path: Path) -> None:
-        counts, symbols, ids = csr_matrix(COUNTS), np.array(SCREEN.genes, dtype="S"), np.array(IDS, dtype="S")
-        kind, genome = (np.array([text] * len(symbols), dtype="S") for text in ("Gene Expression", "GRCh38"))
+        counts, symbols, ids = (
+            csr_matrix(COUNTS),
+            np.array(SCREEN.genes, dtype="S"),
+            np.array(IDS, dtype="S"),
+        )
+        kind, genome = (
+            np.array([text] * len(symbols), dtype="S") for text in ("Gene Expression", "GRCh38")
+        )
         columns = {"id": ids, genes: symbols, "feature_type": kind, "genome": genome}
         if group != "matrix":
             columns = {"genes": ids, genes: symbols}
-        parts = {"data": counts.data.astype(np.int32), "indices": counts.indices, "indptr": counts.indptr}
+        parts = {
+            "data": counts.data.astype(np.int32),
+            "indices": counts.indices,
+            "indptr": counts.indptr,
+        }
         parts |= {"shape": np.array(COUNTS.shape[::-1]), "barcodes": np.array(BARCODES, dtype="S")}
         with h5py.File(path, "w") as file:
             inside = file.create_group(group)
@@ -70,18 +82,25 @@ def write_matrix_market(folder: Path) -> None:
     with gzip.open(folder / "matrix.mtx.gz", "wb") as file:
         scipy.io.mmwrite(file, csr_matrix(COUNTS.T.astype(np.int32)))
     rows = {
-        "features": [f"{i}\t{gene}\tGene Expression" for i, gene in zip(IDS, SCREEN.genes, strict=True)],
+        "features": [
+            f"{i}\t{gene}\tGene Expression" for i, gene in zip(IDS, SCREEN.genes, strict=True)
+        ],
         "barcodes": BARCODES,
     }
     for name, texts in rows.items():
-        (folder / f"{name}.tsv.gz").write_bytes(gzip.compress("".join(f"{text}\n" for text in texts).encode()))
+        (folder / f"{name}.tsv.gz").write_bytes(
+            gzip.compress("".join(f"{text}\n" for text in texts).encode())
+        )
 
 
 KINDS = {
     "x.h5ad.gz": (packed(gzip.compress), "packed by gzip"),
     "gzip under the name of cells.h5ad": (packed(gzip.compress), "packed by gzip"),
     "x.h5ad.bz2": (packed(bz2.compress), "packed by bz2"),
-    "x.h5ad.zst": (packed(lambda content: pa.Codec("zstd").compress(content, asbytes=True)), "packed by zstd"),
+    "x.h5ad.zst": (
+        packed(lambda content: pa.Codec("zstd").compress(content, asbytes=True)),
+        "packed by zstd",
+    ),
     "x.h5mu": (write_modalities, "MuData"),
     "filtered.h5": (write_10x("matrix", "name"), "a matrix of 10x"),
     "before.h5": (write_10x("GRCh38", "gene_names"), "a matrix of 10x"),
@@ -102,7 +121,9 @@ def follow(message: str, folder: Path) -> Path:
     if "scanpy" in message:
         known["scanpy"] = pytest.importorskip("scanpy")
     steps = re.findall(r"`([^`]+)`", message.replace(USE, ""))
-    for step in sorted(steps, key=lambda step: not step.startswith("pandas.")):  # which is said to come first
+    for step in sorted(
+        steps, key=lambda step: not step.startswith("pandas.")
+    ):  # which is said to come first
         if re.match(r"(gunzip|bunzip2|unzstd) ", step):
             subprocess.run(step, shell=True, check=True, cwd=folder)
         elif step == "cells.obs['perturbation']":
@@ -116,7 +137,9 @@ def follow(message: str, folder: Path) -> Path:
 @pytest.mark.filterwarnings("ignore")  # of packages that announce their own future
 @pytest.mark.usefixtures("texts_as_they_were")
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_its_refusal_advises_gives_the_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_what_its_refusal_advises_gives_the_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     write, words = KINDS[kind]
     path = tmp_path / kind.rpartition(" ")[2].replace("cells.h5ad", "other.h5ad")
     write(path)

@@ -22,7 +22,10 @@ TABLE = pd.DataFrame(
 
 def test_marks_stand_at_fold_change_and_minus_log_fdr() -> None:
     chart = volcano.figure(TABLE, "T", 0.05, 0.5)
-    drawn = {trace.name: (list(trace.x), [round(y, 6) for y in trace.y], trace.marker.color) for trace in chart.data}
+    drawn = {
+        trace.name: (list(trace.x), [round(y, 6) for y in trace.y], trace.marker.color)
+        for trace in chart.data
+    }
     assert drawn == {  # D was not tested; an FDR of 0 is drawn as 1e-300
         "unknown": ([-3.0], [5.0], theme.LABEL_COLOURS["unknown"]),
         "none": ([0.1], [0.30103], theme.NONE),
@@ -33,6 +36,10 @@ def test_marks_stand_at_fold_change_and_minus_log_fdr() -> None:
 
 def test_thresholds_and_names_are_drawn() -> None:
     chart = volcano.figure(TABLE, "T", 0.01, 0.5)
-    assert [(shape.x0, shape.y0) for shape in chart.layout.shapes] == [(0, 2.0), (-0.5, 0), (0.5, 0)]
+    assert [(shape.x0, shape.y0) for shape in chart.layout.shapes] == [
+        (0, 2.0),
+        (-0.5, 0),
+        (0.5, 0),
+    ]
     named = [note.text for note in chart.layout.annotations]
     assert named[:3] == ["&lt;b&gt;B", "A", "T, the target itself"]

@@ -27,7 +27,9 @@ PAIRS = WantedPairs.of(
 )
 GENES = ["G", "H", "I"]
 # Counts of cells; each cell's counts per 10,000 are its counts times 100.
-COUNTS = np.array([[10, 40, 50], [30, 20, 50], [40, 0, 60], [80, 10, 10], [5, 5, 90]], dtype=np.float32)
+COUNTS = np.array(
+    [[10, 40, 50], [30, 20, 50], [40, 0, 60], [80, 10, 10], [5, 5, 90]], dtype=np.float32
+)
 LABELS = ["ctrl", "ctrl", "A+ctrl", "A+ctrl", "A+B"]
 
 
@@ -41,7 +43,12 @@ def test_counts_by_hand(cells_file: WriteCells, sparse: bool) -> None:
     np.testing.assert_allclose(found.signed, expected)
     np.testing.assert_allclose(found.evidence, np.abs(expected))
     assert found.other_pairs == 1
-    read_as = {"perturbation": "condition", "control": "ctrl", "values": "counts", "controls": "of the file"}
+    read_as = {
+        "perturbation": "condition",
+        "control": "ctrl",
+        "values": "counts",
+        "controls": "of the file",
+    }
     decisions = "controls: 2 cells: ctrl (2); perturbations of several genes: 1 cells: A+B (1)"
     assert found.read_as == {**read_as, "perturbations": decisions}
 
@@ -51,7 +58,10 @@ def test_what_differs_between_controls_and_perturbed_cells_is_said(cells_file: W
     found = read_predicted_cells(cells_file(COUNTS, obs, GENES), PAIRS, CellOptions())
     said = found.read_as["differs between controls and perturbed cells"]
     assert "treatment: LPS (0 of 2 controls, 3 of 3 perturbed cells)" in said
-    pairs = [Pair(*each, None, "train") for each in zip(PAIRS.pair_ids, PAIRS.perts, PAIRS.genes, strict=True)]
+    pairs = [
+        Pair(*each, None, "train")
+        for each in zip(PAIRS.pair_ids, PAIRS.perts, PAIRS.genes, strict=True)
+    ]
     assert said in describe(found, build_rows(pairs, found, rank_only=True))
 
 
@@ -70,43 +80,67 @@ def test_profiles_beside_controls_of_another_file(cells_file: WriteCells) -> Non
     path = cells_file(profile, {"condition": ["A", "B"]}, ["N", "H", "G"])
     found = read_predicted_cells(path, PAIRS, CellOptions(real=real))
     # N is not among the real genes, so it has no controls
-    np.testing.assert_allclose(found.signed, [np.log2(3), np.log2(1 / 3), np.log2(1 / 4), np.nan, np.nan])
+    np.testing.assert_allclose(
+        found.signed, [np.log2(3), np.log2(1 / 3), np.log2(1 / 4), np.nan, np.nan]
+    )
     assert found.read_as["controls"] == "of the real file, counts"
 
 
 @pytest.mark.soak
-def test_blocks_of_cells_give_the_same(screen_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_cells_give_the_same(
+    screen_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     import anndata
 
     path = screen_file(n_doubles=2)
     cells = anndata.read_h5ad(path)
     perts = sorted(set(cells.obs["perturbation"]) - {"non-targeting"})
     single = [pert for pert in perts if "+" not in pert]
-    pairs = WantedPairs.of([Pair(f"{p}_{g}", p, g, None, "train") for p in single for g in cells.var_names])
+    pairs = WantedPairs.of(
+        [Pair(f"{p}_{g}", p, g, None, "train") for p in single for g in cells.var_names]
+    )
     whole = read_predicted_cells(path, pairs, CellOptions())
     monkeypatch.setattr(anndata_file, "BLOCK_VALUES", 80 * 7)  # 7 cells a block
-    np.testing.assert_allclose(read_predicted_cells(path, pairs, CellOptions()).signed, whole.signed)
+    np.testing.assert_allclose(
+        read_predicted_cells(path, pairs, CellOptions()).signed, whole.signed
+    )
     counts = cells.X.toarray().astype(np.float64)
     share = counts / counts.sum(axis=1, keepdims=True)
     control = share[(cells.obs["perturbation"] == "non-targeting").to_numpy()].mean(axis=0)
-    expected = [np.log2(share[(cells.obs["perturbation"] == p).to_numpy()].mean(axis=0) / control) for p in single]
+    expected = [
+        np.log2(share[(cells.obs["perturbation"] == p).to_numpy()].mean(axis=0) / control)
+        for p in single
+    ]
     np.testing.assert_allclose(whole.signed, np.concatenate(expected), rtol=1e-6)
 
 
 def test_means_of_zero() -> None:
     means, control = np.array([0.0, 2.0, 0.0, 4.0, np.nan]), np.array([1.0, 0.0, 0.0, 1.0, 1.0])
-    np.testing.assert_allclose(log2_fold_change(means, control), [-np.log2(20), np.log2(20), np.nan, 2, np.nan])
+    np.testing.assert_allclose(
+        log2_fold_change(means, control), [-np.log2(20), np.log2(20), np.nan, 2, np.nan]
+    )
 
 
 def test_files_that_hold_no_predictions_are_refused(cells_file: WriteCells) -> None:
     real = cells_file(COUNTS, {"condition": LABELS}, GENES)
     with pytest.raises(InputError, match="no control cells"):
-        read_predicted_cells(cells_file(COUNTS[2:], {"condition": LABELS[2:]}, GENES), PAIRS, CellOptions())
+        read_predicted_cells(
+            cells_file(COUNTS[2:], {"condition": LABELS[2:]}, GENES), PAIRS, CellOptions()
+        )
     with pytest.raises(
-        InputError, match=r"no column 'condition', which cells0.h5ad has; obs has drug; say which .* --perturbation"
+        InputError,
+        match=r"no column 'condition', which cells0.h5ad has; obs has drug; say which .* --perturbation",
     ):
-        read_predicted_cells(cells_file(COUNTS, {"drug": LABELS}, GENES), PAIRS, CellOptions(real=real))
+        read_predicted_cells(
+            cells_file(COUNTS, {"drug": LABELS}, GENES), PAIRS, CellOptions(real=real)
+        )
     with pytest.raises(InputError, match="no perturbation column"):
         read_predicted_cells(cells_file(COUNTS, {"drug": LABELS}, GENES), PAIRS, CellOptions())
-    with pytest.raises(InputError, match=r"gene H: -0\.5 is negative"):  # as files of cells refuse it
-        read_predicted_cells(cells_file(np.where(COUNTS == 20, -0.5, COUNTS), {"condition": LABELS}, GENES), PAIRS, CellOptions())
+    with pytest.raises(
+        InputError, match=r"gene H: -0\.5 is negative"
+    ):  # as files of cells refuse it
+        read_predicted_cells(
+            cells_file(np.where(COUNTS == 20, -0.5, COUNTS), {"condition": LABELS}, GENES),
+            PAIRS,
+            CellOptions(),
+        )

@@ -23,7 +23,9 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.soak
-def test_a_table_becomes_a_run_once_its_columns_are_named(visit: Visit, small_workspace: Workspace, table: Path) -> None:
+def test_a_table_becomes_a_run_once_its_columns_are_named(
+    visit: Visit, small_workspace: Workspace, table: Path
+) -> None:
     app = visit(small_workspace, "data")
     assert next(button for button in app.button if button.label == MAKE).disabled
     app.text_input(key=PATH).set_value(str(table)).run()
@@ -39,7 +41,11 @@ def test_a_table_becomes_a_run_once_its_columns_are_named(visit: Visit, small_wo
     run = the_run(small_workspace, "model one")
     with small_workspace.store.read() as db:
         assert runs.find(db, "model one").spec["read_as"]["pert"] == "knockdown"
-    facts = text_of(visit(small_workspace, "data", tab="Runs and notes", run=run.id)).replace("\\", "").replace("\u2060", "")
+    facts = (
+        text_of(visit(small_workspace, "data", tab="Runs and notes", run=run.id))
+        .replace("\\", "")
+        .replace("\u2060", "")
+    )
     assert "**Read as**: gene: gene, log2_fc: log2_fc, pert: knockdown" in facts
     assert "**Map of DE**: " in facts
 
@@ -50,4 +56,6 @@ def test_a_path_outside_is_refused(visit: Visit, small_workspace: Workspace, tab
     app = visit(small_workspace, "data")
     app.text_input(key=PATH).set_value("/etc/passwd.csv").run()
     next(button for button in app.button if button.label == MAKE).click().run()
-    assert ["outside the folders from which pages may import" in error.value for error in app.error] == [True]
+    assert [
+        "outside the folders from which pages may import" in error.value for error in app.error
+    ] == [True]

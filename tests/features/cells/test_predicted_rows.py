@@ -31,7 +31,12 @@ def test_numbers_come_from_the_maps_and_are_written_down() -> None:
     de, direction = made.maps["DE"], made.maps["DIR"]
     assert isinstance(de, ProbabilityMap)
     assert isinstance(direction, ProbabilityMap)
-    assert (de.n, de.positives, direction.n, direction.positives) == (8, 5, 5, 3)  # the labelled test pair is not used
+    assert (de.n, de.positives, direction.n, direction.positives) == (
+        8,
+        5,
+        5,
+        3,
+    )  # the labelled test pair is not used
     third = made.rows[2].prediction  # of -1.5
     p_de = expit(de.intercept + de.slope * np.log(2.5))
     p_up = expit(direction.intercept - direction.slope * np.log(2.5))
@@ -56,8 +61,12 @@ def test_without_labels_rows_are_ranked() -> None:
     assert made.scale == "rank_only"
     assert "0 covered training pairs with a label" in made.why
     # evidence of nine pairs: .1 .2 .3 .4 .5 .6 1 1.5 2; mid-rank / 10
-    assert [row.prediction.p_de for row in made.rows] == pytest.approx([0.9, 0.7, 0.8, 0.2, 0.1, 0.3, 0.4, 0.6, 0.5, 0.5])
-    assert made.rows[2].prediction.p_up_given_de == pytest.approx(0.1)  # the lowest of the signed ones
+    assert [row.prediction.p_de for row in made.rows] == pytest.approx(
+        [0.9, 0.7, 0.8, 0.2, 0.1, 0.3, 0.4, 0.6, 0.5, 0.5]
+    )
+    assert made.rows[2].prediction.p_up_given_de == pytest.approx(
+        0.1
+    )  # the lowest of the signed ones
     assert (made.base_rates.p_de, made.base_rates.n) == (0.5, 0)
 
 

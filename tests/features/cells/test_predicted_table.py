@@ -22,7 +22,13 @@ from core.features.cells.predicted_changes import WantedPairs
 from core.features.cells.predicted_table import read_predicted_table
 
 PACK = {"gzip": gzip.compress, "bz2": bz2.compress}
-PAIRS = WantedPairs.of([Pair(f"{pert}_{gene}", pert, gene, None, "train") for pert in ("A", "B") for gene in ("G", "H")])
+PAIRS = WantedPairs.of(
+    [
+        Pair(f"{pert}_{gene}", pert, gene, None, "train")
+        for pert in ("A", "B")
+        for gene in ("G", "H")
+    ]
+)
 CHANGES = pd.DataFrame(
     {"pert": ["A", "B", "A", "Q"], "gene": ["G", "H", "H", "G"], "log2_fc": [-0.5, 2.0, 0.25, 9.0]}
 )  # nothing of B_G; Q is not in the dataset
@@ -65,8 +71,12 @@ def test_p_values_rank_by_their_logarithm_with_the_sign_of_the_change(tmp_path: 
 
 
 def test_a_p_value_of_0_is_the_strongest_evidence_and_finite(tmp_path: Path) -> None:
-    found = read_predicted_table(written(tmp_path / "t.csv", CHANGES.assign(p=[0.0, 1.0, 1e-300, 0.5])), PAIRS)
-    assert found.evidence[0] == pytest.approx(307.65, abs=0.01)  # -log10 of the smallest normal number, 2.2e-308
+    found = read_predicted_table(
+        written(tmp_path / "t.csv", CHANGES.assign(p=[0.0, 1.0, 1e-300, 0.5])), PAIRS
+    )
+    assert found.evidence[0] == pytest.approx(
+        307.65, abs=0.01
+    )  # -log10 of the smallest normal number, 2.2e-308
     assert np.nanmax(found.evidence) == found.evidence[0]
 
 
@@ -82,21 +92,35 @@ def read_as(path: Path, table: pd.DataFrame, **named: str) -> dict[str, str]:
 
 
 def test_columns_are_named_where_names_do_not_tell(tmp_path: Path) -> None:
-    table = CHANGES.assign(P=[0.1, 0.2, 0.3, 0.4]).set_axis(["target", "feature", "effect", "P.Value"], axis=1)
+    table = CHANGES.assign(P=[0.1, 0.2, 0.3, 0.4]).set_axis(
+        ["target", "feature", "effect", "P.Value"], axis=1
+    )
     with pytest.raises(InputError, match=r"which column is log2_fc .*--column ROLE=NAME"):
         read_as(tmp_path, table)
     named = {"log2_fc": "effect", "p": "P.Value"}
     assert read_as(tmp_path, table, **named) == {"pert": "target", "gene": "feature", **named}
-    with pytest.raises(InputError, match="columns pert, Pert may each be pert; say which with --column pert=NAME"):
+    with pytest.raises(
+        InputError, match="columns pert, Pert may each be pert; say which with --column pert=NAME"
+    ):
         read_as(tmp_path, CHANGES.assign(Pert="x"))
-    with pytest.raises(InputError, match="--column z=zz: not in the file; its columns are 'pert, gene, log2_fc'"):
+    with pytest.raises(
+        InputError, match="--column z=zz: not in the file; its columns are 'pert, gene, log2_fc'"
+    ):
         read_as(tmp_path, CHANGES, z="zz")
     with pytest.raises(InputError, match="--column colour=gene: no such role"):
         read_as(tmp_path, CHANGES, colour="gene")
 
 
 def test_rows_that_say_nothing_are_rejected_with_their_lines(tmp_path: Path) -> None:
-    rows = ["pert,gene,log2_fc,se", "A,G,1,1", "A,G,2,1", "A,H,,1", "B,G,0.5,x", "B,H,1,0", "Q,G,x,x"]
+    rows = [
+        "pert,gene,log2_fc,se",
+        "A,G,1,1",
+        "A,G,2,1",
+        "A,H,,1",
+        "B,G,0.5,x",
+        "B,H,1,0",
+        "Q,G,x,x",
+    ]
     path = tmp_path / "t.csv"
     path.write_text("\n".join(rows))
     found = read_predicted_table(path, PAIRS)
@@ -126,7 +150,11 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     for name in ("t.xlsx", "t.docx"):
         with pytest.raises(InputError, match=f"{name}.*expected"):
             read_predicted_table(tmp_path / name, PAIRS)
-    for name, content in (("t.parquet", b"no"), ("missing.csv", None), ("twice.csv", b"pert,pert,gene,z\n")):
+    for name, content in (
+        ("t.parquet", b"no"),
+        ("missing.csv", None),
+        ("twice.csv", b"pert,pert,gene,z\n"),
+    ):
         if content is not None:
             (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=name):
@@ -136,12 +164,19 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     assert [(bad.line, bad.reason) for bad in rejected] == [(3, "wrong number of columns")]
 
 
-MANY = pd.DataFrame({"pert": [p for p in "AB" for _ in range(10)], "gene": [*(f"N{i}" for i in range(8)), "G", "H"] * 2})
+MANY = pd.DataFrame(
+    {
+        "pert": [p for p in "AB" for _ in range(10)],
+        "gene": [*(f"N{i}" for i in range(8)), "G", "H"] * 2,
+    }
+)
 RATIOS = np.exp2(np.linspace(-2, 2, 20))
 
 
 INDEXED = {
-    "categories": CHANGES.astype({"pert": "category", "gene": "category"}).set_index(["pert", "gene"]),
+    "categories": CHANGES.astype({"pert": "category", "gene": "category"}).set_index(
+        ["pert", "gene"]
+    ),
     "a groupby": CHANGES.groupby(["pert", "gene"])[["log2_fc"]].mean(),
     "other names": CHANGES.set_index(["pert", "gene"]).rename_axis(["perturbation", "feature"]),
     "the other order": CHANGES.set_index(["gene", "pert"]),
@@ -153,15 +188,23 @@ INDEXED = {
 @pytest.mark.parametrize("kind", INDEXED)
 def test_any_index_of_pandas_is_columns(tmp_path: Path, kind: str) -> None:
     INDEXED[kind].to_parquet(tmp_path / "t.parquet")
-    np.testing.assert_array_equal(read_predicted_table(tmp_path / "t.parquet", PAIRS).signed, [-0.5, 0.25, np.nan, 2.0])
+    np.testing.assert_array_equal(
+        read_predicted_table(tmp_path / "t.parquet", PAIRS).signed, [-0.5, 0.25, np.nan, 2.0]
+    )
 
 
 def test_an_index_without_names_is_named_by_the_refusal(tmp_path: Path) -> None:
     CHANGES.set_index(["pert", "gene"]).rename_axis([None, None]).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match=r"columns 'log2_fc, __index_level_0__, __index_level_1__'; .*--column ROLE=NAME"):
+    with pytest.raises(
+        InputError,
+        match=r"columns 'log2_fc, __index_level_0__, __index_level_1__'; .*--column ROLE=NAME",
+    ):
         read_predicted_table(tmp_path / "t.parquet", PAIRS)
     options = TableOptions({"pert": "__index_level_0__", "gene": "__index_level_1__"})
-    np.testing.assert_array_equal(read_predicted_table(tmp_path / "t.parquet", PAIRS, options).signed, [-0.5, 0.25, np.nan, 2.0])
+    np.testing.assert_array_equal(
+        read_predicted_table(tmp_path / "t.parquet", PAIRS, options).signed,
+        [-0.5, 0.25, np.nan, 2.0],
+    )
 
 
 @pytest.mark.parametrize("how", ["gzip", "bz2", "zstd"])
@@ -169,50 +212,84 @@ def test_an_index_without_names_is_named_by_the_refusal(tmp_path: Path) -> None:
 def test_packed_tables_of_any_delimiter(tmp_path: Path, how: str, delimiter: str) -> None:
     text = CHANGES.to_csv(index=False, sep=delimiter)
     path = tmp_path / f"t.csv.{ {'gzip': 'gz', 'bz2': 'bz2', 'zstd': 'zst'}[how] }"
-    path.write_bytes(pa.Codec(how).compress(text.encode(), asbytes=True) if how == "zstd" else PACK[how](text.encode()))
-    np.testing.assert_array_equal(read_predicted_table(path, PAIRS).signed, [-0.5, 0.25, np.nan, 2.0])
+    path.write_bytes(
+        pa.Codec(how).compress(text.encode(), asbytes=True)
+        if how == "zstd"
+        else PACK[how](text.encode())
+    )
+    np.testing.assert_array_equal(
+        read_predicted_table(path, PAIRS).signed, [-0.5, 0.25, np.nan, 2.0]
+    )
 
 
 @pytest.mark.parametrize("name", ["fold_change", "FoldChange", "fc"])
 def test_a_ratio_is_no_logarithm(tmp_path: Path, name: str) -> None:
     path = written(tmp_path / "t.csv", MANY.assign(**{name: RATIOS}))
-    with pytest.raises(InputError, match=rf"no negative value among 20 above 0. .* --column fold_change={name} takes"):
+    with pytest.raises(
+        InputError,
+        match=rf"no negative value among 20 above 0. .* --column fold_change={name} takes",
+    ):
         read_predicted_table(path, PAIRS, TableOptions({"log2_fc": name}))
     for named in ({"fold_change": name}, {}):
         found = read_predicted_table(path, PAIRS, TableOptions(named))
         np.testing.assert_allclose(found.signed, np.log2(RATIOS)[[8, 9, 18, 19]])
     path = written(tmp_path / "log.csv", MANY.assign(**{name: np.log2(RATIOS)}))
-    with pytest.raises(InputError, match=rf"as fold_change, has negative values: a logarithm is --column log2_fc={name}"):
+    with pytest.raises(
+        InputError,
+        match=rf"as fold_change, has negative values: a logarithm is --column log2_fc={name}",
+    ):
         read_predicted_table(path, PAIRS)
     np.testing.assert_allclose(
-        read_predicted_table(path, PAIRS, TableOptions({"log2_fc": name})).signed, np.log2(RATIOS)[[8, 9, 18, 19]]
+        read_predicted_table(path, PAIRS, TableOptions({"log2_fc": name})).signed,
+        np.log2(RATIOS)[[8, 9, 18, 19]],
     )
 
 
 @pytest.mark.parametrize(
     ("of_ratio", "to_ratio", "words"),
     [
-        (lambda ratio: 100 * (ratio - 1), lambda x: 1 + x / 100, r"1\d of 20 values are beyond 50, .*: percentages, perhaps"),
-        (lambda ratio: ratio - 1, lambda x: x + 1, r"8 of 20 values are -1, none is below and 5 are above 1: ratios less 1"),
+        (
+            lambda ratio: 100 * (ratio - 1),
+            lambda x: 1 + x / 100,
+            r"1\d of 20 values are beyond 50, .*: percentages, perhaps",
+        ),
+        (
+            lambda ratio: ratio - 1,
+            lambda x: x + 1,
+            r"8 of 20 values are -1, none is below and 5 are above 1: ratios less 1",
+        ),
     ],
 )
 def test_percentages_and_ratios_less_1_are_no_logarithms(
-    tmp_path: Path, of_ratio: Callable[[np.ndarray], np.ndarray], to_ratio: Callable[[np.ndarray], np.ndarray], words: str
+    tmp_path: Path,
+    of_ratio: Callable[[np.ndarray], np.ndarray],
+    to_ratio: Callable[[np.ndarray], np.ndarray],
+    words: str,
 ) -> None:
     lost = np.where(np.arange(20) % 10 < 4, 0.0, RATIOS)
     path = written(tmp_path / "t.csv", MANY.assign(log2_fc=of_ratio(lost)))
-    with pytest.raises(InputError, match=rf"column log2_fc, as log2_fc: {words}.* --column z=log2_fc"):
+    with pytest.raises(
+        InputError, match=rf"column log2_fc, as log2_fc: {words}.* --column z=log2_fc"
+    ):
         read_predicted_table(path, PAIRS)
     written(tmp_path / "t.csv", MANY.assign(fold_change=to_ratio(of_ratio(lost))))
-    expected = read_predicted_table(written(tmp_path / "ratio.csv", MANY.assign(fold_change=lost)), PAIRS)
+    expected = read_predicted_table(
+        written(tmp_path / "ratio.csv", MANY.assign(fold_change=lost)), PAIRS
+    )
     np.testing.assert_allclose(read_predicted_table(path, PAIRS).signed, expected.signed)
 
 
 @pytest.mark.parametrize(
     ("of_ratio", "words"),
     [
-        (lambda ratio: ratio - 1, "none of 200 values is below -1, and .* above 1, up to more than 3: ratios less 1"),
-        (lambda ratio: np.where(ratio >= 1, ratio, -1 / ratio), "none of 200 values lies between -1 and 1, .* -1 / x below"),
+        (
+            lambda ratio: ratio - 1,
+            "none of 200 values is below -1, and .* above 1, up to more than 3: ratios less 1",
+        ),
+        (
+            lambda ratio: np.where(ratio >= 1, ratio, -1 / ratio),
+            "none of 200 values lies between -1 and 1, .* -1 / x below",
+        ),
     ],
 )
 def test_ratios_of_all_genes_are_told_without_a_gene_that_is_lost(
@@ -228,7 +305,9 @@ def test_ratios_of_all_genes_are_told_without_a_gene_that_is_lost(
 @pytest.mark.parametrize(
     "values",
     [
-        np.concatenate([np.linspace(1, 3, 50), np.linspace(-3, -1, 50)]),  # of a table of what changed
+        np.concatenate(
+            [np.linspace(1, 3, 50), np.linspace(-3, -1, 50)]
+        ),  # of a table of what changed
         np.linspace(-1, 1, 20),  # what is cut at one
         np.where(np.arange(20) < 12, -1.0, 1.0),  # signs
         np.array([60.0, -0.5] + [0.5, -2.0] * 9),  # one outlier
@@ -242,8 +321,13 @@ def test_what_may_be_a_logarithm_is_taken_as_one(values: np.ndarray) -> None:
 
 
 def test_a_logarithm_is_no_p_value(tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", MANY.assign(log2_fc=np.log2(RATIOS), p=np.linspace(0.5, 40, 20)))
-    with pytest.raises(InputError, match=r"column p, as p, is above 1 in 19 rows: it is no p-value \(-log10 p, perhaps\)"):
+    path = written(
+        tmp_path / "t.csv", MANY.assign(log2_fc=np.log2(RATIOS), p=np.linspace(0.5, 40, 20))
+    )
+    with pytest.raises(
+        InputError,
+        match=r"column p, as p, is above 1 in 19 rows: it is no p-value \(-log10 p, perhaps\)",
+    ):
         read_predicted_table(path, PAIRS)
 
 
@@ -253,9 +337,14 @@ def test_an_adjusted_p_value_counts_where_there_is_no_other(tmp_path: Path) -> N
     assert (found.measure, found.read_as["adjusted_p"]) == ("-log10 p", "FDR")
 
 
-@pytest.mark.parametrize("write", ["{}+ctrl", "ctrl+{}", " {}", "{}\u00a0", "{}_NTC", "{}_sg1", "{}_+_12.5-P1P2"])
+@pytest.mark.parametrize(
+    "write", ["{}+ctrl", "ctrl+{}", " {}", "{}\u00a0", "{}_NTC", "{}_sg1", "{}_+_12.5-P1P2"]
+)
 def test_perturbations_are_read_as_in_cells(tmp_path: Path, write: str) -> None:
-    table = CHANGES.assign(pert=[write.format(pert) for pert in CHANGES["pert"]], gene=[f" {gene}" for gene in CHANGES["gene"]])
+    table = CHANGES.assign(
+        pert=[write.format(pert) for pert in CHANGES["pert"]],
+        gene=[f" {gene}" for gene in CHANGES["gene"]],
+    )
     found = read_predicted_table(written(tmp_path / "t.csv", table), PAIRS)
     np.testing.assert_array_equal(found.signed, [-0.5, 0.25, np.nan, 2.0])
 
@@ -267,12 +356,27 @@ def test_controls_and_combinations_are_other_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", [("Log2 Fold Change", "P.Value"), ("log2(FC)", "p-value"), ("log_2_fold_change", "P_VAL"), ("l2fc", "pvals")]
+    "header",
+    [
+        ("Log2 Fold Change", "P.Value"),
+        ("log2(FC)", "p-value"),
+        ("log_2_fold_change", "P_VAL"),
+        ("l2fc", "pvals"),
+    ],
 )
-def test_columns_are_found_whatever_stands_between_words(tmp_path: Path, header: tuple[str, str]) -> None:
-    table = CHANGES.assign(P=[0.1, 0.2, 0.3, 0.4]).set_axis(["grna_target", "response_id", *header], axis=1)
+def test_columns_are_found_whatever_stands_between_words(
+    tmp_path: Path, header: tuple[str, str]
+) -> None:
+    table = CHANGES.assign(P=[0.1, 0.2, 0.3, 0.4]).set_axis(
+        ["grna_target", "response_id", *header], axis=1
+    )
     found = read_as(tmp_path, table)
-    assert found == {"pert": "grna_target", "gene": "response_id", "log2_fc": header[0], "p": header[1]}
+    assert found == {
+        "pert": "grna_target",
+        "gene": "response_id",
+        "log2_fc": header[0],
+        "p": header[1],
+    }
     table = table.set_axis(["pert", "gene", *header], axis=1).assign(group="other", names="other")
     assert read_as(tmp_path, table)["pert"] == "pert"
 
@@ -281,5 +385,8 @@ def test_a_size_of_z_without_a_direction_is_refused(tmp_path: Path) -> None:
     pairs = [Pair(f"A_G{i}", "A", f"G{i}", None, "train") for i in range(20)]
     lines = [f"A,G{i},{(-1) ** i * 0.5},{i + 1}" for i in range(20)]
     (tmp_path / "t.csv").write_text("\n".join(["pert,gene,log2_fc,z", *lines]))
-    with pytest.raises(InputError, match="column z, as z, has no negative value among 20 above 0: a size without a direction"):
+    with pytest.raises(
+        InputError,
+        match="column z, as z, has no negative value among 20 above 0: a size without a direction",
+    ):
         read_predicted_table(tmp_path / "t.csv", WantedPairs.of(pairs))

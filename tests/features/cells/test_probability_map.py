@@ -12,7 +12,13 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from core.features.cells.probability_map import LARGEST_LOG_ODDS, PRIOR_PRECISION, ProbabilityMap, fit_probability_map, signed_log
+from core.features.cells.probability_map import (
+    LARGEST_LOG_ODDS,
+    PRIOR_PRECISION,
+    ProbabilityMap,
+    fit_probability_map,
+    signed_log,
+)
 from core.stats.auroc import auroc
 from tests.strength import examples
 
@@ -27,7 +33,11 @@ def test_the_coefficients_minimise_the_penalised_loss() -> None:
 
     def loss(coefficients: np.ndarray) -> float:
         line = coefficients[0] + coefficients[1] * z
-        return float(np.logaddexp(0, line).sum() - line[EFFECT].sum() + PRIOR_PRECISION / 2 * coefficients[1] ** 2)
+        return float(
+            np.logaddexp(0, line).sum()
+            - line[EFFECT].sum()
+            + PRIOR_PRECISION / 2 * coefficients[1] ** 2
+        )
 
     intercept, slope = minimize(loss, [0.0, 0.0], tol=1e-12).x
     found = fit_probability_map(EVIDENCE, EFFECT, ALL)
@@ -40,14 +50,18 @@ def test_the_coefficients_minimise_the_penalised_loss() -> None:
 def test_a_map_by_hand() -> None:
     # s(-1) = -log 2, s(0) = 0, s(e - 1) = 1: 1 / (1 + exp(-(0.5 + 2 s)))
     found = ProbabilityMap(0.5, 2.0, 0, 0).probabilities(np.array([-1, 0, np.e - 1, np.nan]))
-    assert found[:3] == pytest.approx([1 / (1 + np.exp(-0.5 + 2 * np.log(2))), 1 / (1 + np.exp(-0.5)), 1 / (1 + np.exp(-2.5))])
+    assert found[:3] == pytest.approx(
+        [1 / (1 + np.exp(-0.5 + 2 * np.log(2))), 1 / (1 + np.exp(-0.5)), 1 / (1 + np.exp(-2.5))]
+    )
     assert np.isnan(found[3])
 
 
 @pytest.mark.soak
 @examples(30)
 @given(
-    st.lists(st.integers(-400_000, 400_000).map(lambda n: n / 1000), min_size=4, max_size=60, unique=True),
+    st.lists(
+        st.integers(-400_000, 400_000).map(lambda n: n / 1000), min_size=4, max_size=60, unique=True
+    ),
     st.integers(0, 2**32 - 1),
 )
 def test_a_map_keeps_the_order_and_with_it_the_auroc(values: list[float], seed: int) -> None:
@@ -70,7 +84,9 @@ def test_separated_labels_and_strong_evidence_stay_apart() -> None:
     values = np.concatenate([np.linspace(0, 1, 50), np.linspace(300, 308, 50)])  # -log10 p
     found = fit_probability_map(values, values > 100, np.ones(100, dtype=np.bool_))
     assert isinstance(found, ProbabilityMap)
-    assert np.abs(found.intercept + found.slope * signed_log(values)).max() <= LARGEST_LOG_ODDS * (1 + 1e-12)
+    assert np.abs(found.intercept + found.slope * signed_log(values)).max() <= LARGEST_LOG_ODDS * (
+        1 + 1e-12
+    )
     assert len(np.unique(np.round(found.probabilities(values), 14))) == 100
 
 
@@ -78,12 +94,18 @@ def test_separated_labels_and_strong_evidence_stay_apart() -> None:
     ("values", "positive", "problem"),
     [
         (-EVIDENCE, EFFECT, r"a slope of -[\d.]+ on 10 labelled training pairs, expected above 0"),
-        (EVIDENCE, np.zeros(10, dtype=np.bool_), "10 covered training pairs with a label, 0 of them positive"),
+        (
+            EVIDENCE,
+            np.zeros(10, dtype=np.bool_),
+            "10 covered training pairs with a label, 0 of them positive",
+        ),
         (np.full(10, 0.5), EFFECT, "the same value for all of its 10"),
         (np.full(10, np.nan), EFFECT, "0 covered training pairs with a label"),
     ],
 )
-def test_there_is_no_map_and_it_is_said_why(values: np.ndarray, positive: np.ndarray, problem: str) -> None:
+def test_there_is_no_map_and_it_is_said_why(
+    values: np.ndarray, positive: np.ndarray, problem: str
+) -> None:
     found = fit_probability_map(values, positive, ALL)
     assert isinstance(found, str)
     assert re.search(problem, found), found

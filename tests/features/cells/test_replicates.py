@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.features.cells.replicates import CellGroup, ReplicateVariance, build_replicates, find_kind, variance_of_cells
+from core.features.cells.replicates import (
+    CellGroup,
+    ReplicateVariance,
+    build_replicates,
+    find_kind,
+    variance_of_cells,
+)
 
 # Four controls and six cells of A; guides 0 and 1 of A, 2 and 3 of the controls; batch 1 has twice the counts.
 CONTROL, A = np.arange(4), np.arange(4, 10)
@@ -31,7 +37,9 @@ def test_a_guide_is_compared_with_controls_of_its_batches() -> None:
 
 def test_cells_without_controls_or_guides_take_no_part() -> None:
     found = build_replicates("guide", [CellGroup(A, CONTROL[BATCH[CONTROL] == 1])], GUIDE, BATCH)
-    assert found.n_cells.tolist() == [3]  # guide 0 has one cell in batch 1, fewer than a pseudobulk needs
+    assert found.n_cells.tolist() == [
+        3
+    ]  # guide 0 has one cell in batch 1, fewer than a pseudobulk needs
     nobody = build_replicates("guide", [CellGroup(A, CONTROL)], np.full(10, -1), BATCH)
     assert np.isnan(nobody.group_changes(nobody.changes(VALUES, 1e9))).all()
 
@@ -39,14 +47,28 @@ def test_cells_without_controls_or_guides_take_no_part() -> None:
 @pytest.mark.parametrize(
     ("guide", "batch", "kind"),
     [
-        (np.tile(np.arange(3), 20), np.tile(np.arange(3), 20), "guide"),  # three of A, three of the controls
-        (np.zeros(60, dtype=int), np.repeat(np.tile(np.arange(5), 4), 3), "batch"),  # one guide, five batches
+        (
+            np.tile(np.arange(3), 20),
+            np.tile(np.arange(3), 20),
+            "guide",
+        ),  # three of A, three of the controls
+        (
+            np.zeros(60, dtype=int),
+            np.repeat(np.tile(np.arange(5), 4), 3),
+            "batch",
+        ),  # one guide, five batches
         (None, np.repeat(np.tile(np.arange(5), 4), 3), "batch"),
-        (np.arange(60), np.repeat(np.tile(np.arange(2), 10), 3), None),  # a guide in each cell, two batches
+        (
+            np.arange(60),
+            np.repeat(np.tile(np.arange(2), 10), 3),
+            None,
+        ),  # a guide in each cell, two batches
         (np.full(60, -1), None, None),
     ],
 )
-def test_what_replicates_are(guide: np.ndarray | None, batch: np.ndarray | None, kind: str | None) -> None:
+def test_what_replicates_are(
+    guide: np.ndarray | None, batch: np.ndarray | None, kind: str | None
+) -> None:
     assert find_kind(np.repeat([-1, 0], 30), guide, batch) == kind
 
 
@@ -57,15 +79,25 @@ def test_p_values_of_clones_are_even(clone_sd: float) -> None:
     rng = np.random.default_rng(1)
     n_perts, n_genes = 30, 400
     group = np.concatenate([np.full(180, n_perts), np.repeat(np.arange(n_perts), 60)])
-    guide = np.concatenate([np.repeat(np.arange(6), 30), np.repeat(np.arange(6, 6 + 3 * n_perts), 20)])
-    mean = rng.lognormal(0.5, 1, n_genes) * np.exp(rng.normal(0, clone_sd, (guide.max() + 1, n_genes)))[guide]
+    guide = np.concatenate(
+        [np.repeat(np.arange(6), 30), np.repeat(np.arange(6, 6 + 3 * n_perts), 20)]
+    )
+    mean = (
+        rng.lognormal(0.5, 1, n_genes)
+        * np.exp(rng.normal(0, clone_sd, (guide.max() + 1, n_genes)))[guide]
+    )
     values = rng.poisson(mean * rng.gamma(1 / 0.15, 0.15, mean.shape)).astype(np.float32)
     control = np.flatnonzero(group == n_perts)
     groups = [CellGroup(np.flatnonzero(group == i), control) for i in range(n_perts + 1)]
     replicates = build_replicates("guide", groups, guide, None)
     variance = ReplicateVariance(replicates, n_genes)
     changes = replicates.changes(values, 1.0)
-    variance.add(slice(0, n_genes), changes, variance_of_cells(values[control], None, 1.0), values[control].mean(axis=0))
+    variance.add(
+        slice(0, n_genes),
+        changes,
+        variance_of_cells(values[control], None, 1.0),
+        values[control].mean(axis=0),
+    )
     p = variance.moderate().p_values(replicates.group_changes(changes), replicates)[:n_perts]
     assert 0.03 < (p < 0.05).mean() < 0.07
     assert (p < 0.001).mean() < 0.004

@@ -17,7 +17,9 @@ SOME = SamplingSettings(most_effects=3, least_effects=2)
 
 def screen(seed: int, n_perts: int, n_genes: int, share: float) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
-    codes = rng.choice([UP, DOWN, NONE, LEFT_OUT], (n_perts, n_genes), p=[share / 2, share / 2, 0.9 - share, 0.1])
+    codes = rng.choice(
+        [UP, DOWN, NONE, LEFT_OUT], (n_perts, n_genes), p=[share / 2, share / 2, 0.9 - share, 0.1]
+    )
     return codes.astype(np.int8), np.round(rng.random(codes.shape), 1)  # with ties
 
 
@@ -28,7 +30,9 @@ def sampled(codes: np.ndarray, fdr: np.ndarray, how: SamplingSettings) -> Sample
         return None
 
 
-screens = st.tuples(st.integers(0, 10**6), st.integers(1, 25), st.integers(2, 40), st.floats(0.05, 0.5))
+screens = st.tuples(
+    st.integers(0, 10**6), st.integers(1, 25), st.integers(2, 40), st.floats(0.05, 0.5)
+)
 
 
 @pytest.mark.soak
@@ -76,7 +80,9 @@ def assert_negatives(found: Sample, codes: np.ndarray) -> None:
 def test_effects_with_the_lowest_fdr_are_kept() -> None:
     codes = np.array([[UP, DOWN, UP, NONE, NONE, NONE]], dtype=np.int8)
     fdr = np.array([[0.03, 0.01, 0.02, 0.9, 0.9, 0.9]])
-    only = SamplingSettings(most_effects=2, least_effects=3, pert_shares=(1, 0, 0), gene_shares=(1, 0, 0))
+    only = SamplingSettings(
+        most_effects=2, least_effects=3, pert_shares=(1, 0, 0), gene_shares=(1, 0, 0)
+    )
     rows = sample_pairs(codes, fdr, only).rows
     assert set(rows.loc[rows["label"] != "none", "gene"]) == {1, 2}
     # No other perturbation has a pair of genes 1 and 2, so that both negatives fill up, from genes without a kept effect.
@@ -85,8 +91,12 @@ def test_effects_with_the_lowest_fdr_are_kept() -> None:
 
 def test_a_gene_is_as_often_negative_as_positive() -> None:
     """Gene 0 changes under the first two of four perturbations, and has two negatives, under the other two."""
-    codes = np.array([[UP, NONE, NONE], [UP, NONE, NONE], [NONE, DOWN, NONE], [NONE, DOWN, NONE]], dtype=np.int8)
-    only = SamplingSettings(most_effects=1, least_effects=1, pert_shares=(1, 0, 0), gene_shares=(1, 0, 0))
+    codes = np.array(
+        [[UP, NONE, NONE], [UP, NONE, NONE], [NONE, DOWN, NONE], [NONE, DOWN, NONE]], dtype=np.int8
+    )
+    only = SamplingSettings(
+        most_effects=1, least_effects=1, pert_shares=(1, 0, 0), gene_shares=(1, 0, 0)
+    )
     rows = sample_pairs(codes, np.full(codes.shape, 0.5), only).rows
     counts = rows.groupby(["gene", "label"]).size()
     assert counts.to_dict() == {(0, "up"): 2, (0, "none"): 2, (1, "down"): 2, (1, "none"): 2}
@@ -101,13 +111,17 @@ def test_perturbations_and_genes_are_split_in_the_shares() -> None:
 
 def test_a_seed_gives_one_sample() -> None:
     codes, fdr = screen(2, 30, 60, 0.3)
-    first, again, other = (sample_pairs(codes, fdr, SamplingSettings(seed=seed)).rows for seed in (1, 1, 2))
+    first, again, other = (
+        sample_pairs(codes, fdr, SamplingSettings(seed=seed)).rows for seed in (1, 1, 2)
+    )
     assert first.equals(again)
     assert not first.equals(other)
 
 
 def test_impossible_settings_are_refused() -> None:
-    with pytest.raises(InputError, match=r"no row is left: 0 of 1 perturbations change at least 9 genes"):
+    with pytest.raises(
+        InputError, match=r"no row is left: 0 of 1 perturbations change at least 9 genes"
+    ):
         sample_pairs(np.array([[UP, NONE]], dtype=np.int8), np.ones((1, 2)), SamplingSettings())
     with pytest.raises(InputError, match="gene_shares: got"):
         SamplingSettings(gene_shares=(0.5, 0.5, 0.5))

@@ -27,9 +27,15 @@ SCALES = {
     "log1p of 7,000": np.log1p(COUNTS / SUM * 7e3),
     "log1p of the median": np.log1p(COUNTS / SUM * np.median(SUM)),
 }
-SUBSETS = {"all genes": np.arange(60), "40 genes": np.arange(60)[::-1][:40], "few": np.arange(0, 60, 4)}
+SUBSETS = {
+    "all genes": np.arange(60),
+    "40 genes": np.arange(60)[::-1][:40],
+    "few": np.arange(0, 60, 4),
+}
 SINGLES = sorted({value for value in VALUES if value != CONTROL and "+" not in value})
-PAIRS = WantedPairs.of([Pair(f"{p}_{g}", p, g, None, "train") for p in SINGLES for g in SCREEN.genes])
+PAIRS = WantedPairs.of(
+    [Pair(f"{p}_{g}", p, g, None, "train") for p in SINGLES for g in SCREEN.genes]
+)
 
 
 def write(path: Path, values: np.ndarray, genes: np.ndarray, rows: np.ndarray) -> Path:
@@ -58,7 +64,9 @@ PERTURBED = np.flatnonzero(VALUES != CONTROL)
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("scale", "subset"), list(itertools.product(SCALES, SUBSETS)))
-def test_predictions_that_are_the_truth_rank_as_it_does(tmp_path: Path, real: Path, scale: str, subset: str) -> None:
+def test_predictions_that_are_the_truth_rank_as_it_does(
+    tmp_path: Path, real: Path, scale: str, subset: str
+) -> None:
     path = write(tmp_path / "predicted.h5ad", SCALES[scale], SUBSETS[subset], PERTURBED)
     found = read_predicted_cells(path, PAIRS, CellOptions(real=real))
     assert found.covered.sum() == len(SINGLES) * len(SUBSETS[subset])
@@ -66,13 +74,20 @@ def test_predictions_that_are_the_truth_rank_as_it_does(tmp_path: Path, real: Pa
     expected = truth(SUBSETS[subset] if scale.startswith("counts") else None)
     there = found.covered & ~np.isnan(expected)
     assert spearmanr(found.evidence[there], np.abs(expected[there])).statistic > 0.995
-    np.testing.assert_allclose(found.signed[there], expected[there], atol=0.1 if "median" in scale else 1e-3)
+    np.testing.assert_allclose(
+        found.signed[there], expected[there], atol=0.1 if "median" in scale else 1e-3
+    )
 
 
 def means_of_counts() -> np.ndarray:
     """Means as of a negative binomial decoder: not whole, none above 20, of cells of many depths."""
     rng = np.random.default_rng(0)
-    means = COUNTS / SUM * rng.lognormal(0, 0.8, (len(VALUES), 1)) * rng.lognormal(0, 0.03, COUNTS.shape)
+    means = (
+        COUNTS
+        / SUM
+        * rng.lognormal(0, 0.8, (len(VALUES), 1))
+        * rng.lognormal(0, 0.03, COUNTS.shape)
+    )
     return means * 19 / means.max()
 
 
@@ -81,7 +96,10 @@ def test_means_of_counts_are_asked_for(tmp_path: Path, real: Path, with_real: bo
     rows = PERTURBED if with_real else np.arange(len(VALUES))
     path = write(tmp_path / "means.h5ad", means_of_counts(), np.arange(60), rows)
     options = CellOptions(real=real if with_real else None)
-    with pytest.raises(InputError, match=r"expm1 of them sums to [\d,]+ a cell .*--values counts \(means of counts, too\)"):
+    with pytest.raises(
+        InputError,
+        match=r"expm1 of them sums to [\d,]+ a cell .*--values counts \(means of counts, too\)",
+    ):
         read_predicted_cells(path, PAIRS, options)
     found = read_predicted_cells(path, PAIRS, CellOptions(real=options.real, values="counts"))
     there = ~np.isnan(truth())
@@ -99,9 +117,16 @@ NEGATIVE = {
 @pytest.mark.parametrize("layout", ["dense", "CSR"])
 @pytest.mark.parametrize("kind", NEGATIVE)
 @pytest.mark.parametrize("scale", ["counts", "log1p of 10,000"])
-def test_zeros_that_a_decoder_made_negative_are_zeros_again(tmp_path: Path, kind: str, scale: str, layout: str) -> None:
+def test_zeros_that_a_decoder_made_negative_are_zeros_again(
+    tmp_path: Path, kind: str, scale: str, layout: str
+) -> None:
     below = (SCALES[scale] == 0) & (NEGATIVE[kind] < 0)
-    path = write(tmp_path / "p.h5ad", np.where(below, NEGATIVE[kind], SCALES[scale]), np.arange(60), np.arange(len(VALUES)))
+    path = write(
+        tmp_path / "p.h5ad",
+        np.where(below, NEGATIVE[kind], SCALES[scale]),
+        np.arange(60),
+        np.arange(len(VALUES)),
+    )
     if layout == "CSR":
         cells = anndata.read_h5ad(path)
         as_objects(cells, csr_matrix(cells.X)).write_h5ad(path)
@@ -116,14 +141,21 @@ def test_zeros_that_a_decoder_made_negative_are_zeros_again(tmp_path: Path, kind
 def as_objects(cells: anndata.AnnData, values: csr_matrix) -> anndata.AnnData:
     """Cells with other values, and with texts as anndata writes them."""
     index = cells.obs.index.astype(object)
-    obs = pd.DataFrame({"perturbation": as_texts(cells.obs["perturbation"])}, index=index, dtype=object)
-    return anndata.AnnData(X=values, obs=obs, var=pd.DataFrame(index=cells.var.index.astype(object)))
+    obs = pd.DataFrame(
+        {"perturbation": as_texts(cells.obs["perturbation"])}, index=index, dtype=object
+    )
+    return anndata.AnnData(
+        X=values, obs=obs, var=pd.DataFrame(index=cells.var.index.astype(object))
+    )
 
 
 def test_scaled_values_are_refused(tmp_path: Path) -> None:
     logs = SCALES["log1p of 10,000"]
     path = write(
-        tmp_path / "z.h5ad", (logs - logs.mean(axis=0)) / (logs.std(axis=0) + 1e-3), np.arange(60), np.arange(len(VALUES))
+        tmp_path / "z.h5ad",
+        (logs - logs.mean(axis=0)) / (logs.std(axis=0) + 1e-3),
+        np.arange(60),
+        np.arange(len(VALUES)),
     )
     with pytest.raises(InputError, match="look scaled or centred"):
         read_predicted_cells(path, PAIRS, CellOptions(clip_negative=True))
@@ -134,7 +166,10 @@ def test_layers_that_may_hold_the_predictions_are_asked_for(tmp_path: Path) -> N
     cells = anndata.read_h5ad(path)
     cells.layers["predicted"] = cells.X
     cells.obs = cells.obs.astype(object)
-    cells.obs.index, cells.var.index = cells.obs.index.astype(object), cells.var.index.astype(object)
+    cells.obs.index, cells.var.index = (
+        cells.obs.index.astype(object),
+        cells.var.index.astype(object),
+    )
     cells.write_h5ad(path)
     with pytest.raises(InputError, match="say which with --layer predicted or --layer X"):
         read_predicted_cells(path, PAIRS, CellOptions())

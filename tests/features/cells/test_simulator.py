@@ -11,7 +11,9 @@ import pytest
 from core.features.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen
 from tests.features.cells.cases import write_screen
 
-SETTINGS = ScreenSettings(n_cells=3_000, n_genes=120, n_perturbations=12, n_doubles=3, share_failed_guides=0.2, depth=5)
+SETTINGS = ScreenSettings(
+    n_cells=3_000, n_genes=120, n_perturbations=12, n_doubles=3, share_failed_guides=0.2, depth=5
+)
 
 
 def shares(screen: SimulatedScreen, perturbation: str) -> np.ndarray:
@@ -55,7 +57,9 @@ def test_effects_keep_the_sum_of_expression() -> None:
     screen = simulate_screen(replace(SETTINGS, n_cells=20_000, share_failed_guides=0.0), 5)
     control = shares(screen, "non-targeting")
     for truth in screen.true_log2_fc.to_numpy():
-        assert (control * 2**truth).sum() == pytest.approx(1, abs=0.06)  # control shares are measured, in two batches
+        assert (control * 2**truth).sum() == pytest.approx(
+            1, abs=0.06
+        )  # control shares are measured, in two batches
 
 
 def test_obs_names_conditions_as_the_field_does() -> None:

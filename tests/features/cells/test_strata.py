@@ -23,8 +23,13 @@ GENES = ["A", "G", "H"]
 RNG = np.random.default_rng(0)
 BATCH = np.array(["1"] * 60 + ["2"] * 20 + ["1"] * 20 + ["2"] * 60)
 LABELS = ["NT"] * 80 + ["A"] * 80
-COUNTS = np.stack([RNG.poisson(40, 160), RNG.poisson(np.where(BATCH == "2", 60, 20)), RNG.poisson(40, 160)], axis=1)
-COUNTS = np.column_stack([COUNTS, 400 - COUNTS.sum(axis=1)]).astype(np.float32)  # a cell has 400 counts
+COUNTS = np.stack(
+    [RNG.poisson(40, 160), RNG.poisson(np.where(BATCH == "2", 60, 20)), RNG.poisson(40, 160)],
+    axis=1,
+)
+COUNTS = np.column_stack([COUNTS, 400 - COUNTS.sum(axis=1)]).astype(
+    np.float32
+)  # a cell has 400 counts
 
 
 def changes_of(path: Path, within: tuple[str, ...]) -> GeneChanges:
@@ -60,7 +65,9 @@ def test_tests_are_pooled_by_van_elterens_weights(screen: Path) -> None:
         weight = np.sqrt(len(a) * len(control) / (len(a) + len(control) + 1))
         z = np.sign(test.statistic - len(a) * len(control) / 2) * norm.isf(test.pvalue / 2)
         total, spread = total + weight * z, spread + weight**2
-    assert changes_of(screen, ("batch",)).p[0, 2] == pytest.approx(2 * norm.sf(abs(total / np.sqrt(spread))), rel=1e-6)
+    assert changes_of(screen, ("batch",)).p[0, 2] == pytest.approx(
+        2 * norm.sf(abs(total / np.sqrt(spread))), rel=1e-6
+    )
 
 
 @pytest.mark.soak
@@ -73,7 +80,9 @@ def test_cells_of_strata_without_controls_are_left_out(cells_file: WriteCells) -
         assert group_cells(file, found, None, GroupSettings(2)).n_cells.tolist() == [60]
         with pytest.raises(InputError, match="within column 'lane': not in obs"):
             compare_within(file, found, ("lane",))
-    path = cells_file(COUNTS, {"gene": LABELS, "batch": [label.lower() for label in LABELS]}, [*GENES, "rest"])
+    path = cells_file(
+        COUNTS, {"gene": LABELS, "batch": [label.lower() for label in LABELS]}, [*GENES, "rest"]
+    )
     with open_cells(path) as file:
         lonely = compare_within(file, read_conditions(file, ReadingSettings()), ("batch",))
         with pytest.raises(InputError, match=r"no perturbation|every perturbation"):
@@ -82,8 +91,12 @@ def test_cells_of_strata_without_controls_are_left_out(cells_file: WriteCells) -
 
 def test_batches_are_cut_at_quantiles_of_their_controls_depth() -> None:
     is_control = np.arange(300) < 200
-    totals = np.concatenate([np.arange(1, 101), np.full(50, 7), np.arange(50), np.arange(0, 200, 2)]).astype(float)
-    batch = np.concatenate([np.zeros(100), np.ones(100), np.zeros(50), np.full(50, -1)]).astype(np.intp)
+    totals = np.concatenate(
+        [np.arange(1, 101), np.full(50, 7), np.arange(50), np.arange(0, 200, 2)]
+    ).astype(float)
+    batch = np.concatenate([np.zeros(100), np.ones(100), np.zeros(50), np.full(50, -1)]).astype(
+        np.intp
+    )
     found = split_by_depth(batch, totals, is_control, 4)
     assert found is not None
     # batch 0 has 100 controls: two bins, cut at 50.5; batch 1 has 100 too, of which more than half are alike

@@ -45,7 +45,9 @@ RECORD = {
 def test_a_dataset_is_described_with_what_was_left_out() -> None:
     found = summarize_labels("lab", RECORD)
     assert found.sentence == "lab: 12 pairs: 2 up, 4 down, 6 none"
-    assert found.caveats == ("Fold changes are not shrunk; those of the BioReasoning challenge are.",)
+    assert found.caveats == (
+        "Fold changes are not shrunk; those of the BioReasoning challenge are.",
+    )
     assert list(found.lines) == [
         "1,500 cells, 150 of them controls (NT); columns: perturbation = gene, guide = guide",
         "7 of 10 perturbations have enough effects",
@@ -61,7 +63,9 @@ def test_a_dataset_is_described_with_what_was_left_out() -> None:
 
 
 def test_what_was_chosen_is_described(cells_file: Callable[..., Path]) -> None:
-    path = cells_file(np.ones((6, 1), dtype=np.float32), {"gene": ["NT", "NT", "A", "A", "", "Z"]}, ["A"])
+    path = cells_file(
+        np.ones((6, 1), dtype=np.float32), {"gene": ["NT", "NT", "A", "A", "", "Z"]}, ["A"]
+    )
     found = describe(describe_cells(path))
     assert found.sentence == "6 cells × 1 genes"
     assert list(found.lines) == [

@@ -16,7 +16,14 @@ from scipy.sparse import csr_matrix
 from core.base.errors import InputError
 from core.features.cells.predicted_expression import CellOptions, read_predicted_cells
 from core.features.cells.transforms import tell_transform
-from tests.features.cells.conventions import CONVENTIONS, COUNTS, TOTALS, Convention, plain, with_values
+from tests.features.cells.conventions import (
+    CONVENTIONS,
+    COUNTS,
+    TOTALS,
+    Convention,
+    plain,
+    with_values,
+)
 from tests.features.cells.conventions import write as write_convention
 from tests.features.cells.test_conventions import labelled
 from tests.features.cells.test_scales import PAIRS, PERTURBED, SCALES, truth, write
@@ -36,7 +43,9 @@ OTHERS: dict[str, tuple[np.ndarray, str, Callable[[np.ndarray], np.ndarray]]] = 
     "log1p twice": (np.log1p(np.log1p(NORMALISED)), "log1p of log1p", np.expm1),
     "arcsinh with a cofactor": (np.arcsinh(COUNTS / 5), "inverse hyperbolic sines", np.sinh),
 }
-FEW_UNITS = np.random.default_rng(0).poisson(0.8, (300, 400)).astype(float)  # of which no panel's sums are one
+FEW_UNITS = (
+    np.random.default_rng(0).poisson(0.8, (300, 400)).astype(float)
+)  # of which no panel's sums are one
 
 
 def screen_of(values: np.ndarray, path: Path) -> Path:
@@ -45,13 +54,17 @@ def screen_of(values: np.ndarray, path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
-    return labelled(write_convention(CONVENTIONS[0], tmp_path_factory.mktemp("plain") / "plain.h5ad"))
+    return labelled(
+        write_convention(CONVENTIONS[0], tmp_path_factory.mktemp("plain") / "plain.h5ad")
+    )
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("said", [{}, {"values": "counts"}, {"values": "log1p"}], ids=str)
 @pytest.mark.parametrize("kind", OTHERS)
-def test_what_is_neither_counts_nor_log1p_is_refused(tmp_path: Path, kind: str, said: dict[str, str]) -> None:
+def test_what_is_neither_counts_nor_log1p_is_refused(
+    tmp_path: Path, kind: str, said: dict[str, str]
+) -> None:
     values, name, _ = OTHERS[kind]
     with pytest.raises(InputError, match=rf"the values are {name}"):
         labelled(screen_of(csr_matrix(values.astype(np.float32)), tmp_path / "x.h5ad"), **said)
@@ -59,10 +72,14 @@ def test_what_is_neither_counts_nor_log1p_is_refused(tmp_path: Path, kind: str, 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind", OTHERS)
-def test_what_is_advised_gives_the_same_dataset(tmp_path: Path, kind: str, expected: pd.DataFrame) -> None:
+def test_what_is_advised_gives_the_same_dataset(
+    tmp_path: Path, kind: str, expected: pd.DataFrame
+) -> None:
     values, name, back = OTHERS[kind]
     said = {"values": "log1p"} if "log" in name else {}
-    pd.testing.assert_frame_equal(labelled(screen_of(back(values), tmp_path / "y.h5ad"), **said), expected)
+    pd.testing.assert_frame_equal(
+        labelled(screen_of(back(values), tmp_path / "y.h5ad"), **said), expected
+    )
 
 
 @pytest.mark.few(1)
@@ -97,7 +114,14 @@ def test_some_genes_tell_it_as_well(back: Callable[[np.ndarray], np.ndarray], na
 
 
 @pytest.mark.parametrize(
-    "kind", ["z-scores above 0", "smoothed", "uniform", "cells that are all alike", "half counts, half logs"]
+    "kind",
+    [
+        "z-scores above 0",
+        "smoothed",
+        "uniform",
+        "cells that are all alike",
+        "half counts, half logs",
+    ],
 )
 def test_what_tells_nothing_is_not_told(kind: str) -> None:
     rng = np.random.default_rng(0)
@@ -121,7 +145,9 @@ def test_what_tells_nothing_is_not_told(kind: str) -> None:
         (np.log1p(COUNTS), "counts", r"the values are log1p, not counts: e\^x - 1"),
     ],
 )
-def test_what_a_person_says_is_held_against_the_values(tmp_path: Path, values: np.ndarray, said: str, words: str) -> None:
+def test_what_a_person_says_is_held_against_the_values(
+    tmp_path: Path, values: np.ndarray, said: str, words: str
+) -> None:
     with pytest.raises(InputError, match=words):
         labelled(screen_of(csr_matrix(values), tmp_path / "x.h5ad"), values=said)
     path = write(tmp_path / "p.h5ad", values, EVERY, CELLS)
@@ -135,14 +161,26 @@ def test_logarithms_of_counts_of_any_sum_are_taken(tmp_path: Path, expected: pd.
 
 
 SHAPES = {
-    "ranks": (np.argsort(np.argsort(COUNTS, axis=1), axis=1), "every cell has the same values in another order: they are ranks"),
+    "ranks": (
+        np.argsort(np.argsort(COUNTS, axis=1), axis=1),
+        "every cell has the same values in another order: they are ranks",
+    ),
     "quantiles": (
         np.sort(COUNTS, axis=1).mean(axis=0)[np.argsort(np.argsort(COUNTS, axis=1), axis=1)],
         "every cell has the same values in another order: they are ranks, or were quantile-normalised",
     ),
-    "a pseudocount": (COUNTS + 1, r"no value is 0, and \d+% are 1, perhaps it was added to all of them. .*\(X = X - 1\)"),
-    "roots of Anscombe": (2 * np.sqrt(COUNTS + 0.375), r"no value is 0, and \d+% are 1\.225, perhaps it was added"),
-    "detection": (np.median(COUNTS) < COUNTS, "no value is above 1: they say whether a gene is seen"),
+    "a pseudocount": (
+        COUNTS + 1,
+        r"no value is 0, and \d+% are 1, perhaps it was added to all of them. .*\(X = X - 1\)",
+    ),
+    "roots of Anscombe": (
+        2 * np.sqrt(COUNTS + 0.375),
+        r"no value is 0, and \d+% are 1\.225, perhaps it was added",
+    ),
+    "detection": (
+        np.median(COUNTS) < COUNTS,
+        "no value is above 1: they say whether a gene is seen",
+    ),
 }
 
 
@@ -157,9 +195,14 @@ AMBIENT = np.maximum(COUNTS - 0.05 * COUNTS.mean(axis=0), 0)  # counts less thos
 
 
 @pytest.mark.soak
-def test_corrected_counts_are_asked_for_with_figures(tmp_path: Path, expected: pd.DataFrame) -> None:
+def test_corrected_counts_are_asked_for_with_figures(
+    tmp_path: Path, expected: pd.DataFrame
+) -> None:
     path = screen_of(csr_matrix(AMBIENT), tmp_path / "x.h5ad")
-    with pytest.raises(InputError, match=r"the largest is [\d.,]+ and cells sum to [\d.,]+ to [\d.,]+ .*--values counts"):
+    with pytest.raises(
+        InputError,
+        match=r"the largest is [\d.,]+ and cells sum to [\d.,]+ to [\d.,]+ .*--values counts",
+    ):
         labelled(path)
     assert len(labelled(path, values="counts")) > len(expected) / 2
 
@@ -182,12 +225,22 @@ def test_predicted_roots_are_told_from_means_beside_real_cells(tmp_path: Path) -
 @pytest.mark.few(1)
 @pytest.mark.parametrize("with_real", [True, False])
 @pytest.mark.parametrize("kind", ["log1p of counts", "shares", "per cent"])
-def test_predictions_on_scales_that_tell_themselves(tmp_path: Path, kind: str, with_real: bool) -> None:
-    values = {"log1p of counts": np.log1p(COUNTS), "shares": COUNTS / TOTALS, "per cent": COUNTS / TOTALS * 100}[kind]
+def test_predictions_on_scales_that_tell_themselves(
+    tmp_path: Path, kind: str, with_real: bool
+) -> None:
+    values = {
+        "log1p of counts": np.log1p(COUNTS),
+        "shares": COUNTS / TOTALS,
+        "per cent": COUNTS / TOTALS * 100,
+    }[kind]
     path = write(tmp_path / "p.h5ad", values, EVERY, PERTURBED if with_real else CELLS)
-    options = CellOptions(real=write(tmp_path / "real.h5ad", COUNTS, EVERY, CELLS) if with_real else None)
+    options = CellOptions(
+        real=write(tmp_path / "real.h5ad", COUNTS, EVERY, CELLS) if with_real else None
+    )
     there = ~np.isnan(truth())
-    np.testing.assert_allclose(read_predicted_cells(path, PAIRS, options).signed[there], truth()[there], atol=1e-3)
+    np.testing.assert_allclose(
+        read_predicted_cells(path, PAIRS, options).signed[there], truth()[there], atol=1e-3
+    )
 
 
 @pytest.mark.parametrize("kind", SCALES)
@@ -198,7 +251,9 @@ def test_scales_that_are_taken_are_refused_by_none(kind: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::pandas.errors.Pandas4Warning")
-def test_raw_is_named_where_x_was_scaled(tmp_path: Path, expected: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_raw_is_named_where_x_was_scaled(
+    tmp_path: Path, expected: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     logs = np.log1p(NORMALISED)
     with pd.option_context("future.infer_string", False):
@@ -206,8 +261,12 @@ def test_raw_is_named_where_x_was_scaled(tmp_path: Path, expected: pd.DataFrame,
         cells.raw = cells
         cells.X = (logs - logs.mean(axis=0)) / (logs.std(axis=0) + 1e-3)
         cells.write_h5ad("x.h5ad")
-        with pytest.raises(InputError, match=r"is negative, expected a count .*; what X was made of stands in raw") as caught:
+        with pytest.raises(
+            InputError, match=r"is negative, expected a count .*; what X was made of stands in raw"
+        ) as caught:
             labelled(Path("x.h5ad"))
-        for step in re.findall("`([^`]*)`", str(caught.value))[::-1]:  # what comes first is said last
+        for step in re.findall("`([^`]*)`", str(caught.value))[
+            ::-1
+        ]:  # what comes first is said last
             exec(step, {"anndata": anndata, "pandas": pd})
     pd.testing.assert_frame_equal(labelled(Path("raw.h5ad")), expected)

@@ -19,8 +19,15 @@ from tests.features.cells.conventions import COUNTS, SCREEN, VALUES
 from tests.features.cells.test_scales import PERTURBED, SCALES, SINGLES, SUBSETS, truth, write
 
 EVERY = np.arange(len(SCREEN.genes))
-QUICK = (("counts", "40 genes"), ("log1p of a million", "40 genes"), ("log1p of the median", "all genes"))
-RUNS = [pytest.param(*case, marks=[] if case in QUICK else [pytest.mark.soak]) for case in itertools.product(SCALES, SUBSETS)]
+QUICK = (
+    ("counts", "40 genes"),
+    ("log1p of a million", "40 genes"),
+    ("log1p of the median", "all genes"),
+)
+RUNS = [
+    pytest.param(*case, marks=[] if case in QUICK else [pytest.mark.soak])
+    for case in itertools.product(SCALES, SUBSETS)
+]
 
 
 def label_of(change: float) -> str | None:
@@ -30,7 +37,9 @@ def label_of(change: float) -> str | None:
     return "none" if abs(change) < 0.3 else None
 
 
-def score_of_truth(workspace: Workspace, folder: Path, case: tuple[str, str], over: np.ndarray | None) -> tuple[float, float]:
+def score_of_truth(
+    workspace: Workspace, folder: Path, case: tuple[str, str], over: np.ndarray | None
+) -> tuple[float, float]:
     """DE and DIR of the true values of a scale and subset of genes, beside labels made over some genes, None for all."""
     pairs = [(pert, gene) for pert in SINGLES for gene in SCREEN.genes]
     labels = zip(pairs, map(label_of, truth(over)), strict=True)
@@ -38,7 +47,9 @@ def score_of_truth(workspace: Workspace, folder: Path, case: tuple[str, str], ov
     import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], rows), "train.csv")
     real = write(folder / "real.h5ad", COUNTS, EVERY, np.arange(len(VALUES)))
     path = write(folder / "predicted.h5ad", SCALES[case[0]], SUBSETS[case[1]], PERTURBED)
-    import_predictions(workspace, path, PredictionOptions(name="truth", cells=CellOptions(real=real)))
+    import_predictions(
+        workspace, path, PredictionOptions(name="truth", cells=CellOptions(real=real))
+    )
     with workspace.store.read() as db:
         scored = load_scored_rows(db, "truth")
     assert scored.covered.sum() > len(rows) * len(SUBSETS[case[1]]) / len(EVERY) / 2
@@ -48,14 +59,21 @@ def score_of_truth(workspace: Workspace, folder: Path, case: tuple[str, str], ov
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("scale", "subset"), RUNS)
-def test_a_run_of_them_scores_one(tmp_path: Path, workspace: Workspace, scale: str, subset: str) -> None:
+def test_a_run_of_them_scores_one(
+    tmp_path: Path, workspace: Workspace, scale: str, subset: str
+) -> None:
     # of counts, only the sum over the genes that both files have is known: what is true is then what is true of these
     over = SUBSETS[subset] if scale.startswith("counts") else None
     assert score_of_truth(workspace, tmp_path, (scale, subset), over) == (1.0, 1.0)
 
 
 @pytest.mark.soak
-def test_counts_of_some_genes_do_not_know_the_others_sum(tmp_path: Path, workspace: Workspace) -> None:
+def test_counts_of_some_genes_do_not_know_the_others_sum(
+    tmp_path: Path, workspace: Workspace
+) -> None:
     de, direction = score_of_truth(workspace, tmp_path, ("counts", "40 genes"), None)
     assert (round(de, 3), direction) == (0.963, 1.0)
-    assert "score DE .963 and DIR 1.00" in (REPOSITORY / "docs" / "predicted_expression.md").read_text()
+    assert (
+        "score DE .963 and DIR 1.00"
+        in (REPOSITORY / "docs" / "predicted_expression.md").read_text()
+    )

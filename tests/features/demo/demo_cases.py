@@ -18,7 +18,11 @@ def demo_of(seed: int) -> Demo:
     return simulate(seed)
 
 
-@pytest.fixture(params=[pytest.param(seed, marks=() if seed == SEEDS[0] else pytest.mark.soak) for seed in SEEDS])
+@pytest.fixture(
+    params=[
+        pytest.param(seed, marks=() if seed == SEEDS[0] else pytest.mark.soak) for seed in SEEDS
+    ]
+)
 def demo(request: pytest.FixtureRequest) -> Demo:
     """One demo after the other; on commit the first."""
     return demo_of(request.param)
@@ -36,4 +40,6 @@ def runs_of(demo: Demo) -> tuple[DemoRun, DemoRun, DemoRun]:
 
 def distinct_evidence(demo: Demo) -> list[Evidence]:
     """Every evidence object once, however many rows share it."""
-    return list({id(item): item for run in demo.runs for row in run.rows for item in row.evidence}.values())
+    return list(
+        {id(item): item for run in demo.runs for row in run.rows for item in row.evidence}.values()
+    )

@@ -62,7 +62,9 @@ def test_dossiers_and_audit_have_something_to_show(demo_workspace: Workspace) ->
         assert good.collapsed == 0
         assert collapsed.collapsed > 0.9 * collapsed.done
         assert collapsed.fallbacks > 0
-        [(first, *_)] = db.execute("SELECT pair_id FROM prediction WHERE run = ? LIMIT 1", [good.id]).fetchall()
+        [(first, *_)] = db.execute(
+            "SELECT pair_id FROM prediction WHERE run = ? LIMIT 1", [good.id]
+        ).fetchall()
         items = evidence.of_row(db, good.id, first)
         assert {"gene_info", "base_rates"} <= {item["tool"] for item in items}
         assert all(item["source"] == "simulated" for item in items)

@@ -60,7 +60,9 @@ def test_predictions_follow_from_the_verdicts(demo: Demo) -> None:
                 assert said in ([], [str(round(100 * verdicts[stage].meta["p"]))])
 
 
-def test_only_the_collapsed_run_has_fallbacks_and_they_are_the_base_rates_in_view(demo: Demo) -> None:
+def test_only_the_collapsed_run_has_fallbacks_and_they_are_the_base_rates_in_view(
+    demo: Demo,
+) -> None:
     argued, collapsed, test = runs_of(demo)
     assert not any(row.prediction.flags for run in (argued, test) for row in run.rows)
     flags = Counter(flag for row in collapsed.rows for flag in row.prediction.flags)
@@ -83,8 +85,14 @@ def test_events_are_those_of_an_imported_debate(demo: Demo) -> None:
         for row in run.rows[::40]:
             said: dict[str, dict[str, str]] = {"brief": {}, "rebuttal": {}, "verdict": {}}
             for event in row.events:
-                said[event.kind][event.stage if event.kind == "verdict" else event.role] = event.content
-            trace = {"briefs": said["brief"], "rebuttals": said["rebuttal"], "tool_calls": row.prediction.tool_calls}
+                said[event.kind][event.stage if event.kind == "verdict" else event.role] = (
+                    event.content
+                )
+            trace = {
+                "briefs": said["brief"],
+                "rebuttals": said["rebuttal"],
+                "tool_calls": row.prediction.tool_calls,
+            }
             trace |= {f"{stage}_verdict": text for stage, text in said["verdict"].items()}
             trace |= {"P_DE": row.prediction.p_de, "P_up_given_DE": row.prediction.p_up_given_de}
             trace |= {str(flag): True for flag in row.prediction.flags}
@@ -97,12 +105,18 @@ def test_events_are_those_of_an_imported_debate(demo: Demo) -> None:
 
 def test_events_cost_something(demo: Demo) -> None:
     events = [event for run in runs_of(demo) for row in run.rows for event in row.events]
-    assert all(1_000 <= (event.tokens or 0) <= 3_000 and 300 <= (event.latency_ms or 0) <= 20_000 for event in events)
+    assert all(
+        1_000 <= (event.tokens or 0) <= 3_000 and 300 <= (event.latency_ms or 0) <= 20_000
+        for event in events
+    )
 
 
 def test_some_rows_of_the_argued_runs_have_rebuttals(demo: Demo) -> None:
     share = [
-        sum(event.kind == "rebuttal" for row in run.rows for event in row.events) / 2 / len(run.rows) for run in runs_of(demo)
+        sum(event.kind == "rebuttal" for row in run.rows for event in row.events)
+        / 2
+        / len(run.rows)
+        for run in runs_of(demo)
     ]
     assert 0.1 < share[0] < 0.25
     assert 0.1 < share[2] < 0.25
@@ -111,7 +125,12 @@ def test_some_rows_of_the_argued_runs_have_rebuttals(demo: Demo) -> None:
 
 def test_argued_briefs_argue_and_collapsed_ones_mostly_do_not(demo: Demo) -> None:
     argued, collapsed, test = runs_of(demo)
-    assert not [event.content for run in (argued, test) for _, event in briefs(run) if OPTION.match(event.content)]
+    assert not [
+        event.content
+        for run in (argued, test)
+        for _, event in briefs(run)
+        if OPTION.match(event.content)
+    ]
     opens: dict[str, list[bool]] = defaultdict(list)
     against = {"EFFECT": "C", "NULL": "AB", "UP": "BC", "DOWN": "AC"}
     contrary: dict[str, int] = Counter()
@@ -157,15 +176,23 @@ def test_the_agent_asks_three_tools_and_answers(demo: Demo) -> None:
     for row in demo.runs[3].rows[::40]:
         steps = [(event.meta["step"], event.kind) for event in row.events]
         assert steps[:3] == [(0, "thought"), (0, "tool_call"), (0, "observation")]
-        assert [kind for _, kind in steps] == ["thought", "tool_call", "observation"] * 3 + ["thought", "answer"]
+        assert [kind for _, kind in steps] == ["thought", "tool_call", "observation"] * 3 + [
+            "thought",
+            "answer",
+        ]
         trace: dict[str, str] = {}
         for event in row.events[:-1]:
             trace[f"{event.kind}_{event.meta['step']}"] = event.content
             if event.kind == "tool_call":
                 trace[f"tool_name_{event.meta['step']}"] = event.role
-                trace[f"tool_args_{event.meta['step']}"] = trace.pop(f"tool_call_{event.meta['step']}")
+                trace[f"tool_args_{event.meta['step']}"] = trace.pop(
+                    f"tool_call_{event.meta['step']}"
+                )
         read = parse_trace(json.dumps(trace))
         assert [(e.stage, e.role, e.kind, e.content, dict(e.meta)) for e in read.events] == [
             (e.stage, e.role, e.kind, e.content, dict(e.meta)) for e in row.events[:-1]
         ]
-        assert row.events[-1].content == f"P(DE) {row.prediction.p_de:.2f}, P(up given DE) {row.prediction.p_up_given_de:.2f}"
+        assert (
+            row.events[-1].content
+            == f"P(DE) {row.prediction.p_de:.2f}, P(up given DE) {row.prediction.p_up_given_de:.2f}"
+        )

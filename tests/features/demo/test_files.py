@@ -49,15 +49,22 @@ def test_has_the_size_and_the_labels_of_the_challenge(demo: Demo) -> None:
 
 def test_ids_are_unique_and_made_of_both_symbols(demo: Demo) -> None:
     assert len({pair.pair_id for pair in demo.pairs}) == len(demo.pairs)
-    assert all(pair.pair_id == f"{pair.pert}_{pair.gene}" and pair.pert != pair.gene for pair in demo.pairs)
+    assert all(
+        pair.pair_id == f"{pair.pert}_{pair.gene}" and pair.pert != pair.gene for pair in demo.pairs
+    )
 
 
 def test_the_splits_share_no_symbol_at_all(demo: Demo) -> None:
-    symbols = {split: {s for pair in of_split(demo, split) for s in (pair.pert, pair.gene)} for split in ("train", "test")}
+    symbols = {
+        split: {s for pair in of_split(demo, split) for s in (pair.pert, pair.gene)}
+        for split in ("train", "test")
+    }
     assert not symbols["train"] & symbols["test"]
 
 
-def test_a_gene_has_as_many_changed_rows_as_others_or_a_single_row_that_did_not_change(demo: Demo) -> None:
+def test_a_gene_has_as_many_changed_rows_as_others_or_a_single_row_that_did_not_change(
+    demo: Demo,
+) -> None:
     by_gene: dict[str, list[bool]] = defaultdict(list)
     for pair in of_split(demo, "train"):
         by_gene[pair.gene].append(pair.label is not Label.NONE)
@@ -75,7 +82,9 @@ def test_every_symbol_is_invented(demo: Demo) -> None:
             named |= set(item.key.split("|"))
     assert [symbol for symbol in named if not INVENTED.fullmatch(symbol)] == []
     assert len({symbol.lower() for symbol in named}) == len(named)
-    passages = [passage for item in distinct_evidence(demo) for passage in item.body.get("passages", [])]
+    passages = [
+        passage for item in distinct_evidence(demo) for passage in item.body.get("passages", [])
+    ]
     assert passages
     assert all(re.fullmatch(r"SIM-\d{6,}", passage["id"]) for passage in passages)
     text_of = {(passage["id"], passage["text"]) for passage in passages}
@@ -133,7 +142,9 @@ def test_counting_rows_alone_scores_on_de(demo: Demo) -> None:
     of_gene, of_pert = Counter(pair.gene for pair in rows), Counter(pair.pert for pair in rows)
     singles = Counter(pair.pert for pair in rows if of_gene[pair.gene] == 1)
     score = [
-        0.0 if (c := of_gene[pair.gene]) == 1 else 9 / max(1, of_pert[pair.pert] - singles[pair.pert]) * 2 * (c // 2) / c
+        0.0
+        if (c := of_gene[pair.gene]) == 1
+        else 9 / max(1, of_pert[pair.pert] - singles[pair.pert]) * 2 * (c // 2) / c
         for pair in rows
     ]
     assert roc_auc_score([pair.label is not Label.NONE for pair in rows], score) > 0.62
@@ -144,7 +155,9 @@ def scores(demo: Demo, run: DemoRun) -> tuple[float, float]:
     labels = [label[row.prediction.pair_id] for row in run.rows]
     changed = [row for row, value in zip(run.rows, labels, strict=True) if value is not Label.NONE]
     return (
-        roc_auc_score([value is not Label.NONE for value in labels], [row.prediction.p_de for row in run.rows]),
+        roc_auc_score(
+            [value is not Label.NONE for value in labels], [row.prediction.p_de for row in run.rows]
+        ),
         roc_auc_score(
             [label[row.prediction.pair_id] is Label.UP for row in changed],
             [row.prediction.p_up_given_de for row in changed],
@@ -154,7 +167,10 @@ def scores(demo: Demo, run: DemoRun) -> tuple[float, float]:
 
 @pytest.mark.soak
 def test_the_argued_debate_knows_something_and_the_collapsed_one_less() -> None:
-    argued, collapsed = (np.array([scores(demo_of(seed), runs_of(demo_of(seed))[which]) for seed in SEEDS]) for which in (0, 1))
+    argued, collapsed = (
+        np.array([scores(demo_of(seed), runs_of(demo_of(seed))[which]) for seed in SEEDS])
+        for which in (0, 1)
+    )
     assert ((argued > 0.55) & (argued < 0.67)).all()
     assert ((collapsed > 0.5) & (collapsed < 0.64)).all()
     assert (argued.mean(axis=0) - collapsed.mean(axis=0) > 0.02).all()

@@ -11,4 +11,7 @@ from core.features.experiments.ledger_table import Entry
 
 def numbered(entries: Sequence[Entry]) -> list[Entry]:
     """The entries with their places."""
-    return [replace(entry, position=i, written_at=datetime(2026, 1, 1)) for i, entry in enumerate(entries, 1)]
+    return [
+        replace(entry, position=i, written_at=datetime(2026, 1, 1))
+        for i, entry in enumerate(entries, 1)
+    ]

@@ -24,17 +24,44 @@ def argued(screen: Workspace) -> Iterator[tuple[Path, str]]:
     """The folder of a workspace with a small debate, and the server that answered."""
     with serving() as url:
         options = {"tools": "gene_class,base_rates", "rounds": 0}
-        request = RunRequest("debate", None, options, f"split=train;sample={ROWS}", "argued", "scripted", endpoint=url)
+        request = RunRequest(
+            "debate",
+            None,
+            options,
+            f"split=train;sample={ROWS}",
+            "argued",
+            "scripted",
+            endpoint=url,
+        )
         assert launch.start(screen, request).status == "done"
         yield screen.settings.workspace, url
 
 
 def test_a_run_is_planned_asked_again_and_shown(argued: tuple[Path, str]) -> None:
     place, url = argued
-    again = ("experiment", "plan", "tools", "argued", "--repeats", "1", "--endpoint", url, "--set", "tools=gene_class")
+    again = (
+        "experiment",
+        "plan",
+        "tools",
+        "argued",
+        "--repeats",
+        "1",
+        "--endpoint",
+        url,
+        "--set",
+        "tools=gene_class",
+    )
     plan = core_json(place, *again)
-    assert (plan["rows"], [arm["name"] for arm in plan["arms"]]) == (ROWS, ["every tool", "without gene_class"])
-    assert plan["arms"][0] == {"name": "every tool", "change": "", "runs": 2, "done": 1}  # the run's own answers
+    assert (plan["rows"], [arm["name"] for arm in plan["arms"]]) == (
+        ROWS,
+        ["every tool", "without gene_class"],
+    )
+    assert plan["arms"][0] == {
+        "name": "every tool",
+        "change": "",
+        "runs": 2,
+        "done": 1,
+    }  # the run's own answers
     assert (plan["left"], plan["runs"][-1]["arm"]) == (2, "without gene_class")
     assert core_json(place, "experiment", "list")["experiments"] == []
     result = core_json(place, "experiment", "run", *again[2:])
@@ -51,14 +78,26 @@ def test_a_run_is_planned_asked_again_and_shown(argued: tuple[Path, str]) -> Non
 
 def test_an_option_of_the_method_is_changed_by_set(argued: tuple[Path, str]) -> None:
     place, url = argued
-    plan = core_json(place, "experiment", "plan", "method", "argued", "--endpoint", url, "--set", "rounds=1")
+    plan = core_json(
+        place, "experiment", "plan", "method", "argued", "--endpoint", url, "--set", "rounds=1"
+    )
     assert [arm["change"] for arm in plan["arms"]] == ["", "rounds: 0 → 1"]
 
 
 @pytest.mark.soak
 def test_other_rows_of_a_run_have_entries_of_their_own(argued: tuple[Path, str]) -> None:
     place, url = argued
-    again = ("tools", "argued", "--repeats", "1", "--endpoint", url, "--set", "tools=gene_class", "--rows")
+    again = (
+        "tools",
+        "argued",
+        "--repeats",
+        "1",
+        "--endpoint",
+        url,
+        "--set",
+        "tools=gene_class",
+        "--rows",
+    )
     plan = core_json(place, "experiment", "plan", *again, "sample=4")
     assert plan["left"] == 3
     assert any("other rows" in caveat for caveat in plan["caveats"])
@@ -86,10 +125,16 @@ def test_a_file_and_an_idea_are_made_and_shown(screen: Workspace, tmp_path: Path
     place, file = screen.settings.workspace, tmp_path / "fused.toml"
     file.write_text(FUSED, "utf-8")
     result = core_json(place, "experiment", "run", str(file))
-    assert core_json(place, "experiment", "show", str(file)) == core_json(place, "experiment", "show", "fused") == result
+    assert (
+        core_json(place, "experiment", "show", str(file))
+        == core_json(place, "experiment", "show", "fused")
+        == result
+    )
     strata = core_json(place, "experiment", "run", "support_strata", "--set", "cuts=1")
     assert strata["kind"] == "support_strata"
-    assert core(place, "experiment", "run", "support_strata", "--set", "cuts=1").out.startswith(strata["sentence"])
+    assert core(place, "experiment", "run", "support_strata", "--set", "cuts=1").out.startswith(
+        strata["sentence"]
+    )
 
 
 def test_an_empty_workspace_has_every_kind_and_what_it_lacks(workspace: Workspace) -> None:
@@ -97,7 +142,11 @@ def test_an_empty_workspace_has_every_kind_and_what_it_lacks(workspace: Workspac
     assert listed["experiments"] == []
     kinds = {kind["name"]: kind["missing"] for kind in listed["kinds"]}
     assert {"tools", "names", "seeds", "method", "dossier", "component", "file"} <= kinds.keys()
-    assert all("dataset" in " ".join(missing) for name, missing in kinds.items() if name in ("tools", "names"))
+    assert all(
+        "dataset" in " ".join(missing)
+        for name, missing in kinds.items()
+        if name in ("tools", "names")
+    )
 
 
 @pytest.mark.few(2)

@@ -13,7 +13,12 @@ import pytest
 from scipy.stats import norm
 
 from core.features.experiments.kinds.names import TITLES
-from core.features.experiments.result import ArmResult, ExperimentResult, judge_arms, judge_contrasts
+from core.features.experiments.result import (
+    ArmResult,
+    ExperimentResult,
+    judge_arms,
+    judge_contrasts,
+)
 from core.methods.coded_names import ALONE
 from core.stats.comparison import Comparison, compare
 from core.stats.power import LEVEL
@@ -33,7 +38,12 @@ def simulated(rng: np.random.Generator) -> ExperimentResult:
 
     def scores(above: float) -> Scores:
         answers = zip((has_effect, is_up), shared, strict=True)
-        return Scores(*(norm.cdf(above * yes + 0.7 * noise + 0.71 * rng.normal(size=ROWS)) for yes, noise in answers))
+        return Scores(
+            *(
+                norm.cdf(above * yes + 0.7 * noise + 0.71 * rng.normal(size=ROWS))
+                for yes, noise in answers
+            )
+        )
 
     base, arms = scores(BEFORE), {name: scores(AFTER) for name in ARMS}
 
@@ -42,8 +52,14 @@ def simulated(rng: np.random.Generator) -> ExperimentResult:
 
     tested = [_arm(name, against(base, one)) for name, one in arms.items()]
     alone = arms[TITLES[ALONE]]
-    pairs = [(name, TITLES[ALONE], against(alone, one).mean.change) for name, one in arms.items() if one is not alone]
-    judged = judge_arms([ArmResult("as it is", "", ROWS, "all rows", is_base=True), *tested], "mean", 0.01)
+    pairs = [
+        (name, TITLES[ALONE], against(alone, one).mean.change)
+        for name, one in arms.items()
+        if one is not alone
+    ]
+    judged = judge_arms(
+        [ArmResult("as it is", "", ROWS, "all rows", is_base=True), *tested], "mean", 0.01
+    )
     about = ("names", "names of r", "Memory?", "simulated", judged, None, "score", "mean", 0.01)
     return ExperimentResult(*about, n=ROWS, n_labelled=ROWS, contrasts=judge_contrasts(pairs))  # type: ignore[arg-type]
 
@@ -83,7 +99,8 @@ def contradictions(result: ExperimentResult) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("first", "n"), [(0, 20), *(pytest.param(first, 45, marks=pytest.mark.soak) for first in (20, 65, 110, 155))]
+    ("first", "n"),
+    [(0, 20), *(pytest.param(first, 45, marks=pytest.mark.soak) for first in (20, 65, 110, 155))],
 )
 def test_no_verdict_contradicts_itself_where_all_arms_lose_the_same(first: int, n: int) -> None:
     some = 0
@@ -94,13 +111,23 @@ def test_no_verdict_contradicts_itself_where_all_arms_lose_the_same(first: int, 
         some += 0 < len(shown) < len(ARMS)
         compared = {frozenset((pair.a, pair.b)) for pair in result.contrasts}
         for a, b in combinations(ARMS, 2):
-            assert (f"{a} scores lower than {b}" not in result.verdict) or frozenset((a, b)) in compared
+            assert (f"{a} scores lower than {b}" not in result.verdict) or frozenset(
+                (a, b)
+            ) in compared
     assert some, "chance lets some arms through and others not: else nothing could be contradicted"
 
 
 def test_a_contradiction_would_be_noticed() -> None:
     result = simulated(np.random.default_rng(0))
     told = next(arm.name for arm in result.arms if not arm.is_base)
-    for sentence in (f"{told} falls, and {TITLES[ALONE]} does not fall.", f"{told} scores lower than names swapped: −0.1."):
-        replaced = type(result)(**{**{name: getattr(result, name) for name in result.__slots__}, "own_sentence": sentence})
+    for sentence in (
+        f"{told} falls, and {TITLES[ALONE]} does not fall.",
+        f"{told} scores lower than names swapped: −0.1.",
+    ):
+        replaced = type(result)(
+            **{
+                **{name: getattr(result, name) for name in result.__slots__},
+                "own_sentence": sentence,
+            }
+        )
         assert contradictions(replaced)

@@ -55,7 +55,9 @@ def test_without_an_interval_there_is_no_verdict(estimate: float, se: float) -> 
 
 
 @given(st.floats(-0.2, 0.2), st.floats(1e-4, 0.1), st.floats(1e-3, 0.2))
-def test_nothing_is_rejected_whose_interval_holds_what_is_worth_having(estimate: float, se: float, smallest: float) -> None:
+def test_nothing_is_rejected_whose_interval_holds_what_is_worth_having(
+    estimate: float, se: float, smallest: float
+) -> None:
     found = change(estimate, se)
     verdict = verdict_of(found, smallest)
     if found.low <= smallest <= found.high:

@@ -39,19 +39,32 @@ WAIT_S = 120
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, str]]:
     """A workspace with a debate over four rows, and the address of its server; tests add to it."""
-    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("engine"), author="tester"))
+    workspace = open_workspace(
+        Settings(workspace=tmp_path_factory.mktemp("engine"), author="tester")
+    )
     worlds.furnish(workspace)
-    with scripted_server.serving(Script(answer=answer_moved_by(MOVES, effect=15, noise=8))) as address:
+    with scripted_server.serving(
+        Script(answer=answer_moved_by(MOVES, effect=15, noise=8))
+    ) as address:
         options = {"rounds": 0, "tools": ",".join(TOOLS)}
-        launch.start(workspace, RunRequest("debate", None, options, "split=train;sample=4", "r", "scripted", endpoint=address))
+        launch.start(
+            workspace,
+            RunRequest(
+                "debate", None, options, "split=train;sample=4", "r", "scripted", endpoint=address
+            ),
+        )
         yield workspace, address
 
 
-def start_apart_in_vain(workspace: Workspace, settings: ToolsSettings, monkeypatch: pytest.MonkeyPatch) -> SavedExperiment:
+def start_apart_in_vain(
+    workspace: Workspace, settings: ToolsSettings, monkeypatch: pytest.MonkeyPatch
+) -> SavedExperiment:
     """Start an experiment whose process dies before its first run; return what was saved of it."""
     plan = engine.plan(workspace, "tools", settings)
     with monkeypatch.context() as patch:
-        patch.setattr(overview, "command_line", lambda *_: (sys.executable, "-c", "raise SystemExit(3)"))
+        patch.setattr(
+            overview, "command_line", lambda *_: (sys.executable, "-c", "raise SystemExit(3)")
+        )
         with pytest.raises(StateError, match="status 3 before its first heartbeat"):
             engine.start_apart(workspace, plan)
     return engine.find_saved(workspace, plan.saved.key)
@@ -82,13 +95,17 @@ def test_one_that_dies_before_its_first_run_goes_on_with_all_that_was_chosen(
 ) -> None:
     workspace, address = world
     calls = CallSettings(temperature=0.5, leave_out=("top_p",))
-    settings = ToolsSettings(run="r", tools=(MOVES,), repeats=1, endpoint=address, concurrency=3, calls=calls)
+    settings = ToolsSettings(
+        run="r", tools=(MOVES,), repeats=1, endpoint=address, concurrency=3, calls=calls
+    )
     saved = start_apart_in_vain(workspace, settings, monkeypatch)
     assert saved.key in [job.key for job in control.list_jobs(workspace, ["experiment"])]
     again = engine.plan_again(workspace, saved)
     assert again.saved == saved
     requests = [one.request for one in again.runs]
-    assert {(one.endpoint, one.concurrency, one.calls) for one in requests if one is not None} == {(address, 3, calls)}
+    assert {(one.endpoint, one.concurrency, one.calls) for one in requests if one is not None} == {
+        (address, 3, calls)
+    }
 
 
 @pytest.mark.soak
@@ -96,7 +113,14 @@ def test_it_goes_on_with_the_server_that_a_run_of_it_got_since(
     world: tuple[Workspace, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, address = world
-    dead = ToolsSettings(run="r", rows="sample=2", repeats=1, tools=(MOVES,), endpoint="http://127.0.0.1:9/v1", concurrency=3)
+    dead = ToolsSettings(
+        run="r",
+        rows="sample=2",
+        repeats=1,
+        tools=(MOVES,),
+        endpoint="http://127.0.0.1:9/v1",
+        concurrency=3,
+    )
     saved = start_apart_in_vain(workspace, dead, monkeypatch)
     with pytest.raises(StateError, match="nobody answered"):
         engine.run(workspace, engine.plan(workspace, "tools", dead))
@@ -107,7 +131,9 @@ def test_it_goes_on_with_the_server_that_a_run_of_it_got_since(
 
 
 @pytest.mark.soak
-def test_a_process_apart_makes_the_runs_and_enters_the_result_in_the_ledger(world: tuple[Workspace, str]) -> None:
+def test_a_process_apart_makes_the_runs_and_enters_the_result_in_the_ledger(
+    world: tuple[Workspace, str],
+) -> None:
     workspace, address = world
     settings = ToolsSettings(run="r", tools=(TOOLS[1],), repeats=2, endpoint=address)
     plan = engine.plan(workspace, "tools", settings)
@@ -115,7 +141,9 @@ def test_a_process_apart_makes_the_runs_and_enters_the_result_in_the_ledger(worl
     with workspace.store.read() as db:  # before the first run
         assert any(entry.name_b == f"without {TOOLS[1]}" for entry in ledger_table.list_all(db))
     since = time.monotonic()
-    while (job := control.find(workspace, "experiment", plan.saved.key)) is not None and job.is_live:
+    while (
+        job := control.find(workspace, "experiment", plan.saved.key)
+    ) is not None and job.is_live:
         assert time.monotonic() - since < WAIT_S
         time.sleep(0.2)
     assert job is not None
@@ -123,13 +151,20 @@ def test_a_process_apart_makes_the_runs_and_enters_the_result_in_the_ledger(worl
     result = engine.result_of(workspace, engine.find_saved(workspace, plan.saved.key))
     assert [arm.name for arm in result.arms] == ["every tool", f"without {TOOLS[1]}"]
     with workspace.store.read() as db:
-        assert any(entry.kind == "result" and entry.name_b == f"without {TOOLS[1]}" for entry in ledger_table.list_all(db))
+        assert any(
+            entry.kind == "result" and entry.name_b == f"without {TOOLS[1]}"
+            for entry in ledger_table.list_all(db)
+        )
 
 
 def test_the_base_alone_is_asked_again_and_its_spread_told(world: tuple[Workspace, str]) -> None:
     workspace, address = world
     plan = engine.plan(workspace, "seeds", AskingSettings(run="r", repeats=2, endpoint=address))
-    assert [(one.arm, one.seed) for one in plan.runs] == [("as it is", 0), ("as it is", 1), ("as it is", 2)]
+    assert [(one.arm, one.seed) for one in plan.runs] == [
+        ("as it is", 0),
+        ("as it is", 1),
+        ("as it is", 2),
+    ]
     result = engine.result_of(workspace, engine.run(workspace, plan))
     assert [arm.name for arm in result.arms] == ["as it is"]
     assert result.noise_floor is not None
@@ -145,10 +180,16 @@ def test_the_parts_of_the_variance_by_hand(world: tuple[Workspace, str]) -> None
     with workspace.store.read() as db:
         rows = ArmLoader(db, "bmdm").rows_of("r")
     two = rows.take(np.array([0, 1]))
-    askings = [replace(two, frame=two.frame.assign(p_de=answers, flags=[[], []])) for answers in ([0.2, 0.6], [0.4, 0.8])]
+    askings = [
+        replace(two, frame=two.frame.assign(p_de=answers, flags=[[], []]))
+        for answers in ([0.2, 0.6], [0.4, 0.8])
+    ]
     variance = answer_variance(askings, "p_de")
     assert variance is not None
-    assert (variance.within_rows.value, variance.between_rows.value) == (pytest.approx(0.02), pytest.approx(0.07))
+    assert (variance.within_rows.value, variance.between_rows.value) == (
+        pytest.approx(0.02),
+        pytest.approx(0.07),
+    )
     assert answer_variance(askings[:1], "p_de") is None
 
 
@@ -156,7 +197,10 @@ def test_other_seeds_do_not_meet() -> None:
     request = RunRequest("debate", options={"seeds": "42,1042"}, seed=7)
     assert under_seed(request, 0) == request
     again = under_seed(request, 2)
-    assert (again.options["seeds"], again.seed) == ("2042,3042", 7)  # its own seed draws the examples
+    assert (again.options["seeds"], again.seed) == (
+        "2042,3042",
+        7,
+    )  # its own seed draws the examples
     with pytest.raises(InputError, match="seeds 42, 1042 differ by a multiple of 1,000"):
         refuse_meeting_seeds(Arm("a", request=request), (0, 1))
     far = Arm("a", request=RunRequest("debate", options={"seeds": "42,3042"}))
@@ -171,7 +215,13 @@ def test_what_cannot_be_an_experiment_is_refused(small_workspace: Workspace) -> 
     with pytest.raises(NotFound, match="not known"):
         engine.plan(small_workspace, "none", None)
     with scripted_server.serving() as address:
-        question = Question("Nobody1", "Ga", endpoint=address, model="scripted", options={"tools": "gene_class", "rounds": 0})
+        question = Question(
+            "Nobody1",
+            "Ga",
+            endpoint=address,
+            model="scripted",
+            options={"tools": "gene_class", "rounds": 0},
+        )
         run = ask.ask(small_workspace, question, begin=run_control.work_on).run
     with pytest.raises(StateError, match="an ad-hoc run of one row"):
         engine.plan(small_workspace, "tools", ToolsSettings(run=run.name))

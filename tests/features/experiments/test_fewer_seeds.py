@@ -35,7 +35,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """A run over test rows of which some have an unreadable seed; nobody changes it."""
     workspace = workspace_with(tmp_path_factory.mktemp("seeds"), ROWS)
     with canned(unreadable_under_44) as (url, _):
-        arguments = ("run", "prompt_only", "--name", "asked", "--endpoint", url, "--model", "m", "--rows", "split=test")
+        arguments = (
+            "run",
+            "prompt_only",
+            "--name",
+            "asked",
+            "--endpoint",
+            url,
+            "--model",
+            "m",
+            "--rows",
+            "split=test",
+        )
         core_json(workspace.settings.workspace, *arguments)
     return open_workspace(Settings(workspace=workspace.settings.workspace, author="tester"))
 
@@ -43,7 +54,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 def partial(workspace: Workspace) -> list[str]:
     """The rows whose flag says so, each of which is (.5, .5), the mean of A and B; every other is a third of each."""
     with workspace.store.read() as db:
-        found = db.execute("SELECT pair_id, prediction_up, prediction_down, flags FROM prediction ORDER BY pair_id").fetchall()
+        found = db.execute(
+            "SELECT pair_id, prediction_up, prediction_down, flags FROM prediction ORDER BY pair_id"
+        ).fetchall()
     for _, up, down, flags in found:
         assert (up, down) == ((0.5, 0.5) if flags else (pytest.approx(1 / 3), pytest.approx(1 / 3)))
     return [key for key, _, _, flags in found if flags == ["fewer_seeds"]]
@@ -56,7 +69,9 @@ def test_commands_count_them(made: Workspace, tmp_path: Path) -> None:
     [run] = core_json(place, "runs")["runs"]
     assert (run["fewer_seeds"], run["fallbacks"], run["done"]) == (len(rows), 0, ROWS)
     assert f"fewer seeds {len(rows)}" in core(place, "runs").out
-    problems = core_json(place, "package", "asked", "--track", "A", "--out", str(tmp_path / "a.zip"))["problems"]
+    problems = core_json(
+        place, "package", "asked", "--track", "A", "--out", str(tmp_path / "a.zip")
+    )["problems"]
     [told] = [problem for problem in problems if problem["rule"] == "fewer_seeds"]
     assert (told["severity"], sorted(told["rows"])) == ("warning", rows)
     assert told["message"].startswith(f"{len(rows)} rows average fewer seeds than requested")
@@ -69,14 +84,20 @@ def test_check_finds_them_in_a_file_whose_run_is_unknown(made: Workspace, tmp_pa
     for file in (out, tmp_path / CSV):
         if file is not out:
             file.write_bytes(zipfile.ZipFile(out).read(CSV))
-        found = {problem["rule"]: problem["rows"] for problem in core_json(place, "check", str(file), "--track", "A")["problems"]}
+        found = {
+            problem["rule"]: problem["rows"]
+            for problem in core_json(place, "check", str(file), "--track", "A")["problems"]
+        }
         assert sorted(found["seed_is_mean"]) == partial(made)
 
 
 @pytest.mark.soak
 def test_overview_links_to_them(made: Workspace, visit: Visit) -> None:
     shown = text_of(visit(made, "overview"))
-    assert f"{len(partial(made))} of {ROWS} rows: a mean over fewer seeds or epochs than requested" in shown
+    assert (
+        f"{len(partial(made))} of {ROWS} rows: a mean over fewer seeds or epochs than requested"
+        in shown
+    )
 
 
 @pytest.mark.soak
@@ -91,5 +112,9 @@ def test_debates_filters_by_it_and_says_of_how_many(made: Workspace, visit: Visi
 
 @pytest.mark.soak
 def test_overviews_table_has_a_column_for_them(made: Workspace, visit: Visit) -> None:
-    [table] = [element.value for element in visit(made, "overview", columns="fewer seeds").dataframe if "run" in element.value]
+    [table] = [
+        element.value
+        for element in visit(made, "overview", columns="fewer seeds").dataframe
+        if "run" in element.value
+    ]
     assert table["fewer seeds"].dropna().tolist() == [len(partial(made))]

@@ -71,7 +71,9 @@ w_de = 0.25
 w_dir = 0.25
 several = true
 """
-ARGUED = RunRequest("debate", None, {"rounds": 0}, "split=train;sample=16,seed=0", "argued", "scripted")
+ARGUED = RunRequest(
+    "debate", None, {"rounds": 0}, "split=train;sample=16,seed=0", "argued", "scripted"
+)
 
 
 @dataclass
@@ -94,7 +96,9 @@ class Asked:
 
 
 def run_kind(workspace: Workspace, kind: str, **values: Any) -> SavedExperiment:
-    return engine.run(workspace, engine.plan(workspace, kind, make(kind_named(kind).settings, values)))
+    return engine.run(
+        workspace, engine.plan(workspace, kind, make(kind_named(kind).settings, values))
+    )
 
 
 def run_file(workspace: Workspace, text: str, **values: Any) -> SavedExperiment:
@@ -130,9 +134,21 @@ def debate(screen: Workspace) -> Iterator[tuple[Workspace, str]]:
     ("kind", "values", "seeds"),
     [
         ("file", {"text": ASKED}, [[0, 1], [0]]),
-        pytest.param("method", {"run": "argued", "options": {"rounds": "1"}}, [[0, 1], [0]], marks=pytest.mark.soak),
-        pytest.param("dossier", {"run": "argued", "tools": ("gene_class", "base_rates")}, [[0, 1], [0]], marks=pytest.mark.soak),
-        pytest.param("seeds", {"run": "argued", "repeats": 3}, [[0, 1, 2, 3]], marks=pytest.mark.soak),
+        pytest.param(
+            "method",
+            {"run": "argued", "options": {"rounds": "1"}},
+            [[0, 1], [0]],
+            marks=pytest.mark.soak,
+        ),
+        pytest.param(
+            "dossier",
+            {"run": "argued", "tools": ("gene_class", "base_rates")},
+            [[0, 1], [0]],
+            marks=pytest.mark.soak,
+        ),
+        pytest.param(
+            "seeds", {"run": "argued", "repeats": 3}, [[0, 1, 2, 3]], marks=pytest.mark.soak
+        ),
     ],
 )
 @pytest.mark.soak
@@ -157,7 +173,9 @@ def test_a_killed_experiment_goes_on_and_asks_nothing_twice(
     found = result_of(screen, saved)
     assert found.noise_floor is not None
     assert found.noise_floor.seeds == len(seeds[0])
-    assert [arm.change.startswith(("rounds: 0 → 1", "tools: ")) for arm in found.arms[1:]] == [True] * (len(seeds) - 1)
+    assert [arm.change.startswith(("rounds: 0 → 1", "tools: ")) for arm in found.arms[1:]] == [
+        True
+    ] * (len(seeds) - 1)
 
 
 @pytest.mark.soak
@@ -189,7 +207,9 @@ def test_what_rows_can_show_comes_from_own_runs(screen: Workspace) -> None:
     assert others == [bound]
     assert any(caveat.startswith("At most") for caveat in before.caveats)
     found = result_of(screen, run_file(screen, FUSED))
-    done = engine.with_power(screen, engine.plan(screen, "file", make(kind_named("file").settings, {"text": FUSED})))
+    done = engine.with_power(
+        screen, engine.plan(screen, "file", make(kind_named("file").settings, {"text": FUSED}))
+    )
     assert done.power is not None
     assert done.power.unknown_noise == ()
     for arm, shown in zip(found.arms[1:], done.power.arms, strict=True):
@@ -197,12 +217,16 @@ def test_what_rows_can_show_comes_from_own_runs(screen: Workspace) -> None:
         assert shown.detectable is not None
         assert shown.detectable < bound
         assert not shown.at_most
-        assert 2.8 < shown.detectable / arm.delta_mean.shown.se < 5  # z of 80% power; t of few clusters is more
+        assert (
+            2.8 < shown.detectable / arm.delta_mean.shown.se < 5
+        )  # z of 80% power; t of few clusters is more
 
 
 @pytest.mark.soak
 def test_a_component_is_a_run_or_a_knn_under_folds(screen: Workspace) -> None:
-    saved = run_kind(screen, "component", run="llm train", spaces=("near",), w_de=0.5, w_dir=0.25, folds=2)
+    saved = run_kind(
+        screen, "component", run="llm train", spaces=("near",), w_de=0.5, w_dir=0.25, folds=2
+    )
     of_file = run_file(screen, FUSED)
     arm = saved.runs["llm train + kNN over near, weights 0.5 and 0.25"]
     assert frame_of(screen, arm[0][2]) == frame_of(screen, of_file.runs["LLM + kNN"][0][2])
@@ -219,9 +243,14 @@ def test_a_method_an_option_and_a_dossier_are_changed_alone(debate: tuple[Worksp
     assert [arm.change for arm in found.arms] == ["", "rounds: 0 → 1"]
     assert found.noise_floor is not None
     other = run_kind(workspace, "method", run="argued", method="evidence_rules")
-    assert [arm.change for arm in result_of(workspace, other).arms] == ["", "method: debate → evidence_rules"]
+    assert [arm.change for arm in result_of(workspace, other).arms] == [
+        "",
+        "method: debate → evidence_rules",
+    ]
     given = run_named(workspace, "argued").spec["options"]["tools"].split(",")
-    fewer = run_kind(workspace, "dossier", run="argued", tools=tuple(given[:2]), endpoint=url, measure="answers")
+    fewer = run_kind(
+        workspace, "dossier", run="argued", tools=tuple(given[:2]), endpoint=url, measure="answers"
+    )
     found = result_of(workspace, fewer)
     assert found.arms[1].change.startswith("tools: ")
     assert found.arms[1].moved is not None

@@ -31,11 +31,15 @@ def filled(demo_copy: Workspace) -> Workspace:
 
 def register(workspace: Workspace, name: str, a: str = A, b: str = B, **rule: object) -> Entry:
     entry = ledger.claim(name, "A debate that argues is better", "the mean rises")
-    return ledger.register(workspace, entry, DecisionRule(**{"smallest_effect": 0.01, **rule}), (a, b))  # type: ignore[arg-type]
+    return ledger.register(
+        workspace, entry, DecisionRule(**{"smallest_effect": 0.01, **rule}), (a, b)
+    )  # type: ignore[arg-type]
 
 
 def line_of(workspace: Workspace, name: str) -> LedgerLine:
-    return next(line for line in ledger.list_ledger(workspace).hypotheses if line.entry.name == name)
+    return next(
+        line for line in ledger.list_ledger(workspace).hypotheses if line.entry.name == name
+    )
 
 
 @pytest.mark.soak
@@ -45,12 +49,19 @@ def test_a_result_is_the_comparison_of_two_runs(filled: Workspace) -> None:
     with filled.store.read() as db:
         change = compare_runs(load_scored_rows(db, A), load_scored_rows(db, B)).covered.mean
     shown = change.change.shown
-    assert (result.estimate, result.low, result.high, result.se) == (shown.estimate, shown.low, shown.high, shown.se)
+    assert (result.estimate, result.low, result.high, result.se) == (
+        shown.estimate,
+        shown.low,
+        shown.high,
+        shown.se,
+    )
     assert (result.n, result.detectable) == (shown.n, change.detectable)
     assert (result.score_a, result.score_b) == (change.a.value, change.b.value)
     assert (result.kind, result.about, result.author) == ("result", registration.about, "Ada")
     assert (result.name_a, result.name_b) == (A, B)
-    assert result.verdict == ("confirmed" if shown.low > 0 and shown.estimate >= 0.01 else result.verdict)
+    assert result.verdict == (
+        "confirmed" if shown.low > 0 and shown.estimate >= 0.01 else result.verdict
+    )
     assert result.code_version
 
 
@@ -68,7 +79,9 @@ def test_the_rule_chooses_the_metric(filled: Workspace, metric: str) -> None:
 def test_a_registration_after_its_result_says_so(filled: Workspace) -> None:
     """Both runs are there, with labels: whoever registers now can have looked."""
     assert register(filled, "late").seen_before
-    assert line_of(filled, "late").words == "no result yet, registered after its result could be seen"
+    assert (
+        line_of(filled, "late").words == "no result yet, registered after its result could be seen"
+    )
     assert ledger.record(filled, "late").seen_before
     assert "registered after its result could be seen" in line_of(filled, "late").words
 
@@ -78,7 +91,10 @@ def test_a_registration_before_its_run_does_not(filled: Workspace) -> None:
     register(filled, "early", b="a run to come")
     with filled.store.write() as db:
         found = stored_runs.find(db, B)
-        db.execute("UPDATE run SET name = 'a run to come', created_at = now()::TIMESTAMP WHERE id = ?", [found.id])
+        db.execute(
+            "UPDATE run SET name = 'a run to come', created_at = now()::TIMESTAMP WHERE id = ?",
+            [found.id],
+        )
     try:
         result = ledger.record(filled, "early")
     finally:
@@ -91,7 +107,9 @@ def test_a_second_registration_is_refused_with_the_date_of_the_first(filled: Wor
     first = register(filled, "twice", smallest_effect=0.9)
     assert register(filled, "twice", smallest_effect=0.9) == first  # the same again adds nothing
     assert first.written_at
-    with pytest.raises(InputError, match=f"'twice': in the ledger since {first.written_at:%Y-%m-%d}"):
+    with pytest.raises(
+        InputError, match=f"'twice': in the ledger since {first.written_at:%Y-%m-%d}"
+    ):
         register(filled, "twice", smallest_effect=0.001)
     result = ledger.record(filled, "twice")
     assert (result.about, result.smallest_effect) == (first.about, 0.9)
@@ -103,7 +121,9 @@ def test_the_published_ladder_is_imported_once(filled: Workspace) -> None:
     assert len(ledger.import_published_ladder(filled)) == 9
     assert ledger.import_published_ladder(filled) == []
     with pytest.raises(InputError, match="'scGPT': in the ledger since"):
-        ledger.import_file(filled, b"name,hypothesis,dataset,z\nscGPT,again,challenge,2.0\n", "more.csv")
+        ledger.import_file(
+            filled, b"name,hypothesis,dataset,z\nscGPT,again,challenge,2.0\n", "more.csv"
+        )
 
 
 def test_a_file_with_one_wrong_line_adds_nothing(filled: Workspace) -> None:
@@ -131,7 +151,9 @@ def test_texts_are_needed() -> None:
 
 
 @pytest.mark.soak
-def test_a_deleted_run_takes_no_entry_with_it_and_a_backup_has_them_all(filled: Workspace, tmp_path: Path) -> None:
+def test_a_deleted_run_takes_no_entry_with_it_and_a_backup_has_them_all(
+    filled: Workspace, tmp_path: Path
+) -> None:
     register(filled, "arguing")
     before = ledger.list_entries(filled)
     assert before

@@ -23,7 +23,14 @@ def place(demo_copy: Workspace) -> Path:
 @pytest.mark.soak
 def test_a_hypothesis_from_registration_to_verdict(place: Path) -> None:
     assert core_json(place, "ledger", "list")["hypotheses"] == []
-    claim = ("--hypothesis", "Arguing helps", "--prediction", "the mean rises", "--smallest", "0.01")
+    claim = (
+        "--hypothesis",
+        "Arguing helps",
+        "--prediction",
+        "the mean rises",
+        "--smallest",
+        "0.01",
+    )
     added = core_json(place, "ledger", "add", "arguing", *claim, "--runs", f"{A},{B}")
     assert (added["verdict"], added["seen_before"], added["p"]) == (None, True, None)
     result = core_json(place, "ledger", "result", "arguing")
@@ -43,11 +50,33 @@ def test_a_hypothesis_from_registration_to_verdict(place: Path) -> None:
         (("import", "absent.csv"), "absent.csv"),
         (("result", "nobody"), "not registered here"),
         (
-            ("add", "x", "--hypothesis", "h", "--prediction", "p", "--smallest", "0", "--runs", "a,b"),
+            (
+                "add",
+                "x",
+                "--hypothesis",
+                "h",
+                "--prediction",
+                "p",
+                "--smallest",
+                "0",
+                "--runs",
+                "a,b",
+            ),
             "--smallest: got '0', expected a number, more than 0",
         ),
         (
-            ("add", "x", "--hypothesis", "h", "--prediction", "p", "--smallest", "0.1", "--runs", "one"),
+            (
+                "add",
+                "x",
+                "--hypothesis",
+                "h",
+                "--prediction",
+                "p",
+                "--smallest",
+                "0.1",
+                "--runs",
+                "one",
+            ),
             "expected two runs as A,B",
         ),
     ],

@@ -34,7 +34,9 @@ def test_one_of_nine_steps_survives(ladder: LedgerResult) -> None:
 
 def test_differences_that_a_leaderboard_half_cannot_show(ladder: LedgerResult) -> None:
     lines = ladder.hypotheses[:6]
-    assert [line.entry.estimate for line in lines] == pytest.approx([0.037, 0.013, 0.005, -0.003, -0.002, -0.001])
+    assert [line.entry.estimate for line in lines] == pytest.approx(
+        [0.037, 0.013, 0.005, -0.003, -0.002, -0.001]
+    )
     assert [line.entry.detectable for line in lines] == [0.033, 0.018, 0.015, 0.018, 0.015, 0.018]
     below, by_z = ladder.caveats
     assert "scGPT" in below
@@ -44,14 +46,29 @@ def test_differences_that_a_leaderboard_half_cannot_show(ladder: LedgerResult) -
 
 def test_the_scores_stand_in_their_order(ladder: LedgerResult) -> None:
     steps = ladder.steps()
-    assert [step["score"] for step in steps] == [0.569, 0.606, 0.619, 0.624, 0.621, 0.622, 0.623, 0.551, 0.558, 0.583]
+    assert [step["score"] for step in steps] == [
+        0.569,
+        0.606,
+        0.619,
+        0.624,
+        0.621,
+        0.622,
+        0.623,
+        0.551,
+        0.558,
+        0.583,
+    ]
     assert [step["half width"] for step in steps] == pytest.approx([1.96 * 0.025] * 10, abs=1e-5)
     assert [step["verdict"] for step in steps] == [None, "confirmed", *["undecided"] * 8]
 
 
 def test_a_line_says_where_it_is_from(ladder: LedgerResult) -> None:
     line = plain(ladder.hypotheses[1])
-    assert (line["source"], line["seen_before"], line["survives_holm"]) == ("published elsewhere", None, False)
+    assert (line["source"], line["seen_before"], line["survives_holm"]) == (
+        "published elsewhere",
+        None,
+        False,
+    )
     assert line["estimate"] == pytest.approx(0.013)
     assert plain(ladder.hypotheses[8])["estimate"] is None
 
@@ -59,7 +76,10 @@ def test_a_line_says_where_it_is_from(ladder: LedgerResult) -> None:
 def entry(**values: object) -> Entry:
     """The entry of a file with one hypothesis about x."""
     given = {"name": "x", "hypothesis": "x helps", "dataset": "d", **values}
-    [read] = read_published(",".join(given).encode() + b"\n" + ",".join(map(str, given.values())).encode() + b"\n", "f.csv")
+    [read] = read_published(
+        ",".join(given).encode() + b"\n" + ",".join(map(str, given.values())).encode() + b"\n",
+        "f.csv",
+    )
     return read
 
 
@@ -68,7 +88,11 @@ def entry(**values: object) -> Entry:
     [
         (0.037, 0.033, "confirmed"),
         (0.013, 0.018, "undecided"),
-        (-0.003, 0.018, "undecided"),  # nothing that was published without a smallest effect is rejected
+        (
+            -0.003,
+            0.018,
+            "undecided",
+        ),  # nothing that was published without a smallest effect is rejected
         (-0.025, 0.018, "harmful"),
     ],
 )
@@ -76,8 +100,14 @@ def test_no_claim_is_made_of_a_leaderboard_difference_that_cannot_be_shown(
     difference: float, detectable: float, verdict: str
 ) -> None:
     """With a standard error of 0.006."""
-    result = entry(score_a=0.5, score_b=0.5 + difference, z=difference / 0.006, detectable=detectable)
-    assert (result.verdict, result.detectable, result.se) == (verdict, detectable, pytest.approx(0.006))
+    result = entry(
+        score_a=0.5, score_b=0.5 + difference, z=difference / 0.006, detectable=detectable
+    )
+    assert (result.verdict, result.detectable, result.se) == (
+        verdict,
+        detectable,
+        pytest.approx(0.006),
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +123,9 @@ def test_no_claim_is_made_of_a_leaderboard_difference_that_cannot_be_shown(
         ({"z": 1.0, "hypothesis": ""}, "hypothesis"),
     ],
 )
-def test_a_value_that_is_wrong_names_its_line_and_its_column(values: dict[str, object], words: str) -> None:
+def test_a_value_that_is_wrong_names_its_line_and_its_column(
+    values: dict[str, object], words: str
+) -> None:
     with pytest.raises(InputError, match=f"f.csv, line 2: {words}"):
         entry(**values)
 
@@ -104,8 +136,17 @@ def test_a_hypothesis_stands_once_in_a_file() -> None:
 
 
 def test_a_line_is_a_hypothesis() -> None:
-    [row] = read_published(b"\xef\xbb\xbfname,hypothesis,dataset,z,n,note\nkNN,It helps,d,3.1,904,\n", "l.csv")
-    assert (row.name, row.hypothesis, row.dataset, row.z, row.n, row.note) == ("kNN", "It helps", "d", 3.1, 904, None)
+    [row] = read_published(
+        b"\xef\xbb\xbfname,hypothesis,dataset,z,n,note\nkNN,It helps,d,3.1,904,\n", "l.csv"
+    )
+    assert (row.name, row.hypothesis, row.dataset, row.z, row.n, row.note) == (
+        "kNN",
+        "It helps",
+        "d",
+        3.1,
+        904,
+        None,
+    )
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,9 @@ def entry(name: str, z: float | None = None, **values: object) -> Entry:
         return registration
     df = float(values.get("df", np.inf))  # type: ignore[arg-type]
     half = 0.01 * t.ppf(0.975, df)
-    change = Interval(z / 100, z / 100 - half, z / 100 + half, 0.01, 0, "row", "made", degrees=values.get("df"))  # type: ignore[arg-type]
+    change = Interval(
+        z / 100, z / 100 - half, z / 100 + half, 0.01, 0, "row", "made", degrees=values.get("df")
+    )  # type: ignore[arg-type]
     return judged(registration, change, float(given["smallest_effect"]))  # type: ignore[arg-type]
 
 
@@ -49,8 +51,18 @@ def test_results_of_one_dataset_and_source_are_corrected_together() -> None:
 
 def test_comparisons_that_were_looked_at_are_corrected_for_once() -> None:
     """p of z 3 and 2.5: 0.0027, 0.0124; looked at: 0.0001, 0.03, and the pair of "one", which is that result. Holm: 3·0.0027."""
-    entries = numbered([entry("one", 3.0, run_a="r2", run_b="r1"), entry("arms", 2.5, experiment="b", name_a="x", name_b="y")])
-    looked = {("r1", "r2"): 0.5, ("r1", "r3"): 0.0001, ("r3", "r4"): 0.03, pair_of_arms("b", "y", "x"): 0.9}
+    entries = numbered(
+        [
+            entry("one", 3.0, run_a="r2", run_b="r1"),
+            entry("arms", 2.5, experiment="b", name_a="x", name_b="y"),
+        ]
+    )
+    looked = {
+        ("r1", "r2"): 0.5,
+        ("r1", "r3"): 0.0001,
+        ("r3", "r4"): 0.03,
+        pair_of_arms("b", "y", "x"): 0.9,
+    }
     lines = ledger_lines(entries, {"d": looked, "other": {("r8", "r9"): 0.01}})
     assert [line.tests for line in lines] == [4, 4]
     assert [round(line.p_holm, 4) for line in lines] == [0.0081, 0.0248]
@@ -84,11 +96,15 @@ def test_nothing_survives_and_is_rejected() -> None:
     for z in np.linspace(-5, 5, 201):
         for smallest in (0.001, 0.02, 0.1):
             [line] = ledger_lines(numbered([entry("one", float(z), smallest_effect=smallest)]))
-            assert not (line.survives_holm and line.entry.verdict in ("rejected", "harmful", "no verdict"))
+            assert not (
+                line.survives_holm and line.entry.verdict in ("rejected", "harmful", "no verdict")
+            )
 
 
 def test_what_was_registered_late_is_said_everywhere() -> None:
-    entries = numbered([entry("late", seen_before=True), entry("late", 3.0, seen_before=True), entry("open")])
+    entries = numbered(
+        [entry("late", seen_before=True), entry("late", 3.0, seen_before=True), entry("open")]
+    )
     late, waiting = ledger_lines(entries)
     assert late.words == f"confirmed, {LATE}"
     assert waiting.words == "no result yet"
@@ -109,7 +125,10 @@ def test_an_empty_ledger_says_so() -> None:
 def test_ledgers_without_an_effect_seldom_survive_holm() -> None:
     """Five tests of nothing in each of 400 ledgers: some p is below 5% in 23% of them, after Holm in 5%."""
     z = np.random.default_rng(0).standard_normal((400, 5))
-    ledgers = [ledger_lines(numbered([entry(str(i), float(one)) for i, one in enumerate(row)])) for row in z]
+    ledgers = [
+        ledger_lines(numbered([entry(str(i), float(one)) for i, one in enumerate(row)]))
+        for row in z
+    ]
     below = [any(line.p_holm < 0.05 for line in lines) for lines in ledgers]
     raw = [any(line.p < 0.05 for line in lines) for lines in ledgers]
     assert 0.16 < np.mean(raw) < 0.30

@@ -52,7 +52,9 @@ def test_no_request_of_a_coded_run_names_a_gene(asked: tuple[Workspace, str], me
     made = {}
     for names in (CODED, HIDDEN, *(("", SWAPPED) if method == "debate" else ())):
         options, name = {**METHODS[method], "names": names}, f"{method} {names}"
-        request = RunRequest(method, options=options, rows="sample=1", model="scripted", endpoint=address, name=name)
+        request = RunRequest(
+            method, options=options, rows="sample=1", model="scripted", endpoint=address, name=name
+        )
         try:
             made[names] = launch.start(workspace, request)
         except MissingPackage as error:
@@ -60,8 +62,14 @@ def test_no_request_of_a_coded_run_names_a_gene(asked: tuple[Workspace, str], me
         assert (made[names].status, made[names].done) == ("done", 1), made[names].cause
     assert len({run.id for run in made.values()}) == len(made)
     sent = {names: _requests(workspace, run.id) for names, run in made.items()}
-    assert all("GENE0" in text and not re.search("kof|mes[0-9]", text, re.IGNORECASE) for *_, text in sent[CODED])
-    assert all("GENE0" in text and pert not in text and gene not in text for pert, gene, text in sent[HIDDEN])
+    assert all(
+        "GENE0" in text and not re.search("kof|mes[0-9]", text, re.IGNORECASE)
+        for *_, text in sent[CODED]
+    )
+    assert all(
+        "GENE0" in text and pert not in text and gene not in text
+        for pert, gene, text in sent[HIDDEN]
+    )
     if method == "debate":
         assert made[""].spec["options"]["names"] == ""
         assert all(pert in text and gene in text for pert, gene, text in sent[""])
@@ -73,26 +81,40 @@ def test_no_request_of_a_coded_run_names_a_gene(asked: tuple[Workspace, str], me
 def test_what_a_model_writes_in_codes_is_kept_in_names(asked: tuple[Workspace, str]) -> None:
     workspace, address = asked
     options = {"rounds": 1, "tools": "regulators", "names": CODED}
-    asking = RunRequest("debate", options=options, rows="sample=1", model="scripted", endpoint=address, name="one")
+    asking = RunRequest(
+        "debate", options=options, rows="sample=1", model="scripted", endpoint=address, name="one"
+    )
     run = launch.start(workspace, asking)
     with workspace.store.read() as db:
         [row] = predictions.all_ids(db, run.id)
-        briefs = [event["content"] for event in traces.of_row(db, run.id, row) if event["kind"] == "brief"]
+        briefs = [
+            event["content"] for event in traces.of_row(db, run.id, row) if event["kind"] == "brief"
+        ]
         sent = calls.of_row(db, run.id, row)
     pert, gene = row.split("_")
     assert briefs
     assert all(pert in brief and gene in brief and "GENE0" not in brief for brief in briefs)
-    assert any("GENE0" in json.loads(call.reply)["choices"][0]["message"]["content"] for call in sent)
+    assert any(
+        "GENE0" in json.loads(call.reply)["choices"][0]["message"]["content"] for call in sent
+    )
 
 
-def _told_apart(folder: Path, shape: tuple[int, int], rows: str) -> tuple[ExperimentResult, ExperimentResult]:
+def _told_apart(
+    folder: Path, shape: tuple[int, int], rows: str
+) -> tuple[ExperimentResult, ExperimentResult]:
     workspace, labels = furnish(folder / "memory", *shape)
     reading, _ = furnish(folder / "reason", *shape)
-    return asked_with_other_names(workspace, remembers(labels), rows), asked_with_other_names(reading, reasons(), rows)
+    return asked_with_other_names(workspace, remembers(labels), rows), asked_with_other_names(
+        reading, reasons(), rows
+    )
 
 
 def _lower(result: ExperimentResult) -> list[str]:
-    return [arm.name for arm in result.arms if arm.is_shown and arm.delta_mean is not None and arm.delta_mean.value < 0]
+    return [
+        arm.name
+        for arm in result.arms
+        if arm.is_shown and arm.delta_mean is not None and arm.delta_mean.value < 0
+    ]
 
 
 @pytest.mark.soak
@@ -102,7 +124,9 @@ def test_memory_and_reasoning_are_told_apart_at_300_rows(tmp_path: Path) -> None
     assert _lower(reason) == [TITLES[ALONE]]
     for result, is_lower in ((memory, True), (reason, False)):
         assert [pair.b for pair in result.contrasts] == [TITLES[ALONE]] * 3
-        assert all(pair.p_holm <= 0.05 and (pair.change.value < 0) == is_lower for pair in result.contrasts)
+        assert all(
+            pair.p_holm <= 0.05 and (pair.change.value < 0) == is_lower for pair in result.contrasts
+        )
     notes = {arm.name: arm.note for arm in memory.arms if arm.note}
     assert [*notes] == [TITLES[CODED], TITLES[HIDDEN]]
     assert all("is in 0 of" in note for note in notes.values())
@@ -116,7 +140,13 @@ def test_one_that_is_killed_goes_on_and_asks_nothing_twice(tmp_path: Path) -> No
     with scripted_server.serving() as address:
         options = {"rounds": 0, "tools": "regulators"}
         asking = RunRequest(
-            "debate", options=options, model="scripted", endpoint=address, name="r", labels="blinded", rows="split=train"
+            "debate",
+            options=options,
+            model="scripted",
+            endpoint=address,
+            name="r",
+            labels="blinded",
+            rows="split=train",
         )
         run = launch.start(workspace, asking)
         settings = NamesSettings(run="r", arms=("coded", "alone"), endpoint=address)
@@ -142,7 +172,9 @@ def test_one_that_is_killed_goes_on_and_asks_nothing_twice(tmp_path: Path) -> No
         counts = scripted_server.request_counts(address)["/v1/chat/completions"]
         assert engine.run(workspace, engine.plan(workspace, "names", settings)).runs == done.runs
         assert scripted_server.request_counts(address)["/v1/chat/completions"] == counts
-    assert counts == 2 * run.total * 4  # two judges a row: the run, asked again, coded and alone; as it is comes out of the cache
+    assert (
+        counts == 2 * run.total * 4
+    )  # two judges a row: the run, asked again, coded and alone; as it is comes out of the cache
     result = engine.result_of(workspace, done)
     assert [arm.name for arm in result.arms] == ["as it is", TITLES[CODED], TITLES[ALONE]]
     assert "of 8 requests" in result.arms[1].note
@@ -152,16 +184,29 @@ def test_one_that_is_killed_goes_on_and_asks_nothing_twice(tmp_path: Path) -> No
 def test_arms_that_a_method_lacks_are_refused(asked: tuple[Workspace, str], tmp_path: Path) -> None:
     workspace, address = asked
     options = {"seeds": "1", "shots": 2}
-    run = launch.start(workspace, RunRequest("prompt_only", options=options, model="scripted", endpoint=address, name="prompted"))
+    run = launch.start(
+        workspace,
+        RunRequest(
+            "prompt_only", options=options, model="scripted", endpoint=address, name="prompted"
+        ),
+    )
     plan = engine.plan(workspace, "names", NamesSettings(run=run.name, endpoint=address))
     assert [arm.name for arm in plan.experiment.arms] == [TITLES[CODED], TITLES[SWAPPED]]
     assert plan.experiment.contrasts == ()
     with pytest.raises(InputError, match="alone"):
-        engine.plan(workspace, "names", NamesSettings(run=run.name, arms=("alone",), endpoint=address))
+        engine.plan(
+            workspace, "names", NamesSettings(run=run.name, arms=("alone",), endpoint=address)
+        )
     with pytest.raises(InputError, match="sources = packs"):
         launch.start(
             workspace,
-            RunRequest("debate", options={"names": CODED, "sources": "cache"}, model="scripted", endpoint=address, name="web"),
+            RunRequest(
+                "debate",
+                options={"names": CODED, "sources": "cache"},
+                model="scripted",
+                endpoint=address,
+                name="web",
+            ),
         )
     other = open_workspace(Settings(workspace=tmp_path, author="tester"))
     worlds.furnish(other)

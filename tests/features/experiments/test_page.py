@@ -43,8 +43,15 @@ def test_the_published_ladder_by_one_click(visit: Visit, little_copy: Workspace)
 def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, little_copy: Workspace) -> None:
     a, b = (the_run(little_copy, name).id for name in (A, B))
     app = visit(little_copy, "experiments", tab="Ledger", ledger_base=a)
-    assert app.number_input(key="ledger_effect").step == pytest.approx(0.001)  # ten steps to the usual effect, not one
-    for field, words in (("name", "arguing"), ("claim", "arguing helps"), ("prediction", "the mean rises"), ("tested", B)):
+    assert app.number_input(key="ledger_effect").step == pytest.approx(
+        0.001
+    )  # ten steps to the usual effect, not one
+    for field, words in (
+        ("name", "arguing"),
+        ("claim", "arguing helps"),
+        ("prediction", "the mean rises"),
+        ("tested", B),
+    ):
         fill(app, f"note-ledger-{field}", words)
     app = press(app.run(), "Register")
     assert not app.error
@@ -59,7 +66,9 @@ def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, little_copy: Wo
     assert "not a test of a prediction: arguing" in text
 
 
-def test_a_reader_sees_the_ledger_and_no_form(visit: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_sees_the_ledger_and_no_form(
+    visit: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger.import_published_ladder(little_copy)
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     app = visit(little_copy, "experiments", tab="Ledger")
@@ -76,12 +85,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace,
     worlds.furnish(workspace)
     with serving() as url:
         options = {"tools": "gene_class,base_rates", "rounds": 0}
-        asked = RunRequest("debate", None, options, "split=train;sample=4", "argued", "scripted", endpoint=url)
+        asked = RunRequest(
+            "debate", None, options, "split=train;sample=4", "argued", "scripted", endpoint=url
+        )
         launch.start(workspace, asked)
         yield workspace, url
 
 
-def test_a_page_without_experiments_says_what_is_missing(visit: Visit, workspace: Workspace) -> None:
+def test_a_page_without_experiments_says_what_is_missing(
+    visit: Visit, workspace: Workspace
+) -> None:
     assert "no dataset" in text_of(visit(workspace, "experiments"))
     assert "No experiment" in text_of(visit(workspace, "experiments", tab="Results"))
     assert "No hypothesis" in text_of(visit(workspace, "experiments", tab="Ledger"))
@@ -98,7 +111,9 @@ FORMS = {  # kind → parameters of its form
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind", FORMS)
-def test_a_form_plans_and_starts(visit: Visit, world: tuple[Workspace, str], monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_a_form_plans_and_starts(
+    visit: Visit, world: tuple[Workspace, str], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     workspace, url = world
     started: list[engine.ExperimentPlan] = []
     monkeypatch.setattr(engine, "start_apart", lambda _, plan: started.append(plan))
@@ -116,7 +131,9 @@ def test_a_form_plans_and_starts(visit: Visit, world: tuple[Workspace, str], mon
 
 
 @pytest.mark.soak
-def test_a_file_is_started_and_its_result_shown(visit: Visit, screen: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_started_and_its_result_shown(
+    visit: Visit, screen: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engine, "start_apart", lambda workspace, plan: engine.run(workspace, plan))
     app = visit(screen, "experiments", kind="file")
     app.text_area(key="spec-file").set_value(FUSED)
@@ -130,7 +147,9 @@ def test_a_file_is_started_and_its_result_shown(visit: Visit, screen: Workspace,
 
 
 def test_an_idea_is_computed_from_its_form(visit: Visit, screen: Workspace) -> None:
-    app = visit(screen, "experiments", kind="support_strata", **{"experiment-support_strata-cuts": "1"})
+    app = visit(
+        screen, "experiments", kind="support_strata", **{"experiment-support_strata-cuts": "1"}
+    )
     app = press(app, "Compute")
     assert not app.exception
     assert not app.error

@@ -16,14 +16,22 @@ def estimate(value: float, se: float = 0.01) -> object:
 
 
 ARM = ArmResult("an arm", "", 200, "all rows")
-CODED = replace(ARM, name="coded", mean=estimate(0.53), delta_mean=estimate(-0.08), delta_de=estimate(-0.07))
+CODED = replace(
+    ARM, name="coded", mean=estimate(0.53), delta_mean=estimate(-0.08), delta_de=estimate(-0.07)
+)
 SWAPPED = replace(ARM, name="swapped", mean=estimate(0.6), delta_mean=estimate(0.001))
 BASE = replace(ARM, name="as it is", mean=estimate(0.61), is_base=True)
 
 
 def test_changes_stand_in_blocks_beside_the_base_and_the_smallest_effect() -> None:
     chart = figure(judge_arms([BASE, CODED, SWAPPED], "mean", 0.02), "score", "mean", 0.02)
-    assert [*chart.layout.yaxis.ticktext] == ["<i>DE</i>", "coded", "<i>mean</i>", "<b>coded</b>", "swapped"]
+    assert [*chart.layout.yaxis.ticktext] == [
+        "<i>DE</i>",
+        "coded",
+        "<i>mean</i>",
+        "<b>coded</b>",
+        "swapped",
+    ]
     assert {each.text for each in chart.layout.annotations} == {"as it is", "smallest effect 0.02"}
     assert "p after Holm" in chart.layout.yaxis2.ticktext[3]
     assert "p after Holm" not in chart.layout.yaxis2.ticktext[1]

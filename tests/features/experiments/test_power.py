@@ -15,5 +15,7 @@ def test_what_is_needed_shows_the_effect() -> None:
     needed = count_rows(7e-6, 1000, 101, 0.004, 1e-6)
     assert needed is not None
     se = math.sqrt(7e-6 * 1000 / needed + 1e-6)
-    assert detectable_difference(se, 0.8, 0.05, 101 * needed / 1000 - 1) == pytest.approx(0.004, rel=0.01)
+    assert detectable_difference(se, 0.8, 0.05, 101 * needed / 1000 - 1) == pytest.approx(
+        0.004, rel=0.01
+    )
     assert count_rows(7e-6, 1000, 101, 0.002, 1e-6) is None  # cuts alone hide it

@@ -6,7 +6,12 @@ import math
 from dataclasses import replace
 
 from core.base.result import to_json
-from core.features.experiments.result import ArmResult, ExperimentResult, judge_arms, judge_contrasts
+from core.features.experiments.result import (
+    ArmResult,
+    ExperimentResult,
+    judge_arms,
+    judge_contrasts,
+)
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from tests.estimates import plain_estimate
@@ -15,7 +20,9 @@ NOT_DEFINED = plain_estimate(Interval(math.nan, math.nan, math.nan, math.nan, 0,
 
 
 def change(value: float, se: float = 0.01) -> Estimate:
-    return plain_estimate(Interval(value, value - 1.96 * se, value + 1.96 * se, se, 100, "two-way", "m"))
+    return plain_estimate(
+        Interval(value, value - 1.96 * se, value + 1.96 * se, se, 100, "two-way", "m")
+    )
 
 
 def arm(name: str, mean: Estimate | None = None, de: Estimate | None = None) -> ArmResult:
@@ -25,22 +32,47 @@ def arm(name: str, mean: Estimate | None = None, de: Estimate | None = None) -> 
 def result_of(*arms: ArmResult, base: bool = True, is_computed: bool = True) -> ExperimentResult:
     first = (ArmResult("as it is", "", 100, "all rows", is_base=True),) if base else ()
     judged = judge_arms((*first, *arms), "mean", 0.01)
-    return ExperimentResult("k", "e", "Which?", "screen", judged, None, "score", "mean", 0.01, 100, 100, is_computed=is_computed)
+    return ExperimentResult(
+        "k",
+        "e",
+        "Which?",
+        "screen",
+        judged,
+        None,
+        "score",
+        "mean",
+        0.01,
+        100,
+        100,
+        is_computed=is_computed,
+    )
 
 
 def test_a_change_counts_after_holm_and_names_the_metric_that_it_is_of() -> None:
-    found = result_of(arm("better", change(0.1)), arm("close", change(0.021)), arm("half", NOT_DEFINED, change(-0.2)))
-    assert "better scores higher than the base, by at least the 0.01 that matters: mean of DE and DIR +0.100" in found.verdict
+    found = result_of(
+        arm("better", change(0.1)),
+        arm("close", change(0.021)),
+        arm("half", NOT_DEFINED, change(-0.2)),
+    )
+    assert (
+        "better scores higher than the base, by at least the 0.01 that matters: mean of DE and DIR +0.100"
+        in found.verdict
+    )
     assert "close scores higher" in found.verdict
     assert "half scores lower than the base: DE −0.200" in found.verdict
     crowd = [arm(f"arm {i}", change(0.001 * i)) for i in range(9)]
-    assert "close cannot be distinguished from the base" in result_of(*crowd[:2], arm("close", change(0.021))).verdict
+    assert (
+        "close cannot be distinguished from the base"
+        in result_of(*crowd[:2], arm("close", change(0.021))).verdict
+    )
 
 
 def test_many_arms_that_cannot_be_distinguished_share_a_sentence() -> None:
     found = result_of(*[arm(f"arm {i}", change(0.001 * i)) for i in range(5)]).verdict
     first, _, rest = found.partition(": ")
-    assert first == "arm 4 cannot be distinguished from the base"  # the one with the smallest p, with its numbers
+    assert (
+        first == "arm 4 cannot be distinguished from the base"
+    )  # the one with the smallest p, with its numbers
     assert all(f"arm {i}" in rest for i in range(4))
     assert rest.count("[") == 1
 
@@ -57,7 +89,13 @@ def test_many_arms_that_do_not_move_the_answers_share_a_sentence() -> None:
     """The one with the smallest p stands with its numbers, the others with their names; nothing is called "no change"."""
     p = [0.9, 0.2, 0.6, 0.8]
     arms = [
-        replace(arm(f"without {i}"), moved=change(0.05 + i / 100), floor=change(0.05), p=each, p_holm=min(1.0, 4 * each))
+        replace(
+            arm(f"without {i}"),
+            moved=change(0.05 + i / 100),
+            floor=change(0.05),
+            p=each,
+            p_holm=min(1.0, 4 * each),
+        )
         for i, each in enumerate(p)
     ]
     judged = result_of(*arms)

@@ -90,13 +90,21 @@ def test_an_arm_is_asked_for_as_a_run_is() -> None:
         of_arm, of_run = option_of(FileArm, name), option_of(RunRequest, name)
         assert (of_arm.type, of_arm.default) == (of_run.type, of_run.default)
         assert asdict(of_arm.about) | {"help": ""} == asdict(of_run.about) | {"help": ""}
-    with pytest.raises(InputError, match=r"line 22: arms\.2\.token_budget is 0, expected a whole number, 1 or more"):
+    with pytest.raises(
+        InputError, match=r"line 22: arms\.2\.token_budget is 0, expected a whole number, 1 or more"
+    ):
         parse_experiment(GOOD.replace('note = "DIR stays"', "token_budget = 0"))
 
 
 def test_what_a_file_says() -> None:
     spec = parse_experiment(GOOD)
-    assert (spec.rows.run, spec.folds.k, spec.folds.cuts, spec.seeds, spec.noise_seeds) == ("r", 2, (0, 1), (0,), (3,))
+    assert (spec.rows.run, spec.folds.k, spec.folds.cuts, spec.seeds, spec.noise_seeds) == (
+        "r",
+        2,
+        (0, 1),
+        (0,),
+        (3,),
+    )
     assert spec.arm("B").options == {"rounds": 2}
     assert spec.arm("B").note == "DIR stays"
     assert spec.base == "A"
@@ -116,27 +124,59 @@ def test_another_base() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('primary = "mean"', 'primary = "AUC"', "file, line 2: primary is 'AUC', expected DE, DIR, mean"),
-        ("smallest_effect = 0.01\n", "", "file: smallest_effect is missing, expected a number, more than 0, less than 1"),
+        (
+            'primary = "mean"',
+            'primary = "AUC"',
+            "file, line 2: primary is 'AUC', expected DE, DIR, mean",
+        ),
+        (
+            "smallest_effect = 0.01\n",
+            "",
+            "file: smallest_effect is missing, expected a number, more than 0, less than 1",
+        ),
         ("k = 2", "k = 1", "file, line 10: folds.k is 1, expected a whole number, 2 or more"),
         (
             "cuts = [0, 1]",
             "cuts = [0, -1]",
             "file, line 11: folds.cuts is [0, -1], expected a list of",
         ),
-        ('note = "DIR stays"', "top_p = 0", "file, line 22: arms.2.top_p is 0, expected a number, more than 0, at most 1"),
+        (
+            'note = "DIR stays"',
+            "top_p = 0",
+            "file, line 22: arms.2.top_p is 0, expected a number, more than 0, at most 1",
+        ),
         ('note = "DIR stays"', 'extra_body = "x"', "file, line 22: arms.2.extra_body: no JSON"),
-        ("cuts = [0, 1]", "cuts = [1, 1]", "file, line 11: folds.cuts is [1, 1], expected a list of different whole numbers"),
-        ('note = "DIR stays"', "colour = 1", "file, line 22: arms.2.colour is not known, expected name"),
+        (
+            "cuts = [0, 1]",
+            "cuts = [1, 1]",
+            "file, line 11: folds.cuts is [1, 1], expected a list of different whole numbers",
+        ),
+        (
+            'note = "DIR stays"',
+            "colour = 1",
+            "file, line 22: arms.2.colour is not known, expected name",
+        ),
         ('name = "B"', 'name = "A"', "file, line 20: arms.2.name is 'A', which is already an arm"),
         ('run = "r"', 'run = ""', "file, line 7: rows.run is '', expected a text"),
         ('method = "debate"\n[', "[", "file, line 14: arms.1.name has none"),
         ("k = 2", "k = ", "file: Invalid value (at line 10, column 5), expected TOML"),
-        ("cuts = [0, 1]", "cuts = [0, true]", "file, line 11: folds.cuts is [0, True], expected a list of"),
-        ("cuts = [0, 1]", "cuts = 2024-01-01", "file, line 11: folds.cuts is datetime.date(2024, 1, 1), expected a list"),
+        (
+            "cuts = [0, 1]",
+            "cuts = [0, true]",
+            "file, line 11: folds.cuts is [0, True], expected a list of",
+        ),
+        (
+            "cuts = [0, 1]",
+            "cuts = 2024-01-01",
+            "file, line 11: folds.cuts is datetime.date(2024, 1, 1), expected a list",
+        ),
         ('name = "b"', 'name = ""', "file, line 1: name is '', expected a text that is not empty"),
         ('name = "b"', 'name = "b"\ntext = "x"', "file, line 2: text is not known"),
-        ("noise_seeds = [3]", "noise_seeds = [0]", "file, line 4: noise_seeds is [0], expected seeds that are not in seeds"),
+        (
+            "noise_seeds = [3]",
+            "noise_seeds = [0]",
+            "file, line 4: noise_seeds is [0], expected seeds that are not in seeds",
+        ),
         ("[rows]", "[rows]\nseed = 1", "file, line 7: rows.seed has no effect without a sample"),
     ],
 )
@@ -170,7 +210,10 @@ def test_a_knn_of_an_arm_is_read_as_it_is_declared(knn: str, message: str) -> No
 
 @pytest.mark.parametrize("spaces", ["[]", '["a", "a"]'])
 def test_a_knn_of_an_arm_names_each_space_once(spaces: str) -> None:
-    with pytest.raises(InputError, match=r"^x.toml, line 21: arms\.2\.knn\.spaces: got .*; expected one or more, each once"):
+    with pytest.raises(
+        InputError,
+        match=r"^x.toml, line 21: arms\.2\.knn\.spaces: got .*; expected one or more, each once",
+    ):
         parse_experiment(TWO_CUTS.replace('["simulated"]', spaces), "x.toml")
 
 
@@ -192,15 +235,23 @@ def test_arms_differ_in_one_thing() -> None:
 
 
 def test_an_existing_run_cannot_be_checked() -> None:
-    assert parse_experiment(GOOD.replace('method = "debate"\n[arms.options]\nrounds = 1', 'run = "r"')).changes == {"B": None}
+    assert parse_experiment(
+        GOOD.replace('method = "debate"\n[arms.options]\nrounds = 1', 'run = "r"')
+    ).changes == {"B": None}
 
 
 def test_how_a_server_is_asked_is_a_difference_of_arms() -> None:
-    cold = GOOD.replace("rounds = 2", "rounds = 1").replace('note = "DIR stays"', 'temperature = 0.0\nlimit_name = "max_tokens"')
+    cold = GOOD.replace("rounds = 2", "rounds = 1").replace(
+        'note = "DIR stays"', 'temperature = 0.0\nlimit_name = "max_tokens"'
+    )
     spec = parse_experiment(cold)
     assert spec.arms[1].calls == CallSettings(temperature=0.0, limit_name="max_tokens")
-    assert spec.changes["B"] == "temperature: default → 0.0"  # what the longest answer is called changes none
+    assert (
+        spec.changes["B"] == "temperature: default → 0.0"
+    )  # what the longest answer is called changes none
 
 
 def test_a_question_may_be_the_empty_text_that_it_is_by_default() -> None:
-    assert parse_experiment(GOOD.replace('name = "b"', 'name = "b"\nquestion = ""', 1)).question == ""
+    assert (
+        parse_experiment(GOOD.replace('name = "b"', 'name = "b"\nquestion = ""', 1)).question == ""
+    )

@@ -29,7 +29,9 @@ ROWS = 24
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Asked]:
-    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("asked"), author="tester"))
+    workspace = open_workspace(
+        Settings(workspace=tmp_path_factory.mktemp("asked"), author="tester")
+    )
     worlds.furnish(workspace)
     return workspace, leave_tools_out(workspace, f"split=train;sample={ROWS}", seed=0, repeats=2)
 
@@ -67,7 +69,8 @@ def test_the_test_of_an_arm_is_that_of_its_answers(asked: tuple[Workspace, Asked
         perts = loader.rows_of(done.saved.ids[0]).pert
     first = answers["every tool", 0]
     moved = {
-        arm: np.mean([np.abs(answers[arm, seed] - first) for seed in (1, 2)], axis=0).mean(axis=1) for arm in done.saved.runs
+        arm: np.mean([np.abs(answers[arm, seed] - first) for seed in (1, 2)], axis=0).mean(axis=1)
+        for arm in done.saved.runs
     }
     for arm in done.result.arms[1:]:
         assert arm.moved is not None
@@ -84,7 +87,11 @@ def test_arms_are_ordinary_runs_that_name_their_parent(asked: tuple[Workspace, A
     made = done.saved.made
     assert len(done.saved.ids) == 1 + 2 * (1 + len(TOOLS))
     with workspace.store.read() as db:
-        arms = {(arm, seed): runs.find(db, run) for arm, of_arm in made.items() for (_, seed), run in of_arm.items()}
+        arms = {
+            (arm, seed): runs.find(db, run)
+            for arm, of_arm in made.items()
+            for (_, seed), run in of_arm.items()
+        }
     first = arms.pop(("every tool", 0))
     assert first.name == "judged 0"  # its own answers are the first ones
     assert {run.parents for run in arms.values()} == {(first.id,)}
@@ -109,7 +116,9 @@ def test_what_is_done_is_not_asked_again(asked: tuple[Workspace, Asked]) -> None
 
 
 @pytest.mark.soak
-def test_an_arm_is_compared_on_the_rows_of_its_test(asked: tuple[Workspace, Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_arm_is_compared_on_the_rows_of_its_test(
+    asked: tuple[Workspace, Asked], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An answer that could not be read takes its row out of an arm's movement and of the floor beside it."""
     workspace, done = asked
     again, without = done.saved.made["every tool"][0, 1], done.saved.made[f"without {MOVES}"][0, 2]
@@ -134,7 +143,9 @@ def test_one_that_is_killed_goes_on_and_asks_nothing_twice(workspace: Workspace)
     worlds.furnish(workspace)
     with scripted_server.serving() as address:
         options = {"rounds": 0, "tools": "gene_class,base_rates"}
-        asking = RunRequest("debate", None, options, "split=train;sample=4", "r", "scripted", endpoint=address)
+        asking = RunRequest(
+            "debate", None, options, "split=train;sample=4", "r", "scripted", endpoint=address
+        )
         launch.start(workspace, asking)
         settings = ToolsSettings(run="r", repeats=1, endpoint=address)
         plan = engine.plan(workspace, "tools", settings)

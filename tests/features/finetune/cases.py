@@ -64,8 +64,15 @@ def labelled_workspace(place: Path, monkeypatch: pytest.MonkeyPatch) -> Workspac
     monkeypatch.setattr(job_folder, "OWN_PYTHON", place / "no interpreter")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     workspace = open_workspace(Settings(workspace=place / "here", author="tester"))
-    rows = [(f"P{i}_G{j}", f"P{i}", f"G{j}", ("up", "down", "none")[(i + j) % 3]) for i in range(6) for j in range(6)]
-    assert import_upload(workspace, as_csv(["id", "pert", "gene", "label"], rows), "train.csv").kind != "failed"
+    rows = [
+        (f"P{i}_G{j}", f"P{i}", f"G{j}", ("up", "down", "none")[(i + j) % 3])
+        for i in range(6)
+        for j in range(6)
+    ]
+    assert (
+        import_upload(workspace, as_csv(["id", "pert", "gene", "label"], rows), "train.csv").kind
+        != "failed"
+    )
     return workspace
 
 

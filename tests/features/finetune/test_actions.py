@@ -44,14 +44,20 @@ def job_of(workspace: Workspace, folder: FinetuneFolder) -> Job:
 def log_of(workspace: Workspace) -> list[tuple[str, str]]:
     with workspace.store.read() as db:
         latest = changes.latest(db, 10)
-    return [(action, subject) for action, subject in zip(latest["action"], latest["subject"], strict=True) if "fine" in action]
+    return [
+        (action, subject)
+        for action, subject in zip(latest["action"], latest["subject"], strict=True)
+        if "fine" in action
+    ]
 
 
 @pytest.mark.soak
 def test_a_plan_cuts_the_labelled_rows_and_writes_nothing(here: Workspace) -> None:
     spec = finetunes.plan(here, REQUEST).spec
     assert (spec.train, spec.validation, spec.left_out) == (9, 9, 18)  # of 6 × 6 in 2 × 2 parts
-    assert spec.out == str(here.settings.data / "finetune" / spec.key / "no-such-model-1B-finetuned")
+    assert spec.out == str(
+        here.settings.data / "finetune" / spec.key / "no-such-model-1B-finetuned"
+    )
     assert spec.settings["parts"] == 2
     assert not (here.settings.data / "finetune").exists()
     with pytest.raises(InputError, match="rate"):
@@ -91,7 +97,9 @@ def test_it_is_started_fails_with_its_cause_and_can_be_resumed(here: Workspace) 
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("installed")
-def test_one_that_is_done_is_returned_and_made_again_only_without_its_model(here: Workspace, tmp_path: Path) -> None:
+def test_one_that_is_done_is_returned_and_made_again_only_without_its_model(
+    here: Workspace, tmp_path: Path
+) -> None:
     out = tmp_path / "model"
     request = FinetuneRequest(None, REQUEST.base, REQUEST.options, out)
     folder = finetunes.start(here, request)
@@ -112,11 +120,15 @@ def test_one_that_is_done_is_returned_and_made_again_only_without_its_model(here
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("installed")
-def test_a_folder_with_other_files_is_refused_before_anything_is_begun(here: Workspace, tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused_before_anything_is_begun(
+    here: Workspace, tmp_path: Path
+) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.txt").write_text("a")
     with pytest.raises(StateError, match="holds other files"):
-        finetunes.start(here, FinetuneRequest(None, REQUEST.base, REQUEST.options, tmp_path / "notes"))
+        finetunes.start(
+            here, FinetuneRequest(None, REQUEST.base, REQUEST.options, tmp_path / "notes")
+        )
     assert not finetunes.list_all(here)
 
 

@@ -43,7 +43,9 @@ def test_what_cannot_be_is_refused_in_one_line(here: Workspace) -> None:
         assert said in done.err
 
 
-def test_settings_are_checked_before_packages_are_missed(here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_checked_before_packages_are_missed(
+    here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(job_folder, "PACKAGES", ("no_such_package",))
     done = core(here.settings.workspace, "finetune", *OPTIONS, "--set", "nosuch=1")
     assert (done.status, len(done.err.splitlines())) == (1, 1)

@@ -36,9 +36,15 @@ def text_of(tokens: Sequence[int]) -> str:
 
 
 @pytest.mark.parametrize("thinking", [False, True])
-def test_only_the_answer_counts_and_it_begins_where_the_server_lets_the_model_begin(thinking: bool) -> None:
+def test_only_the_answer_counts_and_it_begins_where_the_server_lets_the_model_begin(
+    thinking: bool,
+) -> None:
     [found] = encode([EXAMPLE], Characters(thinking), 200)
-    asked = [token for token, label in zip(found["input_ids"], found["labels"], strict=True) if label == IGNORED]
+    asked = [
+        token
+        for token, label in zip(found["input_ids"], found["labels"], strict=True)
+        if label == IGNORED
+    ]
     answered = [label for label in found["labels"] if label != IGNORED]
     prompt = f"[user] {EXAMPLE['prompt']} [assistant]" + ("<think>\n" if thinking else "")
     assert text_of(asked) == prompt
@@ -53,7 +59,9 @@ def test_a_thought_is_closed_only_where_one_is_open() -> None:
 
 def test_an_answer_is_never_cut_off() -> None:
     long = EXAMPLE | {"id": "Pb_Gb", "prompt": "x" * 300}
-    with pytest.raises(InputError, match=r"1 of 2 rows have more than 200 tokens, Pb_Gb 3\d\d; raise length"):
+    with pytest.raises(
+        InputError, match=r"1 of 2 rows have more than 200 tokens, Pb_Gb 3\d\d; raise length"
+    ):
         encode([EXAMPLE, long], Characters(), 200)
 
 

@@ -27,7 +27,10 @@ SETTINGS = read_options(FinetuneSettings, {})
 
 def pairs(perts: int, genes: int) -> list[Pair]:
     """Every pair of so many perturbations and genes."""
-    return [Pair(f"P{i}_G{j}", f"P{i}", f"G{j}", LABELS[(i + j) % 3], "train") for i, j in product(range(perts), range(genes))]
+    return [
+        Pair(f"P{i}_G{j}", f"P{i}", f"G{j}", LABELS[(i + j) % 3], "train")
+        for i, j in product(range(perts), range(genes))
+    ]
 
 
 @given(st.integers(2, 12), st.integers(2, 12), st.integers(2, 6), st.integers(0, 20))
@@ -39,7 +42,9 @@ def test_no_validation_row_shares_a_perturbation_or_a_gene_with_a_training_row(
     try:
         found = cut(rows, parts, seed)
     except InputError:
-        assert min(perts, genes) < parts  # some part is empty: with two or more of each in use it is never refused
+        assert (
+            min(perts, genes) < parts
+        )  # some part is empty: with two or more of each in use it is never refused
         return
     assert not {row.pert for row in found.train} & {row.pert for row in found.validation}
     assert not {row.gene for row in found.train} & {row.gene for row in found.validation}
@@ -67,11 +72,18 @@ def test_the_prompt_is_the_one_that_the_model_will_be_asked_and_the_answer_its_l
     [row] = pairs(1, 1)
     [line] = as_lines([row], SETTINGS).decode().splitlines()
     example = json.loads(line)
-    assert example == {"id": "P0_G0", "prompt": prompt_for(row, context(METHOD)), "answer": "<answer>A</answer>"}
+    assert example == {
+        "id": "P0_G0",
+        "prompt": prompt_for(row, context(METHOD)),
+        "answer": "<answer>A</answer>",
+    }
     question = "What does losing P0 do to the expression of G0?"
     assert question in example["prompt"]
     # The starter kit's prompt, but for how the answer is to be written: the letter alone.
-    assert example["prompt"].rpartition("\n\n")[0] == starter.format_prompt("P0", "G0").rpartition("\n\n")[0]
+    assert (
+        example["prompt"].rpartition("\n\n")[0]
+        == starter.format_prompt("P0", "G0").rpartition("\n\n")[0]
+    )
     assert [read_label(f"<answer>{LETTER_OF[each]}</answer>") for each in LABELS] == list(LABELS)
 
 

@@ -27,7 +27,9 @@ LETTERS = {"answers": "letters"}
 FIRST = 7 * MOST_SAMPLES  # the seed of the first sample: the run's is 7
 
 
-def asks(answer: Callable[[int], str], critic: Callable[[str], str] = lambda _: "") -> Callable[[Asked], Canned]:
+def asks(
+    answer: Callable[[int], str], critic: Callable[[str], str] = lambda _: ""
+) -> Callable[[Asked], Canned]:
     """A server that answers by the number of the sample, and as a critic by the answer that it is shown."""
 
     def reply(asked: Asked) -> Canned:
@@ -50,7 +52,9 @@ def test_one_answer_by_default_with_log_probabilities_and_the_prompt_without_rea
         found = predict(METHOD, url)
     [call] = found.calls
     prompt = prompt_for(TEST, context(METHOD))
-    assert prompt == prompt_for(TEST, context(PROMPT_ONLY, reasoning="no"))  # what a fine-tune is trained on
+    assert prompt == prompt_for(
+        TEST, context(PROMPT_ONLY, reasoning="no")
+    )  # what a fine-tune is trained on
     odds = scripted_probabilities(read_prompt(json.loads(call.request), seed=0))
     assert found.prediction.prediction_up == pytest.approx(odds["A"], abs=1e-6)
     assert found.prediction.prediction_down == pytest.approx(odds["B"], abs=1e-6)
@@ -64,17 +68,27 @@ def test_the_mean_of_several_and_fewer_is_flagged() -> None:
     assert (both.prediction_up, both.prediction_down, both.flags) == (0.5, 0.5, ())
     with canned(asks(letters("AB?"))) as (url, _):
         fewer = predict(METHOD, url, samples=3, **LETTERS).prediction
-    assert (fewer.prediction_up, fewer.prediction_down, fewer.flags) == (0.5, 0.5, (Flag.FEWER_SEEDS,))
+    assert (fewer.prediction_up, fewer.prediction_down, fewer.flags) == (
+        0.5,
+        0.5,
+        (Flag.FEWER_SEEDS,),
+    )
 
 
 def test_the_best_is_the_answer_of_whose_letter_the_model_is_surest() -> None:
     with serving() as url:
         said = [predict(METHOD, url, samples=n) for n in (1, 4)]
         best = predict(METHOD, url, samples=4, choose="best")
-    each = [(event.meta["prediction_up"], event.meta["prediction_down"]) for event in said[1].events if event.kind == "answer"]
+    each = [
+        (event.meta["prediction_up"], event.meta["prediction_down"])
+        for event in said[1].events
+        if event.kind == "answer"
+    ]
     surest = max(each, key=lambda one: max(*one, 1 - sum(one)))
     assert (best.prediction.prediction_up, best.prediction.prediction_down) == surest
-    assert best.events[-1].content.startswith(f"Answer {each.index(surest) + 1} of 4 is taken, for which the model itself gives")
+    assert best.events[-1].content.startswith(
+        f"Answer {each.index(surest) + 1} of 4 is taken, for which the model itself gives"
+    )
     assert len(best.calls) == 4
 
 
@@ -86,10 +100,19 @@ def test_a_critic_chooses_and_is_asked_once_for_each_readable_answer() -> None:
     assert found.prediction.flags == (Flag.FEWER_SEEDS,)  # the third could not be read
     verdicts = [event for event in found.events if event.role == "CRITIC"]
     assert [event.meta["probability"] for event in verdicts] == [0.2, 0.7]
-    assert found.events[-1].content == "Answer 2 of 3 is taken, for which the critic gives 0.700000: up 0.000000, down 1.000000."
+    assert (
+        found.events[-1].content
+        == "Answer 2 of 3 is taken, for which the critic gives 0.700000: up 0.000000, down 1.000000."
+    )
     chats = [one for one in asked if one.path == CHAT]
-    assert len(chats) == len(found.calls) == 3 + 1 + 2  # three answers, one asked again, two verdicts
-    assert all(len(one.body["messages"]) == 1 for one in chats if one.body["messages"][0]["content"].startswith("You check"))
+    assert (
+        len(chats) == len(found.calls) == 3 + 1 + 2
+    )  # three answers, one asked again, two verdicts
+    assert all(
+        len(one.body["messages"]) == 1
+        for one in chats
+        if one.body["messages"][0]["content"].startswith("You check")
+    )
 
 
 def test_of_equal_verdicts_the_first_answer_counts() -> None:
@@ -103,8 +126,14 @@ def test_the_mean_stands_in_flagged_where_no_verdict_can_be_read() -> None:
         found = predict(METHOD, url, samples=2, choose="critic", **LETTERS)
     assert (found.prediction.prediction_up, found.prediction.prediction_down) == (0.5, 0.0)
     assert found.prediction.flags == (Flag.FEWER_SEEDS,)
-    assert found.events[-1].content == "No verdict of the critic can be read: the mean of 2 answers stands in."
-    assert [event.kind for event in found.events if event.role == "CRITIC"] == ["rejected", "verdict"] * 2
+    assert (
+        found.events[-1].content
+        == "No verdict of the critic can be read: the mean of 2 answers stands in."
+    )
+    assert [event.kind for event in found.events if event.role == "CRITIC"] == [
+        "rejected",
+        "verdict",
+    ] * 2
 
 
 @pytest.mark.parametrize("choose", ["mean", "critic"])

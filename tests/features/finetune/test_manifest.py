@@ -18,12 +18,19 @@ def test_it_says_what_the_model_is_made_of(tmp_path: Path) -> None:
     write_model(tmp_path)
     write_manifest(tmp_path, spec(), {"steps": 7, "loss": 0.5})
     found = read_manifest(tmp_path)
-    assert (found["base"], found["key"], found["code"]) == ("owner/Model-4B", spec().key, describe())
+    assert (found["base"], found["key"], found["code"]) == (
+        "owner/Model-4B",
+        spec().key,
+        describe(),
+    )
     assert found["dataset"] == {"id": "d", "name": "bmdm", "sha256": spec().data_sha256}
     assert found["rows"] == {"train": 1, "validation": 1, "left_out": 2}
     assert found["settings"] == spec().settings
     assert (found["steps"], found["loss"]) == (7, 0.5)
-    assert found["files"] == {name: hashlib.sha256(name.encode()).hexdigest() for name in ("config.json", "model.safetensors")}
+    assert found["files"] == {
+        name: hashlib.sha256(name.encode()).hexdigest()
+        for name in ("config.json", "model.safetensors")
+    }
     assert hashes_of(tmp_path) == found["files"]  # it does not count itself
 
 

@@ -38,7 +38,9 @@ def test_it_is_renamed_to_its_name_when_everything_is_in_it(tmp_path: Path) -> N
     assert [entry.name for entry in out.parent.iterdir()] == ["mine"]
 
 
-def test_a_failure_leaves_no_folder_of_that_name_and_the_next_try_starts_anew(tmp_path: Path) -> None:
+def test_a_failure_leaves_no_folder_of_that_name_and_the_next_try_starts_anew(
+    tmp_path: Path,
+) -> None:
     out = tmp_path / "mine"
     with pytest.raises(OSError, match="no space"):
         write_merged(Saved("torn.json", fails=True), TOKENIZER, spec(out), {})

@@ -42,7 +42,10 @@ def begun(workspace: Workspace) -> FinetuneFolder:
 
 
 def test_losses_are_two_curves() -> None:
-    assert loss_curves(LOSSES)[["curve", "x", "y"]].values.tolist() == [["training", 1, 2.0], ["validation", 2, 1.5]]
+    assert loss_curves(LOSSES)[["curve", "x", "y"]].values.tolist() == [
+        ["training", 1, 2.0],
+        ["validation", 2, 1.5],
+    ]
     assert loss_curves(LOSSES[:1])["curve"].tolist() == ["training"]
     assert not len(loss_curves([]))
 
@@ -116,7 +119,9 @@ def test_a_crashed_one_can_be_resumed_and_a_done_one_served(visit: Visit, here: 
 
 
 @pytest.mark.soak
-def test_a_reader_starts_and_stops_nothing(visit: Visit, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_starts_and_stops_nothing(
+    visit: Visit, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begun(here)
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     app = visit(here, "run", tab="Fine-tune")

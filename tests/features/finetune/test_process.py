@@ -15,9 +15,14 @@ from core.runs.jobs.folder import log_tail
 from tests.features.finetune.cases import folder_in
 
 
-def test_what_is_missing_is_named_with_the_file_that_brings_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_named_with_the_file_that_brings_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(job_folder, "PACKAGES", ("json", "no_such_package"))
-    with pytest.raises(MissingPackage, match=r"needs no_such_package, which .*; make \.venv-train/ok .* requirements-train\.txt"):
+    with pytest.raises(
+        MissingPackage,
+        match=r"needs no_such_package, which .*; make \.venv-train/ok .* requirements-train\.txt",
+    ):
         job_folder.refuse_missing_packages(Path(sys.executable))
     monkeypatch.setattr(job_folder, "PACKAGES", ("json",))
     job_folder.refuse_missing_packages(Path(sys.executable))

@@ -19,13 +19,18 @@ def test_the_defaults_are_those_of_the_specification() -> None:
     assert (chosen["batch"], chosen["accumulate"], chosen["length"]) == (4, 4, 1024)
 
 
-@pytest.mark.parametrize(("name", "value"), [("rank", "0"), ("dropout", "1"), ("epochs", "0"), ("parts", "1"), ("rates", "1")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rank", "0"), ("dropout", "1"), ("epochs", "0"), ("parts", "1"), ("rates", "1")],
+)
 def test_what_cannot_be_is_refused_by_name(name: str, value: str) -> None:
     with pytest.raises(InputError, match=name):
         read_options(FinetuneSettings, {name: value})
 
 
-def test_a_base_is_a_name_or_a_folder_with_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_base_is_a_name_or_a_folder_with_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert read_base("Qwen/Qwen3-4B-Thinking-2507") == "Qwen/Qwen3-4B-Thinking-2507"
     monkeypatch.chdir(tmp_path)
     Path("model").mkdir()

@@ -18,9 +18,17 @@ def test_it_comes_back_from_json() -> None:
 
 def test_the_key_changes_with_what_comes_out_and_with_nothing_else() -> None:
     key, settings = spec().key, dict(spec().settings)
-    same = [spec("/elsewhere"), spec(dataset_name="x"), spec(settings=settings | {"checkpoint_every": 7})]
+    same = [
+        spec("/elsewhere"),
+        spec(dataset_name="x"),
+        spec(settings=settings | {"checkpoint_every": 7}),
+    ]
     assert {each.key for each in same} == {key}
-    other = [spec(base="m"), spec(data_sha256="0"), *(spec(settings=settings | change) for change in ({"rank": 8}, {"seed": 1}))]
+    other = [
+        spec(base="m"),
+        spec(data_sha256="0"),
+        *(spec(settings=settings | change) for change in ({"rank": 8}, {"seed": 1})),
+    ]
     assert len({key, *(each.key for each in other)}) == 5
 
 

@@ -20,7 +20,11 @@ def written(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_list_becomes_a_mapping_and_nothing_else_changes(tmp_path: Path) -> None:
-    values = {"eos_token": "<|im_end|>", "extra_special_tokens": ["<|im_start|>", "<|im_end|>"], "model_max_length": 8}
+    values = {
+        "eos_token": "<|im_end|>",
+        "extra_special_tokens": ["<|im_start|>", "<|im_end|>"],
+        "model_max_length": 8,
+    }
     expected = {"im_start": "<|im_start|>", "im_end": "<|im_end|>"}
     assert written(tmp_path, values) == values | {"extra_special_tokens": expected}
     for readable in ({"extra_special_tokens": expected}, {"eos_token": "x"}):

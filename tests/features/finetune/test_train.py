@@ -30,16 +30,25 @@ def folder(tmp_path: Path) -> Iterator[FinetuneFolder]:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(("command", "ending"), [("cancel", ("stopped", STOPPED)), ("run", ("interrupted", INTERRUPTED))])
+@pytest.mark.parametrize(
+    ("command", "ending"), [("cancel", ("stopped", STOPPED)), ("run", ("interrupted", INTERRUPTED))]
+)
 def test_a_person_stops_it_and_a_signal_interrupts_it(
-    folder: FinetuneFolder, command: Command, ending: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+    folder: FinetuneFolder,
+    command: Command,
+    ending: tuple[str, str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Training ends early either way, after a step; who stops it only writes the control file."""
     told: list[threading.Event] = []
 
     def end_early(**_: object) -> None:
         status = folder.status()
-        assert (status.state, status.pid, status.said["what"]) == ("running", os.getpid(), "training")
+        assert (status.state, status.pid, status.said["what"]) == (
+            "running",
+            os.getpid(),
+            "training",
+        )
         folder.worker.set_command(command)
         if command == "run":
             os.kill(os.getpid(), signal.SIGTERM)
@@ -55,7 +64,9 @@ def test_a_person_stops_it_and_a_signal_interrupts_it(
     assert folder.losses() == log
 
 
-def test_each_step_is_told_and_one_that_is_to_stop_saves_first(folder: FinetuneFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_step_is_told_and_one_that_is_to_stop_saves_first(
+    folder: FinetuneFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(TrainerCallback=object))
     log, stopping = [{"step": 5, "epoch": 0.5, "loss": 2.0}], threading.Event()
     state, control = SimpleNamespace(global_step=4, max_steps=8, log_history=log), SimpleNamespace()
@@ -86,4 +97,7 @@ def test_losses_are_those_of_the_trainers_log() -> None:
         {"step": 2, "epoch": 1.0, "eval_loss": 1.5},
         {"step": 2, "epoch": 1.0, "train_runtime": 9.0},
     ]
-    assert read_losses(log) == [{"step": 1, "epoch": 0.5, "loss": 2.0}, {"step": 2, "epoch": 1.0, "validation_loss": 1.5}]
+    assert read_losses(log) == [
+        {"step": 1, "epoch": 0.5, "loss": 2.0},
+        {"step": 2, "epoch": 1.0, "validation_loss": 1.5},
+    ]

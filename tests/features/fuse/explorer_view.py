@@ -43,7 +43,11 @@ def shown(app: AppTest) -> FusionComparison:
 
 def widened(found: FusionComparison, noise: dict[str, dict[str, float]] | None) -> FusionComparison:
     """A comparison with the noise of cuts that the explorer was told."""
-    return found if noise is None else replace(found, **{name: _widen(getattr(found, name), noise[name]) for name in METRICS})
+    return (
+        found
+        if noise is None
+        else replace(found, **{name: _widen(getattr(found, name), noise[name]) for name in METRICS})
+    )
 
 
 def move(app: AppTest, **weights: float) -> AppTest:
@@ -60,11 +64,22 @@ def numbers(app: AppTest) -> dict[str, str]:
 
 def live_of(content: dict[str, Any]) -> LiveFusion:
     """The fusion that a content was made from."""
-    flags = _unpack(content["outcome"], np.uint8) if content["outcome"] else np.zeros(content["rows"], dtype=np.uint8)
-    columns = {name: np.array([_unpack(each[name], np.float64) for each in content["components"]]) for name in ("de", "up")}
+    flags = (
+        _unpack(content["outcome"], np.uint8)
+        if content["outcome"]
+        else np.zeros(content["rows"], dtype=np.uint8)
+    )
+    columns = {
+        name: np.array([_unpack(each[name], np.float64) for each in content["components"]])
+        for name in ("de", "up")
+    }
     scales = [each["scale"] for each in content["components"]]
     ones = np.ones(content["rows"])
-    scale = np.array([_unpack(each, np.float64) if each else ones for each in scales]) if any(scales) else None
+    scale = (
+        np.array([_unpack(each, np.float64) if each else ones for each in scales])
+        if any(scales)
+        else None
+    )
     return LiveFusion(
         Rows(*(_unpack(content[axis], np.uint32).astype(np.intp) for axis in ("pert", "gene"))),
         Outcome(*((flags & flag > 0) for flag in (LABELLED, EFFECT, UP, DIRECTED))),
@@ -81,4 +96,9 @@ def _unpack(text: str, kind: type[np.generic]) -> np.ndarray:
 
 def _widen(part: MetricChange, noise: dict[str, float]) -> MetricChange:
     limits = {"before": (0.0, 1.0), "after": (0.0, 1.0), "change": (-1.0, 1.0)}
-    return MetricChange(*(widen(getattr(part, each.name), noise[each.name], limits[each.name]) for each in fields(part)))
+    return MetricChange(
+        *(
+            widen(getattr(part, each.name), noise[each.name], limits[each.name])
+            for each in fields(part)
+        )
+    )

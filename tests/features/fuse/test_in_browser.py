@@ -37,7 +37,9 @@ def words(page: Page) -> str:
 
 
 @pytest.mark.soak
-def test_numbers_follow_the_hand_and_the_address_its_rest(open_tab: OpenTab, demo_server: Server) -> None:
+def test_numbers_follow_the_hand_and_the_address_its_rest(
+    open_tab: OpenTab, demo_server: Server
+) -> None:
     page = opened(open_tab, demo_server)
     page.evaluate(FRAMES)
     runs_before, before = page.evaluate("window.runs"), words(page)
@@ -55,11 +57,16 @@ def test_numbers_follow_the_hand_and_the_address_its_rest(open_tab: OpenTab, dem
     then(page, page.mouse.up)
     shown = [page.locator(".fusion output").nth(i).inner_text() for i in range(2)]
     page.wait_for_url(
-        lambda url: {f"w_de_knn={float(shown[0]):g}", f"w_dir_knn={float(shown[1]):g}"} <= set(re.split("[?&]", url))
+        lambda url: (
+            {f"w_de_knn={float(shown[0]):g}", f"w_dir_knn={float(shown[1]):g}"}
+            <= set(re.split("[?&]", url))
+        )
     )
     assert len(set(page.evaluate("window.frames_seen"))) == 1  # nothing jumped
     elsewhere = opened(
-        open_tab, demo_server, **{f"w_{name}_knn": value for name, value in zip(("de", "dir"), shown, strict=True)}
+        open_tab,
+        demo_server,
+        **{f"w_{name}_knn": value for name, value in zip(("de", "dir"), shown, strict=True)},
     )
     elsewhere.locator(".fusion .words").filter(has_text=words(page)).wait_for()
 
@@ -72,7 +79,9 @@ def test_plane_sliders_and_mixes_by_the_keyboard(open_tab: OpenTab, demo_server:
     point.press("Shift+ArrowDown")
     page.locator('.point[aria-valuetext="P(DE) 0.51, P(up | DE) 0.40"]').wait_for()
     page.wait_for_url("**w_de_knn=0.51*")
-    page.get_by_role("slider", name="Neighbours' share in P(up | DE)", exact=True).press("ArrowRight")
+    page.get_by_role("slider", name="Neighbours' share in P(up | DE)", exact=True).press(
+        "ArrowRight"
+    )
     page.wait_for_url("**w_dir_knn=0.41*")
     page.get_by_role("button", name="base run alone").press("Enter")
     page.wait_for_url("**w_de_knn=0&*")

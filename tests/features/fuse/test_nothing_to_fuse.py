@@ -13,8 +13,20 @@ from tests.features.fuse import explorer_view
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of
 
-WORDS = ("binds chromatin", "binds interferon", "chromatin interferon", "binds kinase", "kinase chromatin", "interferon kinase")
-SECOND = cases.submission([(key, up, 0.1, cases.debate_trace()) for key, up in (("Pa_Ga", 0.1), ("Pa_Gb", 0.5), ("Pb_Ga", 0.3))])
+WORDS = (
+    "binds chromatin",
+    "binds interferon",
+    "chromatin interferon",
+    "binds kinase",
+    "kinase chromatin",
+    "interferon kinase",
+)
+SECOND = cases.submission(
+    [
+        (key, up, 0.1, cases.debate_trace())
+        for key, up in (("Pa_Ga", 0.1), ("Pa_Gb", 0.5), ("Pb_Ga", 0.3))
+    ]
+)
 
 
 def add_descriptions(workspace: Workspace, genes: tuple[str, ...]) -> None:
@@ -24,7 +36,9 @@ def add_descriptions(workspace: Workspace, genes: tuple[str, ...]) -> None:
 
 
 @pytest.mark.soak
-def test_two_imported_runs_are_fused_without_a_space(visit: Visit, small_workspace: Workspace) -> None:
+def test_two_imported_runs_are_fused_without_a_space(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     assert import_upload(small_workspace, SECOND, "second.csv").kind != "failed"
     app = visit(small_workspace, "fuse", run="debate")
     assert not app.exception
@@ -34,8 +48,12 @@ def test_two_imported_runs_are_fused_without_a_space(visit: Visit, small_workspa
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("genes", [("Ga", "Gb", "Gc", "Pa", "Pb", "Pc"), ("Xa", "Xb", "Xc", "Ya", "Yb", "Yc")])
-def test_a_space_is_built_in_place(visit: Visit, small_workspace: Workspace, genes: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "genes", [("Ga", "Gb", "Gc", "Pa", "Pb", "Pc"), ("Xa", "Xb", "Xc", "Ya", "Yb", "Yc")]
+)
+def test_a_space_is_built_in_place(
+    visit: Visit, small_workspace: Workspace, genes: tuple[str, ...]
+) -> None:
     add_descriptions(small_workspace, genes)
     app = visit(small_workspace, "fuse", run="debate")
     assert "there is none yet" in text_of(app)
@@ -50,7 +68,9 @@ def test_a_space_is_built_in_place(visit: Visit, small_workspace: Workspace, gen
 
 
 @pytest.mark.soak
-def test_a_reader_is_offered_nothing(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_is_offered_nothing(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     add_descriptions(small_workspace, ("Ga", "Gb", "Gc", "Pa", "Pb", "Pc"))
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     app = visit(small_workspace, "fuse", run="debate")

@@ -64,7 +64,9 @@ def flat(found: Estimate) -> list[float]:
     return [found.value, *(value for one in each for value in (one.low, one.high, one.se))]
 
 
-def case_of(content: dict[str, Any], weights: tuple[Any, Any], noise: dict[str, dict[str, float]] | None) -> dict[str, Any]:
+def case_of(
+    content: dict[str, Any], weights: tuple[Any, Any], noise: dict[str, dict[str, float]] | None
+) -> dict[str, Any]:
     """What the browser is asked about one fusion; weights: of its other components in DE and in DIR, a number if one."""
     de, up = ([each] if isinstance(each, float) else list(each) for each in weights)
     return {"content": content, "de": de, "up": up, "noise": noise, "position": 0, "plane": False}
@@ -90,7 +92,9 @@ def compare_scores(case: Case, noise: tuple[Floats, Floats] | None, answer: dict
     parts: list[MetricChange] = list(found.parts.values())
     expected = [[flat(one) for one in (each.before, each.after, each.change)] for each in parts]
     np.testing.assert_allclose(answer["score"], expected, rtol=0, atol=ATOL)
-    np.testing.assert_allclose(answer["better"], [p_gt_0(each.change.shown) for each in parts], rtol=0, atol=ATOL)
+    np.testing.assert_allclose(
+        answer["better"], [p_gt_0(each.change.shown) for each in parts], rtol=0, atol=ATOL
+    )
     return not math.isnan(found.mean.change.value)
 
 
@@ -98,11 +102,18 @@ def compare_ranks(case: Case, found: FusionComparison, answer: dict[str, Any]) -
     """Compare which rows move most, and how far the ranks agree."""
     percentiles = case.live.percentiles
     for moved, base, fused in zip(
-        answer["movers"], (percentiles.de[0], percentiles.up[0]), (found.fused.p_de, found.fused.p_up), strict=True
+        answer["movers"],
+        (percentiles.de[0], percentiles.up[0]),
+        (found.fused.p_de, found.fused.p_up),
+        strict=True,
     ):
         places = ranks_from_top(base) - ranks_from_top(np.where(np.isnan(base), np.nan, fused))
         farthest = np.argsort(-np.abs(np.nan_to_num(places)), kind="stable")[:MOVERS]
-        assert moved == [[row, places[row]] for row in farthest.tolist() if places[row] and not np.isnan(places[row])]
+        assert moved == [
+            [row, places[row]]
+            for row in farthest.tolist()
+            if places[row] and not np.isnan(places[row])
+        ]
     both = ~np.isnan(case.live.baseline.p_de)
     expected = agreement(case.live.baseline.take(both), found.fused.scores().take(both))
     assert answer["agreement"] == pytest.approx([expected.de, expected.up], abs=ATOL, nan_ok=True)
@@ -131,7 +142,11 @@ def test_every_number_is_that_of_the_server(page: Page, n: int) -> None:
     all_cases = list(cases(n, seed=1))
     noises = [(noise_of(rng), noise_of(rng)) if i % 3 == 0 else None for i in range(n)]
     sent = [
-        case_of(case.content(), (case.w_de, case.w_dir), None if noise is None else noise_of_cuts(*noise))
+        case_of(
+            case.content(),
+            (case.w_de, case.w_dir),
+            None if noise is None else noise_of_cuts(*noise),
+        )
         | {"position": case.position, "plane": i % EVERY == 0}
         for i, (case, noise) in enumerate(zip(all_cases, noises, strict=True))
     ]

@@ -27,5 +27,7 @@ from core.features.fuse.page.explorer import _read_weights
         (None, None),
     ],
 )
-def test_weights_are_as_many_numbers_from_0_to_1_as_there_are_components(sent: Any, expected: list[float] | None) -> None:
+def test_weights_are_as_many_numbers_from_0_to_1_as_there_are_components(
+    sent: Any, expected: list[float] | None
+) -> None:
     assert _read_weights(sent, 2) == expected

@@ -32,7 +32,9 @@ from tests.ui.conftest import FUSED, LABELLED, OpenTab
 
 N = 10_000
 LARGEST = 2_000_000  # bytes of a file with so many rows
-DATA = re.compile(r'<script type="application/json" id="(?:fusion|explorer-\d+)-data">(.*?)</script>', re.DOTALL)
+DATA = re.compile(
+    r'<script type="application/json" id="(?:fusion|explorer-\d+)-data">(.*?)</script>', re.DOTALL
+)
 
 
 def data_in(file: bytes) -> list[dict[str, Any]]:
@@ -50,7 +52,14 @@ def large_fusion(others: int, title: str = "large") -> tuple[Fusion, Mix]:
     names = [f"Gene{i}" for i in range(N)]
     ids = [f"{a}_{b}" for a, b in zip(names, reversed(names), strict=True)]
     keys = [str(i) for i in range(others)]
-    fusion = Fusion(title, live, FusionRows(ids, names, names, ["base", *keys], keys, "base"), None, "all rows", "")
+    fusion = Fusion(
+        title,
+        live,
+        FusionRows(ids, names, names, ["base", *keys], keys, "base"),
+        None,
+        "all rows",
+        "",
+    )
     return fusion, Mix("now", (0.2,) * others, (0.1,) * others)
 
 
@@ -58,19 +67,28 @@ def large_fusion(others: int, title: str = "large") -> tuple[Fusion, Mix]:
 def test_a_file_of_ten_thousand_rows_is_small() -> None:
     fusion, mix = large_fusion(3)
     state = state_of_file(mix, starters(3), None, {"caution": "", "rest": "", "note": ""})
-    assert len(make_file(ExplorerData("large", make_content(fusion.live, fusion.rows), state))) <= LARGEST
+    assert (
+        len(make_file(ExplorerData("large", make_content(fusion.live, fusion.rows), state)))
+        <= LARGEST
+    )
 
 
 def test_without_labels_a_file_says_what_its_mix_scores() -> None:
     [data] = data_in(make_file(data_of_file(*large_fusion(1), labels=False)))
     assert [data["content"][name] for name in ("outcome", "cells", "reach")] == [None] * 3
-    assert data["state"]["caution"].startswith("On its author's labels, which are not in the file, now: mean 0.")
+    assert data["state"]["caution"].startswith(
+        "On its author's labels, which are not in the file, now: mean 0."
+    )
 
 
 def test_a_title_is_text_and_no_part_of_the_page() -> None:
-    file = make_file(data_of_file(*large_fusion(1, "</title><script>{place}{script}"), labels=False)).decode()
+    file = make_file(
+        data_of_file(*large_fusion(1, "</title><script>{place}{script}"), labels=False)
+    ).decode()
     assert "&lt;/title&gt;&lt;script&gt;{place}{script}" in file
-    assert set(re.findall(r"https?://[^\s\"'<>]*", file)) == {"http://www.w3.org/2000/svg"}  # a name, not an address
+    assert set(re.findall(r"https?://[^\s\"'<>]*", file)) == {
+        "http://www.w3.org/2000/svg"
+    }  # a name, not an address
 
 
 @pytest.mark.soak
@@ -85,7 +103,9 @@ def test_a_file_holds_the_numbers_of_the_saved_run(fused_demo: Workspace) -> Non
     found = widened(live_of(content).score_at(mix.weights()), state["noise"])
     for name in METRICS:
         ours, theirs = getattr(found, name).after.shown, getattr(saved, name).shown
-        assert (ours.estimate, ours.low, ours.high) == pytest.approx((theirs.estimate, theirs.low, theirs.high), abs=1e-12)
+        assert (ours.estimate, ours.low, ours.high) == pytest.approx(
+            (theirs.estimate, theirs.low, theirs.high), abs=1e-12
+        )
     assert [each["name"] for each in state["mixes"]][:2] == ["as saved", "base run alone"]
     assert state["mixes"][0]["noise"] == state["noise"] != state["mixes"][1]["noise"]
 
@@ -96,7 +116,9 @@ def test_what_is_no_fusion_is_refused(fused_demo: Workspace) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("wanted", "has_labels"), [("labels", [True]), ("ranks", [False]), ("no", [])])
+@pytest.mark.parametrize(
+    ("wanted", "has_labels"), [("labels", [True]), ("ranks", [False]), ("no", [])]
+)
 def test_report_and_slides_hold_it_as_their_author_wants(
     fused_demo: Workspace, wanted: Explorers, has_labels: list[bool]
 ) -> None:
@@ -120,7 +142,9 @@ def test_a_site_of_a_fusion_leads_to_it(fused_demo: Workspace, tmp_path: Path) -
 
 @pytest.mark.soak
 @pytest.mark.browser
-def test_it_opens_from_disk_without_a_network(fused_demo: Workspace, tmp_path: Path, open_tab: OpenTab) -> None:
+def test_it_opens_from_disk_without_a_network(
+    fused_demo: Workspace, tmp_path: Path, open_tab: OpenTab
+) -> None:
     out = tmp_path / "fused.html"
     written = core_json(fused_demo.settings.workspace, "report", "fusion", FUSED, "--out", str(out))
     assert (written["bytes"], written["labels"]) == (out.stat().st_size, True)

@@ -19,7 +19,11 @@ from tests import bundled, cases
 
 def everything(workspace: Workspace) -> dict[str, list[tuple[object, ...]]]:
     """Every row of every table but the counters and the trail."""
-    return {name: rows for name, rows in bundled.everything(workspace).items() if name not in ("version", "trail")}
+    return {
+        name: rows
+        for name, rows in bundled.everything(workspace).items()
+        if name not in ("version", "trail")
+    }
 
 
 @pytest.mark.soak
@@ -31,14 +35,22 @@ def test_train_and_test_become_splits_of_one_dataset(workspace: Workspace) -> No
     with workspace.store.read() as db:
         [dataset] = datasets.list_all(db)
         assert pairs.frame(db, dataset.id)["split"].tolist() == ["train"] * 4 + ["test"] * 2
-        assert dict(db.execute("SELECT symbol, naming FROM gene").fetchall())["Gm12"] == "gene model"
+        assert (
+            dict(db.execute("SELECT symbol, naming FROM gene").fetchall())["Gm12"] == "gene model"
+        )
 
 
 def test_a_submission_becomes_a_run_with_its_flags(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate")
         rows = predictions.frame(db, run.id).set_index("pair_id")
-    assert (run.method, run.track, run.model, run.done, run.status) == ("debate", "B", "some/model", 4, "done")
+    assert (run.method, run.track, run.model, run.done, run.status) == (
+        "debate",
+        "B",
+        "some/model",
+        4,
+        "done",
+    )
     # Pb_Ga was changed after its trace, Pc_Gc was never predicted, and Pa_Gb's UP answered with an option
     assert list(rows.loc["Pb_Ga", "flags"]) == [Flag.TRACE_DIFFERS]
     assert list(rows.loc["Pc_Gc", "flags"]) == [Flag.UNIFORM]
@@ -51,7 +63,9 @@ def test_a_submission_becomes_a_run_with_its_flags(small_workspace: Workspace) -
 @pytest.mark.soak
 def test_importing_twice_changes_nothing(small_workspace: Workspace) -> None:
     before = everything(small_workspace)
-    again = import_upload(small_workspace, cases.DEBATES, "under another name.csv", ImportOptions(name="other"))
+    again = import_upload(
+        small_workspace, cases.DEBATES, "under another name.csv", ImportOptions(name="other")
+    )
     assert (again.new, again.name, again.rows) == (False, "debate", 4)
     assert "nothing changed" in again.message
     assert everything(small_workspace) == before
@@ -60,7 +74,10 @@ def test_importing_twice_changes_nothing(small_workspace: Workspace) -> None:
 @pytest.mark.soak
 def test_a_run_with_the_predictions_of_another_is_named(small_workspace: Workspace) -> None:
     """Another order of rows and another trace make another file of the same predictions; one other number makes another run."""
-    rows = [("Pa_Ga", 0.5, 0.1, cases.debate_trace(0.6, 5 / 6)), ("Pb_Ga", 0.2, 0.3, cases.debate_trace(0.5, 0.4))]
+    rows = [
+        ("Pa_Ga", 0.5, 0.1, cases.debate_trace(0.6, 5 / 6)),
+        ("Pb_Ga", 0.2, 0.3, cases.debate_trace(0.5, 0.4)),
+    ]
     first = import_upload(small_workspace, cases.submission(rows), "first.csv")
     renamed = import_upload(small_workspace, cases.submission(rows[::-1]), "renamed.csv")
     assert first.message == ""
@@ -99,7 +116,9 @@ def test_undoing_what_is_not_there(small_workspace: Workspace) -> None:
 
 
 @pytest.mark.soak
-def test_every_rejected_row_is_reported_and_the_rest_is_imported(small_workspace: Workspace) -> None:
+def test_every_rejected_row_is_reported_and_the_rest_is_imported(
+    small_workspace: Workspace,
+) -> None:
     bad = cases.submission(
         [
             ("Pa_Ga", 0.3, 0.1, "none"),
@@ -111,13 +130,19 @@ def test_every_rejected_row_is_reported_and_the_rest_is_imported(small_workspace
     )
     outcome = import_upload(small_workspace, bad, "bad.csv")
     assert outcome.rows == 2
-    assert {(row.line, row.reason) for row in outcome.rejected} == {(3, "unknown id"), (4, "out of range"), (5, "duplicate")}
+    assert {(row.line, row.reason) for row in outcome.rejected} == {
+        (3, "unknown id"),
+        (4, "out of range"),
+        (5, "duplicate"),
+    }
     with small_workspace.store.read() as db:
         kept = imports.rejected_rows(db)
     assert kept["line"].tolist() == [3, 4, 5]
     assert set(kept["file"]) == {"bad.csv"}
     again = import_upload(small_workspace, bad, "bad.csv")
-    assert {(row.line, row.reason) for row in again.rejected} == {(row.line, row.reason) for row in outcome.rejected}
+    assert {(row.line, row.reason) for row in again.rejected} == {
+        (row.line, row.reason) for row in outcome.rejected
+    }
 
 
 @pytest.mark.soak
@@ -131,7 +156,10 @@ def test_strict_refuses_the_whole_file(small_workspace: Workspace) -> None:
 
 
 def test_a_conflicting_label_is_rejected(small_workspace: Workspace) -> None:
-    other = cases.as_csv(["id", "pert", "gene", "label"], [["Pa_Ga", "Pa", "Ga", "down"], ["Pb_Gb", "Pb", "Gb", "none"]])
+    other = cases.as_csv(
+        ["id", "pert", "gene", "label"],
+        [["Pa_Ga", "Pa", "Ga", "down"], ["Pb_Gb", "Pb", "Gb", "none"]],
+    )
     outcome = import_upload(small_workspace, other, "labels.csv")
     assert (outcome.rows, [row.reason for row in outcome.rejected]) == (1, ["conflicting label"])
     with small_workspace.store.read() as db:
@@ -150,7 +178,9 @@ def test_a_folder_is_imported_in_the_order_that_works(workspace: Workspace, tmp_
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "a.csv").write_bytes(cases.DEBATES)
-    (folder / "b.zip").write_bytes(cases.as_zip(submission=cases.submission([("Pa_Ga", 0.1, 0.1, "none")])))
+    (folder / "b.zip").write_bytes(
+        cases.as_zip(submission=cases.submission([("Pa_Ga", 0.1, 0.1, "none")]))
+    )
     (folder / "y.csv").write_bytes(cases.TEST)
     (folder / "z.csv").write_bytes(cases.TRAIN)
     (folder / "readme.txt").write_text("hello")
@@ -182,22 +212,34 @@ def test_a_taken_name_is_refused_told_apart_or_replaced(small_workspace: Workspa
     assert told_apart.name is not None
     assert told_apart.name.startswith("debate (")
     third = cases.submission([("Pa_Ga", 0.2, 0.1, "none")])
-    replaced = import_upload(small_workspace, third, "x.csv", ImportOptions(name="debate", replace=True))
+    replaced = import_upload(
+        small_workspace, third, "x.csv", ImportOptions(name="debate", replace=True)
+    )
     with small_workspace.store.read() as db:
         assert runs.find(db, "debate").done == replaced.rows == 1
 
 
 @pytest.mark.soak
-def test_the_same_file_gives_the_same_run_id_everywhere(small_workspace: Workspace, tmp_path: Path) -> None:
-    other = open_workspace(dataclasses.replace(small_workspace.settings, workspace=tmp_path / "other"))
-    for content, name in ((cases.TRAIN, "TRAIN.csv"), (cases.TEST, "test-1.csv"), (cases.DEBATES, "c.csv")):
+def test_the_same_file_gives_the_same_run_id_everywhere(
+    small_workspace: Workspace, tmp_path: Path
+) -> None:
+    other = open_workspace(
+        dataclasses.replace(small_workspace.settings, workspace=tmp_path / "other")
+    )
+    for content, name in (
+        (cases.TRAIN, "TRAIN.csv"),
+        (cases.TEST, "test-1.csv"),
+        (cases.DEBATES, "c.csv"),
+    ):
         import_upload(other, content, name)
     with small_workspace.store.read() as db, other.store.read() as there:
         assert [run.id for run in runs.list_all(db)] == [run.id for run in runs.list_all(there)]
 
 
 @pytest.mark.soak
-def test_an_import_that_breaks_half_way_leaves_nothing(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_that_breaks_half_way_leaves_nothing(
+    small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = everything(small_workspace)
 
     def breaks(*_: object) -> None:
@@ -217,11 +259,21 @@ def test_every_import_is_in_the_trail(small_workspace: Workspace) -> None:
 
 
 @pytest.mark.soak
-def test_progress_names_each_file_as_it_is_read_and_written(workspace: Workspace, tmp_path: Path) -> None:
-    for name, content in (("debate.csv", cases.DEBATES), ("test.csv", cases.TEST), ("train.csv", cases.TRAIN)):
+def test_progress_names_each_file_as_it_is_read_and_written(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    for name, content in (
+        ("debate.csv", cases.DEBATES),
+        ("test.csv", cases.TEST),
+        ("train.csv", cases.TRAIN),
+    ):
         (tmp_path / name).write_bytes(content)
     said: list[tuple[float, str]] = []
-    import_paths(workspace, [tmp_path / name for name in ("debate.csv", "train.csv")], on_file=lambda *each: said.append(each))
+    import_paths(
+        workspace,
+        [tmp_path / name for name in ("debate.csv", "train.csv")],
+        on_file=lambda *each: said.append(each),
+    )
     assert said == [
         (0, "reading debate.csv"),
         (0.25, "reading train.csv"),

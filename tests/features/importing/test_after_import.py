@@ -10,7 +10,10 @@ from tests import cases
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of, the_run
 
-GOOD, BAD = (("Pa_Ga", 0.9), ("Pa_Gb", 0.1)), (("Pa_Ga", 0.1), ("Pa_Gb", 0.9))  # Pa_Ga has an effect, Pa_Gb has none
+GOOD, BAD = (
+    (("Pa_Ga", 0.9), ("Pa_Gb", 0.1)),
+    (("Pa_Ga", 0.1), ("Pa_Gb", 0.9)),
+)  # Pa_Ga has an effect, Pa_Gb has none
 
 
 def submission(rows: tuple[tuple[str, float], ...]) -> bytes:
@@ -24,7 +27,9 @@ def test_the_best_run_of_the_upload_is_chosen_and_its_mistakes_are_a_click_away(
 ) -> None:
     app = visit(small_workspace, page, run=the_run(small_workspace).id)
     upload = app.file_uploader(key="upload" if page == "data" else "upload-overview")
-    upload.upload("good.csv", submission(GOOD)).upload("bad.csv", submission(BAD))  # the best is not the last
+    upload.upload("good.csv", submission(GOOD)).upload(
+        "bad.csv", submission(BAD)
+    )  # the best is not the last
     app.run()
     press(app, "Import uploaded files")
     assert not app.error
@@ -34,15 +39,21 @@ def test_the_best_run_of_the_upload_is_chosen_and_its_mistakes_are_a_click_away(
         line for each in app.sidebar.caption for line in each.value.split("  \n")
     ]
     assert "Imported 2 files, 4 rows" in text_of(app).replace("\\", "")
-    links = [each.proto for each in app.main.get("page_link") if each.proto.label == "Errors of good"]
+    links = [
+        each.proto for each in app.main.get("page_link") if each.proto.label == "Errors of good"
+    ]
     assert {link.page for link in links} == {"rows"}
-    assert all(f"run={good}" in link.query_string and "order=" in link.query_string for link in links)
+    assert all(
+        f"run={good}" in link.query_string and "order=" in link.query_string for link in links
+    )
     opened = visit(small_workspace, "rows", run=good, order=CONFIDENTLY_WRONG)
     assert "row 1 of 2" in text_of(opened)
 
 
 @pytest.mark.soak
-def test_of_what_was_not_imported_nothing_is_chosen(visit: Visit, small_workspace: Workspace) -> None:
+def test_of_what_was_not_imported_nothing_is_chosen(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     before = the_run(small_workspace).id
     app = visit(small_workspace, "data", run=before)
     app.file_uploader(key="upload").upload("odd.bin", b"\x00\x01\x02")

@@ -13,7 +13,14 @@ import pandas as pd
 import pytest
 
 from core.base.config import Settings
-from core.base.errors import DeskError, InputError, ReadOnly, StateError, StoreOtherSchema, UnsafeFile
+from core.base.errors import (
+    DeskError,
+    InputError,
+    ReadOnly,
+    StateError,
+    StoreOtherSchema,
+    UnsafeFile,
+)
 from core.base.hashes import sha256_of, sha256_of_file
 from core.features.importing import backups
 from core.runs import run_control
@@ -24,7 +31,16 @@ from core.store import notes, runs
 from core.store.runs import Run
 from tests import commands, worlds
 from tests.fakes.scripted import Script, serving
-from tests.runs.cases import end_worker, fast, recorded, stored_rows, until, until_state, wish, workspace_with
+from tests.runs.cases import (
+    end_worker,
+    fast,
+    recorded,
+    stored_rows,
+    until,
+    until_state,
+    wish,
+    workspace_with,
+)
 from tests.runs.methods import Asking, apart, here
 from tests.runs.test_killed import has_rows
 
@@ -44,20 +60,31 @@ def rows_of(workspace: Workspace, run: Run) -> pd.DataFrame:
 
 
 @pytest.mark.soak
-def test_a_backup_of_a_running_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_of_a_running_run_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Taken while rows are journalled and ingested; between the store and the journals of the second, the run ends."""
     workspace = workspace_with(tmp_path / "here", ROWS)
     monkeypatch.setenv("PERTURBDESK_API_KEY", "key-that-no-backup-holds")
     with serving(Script(delay_s=0.02)) as url:
-        how, begin = fast(url, rows_in_flight=4, timeout_s=10.0), partial(apart, ingest_every_s=0.02)
-        run = run_control.start(workspace, wish(workspace, Asking(), model="scripted"), "r", how, begin=begin)
+        how, begin = (
+            fast(url, rows_in_flight=4, timeout_s=10.0),
+            partial(apart, ingest_every_s=0.02),
+        )
+        run = run_control.start(
+            workspace, wish(workspace, Asking(), model="scripted"), "r", how, begin=begin
+        )
         try:
             until(partial(has_rows, workspace.run_folder(run.id).rows, 8), "the first rows")
             until(lambda: recorded(workspace, run).done > 0, "the first rows in the store")
             backups.back_up(workspace, tmp_path / "early.tar")
             add_run = backups._add_run
             with monkeypatch.context() as patch:
-                patch.setattr(backups, "_add_run", lambda *given: (until_state(workspace, run, "done"), add_run(*given)))
+                patch.setattr(
+                    backups,
+                    "_add_run",
+                    lambda *given: (until_state(workspace, run, "done"), add_run(*given)),
+                )
                 backups.back_up(workspace, tmp_path / "late.tar")
         finally:
             end_worker(workspace, run)
@@ -89,7 +116,11 @@ def test_a_run_that_ends_while_its_journal_is_copied_is_not_said_to_be_done(
     workspace = workspace_with(tmp_path / "here", 4)
     with serving(Script()) as url:
         run = run_control.start(
-            workspace, wish(workspace, Asking(), model="scripted"), "r", fast(url, timeout_s=10.0), begin=here(Asking())
+            workspace,
+            wish(workspace, Asking(), model="scripted"),
+            "r",
+            fast(url, timeout_s=10.0),
+            begin=here(Asking()),
         )
     done = workspace.run_folder(run.id).done
     looks = iter([None, done.read_bytes()])  # there was none before the journal, and one after it
@@ -109,8 +140,17 @@ def test_everything_that_is_precious_comes_back(tmp_path: Path, demo_workspace: 
         run = runs.list_all(db)[0]
     add_note(workspace, run.id, None, "keep this")
     save_preset(workspace, "debates", "mine", {"a": 1})
-    kept = {f"data/{folder}/kept/x" for folder in ("knowledge", "embeddings", "prompts", "cells", "comparisons")}
-    for name in (*kept, "data/knowledge/.p.json.7.part", "data/cells/.a.1.part/x", "data/fetched/x", "data/secrets.toml"):
+    kept = {
+        f"data/{folder}/kept/x"
+        for folder in ("knowledge", "embeddings", "prompts", "cells", "comparisons")
+    }
+    for name in (
+        *kept,
+        "data/knowledge/.p.json.7.part",
+        "data/cells/.a.1.part/x",
+        "data/fetched/x",
+        "data/secrets.toml",
+    ):
         (here_ / name).parent.mkdir(parents=True, exist_ok=True)
         (here_ / name).write_bytes(b"content of " + name.encode())
     out = tmp_path / "b.tar"
@@ -120,7 +160,11 @@ def test_everything_that_is_precious_comes_back(tmp_path: Path, demo_workspace: 
     names = list(members)
     assert [line[66:] for line in members[names[-1]].decode().splitlines()] == names[:-1]
     assert {n for n in names if "duckdb" not in n and "/runs/" not in n} >= kept | {"SHA256SUMS"}
-    assert not [n for n in names if any(word in n for word in ("cache", "lock", "desk.log", "fetched", "secrets", ".part"))]
+    assert not [
+        n
+        for n in names
+        if any(word in n for word in ("cache", "lock", "desk.log", "fetched", "secrets", ".part"))
+    ]
 
     there = tmp_path / "there"
     assert commands.core_json(there, "restore", str(out)) == made
@@ -140,11 +184,15 @@ def test_everything_that_is_precious_comes_back(tmp_path: Path, demo_workspace: 
 
 
 @pytest.mark.soak
-def test_read_only_lets_a_backup_out_and_none_in(tmp_path: Path, small_workspace: Workspace) -> None:
+def test_read_only_lets_a_backup_out_and_none_in(
+    tmp_path: Path, small_workspace: Workspace
+) -> None:
     closed = open_workspace(Settings(workspace=small_workspace.settings.workspace, read_only=True))
     backups.back_up(closed, tmp_path / "b.tar")
     with pytest.raises(ReadOnly, match="restore"):
-        backups.restore(open_workspace(Settings(workspace=tmp_path / "new", read_only=True)), tmp_path / "b.tar")
+        backups.restore(
+            open_workspace(Settings(workspace=tmp_path / "new", read_only=True)), tmp_path / "b.tar"
+        )
 
 
 Members = dict[str, bytes]
@@ -161,11 +209,20 @@ def read(tar: tarfile.TarFile, name: str) -> bytes:
     return content.read()
 
 
-def write(file: Path, members: Members, *, sums: bool = True, kind: bytes = tarfile.REGTYPE, of: str = "") -> Path:
+def write(
+    file: Path, members: Members, *, sums: bool = True, kind: bytes = tarfile.REGTYPE, of: str = ""
+) -> Path:
     """A tar of these members whose list fits. kind: of the member `of`, which leads to /etc/passwd if it leads anywhere."""
-    listed = "".join(f"{sha256_of(content)}  {name}\n" for name, content in members.items() if name != backups.SUMS)
+    listed = "".join(
+        f"{sha256_of(content)}  {name}\n"
+        for name, content in members.items()
+        if name != backups.SUMS
+    )
     with tarfile.open(file, "w") as tar:
-        for name, content in {**members, **({backups.SUMS: listed.encode()} if sums else {})}.items():
+        for name, content in {
+            **members,
+            **({backups.SUMS: listed.encode()} if sums else {}),
+        }.items():
             member = tarfile.TarInfo(name)
             member.size = len(content)
             if name == of:
@@ -177,9 +234,13 @@ def write(file: Path, members: Members, *, sums: bool = True, kind: bytes = tarf
 STORE = "data/desk.duckdb"
 UNLISTED: dict[str, Callable[[Members], Members]] = {
     "a changed file": lambda members: {**members, STORE: members[STORE] + b"x"},
-    "a missing file": lambda members: {name: content for name, content in members.items() if name != STORE},
+    "a missing file": lambda members: {
+        name: content for name, content in members.items() if name != STORE
+    },
     "a file that is not listed": lambda members: {"data/knowledge/x": b"x", **members},
-    "no list": lambda members: {name: content for name, content in members.items() if name != backups.SUMS},
+    "no list": lambda members: {
+        name: content for name, content in members.items() if name != backups.SUMS
+    },
     "no list of lines": lambda members: {**members, backups.SUMS: b"\xff\n"},
 }
 NO_FILES_OF_A_BACKUP = (
@@ -192,7 +253,14 @@ NO_FILES_OF_A_BACKUP = (
     "data/fetched/x",
     "data/knowledge",
 )
-KINDS = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.DIRTYPE)
+KINDS = (
+    tarfile.SYMTYPE,
+    tarfile.LNKTYPE,
+    tarfile.FIFOTYPE,
+    tarfile.CHRTYPE,
+    tarfile.BLKTYPE,
+    tarfile.DIRTYPE,
+)
 
 
 @pytest.fixture(scope="module")
@@ -212,21 +280,29 @@ def refused(folder: Path, archive: Path, kind: type[DeskError]) -> str:
 
 
 @pytest.mark.parametrize("what", UNLISTED)
-def test_a_backup_whose_files_are_not_those_in_its_list_restores_nothing(backup_file: Path, tmp_path: Path, what: str) -> None:
+def test_a_backup_whose_files_are_not_those_in_its_list_restores_nothing(
+    backup_file: Path, tmp_path: Path, what: str
+) -> None:
     spoiled = write(tmp_path / "spoiled.tar", UNLISTED[what](members_of(backup_file)), sums=False)
     assert "damaged" in refused(tmp_path, spoiled, InputError)
 
 
 @pytest.mark.parametrize("name", NO_FILES_OF_A_BACKUP)
-def test_a_file_that_belongs_into_no_backup_restores_nothing(backup_file: Path, tmp_path: Path, name: str) -> None:
+def test_a_file_that_belongs_into_no_backup_restores_nothing(
+    backup_file: Path, tmp_path: Path, name: str
+) -> None:
     spoiled = write(tmp_path / "spoiled.tar", {**members_of(backup_file), name: b"x"})
     assert "no file of a backup" in refused(tmp_path, spoiled, UnsafeFile)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_link_a_device_or_a_folder_restores_nothing(backup_file: Path, tmp_path: Path, kind: bytes) -> None:
+def test_a_link_a_device_or_a_folder_restores_nothing(
+    backup_file: Path, tmp_path: Path, kind: bytes
+) -> None:
     name = "data/knowledge/x"
-    spoiled = write(tmp_path / "spoiled.tar", {**members_of(backup_file), name: b""}, kind=kind, of=name)
+    spoiled = write(
+        tmp_path / "spoiled.tar", {**members_of(backup_file), name: b""}, kind=kind, of=name
+    )
     assert "no file of a backup" in refused(tmp_path, spoiled, UnsafeFile)
 
 
@@ -244,14 +320,21 @@ def test_damaged_bytes_restore_nothing(backup_file: Path, tmp_path: Path) -> Non
     flipped[len(content) // 2] ^= 1
     last = len(content) - len(content) % 512 - 40 * 512
     cut = {"cut": content[:-20_000], "cut between blocks": content[:last]}
-    for name, damaged in {**cut, "flipped": bytes(flipped), "empty": b"", "other": b"PK\x03\x04nothing"}.items():
+    for name, damaged in {
+        **cut,
+        "flipped": bytes(flipped),
+        "empty": b"",
+        "other": b"PK\x03\x04nothing",
+    }.items():
         (tmp_path / name).mkdir()
         file = tmp_path / name / "b.tar"
         file.write_bytes(damaged)
         assert "damaged" in refused(tmp_path / name, file, InputError)
 
 
-def test_a_store_of_another_schema_restores_nothing(tmp_path: Path, small_workspace: Workspace) -> None:
+def test_a_store_of_another_schema_restores_nothing(
+    tmp_path: Path, small_workspace: Workspace
+) -> None:
     out = backups.back_up(small_workspace, tmp_path / "b.tar").path
     changed = tmp_path / "changed.duckdb"
     changed.write_bytes(members_of(out)[STORE])

@@ -32,7 +32,14 @@ from tests.derived import save_fusion
 from tests.runs.cases import fast, wish, workspace_with
 from tests.runs.methods import Counting, constant
 
-PLAN = {"spaces": "near", "protocol": "test", "power": 2, "axis": "gene", "centre": False, "strength": 0}
+PLAN = {
+    "spaces": "near",
+    "protocol": "test",
+    "power": 2,
+    "axis": "gene",
+    "centre": False,
+    "strength": 0,
+}
 
 
 @pytest.fixture
@@ -64,21 +71,35 @@ def refused(workspace: Workspace, content: bytes, words: str, **how: Any) -> Non
 
 
 @pytest.mark.soak
-def test_it_says_where_it_comes_from(small_workspace: Workspace, other: Workspace, sent: bytes) -> None:
+def test_it_says_where_it_comes_from(
+    small_workspace: Workspace, other: Workspace, sent: bytes
+) -> None:
     outcome = brought(other, sent)
     assert (outcome.kind, outcome.name, outcome.rows, outcome.new) == ("bundle", "debate", 4, True)
     with other.store.read() as db:
         run = run_records.find(db, "debate")
         last = changes.latest(db).iloc[0]
     assert run.origin == "imported"
-    assert (last["action"], last["author"], json.loads(last["detail"])["run"]) == ("import", "colleague", run.id)
+    assert (last["action"], last["author"], json.loads(last["detail"])["run"]) == (
+        "import",
+        "colleague",
+        run.id,
+    )
     assert stored(other, "debate") == stored(small_workspace, "debate")
 
 
 @pytest.mark.soak
 def test_no_label_travels(sent: bytes) -> None:
     manifest, files = opened(sent)
-    assert set(files) == {"prediction", "trace_event", "evidence", "row_evidence", "call", "row_call", "note"}
+    assert set(files) == {
+        "prediction",
+        "trace_event",
+        "evidence",
+        "row_evidence",
+        "call",
+        "row_call",
+        "note",
+    }
     assert b"label" not in files["prediction"]
     assert "label" not in json.dumps(manifest)
 
@@ -94,13 +115,19 @@ def test_a_taken_name_is_told_apart(other: Workspace, sent: bytes) -> None:
     assert brought(other, sent, name="theirs").name == "theirs"
 
 
-def test_a_run_that_changed_since_is_refused_or_replaced(small_workspace: Workspace, sent: bytes) -> None:
+def test_a_run_that_changed_since_is_refused_or_replaced(
+    small_workspace: Workspace, sent: bytes
+) -> None:
     original = stored(small_workspace, "debate")
     runs.rename(small_workspace, "debate", "mine")  # a name is not content
     assert not brought(small_workspace, sent).new
     runs.add_note(small_workspace, "mine", "Pa_Ga", "since then")
     runs.set_values(small_workspace, "mine", {"public_score": "0.5"})
-    refused(small_workspace, sent, "its run exists already as mine, with other content (public_score, note)")
+    refused(
+        small_workspace,
+        sent,
+        "its run exists already as mine, with other content (public_score, note)",
+    )
     outcome = brought(small_workspace, sent, replace=True)
     assert (outcome.name, outcome.new) == ("debate", True)
     assert stored(small_workspace, "debate") == original
@@ -110,7 +137,9 @@ def test_a_run_that_changed_since_is_refused_or_replaced(small_workspace: Worksp
 
 
 @pytest.mark.soak
-def test_replacing_takes_one_run_and_no_other_of_that_name(small_workspace: Workspace, other: Workspace, sent: bytes) -> None:
+def test_replacing_takes_one_run_and_no_other_of_that_name(
+    small_workspace: Workspace, other: Workspace, sent: bytes
+) -> None:
     brought(other, sent)
     runs.rename(other, "debate", "theirs")
     runs.add_note(small_workspace, "debate", None, "odd")
@@ -127,7 +156,9 @@ def test_replacing_takes_one_run_and_no_other_of_that_name(small_workspace: Work
 
 
 @pytest.mark.soak
-def test_rows_that_the_dataset_does_not_know_are_rejected(small_workspace: Workspace, tmp_path: Path, sent: bytes) -> None:
+def test_rows_that_the_dataset_does_not_know_are_rejected(
+    small_workspace: Workspace, tmp_path: Path, sent: bytes
+) -> None:
     runs.add_note(small_workspace, "debate", "Pc_Gc", "of a row that they lack")
     sent = bundle_actions.build_bundle(small_workspace, "debate").content
     workspace = open_workspace(Settings(workspace=tmp_path / "train only"))
@@ -149,8 +180,13 @@ def test_rows_that_are_other_pairs_here_are_rejected(tmp_path: Path, sent: bytes
     import_upload(workspace, cases.TRAIN, "train.csv")
     swapped = with_rows(sent, "prediction", lambda rows: rows[0].update(gene="Gx"))
     outcome = brought(workspace, swapped)
-    assert [(row.line, row.reason) for row in outcome.rejected] == [(1, "id mismatch"), (4, "unknown id")]
-    assert "'Pa_Ga' is Pa on Gx in the bundle, Pa on Ga in dataset bmdm" in outcome.rejected[0].detail
+    assert [(row.line, row.reason) for row in outcome.rejected] == [
+        (1, "id mismatch"),
+        (4, "unknown id"),
+    ]
+    assert (
+        "'Pa_Ga' is Pa on Gx in the bundle, Pa on Ga in dataset bmdm" in outcome.rejected[0].detail
+    )
     assert {row[1] for row in stored(workspace, "debate")["trace_event"]} == {"Pa_Gb", "Pb_Ga"}
 
 
@@ -158,25 +194,36 @@ def test_rows_that_are_other_pairs_here_are_rejected(tmp_path: Path, sent: bytes
 def test_the_dataset_has_to_be_of_its_organism(tmp_path: Path, sent: bytes) -> None:
     workspace = open_workspace(Settings(workspace=tmp_path / "de"))
     rows = [["Pa", "Ga", "1", "train"], ["Pa", "Gb", "0", "train"]]
-    assert import_upload(workspace, cases.as_csv(["pert", "gene", "label", "split"], rows), "k562-de.csv").rows == 2
+    assert (
+        import_upload(
+            workspace, cases.as_csv(["pert", "gene", "label", "split"], rows), "k562-de.csv"
+        ).rows
+        == 2
+    )
     refused(workspace, sent, "expected bmdm (mouse, bone-marrow-derived macrophages; 6 rows, hash ")
     refused(workspace, sent, "but k562 is human", dataset="k562")
     refused(workspace, sent, "not in this workspace", dataset="nothing")
 
 
 @pytest.mark.soak
-def test_of_two_datasets_that_know_its_rows_the_same_one_is_taken(other: Workspace, sent: bytes) -> None:
+def test_of_two_datasets_that_know_its_rows_the_same_one_is_taken(
+    other: Workspace, sent: bytes
+) -> None:
     more = cases.as_csv(["id", "pert", "gene"], [["Pc_Gc", "Pc", "Gc"], ["Pd_Gd", "Pd", "Gd"]])
     for content, name in ((cases.TRAIN, "a.csv"), (more, "b.csv")):
         import_upload(other, content + b"\n", name, ImportOptions(dataset="also"))
     brought(other, sent)
     with other.store.read() as db:
-        [(dataset,)] = db.execute("SELECT d.name FROM run r JOIN dataset d ON d.id = r.dataset").fetchall()
+        [(dataset,)] = db.execute(
+            "SELECT d.name FROM run r JOIN dataset d ON d.id = r.dataset"
+        ).fetchall()
     assert dataset == "bmdm"
     undo(other, "sent.zip")
     brought(other, sent, dataset="also")
     with other.store.read() as db:
-        assert db.execute("SELECT d.name FROM run r JOIN dataset d ON d.id = r.dataset").fetchall() == [("also",)]
+        assert db.execute(
+            "SELECT d.name FROM run r JOIN dataset d ON d.id = r.dataset"
+        ).fetchall() == [("also",)]
 
 
 @pytest.mark.soak
@@ -207,9 +254,13 @@ def family(other: Workspace) -> Workspace:
 
 
 @pytest.mark.soak
-def test_parents_that_are_not_here_keep_their_names(family: Workspace, small_workspace: Workspace) -> None:
+def test_parents_that_are_not_here_keep_their_names(
+    family: Workspace, small_workspace: Workspace
+) -> None:
     made = bundle_actions.build_bundle(family, "mixed")
-    assert made.problems == [Problem("parents", "warning", (), "made from base, second, which have bundles of their own")]
+    assert made.problems == [
+        Problem("parents", "warning", (), "made from base, second, which have bundles of their own")
+    ]
     outcome = brought(small_workspace, made.content)
     assert outcome.message == "made from base, second, not in this workspace"
     assert stored(small_workspace, "mixed") == stored(family, "mixed")
@@ -219,7 +270,9 @@ def test_parents_that_are_not_here_keep_their_names(family: Workspace, small_wor
         assert list(lineage.missing_parents(db, line).values()) == ["base", "second"]
         assert (
             "made from base, second, not in this workspace"
-            in lineage.provenance_of(db, line, lineage.prompts_of(small_workspace, db, line)).changed
+            in lineage.provenance_of(
+                db, line, lineage.prompts_of(small_workspace, db, line)
+            ).changed
         )
     again = bundle_actions.build_bundle(small_workspace, "mixed")
     assert again.content == made.content
@@ -267,7 +320,9 @@ def test_a_run_is_not_made_from_itself(family: Workspace, small_workspace: Works
         ("debate", {"prompts_sha256": "0", "options": 5}),
     ],
 )
-def test_a_specification_that_no_page_could_read(other: Workspace, sent: bytes, method: str, spec: dict[str, Any]) -> None:
+def test_a_specification_that_no_page_could_read(
+    other: Workspace, sent: bytes, method: str, spec: dict[str, Any]
+) -> None:
     def change(manifest: Any) -> None:
         manifest["run"] |= {"method": method, "spec": spec}
 
@@ -275,8 +330,13 @@ def test_a_specification_that_no_page_could_read(other: Workspace, sent: bytes, 
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(("part", "field"), [("evidence", "body"), ("evidence", "source"), ("call", "reply"), ("call", "key")])
-def test_evidence_and_calls_have_the_ids_of_what_they_say(workspace: Workspace, tmp_path: Path, part: str, field: str) -> None:
+@pytest.mark.parametrize(
+    ("part", "field"),
+    [("evidence", "body"), ("evidence", "source"), ("call", "reply"), ("call", "key")],
+)
+def test_evidence_and_calls_have_the_ids_of_what_they_say(
+    workspace: Workspace, tmp_path: Path, part: str, field: str
+) -> None:
     """Another's id would stand in for that one in every later run."""
     content = bundle_actions.build_bundle(answered(workspace), "r").content
     colleague = workspace_with(tmp_path / "colleague", 8)
@@ -295,7 +355,11 @@ def test_a_note_of_another_run_is_not_taken(other: Workspace, small_workspace: W
     content = bundle_actions.build_bundle(small_workspace, "debate").content
     import_upload(other, cases.submission([("Pa_Ga", 0.1, 0.1, "none")]), "second.csv")
     note = runs.add_note(other, "second", None, "ours")
-    refused(other, with_rows(content, "note", lambda rows: rows[0].update(id=note)), f"note {note}: is one of run")
+    refused(
+        other,
+        with_rows(content, "note", lambda rows: rows[0].update(id=note)),
+        f"note {note}: is one of run",
+    )
 
 
 def answered(workspace: Workspace) -> Workspace:
@@ -303,9 +367,16 @@ def answered(workspace: Workspace) -> Workspace:
     made = workspace_with(workspace.settings.workspace, 8)
     home = made.settings.workspace
     method = Talkative(
-        fails=frozenset({"Qb0_Hb0"}), error=partial(Lost, f"{home}/secret/x.txt, /opt/models/a.bin, http://h:1/v1")
+        fails=frozenset({"Qb0_Hb0"}),
+        error=partial(Lost, f"{home}/secret/x.txt, /opt/models/a.bin, http://h:1/v1"),
     )
-    run_control.start(made, wish(made, method), "r", fast(), begin=partial(run_control.work_on, method=lambda _: method))
+    run_control.start(
+        made,
+        wish(made, method),
+        "r",
+        fast(),
+        begin=partial(run_control.work_on, method=lambda _: method),
+    )
     return made
 
 
@@ -320,18 +391,42 @@ class Talkative(Counting):
 
     async def predict_row(self, pair: Any, context: Any) -> Any:
         await super().predict_row(pair, context)
-        call = Call("k", "de", "JUDGE", '{"model": "m"}', f'{{"said": "{pair.gene}"}}', False, 1, 1.5, 3, 2, 0)
+        call = Call(
+            "k",
+            "de",
+            "JUDGE",
+            '{"model": "m"}',
+            f'{{"said": "{pair.gene}"}}',
+            False,
+            1,
+            1.5,
+            3,
+            2,
+            0,
+        )
         seen = [
-            Evidence("gene_info", pair.gene, "ok", "a table", at, {"name": pair.gene, "of": [1, {"two": 2.5}]})
+            Evidence(
+                "gene_info",
+                pair.gene,
+                "ok",
+                "a table",
+                at,
+                {"name": pair.gene, "of": [1, {"two": 2.5}]},
+            )
             for at in (None, datetime(2026, 1, 5, tzinfo=UTC), datetime(2026, 1, 5))
         ]
         return dataclasses.replace(constant(pair, tokens=5), calls=(call,), evidence=tuple(seen))
 
 
 @pytest.mark.soak
-def test_paths_and_addresses_of_this_machine_stay_here(workspace: Workspace, tmp_path: Path) -> None:
+def test_paths_and_addresses_of_this_machine_stay_here(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     made = bundle_actions.build_bundle(answered(workspace), "r")
-    assert {problem.rule: problem.rows for problem in made.problems} == {"failed": ("Qb0_Hb0",), "places": ()}
+    assert {problem.rule: problem.rows for problem in made.problems} == {
+        "failed": ("Qb0_Hb0",),
+        "places": (),
+    }
     manifest, files = opened(made.content)
     everything_said = json.dumps(manifest).encode() + b"".join(files.values())
     for place in (str(workspace.settings.workspace), "/opt/models", "http://h:1", str(Path.home())):
@@ -354,16 +449,22 @@ def test_an_api_key_does_not_leave(workspace: Workspace) -> None:
 
 
 @pytest.mark.soak
-def test_a_run_that_is_not_finished_travels_as_far_as_it_is(workspace: Workspace, tmp_path: Path) -> None:
+def test_a_run_that_is_not_finished_travels_as_far_as_it_is(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     made = workspace_with(workspace.settings.workspace, 8)
     run = run_control.start(made, wish(made, Counting()), "r", fast(), begin=lambda *_: None)
     with pytest.raises(StateError, match="a worker is on it or starts"):
         bundle_actions.build_bundle(made, "r")
     spec = wish(made, Counting())
     with Journal(made.run_folder(run.id)) as journal:
-        journal.append([Failed(spec.rows[0], "Unreadable", "no letter"), constant(pair_of(spec.rows[1]))])
+        journal.append(
+            [Failed(spec.rows[0], "Unreadable", "no letter"), constant(pair_of(spec.rows[1]))]
+        )
     reader = open_workspace(dataclasses.replace(made.settings, read_only=True))
-    with pytest.raises(StateError, match="reading only"):  # what the journal holds is not in the store yet
+    with pytest.raises(
+        StateError, match="reading only"
+    ):  # what the journal holds is not in the store yet
         bundle_actions.build_bundle(reader, "r")
     found = bundle_actions.build_bundle(made, "r")
     assert [problem.rule for problem in found.problems] == ["unfinished", "failed"]
@@ -401,7 +502,9 @@ def test_a_run_of_the_engine_is_replaced_with_its_journal(workspace: Workspace) 
 
 
 @pytest.mark.soak
-def test_a_submission_takes_the_place_of_a_run_of_the_engine_and_its_journal(workspace: Workspace) -> None:
+def test_a_submission_takes_the_place_of_a_run_of_the_engine_and_its_journal(
+    workspace: Workspace,
+) -> None:
     made = answered(workspace)
     with made.store.read() as db:
         key = run_records.find(db, "r").id

@@ -35,7 +35,9 @@ def server() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def bare(little_demo: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo's dataset without a run; copied, never changed."""
-    workspace = worlds.copied(little_demo.settings.workspace, desk_at(tmp_path_factory.mktemp("bare")))
+    workspace = worlds.copied(
+        little_demo.settings.workspace, desk_at(tmp_path_factory.mktemp("bare"))
+    )
     with workspace.store.read() as db:
         found = runs.list_all(db)
     for run in found:
@@ -54,7 +56,13 @@ def made(little_demo: Workspace, tmp_path_factory: pytest.TempPathFactory, serve
     core_json(folder, "runs", "set", "argued", "public_score=0.61", "note=the first one")
     workspace = desk_at(folder)
     add_note(workspace, "argued", None, "all of it")
-    add_note(workspace, "argued", stored(workspace, "argued")["prediction"][0][1], "odd ± 一", author="Ada")
+    add_note(
+        workspace,
+        "argued",
+        stored(workspace, "argued")["prediction"][0][1],
+        "odd ± 一",
+        author="Ada",
+    )
     return folder
 
 
@@ -65,7 +73,9 @@ def fresh(bare: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", RUNS)
-def test_every_table_comes_back_and_so_do_the_bytes(made: Path, fresh: Path, tmp_path: Path, name: str) -> None:
+def test_every_table_comes_back_and_so_do_the_bytes(
+    made: Path, fresh: Path, tmp_path: Path, name: str
+) -> None:
     out = tmp_path / "run.zip"
     result = core_json(made, "export", name, "--format", "bundle", "--out", str(out))
     assert set(result) == BUNDLED
@@ -73,7 +83,12 @@ def test_every_table_comes_back_and_so_do_the_bytes(made: Path, fresh: Path, tmp
     assert result["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
     [record] = core_json(fresh, "import", str(out))["imported"]
     ours, theirs = stored(desk_at(made), name), stored(desk_at(fresh), name)
-    assert (record["kind"], record["name"], record["rows"], record["rejected"]) == ("bundle", name, len(ours["prediction"]), 0)
+    assert (record["kind"], record["name"], record["rows"], record["rejected"]) == (
+        "bundle",
+        name,
+        len(ours["prediction"]),
+        0,
+    )
     for table, rows in ours.items():
         assert theirs[table] == rows, table
     if name == "argued":

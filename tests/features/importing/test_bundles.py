@@ -29,29 +29,86 @@ from core.features.importing.bundles import (
 from tests.bundled import closed, opened, with_files, with_manifest, with_rows, written
 
 AT = datetime(2026, 1, 5, 9, 30, 0, 123)
-ANSWER = {"prediction_up": 0.3, "prediction_down": 0.1, "p_de": 0.4, "p_up_given_de": 0.75, "p_source": "trace"}
+ANSWER = {
+    "prediction_up": 0.3,
+    "prediction_down": 0.1,
+    "p_de": 0.4,
+    "p_up_given_de": 0.75,
+    "p_source": "trace",
+}
 NOTHING = dict.fromkeys(ANSWER)
 ROWS: dict[str, list[dict[str, Any]]] = {
     "prediction": [
-        {"pair_id": "Pa_Ga", "pert": "Pa", "gene": "Ga", **ANSWER, "flags": "role_collapse de_fallback", "tokens": 7},
-        {"pair_id": "Pa_Gb", "pert": "Pa", "gene": "Gb", **ANSWER, "flags": "", "p_up_given_de": None, "tokens": None},
-        {"pair_id": "Pb_Ga", "pert": "Pb", "gene": "Ga", **NOTHING, "flags": "", "error": "Unreadable: no letter", "tokens": 5},
+        {
+            "pair_id": "Pa_Ga",
+            "pert": "Pa",
+            "gene": "Ga",
+            **ANSWER,
+            "flags": "role_collapse de_fallback",
+            "tokens": 7,
+        },
+        {
+            "pair_id": "Pa_Gb",
+            "pert": "Pa",
+            "gene": "Gb",
+            **ANSWER,
+            "flags": "",
+            "p_up_given_de": None,
+            "tokens": None,
+        },
+        {
+            "pair_id": "Pb_Ga",
+            "pert": "Pb",
+            "gene": "Ga",
+            **NOTHING,
+            "flags": "",
+            "error": "Unreadable: no letter",
+            "tokens": 5,
+        },
     ],
     "trace_event": [
-        {"pair_id": "Pa_Ga", "seq": seq, "stage": "de", "role": "EFFECT", "kind": "brief", "content": "±", "findings": "short"}
+        {
+            "pair_id": "Pa_Ga",
+            "seq": seq,
+            "stage": "de",
+            "role": "EFFECT",
+            "kind": "brief",
+            "content": "±",
+            "findings": "short",
+        }
         | {"meta": '{"p": 0.4}', "latency_ms": 1.5}
         for seq in range(2)
     ],
     "evidence": [
-        {"id": "e1", "tool": "t", "key": "k", "view": "", "retrieved_at": AT, "source": "s", "status": "ok", "body": "{}"}
+        {
+            "id": "e1",
+            "tool": "t",
+            "key": "k",
+            "view": "",
+            "retrieved_at": AT,
+            "source": "s",
+            "status": "ok",
+            "body": "{}",
+        }
     ],
     "row_evidence": [{"pair_id": "Pa_Ga", "seq": 0, "evidence": "e1"}],
     "call": [{"id": "c1", "key": "k", "request": '{"model": "m"}', "reply": "no JSON"}],
     "row_call": [
-        {"pair_id": "Pb_Ga", "seq": 0, "call": "c1", "stage": "de", "role": "JUDGE", "cached": False, "attempts": 1, "error": ""}
+        {
+            "pair_id": "Pb_Ga",
+            "seq": 0,
+            "call": "c1",
+            "stage": "de",
+            "role": "JUDGE",
+            "cached": False,
+            "attempts": 1,
+            "error": "",
+        }
         | {"latency_ms": 2.0, "prompt_tokens": 3, "completion_tokens": 2, "reasoning_tokens": 0}
     ],
-    "note": [{"id": "0123456789ab", "pair_id": None, "author": "Ada", "written_at": AT, "text": "odd"}],
+    "note": [
+        {"id": "0123456789ab", "pair_id": None, "author": "Ada", "written_at": AT, "text": "odd"}
+    ],
 }
 RUN = BundledRun(
     id="0123456789",
@@ -81,7 +138,9 @@ RUN = BundledRun(
     finished_at=None,
     parent_names={"abcdef0123": "base"},
 )
-DATASET = BundledDataset("bmdm", "ternary", "mouse", "macrophages", 6, pairs_sha256([("Pa_Ga", "Pa", "Ga")]))
+DATASET = BundledDataset(
+    "bmdm", "ternary", "mouse", "macrophages", 6, pairs_sha256([("Pa_Ga", "Pa", "Ga")])
+)
 
 
 def write_bundle(bundle: Bundle) -> bytes:
@@ -110,13 +169,20 @@ def sound() -> bytes:
 def test_it_comes_back_as_it_was(sound: bytes) -> None:
     back = read_bundle(sound, "b.zip")
     assert back.run == RUN
-    assert (back.run.name, back.run.created_at, back.run.parent_names) == ("one", AT, {"abcdef0123": "base"})
+    assert (back.run.name, back.run.created_at, back.run.parent_names) == (
+        "one",
+        AT,
+        {"abcdef0123": "base"},
+    )
     assert back.dataset == DATASET
     assert differences(bundle(), back) == []
 
 
 def test_equal_tables_give_equal_bytes_whatever_their_pieces(sound: bytes) -> None:
-    chunked = {part: pa.concat_tables([table.slice(0, 1), table.slice(1)]) for part, table in tables().items()}
+    chunked = {
+        part: pa.concat_tables([table.slice(0, 1), table.slice(1)])
+        for part, table in tables().items()
+    }
     pieces = {part: write_part([table], part, part) for part, table in chunked.items()}
     assert write_bundle(Bundle(RUN, DATASET, pieces)) == sound
 
@@ -126,7 +192,8 @@ def test_differences_name_what_is_not_the_same() -> None:
     changed = replace(RUN, note=None, name="two", created_at=None)
     assert differences(bundle(), Bundle(changed, DATASET, other)) == ["note", "note"]
     file = BundledRun(
-        **{f: getattr(RUN, f) for f in BundledRun.__dataclass_fields__} | {"spec": {**RUN.spec, "file": "mine.csv"}}
+        **{f: getattr(RUN, f) for f in BundledRun.__dataclass_fields__}
+        | {"spec": {**RUN.spec, "file": "mine.csv"}}
     )
     assert differences(bundle(), Bundle(file, DATASET, parts())) == []
 
@@ -137,12 +204,19 @@ def test_a_bundle_is_known_by_its_content(sound: bytes, tmp_path: Path) -> None:
         return is_bundle(tmp_path / "file")
 
     manifest, files = opened(sound)
-    again = pack({**{f"{part}.parquet": data for part, data in files.items()}, "manifest.json": b"{}"})
+    again = pack(
+        {**{f"{part}.parquet": data for part, data in files.items()}, "manifest.json": b"{}"}
+    )
     assert known(sound)
     assert known(again)
     assert known(sound[:-100])
     assert manifest["perturbdesk_bundle"] == 1
-    for other in (b"", b"id,pert,gene\n", pack({"submission.csv": b"id", "manifest.json": b"{}"}), b"PK\x03\x04"):
+    for other in (
+        b"",
+        b"id,pert,gene\n",
+        pack({"submission.csv": b"id", "manifest.json": b"{}"}),
+        b"PK\x03\x04",
+    ):
         assert not known(other)
 
 
@@ -223,7 +297,15 @@ def test_a_manifest_that_is_none(sound: bytes, keys: list[str], value: Any, word
 @pytest.mark.parametrize(
     "text",
     [
-        *(b"", b"\xff", b"[]", b"null", b'{"perturbdesk_bundle": NaN}', b'{"a": "\\ud800"}', b'{"a": 1e999}'),
+        *(
+            b"",
+            b"\xff",
+            b"[]",
+            b"null",
+            b'{"perturbdesk_bundle": NaN}',
+            b'{"a": "\\ud800"}',
+            b'{"a": 1e999}',
+        ),
         *(b"[" * 100_000, b'{"a": ' + b"9" * 5_000 + b"}", b" " * (1 << 23)),
     ],
 )
@@ -240,23 +322,47 @@ Rows = list[dict[str, Any]]
 @pytest.mark.parametrize(
     ("part", "change", "words"),
     [
-        ("prediction", set_to(0, "prediction_up", value=float("nan")), "prediction_up, row 1: 'nan', expected 0 to 1"),
+        (
+            "prediction",
+            set_to(0, "prediction_up", value=float("nan")),
+            "prediction_up, row 1: 'nan', expected 0 to 1",
+        ),
         ("prediction", set_to(0, "prediction_down", value=float("inf")), "prediction_down, row 1"),
         ("prediction", set_to(1, "p_de", value=1.1), "p_de, row 2: '1.1'"),
         ("prediction", set_to(0, "p_up_given_de", value=-0.1), "p_up_given_de, row 1"),
         ("prediction", set_to(0, "prediction_down", value=0.8), "up and down, row 1"),
-        ("prediction", set_to(0, "prediction_up", value=None), "prediction_up, row 1: 'None', expected a value"),
-        ("prediction", set_to(2, "p_de", value=0.5), "p_de, row 3: '0.5', expected a value, unless"),
+        (
+            "prediction",
+            set_to(0, "prediction_up", value=None),
+            "prediction_up, row 1: 'None', expected a value",
+        ),
+        (
+            "prediction",
+            set_to(2, "p_de", value=0.5),
+            "p_de, row 3: '0.5', expected a value, unless",
+        ),
         ("prediction", set_to(2, "p_up_given_de", value=0.5), "p_up_given_de, row 3"),
         ("prediction", set_to(0, "p_source", value="guess"), "p_source, row 1"),
-        ("prediction", set_to(0, "p_source", value="none"), "prediction_up, row 1: '0.3', expected a value, unless"),
+        (
+            "prediction",
+            set_to(0, "p_source", value="none"),
+            "prediction_up, row 1: '0.3', expected a value, unless",
+        ),
         ("prediction", set_to(0, "flags", value="strange"), "flags: 'strange'"),
         ("prediction", set_to(0, "flags", value="role_collapse  de_fallback"), "flags, row 1"),
         ("prediction", set_to(0, "tokens", value=-7), "tokens, row 1"),
         ("prediction", set_to(0, "pair_id", value=""), "pair_id, row 1"),
         ("prediction", set_to(1, "pair_id", value="Pa_Ga"), "1 rows repeat the pair_id"),
-        ("prediction", lambda rows: rows.pop(0), "trace_event, pair_id, row 1: 'Pa_Ga', expected one that stands in prediction"),
-        ("trace_event", set_to(0, "pair_id", value="Px_Gx"), "trace_event, pair_id, row 1: 'Px_Gx'"),
+        (
+            "prediction",
+            lambda rows: rows.pop(0),
+            "trace_event, pair_id, row 1: 'Pa_Ga', expected one that stands in prediction",
+        ),
+        (
+            "trace_event",
+            set_to(0, "pair_id", value="Px_Gx"),
+            "trace_event, pair_id, row 1: 'Px_Gx'",
+        ),
         ("trace_event", set_to(1, "seq", value=0), "repeat the pair_id and seq"),
         ("trace_event", set_to(1, "seq", value=-1), "seq, row 2"),
         ("trace_event", set_to(0, "findings", value="<b>"), "findings, row 1"),
@@ -267,7 +373,11 @@ Rows = list[dict[str, Any]]
         ("evidence", set_to(0, "status", value="fine"), "status, row 1"),
         ("evidence", set_to(0, "body", value="text"), "expected a JSON object"),
         ("evidence", set_to(0, "id", value="e2"), "row_evidence, evidence, row 1: 'e1'"),
-        ("evidence", lambda rows: rows.append({**rows[0], "id": "e2"}), "evidence, id, row 2: 'e2', expected one that stands in"),
+        (
+            "evidence",
+            lambda rows: rows.append({**rows[0], "id": "e2"}),
+            "evidence, id, row 2: 'e2', expected one that stands in",
+        ),
         ("row_evidence", set_to(0, "pair_id", value="Px_Gx"), "row_evidence, pair_id, row 1"),
         ("call", set_to(0, "request", value="no JSON"), "expected a JSON object"),
         ("call", lambda rows: rows.append(rows[0]), "1 rows repeat the id"),
@@ -279,7 +389,9 @@ Rows = list[dict[str, Any]]
         ("note", set_to(0, "author", value=""), "author, row 1"),
     ],
 )
-def test_rows_that_no_run_can_have(sound: bytes, part: str, change: Callable[[Rows], object], words: str) -> None:
+def test_rows_that_no_run_can_have(
+    sound: bytes, part: str, change: Callable[[Rows], object], words: str
+) -> None:
     with pytest.raises(InputError, match=words) as refused:
         read_bundle(with_rows(sound, part, change), "b.zip")
     assert str(refused.value).startswith("b.zip")
@@ -294,11 +406,15 @@ def without_predictions(rows: Rows) -> None:
 
 def test_rows_without_predictions_are_those_of_a_reading_alone(sound: bytes) -> None:
     mute = with_rows(sound, "prediction", without_predictions)
-    with pytest.raises(InputError, match="method is 'debate', but some of its rows have none; expected them unless"):
+    with pytest.raises(
+        InputError, match="method is 'debate', but some of its rows have none; expected them unless"
+    ):
         read_bundle(mute, "b.zip")
     reading = with_manifest(mute, set_to("run", "method", value="judge_rubric"))
     assert read_bundle(reading, "b.zip").run.is_reading
-    with pytest.raises(InputError, match="method is 'judge_rubric', but some of its rows have predictions"):
+    with pytest.raises(
+        InputError, match="method is 'judge_rubric', but some of its rows have predictions"
+    ):
         read_bundle(with_manifest(sound, set_to("run", "method", value="judge_rubric")), "b.zip")
 
 
@@ -312,8 +428,14 @@ def table_of(part: str, **changed: pa.Array) -> pa.Table:
 
 def bomb() -> bytes:
     """A thousand rows that share one text of a million characters."""
-    text = pa.DictionaryArray.from_arrays(pa.array([0] * 1_000, pa.int32()), pa.array(["z" * 1_000_000]))
-    columns = {"id": pa.array(map(str, range(1_000))), "key": pa.array(["x"] * 1_000), "request": pa.array(["x"] * 1_000)}
+    text = pa.DictionaryArray.from_arrays(
+        pa.array([0] * 1_000, pa.int32()), pa.array(["z" * 1_000_000])
+    )
+    columns = {
+        "id": pa.array(map(str, range(1_000))),
+        "key": pa.array(["x"] * 1_000),
+        "request": pa.array(["x"] * 1_000),
+    }
     columns |= {"reply": text}
     table = pa.table(columns).cast(pa.schema([(name, columns[name].type) for name in columns]))
     not_null = pa.schema([pa.field(name, columns[name].type, nullable=False) for name in columns])
@@ -327,14 +449,34 @@ def bomb() -> bytes:
         ("note", b"id,text\n1,hello\n", "cannot be read as parquet"),
         ("note", b"PAR1" + bytes(100) + b"PAR1", "cannot be read as parquet"),
         ("note", written(table_of("note"))[:-30], "cannot be read as parquet"),
-        ("note", written(table_of("note", more=pa.array([1]))), "columns 'more int64', expected id string"),
+        (
+            "note",
+            written(table_of("note", more=pa.array([1]))),
+            "columns 'more int64', expected id string",
+        ),
         ("note", written(table_of("note").drop_columns("text")), "text string, never missing"),
         ("note", written(table_of("note", text=pa.array([5]))), "columns 'text int64', expected"),
-        ("note", written(table_of("note", text=pa.array(["x"]))), "columns 'text string', expected .*text string, never missing"),
-        ("note", written(tables()["note"].select(["text", "id", "pair_id", "author", "written_at"])), "in this order"),
+        (
+            "note",
+            written(table_of("note", text=pa.array(["x"]))),
+            "columns 'text string', expected .*text string, never missing",
+        ),
+        (
+            "note",
+            written(tables()["note"].select(["text", "id", "pair_id", "author", "written_at"])),
+            "in this order",
+        ),
         ("prediction", written(tables()["note"]), "columns "),
-        ("note", written(tables()["note"], compression="zstd"), "packed by ZSTD, expected plain pages"),
-        ("call", bomb(), r"call.parquet: [\d,]+ bytes that claim to hold 1,0[\d,]+, expected at most"),
+        (
+            "note",
+            written(tables()["note"], compression="zstd"),
+            "packed by ZSTD, expected plain pages",
+        ),
+        (
+            "call",
+            bomb(),
+            r"call.parquet: [\d,]+ bytes that claim to hold 1,0[\d,]+, expected at most",
+        ),
     ],
 )
 def test_files_that_are_no_part(sound: bytes, part: str, data: bytes, words: str) -> None:
@@ -354,7 +496,10 @@ def test_members_that_are_too_many_or_too_few(sound: bytes) -> None:
     with pytest.raises(InputError, match=r"holds .*label\.parquet"):
         read_bundle(closed(manifest, files | {"label": b"x"}), "b.zip")
     with pytest.raises(InputError, match="expected a bundle's"):
-        read_bundle(closed(manifest, {part: data for part, data in files.items() if part != "note"}), "b.zip")
+        read_bundle(
+            closed(manifest, {part: data for part, data in files.items() if part != "note"}),
+            "b.zip",
+        )
     twice = io.BytesIO(sound)
     with zipfile.ZipFile(twice, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("note.parquet", b"x")

@@ -22,7 +22,12 @@ from tests import cases
 from tests.strength import examples
 
 Rows = Sequence[tuple[str, str, int, str]]
-DE: Rows = [("A", "X", 1, "train"), ("A", "Y", 0, "train"), ("B", "X", 1, "test"), ("B", "Y", 0, "test")]
+DE: Rows = [
+    ("A", "X", 1, "train"),
+    ("A", "Y", 0, "train"),
+    ("B", "X", 1, "test"),
+    ("B", "Y", 0, "test"),
+]
 DIR: Rows = [("A", "X", 1, "train"), ("B", "X", 0, "test")]
 
 
@@ -45,8 +50,14 @@ def content(workspace: Workspace) -> dict[str, object]:
         tables = ("dataset", "pair", "file_row", "import", "rejected_row")
         drop = {"imported_at", "created_at"}
         frames = {name: db.execute(f"SELECT * FROM {name}").df() for name in tables}
-    kept = {name: frame[[column for column in frame if column not in drop]] for name, frame in frames.items()}
-    return {name: sorted(json.dumps(row) for row in frame.astype(str).to_dict("records")) for name, frame in kept.items()}
+    kept = {
+        name: frame[[column for column in frame if column not in drop]]
+        for name, frame in frames.items()
+    }
+    return {
+        name: sorted(json.dumps(row) for row in frame.astype(str).to_dict("records"))
+        for name, frame in kept.items()
+    }
 
 
 def test_one_file_alone(workspace: Workspace) -> None:
@@ -89,19 +100,32 @@ def test_a_contradiction_is_rejected_in_either_order_and_comes_back(workspace: W
 def test_a_line_takes_no_other_files(workspace: Workspace) -> None:
     bring(workspace, DE, "k562-de.csv")
     assert import_upload(workspace, cases.TRAIN, "train.csv").name == "bmdm"
-    refused = import_upload(workspace, cases.TRAIN + b"Px_Gx,Px,Gx,up\n", "more.csv", ImportOptions(dataset="k562"))
-    assert refused.message == "more.csv: no file of PerturbQA, but dataset k562 is one of its cell lines"
+    refused = import_upload(
+        workspace, cases.TRAIN + b"Px_Gx,Px,Gx,up\n", "more.csv", ImportOptions(dataset="k562")
+    )
+    assert (
+        refused.message
+        == "more.csv: no file of PerturbQA, but dataset k562 is one of its cell lines"
+    )
     refused = bring(workspace, DIR, "k562-dir.csv", dataset="bmdm")
-    assert refused.message == "k562-dir.csv: a file of PerturbQA, but dataset bmdm is none of its cell lines"
+    assert (
+        refused.message
+        == "k562-dir.csv: a file of PerturbQA, but dataset bmdm is none of its cell lines"
+    )
     assert bring(workspace, DIR, "other-dir.csv", dataset="k562").name == "k562"
 
 
 @pytest.mark.soak
 def test_a_file_whose_rows_are_all_rejected_is_refused(workspace: Workspace) -> None:
-    content = cases.as_csv(["pert", "gene", "label", "split"], [("A", "X", "DE", "train"), ("A", "Y", "no", "train")])
+    content = cases.as_csv(
+        ["pert", "gene", "label", "split"], [("A", "X", "DE", "train"), ("A", "Y", "no", "train")]
+    )
     for n_files in range(2):  # alone, and beside another one
         refused = import_upload(workspace, content, "k562-de.csv")
-        assert "no row could be imported (the first, line 2: bad label, 'DE', expected 0 or 1)" in refused.message
+        assert (
+            "no row could be imported (the first, line 2: bad label, 'DE', expected 0 or 1)"
+            in refused.message
+        )
         if not n_files:
             bring(workspace, DIR, "k562-dir.csv")
 
@@ -112,18 +136,26 @@ def run_on(workspace: Workspace, *ids: str) -> None:
     assert import_upload(workspace, cases.submission(rows), "run.csv").rows == len(ids)
 
 
-def test_a_run_stays_while_its_labels_change_and_is_scored_by_those_of_now(workspace: Workspace) -> None:
+def test_a_run_stays_while_its_labels_change_and_is_scored_by_those_of_now(
+    workspace: Workspace,
+) -> None:
     bring(workspace, DE, "k562-de.csv")
     run_on(workspace, "A_X", "A_Y", "B_X", "B_Y")
     scores = []
-    for change in (lambda: None, lambda: bring(workspace, DIR, "k562-dir.csv"), lambda: undo(workspace, "k562-dir.csv")):
+    for change in (
+        lambda: None,
+        lambda: bring(workspace, DIR, "k562-dir.csv"),
+        lambda: undo(workspace, "k562-dir.csv"),
+    ):
         with workspace.store.read() as db:
             counters = changes.versions(db)["datasets"]
         change()
         with workspace.store.read() as db:
             rows = load_scored_rows(db, "run")
             scores.append(score_run(rows).whole)
-            assert changes.versions(db)["datasets"] > counters or len(scores) == 1  # by which pages know that labels changed
+            assert (
+                changes.versions(db)["datasets"] > counters or len(scores) == 1
+            )  # by which pages know that labels changed
     # P(DE): .9 > .3 and .7 < .8, so DE ranks 3 of 4 pairs; P(up | DE): 2/3 of the one that went up > 2/7
     assert [found.de.value for found in scores] == [0.75, 0.75, 0.75]
     assert [found.dir.value for found in scores[1:2]] == [1.0]
@@ -136,7 +168,9 @@ def test_a_run_blocks_only_the_undo_that_takes_its_rows(workspace: Workspace) ->
     bring(workspace, DE, "k562-de.csv")
     run_on(workspace, "A_X", "A_Y")
     before = content(workspace)
-    with pytest.raises(StateError, match=r"k562-de.csv: 1 runs predict its rows \(run\); undo those first"):
+    with pytest.raises(
+        StateError, match=r"k562-de.csv: 1 runs predict its rows \(run\); undo those first"
+    ):
         undo(workspace, "k562-de.csv")
     assert content(workspace) == before
     undo(workspace, "k562-dir.csv")
@@ -147,7 +181,12 @@ def test_a_run_blocks_only_the_undo_that_takes_its_rows(workspace: Workspace) ->
 
 
 SYMBOLS = st.sampled_from(["A", "B", "A_B"])
-ROW = st.tuples(SYMBOLS, st.sampled_from(["X", "Y", "B_X"]), st.integers(0, 1), st.sampled_from(["train", "test"]))
+ROW = st.tuples(
+    SYMBOLS,
+    st.sampled_from(["X", "Y", "B_X"]),
+    st.integers(0, 1),
+    st.sampled_from(["train", "test"]),
+)
 FILE = st.lists(ROW, min_size=1, max_size=6)
 NAMES = ("k562-de.csv", "k562-dir.csv", "k562-DE.csv", "hepg2-dir.csv")
 
@@ -155,12 +194,16 @@ NAMES = ("k562-de.csv", "k562-dir.csv", "k562-DE.csv", "hepg2-dir.csv")
 @pytest.mark.soak
 def test_imports_and_undos_in_any_order_leave_what_is_left(tmp_path: Path) -> None:
     """Each step imports a file, or undoes it if it is there; another workspace gets only what is left at the end."""
-    played, fresh = (open_workspace(Settings(workspace=tmp_path / name, author="tester")) for name in ("a", "b"))
+    played, fresh = (
+        open_workspace(Settings(workspace=tmp_path / name, author="tester")) for name in ("a", "b")
+    )
     empty = content(played)
 
     @examples(8)
     @given(
-        files=st.tuples(*[FILE] * len(NAMES)).filter(lambda files: len({file_of(rows) for rows in files}) == len(files)),
+        files=st.tuples(*[FILE] * len(NAMES)).filter(
+            lambda files: len({file_of(rows) for rows in files}) == len(files)
+        ),
         steps=st.lists(st.integers(0, len(NAMES) - 1), max_size=7),
     )
     def play(files: tuple[Rows, ...], steps: list[int]) -> None:
@@ -169,9 +212,13 @@ def test_imports_and_undos_in_any_order_leave_what_is_left(tmp_path: Path) -> No
             if step in present:
                 undo(played, NAMES[step])
                 present.remove(step)
-            elif bring(played, files[step], NAMES[step]).kind != "failed":  # all of its rows contradict those that are here
+            elif (
+                bring(played, files[step], NAMES[step]).kind != "failed"
+            ):  # all of its rows contradict those that are here
                 present.append(step)
-        left = sorted(present, key=lambda step: "-de" in NAMES[step].lower())  # -dir files first: then none is refused
+        left = sorted(
+            present, key=lambda step: "-de" in NAMES[step].lower()
+        )  # -dir files first: then none is refused
         for step in left:
             bring(fresh, files[step], NAMES[step])
         assert content(played) == content(fresh)

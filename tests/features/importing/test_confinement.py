@@ -62,7 +62,9 @@ def found() -> dict[str, Any]:
         own.mkdir()
         secret.write_text("api_key = 'secret'")
         command = [sys.executable, "-c", _TRIES, str(own), str(secret), "9"]
-        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=False, timeout=120)
+        done = subprocess.run(
+            command, cwd=REPOSITORY, capture_output=True, check=False, timeout=120
+        )
     assert done.returncode == 0, done.stderr.decode()
     return dict(json.loads(done.stdout))
 
@@ -87,6 +89,9 @@ def test_it_does_what_it_may_and_nothing_else(found: dict[str, Any]) -> None:
     assert found == expected
 
 
-@pytest.mark.skipif(not Path("/sys/kernel/security/landlock").exists() and os.uname().release < "5.13", reason="needs Landlock")
+@pytest.mark.skipif(
+    not Path("/sys/kernel/security/landlock").exists() and os.uname().release < "5.13",
+    reason="needs Landlock",
+)
 def test_this_system_says_whether_it_has_landlock(found: dict[str, Any]) -> None:
     assert set(found["enforced"]) <= {"memory", "time", "no network", "no other folders", "no TCP"}

@@ -20,7 +20,10 @@ MOUSE = [(pert.title(), gene.title(), label) for pert, gene, label in HUMAN]
 
 
 def labels(rows: Sequence[tuple[str, str, str]], *more: str) -> bytes:
-    return cases.as_csv(["id", "pert", "gene", "label"], [[f"{p}_{g}", p, g, label] for p, g, label in (*rows, *more)])
+    return cases.as_csv(
+        ["id", "pert", "gene", "label"],
+        [[f"{p}_{g}", p, g, label] for p, g, label in (*rows, *more)],
+    )
 
 
 def bring(workspace: Workspace, content: bytes, file: str, **options: str) -> Imported:
@@ -30,7 +33,10 @@ def bring(workspace: Workspace, content: bytes, file: str, **options: str) -> Im
 def contents(workspace: Workspace) -> dict[str, tuple[str, str, int]]:
     """Name → organism, context and number of rows."""
     with workspace.store.read() as db:
-        return {d.name: (d.organism, d.context, len(pairs.labels(db, d.id))) for d in datasets.list_all(db)}
+        return {
+            d.name: (d.organism, d.context, len(pairs.labels(db, d.id)))
+            for d in datasets.list_all(db)
+        }
 
 
 @pytest.mark.parametrize("beside", [True, False], ids=["beside bmdm", "alone"])
@@ -44,20 +50,31 @@ def test_own_labels_are_a_dataset_named_after_their_file(
     assert (outcome.kind, outcome.name, outcome.rows) == ("challenge_train", "my_labels", 3)
     assert f"new dataset my_labels, {organism}: named after the file" in outcome.message
     assert contents(workspace)["my_labels"] == (organism, "", 3)
-    assert contents(workspace).get("bmdm", ("mouse", challenge.CONTEXT, 4)) == ("mouse", challenge.CONTEXT, 4)
+    assert contents(workspace).get("bmdm", ("mouse", challenge.CONTEXT, 4)) == (
+        "mouse",
+        challenge.CONTEXT,
+        4,
+    )
 
 
 def test_a_human_file_called_train_is_not_the_challenge(workspace: Workspace) -> None:
     assert bring(workspace, labels(HUMAN), "train.csv").name == "train"
     assert bring(workspace, cases.TRAIN, "train (1).csv").name == "bmdm"
-    assert {name: organism for name, (organism, *_) in contents(workspace).items()} == {"train": "human", "bmdm": "mouse"}
+    assert {name: organism for name, (organism, *_) in contents(workspace).items()} == {
+        "train": "human",
+        "bmdm": "mouse",
+    }
 
 
 def test_a_file_that_is_only_called_train_does_not_join_the_challenge_itself(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = [f"{pert}_{gene}" for pert, gene, _ in MOUSE]
-    monkeypatch.setattr(challenge, "IDS", {challenge.digest_of(ids), challenge.digest_of(ids[:2]), challenge.digest_of(ids[2:])})
+    monkeypatch.setattr(
+        challenge,
+        "IDS",
+        {challenge.digest_of(ids), challenge.digest_of(ids[:2]), challenge.digest_of(ids[2:])},
+    )
     assert bring(workspace, labels(MOUSE[:2]), "any name.csv").name == "bmdm"
     assert bring(workspace, cases.TRAIN, "train.csv").name == "train"
     assert bring(workspace, labels(MOUSE[2:]), "the rest.csv").name == "bmdm"
@@ -87,7 +104,11 @@ def test_a_name_that_is_taken_is_refused_with_advice_that_works(workspace: Works
     bring(workspace, labels(HUMAN), "mine.csv")
     content = labels([("TP53", "CDKN1A", "down")])
     refused = bring(workspace, content, "mine.csv")
-    assert (refused.kind, "--dataset mine" in refused.message, "--name OTHER" in refused.message) == ("failed", True, True)
+    assert (
+        refused.kind,
+        "--dataset mine" in refused.message,
+        "--name OTHER" in refused.message,
+    ) == ("failed", True, True)
     assert bring(workspace, content, "mine.csv", dataset="mine").rows == 1
     undo(workspace, "mine.csv")
     assert bring(workspace, content, "mine.csv", name="other").name == "other"
@@ -122,5 +143,11 @@ def test_a_command_says_once_which_dataset_it_took(workspace: Workspace) -> None
     for rows, file in ((HUMAN, "human.csv"), (MOUSE, "mouse.csv")):
         bring(workspace, labels(rows), file)
     done = core(workspace.settings.workspace, "audit", "leakage")
-    assert done.err.count("dataset mouse: of 2 the one made or used last; --dataset chooses another") == 1
-    assert "used last" not in core(workspace.settings.workspace, "audit", "leakage", "--dataset", "human").err
+    assert (
+        done.err.count("dataset mouse: of 2 the one made or used last; --dataset chooses another")
+        == 1
+    )
+    assert (
+        "used last"
+        not in core(workspace.settings.workspace, "audit", "leakage", "--dataset", "human").err
+    )

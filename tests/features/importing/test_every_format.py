@@ -23,10 +23,19 @@ from core.features.importing.submissions import SubmissionTable
 Rows = Sequence[dict[str, object]]
 Style = tuple[str, str]  # decimal, thousands
 PAIRS = [("Stat1", "Irf1"), ("Stat1", "Myd88"), ("Rela", "Irf1"), ("Jun", "Fos")]
-LABELS = [{"pert": p, "gene": g, "label": label} for (p, g), label in zip(PAIRS, ("up", "down", "none", "up"), strict=True)]
+LABELS = [
+    {"pert": p, "gene": g, "label": label}
+    for (p, g), label in zip(PAIRS, ("up", "down", "none", "up"), strict=True)
+]
 NUMBERS = [(0.5, 0.25), (0.125, 0.75), (0.0, 0.0), (0.0625, 0.5)]
-PREDICTIONS = [{"id": f"{p}_{g}", "p_up": up, "p_down": down} for (p, g), (up, down) in zip(PAIRS, NUMBERS, strict=True)]
-SCORES = [{"id": f"{p}_{g}", "score": v} for (p, g), v in zip(PAIRS, (1234.5, -2.25, 1048576.0, 0.5), strict=True)]
+PREDICTIONS = [
+    {"id": f"{p}_{g}", "p_up": up, "p_down": down}
+    for (p, g), (up, down) in zip(PAIRS, NUMBERS, strict=True)
+]
+SCORES = [
+    {"id": f"{p}_{g}", "score": v}
+    for (p, g), v in zip(PAIRS, (1234.5, -2.25, 1048576.0, 0.5), strict=True)
+]
 STYLES: tuple[Style, ...] = ((".", ""), (",", ""), (".", ","), (",", "."), (",", " "), (".", "'"))
 
 
@@ -94,13 +103,18 @@ def values(table: PairTable | SubmissionTable | ScoreTable) -> object:
     if isinstance(table, PairTable):
         return [(pair.pair_id, pair.label) for pair in table.pairs]
     if isinstance(table, SubmissionTable):
-        return [(row.prediction.pair_id, row.prediction.prediction_up, row.prediction.prediction_down) for row in table.rows]
+        return [
+            (row.prediction.pair_id, row.prediction.prediction_up, row.prediction.prediction_down)
+            for row in table.rows
+        ]
     return [table.ids, table.columns]
 
 
 @pytest.mark.few(14)
 @pytest.mark.parametrize("kind", FORMATS)
-@pytest.mark.parametrize("rows", [LABELS, PREDICTIONS, SCORES], ids=["labels", "predictions", "scores"])
+@pytest.mark.parametrize(
+    "rows", [LABELS, PREDICTIONS, SCORES], ids=["labels", "predictions", "scores"]
+)
 def test_the_same_rows_come_in(kind: str, rows: Rows) -> None:
     expected = values(read(text_of(rows, (".", ""), ",").encode(), "t.csv"))
     for style, ordered in itertools.product(STYLES, orders(rows)):
@@ -112,7 +126,10 @@ def test_the_same_rows_come_in(kind: str, rows: Rows) -> None:
 
 @pytest.mark.parametrize("kind", ["comma", "tab", "semicolon"])
 def test_numbers_that_may_be_thousands_are_refused_with_advice_that_helps(kind: str) -> None:
-    rows = [{"id": f"{p}_{g}", "score": value} for (p, g), value in zip(PAIRS, (1.234, 2.345, 3.456, 4.567), strict=True)]
+    rows = [
+        {"id": f"{p}_{g}", "score": value}
+        for (p, g), value in zip(PAIRS, (1.234, 2.345, 3.456, 4.567), strict=True)
+    ]
     with pytest.raises(InputError, match="decimal point"):
         read(FORMATS[kind](rows, (",", "")), "t.csv")
     table = read(FORMATS[kind](rows, (".", "")), "t.csv")

@@ -16,12 +16,16 @@ def test_the_page_offers_what_the_command_writes(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built = {}
-    monkeypatch.setattr(exports.st, "download_button", lambda *button, **_: built.update({button[2]: button[1]}))
+    monkeypatch.setattr(
+        exports.st, "download_button", lambda *button, **_: built.update({button[2]: button[1]})
+    )
     run = the_run(small_workspace)
     app = visit(small_workspace, "data", tab="Runs and notes", run=run.id)
     assert not app.exception
     expected = {
-        f"debate_{part}.{form}": export(small_workspace, run.id, form, with_traces=part == "traces")[0]
+        f"debate_{part}.{form}": export(
+            small_workspace, run.id, form, with_traces=part == "traces"
+        )[0]
         for part in ("predictions", "traces")
         for form in ("csv", "parquet", "jsonl")
     }

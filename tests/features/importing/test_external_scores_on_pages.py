@@ -15,14 +15,21 @@ SCORES = cases.as_csv(["id", "score"], [["Pa_Ga", 3], ["Pa_Gb", -1], ["Pb_Ga", 7
 
 @pytest.fixture
 def run(small_workspace: Workspace) -> str:
-    assert import_upload(small_workspace, SCORES, "screen.csv", ImportOptions(dir="score")).kind == "external_score"
+    assert (
+        import_upload(small_workspace, SCORES, "screen.csv", ImportOptions(dir="score")).kind
+        == "external_score"
+    )
     return the_run(small_workspace, "screen score").id
 
 
-def test_what_it_does_not_rank_is_said_and_has_no_number(visit: Visit, small_workspace: Workspace, run: str) -> None:
+def test_what_it_does_not_rank_is_said_and_has_no_number(
+    visit: Visit, small_workspace: Workspace, run: str
+) -> None:
     app = visit(small_workspace, "rows", run=run, row="Pa_Ga")
     assert not app.exception
-    assert "DE rank score **–** · DIR rank score **0.60**" in text_of(app)  # 3 is the third of four: 3 / 5
+    assert "DE rank score **–** · DIR rank score **0.60**" in text_of(
+        app
+    )  # 3 is the third of four: 3 / 5
     assert "no score for an effect" in text_of(app)
 
 

@@ -65,7 +65,9 @@ def handler(server: Server) -> type[http.server.BaseHTTPRequestHandler]:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A server with two pinned files (group "pinned") and one that nobody pinned (group "open")."""
     monkeypatch.delenv("NO_PROXY", raising=False)
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # which nobody may ask for what is on this machine
+    monkeypatch.setenv(
+        "HTTP_PROXY", "http://127.0.0.1:9"
+    )  # which nobody may ask for what is on this machine
     state = Server({"/repo/first.bin": FIRST, "/repo/second.csv": SECOND})
     pinned = [
         PublicFile(path[1:], path.rsplit("/", 1)[1], len(body), hashlib.sha256(body).hexdigest())
@@ -89,7 +91,9 @@ def names(folder: Path) -> set[str]:
 def test_files_arrive_whole_and_are_not_fetched_again(server: Server, tmp_path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
     folder = tmp_path / "new" / "folder"
-    paths = fetch("pinned", folder, base=f"{server.base}/", progress=lambda *args: seen.append(args))
+    paths = fetch(
+        "pinned", folder, base=f"{server.base}/", progress=lambda *args: seen.append(args)
+    )
     assert [path.read_bytes() for path in paths] == [FIRST, SECOND]
     assert names(folder) == {"first.bin", "second.csv"}
     steps = [done for name, done, total in seen if (name, total) == ("first.bin", len(FIRST))]
@@ -107,7 +111,9 @@ def test_a_changed_file_is_fetched_again(server: Server, tmp_path: Path) -> None
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("length", [True, False])
-def test_a_cut_transfer_goes_on_where_it_stopped(server: Server, tmp_path: Path, length: bool) -> None:
+def test_a_cut_transfer_goes_on_where_it_stopped(
+    server: Server, tmp_path: Path, length: bool
+) -> None:
     server.cut_after, server.length = 150_000, length
     with pytest.raises(Unreachable, match=r"first\.bin.* try again"):
         fetch("pinned", tmp_path, base=server.base)
@@ -129,7 +135,10 @@ def test_a_server_without_ranges_starts_again(server: Server, tmp_path: Path) ->
 def test_a_part_longer_than_the_file_starts_again(server: Server, tmp_path: Path) -> None:
     (tmp_path / "first.bin.part").write_bytes(FIRST + b"x")
     assert fetch("pinned", tmp_path, base=server.base)[0].read_bytes() == FIRST
-    assert server.asked[:2] == [("/repo/first.bin", f"bytes={len(FIRST) + 1}-"), ("/repo/first.bin", None)]
+    assert server.asked[:2] == [
+        ("/repo/first.bin", f"bytes={len(FIRST) + 1}-"),
+        ("/repo/first.bin", None),
+    ]
 
 
 def test_a_whole_part_needs_no_server(server: Server, tmp_path: Path) -> None:
@@ -146,7 +155,9 @@ def test_a_whole_part_needs_no_server(server: Server, tmp_path: Path) -> None:
         (FIRST + b"?", "more than 204,800 bytes"),
     ],
 )
-def test_other_bytes_than_pinned_are_not_kept(server: Server, tmp_path: Path, served: bytes, message: str) -> None:
+def test_other_bytes_than_pinned_are_not_kept(
+    server: Server, tmp_path: Path, served: bytes, message: str
+) -> None:
     server.files["/repo/first.bin"] = served
     with pytest.raises(WrongContent, match=f"{server.base}/repo/first.bin: {message}"):
         fetch("pinned", tmp_path, base=server.base)
@@ -163,10 +174,14 @@ def test_a_part_of_something_else_is_found_out(server: Server, tmp_path: Path) -
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("status", [403, 404, 429, 500, 503])
-def test_an_error_of_the_server_names_address_status_and_a_way_out(server: Server, tmp_path: Path, status: int) -> None:
+def test_an_error_of_the_server_names_address_status_and_a_way_out(
+    server: Server, tmp_path: Path, status: int
+) -> None:
     (tmp_path / "first.bin.part").write_bytes(FIRST[:10])
     server.status = status
-    with pytest.raises(Unreachable, match=f"{server.base}/repo/first.bin: HTTP {status}.* by hand and `import` it"):
+    with pytest.raises(
+        Unreachable, match=f"{server.base}/repo/first.bin: HTTP {status}.* by hand and `import` it"
+    ):
         fetch("pinned", tmp_path, base=server.base)
     assert (tmp_path / "first.bin.part").read_bytes() == FIRST[:10]
 
@@ -182,7 +197,9 @@ def test_nobody_listening_names_the_address_and_a_way_out(tmp_path: Path) -> Non
     with socket.socket() as free:  # bound but not listening: connections are refused
         free.bind(("127.0.0.1", 0))
         base = f"http://127.0.0.1:{free.getsockname()[1]}"
-        with pytest.raises(Unreachable, match=rf"{base}/genentech/.*/data/train\.csv: .*by hand and `import` it"):
+        with pytest.raises(
+            Unreachable, match=rf"{base}/genentech/.*/data/train\.csv: .*by hand and `import` it"
+        ):
             fetch("challenge", tmp_path, base=base)
 
 
@@ -192,9 +209,13 @@ def test_an_address_that_is_none_is_unreachable(tmp_path: Path, base: str) -> No
         fetch("challenge", tmp_path, base=base)
 
 
-def test_files_that_nobody_pinned_are_held_to_their_first_fetch(server: Server, tmp_path: Path) -> None:
+def test_files_that_nobody_pinned_are_held_to_their_first_fetch(
+    server: Server, tmp_path: Path
+) -> None:
     (path,) = fetch("open", tmp_path, base=server.base)
-    assert json.loads((tmp_path / RECORD).read_text()) == {"second.csv": hashlib.sha256(SECOND).hexdigest()}
+    assert json.loads((tmp_path / RECORD).read_text()) == {
+        "second.csv": hashlib.sha256(SECOND).hexdigest()
+    }
     fetch("open", tmp_path, base=server.base)
     assert len(server.asked) == 1
 
@@ -227,7 +248,9 @@ def test_a_transfer_that_drips_is_given_up_and_goes_on_later(
 
 
 def test_an_unknown_group_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'weights', expected one of challenge, published, perturbqa"):
+    with pytest.raises(
+        InputError, match="'weights', expected one of challenge, published, perturbqa"
+    ):
         fetch("weights", tmp_path)
 
 
@@ -260,7 +283,9 @@ def test_published_runs_have_their_names_and_public_scores() -> None:
 
 def test_perturbqa_has_two_tasks_for_five_lines() -> None:
     lines = ("k562", "rpe1", "hepg2", "jurkat", "k562_set")
-    assert {file.file for file in SOURCES["perturbqa"]} == {f"{x}-{t}.csv" for x in lines for t in ("de", "dir")}
+    assert {file.file for file in SOURCES["perturbqa"]} == {
+        f"{x}-{t}.csv" for x in lines for t in ("de", "dir")
+    }
 
 
 def test_every_file_is_pinned_to_a_revision_and_lands_on_its_own() -> None:
@@ -268,6 +293,8 @@ def test_every_file_is_pinned_to_a_revision_and_lands_on_its_own() -> None:
         assert len({file.file for file in files}) == len(files)
         for file in files:
             assert re.fullmatch(r"[\w-]+/[\w-]+/[0-9a-f]{40}(/[\w.-]+)+", file.path)
-            if group != "perturbqa" and file.name != "track_a_logprobs_train499":  # whose hash nobody published
+            if (
+                group != "perturbqa" and file.name != "track_a_logprobs_train499"
+            ):  # whose hash nobody published
                 assert re.fullmatch(r"[0-9a-f]{64}", file.sha256 or "")
                 assert file.bytes

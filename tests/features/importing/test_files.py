@@ -70,7 +70,9 @@ def test_a_checkpoint_is_one_thing_and_other_folders_are_their_files(tmp_path: P
     checkpoint = geneformer(inner / "gf")
     (inner / "train.csv").write_bytes(cases.TRAIN)
     (inner / ".hidden").write_bytes(b"")
-    (inner / "notes.pkl").write_bytes(b"")  # one beside a space does not make its folder a checkpoint
+    (inner / "notes.pkl").write_bytes(
+        b""
+    )  # one beside a space does not make its folder a checkpoint
     (inner / "space.safetensors").write_bytes(b"")
     named = tmp_path / "named.csv"
     named.write_bytes(cases.TEST)
@@ -90,10 +92,16 @@ def test_a_checkpoint_is_one_thing_and_other_folders_are_their_files(tmp_path: P
         expand([named, tmp_path / "gone"])
 
 
-@pytest.mark.parametrize("content", [b"", b"prose about genes", b"a,b\nx,y\n", b"{}", b"[]", b'{"a": {"b": 1}}', b"{not json"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"prose about genes", b"a,b\nx,y\n", b"{}", b"[]", b'{"a": {"b": 1}}', b"{not json"],
+)
 def test_what_nobody_reads_is_unknown(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "file.csv").write_bytes(content)
-    for look in (lambda: recognise(tmp_path / "file.csv"), lambda: recognise_upload(content, "file.csv")):
+    for look in (
+        lambda: recognise(tmp_path / "file.csv"),
+        lambda: recognise_upload(content, "file.csv"),
+    ):
         with pytest.raises(UnknownFormat) as caught:
             look()
         assert len(str(caught.value).splitlines()) == 1
@@ -111,7 +119,10 @@ def test_a_damaged_space_is_an_input_error_in_one_line(case: str) -> None:
 def test_a_hostile_pickle_is_refused_by_name_and_does_nothing(tmp_path: Path) -> None:
     for what, content in touches(tmp_path / "marker"):
         (tmp_path / "x.pkl").write_bytes(content)
-        for look in (lambda: recognise(tmp_path / "x.pkl"), lambda hostile=content: recognise_upload(hostile, "x.pkl")):
+        for look in (
+            lambda: recognise(tmp_path / "x.pkl"),
+            lambda hostile=content: recognise_upload(hostile, "x.pkl"),
+        ):
             refused, words = refusal_of(what)
             with pytest.raises(refused, match=words):
                 look()
@@ -133,9 +144,16 @@ def of_objects(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("write", "message"), [(escaping, "leaves the archive"), (exploding, "that unpack to"), (of_objects, "pickled array")]
+    ("write", "message"),
+    [
+        (escaping, "leaves the archive"),
+        (exploding, "that unpack to"),
+        (of_objects, "pickled array"),
+    ],
 )
-def test_an_unsafe_archive_is_refused(tmp_path: Path, write: Callable[[Path], None], message: str) -> None:
+def test_an_unsafe_archive_is_refused(
+    tmp_path: Path, write: Callable[[Path], None], message: str
+) -> None:
     write(tmp_path / "x.npz")
     for look in (recognise, lambda path: recognise_upload(path.read_bytes(), path.name)):
         with pytest.raises(UnsafeFile, match=message):
@@ -150,7 +168,9 @@ def test_a_file_that_cannot_be_read_says_so() -> None:
         recognise(unreadable)
 
 
-def test_a_folder_with_links_pipes_and_odd_names_is_listed_and_the_rest_imported(workspace: Workspace, tmp_path: Path) -> None:
+def test_a_folder_with_links_pipes_and_odd_names_is_listed_and_the_rest_imported(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     folder = tmp_path / "folder"
     (folder / "deep").mkdir(parents=True)
     (folder / "train.csv").write_bytes(cases.TRAIN)
@@ -209,20 +229,38 @@ def test_a_checkpoint_with_a_pipe_is_not_opened(tmp_path: Path) -> None:
         recognise(checkpoint)
 
 
-def test_a_disk_and_the_home_folder_are_read_on_request_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_and_the_home_folder_are_read_on_request_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = tmp_path / "people" / "ada"
     (home / "screen").mkdir(parents=True)
     (home / "screen" / "a.csv").write_text("id\n")
     monkeypatch.setattr(Path, "home", lambda: home)
     (tmp_path / "link").symlink_to(home)
-    for place in ("/", "//", "/etc", "/usr", "/proc", home, home.parent, tmp_path / "link", home / ".."):
+    for place in (
+        "/",
+        "//",
+        "/etc",
+        "/usr",
+        "/proc",
+        home,
+        home.parent,
+        tmp_path / "link",
+        home / "..",
+    ):
         with pytest.raises(InputError, match="--recursive imports all of it"):
             expand([Path(place)])
-    assert expand([home], recursive=True) == expand([home / "screen"]) == [(home / "screen" / "a.csv", False, "")]
+    assert (
+        expand([home], recursive=True)
+        == expand([home / "screen"])
+        == [(home / "screen" / "a.csv", False, "")]
+    )
     assert expand([home / "screen" / "a.csv"]) == [(home / "screen" / "a.csv", True, "")]
 
 
-def test_a_folder_of_too_many_files_is_read_on_request_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_too_many_files_is_read_on_request_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(files, "MOST_FILES", 5)
     for i in range(6):
         (tmp_path / f"{i}.csv").write_text("")

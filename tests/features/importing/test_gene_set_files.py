@@ -34,8 +34,17 @@ def test_omnipath_is_a_pack_of_signed_signalling(tmp_path: Path) -> None:
     )
     found = recognise(file)
     assert isinstance(found, PackFile)
-    signs = {("Map2k1", "Mapk1"): 1, ("Ptpn1", "Jak2"): -1, ("Tp53", "Mdm2"): 0, ("Mapk1", "Elk1"): 0}
-    assert (found.pack.kind, found.pack.source, found.pack.entries) == ("signalling", "OmniPath", signs)
+    signs = {
+        ("Map2k1", "Mapk1"): 1,
+        ("Ptpn1", "Jak2"): -1,
+        ("Tp53", "Mdm2"): 0,
+        ("Mapk1", "Elk1"): 0,
+    }
+    assert (found.pack.kind, found.pack.source, found.pack.entries) == (
+        "signalling",
+        "OmniPath",
+        signs,
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,6 +73,8 @@ def test_sets_named_after_their_regulator_are_sets(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("gene", "kind"), [("{}", "numbers"), ("ENSG0000010{}", "Ensembl")])
 def test_sets_of_identifiers_are_refused_by_name(tmp_path: Path, gene: str, kind: str) -> None:
     file = tmp_path / "sets.gmt"
-    file.write_text("HALLMARK_A\thttp://x\t" + "\t".join(gene.format(i) for i in range(1000, 1009)) + "\n")
+    file.write_text(
+        "HALLMARK_A\thttp://x\t" + "\t".join(gene.format(i) for i in range(1000, 1009)) + "\n"
+    )
     with pytest.raises(InputError, match=kind):
         recognise(file)

@@ -21,7 +21,9 @@ def test_a_path_outside_is_refused_and_one_inside_is_imported(
 ) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
-    (inside / "test2.csv").write_bytes(cases.as_csv(["id", "pert", "gene"], [["Pd_Gd", "Pd", "Gd"]]))
+    (inside / "test2.csv").write_bytes(
+        cases.as_csv(["id", "pert", "gene"], [["Pd_Gd", "Pd", "Gd"]])
+    )
     (inside / "passwd").write_bytes(b"root:x:0:0:open-sesame\n")
     monkeypatch.setenv("PERTURBDESK_IMPORT_ROOTS", str(inside))
     app = visit(small_workspace, "data")
@@ -45,7 +47,9 @@ def test_it_is_off_when_the_app_listens_beyond_this_machine(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = st.get_option
-    monkeypatch.setattr(st, "get_option", lambda name: "0.0.0.0" if name == "server.address" else real(name))
+    monkeypatch.setattr(
+        st, "get_option", lambda name: "0.0.0.0" if name == "server.address" else real(name)
+    )
     app = visit(small_workspace, "data")
     assert "off, since other machines can reach this app." in text_of(app)
     assert not [field for field in app.text_input if field.key == "import_path"]
@@ -59,10 +63,14 @@ def boxes_of(app: AppTest) -> dict[str, Selectbox]:
     return {box.label: box for box in app.selectbox if str(box.key).startswith("role-")}
 
 
-def test_an_upload_is_shown_and_corrected_before_it_is_imported(visit: Visit, small_workspace: Workspace) -> None:
+def test_an_upload_is_shown_and_corrected_before_it_is_imported(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     app = visit(small_workspace, "data")
     rows = [["STAT1", "IRF1", "up"], ["JAK1", "SOCS3", "down"]]
-    app.file_uploader(key="upload").upload("my_k562.csv", cases.as_csv(["KO", "readout", "call"], rows))
+    app.file_uploader(key="upload").upload(
+        "my_k562.csv", cases.as_csv(["KO", "readout", "call"], rows)
+    )
     app.run()
     assert "--column ROLE=NAME" in plain_text(app)
     for role, column in (("pert", "KO"), ("gene", "readout"), ("label", "call")):
@@ -74,7 +82,9 @@ def test_an_upload_is_shown_and_corrected_before_it_is_imported(visit: Visit, sm
     assert not app.error
     with small_workspace.store.read() as db:
         assert datasets.find(db, "my_k562").organism == "human"
-    app.file_uploader(key="upload").upload("more.csv", cases.as_csv(["KO", "readout", "call"], [["TP53", "MDM2", "down"]]))
+    app.file_uploader(key="upload").upload(
+        "more.csv", cases.as_csv(["KO", "readout", "call"], [["TP53", "MDM2", "down"]])
+    )
     app.run()
     assert "as you said for my_k562.csv" in plain_text(app)
     assert {role: box.value for role, box in boxes_of(app).items() if box.value} == {
@@ -84,7 +94,9 @@ def test_an_upload_is_shown_and_corrected_before_it_is_imported(visit: Visit, sm
     }
 
 
-def test_a_file_that_is_recognised_needs_no_further_click(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_file_that_is_recognised_needs_no_further_click(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     app = visit(small_workspace, "data")
     app.file_uploader(key="upload").upload("mine.csv", cases.submission([("Pa_Ga", 0.2, 0.3, "x")]))
     app.run()

@@ -31,7 +31,9 @@ def answer(text: Any) -> dict[str, Any]:
 
 
 def log(*samples: dict[str, Any], head: object = HEAD) -> bytes:
-    members = {f"samples/{each['id']}_epoch_{each['epoch']}.json": each for each in samples} | {"header.json": head}
+    members = {f"samples/{each['id']}_epoch_{each['epoch']}.json": each for each in samples} | {
+        "header.json": head
+    }
     return pack({path: json.dumps(value).encode() for path, value in members.items()})
 
 
@@ -45,41 +47,73 @@ def read_log(*samples: dict[str, Any]) -> SubmissionTable:
     ("values", "up", "down"),
     [
         ({"scores": {"own": {"value": {"prediction_up": 0.3, "prediction_down": 0.1}}}}, 0.3, 0.1),
-        ({"scores": {"own": {"value": "C", "metadata": {"p_de": 0.5, "p_up_given_de": 0.2}}}}, 0.1, 0.4),
+        (
+            {"scores": {"own": {"value": "C", "metadata": {"p_de": 0.5, "p_up_given_de": 0.2}}}},
+            0.1,
+            0.4,
+        ),
         ({"metadata": {"prediction_up": 0.3, "prediction_down": 0}}, 0.3, 0),
         ({"output": answer('{"prediction_up": 0.25, "prediction_down": 0.5}')}, 0.25, 0.5),
         ({"output": answer(" Up.\n")}, 1, 0),
         ({"output": answer("none")}, 0, 0),
         # The score comes before the answer.
-        ({"scores": {"s": {"value": {"prediction_up": 0.3, "prediction_down": 0.1}}}, "output": answer("down")}, 0.3, 0.1),
+        (
+            {
+                "scores": {"s": {"value": {"prediction_up": 0.3, "prediction_down": 0.1}}},
+                "output": answer("down"),
+            },
+            0.3,
+            0.1,
+        ),
     ],
 )
 def test_the_first_numbers_count(values: dict[str, Any], up: float, down: float) -> None:
     [row] = read_log(sample("Pa_Ga", **values)).rows
-    assert (row.prediction.prediction_up, row.prediction.prediction_down) == pytest.approx((up, down))
+    assert (row.prediction.prediction_up, row.prediction.prediction_down) == pytest.approx(
+        (up, down)
+    )
     assert row.prediction.p_de == pytest.approx(up + down)
     assert row.prediction.flags == ()
 
 
 def test_a_sample_without_numbers_is_flagged_and_one_that_failed_is_no_row() -> None:
-    failed = sample("Pa_Gb", error={"message": "no connection", "traceback": "", "traceback_ansi": ""})
+    failed = sample(
+        "Pa_Gb", error={"message": "no connection", "traceback": "", "traceback_ansi": ""}
+    )
     found = read_log(sample("Pa_Ga", output=answer("It is up to the cell.")), failed)
     assert [row.prediction.flags for row in found.rows] == [(Flag.UNIFORM,)]
-    assert [(row.line, row.reason, "no connection" in row.detail) for row in found.rejected] == [(2, "not a number", True)]
+    assert [(row.line, row.reason, "no connection" in row.detail) for row in found.rejected] == [
+        (2, "not a number", True)
+    ]
 
 
 def test_messages_become_the_trace() -> None:
     call = {"id": "1", "function": "lookup", "arguments": {"gene": "Ga"}, "type": "function"}
     messages = [
         {"role": "user", "content": "Does it?"},
-        {"role": "assistant", "content": [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "I ask."}]},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "reasoning", "reasoning": "hm"},
+                {"type": "text", "text": "I ask."},
+            ],
+        },
         {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "content": "attachment://abc", "function": "lookup"},
         {"role": "assistant", "content": "up"},
     ]
-    usage = {"m/a": {"input_tokens": 7, "output_tokens": 5, "total_tokens": 12}, "m/b": {"input_tokens": 1, "total_tokens": 2}}
+    usage = {
+        "m/a": {"input_tokens": 7, "output_tokens": 5, "total_tokens": 12},
+        "m/b": {"input_tokens": 1, "total_tokens": 2},
+    }
     found = read_log(
-        sample("Pa_Ga", messages=messages, attachments={"abc": "Ga is a gene"}, model_usage=usage, output=answer("up"))
+        sample(
+            "Pa_Ga",
+            messages=messages,
+            attachments={"abc": "Ga is a gene"},
+            model_usage=usage,
+            output=answer("up"),
+        )
     )
     [row] = found.rows
     assert [(event.role, event.kind, event.content) for event in row.events] == [
@@ -95,12 +129,22 @@ def test_messages_become_the_trace() -> None:
 
 
 def test_the_mean_of_epochs_counts_or_the_first() -> None:
-    first = sample("Pa_Ga", metadata={"prediction_up": 0.1, "prediction_down": 0.2}, messages=[{"role": "user", "content": "?"}])
+    first = sample(
+        "Pa_Ga",
+        metadata={"prediction_up": 0.1, "prediction_down": 0.2},
+        messages=[{"role": "user", "content": "?"}],
+    )
     second = sample("Pa_Ga", metadata={"prediction_up": 0.3, "prediction_down": 0.6}) | {"epoch": 2}
     found = read_log(first, second, sample("Pa_Gb", output=answer("up")))
     assert [row.prediction.pair_id for row in found.rows] == ["Pa_Ga", "Pa_Gb"]
-    assert (found.rows[0].prediction.prediction_up, found.rows[0].prediction.prediction_down) == pytest.approx((0.2, 0.4))
-    assert [(event.stage, event.kind) for event in found.rows[0].events] == [("epoch 1", "text"), ("mean", "arithmetic")]
+    assert (
+        found.rows[0].prediction.prediction_up,
+        found.rows[0].prediction.prediction_down,
+    ) == pytest.approx((0.2, 0.4))
+    assert [(event.stage, event.kind) for event in found.rows[0].events] == [
+        ("epoch 1", "text"),
+        ("mean", "arithmetic"),
+    ]
     assert found.rows[0].events[-1].meta == {"read": 2, "asked": 2}
     assert found.remark == "up to 2 epochs a row, averaged"
     [row] = read_log_of(log(first, second), "some.eval", "", epochs="first").rows
@@ -108,35 +152,73 @@ def test_the_mean_of_epochs_counts_or_the_first() -> None:
 
 
 def test_an_epoch_that_failed_or_was_not_read_is_left_out_of_the_mean() -> None:
-    three = [sample("Pa_Ga", output=answer(text)) | {"epoch": n} for n, text in enumerate(("up", "down", "prose"), 1)]
+    three = [
+        sample("Pa_Ga", output=answer(text)) | {"epoch": n}
+        for n, text in enumerate(("up", "down", "prose"), 1)
+    ]
     failed = sample("Pa_Gb", output=answer("up")) | {"epoch": 2, "error": {"message": "away"}}
     found = read_log(*three, sample("Pa_Gb", output=answer("down")), failed)
     numbers = [(row.prediction.prediction_up, row.prediction.prediction_down) for row in found.rows]
     assert numbers == [(0.5, 0.5), (0, 1)]
     assert [row.prediction.flags for row in found.rows] == [(Flag.FEWER_SEEDS,)] * 2
-    assert [row.events[-1].meta for row in found.rows] == [{"read": 2, "asked": 3}, {"read": 1, "asked": 2}]
-    [unread] = read_log(*(sample("Pa_Ga", output=answer("prose")) | {"epoch": n} for n in (1, 2))).rows
+    assert [row.events[-1].meta for row in found.rows] == [
+        {"read": 2, "asked": 3},
+        {"read": 1, "asked": 2},
+    ]
+    [unread] = read_log(
+        *(sample("Pa_Ga", output=answer("prose")) | {"epoch": n} for n in (1, 2))
+    ).rows
     assert (unread.prediction.prediction_up, unread.prediction.flags) == (1 / 3, (Flag.UNIFORM,))
 
 
 @pytest.mark.parametrize(
-    "values", [{"error": "away"}, {"error": {"message": ""}}, {"output": answer("up") | {"error": "blocked"}}]
+    "values",
+    [
+        {"error": "away"},
+        {"error": {"message": ""}},
+        {"output": answer("up") | {"error": "blocked"}},
+    ],
 )
 def test_an_error_of_any_form_is_no_row(values: dict[str, Any]) -> None:
-    found = read_log(sample("Pa_Ga", **{"metadata": {"prediction_up": 0.4, "prediction_down": 0.1}, **values}))
+    found = read_log(
+        sample("Pa_Ga", **{"metadata": {"prediction_up": 0.4, "prediction_down": 0.1}, **values})
+    )
     assert (found.rows, [row.reason for row in found.rejected]) == ((), ["not a number"])
 
 
 @pytest.mark.parametrize(
     ("values", "label"),
     [
-        ({"output": answer("<answer>B</answer>"), "scores": {"m": {"value": "I", "answer": "B"}}}, "down"),
+        (
+            {
+                "output": answer("<answer>B</answer>"),
+                "scores": {"m": {"value": "I", "answer": "B"}},
+            },
+            "down",
+        ),
         ({"output": answer("The answer: **up**")}, "up"),
         ({"output": answer("<think>up? <answer>A</answer></think>none")}, "none"),
-        ({"output": answer([{"type": "reasoning", "reasoning": "down?"}, {"type": "text", "text": "up"}])}, "up"),
-        ({"output": answer("I say so."), "scores": {"m": {"value": "C", "answer": "down"}}}, "down"),
+        (
+            {
+                "output": answer(
+                    [{"type": "reasoning", "reasoning": "down?"}, {"type": "text", "text": "up"}]
+                )
+            },
+            "up",
+        ),
+        (
+            {"output": answer("I say so."), "scores": {"m": {"value": "C", "answer": "down"}}},
+            "down",
+        ),
         ({"output": answer("ANSWER: B"), "choices": ["none", "up", "down"]}, "up"),
-        ({"output": answer("prose"), "choices": ["down", "up"], "scores": {"choice": {"value": "C", "answer": "A"}}}, "down"),
+        (
+            {
+                "output": answer("prose"),
+                "choices": ["down", "up"],
+                "scores": {"choice": {"value": "C", "answer": "A"}},
+            },
+            "down",
+        ),
     ],
 )
 def test_an_answer_is_read_as_in_a_run(values: dict[str, Any], label: str) -> None:
@@ -147,13 +229,19 @@ def test_an_answer_is_read_as_in_a_run(values: dict[str, Any], label: str) -> No
 
 
 def test_a_fenced_answer_holds_numbers() -> None:
-    [row] = read_log(sample("Pa_Ga", output=answer('```json\n{"prediction_up": 0.2, "prediction_down": 0.3}\n```'))).rows
+    [row] = read_log(
+        sample(
+            "Pa_Ga", output=answer('```json\n{"prediction_up": 0.2, "prediction_down": 0.3}\n```')
+        )
+    ).rows
     assert (row.prediction.prediction_up, row.prediction.prediction_down) == (0.2, 0.3)
 
 
 def ended(text: str, stop_reason: str) -> dict[str, Any]:
     """An output that ended so."""
-    return {"choices": [{"message": {"role": "assistant", "content": text}, "stop_reason": stop_reason}]}
+    return {
+        "choices": [{"message": {"role": "assistant", "content": text}, "stop_reason": stop_reason}]
+    }
 
 
 @pytest.mark.parametrize(
@@ -167,11 +255,18 @@ def ended(text: str, stop_reason: str) -> dict[str, Any]:
         ({"output": ended("none", "max_tokens")}, "its answer ended with 'max_tokens'"),
         ({"output": ended("up", "content_filter")}, "its answer ended with 'content_filter'"),
         ({"output": ended("up", "model_length")}, "its answer ended with 'model_length'"),
-        ({"output": ended("up", "unknown"), "metadata": {}}, "its answer ended with 'unknown', which is not known to be whole"),
+        (
+            {"output": ended("up", "unknown"), "metadata": {}},
+            "its answer ended with 'unknown', which is not known to be whole",
+        ),
     ],
 )
-def test_a_sample_that_was_cut_is_rejected_with_that_reason(values: dict[str, Any], said: str) -> None:
-    found = read_log(sample("Pa_Ga", **{"metadata": {"prediction_up": 0.4, "prediction_down": 0.1}, **values}))
+def test_a_sample_that_was_cut_is_rejected_with_that_reason(
+    values: dict[str, Any], said: str
+) -> None:
+    found = read_log(
+        sample("Pa_Ga", **{"metadata": {"prediction_up": 0.4, "prediction_down": 0.1}, **values})
+    )
     assert (found.rows, [row.reason for row in found.rejected]) == ((), ["not answered"])
     assert said in found.rejected[0].detail
 
@@ -185,7 +280,10 @@ def test_what_is_odd_about_a_log_is_said() -> None:
     two = {"a": {"value": CERTAIN}, "b": {"value": {"prediction_up": 0.5, "prediction_down": 0}}}
     found = read_log(sample("Pa_Ga", scores=two, output=answer("<answer>B</answer>")))
     assert found.rows[0].prediction.flags == (Flag.ANSWER_DIFFERS,)
-    assert "samples whose scorers disagree, with each other or with the text: 1, the first Pa_Ga" in found.remark
+    assert (
+        "samples whose scorers disagree, with each other or with the text: 1, the first Pa_Ga"
+        in found.remark
+    )
     assert "answers whose text says otherwise than their numbers: 1 (Pa_Ga)" in found.remark
 
 
@@ -196,14 +294,63 @@ CERTAIN = {"prediction_up": 1, "prediction_down": 0}
 @pytest.mark.parametrize(
     ("values", "disagree"),
     [
-        ({"scores": {"a": {"value": "C", "answer": "up"}, "b": {"value": "I", "answer": "down"}}}, True),
-        ({"scores": {"a": {"value": "C", "answer": "A"}, "b": {"value": 1, "answer": "up"}}}, False),
-        ({"scores": {"a": {"value": "C", "answer": "B"}}, "output": answer("<answer>A</answer>")}, True),
-        ({"scores": {"a": {"value": "C", "answer": "GRADE: C"}}, "output": answer("<answer>A</answer>")}, False),
-        ({"scores": {"a": {"value": "C", "answer": "B"}}, "output": answer("ANSWER: A"), "choices": ["none", "up"]}, True),
-        ({"scores": {"a": {"value": 1, "metadata": UP}, "b": {"value": {"p_de": 0.9, "p_up_given_de": 0.1}}}}, True),
-        ({"scores": {"a": {"value": UP}, "b": {"value": {"p_de": 0.9, "p_up_given_de": 8 / 9}}}}, False),
-        ({"scores": {"a": {"value": UP}, "b": {"value": {"prediction_up": [0.8], "prediction_down": None}}}}, False),
+        (
+            {
+                "scores": {
+                    "a": {"value": "C", "answer": "up"},
+                    "b": {"value": "I", "answer": "down"},
+                }
+            },
+            True,
+        ),
+        (
+            {"scores": {"a": {"value": "C", "answer": "A"}, "b": {"value": 1, "answer": "up"}}},
+            False,
+        ),
+        (
+            {
+                "scores": {"a": {"value": "C", "answer": "B"}},
+                "output": answer("<answer>A</answer>"),
+            },
+            True,
+        ),
+        (
+            {
+                "scores": {"a": {"value": "C", "answer": "GRADE: C"}},
+                "output": answer("<answer>A</answer>"),
+            },
+            False,
+        ),
+        (
+            {
+                "scores": {"a": {"value": "C", "answer": "B"}},
+                "output": answer("ANSWER: A"),
+                "choices": ["none", "up"],
+            },
+            True,
+        ),
+        (
+            {
+                "scores": {
+                    "a": {"value": 1, "metadata": UP},
+                    "b": {"value": {"p_de": 0.9, "p_up_given_de": 0.1}},
+                }
+            },
+            True,
+        ),
+        (
+            {"scores": {"a": {"value": UP}, "b": {"value": {"p_de": 0.9, "p_up_given_de": 8 / 9}}}},
+            False,
+        ),
+        (
+            {
+                "scores": {
+                    "a": {"value": UP},
+                    "b": {"value": {"prediction_up": [0.8], "prediction_down": None}},
+                }
+            },
+            False,
+        ),
     ],
 )
 def test_scorers_that_disagree_are_said(values: dict[str, Any], disagree: bool) -> None:
@@ -216,16 +363,36 @@ def test_scorers_that_disagree_are_said(values: dict[str, Any], disagree: bool) 
     ("values", "differs"),
     [
         ({"metadata": UP, "output": answer('{"p_de": 0.1, "p_up_given_de": 0.9}')}, True),
-        ({"metadata": UP, "output": answer('```json\n{"prediction_up": 0.801, "prediction_down": 0.1}\n```')}, False),
-        ({"metadata": UP, "output": answer('{"p_de": 90, "p_up_given_de": 89}')}, False),  # per cent, which a scorer may divide
-        ({"metadata": UP, "output": answer("<answer>B</answer>")}, False),  # no number is certain of a label
-        ({"metadata": {"prediction_up": 0, "prediction_down": 0}, "output": answer('{"answer": "A"}')}, True),
+        (
+            {
+                "metadata": UP,
+                "output": answer('```json\n{"prediction_up": 0.801, "prediction_down": 0.1}\n```'),
+            },
+            False,
+        ),
+        (
+            {"metadata": UP, "output": answer('{"p_de": 90, "p_up_given_de": 89}')},
+            False,
+        ),  # per cent, which a scorer may divide
+        (
+            {"metadata": UP, "output": answer("<answer>B</answer>")},
+            False,
+        ),  # no number is certain of a label
+        (
+            {
+                "metadata": {"prediction_up": 0, "prediction_down": 0},
+                "output": answer('{"answer": "A"}'),
+            },
+            True,
+        ),
         ({"metadata": CERTAIN, "output": answer("Die Antwort ist A.")}, False),
         ({"metadata": CERTAIN, "output": answer("ANSWER: A"), "choices": ["down", "up"]}, True),
         ({"metadata": CERTAIN, "output": answer("ANSWER: B"), "choices": ["down", "up"]}, False),
     ],
 )
-def test_an_answer_that_says_otherwise_than_its_numbers_is_flagged(values: dict[str, Any], differs: bool) -> None:
+def test_an_answer_that_says_otherwise_than_its_numbers_is_flagged(
+    values: dict[str, Any], differs: bool
+) -> None:
     [row] = read_log(sample("Pa_Ga", **values)).rows
     assert (Flag.ANSWER_DIFFERS in row.prediction.flags) is differs
 
@@ -265,7 +432,14 @@ def test_an_epoch_twice_and_numbers_out_of_range_are_rejected() -> None:
 
 
 @pytest.mark.parametrize(
-    "odd", [{"scores": [1]}, {"metadata": "no"}, {"messages": {"a": 1}}, {"output": {"choices": [3]}}, {"model_usage": 7}]
+    "odd",
+    [
+        {"scores": [1]},
+        {"metadata": "no"},
+        {"messages": {"a": 1}},
+        {"output": {"choices": [3]}},
+        {"model_usage": 7},
+    ],
 )
 def test_a_sample_of_another_shape_is_a_row_without_numbers(odd: dict[str, Any]) -> None:
     [row] = read_log(sample("Pa_Ga", **odd)).rows

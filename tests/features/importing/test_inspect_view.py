@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 BIN = REPOSITORY / ".venv-inspect" / "bin"
-pytestmark = pytest.mark.skipif(not (BIN / "inspect").exists(), reason="needs Inspect AI: make .venv-inspect/ok")
+pytestmark = pytest.mark.skipif(
+    not (BIN / "inspect").exists(), reason="needs Inspect AI: make .venv-inspect/ok"
+)
 
 # Reads a log, then makes one: in one process, since its start takes longer than all else. The outputs of the mock model say
 # their usage: it would count tokens by a file that it downloads.
@@ -62,9 +64,23 @@ print(log.status)
 def inspect_view(folder: Path, home: Path) -> Iterator[str]:
     """The viewer's server on a folder of logs; its address."""
     port = free_port()
-    command = [str(BIN / "inspect"), "view", "start", "--log-dir", str(folder), "--host", "127.0.0.1", "--port", str(port)]
+    command = [
+        str(BIN / "inspect"),
+        "view",
+        "start",
+        "--log-dir",
+        str(folder),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
     server = subprocess.Popen(
-        command, cwd=home, env={**os.environ, "XDG_DATA_HOME": str(home)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command,
+        cwd=home,
+        env={**os.environ, "XDG_DATA_HOME": str(home)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         deadline = time.monotonic() + WAIT_S
@@ -96,7 +112,15 @@ def test_the_pinned_release_reads_a_log_made_here_and_one_that_it_made_is_import
 ) -> None:
     command = [str(BIN / "python"), "-c", SCRIPT, str(logs / "debate.eval"), str(tmp_path / "made")]
     environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=2 * WAIT_S)
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=2 * WAIT_S,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "success debate some/model 4",
@@ -107,15 +131,24 @@ def test_the_pinned_release_reads_a_log_made_here_and_one_that_it_made_is_import
     [file] = (tmp_path / "made").glob("*.eval")
     [imported] = import_paths(small_workspace, [file])
     assert (imported.kind, imported.rows) == ("inspect_log", 3)
-    assert [(row.reason, "Px_Gx" in row.detail) for row in imported.rejected] == [("unknown id", True)]
+    assert [(row.reason, "Px_Gx" in row.detail) for row in imported.rejected] == [
+        ("unknown id", True)
+    ]
     with small_workspace.store.read() as db:
         run = runs.find(db, str(imported.name))
         rows = predictions.frame(db, run.id).set_index("pair_id")
         events = traces.of_row(db, run.id, "Pb_Ga")
     assert rows["prediction_up"].to_dict() == {"Pa_Ga": 0.3, "Pb_Ga": 0, "Pc_Gc": 1 / 3}
     assert rows["prediction_down"].to_dict() == {"Pa_Ga": 0.1, "Pb_Ga": 1, "Pc_Gc": 1 / 3}
-    assert {key: list(flags) for key, flags in rows["flags"].items()} == {"Pa_Ga": [], "Pb_Ga": [], "Pc_Gc": ["uniform_fallback"]}
-    assert [(event["role"], event["content"]) for event in events] == [("USER", "What happens in Pb_Ga?"), ("ASSISTANT", "Down.")]
+    assert {key: list(flags) for key, flags in rows["flags"].items()} == {
+        "Pa_Ga": [],
+        "Pb_Ga": [],
+        "Pc_Gc": ["uniform_fallback"],
+    }
+    assert [(event["role"], event["content"]) for event in events] == [
+        ("USER", "What happens in Pb_Ga?"),
+        ("ASSISTANT", "Down."),
+    ]
     assert (run.model, run.tokens, run.method) == ("mockllm/model", 36, "inspect")
 
 
@@ -125,7 +158,12 @@ def test_its_viewer_shows_a_log_made_here(open_tab: OpenTab, logs: Path, tmp_pat
     with inspect_view(logs, tmp_path) as address:
         page: Page = open_tab()
         page.goto(f"{address}/#/tasks/debate.eval")
-        for text in ("debate", "some/model", "Pa_Gb", "Does knocking down Pa change the expression of Gb, and up or down?"):
+        for text in (
+            "debate",
+            "some/model",
+            "Pa_Gb",
+            "Does knocking down Pa change the expression of Gb, and up or down?",
+        ):
             page.get_by_text(text, exact=True).first.wait_for()
         page.goto(f"{address}/#/logs/debate.eval/samples/sample/Pa_Gb/1/messages")
         page.get_by_text("C) Knockdown of Pa does not affect Gb.").first.wait_for()

@@ -15,7 +15,10 @@ ROWS = [
     {"id": "Pa_Ga", "prediction_up": 0.2, "prediction_down": 0.3},
     {"id": "Pa_Gb", "prediction_up": 0.1, "prediction_down": 0.4},
 ]
-SPLIT = [{"pair_id": "Pa_Ga", "p_de": 0.5, "p_up_given_de": 0.4}, {"pair_id": "Pa_Gb", "p_de": 0.5, "p_up_given_de": 0.2}]
+SPLIT = [
+    {"pair_id": "Pa_Ga", "p_de": 0.5, "p_up_given_de": 0.4},
+    {"pair_id": "Pa_Gb", "p_de": 0.5, "p_up_given_de": 0.2},
+]
 
 
 @pytest.mark.parametrize("rows", [ROWS, SPLIT])
@@ -27,21 +30,34 @@ def test_every_form_of_rows_is_read(form: str, rows: list[dict[str, Any]]) -> No
         "lines": "\n".join(map(json.dumps, rows)),
         "mark": "\ufeff" + json.dumps(rows),
         "rows": json.dumps({"rows": rows}),
-        "by id": json.dumps({"rows": {row[key]: {k: v for k, v in row.items() if k != key} for row in rows}}),
+        "by id": json.dumps(
+            {"rows": {row[key]: {k: v for k, v in row.items() if k != key} for row in rows}}
+        ),
     }
     table = read(forms[form].encode(), "x.json")
     assert isinstance(table, SubmissionTable)
-    numbers = [(r.prediction.pair_id, r.prediction.prediction_up, r.prediction.prediction_down) for r in table.rows]
-    assert numbers == [("Pa_Ga", pytest.approx(0.2), pytest.approx(0.3)), ("Pa_Gb", pytest.approx(0.1), pytest.approx(0.4))]
+    numbers = [
+        (r.prediction.pair_id, r.prediction.prediction_up, r.prediction.prediction_down)
+        for r in table.rows
+    ]
+    assert numbers == [
+        ("Pa_Ga", pytest.approx(0.2), pytest.approx(0.3)),
+        ("Pa_Gb", pytest.approx(0.1), pytest.approx(0.4)),
+    ]
     assert (table.kind, table.track, table.lines) == ("submission", "C", (1, 2))
 
 
 def test_reasoning_model_and_tokens_stay() -> None:
     more = {"reasoning_trace": "It binds.", "tokens_used": 12, "model_name": "m"}
-    table = read(json.dumps({"rows": {row["id"]: {**row, **more} for row in ROWS}}).encode(), "responses_cache.json")
+    table = read(
+        json.dumps({"rows": {row["id"]: {**row, **more} for row in ROWS}}).encode(),
+        "responses_cache.json",
+    )
     assert isinstance(table, SubmissionTable)
     assert table.model_name == "m"
-    assert [(row.prediction.tokens, row.events[0].content) for row in table.rows] == [(12, "It binds.")] * 2
+    assert [(row.prediction.tokens, row.events[0].content) for row in table.rows] == [
+        (12, "It binds.")
+    ] * 2
 
 
 def test_replies_by_seed_are_read_or_the_seed_is_asked_for() -> None:
@@ -49,20 +65,31 @@ def test_replies_by_seed_are_read_or_the_seed_is_asked_for() -> None:
 
     def by_seed(*seeds: str) -> bytes:
         reply = {"text": "<answer>A</answer>", "tokens": 12}
-        return json.dumps({"rows": {key: {"seeds": dict.fromkeys(seeds, reply)} for key in ids}}).encode()
+        return json.dumps(
+            {"rows": {key: {"seeds": dict.fromkeys(seeds, reply)} for key in ids}}
+        ).encode()
 
     one = read(by_seed("42"), "cache.json")
     assert isinstance(one, SubmissionTable)
-    assert [(row.prediction.pair_id, row.prediction.prediction_up, row.prediction.tokens) for row in one.rows] == [
-        (key, 1.0, 12) for key in ids
-    ]
+    assert [
+        (row.prediction.pair_id, row.prediction.prediction_up, row.prediction.tokens)
+        for row in one.rows
+    ] == [(key, 1.0, 12) for key in ids]
     with pytest.raises(InputError, match="--where seed=42"):
         read(by_seed("42", "43"), "cache.json")
-    assert read(by_seed("42", "43"), "cache.json", options=TableOptions(where={"seed": "42"})).lines == tuple(range(1, 12, 2))
+    assert read(
+        by_seed("42", "43"), "cache.json", options=TableOptions(where={"seed": "42"})
+    ).lines == tuple(range(1, 12, 2))
 
 
 def test_rows_that_cannot_be_read_are_rejected_by_name() -> None:
-    odd: list[Any] = [{"prediction_up": 0.2}, ROWS[0], {"id": "Pb_Ga"}, {**ROWS[0], "id": "Pb_Gb", "prediction_up": 20}, None]
+    odd: list[Any] = [
+        {"prediction_up": 0.2},
+        ROWS[0],
+        {"id": "Pb_Ga"},
+        {**ROWS[0], "id": "Pb_Gb", "prediction_up": 20},
+        None,
+    ]
     table = read(json.dumps([ROWS[0], *odd]).encode(), "x.json")
     assert {(row.line, row.reason) for row in table.rejected} == {
         (2, "empty cell"), (3, "duplicate"), (4, "empty cell"), (5, "out of range"), (6, "empty cell"),
@@ -75,7 +102,10 @@ def test_rows_that_cannot_be_read_are_rejected_by_name() -> None:
         ([{"id": "a", "traceId": "t", "name": "n"}], "an export of Langfuse"),
         ({"resourceSpans": []}, "traces of OpenTelemetry"),
         ([{"trace_id": "a", "span_id": "b"}], "traces of OpenTelemetry"),
-        ([{"custom_id": "a", "response": {}}, {"custom_id": "b", "response": {}}], "the output of a batch of completions"),
+        (
+            [{"custom_id": "a", "response": {}}, {"custom_id": "b", "response": {}}],
+            "the output of a batch of completions",
+        ),
         ([{"messages": []}], "examples for fine-tuning"),
     ],
 )

@@ -53,7 +53,9 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def workspace_of(folder: Path, base_url: str) -> Workspace:
-    workspace = open_workspace(Settings(workspace=folder, author="Ada <ada@example.org>", base_url=base_url))
+    workspace = open_workspace(
+        Settings(workspace=folder, author="Ada <ada@example.org>", base_url=base_url)
+    )
     with workspace.store.read():
         pass
     return workspace
@@ -65,7 +67,9 @@ def until_reader(process: psutil.Process) -> psutil.Process:
     while time.monotonic() < deadline:
         for child in process.children():
             try:
-                if "core.features.importing.upload_process" in child.cmdline() and is_at_the_store(child):
+                if "core.features.importing.upload_process" in child.cmdline() and is_at_the_store(
+                    child
+                ):
                     return child
             except psutil.Error:
                 continue
@@ -93,7 +97,11 @@ def imports_now(workspace: Workspace) -> bool:
 def test_a_reader_that_is_killed_leaves_nothing(temporary: Path, tmp_path: Path) -> None:
     workspace = workspace_of(tmp_path / "here", SHARED)
     outcomes: list[imports.Imported] = []
-    importing = threading.Thread(target=lambda: outcomes.extend(imports.import_uploads(workspace, [("train.csv", cases.TRAIN)])))
+    importing = threading.Thread(
+        target=lambda: outcomes.extend(
+            imports.import_uploads(workspace, [("train.csv", cases.TRAIN)])
+        )
+    )
     with workspace.store.write():  # the reader waits for the store
         importing.start()
         until_reader(psutil.Process()).kill()
@@ -112,7 +120,10 @@ def test_an_app_that_is_killed_takes_its_reader_along_and_leaves_nothing_for_lon
     workspace = workspace_of(tmp_path / "here", base_url)
     with workspace.store.write():
         app = subprocess.Popen(
-            [sys.executable, "-c", APP, str(tmp_path / "here"), base_url], cwd=REPOSITORY, stdin=subprocess.PIPE, env=os.environ
+            [sys.executable, "-c", APP, str(tmp_path / "here"), base_url],
+            cwd=REPOSITORY,
+            stdin=subprocess.PIPE,
+            env=os.environ,
         )
         assert app.stdin is not None
         app.stdin.write(cases.TRAIN)
@@ -152,7 +163,9 @@ def test_an_upload_that_finds_no_room_among_temporary_files_says_so(
         assert outcome.kind == "failed"
         assert f"no space left on the disk (0.0 MB are free in {disk}" in outcome.message
         with pytest.raises(DiskFull, match="no space left on the disk"):
-            predictions.import_uploaded(workspace, ("t.csv", b"pert,gene,log2_fc\nPa,Ga,1\n"), None, PredictionOptions())
+            predictions.import_uploaded(
+                workspace, ("t.csv", b"pert,gene,log2_fc\nPa,Ga,1\n"), None, PredictionOptions()
+            )
         assert list(disk.iterdir()) == [filler]
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert is_untouched(workspace)
@@ -161,12 +174,16 @@ def test_an_upload_that_finds_no_room_among_temporary_files_says_so(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("base_url", [SHARED, ""], ids=["shared", "own"])
-def test_an_upload_that_finds_no_room_in_the_workspace_says_so(tmp_path: Path, base_url: str) -> None:
+def test_an_upload_that_finds_no_room_in_the_workspace_says_so(
+    tmp_path: Path, base_url: str
+) -> None:
     rows = "".join(f"P{i}_G{i},P{i},G{i}\n" for i in range(40_000))
     with mounts.small_disk(tmp_path / "disk", 4 << 20) as disk:
         workspace = workspace_of(disk / "here", base_url)
         filler = mounts.fill(disk, 200 << 10)
-        [outcome] = imports.import_uploads(workspace, [("more.csv", f"id,pert,gene\n{rows}".encode())], ImportOptions())
+        [outcome] = imports.import_uploads(
+            workspace, [("more.csv", f"id,pert,gene\n{rows}".encode())], ImportOptions()
+        )
         assert outcome.kind == "failed"
         assert "no space left on the disk" in outcome.message
         filler.unlink()

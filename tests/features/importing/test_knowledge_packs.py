@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError, UnknownFormat
-from core.features.importing.knowledge_packs import Edge, LpsResponse, Pack, read_knowledge, read_knowledge_path
+from core.features.importing.knowledge_packs import (
+    Edge,
+    LpsResponse,
+    Pack,
+    read_knowledge,
+    read_knowledge_path,
+)
 
 META = {"source": "somewhere"}
 LPS = {"logfc": 0.5, "p_value": 0.0, "p_adj": 1, "mean_lps": 2.0, "mean_ctrl": 0}
@@ -52,7 +58,10 @@ def test_a_network_names_each_pair_once() -> None:
 def test_regulation() -> None:
     pack = read({"meta": META, "pairs": {"Myc|Tert": 1, "Myc|B": -1, "A|B": 0}})
     assert pack.kind == "regulation"
-    assert (pack.source, pack.entries) == ("somewhere", {("Myc", "Tert"): 1, ("Myc", "B"): -1, ("A", "B"): 0})
+    assert (pack.source, pack.entries) == (
+        "somewhere",
+        {("Myc", "Tert"): 1, ("Myc", "B"): -1, ("A", "B"): 0},
+    )
 
 
 def test_lps_responses() -> None:
@@ -76,7 +85,10 @@ def test_the_hash_is_of_the_bytes(tmp_path: Path) -> None:
         ({"A": "a gene", "": "no gene"}, "'' has 'no gene', expected text"),
         ({"A": "X", "B": ""}, "'B' has '', expected a gene symbol"),
         ({"A": "X", "C": "Z", "B": "two words"}, "'B' has 'two words', expected a gene symbol"),
-        ({"A": "ENSP00000269305", "B": "ENSP00000269306", "C": "x"}, "'C' has 'x', expected an Ensembl protein id"),
+        (
+            {"A": "ENSP00000269305", "B": "ENSP00000269306", "C": "x"},
+            "'C' has 'x', expected an Ensembl protein id",
+        ),
         ({"A": ["p"], "B": "p"}, "'B' has 'p', expected a list of pathways"),
         ({"A": ["p"], "B": [1]}, "expected a list of pathways"),
         ([["A", "B", 5], ["A", "B"]], "edge 2 is"),
@@ -89,9 +101,15 @@ def test_the_hash_is_of_the_bytes(tmp_path: Path) -> None:
         ({"meta": META, "pairs": {"A|B|C": 1}}, r"'A\|B\|C' has 1"),
         ({"meta": META, "pairs": {"A|B": 2}}, "has 2, expected"),
         ({"meta": META, "pairs": {"A|B": True}}, "has True, expected"),
-        ({"meta": META, "prior": {"A": {**LPS, "logfc": None}}}, "'A' has .*expected finite numbers logfc"),
+        (
+            {"meta": META, "prior": {"A": {**LPS, "logfc": None}}},
+            "'A' has .*expected finite numbers logfc",
+        ),
         ({"meta": META, "prior": {"A": [1]}}, "expected finite numbers"),
-        ({"meta": META, "prior": {"A": {**LPS, "logfc": 10**400}}}, "expected finite numbers"),  # too large for a float
+        (
+            {"meta": META, "prior": {"A": {**LPS, "logfc": 10**400}}},
+            "expected finite numbers",
+        ),  # too large for a float
         ({"meta": META, "prior": {"A": {**LPS, "p_adj": 1.5}}}, "p-values in"),
         ({"meta": META, "prior": {"A": {**LPS, "mean_ctrl": -1}}}, "means of at least 0"),
     ],
@@ -104,7 +122,20 @@ def test_a_wrong_entry_is_named(found: object, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"\xff", b"[" * 100_000, b"[]", b"{}", b"1", b'{"A": 1}', b'{"A": {"b": 1}}', b'["A"]', b'{"A": null}']
+    "content",
+    [
+        b"",
+        b"{",
+        b"\xff",
+        b"[" * 100_000,
+        b"[]",
+        b"{}",
+        b"1",
+        b'{"A": 1}',
+        b'{"A": {"b": 1}}',
+        b'["A"]',
+        b'{"A": null}',
+    ],
 )
 def test_no_knowledge_pack(content: bytes) -> None:
     with pytest.raises(UnknownFormat, match="expected descriptions, orthologs"):
@@ -117,11 +148,18 @@ def test_a_key_that_stands_there_twice_and_a_number_that_is_none() -> None:
     with pytest.raises(InputError, match="x: the number NaN, expected finite"):
         read_knowledge(b'{"meta": {"source": "s"}, "prior": {"A": {"logfc": NaN}}}', "x")
     with pytest.raises(InputError, match="expected finite numbers"):
-        read_knowledge(json.dumps({"meta": META, "prior": {"A": LPS}}).replace("0.5", "1e999").encode(), "x")
+        read_knowledge(
+            json.dumps({"meta": META, "prior": {"A": LPS}}).replace("0.5", "1e999").encode(), "x"
+        )
 
 
 @pytest.mark.soak
-@given(st.lists(st.tuples(st.sampled_from("ABCD"), st.sampled_from("ABCD"), st.integers(1, 1000)), min_size=1))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ABCD"), st.sampled_from("ABCD"), st.integers(1, 1000)),
+        min_size=1,
+    )
+)
 def test_networks_against_a_search_through_all_edges(edges: list[tuple[str, str, int]]) -> None:
     pack = read(edges)
     assert pack.kind == "network"

@@ -16,13 +16,21 @@ from core.features.importing.submissions import SubmissionTable
 PERTS = [f"Stat{i}" for i in range(1, 7)]
 # Kind → header and cells of a row, of columns that no name tells; role → column; columns that other roles would take.
 KINDS = {
-    "labels": (["a", "b", "truth", "label"], ["{}", "Irf1", "up", "down"], {"pert": "a", "gene": "b", "label": "truth"}),
+    "labels": (
+        ["a", "b", "truth", "label"],
+        ["{}", "Irf1", "up", "down"],
+        {"pert": "a", "gene": "b", "label": "truth"},
+    ),
     "predictions": (
         ["a", "b", "mine", "other", "prediction_up"],
         ["{}", "Irf1", "0.5", "0.25", "0.9"],
         {"pert": "a", "gene": "b", "up": "mine", "down": "other"},
     ),
-    "replies": (["key", "b", "said", "answer"], ["{}_Irf1", "Irf1", "<answer>A</answer>", "B"], {"id": "key", "answer": "said"}),
+    "replies": (
+        ["key", "b", "said", "answer"],
+        ["{}_Irf1", "Irf1", "<answer>A</answer>", "B"],
+        {"id": "key", "answer": "said"},
+    ),
     "scores": (["a", "b", "score"], ["{}", "Irf1", "0.5"], {"pert": "a", "gene": "b"}),
 }
 
@@ -37,7 +45,10 @@ def values(table: PairTable | SubmissionTable | ScoreTable) -> object:
     if isinstance(table, PairTable):
         return [(pair.pair_id, str(pair.label)) for pair in table.pairs]
     if isinstance(table, SubmissionTable):
-        return [(row.prediction.pair_id, row.prediction.prediction_up, row.prediction.prediction_down) for row in table.rows]
+        return [
+            (row.prediction.pair_id, row.prediction.prediction_up, row.prediction.prediction_down)
+            for row in table.rows
+        ]
     return [table.ids, table.columns]
 
 

@@ -26,7 +26,11 @@ GMT = "HALLMARK_X\thttp://x\tSTAT1\tIRF1\nREACTOME Y\thttp://y\tIRF1\tMYD88,1.0\
 GAF = "!gaf-version: 2.2\n" + "\n".join(
     "\t".join(["UniProtKB", f"P{i}", gene, qualifier, term, *["x"] * 10])
     for i, (gene, qualifier, term) in enumerate(
-        [("STAT1", "involved_in", "GO:0006955"), ("STAT1", "NOT|involved_in", "GO:1"), ("IRF1", "enables", "GO:0003677")]
+        [
+            ("STAT1", "involved_in", "GO:0006955"),
+            ("STAT1", "NOT|involved_in", "GO:1"),
+            ("IRF1", "enables", "GO:0003677"),
+        ]
     )
 )
 LINKS = "protein1 protein2 combined_score\n9606.P1 9606.P2 900\n9606.P2 9606.P3 150\n9606.P1 9606.P9 400\n"
@@ -54,28 +58,61 @@ def tar(path: Path, **members: bytes) -> None:
 
 
 OTHERS = {
-    "cells.h5ad": (lambda path: hdf5(path, "obs", "var"), "AnnData .* `cells labels FILE --name D`"),
+    "cells.h5ad": (
+        lambda path: hdf5(path, "obs", "var"),
+        "AnnData .* `cells labels FILE --name D`",
+    ),
     "rna.h5mu": (lambda path: hdf5(path, "mod", "obs", "var2"), "MuData"),
     "x.loom": (lambda path: hdf5(path, "row_attrs", "col_attrs", "matrix"), "loom"),
-    "filtered.h5": (lambda path: hdf5(path, "matrix/barcodes", "matrix/indptr"), "a matrix of 10x Genomics.*scanpy"),
+    "filtered.h5": (
+        lambda path: hdf5(path, "matrix/barcodes", "matrix/indptr"),
+        "a matrix of 10x Genomics.*scanpy",
+    ),
     "odd.h5": (lambda path: hdf5(path, "weights"), "HDF5 with weights in it"),
-    "table.xlsx": (lambda path: zipped(path, "[Content_Types].xml", "xl/workbook.xml"), "damaged workbook"),
-    "sheet.xlsx": (lambda path: zipped(path, "[Content_Types].xml", "xl/worksheets/sheet1.xml"), "damaged workbook"),
-    "table.docx": (lambda path: zipped(path, "[Content_Types].xml", "word/document.xml"), "a document of Word"),
-    "talk.pptx": (lambda path: zipped(path, "[Content_Types].xml", "ppt/presentation.xml"), "a document of Word or PowerPoint"),
-    "binary.xlsb": (lambda path: zipped(path, "xl/workbook.bin", "xl/worksheets/sheet1.bin"), "an unsupported workbook"),
+    "table.xlsx": (
+        lambda path: zipped(path, "[Content_Types].xml", "xl/workbook.xml"),
+        "damaged workbook",
+    ),
+    "sheet.xlsx": (
+        lambda path: zipped(path, "[Content_Types].xml", "xl/worksheets/sheet1.xml"),
+        "damaged workbook",
+    ),
+    "table.docx": (
+        lambda path: zipped(path, "[Content_Types].xml", "word/document.xml"),
+        "a document of Word",
+    ),
+    "talk.pptx": (
+        lambda path: zipped(path, "[Content_Types].xml", "ppt/presentation.xml"),
+        "a document of Word or PowerPoint",
+    ),
+    "binary.xlsb": (
+        lambda path: zipped(path, "xl/workbook.bin", "xl/worksheets/sheet1.bin"),
+        "an unsupported workbook",
+    ),
     "x.tar": (lambda path: tar(path, a__csv=b"1"), "an archive"),
-    "matrix.mtx": (lambda path: path.write_text("%%MatrixMarket matrix coordinate\n1 1 1\n"), "a matrix of 10x Genomics"),
-    "matrix.mtx.gz": (lambda path: path.write_bytes(gzip.compress(b"%%MatrixMarket matrix\n")), "a matrix of 10x Genomics"),
+    "matrix.mtx": (
+        lambda path: path.write_text("%%MatrixMarket matrix coordinate\n1 1 1\n"),
+        "a matrix of 10x Genomics",
+    ),
+    "matrix.mtx.gz": (
+        lambda path: path.write_bytes(gzip.compress(b"%%MatrixMarket matrix\n")),
+        "a matrix of 10x Genomics",
+    ),
     "go.obo": (lambda path: path.write_text("format-version: 1.2\n[Term]\nid: GO:1\n"), "ontology"),
     "x.fa": (lambda path: path.write_text(">STAT1\nACGT\n"), "FASTA"),
     "x.rds": (lambda path: path.write_bytes(gzip.compress(b"X\n\0\0\0\x03")), "R data"),
-    "lfs.csv": (lambda path: path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:aa\n"), "Git LFS"),
+    "lfs.csv": (
+        lambda path: path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:aa\n"),
+        "Git LFS",
+    ),
     "page.csv": (lambda path: path.write_text("<!DOCTYPE html>\n<html></html>\n"), "a web page"),
     "x.gct": (lambda path: path.write_text("#1.2\n2\t2\nName\tDescription\ta\n"), "GCT"),
     "x.feather": (lambda path: pd.DataFrame({"a": [1]}).to_feather(path), "Feather"),
     "x.csv.xz": (lambda path: path.write_bytes(lzma.compress(ROWS.encode())), "compressed with xz"),
-    "twice-de.csv": (lambda path: path.write_text(ROWS.replace("pert,gene", "PERT,Pert")), "PERT, Pert may each be pert"),
+    "twice-de.csv": (
+        lambda path: path.write_text(ROWS.replace("pert,gene", "PERT,Pert")),
+        "PERT, Pert may each be pert",
+    ),
     "split.pkl": (
         lambda path: path.write_bytes(b"\x80\x04}\x94\x8c\x05train\x94]\x94s."),
         "a split of conditions, as saved by GEARS",
@@ -87,7 +124,9 @@ OTHERS = {
 def test_other_formats_are_named(tmp_path: Path, name: str) -> None:
     write, words = OTHERS[name]
     write(tmp_path / name)
-    with pytest.raises(InputError if "damaged" in words or "may each" in words else UnknownFormat, match=words):
+    with pytest.raises(
+        InputError if "damaged" in words or "may each" in words else UnknownFormat, match=words
+    ):
         recognise(tmp_path / name)
 
 
@@ -117,7 +156,9 @@ def zstd(content: bytes) -> bytes:
 PACK = {"gz": gzip.compress, "bz2": bz2.compress, "zst": zstd}
 
 
-@pytest.mark.parametrize("suffix", ["csv", "txt", "tsv", "semicolon.csv", "parquet", "csv.gz", "csv.bz2", "csv.zst"])
+@pytest.mark.parametrize(
+    "suffix", ["csv", "txt", "tsv", "semicolon.csv", "parquet", "csv.gz", "csv.bz2", "csv.zst"]
+)
 def test_labels_in_every_form_of_a_table(tmp_path: Path, suffix: str) -> None:
     name = "k562-de." + suffix.removeprefix("semicolon.")
     path, frame = tmp_path / name, pd.read_csv(io.StringIO(ROWS))
@@ -146,7 +187,9 @@ def test_a_packed_table_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("one", "zero"), [("1.0", "0.0"), ("True", "False"), ("TRUE", "FALSE")])
 def test_labels_as_pandas_and_spreadsheets_write_them(tmp_path: Path, one: str, zero: str) -> None:
-    (tmp_path / "k562-de.csv").write_text(ROWS.replace(",1,", f",{one},").replace(",0,", f",{zero},"))
+    (tmp_path / "k562-de.csv").write_text(
+        ROWS.replace(",1,", f",{one},").replace(",0,", f",{zero},")
+    )
     found = recognise(tmp_path / "k562-de.csv")
     assert isinstance(found, PairTable)
     assert [str(pair.label) for pair in found.pairs] == ["de", "none", "de"]
@@ -154,7 +197,10 @@ def test_labels_as_pandas_and_spreadsheets_write_them(tmp_path: Path, one: str, 
 
 
 def test_lists_in_parquet_are_no_table(tmp_path: Path) -> None:
-    parquet.write_table(pa.table({"pert": ["A"], "gene": ["B"], "label": [[1]], "split": ["train"]}), tmp_path / "x-de.parquet")
+    parquet.write_table(
+        pa.table({"pert": ["A"], "gene": ["B"], "label": [[1]], "split": ["train"]}),
+        tmp_path / "x-de.parquet",
+    )
     with pytest.raises(InputError, match="column label of type list"):
         recognise(tmp_path / "x-de.parquet")
 
@@ -165,7 +211,11 @@ def test_gene_sets_are_pathways(tmp_path: Path, suffix: str) -> None:
     path.write_bytes(gzip.compress(GMT.encode()) if suffix.endswith("gz") else GMT.encode())
     found = recognise(path)
     assert isinstance(found, PackFile)
-    assert found.pack.entries == {"STAT1": ("HALLMARK_X",), "IRF1": ("HALLMARK_X", "REACTOME Y"), "MYD88": ("REACTOME Y",)}
+    assert found.pack.entries == {
+        "STAT1": ("HALLMARK_X",),
+        "IRF1": ("HALLMARK_X", "REACTOME Y"),
+        "MYD88": ("REACTOME Y",),
+    }
 
 
 def test_annotations_are_pathways_without_those_that_are_denied(tmp_path: Path) -> None:
@@ -176,16 +226,24 @@ def test_annotations_are_pathways_without_those_that_are_denied(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("beside", ["protein.info.v12.0.txt", "protein.aliases.v12.0.txt"])
-def test_links_are_a_network_beside_the_names_of_their_proteins(tmp_path: Path, beside: str) -> None:
+def test_links_are_a_network_beside_the_names_of_their_proteins(
+    tmp_path: Path, beside: str
+) -> None:
     links = tmp_path / "9606.protein.links.v12.0.txt"
     links.write_text(LINKS)
-    with pytest.raises(InputError, match=r"put 9606.protein.info…txt.gz \(or protein.aliases\) of that version beside it"):
+    with pytest.raises(
+        InputError,
+        match=r"put 9606.protein.info…txt.gz \(or protein.aliases\) of that version beside it",
+    ):
         recognise(links)
     alias = INFO.replace("\t1\n", "\tEnsembl_HGNC_symbol\n") + "9606.P1\tOTHER\tUniProt_AC\n"
     (tmp_path / f"9606.{beside}").write_text(INFO if "info" in beside else alias)
     found = recognise(links)
     assert isinstance(found, PackFile)
-    assert [tuple(edge) for edge in found.pack.entries] == [("IRF1", "STAT1", 900), ("IRF1", "MYD88", 150)]
+    assert [tuple(edge) for edge in found.pack.entries] == [
+        ("IRF1", "STAT1", 900),
+        ("IRF1", "MYD88", 150),
+    ]
 
 
 @pytest.mark.parametrize("content", ["A\thttp://x\tB\nonly\n", "A\thttp://x\tB\nC\thttp://y\n"])

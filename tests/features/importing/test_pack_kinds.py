@@ -21,27 +21,51 @@ LPS = {"logfc": 0.5, "p_value": 0.0, "p_adj": 1, "mean_lps": 2.0, "mean_ctrl": 0
 # Other files of JSON that people keep beside packs, in the shapes that are published with data sets of perturbations.
 NO_PACKS: dict[str, tuple[Any, str]] = {
     "gene sets by number and name": (
-        {"1-mitochondrial respiratory chain": ["MT-ND6", "MT-CO2"], "2-unfolded protein response": ["HSPA5", "HERPUD1"], "7": []},
+        {
+            "1-mitochondrial respiratory chain": ["MT-ND6", "MT-CO2"],
+            "2-unfolded protein response": ["HSPA5", "HERPUD1"],
+            "7": [],
+        },
         "2 of 3 keys that are no gene symbols, such as '1-mitochondrial respiratory chain'",
     ),
     "gene sets by short names": (
         {"ISR": ["Atf4", "Ddit3", "Trib3"], "UPR": ["Hspa5", "Fas"]},
         "lists of gene symbols, such as 'Atf4', where a gene's pathways should stand",
     ),
-    "gene sets by names in capitals": ({"HALLMARK_APOPTOSIS": ["BAX", "FAS"], "HALLMARK_HYPOXIA": ["VEGFA"]}, "'HALLMARK_AP"),
-    "sets as objects": ([{"genes": ["AMMECR1", "RAB4B"], "label": None}], "a list of entries such as \"{'genes'"),
+    "gene sets by names in capitals": (
+        {"HALLMARK_APOPTOSIS": ["BAX", "FAS"], "HALLMARK_HYPOXIA": ["VEGFA"]},
+        "'HALLMARK_AP",
+    ),
+    "sets as objects": (
+        [{"genes": ["AMMECR1", "RAB4B"], "label": None}],
+        "a list of entries such as \"{'genes'",
+    ),
     "a split of conditions": (
-        {"train_conditions": ["CKS1B", "CEBPA+JUN"], "test_conditions": [], "test_strata": {"double": []}, "seed": 42},
+        {
+            "train_conditions": ["CKS1B", "CEBPA+JUN"],
+            "test_conditions": [],
+            "test_strata": {"double": []},
+            "seed": 42,
+        },
         "4 of 4 keys that are no gene symbols, such as 'train_conditions'",
     ),
-    "a split by capitals": ({"TRAIN": ["CKS1B", "JUN"], "TEST": ["FOXO4"]}, "lists of gene symbols"),
-    "labels by gene": ({"Stat1": "up", "Irf1": "down", "Il6": "none"}, "gene symbols with values such as 'up'"),
+    "a split by capitals": (
+        {"TRAIN": ["CKS1B", "JUN"], "TEST": ["FOXO4"]},
+        "lists of gene symbols",
+    ),
+    "labels by gene": (
+        {"Stat1": "up", "Irf1": "down", "Il6": "none"},
+        "gene symbols with values such as 'up'",
+    ),
     "clusters by gene": (
         dict.fromkeys(("Stat1", "Irf1", "Il6", "Fas"), "K1") | {"Bax": "K2"},
         "2 values for 5 genes, such as 'K1'",
     ),
     "numbers by gene": ({"Stat1": 1.5, "Irf1": 2}, "gene symbols with values such as '1.5'"),
-    "settings": ({"name": "A run of mine", "path": "somewhere else", "notes": "none so far"}, "3 of 3 keys that are no gene"),
+    "settings": (
+        {"name": "A run of mine", "path": "somewhere else", "notes": "none so far"},
+        "3 of 3 keys that are no gene",
+    ),
     "sentences": ({"this is no gene": "and this no description"}, "'this is no gene'"),
     "a table of numbers": ([[1, 2, 3], [4, 5, 6]], "a list of entries such as '[1, 2, 3]'"),
     "a list of genes": (["Stat1", "Irf1"], "a list of entries such as 'Stat1'"),
@@ -67,15 +91,22 @@ def packs_of(symbols: tuple[str, ...], prefix: str) -> dict[str, Any]:
         "descriptions": {symbol: f"A gene called {symbol}." for symbol in symbols},
         "orthologs": {symbol: symbol.swapcase() for symbol in symbols},
         "proteins": {symbol: f"{prefix}{i:011}" for i, symbol in enumerate(symbols)},
-        "pathways": {symbol: ["Hemostasis", "Signaling by WNT", "R-MMU-109581", "GO:0006915", "mmu04110"] for symbol in symbols},
+        "pathways": {
+            symbol: ["Hemostasis", "Signaling by WNT", "R-MMU-109581", "GO:0006915", "mmu04110"]
+            for symbol in symbols
+        },
         "network": [[a, b, 900], *([a, other, 500] for other in rest)],
         "regulation": {"meta": META, "pairs": {f"{a}|{other}": 1 for other in (b, *rest)}},
         "lps_response": {"meta": META, "prior": dict.fromkeys(symbols, LPS)},
     }
 
 
-@pytest.mark.parametrize(("symbols", "prefix", "organism"), [(MOUSE, "ENSMUSP", "mouse"), (HUMAN, "ENSP", "human")])
-def test_every_kind_is_recognised_in_any_order_and_has_an_organism(symbols: tuple[str, ...], prefix: str, organism: str) -> None:
+@pytest.mark.parametrize(
+    ("symbols", "prefix", "organism"), [(MOUSE, "ENSMUSP", "mouse"), (HUMAN, "ENSP", "human")]
+)
+def test_every_kind_is_recognised_in_any_order_and_has_an_organism(
+    symbols: tuple[str, ...], prefix: str, organism: str
+) -> None:
     for kind, content in packs_of(symbols, prefix).items():
         backwards = content[::-1] if isinstance(content, list) else dict(reversed(content.items()))
         for each in (content, backwards):
@@ -87,7 +118,9 @@ def test_every_kind_is_recognised_in_any_order_and_has_an_organism(symbols: tupl
 def test_one_odd_entry_is_an_error_that_names_it_and_no_other_kind(first: bool) -> None:
     content: dict[str, Any] = {symbol: ["Cell Cycle"] for symbol in MOUSE}
     odd = {"Stat2": "Cell Cycle"}
-    with pytest.raises(InputError, match="'Stat2' has 'Cell Cycle', expected a list of pathways") as caught:
+    with pytest.raises(
+        InputError, match="'Stat2' has 'Cell Cycle', expected a list of pathways"
+    ) as caught:
         read_knowledge(json.dumps(odd | content if first else content | odd).encode(), "x")
     assert not isinstance(caught.value, UnknownFormat)
 
@@ -118,15 +151,32 @@ def test_symbols(symbol: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "seed", "two words", "train_conditions", "Cell Cycle", "GO:0006915", "A" * 31, "Stat1 ", "-"]
+    "text",
+    [
+        "",
+        "seed",
+        "two words",
+        "train_conditions",
+        "Cell Cycle",
+        "GO:0006915",
+        "A" * 31,
+        "Stat1 ",
+        "-",
+    ],
 )
 def test_no_symbols(text: str) -> None:
     assert not is_symbol(text)
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=12),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 

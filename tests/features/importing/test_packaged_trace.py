@@ -14,7 +14,10 @@ from core.features.importing.traces import parse_trace
 
 ROW = RowResult(
     Prediction("Pa_Ga", 0.3, 0.1, 0.4, 0.75, "trace", (Flag.DE_FALLBACK,), 900, None, 0),
-    (TraceEvent("de", "EFFECT", "brief", "It acts.", 0, 12.5, {"seed": 7}), TraceEvent("dir", "JUDGE", "verdict", "")),
+    (
+        TraceEvent("de", "EFFECT", "brief", "It acts.", 0, 12.5, {"seed": 7}),
+        TraceEvent("dir", "JUDGE", "verdict", ""),
+    ),
 )
 
 

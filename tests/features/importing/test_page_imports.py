@@ -29,7 +29,9 @@ def allowed(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def confined(tmp_path: Path, allowed: Path) -> Workspace:
-    return open_workspace(Settings(workspace=tmp_path / "workspace", author="tester", import_roots=(allowed,)))
+    return open_workspace(
+        Settings(workspace=tmp_path / "workspace", author="tester", import_roots=(allowed,))
+    )
 
 
 def import_here(workspace: Workspace, path: object) -> list[Imported]:
@@ -53,7 +55,13 @@ def test_the_default_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("address", "on"),
     [
-        *(("127.0.0.1", True), ("localhost", True), ("::1", True), ("0.0.0.0", False), ("::", False)),
+        *(
+            ("127.0.0.1", True),
+            ("localhost", True),
+            ("::1", True),
+            ("0.0.0.0", False),
+            ("::", False),
+        ),
         *(("10.1.2.3", False), ("desk.example.org", False), ("", False), (None, False)),
     ],
 )
@@ -63,7 +71,10 @@ def test_it_is_off_when_the_app_listens_beyond_this_machine(
     (allowed / "train.csv").write_bytes(cases.TRAIN)
     assert bool(import_folders(confined.settings, address)) is on
     if on:
-        assert import_path(confined, str(allowed), DEFAULT_OPTIONS, address)[0].kind == "challenge_train"
+        assert (
+            import_path(confined, str(allowed), DEFAULT_OPTIONS, address)[0].kind
+            == "challenge_train"
+        )
     else:
         with pytest.raises(StateError, match="off, since other machines can reach this app"):
             import_path(confined, str(allowed), DEFAULT_OPTIONS, address)
@@ -74,13 +85,19 @@ def test_files_and_folders_inside(confined: Workspace, allowed: Path) -> None:
     (allowed / "train.csv").write_bytes(cases.TRAIN)
     (allowed / "deep").mkdir()
     (allowed / "deep" / "test.csv").write_bytes(cases.TEST)
-    assert [outcome.kind for outcome in import_here(confined, allowed / "train.csv")] == ["challenge_train"]
-    assert [outcome.kind for outcome in import_here(confined, f" {allowed}/deep/../deep ")] == ["challenge_test"]
+    assert [outcome.kind for outcome in import_here(confined, allowed / "train.csv")] == [
+        "challenge_train"
+    ]
+    assert [outcome.kind for outcome in import_here(confined, f" {allowed}/deep/../deep ")] == [
+        "challenge_test"
+    ]
     with pytest.raises(InputError, match="no such file or folder"):
         import_here(confined, allowed / "gone.csv")
 
 
-def test_what_is_outside_is_not_looked_at(confined: Workspace, allowed: Path, tmp_path: Path) -> None:
+def test_what_is_outside_is_not_looked_at(
+    confined: Workspace, allowed: Path, tmp_path: Path
+) -> None:
     outside = tmp_path / "allowed-not"
     outside.mkdir()
     (outside / "train.csv").write_bytes(cases.TRAIN)
@@ -102,11 +119,15 @@ def test_what_is_outside_is_not_looked_at(confined: Workspace, allowed: Path, tm
         with pytest.raises(InputError, match="outside the folders from which pages may import"):
             import_here(confined, path)
     for path in ("~nobody-of-this-name/x", "a\0b", allowed / "loop"):
-        with pytest.raises(InputError, match=r"not the path of a file or folder|no such file or folder"):
+        with pytest.raises(
+            InputError, match=r"not the path of a file or folder|no such file or folder"
+        ):
             import_here(confined, path)
 
 
-def test_links_of_a_folder_that_lead_out_are_listed(confined: Workspace, allowed: Path, tmp_path: Path) -> None:
+def test_links_of_a_folder_that_lead_out_are_listed(
+    confined: Workspace, allowed: Path, tmp_path: Path
+) -> None:
     (tmp_path / "outside.csv").write_bytes(cases.TEST)
     (allowed / "train.csv").write_bytes(cases.TRAIN)
     (allowed / "out.csv").symlink_to(tmp_path / "outside.csv")
@@ -119,7 +140,9 @@ def test_links_of_a_folder_that_lead_out_are_listed(confined: Workspace, allowed
         "broken": "unknown",
         "pipe": "unknown",
     }
-    assert found["out.csv"].message.endswith("a link out of the folders from which pages may import")
+    assert found["out.csv"].message.endswith(
+        "a link out of the folders from which pages may import"
+    )
     assert "a named pipe" in found["pipe"].message
 
 
@@ -143,7 +166,9 @@ HOLDING = {
 @pytest.mark.few(8)
 @pytest.mark.parametrize("what", HOLDING)
 @pytest.mark.parametrize("name", ["x", "x.csv", "x.pkl", "x.json"])
-def test_what_is_no_table_is_not_shown(confined: Workspace, allowed: Path, what: str, name: str) -> None:
+def test_what_is_no_table_is_not_shown(
+    confined: Workspace, allowed: Path, what: str, name: str
+) -> None:
     (allowed / name).write_bytes(HOLDING[what])
     log.configure(confined.settings, "app")
     try:

@@ -68,7 +68,9 @@ def test_every_wrong_row_is_named() -> None:
         ("id,pert", "challenge_test", "gene"),
     ],
 )
-def test_a_missing_column_is_one_rejection_and_no_rows(header: str, kind: str, missing: str) -> None:
+def test_a_missing_column_is_one_rejection_and_no_rows(
+    header: str, kind: str, missing: str
+) -> None:
     table = pairs(f"{header}\n{','.join('ABC'[: header.count(',') + 1])}\n".encode())
     assert (table.kind, table.pairs, table.lines) == (kind, (), ())
     assert [(bad.line, bad.reason, bad.detail) for bad in table.rejected] == [
@@ -100,9 +102,16 @@ PERTURBQA = b"pert,gene,label,split\nAARS,A2M,1,train\nAARS,12-cell cycle,0,test
         ("a-de-dir.csv", "a-de", Label.UP, Label.DOWN),
     ],
 )
-def test_what_one_and_zero_mean_depends_on_the_task(name: str, line: str, one: Label, zero: Label) -> None:
+def test_what_one_and_zero_mean_depends_on_the_task(
+    name: str, line: str, one: Label, zero: Label
+) -> None:
     table = pairs(PERTURBQA, name)
-    assert (table.kind, table.cell_line, table.rejected, table.lines) == ("perturbqa", line, (), (2, 3))
+    assert (table.kind, table.cell_line, table.rejected, table.lines) == (
+        "perturbqa",
+        line,
+        (),
+        (2, 3),
+    )
     assert table.pairs == (
         Pair("AARS_A2M", "AARS", "A2M", one, "train"),
         Pair("AARS_12-cell cycle", "AARS", "12-cell cycle", zero, "test"),
@@ -116,7 +125,10 @@ def test_another_name_asks_for_one_that_tells(name: str) -> None:
 
 
 def test_every_wrong_row_of_perturbqa_is_named() -> None:
-    table = pairs(b"pert,gene,label,split\nA,B,1,train\nA,B,0,test\nA,C,2,train\nA,D,1.5,train\nA,E,1,\n", "x-de.csv")
+    table = pairs(
+        b"pert,gene,label,split\nA,B,1,train\nA,B,0,test\nA,C,2,train\nA,D,1.5,train\nA,E,1,\n",
+        "x-de.csv",
+    )
     assert [(bad.line, bad.reason, bad.detail) for bad in table.rejected] == [
         (3, "duplicate", "'A_B' stands on line 2 already"),
         (4, "bad label", "'2', expected 0 or 1"),
@@ -136,35 +148,61 @@ def test_blanks_and_conditions_are_read_as_everywhere() -> None:
         "pert,gene,label,split\n Stat1,Irf1 ,1, TRAIN\nIrf1+ctrl,\u00a0Myd88,0,Val\nctrl,Irf1,0,test\nA+B,Irf1,0,test\n".encode(),
         "x-de.csv",
     )
-    assert [(pair.pair_id, pair.split) for pair in table.pairs] == [("Stat1_Irf1", "train"), ("Irf1_Myd88", "val")]
-    assert [(bad.line, bad.reason) for bad in table.rejected] == [(4, "no single gene"), (5, "no single gene")]
+    assert [(pair.pair_id, pair.split) for pair in table.pairs] == [
+        ("Stat1_Irf1", "train"),
+        ("Irf1_Myd88", "val"),
+    ]
+    assert [(bad.line, bad.reason) for bad in table.rejected] == [
+        (4, "no single gene"),
+        (5, "no single gene"),
+    ]
     table = pairs(b"id,pert,gene,label\nStat1_Irf1, Stat1,Irf1 ,up\n Stat1_Tlr4, Stat1,Tlr4,down\n")
     assert [pair.pair_id for pair in table.pairs] == ["Stat1_Irf1", "Stat1_Tlr4"]
 
 
 @pytest.mark.parametrize("symbol", ["1-Mar", "2.31E+13", "43891", "TRUE", "nan"])
 def test_symbols_that_a_spreadsheet_made_are_named_with_their_row(symbol: str) -> None:
-    table = pairs(f"pert,gene,label,split\nA,B,1,train\n{symbol},B,1,train\nA,{symbol},1,train\n".encode(), "x-de.csv")
+    table = pairs(
+        f"pert,gene,label,split\nA,B,1,train\n{symbol},B,1,train\nA,{symbol},1,train\n".encode(),
+        "x-de.csv",
+    )
     assert len(table.pairs) == 1
-    assert [(bad.line, bad.reason) for bad in table.rejected] == [(3, "no gene symbol"), (4, "no gene symbol")]
+    assert [(bad.line, bad.reason) for bad in table.rejected] == [
+        (3, "no gene symbol"),
+        (4, "no gene symbol"),
+    ]
     assert [repr(symbol) in bad.detail for bad in table.rejected] == [True, True]
 
 
 def test_other_splits_are_said() -> None:
-    table = pairs(b"pert,gene,label,split\nA,B,1,fold1\nA,C,1,fold1\nA,D,0,validation\n", "x-de.csv")
+    table = pairs(
+        b"pert,gene,label,split\nA,B,1,fold1\nA,C,1,fold1\nA,D,0,validation\n", "x-de.csv"
+    )
     assert [pair.split for pair in table.pairs] == ["fold1", "fold1", "validation"]
-    assert table.notes == ("splits that are none of train, val and test, from which nothing is learnt: 'fold1' (2 rows)",)
+    assert table.notes == (
+        "splits that are none of train, val and test, from which nothing is learnt: 'fold1' (2 rows)",
+    )
 
 
-@pytest.mark.parametrize("header", ["ID,PERT,GENE,LABEL", "Id,Pert,Gene,Label", "id,pert,gene,Label"])
+@pytest.mark.parametrize(
+    "header", ["ID,PERT,GENE,LABEL", "Id,Pert,Gene,Label", "id,pert,gene,Label"]
+)
 def test_names_of_columns_may_be_in_capitals(header: str) -> None:
     table = pairs(f"{header}\nA_B,A,B,up\n".encode())
-    assert (table.kind, table.pairs, table.rejected) == ("challenge_train", (Pair("A_B", "A", "B", Label.UP, "train"),), ())
+    assert (table.kind, table.pairs, table.rejected) == (
+        "challenge_train",
+        (Pair("A_B", "A", "B", Label.UP, "train"),),
+        (),
+    )
 
 
-@pytest.mark.parametrize("header", ["PERT,GENE,LABEL,SPLIT", "Pert,Gene,Label,Split", "pert,gene,label,Split"])
+@pytest.mark.parametrize(
+    "header", ["PERT,GENE,LABEL,SPLIT", "Pert,Gene,Label,Split", "pert,gene,label,Split"]
+)
 def test_names_of_perturbqa_columns_may_be_in_capitals(header: str) -> None:
-    assert pairs(f"{header}\nA,B,1,val\n".encode(), "k562-de.csv").pairs == (Pair("A_B", "A", "B", Label.DE, "val"),)
+    assert pairs(f"{header}\nA,B,1,val\n".encode(), "k562-de.csv").pairs == (
+        Pair("A_B", "A", "B", Label.DE, "val"),
+    )
 
 
 def test_names_that_only_case_tells_apart_stay_as_they_are() -> None:
@@ -182,11 +220,14 @@ def test_capitals_change_nothing_of_a_file_that_is_read_as_it_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "words"), [("-1.0", "'-1.0', expected 0 or 1, stands in 10 rows beside 20 others"), ("2", "'2'")]
+    ("code", "words"),
+    [("-1.0", "'-1.0', expected 0 or 1, stands in 10 rows beside 20 others"), ("2", "'2'")],
 )
 def test_a_third_class_is_no_slip(code: str, words: str) -> None:
     rows = [f"P{i},G{i},{('1.0', '0', code)[i % 3]},train" for i in range(30)]
     with pytest.raises(InputError, match=f"{words}.*: a class of its own. .* up, down and none"):
         pairs("\n".join(["pert,gene,label,split", *rows]).encode(), "k562-dir.csv")
     few = [*rows[::3], *rows[1::3], *rows[2:7:3]]
-    assert len(pairs("\n".join(["pert,gene,label,split", *few]).encode(), "k562-dir.csv").pairs) == 20
+    assert (
+        len(pairs("\n".join(["pert,gene,label,split", *few]).encode(), "k562-dir.csv").pairs) == 20
+    )

@@ -97,14 +97,22 @@ headers = st.sampled_from(
         b"\xef\xbb\xbfid,prediction_up\n",
     ]
 )
-cells = st.sampled_from([b"A", b"A_B", b"up", b"0.333", b"1", b"nan", b"", b'"', b"\xff", b'"{""briefs"": {}}"', b"\0"])
+cells = st.sampled_from(
+    [b"A", b"A_B", b"up", b"0.333", b"1", b"nan", b"", b'"', b"\xff", b'"{""briefs"": {}}"', b"\0"]
+)
 rows = st.lists(cells | st.binary(max_size=5), min_size=1, max_size=7).map(b",".join)
 tables = st.tuples(headers, st.lists(rows, max_size=5).map(b"\n".join)).map(b"".join)
 
 
 @pytest.mark.soak
-@given(content=st.binary(max_size=200) | tables, name=st.sampled_from(["x", "k562-de.csv"]), zipped=st.booleans())
-def test_any_bytes_give_a_table_or_one_of_our_errors(content: bytes, name: str, zipped: bool) -> None:
+@given(
+    content=st.binary(max_size=200) | tables,
+    name=st.sampled_from(["x", "k562-de.csv"]),
+    zipped=st.booleans(),
+)
+def test_any_bytes_give_a_table_or_one_of_our_errors(
+    content: bytes, name: str, zipped: bool
+) -> None:
     table = read_or_message(zip_of({"submission.csv": content}) if zipped else content, name)
     if isinstance(table, str):
         assert table.startswith(name)

@@ -23,10 +23,14 @@ TEST = "simulated debate test"
 
 
 @pytest.mark.soak
-def test_a_run_is_described_in_words_and_its_record_is_folded(glance: Visit, demo_workspace: Workspace) -> None:
+def test_a_run_is_described_in_words_and_its_record_is_folded(
+    glance: Visit, demo_workspace: Workspace
+) -> None:
     run = the_run(demo_workspace, TEST)
     app = glance(demo_workspace, "data", tab="Runs and notes", run=run.id)
-    facts = next(element.value for element in app.main.markdown if element.value.startswith("**Method**"))
+    facts = next(
+        element.value for element in app.main.markdown if element.value.startswith("**Method**")
+    )
     assert "**Method**: debate" in facts
     assert f"**Rows**: {run.done:,} of {run.total:,}" in facts.replace("\\", "")
     assert run.id not in facts
@@ -41,7 +45,14 @@ def settings_of(method: str, **options: Any) -> str:
 
 
 def test_the_settings_of_a_fusion_have_the_titles_and_the_words_of_its_form() -> None:
-    options = {"base": "a", "with": "b", "w_de": "0.25", "reference": "train", "reference_runs": "a=c,b=b", "by_support": "more"}
+    options = {
+        "base": "a",
+        "with": "b",
+        "w_de": "0.25",
+        "reference": "train",
+        "reference_runs": "a=c,b=b",
+        "by_support": "more",
+    }
     assert settings_of("fusion", **options, by_agreement=True) == (
         "weights for DE: 0.25; rank among: labelled rows; percentiles against: C for A, B for B; "
         "neighbours' weight: more with support; less where ranks disagree: on"
@@ -53,7 +64,10 @@ def test_the_settings_of_any_method_have_the_titles_that_it_declares() -> None:
         for option in options_of(method.settings):
             if option.about.title and option.name not in ("base", "with"):
                 said = settings_of(name, **{option.name: "b"})
-                assert said.startswith(f"{title_in_sentence(option.about.title)}: "), (name, option.name)
+                assert said.startswith(f"{title_in_sentence(option.about.title)}: "), (
+                    name,
+                    option.name,
+                )
 
 
 def test_a_setting_without_a_value_says_what_stands_in_its_place() -> None:
@@ -66,19 +80,29 @@ def test_a_setting_without_a_value_says_what_stands_in_its_place() -> None:
 
 def test_a_setting_without_a_title_or_of_an_unknown_method_has_its_name_in_words() -> None:
     """A run that a setting names has its name there, whatever the setting is called."""
-    assert settings_of("debate", advocate_tokens=30, judge="plain") == "advocate tokens: 30; judge: plain"
+    assert (
+        settings_of("debate", advocate_tokens=30, judge="plain")
+        == "advocate tokens: 30; judge: plain"
+    )
     assert settings_of("of_later", some_option=["x", "y"], k=0.5) == "some option: x, y; k: 0.5"
     assert settings_of("recovered", fused="b") == "fusion of the base: B"
 
 
 def test_a_change_says_its_detail_with_the_beginning_of_a_hash() -> None:
-    detail = {"pack_sha256": "0123456789abcdef" * 4, "rows": 65377, "name": "string_edges", "strict": True}
+    detail = {
+        "pack_sha256": "0123456789abcdef" * 4,
+        "rows": 65377,
+        "name": "string_edges",
+        "strict": True,
+    }
     expected = "pack sha256: 0123456789ab, rows: 65,377, name: string_edges, strict: True"
     assert detail_text(json.dumps(detail)) == expected
 
 
 @pytest.mark.soak
-def test_changes_stand_in_a_static_table_that_cuts_nothing(visit: Visit, small_workspace: Workspace) -> None:
+def test_changes_stand_in_a_static_table_that_cuts_nothing(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     note = "a note so long that no cell of one line would hold it " * 4
     actions.set_values(small_workspace, the_run(small_workspace).id, {"note": note})
     app = visit(small_workspace, "data", tab="History")
@@ -88,7 +112,9 @@ def test_changes_stand_in_a_static_table_that_cuts_nothing(visit: Visit, small_w
     assert note.strip() in table.value["detail"].iloc[0].replace("\\", "")
 
 
-def test_a_detail_that_is_no_json_is_shown_as_it_is(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_detail_that_is_no_json_is_shown_as_it_is(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     with worlds.opened_directly(small_workspace.settings.store_file) as db:
         db.execute("UPDATE trail SET detail = 'gone' WHERE position = 2")
     app = visit(small_workspace, "data", tab="History")

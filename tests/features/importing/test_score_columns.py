@@ -10,7 +10,12 @@ import pytest
 
 from core.base.errors import InputError
 from core.base.types import Flag, RowResult
-from core.features.importing.actions import ImportOptions, import_paths, import_upload, import_uploads
+from core.features.importing.actions import (
+    ImportOptions,
+    import_paths,
+    import_upload,
+    import_uploads,
+)
 from core.features.importing.external_scores import ScoreTable
 from core.features.importing.reader import read
 from core.features.importing.score_columns import MOST_RUNS, choose_columns, run_of
@@ -38,7 +43,9 @@ def content() -> bytes:
     screen = worlds.screen()
     known = list(zip(screen.ids, screen.labels, strict=True))[: screen.n_train]
     rise = {"up": 9, "down": -9, "none": 0}
-    return cases.as_csv(["id", "change", "rise"], [[key, label != "none", rise[str(label)]] for key, label in known])
+    return cases.as_csv(
+        ["id", "change", "rise"], [[key, label != "none", rise[str(label)]] for key, label in known]
+    )
 
 
 def test_many_zeros_are_asked_about_and_may_mean_not_covered(here: Workspace) -> None:
@@ -46,14 +53,19 @@ def test_many_zeros_are_asked_about_and_may_mean_not_covered(here: Workspace) ->
     rows = [[key, 0 if i % 2 else i + 1, i] for i, key in enumerate(known)]
     file = ("graph.csv", cases.as_csv(["id", "walks", "walks_all"], rows))
     asked, plain = import_uploads(here, [file])
-    assert "Column walks is exactly 0 in 50% of the rows. If 0 means that a row was not covered, import" in asked.message
+    assert (
+        "Column walks is exactly 0 in 50% of the rows. If 0 means that a row was not covered, import"
+        in asked.message
+    )
     assert "--zeros not-covered" in asked.message
     assert plain.message == ""
     told = import_uploads(here, [file], ImportOptions(zeros="score"))
     assert not any(each.new for each in told)  # the same runs: the question is answered
     [uncovered] = [
         each
-        for each in import_uploads(here, [file], ImportOptions(zeros="not-covered", name="covered", de="walks"))
+        for each in import_uploads(
+            here, [file], ImportOptions(zeros="not-covered", name="covered", de="walks")
+        )
         if each.name == "covered"
     ]
     assert (uncovered.rows, uncovered.message) == (35, "")
@@ -71,9 +83,14 @@ def loaded(workspace: Workspace, name: str) -> RunRows:
 def test_a_question_that_is_not_answered_has_no_score(here: Workspace) -> None:
     import_upload(here, content(), "graph.csv", ImportOptions(name="by effect", de="change"))
     import_upload(here, content(), "graph.csv", ImportOptions(name="by direction", dir="rise"))
-    effect, direction = score_run(loaded(here, "by effect")).whole, score_run(loaded(here, "by direction")).whole
+    effect, direction = (
+        score_run(loaded(here, "by effect")).whole,
+        score_run(loaded(here, "by direction")).whole,
+    )
     assert (effect.de.value, direction.dir.value) == (1.0, 1.0)
-    assert all(math.isnan(part.value) for part in (effect.dir, effect.mean, direction.de, direction.mean))
+    assert all(
+        math.isnan(part.value) for part in (effect.dir, effect.mean, direction.de, direction.mean)
+    )
     with here.store.read() as db:
         rows = loaded(here, "by effect")
         de, direction, _ = score_result(db, rows, score_run(rows)).tables()[0].rows
@@ -106,7 +123,9 @@ def test_options_and_names_that_fit_nothing_are_refused(here: Workspace, tmp_pat
     assert [(bad.line, bad.reason) for bad in rejected] == [(4, "not a number"), (3, "unknown id")]
 
 
-def runs_of(scores: ScoreTable, de: str | None, direction: str | None) -> list[tuple[str, SubmissionTable]]:
+def runs_of(
+    scores: ScoreTable, de: str | None, direction: str | None
+) -> list[tuple[str, SubmissionTable]]:
     """What a file of scores brings, with its rows."""
     found = []
     for columns in choose_columns(scores, de, direction):
@@ -135,7 +154,10 @@ def test_one_column_leaves_the_other_question_without_a_score() -> None:
     [(_, run)] = runs_of(table(), None, "effect")
     assert [row.prediction.pair_id for row in run.rows] == ["A_G", "A_H", "B_H"]
     assert all(row.prediction.flags == (Flag.NO_DE,) for row in run.rows)
-    assert run.note == "External score: no score for an effect; column effect ranks them by up given an effect."
+    assert (
+        run.note
+        == "External score: no score for an effect; column effect ranks them by up given an effect."
+    )
 
 
 def test_without_options_every_column_is_a_run() -> None:
@@ -147,7 +169,10 @@ def test_without_options_every_column_is_a_run() -> None:
 
 @pytest.mark.parametrize(
     ("chosen", "message"),
-    [("height", "--de height: not in the file; expected .*reachable, effect"), ("word", "--de word: holds no numbers")],
+    [
+        ("height", "--de height: not in the file; expected .*reachable, effect"),
+        ("word", "--de word: holds no numbers"),
+    ],
 )
 def test_a_column_that_cannot_be_a_score_is_refused(chosen: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -170,17 +195,23 @@ def test_p_values_are_turned_round() -> None:
     run = run_of(found, columns, rows.append)
     assert [row.prediction.p_de for row in rows] == [0.75, 0.25, 0.5]  # mid-rank / (n + 1) of −p
     assert run.note is not None
-    assert run.note.endswith("Their names indicate p-values or the like: a smaller value ranks a row higher.")
+    assert run.note.endswith(
+        "Their names indicate p-values or the like: a smaller value ranks a row higher."
+    )
     with pytest.raises(InputError, match="--dir p_value: p-values have no direction"):
         choose_columns(found, None, "p_value")
 
 
 def test_logarithms_of_p_values_that_fall_with_an_effect_are_refused() -> None:
-    rising, falling = (read(f"id,log10p\nA_G,{sign}5\nA_H,{sign}0.1\n".encode(), "s.csv") for sign in ("", "-"))
+    rising, falling = (
+        read(f"id,log10p\nA_G,{sign}5\nA_H,{sign}0.1\n".encode(), "s.csv") for sign in ("", "-")
+    )
     assert isinstance(rising, ScoreTable)
     assert isinstance(falling, ScoreTable)
     run_of(rising, choose_columns(rising, None, None)[0], lambda _: None)
-    with pytest.raises(InputError, match=r"column log10p has a name of p-values, .* but contains -5"):
+    with pytest.raises(
+        InputError, match=r"column log10p has a name of p-values, .* but contains -5"
+    ):
         run_of(falling, choose_columns(falling, None, None)[0], lambda _: None)
 
 
@@ -188,7 +219,9 @@ def test_logarithms_of_p_values_that_fall_with_an_effect_are_refused() -> None:
 def test_what_is_called_a_p_value_and_is_none_is_refused(name: str) -> None:
     found = read(f"id,{name}\nA_G,0.01\nA_H,12.5\n".encode(), "s.csv")
     assert isinstance(found, ScoreTable)
-    with pytest.raises(InputError, match=f"column {name} has a name of p-values, .* but contains 12.5"):
+    with pytest.raises(
+        InputError, match=f"column {name} has a name of p-values, .* but contains 12.5"
+    ):
         run_of(found, choose_columns(found, None, None)[0], lambda _: None)
 
 
@@ -200,7 +233,11 @@ def test_ranks_are_turned_round(name: str) -> None:
     assert columns == (name, name, name)
     rows: list[RowResult] = []
     run = run_of(found, columns, rows.append)
-    assert [(row.prediction.p_de, row.prediction.p_up_given_de) for row in rows] == [(0.75, 0.75), (0.25, 0.25), (0.5, 0.5)]
+    assert [(row.prediction.p_de, row.prediction.p_up_given_de) for row in rows] == [
+        (0.75, 0.75),
+        (0.25, 0.25),
+        (0.5, 0.5),
+    ]
     assert run.note is not None
     assert run.note.endswith("Their names indicate ranks: a smaller value ranks a row higher.")
     assert run.spec["turned"] == [name]
@@ -222,5 +259,8 @@ def test_signed_numbers_called_rank_are_scores() -> None:
 def test_shares_and_means_of_ranks_are_refused(number: str, held: str) -> None:
     found = read(f"id,rank\nA_G,1\nA_H,{number}\n".encode(), "s.csv")
     assert isinstance(found, ScoreTable)
-    with pytest.raises(InputError, match=f"column rank has a name of ranks, .* but contains {held}; expected 1, 2, 3"):
+    with pytest.raises(
+        InputError,
+        match=f"column rank has a name of ranks, .* but contains {held}; expected 1, 2, 3",
+    ):
         run_of(found, choose_columns(found, None, None)[0], lambda _: None)

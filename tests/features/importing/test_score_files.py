@@ -54,22 +54,41 @@ def test_rows_may_be_named_by_both_symbols() -> None:
 
 
 def test_labelled_pairs_stay_pairs() -> None:
-    assert isinstance(read(cases.as_csv(["id", "pert", "gene", "label", "s"], [["A_G", "A", "G", "up", 1]]), "x.csv"), PairTable)
+    assert isinstance(
+        read(
+            cases.as_csv(["id", "pert", "gene", "label", "s"], [["A_G", "A", "G", "up", 1]]),
+            "x.csv",
+        ),
+        PairTable,
+    )
 
 
 @pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
 def test_a_column_of_row_numbers_is_no_score(name: str) -> None:
-    found = table(cases.as_csv([name, "pert", "gene", "s"], [[0, "A", "G", 0.5], [1, "A", "H", 0.25]]))
+    found = table(
+        cases.as_csv([name, "pert", "gene", "s"], [[0, "A", "G", 0.5], [1, "A", "H", 0.25]])
+    )
     assert list(found.columns) == ["s"]
 
 
 @pytest.mark.parametrize("name", ["index", "level_0", "X", "...1", "row"])
 def test_a_named_column_that_counts_rows_is_no_score(name: str) -> None:
-    rows = [("A", "G", 0.5), ("A", "H", 0.25), ("A", "", 0.5), ("B", "G", 0.75)]  # the third is rejected
+    rows = [
+        ("A", "G", 0.5),
+        ("A", "H", 0.25),
+        ("A", "", 0.5),
+        ("B", "G", 0.75),
+    ]  # the third is rejected
     for first in (0, 1):
-        found = table(cases.as_csv([name, "pert", "gene", "s"], [[first + i, *row] for i, row in enumerate(rows)]))
+        found = table(
+            cases.as_csv(
+                [name, "pert", "gene", "s"], [[first + i, *row] for i, row in enumerate(rows)]
+            )
+        )
         assert (list(found.columns), found.left_out) == (["s"], (name,))
-    found = table(cases.as_csv([name, "pert", "gene"], [[0.5 - i, *row[:2]] for i, row in enumerate(rows)]))
+    found = table(
+        cases.as_csv([name, "pert", "gene"], [[0.5 - i, *row[:2]] for i, row in enumerate(rows)])
+    )
     assert list(found.columns) == [name]
 
 
@@ -82,7 +101,9 @@ def test_row_numbers_alone_are_no_scores() -> None:
 @pytest.mark.parametrize("write", ["csv", "tsv", "csv.gz", "parquet", "xlsx"])
 def test_an_index_that_pandas_writes_along_is_no_score(tmp_path: Path, write: str) -> None:
     path = tmp_path / f"s.{write}"
-    frame = pd.DataFrame({"pert": ["A", "A", "B"], "gene": ["G", "H", "G"], "s": [0.5, 0.25, 0.125]}, index=[5, 6, 9])
+    frame = pd.DataFrame(
+        {"pert": ["A", "A", "B"], "gene": ["G", "H", "G"], "s": [0.5, 0.25, 0.125]}, index=[5, 6, 9]
+    )
     if write == "parquet":
         frame.to_parquet(path)
     elif write == "xlsx":
@@ -96,5 +117,7 @@ def test_an_index_that_pandas_writes_along_is_no_score(tmp_path: Path, write: st
 
 @pytest.mark.parametrize("name", ["p_value", "padj", "FDR", "q"])
 def test_columns_of_p_values_are_marked(name: str) -> None:
-    found = table(cases.as_csv(["id", name, "neg_log10_p"], [["A_G", 0.5, 1.0], ["A_H", 0.25, 2.0]]))
+    found = table(
+        cases.as_csv(["id", name, "neg_log10_p"], [["A_G", 0.5, 1.0], ["A_H", 0.25, 2.0]])
+    )
     assert found.p_values == {name}

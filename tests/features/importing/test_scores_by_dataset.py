@@ -14,7 +14,9 @@ DATASET = [("STAT1", "IRF1"), ("STAT2", "IRF1"), ("HLA-A", "IRF1")]
 
 
 def scores(folder: Path, perts: list[str]) -> ScoreTable:
-    (folder / "s.csv").write_text("pert,gene,score\n" + "".join(f"{pert},IRF1,{i}\n" for i, pert in enumerate(perts)))
+    (folder / "s.csv").write_text(
+        "pert,gene,score\n" + "".join(f"{pert},IRF1,{i}\n" for i, pert in enumerate(perts))
+    )
     found = read_path(folder / "s.csv")
     assert isinstance(found, ScoreTable)
     return found

@@ -24,7 +24,9 @@ TRACK_C = f"{PLAIN},reasoning_trace,tokens_used,model_name"
 
 
 def debate(p_de: float, p_up: float, **more: object) -> str:
-    return json.dumps({"briefs": {"EFFECT": "e"}, "P_DE": p_de, "P_up_given_DE": p_up, "tool_calls": 7, **more})
+    return json.dumps(
+        {"briefs": {"EFFECT": "e"}, "P_DE": p_de, "P_up_given_DE": p_up, "tool_calls": 7, **more}
+    )
 
 
 def submission(header: str, *rows: Iterable[object]) -> SubmissionTable:
@@ -34,11 +36,30 @@ def submission(header: str, *rows: Iterable[object]) -> SubmissionTable:
 
 
 def test_track_a_has_one_answer_per_seed_in_their_order() -> None:
-    table = submission(TRACK_A, ["A_B", 0.4, 0.2, 0.5, 0.1, "first", 0.3, "x", "second", 900, 720, "m"])
-    assert (table.kind, table.track, table.method, table.model_name) == ("submission", "A", "prompt_only", "m")
+    table = submission(
+        TRACK_A, ["A_B", 0.4, 0.2, 0.5, 0.1, "first", 0.3, "x", "second", 900, 720, "m"]
+    )
+    assert (table.kind, table.track, table.method, table.model_name) == (
+        "submission",
+        "A",
+        "prompt_only",
+        "m",
+    )
     assert table.rows[0].events == (
-        TraceEvent("seed 7", "MODEL", "answer", "second", meta={"prediction_up": 0.3, "prediction_down": None}),
-        TraceEvent("seed 42", "MODEL", "answer", "first", meta={"prediction_up": 0.5, "prediction_down": 0.1}),
+        TraceEvent(
+            "seed 7",
+            "MODEL",
+            "answer",
+            "second",
+            meta={"prediction_up": 0.3, "prediction_down": None},
+        ),
+        TraceEvent(
+            "seed 42",
+            "MODEL",
+            "answer",
+            "first",
+            meta={"prediction_up": 0.5, "prediction_down": 0.1},
+        ),
     )
     # p_de = 0.4 + 0.2, p_up_given_de = 0.4 / 0.6
     prediction = table.rows[0].prediction
@@ -73,7 +94,9 @@ def test_the_tolerance_is_two_millionths_for_both(up: float, down: float, source
 
 
 def test_a_fused_file_counts_by_its_own_numbers_and_keeps_its_fallbacks() -> None:
-    table = submission(TRACK_B, ["A_B", 0.25, 0.75, debate(0.447, 0.685, de_fallback=True), 1, 7, 1, 5, "m"])
+    table = submission(
+        TRACK_B, ["A_B", 0.25, 0.75, debate(0.447, 0.685, de_fallback=True), 1, 7, 1, 5, "m"]
+    )
     prediction = table.rows[0].prediction
     assert (prediction.p_de, prediction.p_up_given_de, prediction.p_source) == (1.0, 0.25, "file")
     assert prediction.flags == (Flag.DE_FALLBACK, Flag.TRACE_DIFFERS)
@@ -101,13 +124,24 @@ def test_a_sum_just_above_one_is_one() -> None:
 
 def test_the_smallest_file_is_of_track_c_and_knows_no_counts() -> None:
     table = submission(PLAIN, ["A_B", 0.1, 0.3])
-    assert (table.kind, table.track, table.method, table.model_name) == ("submission", "C", "unknown", "")
+    assert (table.kind, table.track, table.method, table.model_name) == (
+        "submission",
+        "C",
+        "unknown",
+        "",
+    )
     prediction = table.rows[0].prediction
-    assert (prediction.tokens, prediction.prompt_tokens, prediction.tool_calls) == (None, None, None)
+    assert (prediction.tokens, prediction.prompt_tokens, prediction.tool_calls) == (
+        None,
+        None,
+        None,
+    )
 
 
 def test_a_count_of_tool_calls_in_the_trace_stands_in_for_the_column() -> None:
-    (row,) = submission(f"{PLAIN},reasoning_trace", ["A_B", 0.1242, 0.0558, debate(0.18, 0.69)]).rows
+    (row,) = submission(
+        f"{PLAIN},reasoning_trace", ["A_B", 0.1242, 0.0558, debate(0.18, 0.69)]
+    ).rows
     assert row.prediction.tool_calls == 7
 
 
@@ -127,13 +161,21 @@ def test_a_count_of_tool_calls_in_the_trace_stands_in_for_the_column() -> None:
         ("some text", "²", None),
     ],
 )
-def test_zero_tokens_beside_a_trace_are_unknown(trace: str, cell: str, expected: int | None) -> None:
+def test_zero_tokens_beside_a_trace_are_unknown(
+    trace: str, cell: str, expected: int | None
+) -> None:
     (row,) = submission(TRACK_B, ["A_B", 0.1, 0.2, trace, cell, 3, cell, 1, "m"]).rows
-    assert (row.prediction.tokens, row.prediction.prompt_tokens, row.prediction.tool_calls) == (expected, expected, 3)
+    assert (row.prediction.tokens, row.prediction.prompt_tokens, row.prediction.tool_calls) == (
+        expected,
+        expected,
+        3,
+    )
 
 
 def test_a_third_each_is_no_answer() -> None:
-    table = submission(TRACK_C, ["A_B", 0.333, 0.333, "hm", 3, "q"], ["A_C", 0.333, 0.3325, "hm", 3, "q"])
+    table = submission(
+        TRACK_C, ["A_B", 0.333, 0.333, "hm", 3, "q"], ["A_C", 0.333, 0.3325, "hm", 3, "q"]
+    )
     assert [row.prediction.flags for row in table.rows] == [(Flag.UNIFORM,), ()]
     assert table.kind == "submission"
 
@@ -167,7 +209,9 @@ def test_the_method_and_the_model_are_those_of_most_rows() -> None:
     table = submission(TRACK_C, *rows)
     assert (table.method, table.model_name) == ("react", "y")
     coordinator = json.dumps({"coordinator": {}, "sub_agents": []})
-    assert submission(TRACK_B, ["A_B", 0.1, 0.1, coordinator, 0, 0, 0, 0, "m"]).method == "coordinator"
+    assert (
+        submission(TRACK_B, ["A_B", 0.1, 0.1, coordinator, 0, 0, 0, 0, "m"]).method == "coordinator"
+    )
     assert submission(TRACK_B, ["A_B", 0.1, 0.1, "text", 0, 0, 0, 0, "m"]).method == "unknown"
 
 
@@ -198,9 +242,17 @@ def test_every_wrong_row_is_named() -> None:
         (11, "empty cell"),
     ]
     assert table.rejected[0].detail == "'A_B' stands on line 2 already"
-    assert table.rejected[1].detail == "prediction_up 'nan', prediction_down '0.2', expected two numbers"
-    assert table.rejected[6].detail.startswith("prediction_up '0.6', prediction_down '0.41', expected both in [0, 1]")
-    assert ([row.prediction.pair_id for row in table.rows], table.lines) == (["A_B", "none"], (2, 12))
+    assert (
+        table.rejected[1].detail
+        == "prediction_up 'nan', prediction_down '0.2', expected two numbers"
+    )
+    assert table.rejected[6].detail.startswith(
+        "prediction_up '0.6', prediction_down '0.41', expected both in [0, 1]"
+    )
+    assert ([row.prediction.pair_id for row in table.rows], table.lines) == (
+        ["A_B", "none"],
+        (2, 12),
+    )
 
 
 def test_a_rejected_row_does_not_make_a_later_one_a_duplicate() -> None:
@@ -219,7 +271,9 @@ def test_a_missing_column_is_one_rejection_and_no_rows() -> None:
 @given(p_de=st.floats(0, 1), p_up=st.floats(0, 1))
 def test_a_trace_always_reproduces_what_was_rounded_from_it(p_de: float, p_up: float) -> None:
     up, down = round(p_de * p_up, 6), round(p_de * (1 - p_up), 6)
-    table = read(as_csv(TRACK_C.split(","), [["A_B", up, down, debate(p_de, p_up), 1, "m"]]), "s.csv")
+    table = read(
+        as_csv(TRACK_C.split(","), [["A_B", up, down, debate(p_de, p_up), 1, "m"]]), "s.csv"
+    )
     assert isinstance(table, SubmissionTable)
     prediction = table.rows[0].prediction
     assert (prediction.p_de, prediction.p_up_given_de, prediction.p_source) == (p_de, p_up, "trace")
@@ -228,9 +282,12 @@ def test_a_trace_always_reproduces_what_was_rounded_from_it(p_de: float, p_up: f
 
 def test_seeds_that_disagree_are_an_answer_and_not_a_fallback() -> None:
     header = "id,prediction_up,prediction_down," + ",".join(
-        f"prediction_up_seed{s},prediction_down_seed{s},reasoning_trace_seed{s}" for s in (42, 43, 44)
+        f"prediction_up_seed{s},prediction_down_seed{s},reasoning_trace_seed{s}"
+        for s in (42, 43, 44)
     )
-    split = "P_G,0.333333,0.333333,1,0,A,0,1,B,0,0,C"  # up, down and none: their mean is a third each
+    split = (
+        "P_G,0.333333,0.333333,1,0,A,0,1,B,0,0,C"  # up, down and none: their mean is a third each
+    )
     silent = "P_H,0.333,0.333,0.333,0.333,failed,0.333,0.333,failed,0.333,0.333,failed"
     table = read(f"{header}\n{split}\n{silent}\n".encode(), "a.csv")
     assert isinstance(table, SubmissionTable)
@@ -250,7 +307,9 @@ def test_seeds_that_disagree_are_an_answer_and_not_a_fallback() -> None:
         ("<answer>B</answer>", None, None, {}),
     ],
 )
-def test_a_text_that_answers_otherwise_than_its_numbers(text: str, up: float, down: float, reads: dict[str, str]) -> None:
+def test_a_text_that_answers_otherwise_than_its_numbers(
+    text: str, up: float, down: float, reads: dict[str, str]
+) -> None:
     assert reads_otherwise(text, up, down) == reads
 
 

@@ -25,7 +25,9 @@ DEBATE = {
 
 
 def said(trace_json: object) -> list[tuple[str, str, str, str]]:
-    return [(e.stage, e.role, e.kind, e.content) for e in parse_trace(json.dumps(trace_json)).events]
+    return [
+        (e.stage, e.role, e.kind, e.content) for e in parse_trace(json.dumps(trace_json)).events
+    ]
 
 
 def test_a_debate_reads_in_the_order_it_happened() -> None:
@@ -33,12 +35,21 @@ def test_a_debate_reads_in_the_order_it_happened() -> None:
     assert trace.events == (
         TraceEvent("de", "EFFECT", "brief", "It moves."),
         TraceEvent("de", "NULL", "brief", "It does not."),
-        TraceEvent("de", "JUDGE", "verdict", "<prob>18</prob>", meta={"p": 0.18, "fallback": False}),
+        TraceEvent(
+            "de", "JUDGE", "verdict", "<prob>18</prob>", meta={"p": 0.18, "fallback": False}
+        ),
         TraceEvent("dir", "UP", "brief", "Up."),
         TraceEvent("dir", "DOWN", "brief", "Down."),
-        TraceEvent("dir", "JUDGE", "verdict", "<prob>69</prob>", meta={"p": 0.69, "fallback": False}),
+        TraceEvent(
+            "dir", "JUDGE", "verdict", "<prob>69</prob>", meta={"p": 0.69, "fallback": False}
+        ),
     )
-    assert (trace.format, trace.p_de, trace.p_up_given_de, trace.tool_calls) == ("debate", 0.18, 0.69, 7)
+    assert (trace.format, trace.p_de, trace.p_up_given_de, trace.tool_calls) == (
+        "debate",
+        0.18,
+        0.69,
+        7,
+    )
     assert trace.flags == ()
 
 
@@ -52,7 +63,11 @@ def test_fallbacks_are_flags_and_stand_with_their_verdict() -> None:
 
 
 def test_rebuttals_alternate_between_brief_and_verdict() -> None:
-    trace = parse_trace(json.dumps(DEBATE | {"rebuttals": {"NULL": ["n1", "n2"], "EFFECT": ["e1", "e2"], "UP": "u1"}}))
+    trace = parse_trace(
+        json.dumps(
+            DEBATE | {"rebuttals": {"NULL": ["n1", "n2"], "EFFECT": ["e1", "e2"], "UP": "u1"}}
+        )
+    )
     assert [(e.role, e.kind, e.meta.get("round")) for e in trace.events] == [
         ("EFFECT", "brief", None),
         ("NULL", "brief", None),
@@ -90,7 +105,12 @@ def test_what_a_debate_says_beyond_the_format_is_kept_in_one_last_event() -> Non
         "tool_calls": [1, 2],
         "de_fallback": "no number",
     }
-    assert (trace.p_de, trace.p_up_given_de, trace.tool_calls, trace.flags) == (None, 0.69, None, (Flag.DE_FALLBACK,))
+    assert (trace.p_de, trace.p_up_given_de, trace.tool_calls, trace.flags) == (
+        None,
+        0.69,
+        None,
+        (Flag.DE_FALLBACK,),
+    )
 
 
 def test_a_debate_without_advocates_has_its_verdicts() -> None:
@@ -127,9 +147,21 @@ def test_a_react_trace_reads_step_by_step() -> None:
 
 
 def test_a_react_trace_keeps_keys_that_are_no_steps() -> None:
-    events = said({"thought_0": "Hm.", "observation_0": "lost its call", "thought_00": "odd", "error": "timeout"})
-    assert events[:2] == [("react", "AGENT", "thought", "Hm."), ("react", "tool", "observation", "lost its call")]
-    assert [json.loads(content) for *_, content in events[2:]] == [{"thought_00": "odd", "error": "timeout"}]
+    events = said(
+        {
+            "thought_0": "Hm.",
+            "observation_0": "lost its call",
+            "thought_00": "odd",
+            "error": "timeout",
+        }
+    )
+    assert events[:2] == [
+        ("react", "AGENT", "thought", "Hm."),
+        ("react", "tool", "observation", "lost its call"),
+    ]
+    assert [json.loads(content) for *_, content in events[2:]] == [
+        {"thought_00": "odd", "error": "timeout"}
+    ]
 
 
 COORDINATED: dict[str, Any] = {
@@ -178,8 +210,16 @@ def test_a_coordinators_helpers_speak_when_they_are_asked() -> None:
 
 
 def test_a_coordinator_may_be_nested_or_of_another_shape() -> None:
-    deep = {"agent": "a", "sub_agents": [{"agent": "b", "answer": "from below"}], "answer": "from a"}
-    trace = parse_trace(json.dumps({"coordinator": "Just text.", "sub_agents": [deep, "loose text", 5], "note": "x"}))
+    deep = {
+        "agent": "a",
+        "sub_agents": [{"agent": "b", "answer": "from below"}],
+        "answer": "from a",
+    }
+    trace = parse_trace(
+        json.dumps(
+            {"coordinator": "Just text.", "sub_agents": [deep, "loose text", 5], "note": "x"}
+        )
+    )
     assert [(e.meta.get("depth"), e.role, e.kind, e.content) for e in trace.events] == [
         (0, "coordinator", "text", "Just text."),
         (2, "b", "answer", "from below"),
@@ -238,14 +278,22 @@ json_values = st.recursive(
 KEYS = """briefs rebuttals EFFECT NULL UP DOWN de_verdict dir_verdict P_DE P_up_given_DE de_fallback tool_calls coordinator
 sub_agents agent trajectory question answer tokens thought_0 tool_name_0 tool_args_0 observation_0"""
 keys = st.sampled_from(re.findall(r"\w+", KEYS))
-traces = st.dictionaries(keys, json_values | st.dictionaries(keys, json_values, max_size=3), max_size=5)
+traces = st.dictionaries(
+    keys, json_values | st.dictionaries(keys, json_values, max_size=3), max_size=5
+)
 
 
 @given(st.text() | words | traces.map(json.dumps))
 def test_any_text_gives_events_that_can_be_written(text: str) -> None:
     trace = parse_trace(text)
     for event in trace.events:
-        for part in (event.stage, event.role, event.kind, event.content, json.dumps(dict(event.meta), ensure_ascii=False)):
+        for part in (
+            event.stage,
+            event.role,
+            event.kind,
+            event.content,
+            json.dumps(dict(event.meta), ensure_ascii=False),
+        ):
             part.encode("utf-8")
     if trace.format == "text":
         assert [event.content for event in trace.events] == [replace_surrogates(text)]
@@ -262,7 +310,13 @@ def leaves(value: object) -> list[str]:
 
 
 @pytest.mark.soak
-@given(st.dictionaries(keys, st.text("abc", min_size=9) | st.dictionaries(keys, st.text("abc", min_size=9)), min_size=1))
+@given(
+    st.dictionaries(
+        keys,
+        st.text("abc", min_size=9) | st.dictionaries(keys, st.text("abc", min_size=9)),
+        min_size=1,
+    )
+)
 def test_every_text_in_a_known_format_is_in_some_event(value: dict[str, Any]) -> None:
     trace = parse_trace(json.dumps(value))
     everything = "\n".join(f"{event.role}\n{event.content}" for event in trace.events)

@@ -35,12 +35,24 @@ SHARED = "https://desk.example.org"
 @pytest.fixture
 def shared(tmp_path: Path) -> Workspace:
     """An empty workspace of a shared server."""
-    return open_workspace(Settings(workspace=tmp_path, author="Ada <ada@example.org>", base_url=SHARED, api_key="secret-key"))
+    return open_workspace(
+        Settings(
+            workspace=tmp_path,
+            author="Ada <ada@example.org>",
+            base_url=SHARED,
+            api_key="secret-key",
+        )
+    )
 
 
 def test_what_a_setting_may_not_be_comes_back_from_the_process_in_words(shared: Workspace) -> None:
     failing = mock.Mock(side_effect=SettingError("k", "got 0, expected 1 or more"))
-    request = {"task": "failing", "files": [], "options": {}, "settings": {"workspace": str(shared.settings.workspace)}}
+    request = {
+        "task": "failing",
+        "files": [],
+        "options": {},
+        "settings": {"workspace": str(shared.settings.workspace)},
+    }
     with mock.patch.dict(TASKS, failing=failing), mock.patch("core.base.log.configure"):
         found = upload_process._carry_out(request)["error"]
     error = uploads_apart._as_error(shared.settings, found, "a file")
@@ -55,7 +67,9 @@ def private(workspace: Workspace) -> Workspace:
 @pytest.mark.soak
 def test_an_upload_is_imported_by_another_process_under_the_persons_name(shared: Workspace) -> None:
     bad = cases.TRAIN + b"x_y,x,y,sideways\n"
-    with mock.patch.object(imports, "recognise_upload", side_effect=AssertionError("read in the app's own process")):
+    with mock.patch.object(
+        imports, "recognise_upload", side_effect=AssertionError("read in the app's own process")
+    ):
         [outcome] = imports.import_uploads(shared, [("train.csv", bad)], ImportOptions())
     assert (outcome.kind, outcome.rows, outcome.path) == ("challenge_train", 4, "train.csv")
     assert [row.line for row in outcome.rejected] == [6]
@@ -65,12 +79,16 @@ def test_an_upload_is_imported_by_another_process_under_the_persons_name(shared:
 
 
 @pytest.mark.soak
-def test_a_hostile_upload_is_refused_in_words_without_a_folder_of_ours(shared: Workspace, tmp_path: Path) -> None:
+def test_a_hostile_upload_is_refused_in_words_without_a_folder_of_ours(
+    shared: Workspace, tmp_path: Path
+) -> None:
     imports.import_uploads(private(shared), [("train.csv", cases.TRAIN)])
     spoil, _ = hostile.LEAVES_THE_FILE["column-in-another-file"]
     path = hostile.write_spoilt(tmp_path, spoil)
     with pytest.raises(UnsafeFile) as refused:
-        predictions.import_uploaded(shared, ("evil.h5ad", path.read_bytes()), None, PredictionOptions())
+        predictions.import_uploaded(
+            shared, ("evil.h5ad", path.read_bytes()), None, PredictionOptions()
+        )
     assert str(refused.value).startswith("evil.h5ad: /obs/gene: values in another file")
 
 
@@ -80,7 +98,9 @@ def test_what_needs_more_memory_is_refused_in_words(shared: Workspace) -> None:
     pack = b'{"genes": [' + b"[]," * 4_000_000 + b"[]]}"  # 12 MB, which take 250 MB as lists
     [outcome] = imports.import_uploads(small, [("pack.json", pack)])
     assert outcome.kind == "failed"
-    assert outcome.message == "pack.json: needs more than 350 MB of memory, the limit for uploads here"
+    assert (
+        outcome.message == "pack.json: needs more than 350 MB of memory, the limit for uploads here"
+    )
 
 
 def test_what_takes_too_long_is_ended(shared: Workspace) -> None:
@@ -89,7 +109,9 @@ def test_what_takes_too_long_is_ended(shared: Workspace) -> None:
         read_apart(hurried, "import", [("x.csv", cases.TRAIN)], asdict(ImportOptions()))
 
 
-def test_its_environment_holds_no_setting_and_no_key(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_environment_holds_no_setting_and_no_key(
+    shared: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PERTURBDESK_API_KEY", "secret-key")
     monkeypatch.setenv("HF_TOKEN", "secret-token")
     given: dict[str, Any] = {}
@@ -101,7 +123,11 @@ def test_its_environment_holds_no_setting_and_no_key(shared: Workspace, monkeypa
     monkeypatch.setattr(uploads_apart.subprocess, "Popen", start)
     with pytest.raises(SystemFailure, match="without a result"):
         read_apart(shared, "import", [("x.csv", b"")], {})
-    assert not {name for name, value in given["env"].items() if "secret" in value or name.startswith("PERTURBDESK")}
+    assert not {
+        name
+        for name, value in given["env"].items()
+        if "secret" in value or name.startswith("PERTURBDESK")
+    }
 
 
 @pytest.mark.parametrize(
@@ -123,17 +149,26 @@ def test_errors_that_are_none_of_ours_are_not_made(shared: Workspace) -> None:
     for name in ("SystemExit", "Path", "annotations", "Exception"):
         error = uploads_apart._as_error(shared.settings, {"type": name, "message": "m"}, "x")
         assert type(error) is SystemFailure
-    assert type(uploads_apart._as_error(shared.settings, {"type": "UnsafeFile", "message": "m"}, "x")) is UnsafeFile
+    assert (
+        type(uploads_apart._as_error(shared.settings, {"type": "UnsafeFile", "message": "m"}, "x"))
+        is UnsafeFile
+    )
 
 
-def here(workspace: Workspace, task: str, files: list[tuple[str, bytes]], options: Mapping[str, Any]) -> Any:
+def here(
+    workspace: Workspace, task: str, files: list[tuple[str, bytes]], options: Mapping[str, Any]
+) -> Any:
     """A task as the process carries it out, in this one."""
     import json
 
-    return json.loads(json.dumps(TASKS[task](private(workspace), files, json.loads(json.dumps(options)))))
+    return json.loads(
+        json.dumps(TASKS[task](private(workspace), files, json.loads(json.dumps(options))))
+    )
 
 
-def test_every_task_gives_what_its_action_gives(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_task_gives_what_its_action_gives(
+    shared: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = private(shared)
     for name, content in (("train.csv", cases.TRAIN), ("test.csv", cases.TEST)):
         imports.import_uploads(own, [(name, content)])
@@ -143,11 +178,15 @@ def test_every_task_gives_what_its_action_gives(shared: Workspace, monkeypatch: 
     assert problems == submissions.check_file(own, cases.DEBATES, "B", name="x.csv")
     assert problems
     table = b"pert,gene,log2_fc\nPa,Ga,1\n"
-    made = predictions.import_uploaded(shared, ("t.csv", table), None, PredictionOptions(name="mine"))
+    made = predictions.import_uploaded(
+        shared, ("t.csv", table), None, PredictionOptions(name="mine")
+    )
     assert (made.kind, made.name) == ("predicted_expression", "mine")
     assert here(shared, "prompts", [("p.csv", b"id,prompt\na,b\n")], {}) == 1
 
 
 def test_an_outcome_survives_as_plain_data() -> None:
-    outcome = Imported("x", "failed", None, 3, (Rejected("x", 1, "duplicate", "d"),), False, "m", "mouse")
+    outcome = Imported(
+        "x", "failed", None, 3, (Rejected("x", 1, "duplicate", "d"),), False, "m", "mouse"
+    )
     assert from_json(Imported, to_json(outcome), "import") == outcome

@@ -8,7 +8,11 @@ import pytest
 from core.features.leakage.label_statements import TextCheck, check_texts
 
 RNG = np.random.default_rng(0)
-PAIRS = {(f"pert{p}", f"gene{g}"): str(RNG.choice(["up", "down", "none"])) for p in range(12) for g in range(p % 3, 30, 3)}
+PAIRS = {
+    (f"pert{p}", f"gene{g}"): str(RNG.choice(["up", "down", "none"]))
+    for p in range(12)
+    for g in range(p % 3, 30, 3)
+}
 ROWS = {pair: ("_".join(pair), label) for pair, label in PAIRS.items()}
 WORDS = {"up": "increases", "down": "decreases", "none": "is unchanged"}
 
@@ -47,7 +51,11 @@ def test_statements_are_found_in_texts_about_either_gene(sentence: str, by: int)
 
 
 def test_what_stands_above_a_list_is_said_of_each_name_in_it() -> None:
-    heads = {"up": "Induced by loss of", "down": "Reduced by loss of", "none": "Not changed by loss of"}
+    heads = {
+        "up": "Induced by loss of",
+        "down": "Reduced by loss of",
+        "none": "Not changed by loss of",
+    }
     lists = {
         f"gene{g}": ". ".join(
             f"{head} {', '.join(pert for (pert, gene), said in PAIRS.items() if (gene, said) == (f'gene{g}', label))}"
@@ -70,16 +78,24 @@ def test_inverted_statements_are_found() -> None:
 def test_as_many_statements_are_needed_as_chance_does_not_get_right(n: int, is_found: bool) -> None:
     """2^-7 is .8%, 2^-8 is .4%."""
     about: dict[str, str] = {}
-    for (pert, gene), label in [*((pair, label) for pair, label in PAIRS.items() if label != "none")][:n]:
+    for (pert, gene), label in [
+        *((pair, label) for pair, label in PAIRS.items() if label != "none")
+    ][:n]:
         about[gene] = f"{about.get(gene, '')} {pert} goes {label}."
     assert bool(check_texts("pack", about, ROWS).findings) is is_found
 
 
 def test_knowledge_that_names_genes_states_no_label() -> None:
     verbs = ["binds", "increases", "reduces", "is near", "activates"]
-    about = {f"gene{g}": f"It {RNG.choice(verbs)} Pert{g % 12}. With Pert{g % 7} it {RNG.choice(verbs)} DNA." for g in range(30)}
+    about = {
+        f"gene{g}": f"It {RNG.choice(verbs)} Pert{g % 12}. With Pert{g % 7} it {RNG.choice(verbs)} DNA."
+        for g in range(30)
+    }
     found = check_texts("pack", about, ROWS)
     assert found.findings == ()
     assert found.mentions > 10
     assert found.describe().endswith("no label found by this search")
-    assert TextCheck("pack", 0, error="its file is gone").describe() == "cannot be read: its file is gone"
+    assert (
+        TextCheck("pack", 0, error="its file is gone").describe()
+        == "cannot be read: its file is gone"
+    )

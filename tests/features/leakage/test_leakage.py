@@ -36,12 +36,16 @@ class Screen:
 
 def made_screen() -> Screen:
     rng = np.random.default_rng(8)
-    pairs = [(f"Pert{p}", f"Gene{g}") for p in range(40) for g in rng.choice(120, 20, replace=False)]
+    pairs = [
+        (f"Pert{p}", f"Gene{g}") for p in range(40) for g in rng.choice(120, 20, replace=False)
+    ]
     train = pd.DataFrame(pairs, columns=["pert", "gene"])
     train["label"] = rng.choice(["up", "down", "none"], len(train), p=[0.3, 0.2, 0.5])
     # genes of the test rows have one to six rows, so that row counts differ
     genes = [f"Other{g}" for g in range(70) for _ in range(1 + g % 6)]
-    test = pd.DataFrame({"pert": [f"New{i % 12}" for i in range(len(genes))], "gene": genes}).drop_duplicates()
+    test = pd.DataFrame(
+        {"pert": [f"New{i % 12}" for i in range(len(genes))], "gene": genes}
+    ).drop_duplicates()
     for rows in (train, test):
         rows.insert(0, "id", rows["pert"] + "_" + rows["gene"])
     return Screen(train, test)
@@ -76,8 +80,12 @@ def audit(workspace: Workspace, *arguments: str) -> Any:
     return core_json(workspace.settings.workspace, "audit", "leakage", *arguments)
 
 
-def predict(workspace: Workspace, name: str, ids: Iterable[str], p_de: np.ndarray, p_up: np.ndarray) -> None:
-    rows = [(key, de * up, de * (1 - up), "none") for key, de, up in zip(ids, p_de, p_up, strict=True)]
+def predict(
+    workspace: Workspace, name: str, ids: Iterable[str], p_de: np.ndarray, p_up: np.ndarray
+) -> None:
+    rows = [
+        (key, de * up, de * (1 - up), "none") for key, de, up in zip(ids, p_de, p_up, strict=True)
+    ]
     bring(workspace, cases.submission(rows), f"{name}.csv")
 
 
@@ -87,7 +95,9 @@ def noise(n: int, seed: int = 0) -> np.ndarray:
 
 def label_space() -> bytes:
     """Genes × perturbations: 1 for up, -1 for down, and a little noise."""
-    matrix = SCREEN.train.assign(value=SCREEN.train["label"].map({"up": 1.0, "down": -1.0, "none": 0.0}))
+    matrix = SCREEN.train.assign(
+        value=SCREEN.train["label"].map({"up": 1.0, "down": -1.0, "none": 0.0})
+    )
     table = matrix.pivot_table(index="gene", columns="pert", values="value", fill_value=0.0)
     values = table.to_numpy() + np.random.default_rng(1).normal(scale=0.05, size=table.shape)
     return worlds.table_of(dict(zip(table.index, values.round(4).tolist(), strict=True)))
@@ -95,17 +105,29 @@ def label_space() -> bytes:
 
 def random_space() -> bytes:
     genes = sorted({*SCREEN.train["gene"], *SCREEN.test["gene"]})
-    return worlds.table_of({gene: noise(16, seed).round(4).tolist() for seed, gene in enumerate(genes)})
+    return worlds.table_of(
+        {gene: noise(16, seed).round(4).tolist() for seed, gene in enumerate(genes)}
+    )
 
 
 @pytest.mark.soak
 def test_a_sound_workspace_has_no_finding(screened: Workspace) -> None:
     bring(screened, random_space(), "sound.csv")
-    predict(screened, "on train", SCREEN.train["id"], noise(len(SCREEN.train)), noise(len(SCREEN.train), 1))
-    predict(screened, "on test", SCREEN.test["id"], noise(len(SCREEN.test)), noise(len(SCREEN.test), 1))
+    predict(
+        screened,
+        "on train",
+        SCREEN.train["id"],
+        noise(len(SCREEN.train)),
+        noise(len(SCREEN.train), 1),
+    )
+    predict(
+        screened, "on test", SCREEN.test["id"], noise(len(SCREEN.test)), noise(len(SCREEN.test), 1)
+    )
     found = audit(screened)
     assert found["findings"] == []
-    assert found["splits"] == [{"a": "train", "b": "test", "shared_perts": 0, "shared_genes": 0, "paralogs": []}]
+    assert found["splits"] == [
+        {"a": "train", "b": "test", "shared_perts": 0, "shared_genes": 0, "paralogs": []}
+    ]
     [space] = found["spaces"]
     assert (space["name"], space["built_from"], space["error"]) == ("sound", None, None)
     assert len(found["notes"]) == 2  # no table of proteins, none of orthologs
@@ -115,22 +137,34 @@ def test_a_sound_workspace_has_no_finding(screened: Workspace) -> None:
 def test_a_space_built_from_the_labels_and_loaded_from_csv(screened: Workspace) -> None:
     bring(screened, label_space(), "embedding.csv")
     shares, finding = audit(screened)["findings"]
-    assert "the DE shares of target genes, which sampling fixed" in shares["what"]  # by the length of a vector
+    assert (
+        "the DE shares of target genes, which sampling fixed" in shares["what"]
+    )  # by the length of a vector
     assert (finding["kind"], finding["name"]) == ("space", "embedding")
-    assert finding["what"].startswith("vectors of target genes have seen labels, of this screen or a similar one: ")
-    assert "they reveal which perturbations move a target gene up: DIR 1.000 by similarity, suspect from 0.85" in finding["what"]
+    assert finding["what"].startswith(
+        "vectors of target genes have seen labels, of this screen or a similar one: "
+    )
+    assert (
+        "they reveal which perturbations move a target gene up: DIR 1.000 by similarity, suspect from 0.85"
+        in finding["what"]
+    )
 
 
 @pytest.mark.soak
 def test_a_space_that_declares_its_labels_is_named_and_not_accused(screened: Workspace) -> None:
-    space_actions.embed(screened, "coresponse", "own", {"columns": 16, "seed": 0, "dataset": "bmdm", "of": "gene"})
+    space_actions.embed(
+        screened, "coresponse", "own", {"columns": 16, "seed": 0, "dataset": "bmdm", "of": "gene"}
+    )
     found = audit(screened)
     assert found["findings"] == []
     [space] = found["spaces"]
     assert (space["name"], space["built_from"]) == ("own", "bmdm")
     assert space["dir"] > 0.8
     text = core(screened.settings.workspace, "audit", "leakage").out
-    assert "has seen labels of this screen or a similar one; declared as built from the labels of bmdm" in text
+    assert (
+        "has seen labels of this screen or a similar one; declared as built from the labels of bmdm"
+        in text
+    )
 
 
 @pytest.mark.parametrize("axis", ["DE", "DIR"])
@@ -168,13 +202,20 @@ def test_rarer_gene_posing_as_a_model(screened: Workspace) -> None:
     count = SCREEN.test.groupby("gene")["id"].transform("count").to_numpy()
     predict(screened, "a model", SCREEN.test["id"], noise(len(count)), 0.9 / count)
     [finding] = audit(screened)["findings"]
-    assert finding["what"].startswith("the no-biology baseline (rarer gene) posing as a model: P(up | DE) ranks the")
+    assert finding["what"].startswith(
+        "the no-biology baseline (rarer gene) posing as a model: P(up | DE) ranks the"
+    )
     assert "rank correlation +" in finding["what"]
 
 
 def test_test_rows_with_training_genes_in_capitals(screened: Workspace) -> None:
     genes = sorted(set(SCREEN.train["gene"]))[:5]
-    rows = pd.DataFrame({"pert": "New0", "gene": [*(gene.upper() for gene in genes), *(f"Unlike{i}" for i in range(60))]})
+    rows = pd.DataFrame(
+        {
+            "pert": "New0",
+            "gene": [*(gene.upper() for gene in genes), *(f"Unlike{i}" for i in range(60))],
+        }
+    )
     rows.insert(0, "id", rows["pert"] + "_" + rows["gene"])
     bring(screened, as_file(rows), "more.csv", dataset="bmdm")
     found = audit(screened)
@@ -186,30 +227,54 @@ def test_test_rows_with_training_genes_in_capitals(screened: Workspace) -> None:
 
 
 def test_aliases_are_leaks_and_paralogs_are_not(screened: Workspace) -> None:
-    bring(screened, json.dumps({"Gene0": "ENSMUSP00000000001", "Other0": "ENSMUSP00000000001"}).encode(), "proteins.json")
     bring(
         screened,
-        json.dumps({"Gene1": "HUMAN1", "Other1": "HUMAN1", "Other2": "HUMAN1", "Gene2": "HUMAN2", "Gene3": "HUMAN3"}).encode(),
+        json.dumps({"Gene0": "ENSMUSP00000000001", "Other0": "ENSMUSP00000000001"}).encode(),
+        "proteins.json",
+    )
+    bring(
+        screened,
+        json.dumps(
+            {
+                "Gene1": "HUMAN1",
+                "Other1": "HUMAN1",
+                "Other2": "HUMAN1",
+                "Gene2": "HUMAN2",
+                "Gene3": "HUMAN3",
+            }
+        ).encode(),
         "orthologs.json",
     )
     found = audit(screened)
     [finding] = found["findings"]
     assert finding["what"] == "1 target gene shared, under another name: Gene0 = Other0"
     [pair] = found["splits"]
-    assert pair["paralogs"] == [{"role": "gene", "ortholog": "HUMAN1", "a": ["Gene1"], "b": ["Other1", "Other2"]}]
+    assert pair["paralogs"] == [
+        {"role": "gene", "ortholog": "HUMAN1", "a": ["Gene1"], "b": ["Other1", "Other2"]}
+    ]
     assert found["notes"] == []
 
 
 def test_a_perturbqa_split_with_shared_genes(workspace: Workspace) -> None:
     """Both splits are labelled; sharing genes is how PerturbQA is made, sharing a perturbation is not."""
-    rows = [(f"P{p}", f"G{g}", (p + g) % 2, "train" if p < 8 else "test") for p in range(10) for g in range(6)]
+    rows = [
+        (f"P{p}", f"G{g}", (p + g) % 2, "train" if p < 8 else "test")
+        for p in range(10)
+        for g in range(6)
+    ]
     bring(workspace, cases.as_csv(["pert", "gene", "label", "split"], rows), "k562-de.csv")
     found = audit(workspace)
     assert (found["shared_perts"], found["shared_genes"], found["rarer_up_dir"]) == (0, 6, None)
     [finding] = found["findings"]
     assert finding["name"] == "train and test"
-    assert finding["what"].startswith("6 target genes shared by design (PerturbQA is split by perturbation): G0, ")
-    bring(workspace, cases.as_csv(["pert", "gene", "label", "split"], [("P0", "G9", 1, "test")]), "k562-de.csv")
+    assert finding["what"].startswith(
+        "6 target genes shared by design (PerturbQA is split by perturbation): G0, "
+    )
+    bring(
+        workspace,
+        cases.as_csv(["pert", "gene", "label", "split"], [("P0", "G9", 1, "test")]),
+        "k562-de.csv",
+    )
     [perts, _] = audit(workspace)["findings"]
     assert perts["what"] == "1 perturbation shared: P0"
 
@@ -222,7 +287,11 @@ def test_few_rows_accuse_no_run(small_workspace: Workspace) -> None:
 def test_splits_without_labels_are_compared_too(workspace: Workspace) -> None:
     bring(workspace, as_file(SCREEN.test), "test.csv")
     found = audit(workspace)
-    assert (found["count_only_de"], found["counts"]["count_only_de"], found["splits"]) == (None, None, [])
+    assert (found["count_only_de"], found["counts"]["count_only_de"], found["splits"]) == (
+        None,
+        None,
+        [],
+    )
 
 
 def test_a_space_that_cannot_be_read_is_said_so() -> None:
@@ -232,18 +301,28 @@ def test_a_space_that_cannot_be_read_is_said_so() -> None:
     index = RowIndex.build(["a_b"], ["a"], ["b"], ["up"])
     record = SpaceRecord("1", "x", "loaded", {}, "x.csv", "", 1, 1, (), None, None, "tester")
     found = check_space(record, load, index, np.array(["train"], dtype=object))
-    assert (found.probes, describe_space(found)) == ((), "cannot be read: space x: its file is gone")
+    assert (found.probes, describe_space(found)) == (
+        (),
+        "cannot be read: space x: its file is gone",
+    )
 
 
-def test_rows_without_numbers_are_left_out_of_the_comparison_with_counts(screened: Workspace) -> None:
+def test_rows_without_numbers_are_left_out_of_the_comparison_with_counts(
+    screened: Workspace,
+) -> None:
     n = len(SCREEN.test)
     zero = np.arange(n) < 10  # neither up nor down: no P(up | DE)
     predict(screened, "some", SCREEN.test["id"], np.where(zero, 0.0, noise(n)), noise(n, 1))
     with screened.store.read() as db:
         rows = run_scores.load_scored_rows(db, "some")
-    whole, known = check_run(rows, run_scores.score_run(rows)).likeness["test"], rows.frame["p_de"].where(~zero)
+    whole, known = (
+        check_run(rows, run_scores.score_run(rows)).likeness["test"],
+        rows.frame["p_de"].where(~zero),
+    )
     assert (whole.n, whole.n_up) == (n, n - 10)
     some = replace(rows, frame=rows.frame.assign(p_de=known))
     found = check_run(some, run_scores.score_run(rows)).likeness["test"]
     assert (found.n, found.n_up) == (n - 10, n - 10)
-    assert found.de == pytest.approx(spearmanr(known[~zero], rows.frame["count_only"][~zero]).statistic, abs=1e-12)
+    assert found.de == pytest.approx(
+        spearmanr(known[~zero], rows.frame["count_only"][~zero]).statistic, abs=1e-12
+    )

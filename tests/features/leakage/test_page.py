@@ -19,7 +19,10 @@ from tests.ui.test_apptest import text_of
 def leaking(small_workspace: Workspace) -> Workspace:
     """A test row has a training gene in capitals."""
     rows = cases.as_csv(["id", "pert", "gene"], [["Pc_GA", "Pc", "GA"]])
-    assert import_upload(small_workspace, rows, "more.csv", ImportOptions(dataset="bmdm")).kind == "challenge_test"
+    assert (
+        import_upload(small_workspace, rows, "more.csv", ImportOptions(dataset="bmdm")).kind
+        == "challenge_test"
+    )
     space = worlds.table_of({"Ga": [1.0, 0.5], "Gb": [0.5, -1.0], "Gc": [0.2, 0.3]})
     assert import_upload(small_workspace, space, "near.csv").kind == "embedding"
     return small_workspace
@@ -34,7 +37,11 @@ def test_a_finding_stands_on_overview_and_on_data(visit: Visit, leaking: Workspa
     assert "How splits, spaces and runs were checked for leaks" in text
     data = visit(leaking, "data", tab="Spaces and leaks")
     assert "1 finding" in text_of(data)
-    tables = {next(iter(table.value)): table.value for table in data.dataframe if "vectors of" not in table.value}
+    tables = {
+        next(iter(table.value)): table.value
+        for table in data.dataframe
+        if "vectors of" not in table.value
+    }
     splits, spaces, runs = (tables[name] for name in ("splits", "space", "run"))
     assert tables["of"]["what"].item().startswith("1 target gene shared, in another case")
     assert splits.iloc[0].tolist() == ["train and test", "0", "1", "1", "0"]
@@ -47,7 +54,9 @@ def test_a_finding_stands_on_overview_and_on_data(visit: Visit, leaking: Workspa
 
 
 @pytest.mark.soak
-def test_without_a_finding_data_says_what_was_looked_for(visit: Visit, small_workspace: Workspace) -> None:
+def test_without_a_finding_data_says_what_was_looked_for(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     data = visit(small_workspace, "data", tab="Spaces and leaks")
     assert "no two splits share a perturbation or a target gene" in text_of(data)
     assert "checked for leaks" not in text_of(visit(small_workspace, "overview"))
@@ -55,9 +64,13 @@ def test_without_a_finding_data_says_what_was_looked_for(visit: Visit, small_wor
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("page", "tab"), [("overview", ""), ("data", "Spaces and leaks")])
-def test_a_reading_predicts_nothing_and_is_not_probed(visit: Visit, small_workspace: Workspace, page: str, tab: str) -> None:
+def test_a_reading_predicts_nothing_and_is_not_probed(
+    visit: Visit, small_workspace: Workspace, page: str, tab: str
+) -> None:
     with serving() as url:
-        readings.start_reading(small_workspace, CLASH.schema.rubric, "debate", ReadingSettings(endpoint=url))
+        readings.start_reading(
+            small_workspace, CLASH.schema.rubric, "debate", ReadingSettings(endpoint=url)
+        )
     app = visit(small_workspace, page, **({"tab": tab} if tab else {}))
     assert not app.exception
     assert [each.value for each in app.error] == []

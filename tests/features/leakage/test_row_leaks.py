@@ -27,11 +27,16 @@ def test_rows_at_random_give_nothing_away() -> None:
     assert found(rows().sort_values(["pert", "gene"]).reset_index(drop=True)) == []
 
 
-@pytest.mark.parametrize(("by", "where"), [(["label"], "over all rows"), (["pert", "label"], "within perturbations")])
+@pytest.mark.parametrize(
+    ("by", "where"), [(["label"], "over all rows"), (["pert", "label"], "within perturbations")]
+)
 def test_rows_sorted_by_label(by: list[str], where: str) -> None:
     findings = found(rows().sort_values(by).reset_index(drop=True))
     assert findings
-    assert all(place == "train" and what.startswith("the order of rows in the file reveals labels: ") for place, what in findings)
+    assert all(
+        place == "train" and what.startswith("the order of rows in the file reveals labels: ")
+        for place, what in findings
+    )
     assert findings[0][1].endswith(where)
 
 
@@ -39,9 +44,12 @@ def test_rows_sorted_by_label(by: list[str], where: str) -> None:
 def test_ids_that_hold_labels(form: str) -> None:
     frame = rows()
     letters = frame["label"].map({"none": "a", "up": "b", "down": "c"})
-    number = np.random.default_rng(1).integers(0, 1000, len(frame)) + 1000 * (frame["label"] != "none")
+    number = np.random.default_rng(1).integers(0, 1000, len(frame)) + 1000 * (
+        frame["label"] != "none"
+    )
     frame["pair_id"] = [
-        form.format(pair=pair, n=n, letter=letter) for pair, n, letter in zip(frame["pair_id"], number, letters, strict=True)
+        form.format(pair=pair, n=n, letter=letter)
+        for pair, n, letter in zip(frame["pair_id"], number, letters, strict=True)
     ]
     assert any("in ids reveals labels: DE 1.000" in what for _, what in found(frame))
 
@@ -51,7 +59,11 @@ def test_a_name_for_a_copy(axis: str) -> None:
     frame = rows()
     name = frame[axis].value_counts().index[0]
     copy = frame[frame[axis] == name].assign(**{axis: "Zzz"})
-    [(where, what)] = found(pd.concat([frame, copy.assign(pair_id=copy["pert"] + "_" + copy["gene"])], ignore_index=True))
+    [(where, what)] = found(
+        pd.concat(
+            [frame, copy.assign(pair_id=copy["pert"] + "_" + copy["gene"])], ignore_index=True
+        )
+    )
     assert where == {"pert": "perturbations", "gene": "target genes"}[axis]
     assert what == f"renamed duplicates: two names have the same rows and labels: {name} = Zzz"
 
@@ -59,16 +71,22 @@ def test_a_name_for_a_copy(axis: str) -> None:
 def test_genes_that_never_respond_are_no_copies_where_every_pair_was_measured() -> None:
     pairs = [(f"P{p}", f"G{g}") for p in range(20) for g in range(30)]
     frame = pd.DataFrame(pairs, columns=["pert", "gene"]).assign(split="train")
-    frame["label"] = np.where(frame["gene"].isin(["G0", "G1"]), np.where(frame["pert"] < "P15", "up", "none"), "none")
+    frame["label"] = np.where(
+        frame["gene"].isin(["G0", "G1"]), np.where(frame["pert"] < "P15", "up", "none"), "none"
+    )
     frame["pair_id"] = frame["pert"] + "_" + frame["gene"]
-    assert found(frame) == [("target genes", "renamed duplicates: two names have the same rows and labels: G0 = G1")]
+    assert found(frame) == [
+        ("target genes", "renamed duplicates: two names have the same rows and labels: G0 = G1")
+    ]
 
 
 def test_members_of_a_complex_are_no_renamed_duplicates() -> None:
     """80 complexes of three perturbations, whose labels of 20 pathways are alike but for one in thirty; a copy of one is."""
     rng = np.random.default_rng(0)
     shared = rng.integers(0, 3, (80, 20))
-    codes = np.where(rng.random((240, 20)) < 1 / 30, rng.integers(0, 3, (240, 20)), np.repeat(shared, 3, axis=0))
+    codes = np.where(
+        rng.random((240, 20)) < 1 / 30, rng.integers(0, 3, (240, 20)), np.repeat(shared, 3, axis=0)
+    )
     rows = pd.DataFrame(
         {
             "pert": np.repeat([f"P{i:03}" for i in range(240)], 20),
@@ -82,7 +100,9 @@ def test_members_of_a_complex_are_no_renamed_duplicates() -> None:
     assert _renamed(rows) == []
     copy = rows[rows["gene"] == "pathway 07"].assign(gene="Zzz9")
     both = pd.concat([rows, copy.assign(pair_id=copy["pert"] + "_Zzz9")], ignore_index=True)
-    assert _renamed(both) == ["renamed duplicates: two names have the same rows and labels: Zzz9 = pathway 07"]
+    assert _renamed(both) == [
+        "renamed duplicates: two names have the same rows and labels: Zzz9 = pathway 07"
+    ]
 
 
 def _renamed(rows: pd.DataFrame) -> list[str]:

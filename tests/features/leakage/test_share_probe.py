@@ -47,13 +47,23 @@ def probed(rows: UnitRows, vectors: Floats) -> ShareProbe:
         pytest.param(among_noise, id="a column"),
         pytest.param(lambda share: among_noise(share, 300), id="one of more columns than units"),
         pytest.param(lambda share: among_noise(-1000 * share), id="on another scale"),
-        pytest.param(lambda share: np.stack([np.cos(6 * share), np.sin(6 * share)], axis=1), id="as an angle"),
-        pytest.param(lambda share: among_noise(np.abs(share - 0.5)) + among_noise(share), id="bent and mixed"),
         pytest.param(
-            lambda share: among_noise(share, 120) @ np.random.default_rng(1).normal(size=(120, 120)), id="turned into 120"
+            lambda share: np.stack([np.cos(6 * share), np.sin(6 * share)], axis=1), id="as an angle"
+        ),
+        pytest.param(
+            lambda share: among_noise(np.abs(share - 0.5)) + among_noise(share), id="bent and mixed"
+        ),
+        pytest.param(
+            lambda share: (
+                among_noise(share, 120) @ np.random.default_rng(1).normal(size=(120, 120))
+            ),
+            id="turned into 120",
         ),
         pytest.param(lambda share: unit_vectors() * (0.2 + share[:, None]), id="as a length"),
-        pytest.param(lambda share: among_noise(share) @ np.random.default_rng(1).normal(size=(20, 20)), id="turned"),
+        pytest.param(
+            lambda share: among_noise(share) @ np.random.default_rng(1).normal(size=(20, 20)),
+            id="turned",
+        ),
     ],
 )
 def test_vectors_made_from_shares_have_seen_the_labels(encode) -> None:  # type: ignore[no-untyped-def]
@@ -80,14 +90,20 @@ def test_noise_has_not(columns: int) -> None:
     assert not found.has_seen_labels
     assert abs(found.correlation) < 0.5
     noise[:, 0] = rate - rate.mean()
-    assert not probed(rows, noise @ np.random.default_rng(1).normal(size=(columns, columns))).has_seen_labels
+    assert not probed(
+        rows, noise @ np.random.default_rng(1).normal(size=(columns, columns))
+    ).has_seen_labels
 
 
 def fixed_by_sampling(seed: int = 0) -> UnitRows:
     """Every unit has four rows, and one, two or three of them are positive, whatever it is."""
     rng = np.random.default_rng(seed)
-    positive = np.concatenate([rng.permutation(4) < rng.choice([1, 2, 2, 2, 3]) for _ in range(N_UNITS)])
-    return UnitRows(positive, np.repeat(np.arange(N_UNITS), 4), rng.integers(0, N_OTHERS, 4 * N_UNITS))
+    positive = np.concatenate(
+        [rng.permutation(4) < rng.choice([1, 2, 2, 2, 3]) for _ in range(N_UNITS)]
+    )
+    return UnitRows(
+        positive, np.repeat(np.arange(N_UNITS), 4), rng.integers(0, N_OTHERS, 4 * N_UNITS)
+    )
 
 
 def test_shares_that_sampling_fixed_have_no_ceiling() -> None:
@@ -101,23 +117,33 @@ def test_shares_that_sampling_fixed_have_no_ceiling() -> None:
         assert not honest.has_seen_labels
 
 
-def test_shares_that_sampling_fixed_by_the_number_of_rows_are_compared_among_units_of_as_many() -> None:
+def test_shares_that_sampling_fixed_by_the_number_of_rows_are_compared_among_units_of_as_many() -> (
+    None
+):
     """The number of rows explains most of the shares, as in the challenge; what is left of them is in the vectors."""
     rng, n_rows = np.random.default_rng(0), np.arange(N_UNITS) // 25 + 4
     hits = np.where(n_rows < 8, 1, n_rows - 2) + rng.integers(0, 2, N_UNITS)
     positive = np.concatenate([rng.permutation(n) < k for n, k in zip(n_rows, hits, strict=True)])
-    rows = UnitRows(positive, np.repeat(np.arange(N_UNITS), n_rows), np.concatenate([rng.permutation(12)[:n] for n in n_rows]))
+    rows = UnitRows(
+        positive,
+        np.repeat(np.arange(N_UNITS), n_rows),
+        np.concatenate([rng.permutation(12)[:n] for n in n_rows]),
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(share_probe._Shares, "reliability", 0.0)
         assert probed(rows, among_noise(shares(rows))).correlation > 0.9
         assert abs(probed(rows, among_noise(n_rows.astype(np.float64))).correlation) < 0.3
-        many = np.random.default_rng(3).normal(size=(N_UNITS, 400))  # by which a unit could be told from its group's others
+        many = np.random.default_rng(3).normal(
+            size=(N_UNITS, 400)
+        )  # by which a unit could be told from its group's others
         assert abs(probed(rows, many).correlation) < 0.3
 
 
 def test_shares_of_as_few_units_as_a_dataset_has_gene_sets() -> None:
     rng, rate = np.random.default_rng(0), np.linspace(0.1, 0.9, 20)
-    unit, other = (axis.ravel() for axis in np.meshgrid(np.arange(20), np.arange(300), indexing="ij"))
+    unit, other = (
+        axis.ravel() for axis in np.meshgrid(np.arange(20), np.arange(300), indexing="ij")
+    )
     rows = UnitRows(rng.random(len(unit)) < rate[unit], unit, other)
     share, noise = rows.shares(np.ones(len(rows), dtype=np.bool_), 20)[0], rng.normal(size=(20, 30))
     assert probed(rows, np.column_stack([share, noise])).has_seen_labels

@@ -6,17 +6,26 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.features.leakage.shared_symbols import Paralogs, SymbolTables, compare_splits, find_shared_symbols
+from core.features.leakage.shared_symbols import (
+    Paralogs,
+    SymbolTables,
+    compare_splits,
+    find_shared_symbols,
+)
 
 NOTHING = SymbolTables()
 
 
 def test_each_gene_is_shared_by_one_rule() -> None:
     tables = SymbolTables(proteins={"Il8rb": "P1", "Cxcr2": "P1", "Tnf": "P2", "Tnfa": "P2"})
-    found = find_shared_symbols(["Tnf", "Il6", "Cxcr2", "Cd9"], ["Tnf", "IL6", "Il8rb", "Tnfa", "Jak1"], tables)
+    found = find_shared_symbols(
+        ["Tnf", "Il6", "Cxcr2", "Cd9"], ["Tnf", "IL6", "Il8rb", "Tnfa", "Jak1"], tables
+    )
     assert found.exact == ("Tnf",)
     assert found.other_case == (("Il6", "IL6"),)
-    assert found.aliases == (("Cxcr2", "Il8rb"),)  # Tnfa is an alias of Tnf, which is shared as it is
+    assert found.aliases == (
+        ("Cxcr2", "Il8rb"),
+    )  # Tnfa is an alias of Tnf, which is shared as it is
     assert len(found) == 3
     assert found.keys() == {"tnf", "il6", "cxcr2"}
     assert found.examples() == "Tnf, Il6 = IL6, Cxcr2 = Il8rb"
@@ -39,8 +48,16 @@ def test_an_alias_is_found_in_any_case() -> None:
 
 
 def test_genes_with_one_ortholog_are_paralogs_and_not_shared() -> None:
-    orthologs = {"Ifi209": "IFI16", "Ifi203": "IFI16", "Mndal": "IFI16", "Ifi205": "IFI16", "Tnf": "TNF"}
-    found = find_shared_symbols(["Ifi205", "Tnf"], ["Ifi209", "Ifi203", "Mndal", "Cd9"], SymbolTables(orthologs=orthologs))
+    orthologs = {
+        "Ifi209": "IFI16",
+        "Ifi203": "IFI16",
+        "Mndal": "IFI16",
+        "Ifi205": "IFI16",
+        "Tnf": "TNF",
+    }
+    found = find_shared_symbols(
+        ["Ifi205", "Tnf"], ["Ifi209", "Ifi203", "Mndal", "Cd9"], SymbolTables(orthologs=orthologs)
+    )
     assert len(found) == 0
     assert found.paralogs == (Paralogs("IFI16", ("Ifi205",), ("Ifi203", "Ifi209", "Mndal")),)
 
@@ -63,7 +80,10 @@ def test_any_two_splits_are_compared_in_the_same_role() -> None:
 
 
 def test_a_dataset_of_one_split_shares_nothing() -> None:
-    assert compare_splits(pd.DataFrame({"split": ["train"], "pert": ["Pa"], "gene": ["Ga"]}), NOTHING) == []
+    assert (
+        compare_splits(pd.DataFrame({"split": ["train"], "pert": ["Pa"], "gene": ["Ga"]}), NOTHING)
+        == []
+    )
 
 
 SYMBOLS = st.sets(st.text("aAbBß", min_size=1, max_size=3))

@@ -11,7 +11,14 @@ from core.features.leakage.leak_power import leak_power
 from core.features.leakage.space_leaks import SpaceCheck, check_space, describe_space
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space
-from tests.scoring.planted_leaks import Design, Screen, label_shares, leaking_spaces, loaded_record, simulate
+from tests.scoring.planted_leaks import (
+    Design,
+    Screen,
+    label_shares,
+    leaking_spaces,
+    loaded_record,
+    simulate,
+)
 
 SCREEN = simulate(np.random.default_rng(0), Design(60, 200, 30))
 GENES = np.random.default_rng(1).normal(size=(200, 16))
@@ -28,7 +35,10 @@ def test_planted_spaces_are_named_with_their_axis() -> None:
         of_perts = name in ("shares of perturbations", "perturbation x gene")
         units = "perturbations" if of_perts else "target genes"
         assert found.findings, name
-        assert all(finding.startswith(f"vectors of {units} have seen labels, ") for finding in found.findings), name
+        assert all(
+            finding.startswith(f"vectors of {units} have seen labels, ")
+            for finding in found.findings
+        ), name
         missing = "target genes" if of_perts else "perturbations"
         assert describe_space(found).startswith("has seen labels of this screen or a similar one; ")
         assert f"{missing} DE, {missing} DIR" in describe_space(found)
@@ -38,7 +48,9 @@ def test_labels_of_one_split_are_found_there() -> None:
     """Shares in a third of the perturbations do not show among all rows."""
     splits = np.where(SCREEN.pert < 20, "test", "train").astype(object)
     in_test = splits == "test"
-    test = replace(SCREEN, labels=SCREEN.labels[in_test], pert=SCREEN.pert[in_test], gene=SCREEN.gene[in_test])
+    test = replace(
+        SCREEN, labels=SCREEN.labels[in_test], pert=SCREEN.pert[in_test], gene=SCREEN.gene[in_test]
+    )
     shares = np.zeros((200, 2))
     found = label_shares(test, test.gene)
     shares[: len(found)] = found

@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.features.leakage import space_probe
-from core.features.leakage.space_probe import WithinProbe, column_scores, probe_within, similarity_contrasts
+from core.features.leakage.space_probe import (
+    WithinProbe,
+    column_scores,
+    probe_within,
+    similarity_contrasts,
+)
 from core.features.leakage.unit_rows import UnitRows
 from core.stats.arrays import Codes, Floats
 
@@ -38,7 +43,12 @@ def screens(draw: st.DrawFn) -> tuple[np.ndarray, Codes, Codes, Floats]:
     n = draw(st.integers(1, 40))
     rng = np.random.default_rng(draw(st.integers(0, 2**31)))
     vectors = unit(rng.normal(size=(8, 3)))
-    return rng.random(n) < draw(st.floats(0.1, 0.9)), rng.integers(0, 5, n), rng.integers(0, 8, n), vectors
+    return (
+        rng.random(n) < draw(st.floats(0.1, 0.9)),
+        rng.integers(0, 5, n),
+        rng.integers(0, 8, n),
+        vectors,
+    )
 
 
 def contrasts_by_loop(positive: np.ndarray, pert: Codes, gene: Codes, vectors: Floats) -> Floats:
@@ -72,7 +82,9 @@ def columns_by_loop(positive: np.ndarray, columns: Floats) -> Floats:
         correlations = [np.corrcoef(column[others], label[others])[0, 1] for column in columns.T]
         best = int(np.abs(correlations).argmax())
         of_others = columns[others, best]
-        scores[i] = np.sign(correlations[best]) * (columns[i, best] - of_others.mean()) / of_others.std()
+        scores[i] = (
+            np.sign(correlations[best]) * (columns[i, best] - of_others.mean()) / of_others.std()
+        )
     return scores - scores.mean()
 
 
@@ -82,7 +94,9 @@ def test_columns_equal_those_of_a_loop() -> None:
     columns[:, 3] += 2 * positive
     group = np.zeros(12, dtype=int)
     np.testing.assert_allclose(
-        column_scores(positive, group, np.arange(12), columns), columns_by_loop(positive, columns), atol=1e-9
+        column_scores(positive, group, np.arange(12), columns),
+        columns_by_loop(positive, columns),
+        atol=1e-9,
     )
     # a group of seven rows, and one with a single positive row, say too little
     assert np.isnan(column_scores(positive[:7], group[:7], np.arange(7), columns)).all()
@@ -92,7 +106,9 @@ def test_columns_equal_those_of_a_loop() -> None:
 def screen(rows_per_pert: int = 20) -> UnitRows:
     """40 perturbations of genes among 120; units are genes."""
     rng = np.random.default_rng(3)
-    pert, gene = np.array([(p, g) for p in range(40) for g in rng.choice(120, rows_per_pert, replace=False)]).T
+    pert, gene = np.array(
+        [(p, g) for p in range(40) for g in rng.choice(120, rows_per_pert, replace=False)]
+    ).T
     return UnitRows(rng.random(len(pert)) < 0.6, gene, pert)
 
 
@@ -116,7 +132,9 @@ def test_a_matrix_of_labels_has_seen_them(noise: float) -> None:
     assert similarity.excess > 5
 
 
-@pytest.mark.parametrize("vectors", [np.random.default_rng(4).normal(size=(120, 16)), np.tile([[0.6, 0.8]], (120, 1))])
+@pytest.mark.parametrize(
+    "vectors", [np.random.default_rng(4).normal(size=(120, 16)), np.tile([[0.6, 0.8]], (120, 1))]
+)
 def test_noise_and_equal_vectors_have_not(vectors: Floats) -> None:
     found = probed(SCREEN, vectors)
     assert abs(found.cosine - 0.5) < 0.06
@@ -129,7 +147,9 @@ def test_a_space_that_knows_which_genes_always_respond_has_not() -> None:
     """Genes differ in how often they respond, and the space has the responsive ones together, as a network does."""
     rng = np.random.default_rng(5)
     rate = rng.choice([0.02, 0.6], 150, p=[0.8, 0.2])
-    pert, gene = (axis.ravel() for axis in np.meshgrid(np.arange(80), np.arange(150), indexing="ij"))
+    pert, gene = (
+        axis.ravel() for axis in np.meshgrid(np.arange(80), np.arange(150), indexing="ij")
+    )
     vectors = np.stack([rate > 0.1, rate < 0.1], axis=1) + rng.normal(scale=0.3, size=(150, 2))
     found = probed(UnitRows(rng.random(len(gene)) < rate[gene], gene, pert), vectors)
     assert found.cosine > 0.8

@@ -7,7 +7,18 @@ import numpy as np
 from core.features.leakage.text_leaks import check_pack
 from tests.scoring.planted_leaks import Design, label_shares, simulate
 
-WORDS = ["binds", "kinase", "nucleus", "membrane", "repairs", "transports", "protein", "factor", "unknown", "channel"]
+WORDS = [
+    "binds",
+    "kinase",
+    "nucleus",
+    "membrane",
+    "repairs",
+    "transports",
+    "protein",
+    "factor",
+    "unknown",
+    "channel",
+]
 
 
 def test_words_for_shares_are_found_and_other_words_are_not() -> None:
@@ -23,4 +34,8 @@ def test_words_for_shares_are_found_and_other_words_are_not() -> None:
     )
     assert check_pack("pack", {"G0001": ""}, screen.index).findings == ()
     numbered = {gene: f"{text} of {share[int(gene[1:])]:.3f}" for gene, text in honest.items()}
-    assert check_pack("pack", numbered, screen.index).findings[0].startswith("words or numbers correlate with labels: ")
+    assert (
+        check_pack("pack", numbered, screen.index)
+        .findings[0]
+        .startswith("words or numbers correlate with labels: ")
+    )

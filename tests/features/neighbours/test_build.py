@@ -8,7 +8,12 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from core.base.errors import InputError
 from core.base.types import Label
-from core.features.neighbours.build import build_coresponse, build_network, build_response, build_text
+from core.features.neighbours.build import (
+    build_coresponse,
+    build_network,
+    build_response,
+    build_text,
+)
 
 TEXTS = {
     "A": "kinase signalling in the membrane",
@@ -29,7 +34,9 @@ def test_text_keeps_the_cosines_of_tf_idf_when_no_column_is_cut() -> None:
         "3 columns, fewer than the requested 200, by randomized SVD with seed 0",
         "2 zero vectors dropped: E, F",
     )
-    matrix = TfidfVectorizer(sublinear_tf=True, vocabulary=["kinase", "membrane", "ribosome"]).fit_transform(TEXTS.values())
+    matrix = TfidfVectorizer(
+        sublinear_tf=True, vocabulary=["kinase", "membrane", "ribosome"]
+    ).fit_transform(TEXTS.values())
     expected = (matrix @ matrix.T).toarray()[:4, :4]
     units = space.vectors / np.linalg.norm(space.vectors, axis=1, keepdims=True)
     np.testing.assert_allclose(units @ units.T, expected, atol=1e-6)
@@ -38,13 +45,19 @@ def test_text_keeps_the_cosines_of_tf_idf_when_no_column_is_cut() -> None:
 def test_text_is_the_same_each_time_and_the_seed_counts() -> None:
     rng = np.random.default_rng(5)
     texts = {f"g{i}": " ".join(f"w{j}" for j in rng.integers(0, 400, 12)) for i in range(300)}
-    first, again, other = build_text(texts, "t", 20), build_text(texts, "t", 20), build_text(texts, "t", 20, seed=1)
+    first, again, other = (
+        build_text(texts, "t", 20),
+        build_text(texts, "t", 20),
+        build_text(texts, "t", 20, seed=1),
+    )
     assert first.vectors.shape == (300, 20)
     assert first.sha256 == again.sha256
     assert first.sha256 != other.sha256
 
 
-@pytest.mark.parametrize("texts", [{}, {"A": ""}, {"A": "one", "B": "two"}, {"A": "the of", "B": "the of"}])
+@pytest.mark.parametrize(
+    "texts", [{}, {"A": ""}, {"A": "one", "B": "two"}, {"A": "the of", "B": "the of"}]
+)
 def test_texts_without_a_common_word(texts: dict[str, str]) -> None:
     with pytest.raises(InputError, match="without a common word"):
         build_text(texts, "t")
@@ -54,7 +67,15 @@ def test_network_keeps_the_normalised_adjacency() -> None:
     edges = [("A", "B", 800), ("B", "A", 400), ("C", "B", 1000), ("A", "A", 900), ("D", "E", 500)]
     space = build_network(edges, "n")
     # of A–B the higher score counts, A–A gives way to the loop of 1
-    adjacency = np.array([[1, 0.8, 0, 0, 0], [0.8, 1, 1, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 0.5], [0, 0, 0, 0.5, 1]])
+    adjacency = np.array(
+        [
+            [1, 0.8, 0, 0, 0],
+            [0.8, 1, 1, 0, 0],
+            [0, 1, 1, 0, 0],
+            [0, 0, 0, 1, 0.5],
+            [0, 0, 0, 0.5, 1],
+        ]
+    )
     degree = adjacency.sum(axis=1)
     normalised = adjacency / np.sqrt(np.outer(degree, degree))
     assert (space.symbols, space.columns, space.source) == (tuple("ABCDE"), 5, "network of 3 edges")
@@ -65,7 +86,9 @@ def test_network_keeps_the_normalised_adjacency() -> None:
 def test_the_order_and_direction_of_edges_mean_nothing() -> None:
     edges = [(a, b, 100 + 7 * i) for i, (a, b) in enumerate(itertools.combinations("ABCDEFGH", 2))]
     turned = [(b, a, score) for a, b, score in reversed(edges)]
-    np.testing.assert_allclose(build_network(edges, "n", 3).vectors, build_network(turned, "n", 3).vectors, atol=1e-6)
+    np.testing.assert_allclose(
+        build_network(edges, "n", 3).vectors, build_network(turned, "n", 3).vectors, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,14 +113,26 @@ def test_columns_must_be_at_least_one() -> None:
 def test_response() -> None:
     space = build_response({"A": (0.5, np.e - 1, 0.0), "B": (0.0, 0.0, 0.0)}, "lps")
     assert space.symbols == ("A",)
-    np.testing.assert_allclose(space.vectors, [[0.46211716, 1, 0]], rtol=1e-6)  # tanh .5; log e; log 1
+    np.testing.assert_allclose(
+        space.vectors, [[0.46211716, 1, 0]], rtol=1e-6
+    )  # tanh .5; log e; log 1
     with pytest.raises(InputError, match="below 0"):
         build_response({"A": (1.0, -0.1, 0.0)}, "lps")
 
 
 PERT = ["p", "p", "p", "q", "q", "q", "q", "r", "r"]
 GENE = ["A", "B", "C", "A", "B", "C", "C", "D", "A"]
-LABELS = [Label.UP, Label.UP, Label.DOWN, Label.NONE, Label.DE, Label.UP, Label.DOWN, Label.NONE, None]
+LABELS = [
+    Label.UP,
+    Label.UP,
+    Label.DOWN,
+    Label.NONE,
+    Label.DE,
+    Label.UP,
+    Label.DOWN,
+    Label.NONE,
+    None,
+]
 
 
 def test_coresponse_compares_labels() -> None:

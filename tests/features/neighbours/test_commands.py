@@ -21,7 +21,19 @@ from tests.cli import test_commands
 from tests.commands import core, core_json
 
 EMBED = {"space", "genes", "columns", "coverage"}
-KNN = {"coverage", "de", "dir", "de_covered", "dir_covered", "cuts", "saved", "null_de", "null_dir", "permuted", "seconds"}
+KNN = {
+    "coverage",
+    "de",
+    "dir",
+    "de_covered",
+    "dir_covered",
+    "cuts",
+    "saved",
+    "null_de",
+    "null_dir",
+    "permuted",
+    "seconds",
+}
 KNN |= {"n", "n_covered", "intervals"}
 NEIGHBOURS = {"prior_de", "prior_up", "neighbours"}
 NEIGHBOUR = {"pair_id", "weight", "share", "label"}
@@ -62,7 +74,10 @@ def test_spaces_are_built_loaded_listed_and_deleted(workspace: Workspace, tmp_pa
         "perts": ("coresponse", "--columns", "1", "--of", "pert", "--dataset", "bmdm"),
         "mine": ("load", file),
     }
-    made = {name: core_json(place, "embed", *command, "--name", name) for name, command in commands.items()}
+    made = {
+        name: core_json(place, "embed", *command, "--name", name)
+        for name, command in commands.items()
+    }
     # rows of Ga 2, Gb 2, Gc 1, Gm12 1: the labels know Ga and Gb, the file Ga and Gm12
     expected = {
         "words": (3, 2, 5 / 6),
@@ -73,7 +88,8 @@ def test_spaces_are_built_loaded_listed_and_deleted(workspace: Workspace, tmp_pa
         "mine": (2, 3, 3 / 6),
     }
     assert {name: (m["genes"], m["columns"], m["coverage"]) for name, m in made.items()} == {
-        name: (genes, columns, pytest.approx(share)) for name, (genes, columns, share) in expected.items()
+        name: (genes, columns, pytest.approx(share))
+        for name, (genes, columns, share) in expected.items()
     }
     for name, record in made.items():
         assert set(record) >= EMBED
@@ -84,12 +100,19 @@ def test_spaces_are_built_loaded_listed_and_deleted(workspace: Workspace, tmp_pa
     other = core(place, "embed", "text", "--name", "words", "--columns", "1")
     assert (other.status, other.out) == (1, "")
     assert "exists with another specification" in other.err
-    assert core_json(place, "embed", "text", "--name", "words", "--columns", "1", "--replace")["columns"] == 1
+    assert (
+        core_json(place, "embed", "text", "--name", "words", "--columns", "1", "--replace")[
+            "columns"
+        ]
+        == 1
+    )
     assert core_json(place, "embed", "delete", "mine") == {"deleted": "mine"}
     assert core_json(place, "embed", "load", file, "--name", "again")["space"] == "again"
 
 
-def test_a_space_that_cannot_be_loaded_does_not_hide_the_others(place: Path, workspace: Workspace) -> None:
+def test_a_space_that_cannot_be_loaded_does_not_hide_the_others(
+    place: Path, workspace: Workspace
+) -> None:
     import_upload(workspace, worlds.pack("lps_response"), "lps.json")
     core_json(place, "embed", "response", "--name", "lps")
     core_json(place, "undo", "lps.json")
@@ -101,7 +124,9 @@ def test_a_space_that_cannot_be_loaded_does_not_hide_the_others(place: Path, wor
 
 
 @pytest.mark.soak
-def test_an_unknown_dataset_is_refused_before_anything_is_built(place: Path, workspace: Workspace) -> None:
+def test_an_unknown_dataset_is_refused_before_anything_is_built(
+    place: Path, workspace: Workspace
+) -> None:
     import_upload(workspace, worlds.pack("lps_response"), "lps.json")
     done = core(place, "embed", "response", "--name", "lps", "--dataset", "other")
     assert (done.status, "dataset 'other'" in done.err) == (1, True)
@@ -116,7 +141,9 @@ def test_knn_prints_numbers_or_null_without_labels(place: Path, protocol: str) -
     assert 0 < found["coverage"] < 1
     assert found["seconds"] >= 0
     assert found["run"] == "run"
-    numbers = [found[key] for key in ("de", "dir", "de_covered", "dir_covered", "null_de", "null_dir")]
+    numbers = [
+        found[key] for key in ("de", "dir", "de_covered", "dir_covered", "null_de", "null_dir")
+    ]
     assert (found["cuts"], found["permuted"]) == (None, None)
     assert found["saved"] == {"de": found["de"], "dir": found["dir"], "seed": None}
     told = core(place, "knn", "--space", "near", "--protocol", protocol)
@@ -143,9 +170,13 @@ def test_under_folds_knn_prints_the_mean_of_ten_cuts_and_its_null(place: Path) -
         assert found["cuts"][name] == pytest.approx(values)
         assert found[name] == pytest.approx(np.mean(values))
         assert found["cuts"][f"{name}_sd"] == pytest.approx(np.std(values, ddof=1))
-        assert (found["cuts"][f"{name}_low"], found["cuts"][f"{name}_high"]) == pytest.approx((min(values), max(values)))
+        assert (found["cuts"][f"{name}_low"], found["cuts"][f"{name}_high"]) == pytest.approx(
+            (min(values), max(values))
+        )
         assert found["intervals"][name]["estimate"] == found[name] != found[f"{name}_covered"]
-        assert found["permuted"][f"{name}_p"] * 20 == pytest.approx(round(found["permuted"][f"{name}_p"] * 20))
+        assert found["permuted"][f"{name}_p"] * 20 == pytest.approx(
+            round(found["permuted"][f"{name}_p"] * 20)
+        )
         assert 0 < found["permuted"][f"{name}_sd"] < 0.2
     assert found["scored"] == "mean of ten cuts (seeds 0–9), inside 2×2 cells"
     assert (found["cuts"]["n"], found["permuted"]["n"]) == (10, 19)
@@ -162,7 +193,20 @@ def test_under_folds_knn_prints_the_mean_of_ten_cuts_and_its_null(place: Path) -
 
 @pytest.mark.soak
 def test_the_saved_run_scores_what_knn_calls_saved(place: Path, workspace: Workspace) -> None:
-    found = core_json(place, "knn", "--space", "near", "--folds", "2", "--seed", "4", "--permutations", "0", "--name", "run")
+    found = core_json(
+        place,
+        "knn",
+        "--space",
+        "near",
+        "--folds",
+        "2",
+        "--seed",
+        "4",
+        "--permutations",
+        "0",
+        "--name",
+        "run",
+    )
     with workspace.store.read() as db:
         rows = predictions.frame(db, runs.find(db, "run").id)
     index = WorkspaceComponents(workspace, default_dataset(workspace, None)).index()
@@ -170,8 +214,12 @@ def test_the_saved_run_scores_what_knn_calls_saved(place: Path, workspace: Works
     protocol = EvaluationProtocol("folds", 2, 4)
     cells = cells_of(protocol, at, parts_of(protocol, at))
     scores = ranked_scores(rows["prediction_up"], rows["prediction_down"])
-    held = score_with_intervals(rows["label"].to_numpy(dtype=object), scores, at.pert, at.gene, cells)
-    assert (found["saved"]["de"], found["saved"]["dir"]) == pytest.approx((held.de.value, held.dir.value), abs=1e-12)
+    held = score_with_intervals(
+        rows["label"].to_numpy(dtype=object), scores, at.pert, at.gene, cells
+    )
+    assert (found["saved"]["de"], found["saved"]["dir"]) == pytest.approx(
+        (held.de.value, held.dir.value), abs=1e-12
+    )
 
 
 @pytest.mark.soak
@@ -193,12 +241,18 @@ def test_neighbours_print_shares_and_what_is_left_without_some(place: Path) -> N
     rows = found["neighbours"]
     assert all(set(row) >= NEIGHBOUR for row in rows)
     assert sum(row["share"] for row in rows) == pytest.approx(1, abs=1e-9)
-    assert sum(row["share"] for row in rows if row["label"] != "none") == pytest.approx(found["prior_de"], abs=1e-9)
-    assert sum(row["share_up"] for row in rows if row["label"] == "up") == pytest.approx(found["prior_up"], abs=1e-9)
+    assert sum(row["share"] for row in rows if row["label"] != "none") == pytest.approx(
+        found["prior_de"], abs=1e-9
+    )
+    assert sum(row["share_up"] for row in rows if row["label"] == "up") == pytest.approx(
+        found["prior_up"], abs=1e-9
+    )
     weights = [row["weight"] for row in rows]
     assert weights == sorted(weights, reverse=True)
     out = [rows[0]["pair_id"], rows[3]["pair_id"]]
-    less = core_json(place, "neighbours", "Q0_H0", "--space", "near", *(f"--without={key}" for key in out))
+    less = core_json(
+        place, "neighbours", "Q0_H0", "--space", "near", *(f"--without={key}" for key in out)
+    )
     left = [row for row in rows if row["pair_id"] not in out]
     total = sum(row["weight"] for row in left)
     expected = sum(row["weight"] for row in left if row["label"] != "none") / total
@@ -223,21 +277,50 @@ def test_fuse_and_decompose(place: Path, workspace: Workspace) -> None:
     fused = made(place, "fuse", "--base", "llm train", "--with", "knn", *weights, "--name", "fused")
     assert (fused["run"], fused["rows"]) == ("fused", 70)
     assert 0 < fused["uncovered"] < 70
-    back = made(place, "fuse", "--from", fused["id"], "--base", "llm train", *weights, "--name", "back")
+    back = made(
+        place, "fuse", "--from", fused["id"], "--base", "llm train", *weights, "--name", "back"
+    )
     assert (back["rows"], back["uncovered"]) == (70, fused["uncovered"])
-    again = made(place, "fuse", "--base", "llm train", "--with", "back", *weights, "--name", "again")
+    again = made(
+        place, "fuse", "--base", "llm train", "--with", "back", *weights, "--name", "again"
+    )
     assert again["uncovered"] == fused["uncovered"]
     with workspace.store.read() as db:
         one, other = (predictions.frame(db, runs.find(db, name).id) for name in ("fused", "again"))
     assert other["prediction_up"].tolist() == pytest.approx(one["prediction_up"].tolist(), abs=1e-9)
     three = ["--with", "knn,back", "--w-de", "0.2,0.1", "--w-dir", "0.1,0.2", "--name", "three"]
     assert made(place, "fuse", "--base", "llm train", *three)["rows"] == 70
-    scaled = made(place, "fuse", "--base", "llm train", "--with", "knn", *weights, "--by-support", "more", "--name", "scaled")
+    scaled = made(
+        place,
+        "fuse",
+        "--base",
+        "llm train",
+        "--with",
+        "knn",
+        *weights,
+        "--by-support",
+        "more",
+        "--name",
+        "scaled",
+    )
     with workspace.store.read() as db:
         found = runs.find(db, scaled["id"])
         assert found.spec["options"]["by_support"] == "more"
         assert predictions.frame(db, found.id)["p_de"].tolist() != one["p_de"].tolist()
-    wrong = core(place, "fuse", "--from", "fused", "--base", "llm train", "--w-de", "0.4", "--w-dir", "0.6", "--name", "x")
+    wrong = core(
+        place,
+        "fuse",
+        "--from",
+        "fused",
+        "--base",
+        "llm train",
+        "--w-de",
+        "0.4",
+        "--w-dir",
+        "0.6",
+        "--name",
+        "x",
+    )
     assert (wrong.status, "from the grid" in wrong.err) == (1, True)
     with workspace.store.write() as db:
         db.execute(
@@ -251,14 +334,37 @@ def test_fuse_and_decompose(place: Path, workspace: Workspace) -> None:
 @pytest.mark.soak
 def test_a_reference_on_labelled_rows(place: Path) -> None:
     core_json(place, "knn", "--space", "near", "--protocol", "test", "--name", "knn")
-    command = ["fuse", "--base", "llm test", "--with", "knn", "--w-de", "0.5", "--w-dir", "0.5", "--reference", "train"]
+    command = [
+        "fuse",
+        "--base",
+        "llm test",
+        "--with",
+        "knn",
+        "--w-de",
+        "0.5",
+        "--w-dir",
+        "0.5",
+        "--reference",
+        "train",
+    ]
     refused = core(place, *command, "--name", "fused")
     assert (refused.status, "component llm test: has no reference run" in refused.err) == (1, True)
     found = made(place, *command, "--name", "fused", "--reference-run", "llm test=llm train")
     assert (found["rows"], found["uncovered"]) == (6, 1)
 
 
-FUSE = ["fuse", "--base", "llm train", "--with", "llm train", "--name", "x", "--w-dir", "0.5", "--w-de"]
+FUSE = [
+    "fuse",
+    "--base",
+    "llm train",
+    "--with",
+    "llm train",
+    "--name",
+    "x",
+    "--w-dir",
+    "0.5",
+    "--w-de",
+]
 TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
 
 
@@ -269,10 +375,18 @@ TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
         (["embed", "text", "--name", "s"], 1, "a pack of descriptions: not in this workspace"),
         (["embed", "coresponse", "--name", "a,b"], 1, "without commas"),
         (["embed", "load", "absent.npz", "--name", "s"], 1, "no such file"),
-        (["embed", "load", "pyproject.toml", "--name", "s"], 1, "cannot be read as symbols and numbers"),
+        (
+            ["embed", "load", "pyproject.toml", "--name", "s"],
+            1,
+            "cannot be read as symbols and numbers",
+        ),
         (["embed", "delete", "far"], 1, "space 'far': not in this workspace, which has near"),
         (["knn", "--space", ","], 1, "--space: got none"),
-        (["knn", "--space", "near", "--support-aware", "2"], 1, "--support-aware: got '2', expected a number, 0 to 1"),
+        (
+            ["knn", "--space", "near", "--support-aware", "2"],
+            1,
+            "--support-aware: got '2', expected a number, 0 to 1",
+        ),
         (["knn", "--space", "near", "--dataset", "other"], 1, "dataset 'other'"),
         (["neighbours", "P0_nobody", "--space", "near"], 1, "row 'P0_nobody': not in this dataset"),
         (["neighbours", "Q0_H0", "--space", "near", "--without", "x"], 1, "row 'x'"),
@@ -280,17 +394,41 @@ TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
         ([*TRAIN, "llm train"], 1, "--reference-run: got 'llm train', expected B=RUN"),
         ([*TRAIN, "llm test=llm train"], 1, "reference run of llm test: it is not fused here"),
         ([*TRAIN, "llm train=nobody"], 1, "run 'nobody'"),
-        ([*FUSE, "0.5", "--reference-run", "llm train=llm train"], 1, "under population; expected train"),
-        (["fuse", "--from", "b", "--base", "a", "--w-de", "1", "--w-dir", "1", "--name", "x"], 1, "run 'a'"),
+        (
+            [*FUSE, "0.5", "--reference-run", "llm train=llm train"],
+            1,
+            "under population; expected train",
+        ),
+        (
+            ["fuse", "--from", "b", "--base", "a", "--w-de", "1", "--w-dir", "1", "--name", "x"],
+            1,
+            "run 'a'",
+        ),
         (["embed", "text"], 2, "--name"),
         (["embed", "fold", "--name", "s"], 2, "fold"),
         (["neighbours", "--space", "near"], 2, "PAIR"),
-        (["fuse", "--base", "llm train", "--with", "llm train", "--w-de", "0.5", "--w-dir", "0.5"], 2, "--name"),
+        (
+            [
+                "fuse",
+                "--base",
+                "llm train",
+                "--with",
+                "llm train",
+                "--w-de",
+                "0.5",
+                "--w-dir",
+                "0.5",
+            ],
+            2,
+            "--name",
+        ),
         (["fuse", "--base", "a", "--w-de", "1", "--w-dir", "1", "--name", "x"], 2, "--with"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_wrong_input_and_wrong_usage(furnished: Path, arguments: list[str], status: int, words: str) -> None:
+def test_wrong_input_and_wrong_usage(
+    furnished: Path, arguments: list[str], status: int, words: str
+) -> None:
     done = core(furnished, *arguments)
     assert (done.status, done.out) == (status, "")
     assert words in done.err

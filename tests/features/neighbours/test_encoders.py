@@ -30,8 +30,15 @@ def serving(answer: Answer) -> AbstractContextManager[tuple[str, list[Asked]]]:
 
 def embeddings(vectors: list[list[float]], order: list[int] | None = None) -> dict[str, Any]:
     indices = order if order is not None else list(range(len(vectors)))
-    data = [{"object": "embedding", "index": i, "embedding": vectors[k]} for k, i in enumerate(indices)]
-    return {"object": "list", "data": data, "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+    data = [
+        {"object": "embedding", "index": i, "embedding": vectors[k]} for k, i in enumerate(indices)
+    ]
+    return {
+        "object": "list",
+        "data": data,
+        "model": "m",
+        "usage": {"prompt_tokens": 1, "total_tokens": 1},
+    }
 
 
 def by_length(body: dict[str, Any]) -> tuple[int, Any]:
@@ -47,14 +54,19 @@ def endpoint(url: str, **options: Any) -> Endpoint:
 def test_endpoint_gives_each_text_its_vector(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.features.neighbours.encoders.CHARACTERS", 6)
     with serving(by_length) as (url, asked):
-        space = build_endpoint(TEXTS, "e", endpoint(url, batch=2, access=ServerAccess.of(url, "sesame")))
+        space = build_endpoint(
+            TEXTS, "e", endpoint(url, batch=2, access=ServerAccess.of(url, "sesame"))
+        )
     assert space.symbols == ("A", "C", "D")
     assert space.vectors.tolist() == [[3, 1], [5, 1], [6, 1]]
     assert [request.body["input"] for request in asked] == [["one", "three"], ["fourth"]]
     assert {(request.path, request.body["model"], request.key) for request in asked} == {
         ("/v1/embeddings", "bge-m3", "Bearer sesame")
     }
-    assert space.notes == ("first 1,500 characters of each description", "1 descriptions without text left out")
+    assert space.notes == (
+        "first 1,500 characters of each description",
+        "1 descriptions without text left out",
+    )
     assert space.source == "bge-m3 at 127.0.0.1 of 3 descriptions"
     assert "sesame" not in repr(endpoint(url, access=ServerAccess.of(url, "sesame"))) + repr(space)
 
@@ -63,13 +75,22 @@ def test_endpoint_gives_each_text_its_vector(monkeypatch: pytest.MonkeyPatch) ->
     ("answer", "message"),
     [
         (lambda _: (200, embeddings([[1.0]])), "1 vectors for 3 texts"),
-        (lambda _: (200, embeddings([[1.0], [2.0], [3.0]], [0, 0, 1])), "3 vectors for 3 texts, of lengths"),
-        (lambda _: (200, embeddings([[1.0], [2.0, 3.0], [4.0]])), r"of lengths \[1, 2\]; expected one for each"),
+        (
+            lambda _: (200, embeddings([[1.0], [2.0], [3.0]], [0, 0, 1])),
+            "3 vectors for 3 texts, of lengths",
+        ),
+        (
+            lambda _: (200, embeddings([[1.0], [2.0, 3.0], [4.0]])),
+            r"of lengths \[1, 2\]; expected one for each",
+        ),
         (lambda _: (200, embeddings([[], [], []])), "shape"),
         (lambda _: (200, embeddings([])), "not a list of vectors|0 vectors for 3 texts"),
         (lambda _: (200, {}), "not a list of vectors"),
         (lambda _: (200, '"fine"'), "not a list of vectors"),
-        (lambda _: (200, {"data": [{"index": None, "embedding": [1.0]}] * 3}), "3 vectors for 3 texts"),
+        (
+            lambda _: (200, {"data": [{"index": None, "embedding": [1.0]}] * 3}),
+            "3 vectors for 3 texts",
+        ),
         (lambda _: (200, {"data": ["x", "y", "z"]}), "not a list of vectors"),
         (lambda _: (200, embeddings([["a"], ["b"], ["c"]])), "not a list of vectors"),  # type: ignore[list-item]
         (lambda _: (200, embeddings([[10**400], [2.0], [3.0]])), "not a list of vectors"),
@@ -84,7 +105,10 @@ def test_batches_of_different_lengths_do_not_fit() -> None:
     def by_batch(body: dict[str, Any]) -> tuple[int, Any]:
         return 200, embeddings([[1.0] * len(body["input"])] * len(body["input"]))
 
-    with serving(by_batch) as (url, _), pytest.raises(InputError, match=r"vectors of lengths \[1, 2\]"):
+    with (
+        serving(by_batch) as (url, _),
+        pytest.raises(InputError, match=r"vectors of lengths \[1, 2\]"),
+    ):
         build_endpoint(TEXTS, "e", endpoint(url, batch=2))
 
 
@@ -97,7 +121,12 @@ def test_a_server_that_refuses_or_is_not_there_is_unreachable() -> None:
 
 
 def test_a_server_that_is_busy_is_asked_again() -> None:
-    answers = iter([(503, {"error": {"message": "loading"}}), by_length({"input": ["one", "three", "fourth text"]})])
+    answers = iter(
+        [
+            (503, {"error": {"message": "loading"}}),
+            by_length({"input": ["one", "three", "fourth text"]}),
+        ]
+    )
     with serving(lambda _: next(answers)) as (url, asked):
         space = build_endpoint(TEXTS, "e", Endpoint(url, "bge-m3", retries=1))
     assert (len(asked), space.symbols) == (2, ("A", "C", "D"))
@@ -116,7 +145,9 @@ def test_no_text_at_all() -> None:
         build_endpoint({"A": " "}, "e", endpoint("http://127.0.0.1:9/v1"))
 
 
-def test_without_the_package_the_requirements_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_requirements_file_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingPackage, match=r"sentence_transformers.*requirements-models\.txt"):
         build_sentences(TEXTS, "m")
@@ -150,5 +181,8 @@ class TestWithSentenceTransformers:
 
 
 def test_an_answer_is_cut_where_no_vectors_are_so_long() -> None:
-    with serving(lambda _: (200, {"data": "x" * (2 << 20)})) as (url, _), pytest.raises(Unreachable, match="more than 1,048,576"):
+    with (
+        serving(lambda _: (200, {"data": "x" * (2 << 20)})) as (url, _),
+        pytest.raises(Unreachable, match="more than 1,048,576"),
+    ):
         build_endpoint({"A": "text"}, "s", endpoint(url))

@@ -16,7 +16,9 @@ PICKED = "[data-testid=stMain] strong:has-text('Without the picked')"
 
 
 @pytest.mark.soak
-def test_a_picked_neighbour_shows_the_priors_before_and_after(open_tab: OpenTab, demo_server: Server) -> None:
+def test_a_picked_neighbour_shows_the_priors_before_and_after(
+    open_tab: OpenTab, demo_server: Server
+) -> None:
     page = open_tab()
     page.goto(demo_server.url("neighbours"))
     settle(page)
@@ -36,7 +38,10 @@ def test_the_page_is_one_step_from_the_one_before(open_tab: OpenTab, demo_server
     page.goto(demo_server.url())
     settle(page)
     steps = page.evaluate("history.length")
-    then(page, page.get_by_test_id("stSidebar").get_by_role("link", name="Neighbours", exact=True).click)
+    then(
+        page,
+        page.get_by_test_id("stSidebar").get_by_role("link", name="Neighbours", exact=True).click,
+    )
     page.get_by_role("heading", name="Neighbours", exact=True).wait_for()
     settle(page)
     assert page.evaluate("history.length") == steps + 1

@@ -22,7 +22,9 @@ FOLDS = EvaluationProtocol("folds", 2)
 @pytest.fixture
 def found(workspace: Workspace) -> DatasetPriors:
     worlds.furnish(workspace)
-    return WorkspaceComponents(workspace, default_dataset(workspace, None)).predict_knn(KnnSettings(("near",), FOLDS), None)
+    return WorkspaceComponents(workspace, default_dataset(workspace, None)).predict_knn(
+        KnnSettings(("near",), FOLDS), None
+    )
 
 
 def files(workspace: Workspace) -> list[Path]:
@@ -30,12 +32,18 @@ def files(workspace: Workspace) -> list[Path]:
 
 
 @pytest.mark.soak
-def test_a_null_is_computed_once(workspace: Workspace, found: DatasetPriors, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_null_is_computed_once(
+    workspace: Workspace, found: DatasetPriors, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = numbers_of(workspace, found, FOLDS, 7)
     assert first.cuts is not None
     assert first.null is not None
-    np.testing.assert_array_equal(first.null.values, permutation_null(found.inputs, found.labels, 2, 7).values)
-    np.testing.assert_allclose(first.cuts.all_rows.values, cut_values(found.inputs, found.labels, 2), atol=1e-12)
+    np.testing.assert_array_equal(
+        first.null.values, permutation_null(found.inputs, found.labels, 2, 7).values
+    )
+    np.testing.assert_allclose(
+        first.cuts.all_rows.values, cut_values(found.inputs, found.labels, 2), atol=1e-12
+    )
     [kept] = files(workspace)
     monkeypatch.setattr(knn_numbers, "permutation_null", None)  # whoever computes one now fails
     again = numbers_of(workspace, found, FOLDS, 7)
@@ -48,13 +56,17 @@ def test_a_null_is_computed_once(workspace: Workspace, found: DatasetPriors, mon
 
 @pytest.mark.soak
 @pytest.mark.parametrize("content", [b"", b"{", b"\x93NUMPY", b"\x80\x04N."])
-def test_a_damaged_file_is_written_anew(workspace: Workspace, found: DatasetPriors, content: bytes) -> None:
+def test_a_damaged_file_is_written_anew(
+    workspace: Workspace, found: DatasetPriors, content: bytes
+) -> None:
     null = find_null(workspace, found.inputs, found.labels, 2, 3)
     [kept] = files(workspace)
     whole = kept.read_bytes()
     kept.write_bytes(content)
     assert kept_null(workspace, kept.stem) is None
-    np.testing.assert_array_equal(find_null(workspace, found.inputs, found.labels, 2, 3).values, null.values)
+    np.testing.assert_array_equal(
+        find_null(workspace, found.inputs, found.labels, 2, 3).values, null.values
+    )
     assert kept.read_bytes() == whole
 
 
@@ -62,7 +74,9 @@ def test_a_damaged_file_is_written_anew(workspace: Workspace, found: DatasetPrio
 def test_only_folds_have_cuts_and_a_null(workspace: Workspace, found: DatasetPriors) -> None:
     assert numbers_of(workspace, found, FOLDS, 0).null is None
     loo = EvaluationProtocol("loo")
-    alone = WorkspaceComponents(workspace, default_dataset(workspace, None)).predict_knn(KnnSettings(("near",), loo), None)
+    alone = WorkspaceComponents(workspace, default_dataset(workspace, None)).predict_knn(
+        KnnSettings(("near",), loo), None
+    )
     numbers = numbers_of(workspace, alone, loo)
     assert (numbers.cuts, numbers.null, numbers.test_against_null()) == (None, None, None)
     assert numbers.score is numbers.evaluation.score

@@ -18,13 +18,21 @@ from core.transfer.similarity import Space
 RNG = np.random.default_rng(0)
 ROWS = rows_of(RNG.integers(0, 20, 300), RNG.integers(0, 40, 300))
 LABELS = RNG.choice(np.array(["up", "down", "none"], dtype=object), 300)
-KNN = KnnInputs(ROWS, knowledge_of(LABELS, ROWS), (Space("a", RNG.normal(size=(40, 3))),), SimilaritySettings())
+KNN = KnnInputs(
+    ROWS, knowledge_of(LABELS, ROWS), (Space("a", RNG.normal(size=(40, 3))),), SimilaritySettings()
+)
 NULL = PermutationNull(np.array([[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]]), 0)
 
 
-def numbers(protocol: EvaluationProtocol, null: PermutationNull | None = None, *, with_cuts: bool = True) -> KnnNumbers:
+def numbers(
+    protocol: EvaluationProtocol, null: PermutationNull | None = None, *, with_cuts: bool = True
+) -> KnnNumbers:
     evaluation = evaluate(LABELS, ROWS, predict_knn(protocol, KNN))
-    cuts = score_cuts(LABELS, ROWS, predict_cuts(KNN, 2), 2) if protocol.kind == "folds" and with_cuts else None
+    cuts = (
+        score_cuts(LABELS, ROWS, predict_cuts(KNN, 2), 2)
+        if protocol.kind == "folds" and with_cuts
+        else None
+    )
     return KnnNumbers(protocol, evaluation, cuts, null)
 
 
@@ -39,7 +47,9 @@ def test_a_space_under_folds_stands_beside_its_null() -> None:
     found = numbers(FOLDS, NULL)
     result = result_of(found)
     for part in (found.score.de, found.score.dir):
-        assert f"{part.value:.3f} (permuted vectors 0.500 ± 0.250, one-sided p = " in result.sentence
+        assert (
+            f"{part.value:.3f} (permuted vectors 0.500 ± 0.250, one-sided p = " in result.sentence
+        )
     assert "inside 2×2 cells" in result.sentence
     assert "300 of 300 rows covered (100.0%)" in result.scope
     [scores] = result.tables()
@@ -47,7 +57,10 @@ def test_a_space_under_folds_stands_beside_its_null() -> None:
     assert result.permuted is not None
     assert result.permuted["de_mean"] == result.permuted["dir_mean"] == 0.5
     own = found.evaluation.score
-    assert f"Cut 7, which a saved run has: DE {own.de.value:.3f}, DIR {own.dir.value:.3f}." in result.caveats[0]
+    assert (
+        f"Cut 7, which a saved run has: DE {own.de.value:.3f}, DIR {own.dir.value:.3f}."
+        in result.caveats[0]
+    )
 
 
 def test_without_its_null_nothing_is_said_of_it() -> None:
@@ -64,7 +77,12 @@ def test_labels_without_a_direction_have_a_dash() -> None:
     assert "DIR – (permuted vectors – ± –, one-sided p = –)" in result.sentence
     shape = to_json(result)
     assert shape["intervals"]["dir"] is None
-    assert [shape["dir"], shape["permuted"]["dir_p"], shape["permuted"]["mean_p"], shape["cuts"]["dir_sd"]] == [None] * 4
+    assert [
+        shape["dir"],
+        shape["permuted"]["dir_p"],
+        shape["permuted"]["mean_p"],
+        shape["cuts"]["dir_sd"],
+    ] == [None] * 4
     assert shape["permuted"]["de_p"] in (1 / 3, 2 / 3)
 
 
@@ -77,6 +95,9 @@ def test_one_cut_is_named() -> None:
 def test_leave_one_out_stands_beside_no_gene_information() -> None:
     found = numbers(LOO)
     result = result_of(found)
-    for score, null in ((found.score.de, found.evaluation.null.de), (found.score.dir, found.evaluation.null.dir)):
+    for score, null in (
+        (found.score.de, found.evaluation.null.de),
+        (found.score.dir, found.evaluation.null.dir),
+    ):
         assert f"{score.value:.3f} (with no gene information: {null.value:.3f})" in result.sentence
     assert any("biased" in caveat for caveat in result.caveats)

@@ -29,11 +29,16 @@ TEST = "simulated debate test"
 
 
 @pytest.mark.soak
-def test_neighbours_shows_the_priors_that_the_command_gives(glance: Visit, little_demo: Workspace) -> None:
+def test_neighbours_shows_the_priors_that_the_command_gives(
+    glance: Visit, little_demo: Workspace
+) -> None:
     dataset = component_loader.default_dataset(little_demo, None)
     with little_demo.store.read() as db:
         pair_ids = pairs.frame(db, dataset.id)["pair_id"].iloc[:20]
-    found = {key: derived_runs.neighbours_of(little_demo, dataset, key, KnnSettings(("simulated",))).why for key in pair_ids}
+    found = {
+        key: derived_runs.neighbours_of(little_demo, dataset, key, KnnSettings(("simulated",))).why
+        for key in pair_ids
+    }
     pair_id, why = next((key, why) for key, why in found.items() if why.prior_up > 0)
     app = glance(little_demo, "neighbours", row=pair_id)
     assert numbers(app)["Prior P(DE)"] == f"{why.prior_de:.3f}"
@@ -42,10 +47,14 @@ def test_neighbours_shows_the_priors_that_the_command_gives(glance: Visit, littl
     n_genes = numbers(app)["Neighbour genes"]
     assert f"of {n_genes} genes, highest share first" in text  # the table
     assert f"{n_genes} genes with {len(why.neighbours):,} labelled rows" in text  # the figure
-    loo = glance(little_demo, "neighbours", row=pair_id, protocol="leave-one-out", per="row", power="3.0")
+    loo = glance(
+        little_demo, "neighbours", row=pair_id, protocol="leave-one-out", per="row", power="3.0"
+    )
     assert numbers(loo)["Prior P(DE)"] != numbers(app)["Prior P(DE)"]
     assert not loo.exception
-    assert f"of {numbers(loo)['Neighbour rows']} rows, highest share first" in text_of(loo).replace("\\", "")
+    assert f"of {numbers(loo)['Neighbour rows']} rows, highest share first" in text_of(loo).replace(
+        "\\", ""
+    )
     assert "share its perturbation" in text_of(loo)
 
 
@@ -67,7 +76,12 @@ def test_a_link_to_an_unknown_row_says_so(glance: Visit, little_demo: Workspace)
 
 @pytest.mark.soak
 def test_a_space_from_these_labels_is_not_offered(visit: Visit, little_copy: Workspace) -> None:
-    spaces.embed(little_copy, "coresponse", "co", {"dataset": "simulated", "of": "gene", "columns": 4, "seed": 0})
+    spaces.embed(
+        little_copy,
+        "coresponse",
+        "co",
+        {"dataset": "simulated", "of": "gene", "columns": 4, "seed": 0},
+    )
     for page in ("neighbours", "fuse"):
         app = visit(little_copy, page, run=LABELLED)
         assert not app.exception
@@ -75,7 +89,9 @@ def test_a_space_from_these_labels_is_not_offered(visit: Visit, little_copy: Wor
     assert "It must be rebuilt for each fold" in text_of(visit(little_copy, "neighbours"))
 
 
-def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visit, little_copy: Workspace) -> None:
+def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(
+    visit: Visit, little_copy: Workspace
+) -> None:
     app = visit(little_copy, "fuse", run=LABELLED)
     before = explorer_view.numbers(app)["DE"]
     move(app, w_de_knn=0.8)
@@ -95,7 +111,9 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     loo = visit(little_copy, "fuse", run=LABELLED, protocol="leave-one-out", w_de_knn="0.8")
     assert explorer_view.numbers(loo)["DE"] != after  # other neighbours
     # The page scores inside the cells of folds; the weights 0 and 0 leave the base alone, whatever the neighbours say.
-    alone = visit(little_copy, "fuse", run=LABELLED, protocol="leave-one-out", w_de_knn="0.0", w_dir_knn="0.0")
+    alone = visit(
+        little_copy, "fuse", run=LABELLED, protocol="leave-one-out", w_de_knn="0.0", w_dir_knn="0.0"
+    )
     base = the_run(little_copy, LABELLED)
     with little_copy.store.read() as db:
         own = run_scores.load_scored_rows(db, base.id)
@@ -130,22 +148,33 @@ def test_a_run_without_labels_has_ranks_and_no_score(glance: Visit, little_demo:
     app = glance(little_demo, "fuse", run=TEST)
     assert not app.exception
     content, state = explorer_view.content_of(app), explorer_view.state_of(app)
-    assert (content["outcome"], content["reach"], state["noise"], state["caution"]) == (None, None, None, "")
+    assert (content["outcome"], content["reach"], state["noise"], state["caution"]) == (
+        None,
+        None,
+        None,
+        "",
+    )
     assert np.isnan(explorer_view.shown(app).mean.after.value)
 
 
 @pytest.mark.soak
-def test_percentiles_against_labelled_rows_need_a_reference(glance: Visit, little_demo: Workspace) -> None:
+def test_percentiles_against_labelled_rows_need_a_reference(
+    glance: Visit, little_demo: Workspace
+) -> None:
     app = glance(little_demo, "fuse", run=TEST, over="labelled rows")
     assert "has no reference run on labelled rows" in app.error[0].value
-    app.selectbox(key=f"id-reference_{the_run(little_demo, TEST).id}").set_value(the_run(little_demo, LABELLED).id).run()
+    app.selectbox(key=f"id-reference_{the_run(little_demo, TEST).id}").set_value(
+        the_run(little_demo, LABELLED).id
+    ).run()
     assert not app.error
     assert "does not depend on the other rows" in text_of(app)
     assert "depends on which other rows" in text_of(glance(little_demo, "fuse", run=TEST))
 
 
 @pytest.mark.soak
-def test_weights_by_support_are_the_same_on_the_page_in_a_link_and_in_the_run(visit: Visit, little_copy: Workspace) -> None:
+def test_weights_by_support_are_the_same_on_the_page_in_a_link_and_in_the_run(
+    visit: Visit, little_copy: Workspace
+) -> None:
     app = visit(little_copy, "fuse", run=LABELLED)
     even = explorer_view.numbers(app)["DE"]
     app.segmented_control(key="by_support").set_value("more with support").run()
@@ -165,7 +194,9 @@ def test_weights_by_support_are_the_same_on_the_page_in_a_link_and_in_the_run(vi
 
 
 @pytest.mark.soak
-def test_every_setting_of_the_neighbours_is_saved_as_it_is_shown(visit: Visit, little_copy: Workspace) -> None:
+def test_every_setting_of_the_neighbours_is_saved_as_it_is_shown(
+    visit: Visit, little_copy: Workspace
+) -> None:
     cut = {"folds": "3", "fold_seed": "2", "de_power": "1.5", "strength": "0.5"}
     app = visit(little_copy, "fuse", run=LABELLED, by_agreement="true", **cut)
     assert not app.exception
@@ -176,7 +207,9 @@ def test_every_setting_of_the_neighbours_is_saved_as_it_is_shown(visit: Visit, l
     with little_copy.store.read() as db:
         saved = run_scores.load_scored_rows(db, run.id)
         knn = runs.find(db, run.parents[1])
-    assert {name: knn.spec["options"][name] for name in ("folds", "seed", "de_power", "strength")} == {
+    assert {
+        name: knn.spec["options"][name] for name in ("folds", "seed", "de_power", "strength")
+    } == {
         **{"folds": 3, "seed": 2, "de_power": 1.5, "strength": 0.5},
     }
     assert run.spec["options"]["by_agreement"] is True
@@ -185,7 +218,9 @@ def test_every_setting_of_the_neighbours_is_saved_as_it_is_shown(visit: Visit, l
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("beyond", [{"folds": "1000000000"}, {"folds": "21"}, {"folds": "1"}, {"de_power": "0"}])
+@pytest.mark.parametrize(
+    "beyond", [{"folds": "1000000000"}, {"folds": "21"}, {"folds": "1"}, {"de_power": "0"}]
+)
 def test_a_link_with_a_number_beyond_its_range_opens_with_the_default(
     visit: Visit, little_copy: Workspace, beyond: dict[str, str]
 ) -> None:
@@ -202,11 +237,19 @@ def test_presets_keep_and_bring_back_settings(visit: Visit, little_copy: Workspa
     app.button(key="save-preset").click().run()
     assert confirmation_of(app) == ("Saved the preset quarter.", ["Changes"])
     fresh = visit(little_copy, "fuse", run=LABELLED)
-    assert (explorer_view.state_of(fresh)["de"], explorer_view.state_of(fresh)["up"]) == ([0.5], [0.5])
+    assert (explorer_view.state_of(fresh)["de"], explorer_view.state_of(fresh)["up"]) == (
+        [0.5],
+        [0.5],
+    )
     assert {"name": "quarter", "de": [0.0], "up": [0.25]} in explorer_view.state_of(fresh)["mixes"]
     fresh.button(key="preset-quarter").click().run()
-    assert (explorer_view.state_of(fresh)["de"], explorer_view.state_of(fresh)["up"]) == ([0.0], [0.25])
-    other = visit(little_copy, "fuse", run=LABELLED, power="3.0")  # other settings than those that it was saved with
+    assert (explorer_view.state_of(fresh)["de"], explorer_view.state_of(fresh)["up"]) == (
+        [0.0],
+        [0.25],
+    )
+    other = visit(
+        little_copy, "fuse", run=LABELLED, power="3.0"
+    )  # other settings than those that it was saved with
     assert "quarter" not in {mix["name"] for mix in explorer_view.state_of(other)["mixes"]}
     fresh.selectbox(key="preset_gone").select("quarter").run()
     fresh.button(key="delete-preset").click().run()
@@ -217,7 +260,9 @@ def test_presets_keep_and_bring_back_settings(visit: Visit, little_copy: Workspa
 @pytest.mark.soak
 def test_leave_one_out_never_stands_without_its_null(visit: Visit, little_copy: Workspace) -> None:
     dataset = component_loader.default_dataset(little_copy, None)
-    run = save_knn(little_copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo")), "loo")
+    run = save_knn(
+        little_copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo")), "loo"
+    )
     wanted = FusionSettings(the_run(little_copy, LABELLED).id, (run.id,), (0.5,), (0.5,))
     save_fusion(little_copy, wanted, "fused")
     null = (
@@ -227,15 +272,24 @@ def test_leave_one_out_never_stands_without_its_null(visit: Visit, little_copy: 
         .null
     )
     told = f"with no gene information: {null.de.value:.3f}"
-    for page, name in (("scores", "loo"), ("scores", "fused"), ("compare", "fused"), ("overview", "loo")):
+    for page, name in (
+        ("scores", "loo"),
+        ("scores", "fused"),
+        ("compare", "fused"),
+        ("overview", "loo"),
+    ):
         text = text_of(visit(little_copy, page, run=name)).replace("\\", "")
         assert told in text, (page, name)
-    assert "with no gene information" in text_of(visit(little_copy, "fuse", run=LABELLED, protocol="leave-one-out"))
+    assert "with no gene information" in text_of(
+        visit(little_copy, "fuse", run=LABELLED, protocol="leave-one-out")
+    )
     assert not np.isnan(null.dir.value)
 
 
 @pytest.mark.soak
-def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(glance: Visit, fused_demo: Workspace) -> None:
+def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(
+    glance: Visit, fused_demo: Workspace
+) -> None:
     app = glance(fused_demo, "rows", run=FUSED)
     text = text_of(app)
     assert not app.exception

@@ -13,7 +13,9 @@ WHAT = "prior of P(DE)"
 def table_of(shares: list[float], labels: list[str | None]) -> pd.DataFrame:
     names = [f"P{k} ⟶ <b>" for k in range(1, len(shares) + 1)]
     labels = [labels[k % len(labels)] for k in range(len(shares))]
-    return pd.DataFrame({"neighbour": names, "share": shares, "cumulative": np.cumsum(shares), "label": labels})
+    return pd.DataFrame(
+        {"neighbour": names, "share": shares, "cumulative": np.cumsum(shares), "label": labels}
+    )
 
 
 TABLE = table_of([0.4, 0.3, 0.2, 0.1], ["up", "none", None, "down"])
@@ -49,4 +51,7 @@ def test_thousands_are_counted_on_a_logarithmic_axis() -> None:
     assert chart.layout.xaxis.range[1] >= np.log10(5000)
     assert len(chart.data[1].x) == cumulative_share.SIGNED
     assert notes(table) == ["2,500 genes hold half", "4,500 genes hold 90%"]
-    assert cumulative_share.figure(table_of([0.01] * 100, ["none"]), WHAT, "gene").layout.xaxis.type is None
+    assert (
+        cumulative_share.figure(table_of([0.01] * 100, ["none"]), WHAT, "gene").layout.xaxis.type
+        is None
+    )

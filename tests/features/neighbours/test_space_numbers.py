@@ -58,14 +58,22 @@ def shown(app: AppTest) -> str:
 
 def expected(workspace: Workspace, power: float = 2.0) -> tuple[float, float]:
     dataset = default_dataset(workspace, None)
-    found = WorkspaceComponents(workspace, dataset).predict_knn(KnnSettings(("simulated",), EvaluationProtocol()), None)
-    similarity = replace(found.inputs.similarity, weighting=replace(found.inputs.similarity.weighting, power=power))
-    de, direction = cut_values(replace(found.inputs, similarity=similarity), found.labels).mean(axis=0)
+    found = WorkspaceComponents(workspace, dataset).predict_knn(
+        KnnSettings(("simulated",), EvaluationProtocol()), None
+    )
+    similarity = replace(
+        found.inputs.similarity, weighting=replace(found.inputs.similarity.weighting, power=power)
+    )
+    de, direction = cut_values(replace(found.inputs, similarity=similarity), found.labels).mean(
+        axis=0
+    )
     return float(de), float(direction)
 
 
 @pytest.mark.soak
-def test_the_spaces_tab_has_the_mean_of_ten_cuts_and_its_null(computing: Visit, little_copy: Workspace) -> None:
+def test_the_spaces_tab_has_the_mean_of_ten_cuts_and_its_null(
+    computing: Visit, little_copy: Workspace
+) -> None:
     de, direction = expected(little_copy)
     text = run_until(computing(little_copy, "data", tab="Spaces and leaks"), "0.250 ± 0.000")
     assert f"{de:.3f} [" in text
@@ -77,7 +85,9 @@ def test_the_spaces_tab_has_the_mean_of_ten_cuts_and_its_null(computing: Visit, 
 
 
 @pytest.mark.soak
-def test_neighbours_and_what_if_say_what_the_neighbours_score_by_themselves(computing: Visit, little_copy: Workspace) -> None:
+def test_neighbours_and_what_if_say_what_the_neighbours_score_by_themselves(
+    computing: Visit, little_copy: Workspace
+) -> None:
     de, _ = expected(little_copy, 3.0)
     text = run_until(computing(little_copy, "neighbours", power="3.0"), "permuted vectors 0.250")
     assert f"These settings: DE {de:.3f} (permuted" in text
@@ -91,11 +101,15 @@ def test_until_they_are_there_the_page_says_so(visit: Visit, little_copy: Worksp
     for page, words in (("neighbours", "These settings"), ("fuse", "Neighbours alone")):
         text = shown(visit(little_copy, page, run=LABELLED))
         assert f"{words}: the mean of ten cuts (seeds 0–9) is being computed" in text
-    assert "The missing numbers are being computed" in shown(visit(little_copy, "data", tab="Spaces and leaks"))
+    assert "The missing numbers are being computed" in shown(
+        visit(little_copy, "data", tab="Spaces and leaks")
+    )
 
 
 @pytest.mark.soak
-def test_a_weight_asks_for_nothing_new(computing: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_weight_asks_for_nothing_new(
+    computing: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     app = computing(little_copy, "fuse", run=LABELLED)
     run_until(app, "permuted vectors 0.250")
     monkeypatch.setattr(space_numbers, "content_key", None)  # whoever makes a new task now fails
@@ -105,6 +119,8 @@ def test_a_weight_asks_for_nothing_new(computing: Visit, little_copy: Workspace,
 
 
 @pytest.mark.soak
-def test_failing_is_said(computing: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_is_said(
+    computing: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(space_numbers.cuts, "predict_cuts", None)
     run_until(computing(little_copy, "neighbours"), "could not be computed: the log says why")

@@ -32,8 +32,20 @@ def screen(seed: int = 0) -> pd.DataFrame:
     for p, pert in enumerate(PERTS):
         for g, gene in enumerate(GENES):
             changed = rng.random() < (0.8 if (p + g) % 2 == 0 else 0.2)
-            label = rng.choice(["up", "down"], p=[0.8, 0.2] if g % 2 else [0.2, 0.8]) if changed else "none"
-            rows.append((f"{pert}_{gene}", pert, gene, str(label), "train" if p < N_PERTS - N_TEST else "test"))
+            label = (
+                rng.choice(["up", "down"], p=[0.8, 0.2] if g % 2 else [0.2, 0.8])
+                if changed
+                else "none"
+            )
+            rows.append(
+                (
+                    f"{pert}_{gene}",
+                    pert,
+                    gene,
+                    str(label),
+                    "train" if p < N_PERTS - N_TEST else "test",
+                )
+            )
     return pd.DataFrame(rows, columns=["pair_id", "pert", "gene", "label", "split"])
 
 
@@ -41,14 +53,29 @@ def packs() -> Packs:
     """Perturbations of the same parity are joined, and share words; PERT23 is known under its mouse name, PERT22 is not known."""
     mouse = {**{pert: pert.capitalize() for pert in PERTS}, "PERT23": "Mouse23"}
     known = [pert for pert in PERTS if pert != "PERT22"]
-    joined = [(a, b) for i, a in enumerate(known) for b in known[i + 1 :] if PERTS.index(a) % 2 == PERTS.index(b) % 2]
-    edges = [(mouse[a], mouse[b], 950) for a, b in joined] + [("Pert20", "Gene0", 950), ("Pert21", "Gene1", 800)]
-    words = {mouse[pert]: f"factor of {'odd' if PERTS.index(pert) % 2 else 'even'} pathway kinase" for pert in known}
-    sources = {name: Source(f"{name}.json", "0" * 64) for name in ("descriptions", "orthologs", "edges")}
+    joined = [
+        (a, b)
+        for i, a in enumerate(known)
+        for b in known[i + 1 :]
+        if PERTS.index(a) % 2 == PERTS.index(b) % 2
+    ]
+    edges = [(mouse[a], mouse[b], 950) for a, b in joined] + [
+        ("Pert20", "Gene0", 950),
+        ("Pert21", "Gene1", 800),
+    ]
+    words = {
+        mouse[pert]: f"factor of {'odd' if PERTS.index(pert) % 2 else 'even'} pathway kinase"
+        for pert in known
+    }
+    sources = {
+        name: Source(f"{name}.json", "0" * 64) for name in ("descriptions", "orthologs", "edges")
+    }
     return Packs(descriptions=words, orthologs={"Mouse23": "PERT23"}, edges=edges, sources=sources)  # type: ignore[arg-type]
 
 
-def material(frame: pd.DataFrame, knowledge: Packs, attention: AttentionGrid | None = None) -> Material:
+def material(
+    frame: pd.DataFrame, knowledge: Packs, attention: AttentionGrid | None = None
+) -> Material:
     """The test split of a screen, to be predicted from its training split."""
     index = RowIndex.of_frame(frame)
     genes = read_gene_knowledge(knowledge, index.symbols)
@@ -68,7 +95,8 @@ def fill(workspace: Workspace) -> None:
         assert import_upload(workspace, json.dumps(content).encode(), name).kind != "failed"
     for name, seed in (("k562", 0), ("hepg2", 1)):
         rows = [
-            Pair(row.pair_id, row.pert, row.gene, Label(row.label), row.split) for row in screen(seed).itertuples(index=False)
+            Pair(row.pair_id, row.pert, row.gene, Label(row.label), row.split)
+            for row in screen(seed).itertuples(index=False)
         ]
         with workspace.change("import", name) as (db, _):
             datasets.add(db, Dataset(f"id-{name}", name, "human", "", "imported"))

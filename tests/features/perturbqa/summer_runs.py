@@ -37,9 +37,16 @@ def workspace_with_packs(folder: Path, rows: int) -> Workspace:
     workspace = workspace_with(folder, rows)
     descriptions = {f"Qb{i}": f"A kinase of the membrane, number {i}." for i in range(6)}
     descriptions |= {f"Hb{i}": f"A gene of the nucleus, number {i}." for i in range(0, rows, 2)}
-    edges = [[f"Qb{i}", f"Pa{i}", 950] for i in range(7)] + [[f"Ga{i}", f"Hb{i}", 950] for i in range(min(rows, 10))]
+    edges = [[f"Qb{i}", f"Pa{i}", 950] for i in range(7)] + [
+        [f"Ga{i}", f"Hb{i}", 950] for i in range(min(rows, 10))
+    ]
     for name, content in (("described", descriptions), ("edges", edges)):
-        assert import_upload(workspace, json.dumps(content).encode(), f"{name}.json", ImportOptions()).kind != "failed"
+        assert (
+            import_upload(
+                workspace, json.dumps(content).encode(), f"{name}.json", ImportOptions()
+            ).kind
+            != "failed"
+        )
     return workspace
 
 
@@ -58,7 +65,12 @@ def run_with_kills(folder: Path, rows: int, kills: int, delay_s: float) -> Pair:
         run = run_control.start(killed, wish(killed, METHOD, model="scripted"), "r", settings)
         for kill in range(kills):
             least = int((rows - AT_ONCE) * (kill + rng.random()) / kills)
-            until(lambda least=least: len(read_progress(killed.run_folder(run.id).rows).finished) >= least, f"row {least}")  # type: ignore[misc]
+            until(
+                lambda least=least: (
+                    len(read_progress(killed.run_folder(run.id).rows).finished) >= least
+                ),
+                f"row {least}",
+            )  # type: ignore[misc]
             end_worker(killed, run)
             until(lambda: status(killed, run).state == "crashed", "the crash to be seen")
             run_control.resume(killed, run.id)
@@ -68,8 +80,15 @@ def run_with_kills(folder: Path, rows: int, kills: int, delay_s: float) -> Pair:
 
 def assert_equal_to_undisturbed(pair: Pair, rows: int) -> None:
     """Every table of the store holds the same, and the journal has each row once."""
-    assert sorted(journalled(pair.killed, pair.run)) == sorted(set(journalled(pair.killed, pair.run)))
-    assert (pair.run.status, pair.run.done, pair.run.failed, pair.run.tokens) == ("done", rows, 0, pair.expected.tokens)
+    assert sorted(journalled(pair.killed, pair.run)) == sorted(
+        set(journalled(pair.killed, pair.run))
+    )
+    assert (pair.run.status, pair.run.done, pair.run.failed, pair.run.tokens) == (
+        "done",
+        rows,
+        0,
+        pair.expected.tokens,
+    )
     ours, theirs = stored(pair.killed), stored(pair.whole)
     assert list(ours) == list(theirs)
     for name, table in theirs.items():
@@ -79,4 +98,6 @@ def assert_equal_to_undisturbed(pair: Pair, rows: int) -> None:
     assert pair.expected.tokens is not None
     assert pair.expected.spent_tokens < pair.expected.tokens
     calls = ours["row_call"]
-    assert (calls["stage"] == "summarise").sum() > calls.loc[calls["stage"] == "summarise", "key"].nunique()
+    assert (calls["stage"] == "summarise").sum() > calls.loc[
+        calls["stage"] == "summarise", "key"
+    ].nunique()

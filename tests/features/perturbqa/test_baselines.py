@@ -13,9 +13,19 @@ from sklearn.metrics import roc_auc_score
 from core.base.errors import InputError
 from core.evidence.knowledge_graph import graph_of_packs
 from core.evidence.packs import Packs
-from core.features.perturbqa.baselines.material import Material, Prediction, benchmark_of_lines, make_material
+from core.features.perturbqa.baselines.material import (
+    Material,
+    Prediction,
+    benchmark_of_lines,
+    make_material,
+)
 from core.features.perturbqa.baselines.published_scores import load_published_scores
-from core.features.perturbqa.baselines.table import BASELINES, Share, measure_coverage, score_baselines
+from core.features.perturbqa.baselines.table import (
+    BASELINES,
+    Share,
+    measure_coverage,
+    score_baselines,
+)
 from core.scoring.baselines import BaselineScore
 from core.transfer.row_index import RowIndex
 from tests.features.perturbqa import cases
@@ -30,7 +40,9 @@ def predict(name: str, material: Material = MATERIAL) -> Prediction:
     return BASELINES[name].make(material)
 
 
-def macro(frame: pd.DataFrame, score: np.ndarray, is_positive: Callable[[pd.Series], pd.Series]) -> tuple[float, int]:
+def macro(
+    frame: pd.DataFrame, score: np.ndarray, is_positive: Callable[[pd.Series], pd.Series]
+) -> tuple[float, int]:
     """The mean over genes with both classes of each gene's AUROC by scikit-learn, and their number."""
     values = []
     for _, part in frame.assign(score=score, positive=is_positive(frame["label"])).groupby("gene"):
@@ -54,13 +66,20 @@ def test_a_knn_weighs_training_rows_by_both_symbols() -> None:
     found = predict("text kNN")
     for i, row in TEST.iterrows():
         weights = np.array(
-            [(alike(row["pert"], p) * alike(row["gene"], g)) ** 2 for p, g in zip(TRAIN["pert"], TRAIN["gene"], strict=True)]
+            [
+                (alike(row["pert"], p) * alike(row["gene"], g)) ** 2
+                for p, g in zip(TRAIN["pert"], TRAIN["gene"], strict=True)
+            ]
         )
         changed, up = (TRAIN["label"] != "none").to_numpy(), (TRAIN["label"] == "up").to_numpy()
-        assert found.de[i] == pytest.approx(weights @ changed / weights.sum() if weights.sum() else np.nan, nan_ok=True)
+        assert found.de[i] == pytest.approx(
+            weights @ changed / weights.sum() if weights.sum() else np.nan, nan_ok=True
+        )
         assert found.up is not None
         directed = weights @ changed
-        assert found.up[i] == pytest.approx(weights @ up / directed if directed else np.nan, nan_ok=True)
+        assert found.up[i] == pytest.approx(
+            weights @ up / directed if directed else np.nan, nan_ok=True
+        )
     # PERT22 has no description, and PERT23 is described under the name of its ortholog
     assert (TEST["pert"][~found.covered] == "PERT22").all()
     assert (~found.covered).sum() == cases.N_GENES
@@ -69,9 +88,13 @@ def test_a_knn_weighs_training_rows_by_both_symbols() -> None:
 def test_an_edge_says_effect_and_nothing_of_a_direction() -> None:
     found = predict("physical edge")
     assert found.up is None
-    known = TEST["gene"].isin(["GENE0", "GENE1"]) & (TEST["pert"] != "PERT22")  # other genes are in no edge
+    known = TEST["gene"].isin(["GENE0", "GENE1"]) & (
+        TEST["pert"] != "PERT22"
+    )  # other genes are in no edge
     np.testing.assert_array_equal(found.covered, known)
-    joined = ((TEST["pert"] == "PERT20") & (TEST["gene"] == "GENE0")) | ((TEST["pert"] == "PERT21") & (TEST["gene"] == "GENE1"))
+    joined = ((TEST["pert"] == "PERT20") & (TEST["gene"] == "GENE0")) | (
+        (TEST["pert"] == "PERT21") & (TEST["gene"] == "GENE1")
+    )
     np.testing.assert_array_equal(found.de[known], joined[known].astype(float))
 
 
@@ -88,10 +111,15 @@ def test_a_vote_of_the_genes_own_rows_prefers_close_perturbations() -> None:
 @pytest.mark.soak
 def test_scores_are_those_of_a_loop_with_scikit_learn() -> None:
     by_name = {each.name: each for each in score_baselines(MATERIAL)}
-    base_de, base_up = (TRAIN["label"] != "none").mean(), (TRAIN["label"] == "up").sum() / (TRAIN["label"] != "none").sum()
+    base_de, base_up = (
+        (TRAIN["label"] != "none").mean(),
+        (TRAIN["label"] == "up").sum() / (TRAIN["label"] != "none").sum(),
+    )
     for name in FREE:
         predicted, scored = predict(name), by_name[name]
-        de = np.where(predicted.covered, predicted.de, base_de).round(14)  # so that rounding errors of sums break no tie
+        de = np.where(predicted.covered, predicted.de, base_de).round(
+            14
+        )  # so that rounding errors of sums break no tie
         check(scored.de, TEST, de, lambda label: label != "none")
         if predicted.up is None:
             assert scored.dir is None
@@ -109,13 +137,18 @@ def test_scores_are_those_of_a_loop_with_scikit_learn() -> None:
 
 
 def check(
-    found: BaselineScore | None, frame: pd.DataFrame, score: np.ndarray, is_positive: Callable[[pd.Series], pd.Series]
+    found: BaselineScore | None,
+    frame: pd.DataFrame,
+    score: np.ndarray,
+    is_positive: Callable[[pd.Series], pd.Series],
 ) -> None:
     assert found is not None
     value, genes = macro(frame, score, is_positive)
     assert found.genes == genes
     assert found.macro.value == pytest.approx(value, abs=1e-12, nan_ok=True)
-    assert found.micro.value == pytest.approx(roc_auc_score(is_positive(frame["label"]), score), abs=1e-12)
+    assert found.micro.value == pytest.approx(
+        roc_auc_score(is_positive(frame["label"]), score), abs=1e-12
+    )
 
 
 @pytest.mark.soak
@@ -127,7 +160,9 @@ def test_coverage_counts_perturbations_genes_and_rows() -> None:
 
 
 def test_what_is_lacking_is_said_and_the_others_are_computed() -> None:
-    only_text = Packs(descriptions=PACKS.descriptions, sources={"descriptions": PACKS.sources["descriptions"]})
+    only_text = Packs(
+        descriptions=PACKS.descriptions, sources={"descriptions": PACKS.sources["descriptions"]}
+    )
     found = {each.name: each for each in score_baselines(cases.material(FRAME, only_text))}
     assert "string_edges.json" in found["network kNN"].lacks
     assert "string_edges.json" in found["retrieval vote"].lacks
@@ -141,21 +176,32 @@ def test_rows_of_one_line_are_predicted_from_another() -> None:
     frame = benchmark_of_lines(other, FRAME, "test")
     assert frame["pair_id"].is_unique
     found = predict("text kNN", cases.material(frame, PACKS))
-    alone = predict("text kNN", cases.material(pd.concat([other[other["split"] == "train"], TEST]), PACKS))
+    alone = predict(
+        "text kNN", cases.material(pd.concat([other[other["split"] == "train"], TEST]), PACKS)
+    )
     np.testing.assert_array_equal(found.de, alone.de)
     assert not np.array_equal(found.de, predict("text kNN").de, equal_nan=True)
 
 
-@pytest.mark.parametrize(("split", "message"), [("train", "from their own labels"), ("final", "got no labelled row in it")])
+@pytest.mark.parametrize(
+    ("split", "message"),
+    [("train", "from their own labels"), ("final", "got no labelled row in it")],
+)
 def test_a_split_that_cannot_be_predicted_is_refused(split: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        make_material(RowIndex.of_frame(FRAME), FRAME["split"].to_numpy(dtype=object), split, MATERIAL.genes)
+        make_material(
+            RowIndex.of_frame(FRAME), FRAME["split"].to_numpy(dtype=object), split, MATERIAL.genes
+        )
 
 
 def test_published_scores_name_baselines_that_exist() -> None:
     published = load_published_scores()
     assert list(published.lines) == ["k562", "rpe1", "hepg2", "jurkat", "k562_set"]
     of_k562 = {each.method: each for each in published.of("K562")}
-    assert (of_k562["SUMMER"].de, of_k562["retrieval without LLM"].dir, of_k562["GAT"].dir) == (0.62, 0.69, None)
+    assert (of_k562["SUMMER"].de, of_k562["retrieval without LLM"].dir, of_k562["GAT"].dir) == (
+        0.62,
+        0.69,
+        None,
+    )
     assert {each.beside for each in of_k562.values()} - {None} <= set(BASELINES)
     assert published.of("bmdm") == ()

@@ -30,7 +30,9 @@ def test_nulls_are_a_half_and_baselines_that_read_knowledge_follow(found: dict[s
     assert list(by_name)[-6:] == [*FREE, "graph attention network"]
     for name in ("constant", "gene's training mean"):
         assert [by_name[name][question]["macro"] for question in ("de", "dir")] == [0.5, 0.5]
-    assert by_name["text kNN"]["de"]["macro"] > 0.6  # perturbations of the same parity change the same genes
+    assert (
+        by_name["text kNN"]["de"]["macro"] > 0.6
+    )  # perturbations of the same parity change the same genes
     assert by_name["text kNN"]["on_covered"]["rows"] == 50
     assert by_name["physical edge"]["dir"] is None
     assert by_name["graph attention network"]["de"] is None
@@ -45,7 +47,9 @@ def test_coverage_and_published_numbers_stand_beside(found: dict[str, Any]) -> N
 
 
 @pytest.mark.soak
-def test_rows_of_a_line_from_the_training_rows_of_another(place: Path, found: dict[str, Any]) -> None:
+def test_rows_of_a_line_from_the_training_rows_of_another(
+    place: Path, found: dict[str, Any]
+) -> None:
     other = core_json(place, "baselines", "--dataset", "k562", "--train-on", "hepg2")
     assert (other["dataset"], other["training"], other["rows"]) == ("k562", "hepg2", 60)
     own, moved = ({each["name"]: each for each in result["baselines"]} for result in (found, other))

@@ -27,7 +27,9 @@ def file(tmp_path: Path) -> Path:
     return found
 
 
-def test_without_the_package_its_requirements_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_its_requirements_file_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(__import__("sys").modules, "rouge_score.rouge_scorer", None)
     with pytest.raises(MissingPackage, match=r"requirements-gene-sets\.txt"):
         rouge_1_recall("a", "a")
@@ -37,21 +39,38 @@ def test_without_the_package_its_requirements_file_is_named(monkeypatch: pytest.
 def test_recall_counts_each_word_of_the_label_as_often_as_it_has_it() -> None:
     pytest.importorskip("rouge_score", reason="requirements-gene-sets.txt is not installed")
     # the, chain, of, the, chain: in the phrase are the (once), chain (once): 2 of 5
-    assert rouge_1_recall("the chain of the chain", "The CHAIN, respiratory") == pytest.approx(2 / 5)
+    assert rouge_1_recall("the chain of the chain", "The CHAIN, respiratory") == pytest.approx(
+        2 / 5
+    )
     assert rouge_1_recall("mTORC1 signaling", "signalling by mTORC1") == 0.5  # without stemming
 
 
 @pytest.mark.soak
-def test_every_set_has_a_row_and_those_without_a_description_no_score(tmp_path: Path, file: Path) -> None:
+def test_every_set_has_a_row_and_those_without_a_description_no_score(
+    tmp_path: Path, file: Path
+) -> None:
     pytest.importorskip("rouge_score", reason="requirements-gene-sets.txt is not installed")
     place = tmp_path / "workspace"
     with serving(Script(answer=lambda _: "The respiratory chain.")) as url:
         [made] = core_json(place, "gene-sets", str(file), "--endpoint", url)["gene_sets"]
         again = core(place, "gene-sets", str(file), "--endpoint", url)
         asked = request_counts(url)["/v1/chat/completions"]
-        [anew] = core_json(place, "gene-sets", str(file), "--endpoint", url, "--replace", "--model", "scripted")["gene_sets"]
+        [anew] = core_json(
+            place, "gene-sets", str(file), "--endpoint", url, "--replace", "--model", "scripted"
+        )["gene_sets"]
         assert request_counts(url)["/v1/chat/completions"] == asked  # the cache answers
-        core_json(place, "gene-sets", str(file), "--endpoint", url, "--replace", "--model", "scripted", "--leave-out", "seed")
+        core_json(
+            place,
+            "gene-sets",
+            str(file),
+            "--endpoint",
+            url,
+            "--replace",
+            "--model",
+            "scripted",
+            "--leave-out",
+            "seed",
+        )
         assert request_counts(url)["/v1/chat/completions"] == asked + len(SETS)  # other requests
     # respiratory and chain, of three words; none of the ribosome's three
     assert made["rouge1_recall"] == pytest.approx((2 / 3 + 0) / 2)
@@ -67,6 +86,8 @@ def test_every_set_has_a_row_and_those_without_a_description_no_score(tmp_path: 
 def test_a_call_that_fails_is_counted_and_scores_nothing(tmp_path: Path, file: Path) -> None:
     pytest.importorskip("rouge_score", reason="requirements-gene-sets.txt is not installed")
     with serving(Script(faults=Faults(empty=1))) as url:
-        [made] = core_json(tmp_path / "w", "gene-sets", str(file), "--endpoint", url, "--model", "scripted")["gene_sets"]
+        [made] = core_json(
+            tmp_path / "w", "gene-sets", str(file), "--endpoint", url, "--model", "scripted"
+        )["gene_sets"]
     assert (made["failed"], made["scored"], made["rouge1_recall"]) == (3, 0, None)
     assert pd.read_csv(made["table"])["error"].str.startswith("Truncated").all()

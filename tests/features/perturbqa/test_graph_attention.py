@@ -11,7 +11,11 @@ import pytest
 
 from core.base.errors import InputError, MissingPackage
 from core.features.perturbqa.baselines import graph_attention
-from core.features.perturbqa.baselines.attention_settings import PUBLISHED_SIZES, AttentionGrid, read_grid
+from core.features.perturbqa.baselines.attention_settings import (
+    PUBLISHED_SIZES,
+    AttentionGrid,
+    read_grid,
+)
 from core.features.perturbqa.baselines.graph_attention import (
     edges_of,
     hold_out_perturbations,
@@ -30,9 +34,13 @@ SMALL = AttentionGrid(((1, 8), (2, 8)), epochs=4, patience=4, batch=32)
 
 @pytest.fixture(scope="module")
 def torch() -> Iterator[Any]:
-    module = pytest.importorskip("torch", reason="torch is not installed: pip install -r requirements-models.txt")
+    module = pytest.importorskip(
+        "torch", reason="torch is not installed: pip install -r requirements-models.txt"
+    )
     threads = module.get_num_threads()
-    module.set_num_threads(1)  # threads that wait for each other take far longer than these networks
+    module.set_num_threads(
+        1
+    )  # threads that wait for each other take far longer than these networks
     yield module
     module.set_num_threads(threads)
 
@@ -41,7 +49,12 @@ def test_the_published_grid_and_sizes_by_hand() -> None:
     assert read_grid("full").sizes == PUBLISHED_SIZES
     assert len(PUBLISHED_SIZES) == 12
     assert read_grid("1x64, 2x128").sizes == ((1, 64), (2, 128))
-    for text, message in (("", "expected full"), ("1x", "expected full"), ("0x64", "layers"), ("1x63", "multiple of 4")):
+    for text, message in (
+        ("", "expected full"),
+        ("1x", "expected full"),
+        ("0x64", "layers"),
+        ("1x63", "multiple of 4"),
+    ):
         with pytest.raises(InputError, match=message):
             read_grid(text)
 
@@ -57,12 +70,22 @@ def test_a_tenth_of_the_perturbations_is_held_out_whole() -> None:
 
 def test_every_symbol_has_an_edge_from_itself_and_others_from_both_ends() -> None:
     graph = make_gene_graph({"a": ["b"], "b": ["a"]}, ["a", "b", "c"])
-    assert sorted(map(tuple, edges_of(graph).T.tolist())) == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 2)]
+    assert sorted(map(tuple, edges_of(graph).T.tolist())) == [
+        (0, 0),
+        (0, 1),
+        (1, 0),
+        (1, 1),
+        (2, 2),
+    ]
 
 
-def test_without_torch_its_row_says_so_and_the_others_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_its_row_says_so_and_the_others_are_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def missing(module: str, purpose: str) -> Any:
-        raise MissingPackage(f"{purpose} needs the package {module}: pip install -r requirements-models.txt")
+        raise MissingPackage(
+            f"{purpose} needs the package {module}: pip install -r requirements-models.txt"
+        )
 
     monkeypatch.setattr(graph_attention, "require_package", missing)
     found = {each.name: each for each in score_baselines(cases.material(FRAME, PACKS, SMALL))}
@@ -93,7 +116,9 @@ def test_networks_are_the_same_again(predicted: tuple[Prediction, Prediction]) -
 
 
 @pytest.mark.torch
-def test_rows_whose_perturbation_nothing_is_known_of_are_not_covered(predicted: tuple[Prediction, Prediction]) -> None:
+def test_rows_whose_perturbation_nothing_is_known_of_are_not_covered(
+    predicted: tuple[Prediction, Prediction],
+) -> None:
     test = FRAME[FRAME["split"] == "test"]
     np.testing.assert_array_equal(~predicted[0].covered, test["pert"] == "PERT22")
     covered = predicted[0].de[predicted[0].covered]
@@ -115,7 +140,9 @@ def test_attention_is_a_mean_over_neighbours_weighted_by_their_strength(torch: A
         for head in range(4):
             strength = query[node, head] + key[near, head]
             weights = np.exp(np.where(strength > 0, strength, 0.2 * strength))
-            attended[node, 2 * head : 2 * head + 2] = weights / weights.sum() @ value[near, 2 * head : 2 * head + 2]
+            attended[node, 2 * head : 2 * head + 2] = (
+                weights / weights.sum() @ value[near, 2 * head : 2 * head + 2]
+            )
     with torch.no_grad():
         after = vectors + torch.as_tensor(attended, dtype=torch.float32)
         expected = network["norm"](after + layer["feed_forward"](layer["feed_forward_norm"](after)))
@@ -130,7 +157,13 @@ def test_a_network_learns_which_perturbations_change_which_genes() -> None:
     graph = material.genes.graph
     assert graph is not None
     short, long = (
-        next(train_networks(material, graph, replace(SMALL, sizes=((1, 8),), epochs=epochs, patience=200, batch=8)))
+        next(
+            train_networks(
+                material,
+                graph,
+                replace(SMALL, sizes=((1, 8),), epochs=epochs, patience=200, batch=8),
+            )
+        )
         for epochs in (1, 25)
     )
     assert long.epochs > short.epochs == 1

@@ -48,7 +48,9 @@ def test_every_row_counts_for_the_first_preference_that_it_fits() -> None:
         ({"pert": 0, "gene": 0, "both": 0}, []),
     ],
 )
-def test_a_budget_is_spent_on_the_most_preferred(budgets: dict[Budget, int], expected: list[str]) -> None:
+def test_a_budget_is_spent_on_the_most_preferred(
+    budgets: dict[Budget, int], expected: list[str]
+) -> None:
     found = index_pairs(LabelView(ROWS), GRAPH).retrieve(ASKED, budgets, 0)
     assert [one.row.pair_id for one in found] == expected
 
@@ -84,12 +86,21 @@ def test_among_equals_a_row_draws_by_the_seed_and_its_own_id() -> None:
 
 SYMBOLS = st.sampled_from("abcdef")
 LABELS = st.sampled_from([*Label, None])
-SCREENS = st.lists(st.tuples(SYMBOLS, SYMBOLS, LABELS, st.sampled_from(["train", "test"])), max_size=40)
+SCREENS = st.lists(
+    st.tuples(SYMBOLS, SYMBOLS, LABELS, st.sampled_from(["train", "test"])), max_size=40
+)
 EDGES = st.lists(st.tuples(st.sampled_from("abcdefABC"), SYMBOLS), max_size=12)
 
 
 @examples(150)
-@given(SCREENS, EDGES, st.integers(0, 9), st.integers(0, 2**32), st.randoms(use_true_random=False), st.booleans())
+@given(
+    SCREENS,
+    EDGES,
+    st.integers(0, 9),
+    st.integers(0, 2**32),
+    st.randoms(use_true_random=False),
+    st.booleans(),
+)
 def test_no_label_but_of_a_training_row_in_view_is_ever_shown(
     screen: list[tuple[str, str, Label | None, str]],
     edges: list[tuple[str, str]],
@@ -98,8 +109,13 @@ def test_no_label_but_of_a_training_row_in_view_is_ever_shown(
     random: np.random.RandomState,
     blinded: bool,
 ) -> None:
-    rows = [Pair(f"P{p}_G{g}_{i}", f"P{p}", f"G{g}", label, split) for i, (p, g, label, split) in enumerate(screen)]
-    graph = make_graph([*((f"P{a}", f"P{b}") for a, b in edges), *((f"G{b}", f"G{a}") for a, b in edges)])
+    rows = [
+        Pair(f"P{p}_G{g}_{i}", f"P{p}", f"G{g}", label, split)
+        for i, (p, g, label, split) in enumerate(screen)
+    ]
+    graph = make_graph(
+        [*((f"P{a}", f"P{b}") for a, b in edges), *((f"G{b}", f"G{a}") for a, b in edges)]
+    )
     asked = [row for row in rows if row.split == "test"]
     view = blinded_view(rows, asked) if blinded else all_training(rows)
     budgets: dict[Budget, int] = {"pert": budget, "gene": budget, "both": budget}
@@ -107,10 +123,15 @@ def test_no_label_but_of_a_training_row_in_view_is_ever_shown(
     allowed = set(view.rows)
     for row in asked:
         found = shown[row.pair_id]
-        assert all(one.row in allowed and one.row.split == "train" and one.row.label is not None for one in found)
+        assert all(
+            one.row in allowed and one.row.split == "train" and one.row.label is not None
+            for one in found
+        )
         assert len({one.row.pair_id for one in found}) == len(found)
         assert all((one.row.pert, one.row.gene) != (row.pert, row.gene) for one in found)
-        assert max(Counter(BUDGET_OF[one.preference] for one in found).values(), default=0) <= budget
+        assert (
+            max(Counter(BUDGET_OF[one.preference] for one in found).values(), default=0) <= budget
+        )
         if blinded:
             assert all(one.row.pert != row.pert and one.row.gene != row.gene for one in found)
     # In another order of the file's rows and of those that are asked, each is shown the same.

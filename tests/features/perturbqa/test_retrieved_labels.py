@@ -13,7 +13,15 @@ from core.evidence.label_view import LabelView
 from core.features.perturbqa.baselines.retrieval_vote import TIERS, expected_share, tier_label_sums
 from core.features.perturbqa.retrieval import BUDGET_OF, Budget, index_pairs
 from core.transfer.gene_graph import make_gene_graph
-from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, knowledge_of, rows_of
+from core.transfer.labelled_rows import (
+    DIRECTED,
+    EFFECT,
+    LABELLED,
+    UP,
+    Knowledge,
+    knowledge_of,
+    rows_of,
+)
 from tests.strength import examples
 
 NAMES = [f"g{i}" for i in range(6)]
@@ -26,14 +34,23 @@ def screens(draw: st.DrawFn) -> tuple[list[Pair], KnowledgeGraph]:
     gene = st.sampled_from(NAMES)
     pairs = draw(st.lists(st.tuples(gene, gene), min_size=1, max_size=20, unique=True))
     labels = draw(st.lists(st.sampled_from(list(Label)), min_size=len(pairs), max_size=len(pairs)))
-    rows = [Pair(f"{p}_{g}", p, g, label, "train") for (p, g), label in zip(pairs, labels, strict=True)]
+    rows = [
+        Pair(f"{p}_{g}", p, g, label, "train") for (p, g), label in zip(pairs, labels, strict=True)
+    ]
     return rows, make_graph(draw(st.sets(st.tuples(gene, gene), max_size=10)))
 
 
-def counts_of(rows: list[Pair], graph: KnowledgeGraph, queries: list[Pair]) -> tuple[np.ndarray, Knowledge]:
+def counts_of(
+    rows: list[Pair], graph: KnowledgeGraph, queries: list[Pair]
+) -> tuple[np.ndarray, Knowledge]:
     array = make_gene_graph(graph.neighbours, NAMES)
     codes = [
-        rows_of(*([NAMES.index(symbol) for symbol in axis] for axis in zip(*((r.pert, r.gene) for r in some), strict=True)))
+        rows_of(
+            *(
+                [NAMES.index(symbol) for symbol in axis]
+                for axis in zip(*((r.pert, r.gene) for r in some), strict=True)
+            )
+        )
         for some in (queries, rows)
     ]
     known = knowledge_of(np.array([row.label for row in rows], dtype=object), array.rows(codes[1]))
@@ -43,7 +60,9 @@ def counts_of(rows: list[Pair], graph: KnowledgeGraph, queries: list[Pair]) -> t
 @pytest.mark.soak
 @given(screens())
 @examples(25)
-def test_each_class_has_the_rows_that_are_retrieved_from_it(screen: tuple[list[Pair], KnowledgeGraph]) -> None:
+def test_each_class_has_the_rows_that_are_retrieved_from_it(
+    screen: tuple[list[Pair], KnowledgeGraph],
+) -> None:
     rows, graph = screen
     queries = [Pair("", p, g, None, "test") for p in NAMES for g in NAMES]
     sums, known = counts_of(rows, graph, queries)
@@ -58,7 +77,9 @@ def test_each_class_has_the_rows_that_are_retrieved_from_it(screen: tuple[list[P
 
 @given(screens(), st.integers(0, 3))
 @examples(25)
-def test_a_class_that_is_drawn_from_counts_by_its_mean(screen: tuple[list[Pair], KnowledgeGraph], most: int) -> None:
+def test_a_class_that_is_drawn_from_counts_by_its_mean(
+    screen: tuple[list[Pair], KnowledgeGraph], most: int
+) -> None:
     """Every row of a class is as likely to be drawn as the others, so the expected share is that of the class."""
     rows, graph = screen
     query = Pair("", NAMES[0], NAMES[1], None, "test")
@@ -68,8 +89,12 @@ def test_a_class_that_is_drawn_from_counts_by_its_mean(screen: tuple[list[Pair],
     everything = index_pairs(LabelView(tuple(rows)), graph).retrieve(query, ALL, seed=0)
     hits = 0.0
     for preference in BUDGET_OF:
-        changed = [each.row.label is not Label.NONE for each in everything if each.preference == preference]
-        hits += sum(each.preference == preference for each in drawn) * float(np.mean(changed or [0.0]))
+        changed = [
+            each.row.label is not Label.NONE for each in everything if each.preference == preference
+        ]
+        hits += sum(each.preference == preference for each in drawn) * float(
+            np.mean(changed or [0.0])
+        )
     share = expected_share(sums, LABELLED, EFFECT, budgets)[0]
     assert share == pytest.approx(hits / len(drawn) if drawn else np.nan, nan_ok=True)
 
@@ -79,8 +104,12 @@ def test_direction_is_voted_by_rows_with_a_direction() -> None:
     # rows for a gene, the effect is voted by 1 and 2: 1/2; the direction by 1 and 3: 1/2. With one row the direction is 1's.
     labels = {1: Label.UP, 2: Label.NONE, 3: Label.DOWN, 4: Label.DE}
     rows = [Pair(f"g{p}_g5", f"g{p}", "g5", label, "train") for p, label in labels.items()]
-    sums, _ = counts_of(rows, make_graph([("g0", "g1"), ("g0", "g2")]), [Pair("", "g0", "g5", None, "test")])
-    assert expected_share(sums, LABELLED, EFFECT, {"pert": 0, "gene": 2, "both": 0}).tolist() == [0.5]
+    sums, _ = counts_of(
+        rows, make_graph([("g0", "g1"), ("g0", "g2")]), [Pair("", "g0", "g5", None, "test")]
+    )
+    assert expected_share(sums, LABELLED, EFFECT, {"pert": 0, "gene": 2, "both": 0}).tolist() == [
+        0.5
+    ]
     assert expected_share(sums, DIRECTED, UP, {"pert": 0, "gene": 2, "both": 0}).tolist() == [0.5]
     assert expected_share(sums, DIRECTED, UP, {"pert": 0, "gene": 1, "both": 0}).tolist() == [1.0]
     assert np.isnan(expected_share(sums, LABELLED, EFFECT, {"pert": 2, "gene": 0, "both": 2}))[0]

@@ -27,7 +27,9 @@ from tests.llm.canned import serving as canned
 from tests.methods.world import BLIND, context, predict
 
 CHAT = "/v1/chat/completions"
-KNOWN = pair("Stat1_Il6", None, "test")  # an entry and relations of the one, an entry and no relation of the other
+KNOWN = pair(
+    "Stat1_Il6", None, "test"
+)  # an entry and relations of the one, an entry and no relation of the other
 
 
 def rows(url: str, *pairs: Pair, packs: Packs = PACKS, **options: object) -> list[RowResult]:
@@ -55,7 +57,9 @@ def says(by_seed: Callable[[Any, str], str]) -> Callable[[Asked], Canned]:
         text = asked.body["messages"][1]["content"]
         if text.startswith("Gene:"):
             return Canned(completion("A summary."))
-        return Canned(completion(by_seed(asked.body["seed"], "de" if "<answer>yes" in text else "dir")))
+        return Canned(
+            completion(by_seed(asked.body["seed"], "de" if "<answer>yes" in text else "dir"))
+        )
 
     return answer
 
@@ -76,15 +80,23 @@ def test_two_passes_for_each_gene_then_labelled_pairs_then_three_samples_of_each
         ("dir", "MEAN", "verdict"),
     ]
     assert asked == len(found.calls) == 3 + 3 + 3
-    assert METHOD.calls(read_options(METHOD.settings, {})) == 10  # at most: of Il6 no relation is known
+    assert (
+        METHOD.calls(read_options(METHOD.settings, {})) == 10
+    )  # at most: of Il6 no relation is known
     means = {event.stage: event.meta["p"] for event in found.events if event.kind == "verdict"}
     prediction = found.prediction
-    assert (prediction.p_de, prediction.p_up_given_de, prediction.p_source) == (means["de"], means["dir"], "trace")
+    assert (prediction.p_de, prediction.p_up_given_de, prediction.p_source) == (
+        means["de"],
+        means["dir"],
+        "trace",
+    )
     assert prediction.prediction_up == pytest.approx(means["de"] * means["dir"])
     assert prediction.tokens == sum(event.tokens or 0 for event in found.events)
     assert Flag.NO_KNOWLEDGE not in prediction.flags
     bodies = [json.loads(call.request) for call in found.calls]
-    assert {(body["temperature"], body["top_p"], body["max_completion_tokens"]) for body in bodies} == {(0.6, 0.9, 1024)}
+    assert {
+        (body["temperature"], body["top_p"], body["max_completion_tokens"]) for body in bodies
+    } == {(0.6, 0.9, 1024)}
     assert [body["seed"] for body in bodies] == [7, 7, 7, 42, 43, 44, 42, 43, 44]
 
 
@@ -108,7 +120,11 @@ def test_who_is_shown_what() -> None:
     assert "Close perturbation, any gene:\n- Irf1 -> Actb: unchanged\n" in de
     assert "Stat1 -> Il6" not in de + direction
     assert "unchanged" not in direction
-    assert ("\n5. All in all" in de, "\n6. " in de, "\n7. Take it as given" in direction) == (True, False, True)
+    assert ("\n5. All in all" in de, "\n6. " in de, "\n7. Take it as given" in direction) == (
+        True,
+        False,
+        True,
+    )
     systems = {json.loads(call.request)["messages"][0]["content"] for call in found.calls}
     assert all("K562" in system for system in systems)
     assert len(systems) == 1
@@ -124,7 +140,10 @@ def test_no_row_is_shown_its_own_label(row: Pair) -> None:
 
 
 def test_the_score_is_the_mean_in_which_insufficient_evidence_counts_half() -> None:
-    said = {"de": {42: "yes", 43: "insufficient evidence", 44: "no"}, "dir": {42: "increase", 43: "increase", 44: "decrease"}}
+    said = {
+        "de": {42: "yes", 43: "insufficient evidence", 44: "no"},
+        "dir": {42: "increase", 43: "increase", 44: "decrease"},
+    }
     with canned(says(lambda seed, stage: f"So:\n<answer>{said[stage][seed]}</answer>")) as (url, _):
         found = predict(METHOD, url)
     assert (found.prediction.p_de, found.prediction.p_up_given_de) == (0.5, pytest.approx(2 / 3))
@@ -132,18 +151,46 @@ def test_the_score_is_the_mean_in_which_insufficient_evidence_counts_half() -> N
     [de, direction] = [event for event in found.events if event.kind == "verdict"]
     assert de.meta["answers"] == {"yes": 1, "no": 1, "insufficient evidence": 1}
     assert (direction.meta["answers"]["increase"], direction.meta["fallback"]) == (2, False)
-    assert [event.meta["score"] for event in found.events if event.stage == "de" and event.kind == "answer"] == [1.0, 0.5, 0.0]
+    assert [
+        event.meta["score"]
+        for event in found.events
+        if event.stage == "de" and event.kind == "answer"
+    ] == [1.0, 0.5, 0.0]
 
 
 def test_a_sample_that_cannot_be_read_is_asked_for_once_more_and_then_left_out() -> None:
-    with canned(says(lambda seed, _: "There is no telling." if seed == 43 else "<answer>insufficient</answer>")) as (url, asked):
+    with canned(
+        says(
+            lambda seed, _: (
+                "There is no telling." if seed == 43 else "<answer>insufficient</answer>"
+            )
+        )
+    ) as (url, asked):
         found = predict(METHOD, url, task="de")
     assert found.prediction.p_de == 0.5
-    assert found.prediction.flags == (Flag.NO_KNOWLEDGE, Flag.NO_DIR, Flag.INSUFFICIENT, Flag.FEWER_SEEDS)
-    again = [one.body["messages"][-1]["content"] for one in asked if one.path == CHAT and len(one.body["messages"]) == 4]
+    assert found.prediction.flags == (
+        Flag.NO_KNOWLEDGE,
+        Flag.NO_DIR,
+        Flag.INSUFFICIENT,
+        Flag.FEWER_SEEDS,
+    )
+    again = [
+        one.body["messages"][-1]["content"]
+        for one in asked
+        if one.path == CHAT and len(one.body["messages"]) == 4
+    ]
     assert len(again) == 1
-    assert "<answer>yes</answer>\n<answer>no</answer>\n<answer>insufficient evidence</answer>" in again[0]
-    assert [event.kind for event in found.events if event.stage == "de"] == ["answer", "rejected", "answer", "answer", "verdict"]
+    assert (
+        "<answer>yes</answer>\n<answer>no</answer>\n<answer>insufficient evidence</answer>"
+        in again[0]
+    )
+    assert [event.kind for event in found.events if event.stage == "de"] == [
+        "answer",
+        "rejected",
+        "answer",
+        "answer",
+        "verdict",
+    ]
     assert (found.events[-1].meta["read"], found.events[-1].meta["asked"]) == (2, 3)
 
 
@@ -153,9 +200,15 @@ def test_if_no_sample_can_be_read_the_base_rate_stands_in_and_is_flagged() -> No
         with pytest.raises(RowFailed) as failed:
             predict(METHOD, url, view=BLIND)
     # 5 of the 9 rows in view changed, 3 of them up
-    assert (found.prediction.p_de, found.prediction.p_up_given_de) == (pytest.approx(5 / 9), pytest.approx(3 / 5))
+    assert (found.prediction.p_de, found.prediction.p_up_given_de) == (
+        pytest.approx(5 / 9),
+        pytest.approx(3 / 5),
+    )
     assert found.prediction.flags == (Flag.NO_KNOWLEDGE, Flag.DE_FALLBACK, Flag.DIR_FALLBACK)
-    assert [event.meta["fallback"] for event in found.events if event.kind == "verdict"] == [True, True]
+    assert [event.meta["fallback"] for event in found.events if event.kind == "verdict"] == [
+        True,
+        True,
+    ]
     assert isinstance(failed.value.cause, NoBaseRates)
 
 
@@ -163,7 +216,9 @@ def test_if_no_sample_can_be_read_the_base_rate_stands_in_and_is_flagged() -> No
     ("task", "p_de", "p_up", "up", "flag"),
     [("de", 1.0, None, 0.5, Flag.NO_DIR), ("dir", 0.5, 1.0, 0.5, Flag.NO_DE)],
 )
-def test_one_question_alone(task: str, p_de: float, p_up: float | None, up: float, flag: Flag) -> None:
+def test_one_question_alone(
+    task: str, p_de: float, p_up: float | None, up: float, flag: Flag
+) -> None:
     answers = {"de": "yes", "dir": "increase"}
     with canned(says(lambda _, stage: f"<answer>{answers[stage]}</answer>")) as (url, _):
         [found] = rows(url, KNOWN, task=task)
@@ -174,19 +229,30 @@ def test_one_question_alone(task: str, p_de: float, p_up: float | None, up: floa
     assert {event.stage for event in found.events} == {"summarise", "retrieve", task}
 
 
-def test_without_retrieval_nobody_sees_a_label_and_without_a_chain_of_thought_there_is_one_question() -> None:
+def test_without_retrieval_nobody_sees_a_label_and_without_a_chain_of_thought_there_is_one_question() -> (
+    None
+):
     with serving() as url:
         [neither] = rows(url, KNOWN, retrieval="no", chain_of_thought="no")
         [alone] = rows(url, KNOWN, retrieval="no")
     assert {event.stage for event in neither.events} == {"summarise", "de", "dir"}
     asked = [prompt(call) for call in neither.calls if call.stage == "de"]
-    assert all("Measured outcomes" not in text and "\n1. " not in text and "Reply with one of these" in text for text in asked)
+    assert all(
+        "Measured outcomes" not in text
+        and "\n1. " not in text
+        and "Reply with one of these" in text
+        for text in asked
+    )
     assert all("\n1. " in prompt(call) for call in alone.calls if call.stage == "de")
 
 
 @pytest.mark.soak
 def test_a_gene_is_summarised_once_however_many_rows_are_in_flight() -> None:
-    pairs = [pair(f"{pert}_{gene}", None, "test") for pert in ("Stat1", "Irf1") for gene in ("Il6", "Cxcl10", "Cdkn1a")]
+    pairs = [
+        pair(f"{pert}_{gene}", None, "test")
+        for pert in ("Stat1", "Irf1")
+        for gene in ("Il6", "Cxcl10", "Cdkn1a")
+    ]
     with serving() as url:
         found = rows(url, *pairs)
         asked = request_counts(url)[CHAT]
@@ -221,13 +287,23 @@ def test_without_packs_every_row_says_that_nothing_is_known() -> None:
     with serving() as url:
         [found] = rows(url, KNOWN, packs=Packs())
     assert found.prediction.flags[0] == Flag.NO_KNOWLEDGE
-    assert [event.kind for event in found.events if event.stage == "summarise"] == ["nothing known"] * 2
+    assert [event.kind for event in found.events if event.stage == "summarise"] == [
+        "nothing known"
+    ] * 2
     assert "Nothing is known of it beyond its name." in prompt(found.calls[0])
 
 
 def test_the_texts_of_prompts_belong_to_a_runs_identity() -> None:
-    variants = ({}, {"context": "rpe1"}, {"retrieval": "no"}, {"chain_of_thought": "no"}, {"task": "de"})
-    assert len({METHOD.prompts(read_options(METHOD.settings, options)) for options in variants}) == 5
+    variants = (
+        {},
+        {"context": "rpe1"},
+        {"retrieval": "no"},
+        {"chain_of_thought": "no"},
+        {"task": "de"},
+    )
+    assert (
+        len({METHOD.prompts(read_options(METHOD.settings, options)) for options in variants}) == 5
+    )
     with pytest.raises(InputError, match="seeds: got 'x'"):
         METHOD.prompts(read_options(METHOD.settings, {"seeds": "x"}))
     assert METHOD.calls(read_options(METHOD.settings, {"task": "dir", "seeds": "1"})) == 5

@@ -19,8 +19,17 @@ def test_rows_of_each_task_on_the_demo(little_copy: Workspace) -> None:
     place = little_copy.settings.workspace
     for task, other in (("de", "dir"), ("dir", "de")):
         with serving() as url:
-            arguments = ["--dataset", "simulated", "--endpoint", url, "--rows", f"split=train; sample={ROWS}"]
-            made = core_json(place, "run", "summer", "--name", task, *arguments, "--set", f"task={task}")
+            arguments = [
+                "--dataset",
+                "simulated",
+                "--endpoint",
+                url,
+                "--rows",
+                f"split=train; sample={ROWS}",
+            ]
+            made = core_json(
+                place, "run", "summer", "--name", task, *arguments, "--set", f"task={task}"
+            )
             asked = request_counts(url)["/v1/chat/completions"]
         assert (made["status"], made["done"], made["failed"]) == ("done", ROWS, 0)
         # The demo has no knowledge packs, so there is nothing to summarise; one more request finds out which model is served.
@@ -28,7 +37,9 @@ def test_rows_of_each_task_on_the_demo(little_copy: Workspace) -> None:
         score = core_json(place, "score", task)
         assert 0 < score[task]["estimate"] < 1
         assert score[other] is None
-    assert [run["fallbacks"] for run in core_json(place, "runs")["runs"] if run["method"] == "summer"] == [0, 0]
+    assert [
+        run["fallbacks"] for run in core_json(place, "runs")["runs"] if run["method"] == "summer"
+    ] == [0, 0]
 
 
 @pytest.mark.soak

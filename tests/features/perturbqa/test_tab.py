@@ -35,7 +35,9 @@ def table_with(app: AppTest, column: str) -> pd.DataFrame:
 
 
 @pytest.mark.soak
-def test_the_tables_show_what_the_command_prints(visit: Visit, cell_lines: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tables_show_what_the_command_prints(
+    visit: Visit, cell_lines: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tab, "background", AtOnce)
     app = visit(cell_lines, "scores", dataset="k562", part="Baselines")
     assert not app.exception
@@ -50,10 +52,14 @@ def test_the_tables_show_what_the_command_prints(visit: Visit, cell_lines: Works
 
 
 @pytest.mark.soak
-def test_rows_of_another_line_can_be_learned_from(visit: Visit, cell_lines: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_another_line_can_be_learned_from(
+    visit: Visit, cell_lines: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tab, "background", AtOnce)
     app = visit(cell_lines, "scores", dataset="k562", part="Baselines", training="hepg2")
-    printed = core_json(cell_lines.settings.workspace, "baselines", "--dataset", "k562", "--train-on", "hepg2")
+    printed = core_json(
+        cell_lines.settings.workspace, "baselines", "--dataset", "k562", "--train-on", "hepg2"
+    )
     of_text = next(each for each in printed["baselines"] if each["name"] == "text kNN")
     shown = table_with(app, "how to read it").set_index("name")
     assert shown.loc["text kNN", "DE by gene"].startswith(f"{of_text['de']['macro']:.3f} [")
@@ -65,11 +71,15 @@ def test_until_they_are_computed_the_page_says_so(glance: Visit, cell_lines: Wor
 
 
 @pytest.mark.soak
-def test_a_dataset_without_such_a_split_has_none(visit: Visit, small_workspace: Workspace, cell_lines: Workspace) -> None:
+def test_a_dataset_without_such_a_split_has_none(
+    visit: Visit, small_workspace: Workspace, cell_lines: Workspace
+) -> None:
     app = visit(small_workspace, "scores", part="Baselines")
     assert not app.exception
     assert "Simple methods on the labelled rows of a split" not in text_of(app)
-    assert "Simple methods on the labelled rows of a split" in text_of(visit(cell_lines, "scores", dataset="k562"))
+    assert "Simple methods on the labelled rows of a split" in text_of(
+        visit(cell_lines, "scores", dataset="k562")
+    )
 
 
 @pytest.mark.soak
@@ -79,9 +89,13 @@ def test_they_stand_below_the_controls_of_a_run(
     monkeypatch.setattr(tab, "background", AtOnce)
     copied = worlds.copied(cell_lines.settings.workspace, workspace)
     with copied.store.read() as db:
-        rows = pairs.frame(db, datasets.find(db, "k562").id)[["pair_id"]].rename(columns={"pair_id": "id"})
+        rows = pairs.frame(db, datasets.find(db, "k562").id)[["pair_id"]].rename(
+            columns={"pair_id": "id"}
+        )
     predicted = rows.assign(prediction_up=0.2, prediction_down=0.1)
-    assert import_upload(copied, predicted.to_csv(index=False).encode(), "run.csv", ImportOptions(dataset="k562")).new
+    assert import_upload(
+        copied, predicted.to_csv(index=False).encode(), "run.csv", ImportOptions(dataset="k562")
+    ).new
     app = visit(copied, "scores", dataset="k562", run="run", part="Baselines")
     assert not app.exception
     assert {"DE", "how to read it"} <= {column for each in app.dataframe for column in each.value}

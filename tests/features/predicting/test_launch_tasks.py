@@ -32,14 +32,20 @@ def test_a_run_is_started_watched_and_read(open_tab: OpenTab, demo_copy: Workspa
         page.get_by_role("button", name="Start run").click()
         said = page.locator(".st-key-confirmation")
         said.get_by_text("Started evidence_rules").wait_for()
-        assert page.get_by_role("heading", name="Run", exact=True).bounding_box() == top  # the line moves nothing
+        assert (
+            page.get_by_role("heading", name="Run", exact=True).bounding_box() == top
+        )  # the line moves nothing
         run = the_run(demo_copy, "evidence_rules split=test;sample=12,seed=0")
         assert f"watched={run.id}" in page.url
-        page.get_by_text("done · 12 of 12 rows").wait_for()  # the list follows it by itself, and the line stays
+        page.get_by_text(
+            "done · 12 of 12 rows"
+        ).wait_for()  # the list follows it by itself, and the line stays
         page.set_viewport_size({"width": 1280, "height": 500})
         page.locator("[data-testid=stMain]").evaluate("main => main.scrollTo(0, main.scrollHeight)")
         said.get_by_role("link", name="Watch").click()
-        page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollTop < 100")
+        page.wait_for_function(
+            "() => document.querySelector('[data-testid=stMain]').scrollTop < 100"
+        )
         then(page, said.get_by_role("link", name="Open rows").click)
         page.get_by_text("row 1 of 12").wait_for()
         assert not said.is_visible()
@@ -47,7 +53,9 @@ def test_a_run_is_started_watched_and_read(open_tab: OpenTab, demo_copy: Workspa
 
 
 @pytest.mark.soak
-def test_a_click_selects_a_run_and_a_new_one_takes_its_place(open_tab: OpenTab, demo_copy: Workspace) -> None:
+def test_a_click_selects_a_run_and_a_new_one_takes_its_place(
+    open_tab: OpenTab, demo_copy: Workspace
+) -> None:
     page: Page = open_tab()
     with serving(demo_copy.settings.workspace) as server:
         page.goto(server.url("run", method="evidence_rules"))
@@ -59,7 +67,9 @@ def test_a_click_selects_a_run_and_a_new_one_takes_its_place(open_tab: OpenTab, 
             page.get_by_text(f"{number} rows, no calls.").wait_for()
             page.get_by_role("button", name="Start run").click()
             page.get_by_text(f"done · {number} of {number} rows").wait_for()
-        page.locator("[data-testid=stDataFrame]").first.click(position={"x": 15, "y": 85})  # the second row
+        page.locator("[data-testid=stDataFrame]").first.click(
+            position={"x": 15, "y": 85}
+        )  # the second row
         page.get_by_text("done · 3 of 3 rows").wait_for()
         page.wait_for_timeout(2 * 2000)  # the list is drawn again every two seconds
         assert page.get_by_text("done · 3 of 3 rows").is_visible()

@@ -40,12 +40,17 @@ def ended(workspace: Workspace, name: str, within_s: float = 60.0) -> Run:
 
 
 @pytest.mark.soak
-def test_a_method_without_a_model_runs_from_the_page(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_method_without_a_model_runs_from_the_page(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     app = visit(small_workspace, "run", method="evidence_rules")
     assert "No run was started here yet" in text_of(app)
     assert "This method needs no model" in text_of(app)
     [method] = [widget for widget in app.selectbox if widget.label == "Method"]
-    assert (method.value, "evidence rules" in method.options) == ("evidence_rules", True)  # its name is for links
+    assert (method.value, "evidence rules" in method.options) == (
+        "evidence_rules",
+        True,
+    )  # its name is for links
     assert "2 rows" in text_of(app)  # Pc_Gc and Pc_Gm12, tests/cases.py
     press(app, "Start run")
     assert not app.error
@@ -53,10 +58,15 @@ def test_a_method_without_a_model_runs_from_the_page(visit: Visit, small_workspa
     assert confirmation_of(app) == ("Started evidence_rules split=test.", ["Watch", "Open rows"])
     assert app.query_params["watched"] == run.id
     again = press(app, "Start run")
-    assert confirmation_of(again)[0] == f"{run.name} has these settings already: no second run was started."
+    assert (
+        confirmation_of(again)[0]
+        == f"{run.name} has these settings already: no second run was started."
+    )
     assert (run.status, run.total, run.done, run.failed) == ("done", 2, 2, 0)
     again = visit(small_workspace, "run")
-    assert "done · 2 of 2 rows" in "".join(element.proto.text for element in again.main.get("progress"))
+    assert "done · 2 of 2 rows" in "".join(
+        element.proto.text for element in again.main.get("progress")
+    )
 
 
 @pytest.mark.soak
@@ -103,10 +113,15 @@ def test_prompts_of_a_file_are_uploaded_checked_and_asked(
     app = visit(small_workspace, "run", method="prompt_only")
     upload = app.file_uploader(key="upload-option-prompt_only-prompts")
     upload.upload("short.csv", b"id,prompt\nPc_Gc,A B or C?\n").run()
-    assert "short.csv: no prompt for 1 of the run's 2 rows: Pc_Gm12; expected one for each" in text_of(app).replace("\\", "")
+    assert (
+        "short.csv: no prompt for 1 of the run's 2 rows: Pc_Gm12; expected one for each"
+        in text_of(app).replace("\\", "")
+    )
     assert "Start run" not in [button.label for button in app.button]
     content = b"id,prompt\nPc_Gc,First: A B or C?\nPc_Gm12,Second: A B or C?\n"
-    app.file_uploader(key="upload-option-prompt_only-prompts").set_value(("mine.csv", content, "text/csv")).run()
+    app.file_uploader(key="upload-option-prompt_only-prompts").set_value(
+        ("mine.csv", content, "text/csv")
+    ).run()
     assert "6 calls" in text_of(app)
     press(app, "Start run")
     assert not app.error
@@ -114,11 +129,15 @@ def test_prompts_of_a_file_are_uploaded_checked_and_asked(
     assert (run.status, run.done) == ("done", 2)
     with small_workspace.store.read() as db:
         made = calls.of_row(db, run.id, "Pc_Gm12")
-    assert {json.loads(call.request)["messages"][0]["content"] for call in made} == {"Second: A B or C?"}
+    assert {json.loads(call.request)["messages"][0]["content"] for call in made} == {
+        "Second: A B or C?"
+    }
 
 
 @pytest.mark.soak
-def test_a_derived_method_offers_what_it_may_be_made_from(visit: Visit, demo_copy: Workspace) -> None:
+def test_a_derived_method_offers_what_it_may_be_made_from(
+    visit: Visit, demo_copy: Workspace
+) -> None:
     app = visit(demo_copy, "run", method="knn")
     assert not app.error
     assert "got none; expected one or more gene spaces" in text_of(app)
@@ -133,11 +152,15 @@ def test_a_derived_method_offers_what_it_may_be_made_from(visit: Visit, demo_cop
 
 
 @pytest.mark.soak
-def test_a_knn_takes_numbers_that_the_sliders_of_neighbours_lack(visit: Visit, demo_copy: Workspace) -> None:
+def test_a_knn_takes_numbers_that_the_sliders_of_neighbours_lack(
+    visit: Visit, demo_copy: Workspace
+) -> None:
     numbers = {"option-knn-k": "30", "option-knn-power": "8", "option-knn-strength": "0.25"}
     app = visit(demo_copy, "run", method="knn", **numbers)
     assert not app.warning
-    assert {key: app.number_input(key=key).value for key in numbers} == {key: float(text) for key, text in numbers.items()}
+    assert {key: app.number_input(key=key).value for key in numbers} == {
+        key: float(text) for key, text in numbers.items()
+    }
 
 
 def test_each_of_several_servers_is_shown(

@@ -26,7 +26,9 @@ NOWHERE = "http://127.0.0.1:9/v1"
 
 
 @pytest.mark.soak
-def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit: Visit, tmp_path: Path) -> None:
+def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(
+    visit: Visit, tmp_path: Path
+) -> None:
     workspace = workspace_with(tmp_path, 8)
     with serving_prompt_only(workspace) as (run, url):
         app = visit(workspace, "run", watched=run.id)
@@ -34,7 +36,10 @@ def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit
         assert app.text_input(key=f"endpoint-calls-{run.id}").value == NOWHERE
         app.text_input(key=f"endpoint-calls-{run.id}").set_value("nonsense").run()
         press(app, "Resume")
-        assert "'nonsense' is neither a file nor an address, expected one such as" in app.error[-1].value
+        assert (
+            "'nonsense' is neither a file nor an address, expected one such as"
+            in app.error[-1].value
+        )
         app.text_input(key=f"endpoint-calls-{run.id}").set_value(url)
         app.number_input(key=f"calls-{run.id}-budget").set_value(1_000_000)
         app.number_input(key=f"calls-{run.id}-concurrency").set_value(3).run()
@@ -43,7 +48,12 @@ def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit
         assert "✓ Resumed r." in text_of(app)
         until_state(workspace, run, "done")
     kept = run_control.settings_of(workspace, run.id)
-    assert (kept.servers, kept.token_budget, kept.concurrency, kept.rows_in_flight) == (url, 1_000_000, 3, 3)
+    assert (kept.servers, kept.token_budget, kept.concurrency, kept.rows_in_flight) == (
+        url,
+        1_000_000,
+        3,
+        3,
+    )
 
 
 @pytest.mark.soak
@@ -78,13 +88,21 @@ def test_the_settings_of_a_run_without_a_model_are_not_shown(visit: Visit, tmp_p
     workspace, _ = killed_run(tmp_path)
     app = visit(workspace, "run")
     assert "Resume" in [button.label for button in app.button]
-    assert not [field for field in app.text_input if field.label == "Model server" and field.key != "endpoint"]
+    assert not [
+        field
+        for field in app.text_input
+        if field.label == "Model server" and field.key != "endpoint"
+    ]
 
 
 @pytest.mark.soak
-def test_an_emptied_server_is_the_present_one(visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_emptied_server_is_the_present_one(
+    visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace, asked = workspace_with(tmp_path, 8), []
-    monkeypatch.setattr(run_control, "resume", lambda _, run, settings: asked.append((run, settings.servers)))
+    monkeypatch.setattr(
+        run_control, "resume", lambda _, run, settings: asked.append((run, settings.servers))
+    )
     with serving_prompt_only(workspace) as (run, _):
         app = visit(workspace, "run", watched=run.id)
         app.text_input(key=f"endpoint-calls-{run.id}").set_value("").run()

@@ -84,7 +84,9 @@ def gone(notes: Path) -> bool:
     return True
 
 
-def watch(tmp_path: Path, how: str, say: Callable[[str], None], limits: SupervisionLimits) -> signal.Signals:
+def watch(
+    tmp_path: Path, how: str, say: Callable[[str], None], limits: SupervisionLimits
+) -> signal.Signals:
     port = free_port()
     command = (sys.executable, "-c", SERVER, str(port), str(tmp_path / "notes"), how)
     return supervise(command, os.environ, (HOST, port), limits, say)
@@ -94,8 +96,23 @@ def test_the_command_line_on_a_gpu() -> None:
     asked = ServerOptions("openai/gpt-oss-120b", tensor_parallel=4, extra=("--dtype", "auto"))
     command = command_of(asked, PYTHON, "gpu")
     assert command == (
-        *("/somewhere/bin/vllm", "serve", "openai/gpt-oss-120b", "--host", "127.0.0.1", "--port", "8000"),
-        *("--enforce-eager", "--no-enable-prefix-caching", "--tensor-parallel-size", "4", "--dtype", "auto"),
+        *(
+            "/somewhere/bin/vllm",
+            "serve",
+            "openai/gpt-oss-120b",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "8000",
+        ),
+        *(
+            "--enforce-eager",
+            "--no-enable-prefix-caching",
+            "--tensor-parallel-size",
+            "4",
+            "--dtype",
+            "auto",
+        ),
     )
     # What the health check tells people to type starts the same server.
     assert set(health.START_COMMAND.split()[1:]) <= set(command)
@@ -104,7 +121,13 @@ def test_the_command_line_on_a_gpu() -> None:
 
 def test_the_command_line_on_a_cpu() -> None:
     assert command_of(ServerOptions("some/model", port=8123), PYTHON, "cpu") == (
-        *("/somewhere/bin/python", "-m", "vllm.entrypoints.openai.api_server", "--model", "some/model"),
+        *(
+            "/somewhere/bin/python",
+            "-m",
+            "vllm.entrypoints.openai.api_server",
+            "--model",
+            "some/model",
+        ),
         *("--host", "127.0.0.1", "--port", "8123", "--enforce-eager", "--no-enable-prefix-caching"),
         *("--no-enable-chunked-prefill", "--max-model-len", "4096"),
     )
@@ -141,9 +164,15 @@ def test_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ({"port": 65536}, "port is 65536"),
         ({"tensor_parallel": 0}, "tensor_parallel is 0, expected 1 or more GPUs"),
         ({"max_model_len": 0}, "max_model_len is 0, expected 1 or more tokens"),
-        ({"host": "0.0.0.0", "api_key": "k"}, "host is '0.0.0.0', expected the name or the IPv4 address of one interface"),
+        (
+            {"host": "0.0.0.0", "api_key": "k"},
+            "host is '0.0.0.0', expected the name or the IPv4 address of one interface",
+        ),
         ({"host": "::1", "api_key": "k"}, "host is '::1'"),
-        ({"host": "gpu1"}, "gpu1 can be reached from other machines, so requests need a key: set PERTURBDESK_API_KEY"),
+        (
+            {"host": "gpu1"},
+            "gpu1 can be reached from other machines, so requests need a key: set PERTURBDESK_API_KEY",
+        ),
     ],
 )
 def test_what_cannot_be_served(wrong: dict[str, object], said: str) -> None:
@@ -168,7 +197,8 @@ def test_an_interpreter_without_vllm_is_refused(tmp_path: Path) -> None:
     bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
     bare.chmod(0o755)
     with pytest.raises(
-        MissingPackage, match=r"cannot import \(ModuleNotFoundError: No module named 'vllm'\).*requirements-serve"
+        MissingPackage,
+        match=r"cannot import \(ModuleNotFoundError: No module named 'vllm'\).*requirements-serve",
     ):
         device_of(bare)
     with pytest.raises(MissingPackage, match=r"cannot be run \(.*No such file.*requirements-serve"):
@@ -176,8 +206,13 @@ def test_an_interpreter_without_vllm_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("kind", "number"), [("well", signal.SIGINT), ("well", signal.SIGTERM), ("deaf", signal.SIGTERM)])
-def test_a_signal_ends_the_server_and_its_children(kind: str, number: signal.Signals, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [("well", signal.SIGINT), ("well", signal.SIGTERM), ("deaf", signal.SIGTERM)],
+)
+def test_a_signal_ends_the_server_and_its_children(
+    kind: str, number: signal.Signals, tmp_path: Path
+) -> None:
     said: list[str] = []
 
     def say(text: str) -> None:
@@ -206,10 +241,24 @@ def test_a_server_that_dies_is_started_again_so_often(tmp_path: Path) -> None:
 
 def test_a_server_that_does_not_come_up_is_not_started_again() -> None:
     said: list[str] = []
-    with pytest.raises(StateError, match="ended with status 3 before it answered; its output says why"):
-        supervise(("sh", "-c", "exit 3"), os.environ, (HOST, free_port()), SupervisionLimits(), said.append)
+    with pytest.raises(
+        StateError, match="ended with status 3 before it answered; its output says why"
+    ):
+        supervise(
+            ("sh", "-c", "exit 3"),
+            os.environ,
+            (HOST, free_port()),
+            SupervisionLimits(),
+            said.append,
+        )
     with pytest.raises(StateError, match=r"was silent for 0\.3 s before it answered"):
-        supervise(("sleep", "60"), os.environ, (HOST, free_port()), SupervisionLimits(ready_s=0.3), said.append)
+        supervise(
+            ("sleep", "60"),
+            os.environ,
+            (HOST, free_port()),
+            SupervisionLimits(ready_s=0.3),
+            said.append,
+        )
     assert [text.split(":")[0] for text in said] == ["starting", "starting"]
 
 
@@ -217,7 +266,10 @@ def test_being_told_to_end_while_it_starts(tmp_path: Path) -> None:
     def say(_text: str) -> None:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 
-    assert supervise(("sleep", "60"), os.environ, (HOST, free_port()), SupervisionLimits(), say) is signal.SIGINT
+    assert (
+        supervise(("sleep", "60"), os.environ, (HOST, free_port()), SupervisionLimits(), say)
+        is signal.SIGINT
+    )
     assert not (tmp_path / "notes").exists()
 
 
@@ -227,9 +279,15 @@ def test_a_port_that_is_taken_is_refused() -> None:
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(DeskError, match=f"port {port}: cannot be listened on"):
-            supervise(("sleep", "60"), os.environ, (HOST, port), SupervisionLimits(), lambda _: None)
-    with pytest.raises(DeskError, match=rf"198\.51\.100\.1, port {port}: cannot be listened on"):  # of no machine, by RFC 5737
-        supervise(("sleep", "60"), os.environ, ("198.51.100.1", port), SupervisionLimits(), lambda _: None)
+            supervise(
+                ("sleep", "60"), os.environ, (HOST, port), SupervisionLimits(), lambda _: None
+            )
+    with pytest.raises(
+        DeskError, match=rf"198\.51\.100\.1, port {port}: cannot be listened on"
+    ):  # of no machine, by RFC 5737
+        supervise(
+            ("sleep", "60"), os.environ, ("198.51.100.1", port), SupervisionLimits(), lambda _: None
+        )
 
 
 def test_output_goes_to_standard_error() -> None:
@@ -238,13 +296,17 @@ def test_output_goes_to_standard_error() -> None:
         "command = ('sh', '-c', 'echo out; echo err >&2; exit 1')\n"
         f"supervise(command, os.environ, ('{HOST}', {free_port()}), SupervisionLimits(), say_on_stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert done.stdout == ""
     assert {"out", "err"} <= set(done.stderr.split("\n"))
 
 
-def test_no_key_stands_in_a_command_line_or_reaches_a_server_that_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_stands_in_a_command_line_or_reaches_a_server_that_needs_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for extra in (("--api-key", "sesame-1234"), ("--api-key=sesame-1234",)):
         with pytest.raises(InputError, match="set PERTURBDESK_API_KEY instead") as refused:
             ServerOptions("some/model", extra=extra)

@@ -23,6 +23,8 @@ def test_dots_lie_at_their_difference_in_tolerances() -> None:
     figure = published_differences.figure(TABLE)
     agrees, differs = figure.data
     assert list(agrees.x) == pytest.approx([0.5, 0.0])
-    assert list(differs.x) == pytest.approx([2.5, published_differences.EDGE])  # a count has no tolerance: at the edge
+    assert list(differs.x) == pytest.approx(
+        [2.5, published_differences.EDGE]
+    )  # a count has no tolerance: at the edge
     assert "&lt;b&gt;another" in differs.hovertext[0]
     assert list(figure.layout.yaxis.categoryarray) == ["A group", "B"]

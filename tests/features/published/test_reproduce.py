@@ -22,7 +22,11 @@ NONE = replace(NUMBER, why="no file")
 
 
 def files_in(folder: Path) -> dict[str, tuple[int, int]]:
-    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path): (path.stat().st_size, path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_every_number_has_a_name_of_its_own_a_function_and_known_sources() -> None:
@@ -39,7 +43,9 @@ def test_numbers_are_chosen_by_name_beginning_and_pattern() -> None:
     assert [number.name for number in choose_numbers("knn.text.loo.de")] == ["knn.text.loo.de"]
     assert {number.name.partition(".")[0] for number in choose_numbers("knn")} == {"knn"}
     assert {number.wanted["column"] for number in choose_numbers("knn.*.folds.*")} == {"folds"}
-    with pytest.raises(NotFound, match=r"published numbers 'nothing': unknown; expected .*challenge, pool"):
+    with pytest.raises(
+        NotFound, match=r"published numbers 'nothing': unknown; expected .*challenge, pool"
+    ):
         choose_numbers("nothing")
 
 
@@ -80,13 +86,17 @@ def test_a_report_shows_the_figure_only_if_it_is_asked_for() -> None:
 
 
 @pytest.mark.soak
-def test_on_the_demo_nothing_is_computed_and_each_number_says_what_is_missing(demo_workspace: Workspace) -> None:
+def test_on_the_demo_nothing_is_computed_and_each_number_says_what_is_missing(
+    demo_workspace: Workspace,
+) -> None:
     folder = demo_workspace.settings.workspace
     before = files_in(folder)
     begun: list[str] = []
     found = reproduce_numbers(demo_workspace, begin=begun.append).numbers
     assert [each.ours for each in found] == [None] * len(choose_numbers(None))
-    assert {each.why for each in found} == {"train.csv is not in this workspace; try: perturbdesk fetch challenge"}
+    assert {each.why for each in found} == {
+        "train.csv is not in this workspace; try: perturbdesk fetch challenge"
+    }
     assert begun == [each.name for each in found]
     assert files_in(folder) == before
 
@@ -94,7 +104,13 @@ def test_on_the_demo_nothing_is_computed_and_each_number_says_what_is_missing(de
 def test_through_the_command(demo_workspace: Workspace) -> None:
     folder = demo_workspace.settings.workspace
     [row] = core_json(folder, "reproduce", "--only", "knn.text.loo.de")["numbers"]
-    expected = {"name": "knn.text.loo.de", "published": 0.54, "tolerance": 0.003, "ours": None, "agrees": None}
+    expected = {
+        "name": "knn.text.loo.de",
+        "published": 0.54,
+        "tolerance": 0.003,
+        "ours": None,
+        "agrees": None,
+    }
     assert {key: row[key] for key in expected} == expected
     assert row["why"].startswith("train.csv is not in this workspace")
     wrong = core(folder, "reproduce", "--only", "nothing")

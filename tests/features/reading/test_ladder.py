@@ -12,14 +12,20 @@ from tests.ui.test_apptest import text_of
 
 
 @pytest.mark.soak
-def test_runs_are_grouped_by_rows_and_by_how_they_are_scored(visit: Visit, fused_copy: Workspace) -> None:
+def test_runs_are_grouped_by_rows_and_by_how_they_are_scored(
+    visit: Visit, fused_copy: Workspace
+) -> None:
     actions.set_values(fused_copy, "simulated debate test", {"public_score": "0.61"})
     app = visit(fused_copy, "overview")
     assert not app.exception
     text = text_of(app).replace("\\", "")
     picture = next(each.value for each in app.dataframe if "group" in each.value)
     groups = {group: set(part["run"]) - {NO_BIOLOGY} for group, part in picture.groupby("group")}
-    together = next(runs for group, runs in groups.items() if "labelled rows · all rows" in group and LABELLED in runs)
+    together = next(
+        runs
+        for group, runs in groups.items()
+        if "labelled rows · all rows" in group and LABELLED in runs
+    )
     assert together == {LABELLED, "simulated collapsed debate"}  # the same rows, over all of them
     assert {KNN} in groups.values()
     assert {FUSED} in groups.values()
@@ -32,8 +38,12 @@ def test_runs_are_grouped_by_rows_and_by_how_they_are_scored(visit: Visit, fused
 
 
 @pytest.mark.soak
-def test_a_public_score_is_shown_where_no_run_says_how_noisy_it_is(visit: Visit, small_workspace: Workspace) -> None:
-    actions.set_values(small_workspace, "debate", {"public_score": "0.61"})  # of four rows, which have no interval
+def test_a_public_score_is_shown_where_no_run_says_how_noisy_it_is(
+    visit: Visit, small_workspace: Workspace
+) -> None:
+    actions.set_values(
+        small_workspace, "debate", {"public_score": "0.61"}
+    )  # of four rows, which have no interval
     app = visit(small_workspace, "overview")
     assert not app.exception
     assert [each.value for each in app.error] == []

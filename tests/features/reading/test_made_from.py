@@ -41,7 +41,9 @@ def covered_row(workspace: Workspace, run: Run) -> str:
 
 
 @pytest.mark.soak
-def test_a_row_of_a_knn_shows_its_neighbours(visit: Visit, fused_copy: Workspace, dataset: Dataset) -> None:
+def test_a_row_of_a_knn_shows_its_neighbours(
+    visit: Visit, fused_copy: Workspace, dataset: Dataset
+) -> None:
     run = the_run(fused_copy, KNN)
     pair_id = covered_row(fused_copy, run)
     app = visit(fused_copy, "rows", run=run.id, row=pair_id)
@@ -57,15 +59,21 @@ def test_a_row_of_a_knn_shows_its_neighbours(visit: Visit, fused_copy: Workspace
 
 
 @pytest.mark.soak
-def test_a_link_to_neighbours_leaves_defaults_out(visit: Visit, fused_copy: Workspace, dataset: Dataset) -> None:
+def test_a_link_to_neighbours_leaves_defaults_out(
+    visit: Visit, fused_copy: Workspace, dataset: Dataset
+) -> None:
     visit(fused_copy, "neighbours")  # whose spaces are read from here on
     assert link_parameters(dataset, KnnSettings(("simulated",), EvaluationProtocol("folds"))) == {}
-    others = KnnSettings(("simulated",), EvaluationProtocol("loo"), SimilaritySettings(Weighting(2.5)))
+    others = KnnSettings(
+        ("simulated",), EvaluationProtocol("loo"), SimilaritySettings(Weighting(2.5))
+    )
     assert link_parameters(dataset, others) == {"power": "2.5", "protocol": "leave-one-out"}
 
 
 @pytest.mark.soak
-def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, fused_copy: Workspace) -> None:
+def test_a_row_of_a_fusion_shows_what_it_is_summed_from(
+    visit: Visit, fused_copy: Workspace
+) -> None:
     base, knn = (the_run(fused_copy, name) for name in (LABELLED, KNN))
     fused = save_fusion(fused_copy, FusionSettings(base.id, (knn.id,), (0.25,), (0.5,)), "fused")
     pair_id = covered_row(fused_copy, fused)
@@ -75,7 +83,10 @@ def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, fused_copy
         row = predictions.row(db, fused.id, pair_id)
     assert table["component"].tolist() == [LABELLED, KNN]
     assert f"DE rank score {row['p_de']:.6f} = 0.75" in text_of(app)
-    assert [f"run={run.id}&row={pair_id}" in address for run, address in zip((base, knn), table["row"], strict=True)] == [
+    assert [
+        f"run={run.id}&row={pair_id}" in address
+        for run, address in zip((base, knn), table["row"], strict=True)
+    ] == [
         True,
         True,
     ]
@@ -87,16 +98,23 @@ def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, fused_copy
     run_actions.delete(fused_copy, knn.id)
     without = visit(fused_copy, "rows", run=fused.id, row=pair_id)
     assert "cannot be shown" in text_of(without)
-    assert next(each for each in without.expander if each.label == "As the run recorded it").proto.expanded
+    assert next(
+        each for each in without.expander if each.label == "As the run recorded it"
+    ).proto.expanded
     assert not without.exception
 
 
 @pytest.mark.soak
-def test_a_row_of_a_knn_that_failed_is_made_from_nothing(visit: Visit, fused_copy: Workspace) -> None:
+def test_a_row_of_a_knn_that_failed_is_made_from_nothing(
+    visit: Visit, fused_copy: Workspace
+) -> None:
     run = the_run(fused_copy, KNN)
     pair_id = covered_row(fused_copy, run)
     with fused_copy.store.write() as db:
-        db.execute("UPDATE prediction SET error = 'Timeout', p_de = NULL WHERE run = ? AND pair_id = ?", [run.id, pair_id])
+        db.execute(
+            "UPDATE prediction SET error = 'Timeout', p_de = NULL WHERE run = ? AND pair_id = ?",
+            [run.id, pair_id],
+        )
     app = visit(fused_copy, "rows", run=run.id, row=pair_id)
     assert not app.exception
     assert not [each for each in app.dataframe if "similarity" in each.value]
@@ -104,10 +122,18 @@ def test_a_row_of_a_knn_that_failed_is_made_from_nothing(visit: Visit, fused_cop
 
 def test_settings_are_written_as_the_widgets_of_neighbours_read_them() -> None:
     settings = KnnSettings(
-        ("a", "b"), EvaluationProtocol("loo"), SimilaritySettings(Weighting(2.5, None, 50, "pert"), centre=True, strength=0.3)
+        ("a", "b"),
+        EvaluationProtocol("loo"),
+        SimilaritySettings(Weighting(2.5, None, 50, "pert"), centre=True, strength=0.3),
     )
     assert parameters_of(settings) == {
-        **{"space": ["a", "b"], "power": "2.5", "axis": "perturbation", "centre": "true", "strength": "0.3"},
+        **{
+            "space": ["a", "b"],
+            "power": "2.5",
+            "axis": "perturbation",
+            "centre": "true",
+            "strength": "0.3",
+        },
         **{"nearest": "50", "protocol": "leave-one-out"},
     }
     cut = parameters_of(KnnSettings(("a",), EvaluationProtocol("folds", 3, 1_234_567)))

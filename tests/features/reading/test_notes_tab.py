@@ -16,7 +16,9 @@ def noted(small_workspace: Workspace) -> Workspace:
     """One note on a row, one on the run by somebody else, one on a figure."""
     actions.add_note(small_workspace, "debate", "Pa_Ga", "odd row")
     actions.add_note(small_workspace, "debate", None, "odd run", author="Ada")
-    actions.add_figure_note(small_workspace, "debate", "ROC curves", "./scores?part=Curves", "steep")
+    actions.add_figure_note(
+        small_workspace, "debate", "ROC curves", "./scores?part=Curves", "steep"
+    )
     return small_workspace
 
 
@@ -29,7 +31,11 @@ def test_notes_are_listed_with_links_to_what_they_are_about(visit: Visit, noted:
         "odd run": f"./rows?dataset={run.dataset}&run={run.id}#the run",
         "odd row": f"./rows?dataset={run.dataset}&run={run.id}&row=Pa_Ga#Pa ⟶ Ga",
     }
-    assert dict(zip(table["note"], table["by"], strict=True)) == {"steep": "tester", "odd run": "Ada", "odd row": "tester"}
+    assert dict(zip(table["note"], table["by"], strict=True)) == {
+        "steep": "tester",
+        "odd run": "Ada",
+        "odd row": "tester",
+    }
 
 
 @pytest.mark.soak
@@ -43,7 +49,9 @@ def test_ones_own_note_is_deleted(visit: Visit, noted: Workspace) -> None:
         assert set(notes.of_dataset(db, the_run(noted).dataset)["text"]) == {"steep", "odd run"}
 
 
-def test_a_reader_deletes_nothing(visit: Visit, noted: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_deletes_nothing(
+    visit: Visit, noted: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     app = visit(noted, "data", tab="Runs and notes")
     assert len(app.dataframe[0].value) == 3
@@ -51,8 +59,12 @@ def test_a_reader_deletes_nothing(visit: Visit, noted: Workspace, monkeypatch: p
 
 
 @pytest.mark.soak
-def test_without_notes_the_tab_says_where_to_write_one(visit: Visit, small_workspace: Workspace) -> None:
-    assert "Write them below a row of Rows" in text_of(visit(small_workspace, "data", tab="Runs and notes"))
+def test_without_notes_the_tab_says_where_to_write_one(
+    visit: Visit, small_workspace: Workspace
+) -> None:
+    assert "Write them below a row of Rows" in text_of(
+        visit(small_workspace, "data", tab="Runs and notes")
+    )
 
 
 @pytest.mark.soak

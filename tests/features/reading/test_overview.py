@@ -27,8 +27,12 @@ def test_a_dead_run_is_told_at_once_settled_in_the_background_and_can_be_resumed
     until(lambda: recorded(workspace, run).status == "crashed", "the run to be settled")
     until(lambda: recorded(workspace, run).done == finished, "its rows")
     assert f"{finished} of 40 rows are finished; resume it on the page Run" in text_of(app.run())
-    links = [link for link in app.get("page_link") if "resume it on the page Run" in link.proto.label]
-    assert {(link.proto.page, f"watched={run.id}" in link.proto.query_string) for link in links} == {("run", True)}
+    links = [
+        link for link in app.get("page_link") if "resume it on the page Run" in link.proto.label
+    ]
+    assert {
+        (link.proto.page, f"watched={run.id}" in link.proto.query_string) for link in links
+    } == {("run", True)}
     launch = visit(workspace, "run", watched=run.id)
     assert run.name in text_of(launch)
     assert "Resume" in [button.label for button in launch.button]

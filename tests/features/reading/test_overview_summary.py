@@ -23,16 +23,27 @@ def test_it_names_the_best_run_whether_it_beats_counts_and_whether_debates_were_
     app = glance(little_demo, "overview")
     text = text_of(app).replace("\\", "")
     with little_demo.store.read() as db:
-        scores = {run.name: score_run(load(db, run.name)).headline.value for run in runs.list_all(db)}
-    best = max((name for name, value in scores.items() if not np.isnan(value.estimate)), key=lambda name: scores[name].estimate)
-    shown = f"{scores[best].estimate:.3f} [{scores[best].low:.3f}, {scores[best].high:.3f}] against 0."
+        scores = {
+            run.name: score_run(load(db, run.name)).headline.value for run in runs.list_all(db)
+        }
+    best = max(
+        (name for name, value in scores.items() if not np.isnan(value.estimate)),
+        key=lambda name: scores[name].estimate,
+    )
+    shown = (
+        f"{scores[best].estimate:.3f} [{scores[best].low:.3f}, {scores[best].high:.3f}] against 0."
+    )
     [verdict] = [line for line in text.splitlines() if shown in line]
     assert best in verdict
     assert "the baselines without biology" in verdict
-    assert re.search(r"Most briefs argue in \d of \d debates; in simulated collapsed debate, \d+% answer", text)
+    assert re.search(
+        r"Most briefs argue in \d of \d debates; in simulated collapsed debate, \d+% answer", text
+    )
     figure = next(each.value for each in app.dataframe if "group" in each.value)
     assert {"no-biology baseline", best} <= set(figure["run"])
-    assert all(of_group["estimate"].is_monotonic_decreasing for _, of_group in figure.groupby("group"))
+    assert all(
+        of_group["estimate"].is_monotonic_decreasing for _, of_group in figure.groupby("group")
+    )
 
 
 @pytest.mark.soak
@@ -46,7 +57,9 @@ def test_it_names_what_is_unfinished(visit: Visit, small_workspace: Workspace) -
 
 
 @pytest.mark.soak
-def test_the_title_says_page_and_row(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_title_says_page_and_row(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     titles: list[str] = []
     monkeypatch.setattr(st, "set_page_config", lambda page_title, **_: titles.append(page_title))
     visit(small_workspace, "overview")

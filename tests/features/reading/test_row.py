@@ -11,7 +11,9 @@ from tests.ui.test_apptest import text_of
 
 
 @pytest.mark.soak
-def test_runs_side_by_side_each_show_dossier_and_trace(glance: Visit, demo_workspace: Workspace) -> None:
+def test_runs_side_by_side_each_show_dossier_and_trace(
+    glance: Visit, demo_workspace: Workspace
+) -> None:
     with demo_workspace.store.read() as db:
         run = runs.find(db, "simulated debate").id
         other = runs.find(db, "simulated collapsed debate").id
@@ -25,7 +27,9 @@ def test_runs_side_by_side_each_show_dossier_and_trace(glance: Visit, demo_works
 @pytest.mark.soak
 def test_small_numbers_are_read_in_a_sentence(visit: Visit, small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
-        db.execute("UPDATE prediction SET prediction_up = 5.49e-11, prediction_down = 0.25 WHERE pair_id = 'Pa_Ga'")
+        db.execute(
+            "UPDATE prediction SET prediction_up = 5.49e-11, prediction_down = 0.25 WHERE pair_id = 'Pa_Ga'"
+        )
     app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")
     shown = "\n".join(text.value for text in app.text)
     assert "submitted: up 5.49 × 10⁻¹¹, down 0.2500, so none 0.7500" in shown

@@ -32,14 +32,18 @@ def test_the_label_stands_with_what_became_of_the_call(row: dict[str, Any], said
 def test_a_row_is_a_hit_where_its_list_says_so(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate").id
-        listed = predictions.list_rows(db, run, predictions.find_pair_ids(db, run, predictions.RowFilter()))
+        listed = predictions.list_rows(
+            db, run, predictions.find_pair_ids(db, run, predictions.RowFilter())
+        )
         shown = [predictions.row(db, run, pair_id)["outcome"] for pair_id in listed["pair_id"]]
     assert shown == [value if isinstance(value, str) else None for value in listed["outcome"]]
     assert {"hit", "miss"} <= set(shown)
 
 
 @pytest.mark.soak
-def test_a_row_that_failed_has_a_header_without_numbers(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_row_that_failed_has_a_header_without_numbers(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     with small_workspace.store.write() as db:
         db.execute("UPDATE prediction SET error = 'Timeout: <b>late</b>' WHERE pair_id = 'Pa_Ga'")
     app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")
@@ -69,5 +73,9 @@ def test_the_header_stays_in_sight(open_tab: OpenTab, demo_server: Server) -> No
     )
     before = pair.inner_text()
     button(page, "go-right").click()
-    page.wait_for_function("before => document.querySelector('.st-key-row-header h3').innerText !== before", arg=before)
-    page.wait_for_function("() => document.querySelector('.st-key-row-pane').scrollTop === 0")  # the next row begins at its top
+    page.wait_for_function(
+        "before => document.querySelector('.st-key-row-header h3').innerText !== before", arg=before
+    )
+    page.wait_for_function(
+        "() => document.querySelector('.st-key-row-pane').scrollTop === 0"
+    )  # the next row begins at its top

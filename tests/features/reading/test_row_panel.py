@@ -24,7 +24,9 @@ class AtOnce:
 def read_claims(workspace: Workspace) -> None:
     """A model reads the claims of the small debate."""
     with serving() as url:
-        readings.start_reading(workspace, CLAIMS.schema.rubric, "debate", ReadingSettings(endpoint=url))
+        readings.start_reading(
+            workspace, CLAIMS.schema.rubric, "debate", ReadingSettings(endpoint=url)
+        )
 
 
 @pytest.mark.soak

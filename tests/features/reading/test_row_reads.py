@@ -41,7 +41,9 @@ def next_row(app: AppTest) -> AppTest:
 
 
 @pytest.mark.soak
-def test_the_next_row_opens_no_store(visit: Visit, demo_workspace: Workspace, attachments: list[str]) -> None:
+def test_the_next_row_opens_no_store(
+    visit: Visit, demo_workspace: Workspace, attachments: list[str]
+) -> None:
     app = visit(demo_workspace, "rows")
     for _ in range(3):
         before = app.query_params.get("row")
@@ -53,7 +55,9 @@ def test_the_next_row_opens_no_store(visit: Visit, demo_workspace: Workspace, at
 
 
 @pytest.mark.soak
-def test_the_next_row_beside_another_run_opens_no_store(visit: Visit, demo_workspace: Workspace, attachments: list[str]) -> None:
+def test_the_next_row_beside_another_run_opens_no_store(
+    visit: Visit, demo_workspace: Workspace, attachments: list[str]
+) -> None:
     with demo_workspace.store.read() as db:
         run = runs.find(db, "simulated debate").id
         other = next(key for key in predictions.shared_row_counts(db, run) if key != run)
@@ -92,14 +96,19 @@ def test_nothing_is_drawn_while_the_store_is_held(
 
 
 @pytest.mark.soak
-def test_a_row_that_changed_meanwhile_is_shown_as_it_is_now(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_row_that_changed_meanwhile_is_shown_as_it_is_now(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")
     actions.add_note(small_workspace, "debate", "Pa_Gb", "written while another row was on screen")
     assert "written while another row was on screen" in [text.value for text in next_row(app).text]
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("parameters", [{"row": "Px_Gx"}, {"row": "Pa_Ga", "with": "nobody"}, {"run": "nobody", "row": "Pa_Ga"}])
+@pytest.mark.parametrize(
+    "parameters",
+    [{"row": "Px_Gx"}, {"row": "Pa_Ga", "with": "nobody"}, {"run": "nobody", "row": "Pa_Ga"}],
+)
 def test_an_address_that_names_nothing_opens_the_page(
     visit: Visit, small_workspace: Workspace, parameters: dict[str, str | Sequence[str]]
 ) -> None:

@@ -18,11 +18,15 @@ CONTROL = "no-biology baseline"
 def table_of(visit: Visit, workspace: Workspace, **parameters: str | list[str]) -> pd.DataFrame:
     app = visit(workspace, "overview", **parameters)
     assert not app.exception
-    return next(each.value for each in app.dataframe if "run" in each.value and "group" not in each.value)
+    return next(
+        each.value for each in app.dataframe if "run" in each.value and "group" not in each.value
+    )
 
 
 @pytest.mark.soak
-def test_runs_on_the_same_rows_stand_together_best_first_with_their_control(visit: Visit, little_demo: Workspace) -> None:
+def test_runs_on_the_same_rows_stand_together_best_first_with_their_control(
+    visit: Visit, little_demo: Workspace
+) -> None:
     table = table_of(visit, little_demo)
     labelled, [unlabelled] = table[table["mean"].notna()], table[table["mean"].isna()]["run"]
     assert unlabelled == TEST
@@ -36,19 +40,29 @@ def test_runs_on_the_same_rows_stand_together_best_first_with_their_control(visi
 
 
 @pytest.mark.soak
-def test_cost_needs_a_price_and_tokens(visit: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cost_needs_a_price_and_tokens(
+    visit: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "cost" not in table_of(visit, little_copy)
     run = the_run(little_copy, LABELLED)
     assert run.tokens is not None
     monkeypatch.setenv("PERTURBDESK_PRICE_PROMPT", "1.5")
     monkeypatch.setenv("PERTURBDESK_PRICE_COMPLETION", "4")
     table = table_of(visit, little_copy).set_index("run")
-    low, high = run.tokens * 1.5 / 1e6, run.tokens * 4 / 1e6  # the calls of the demo are not recorded: only the sum is known
+    low, high = (
+        run.tokens * 1.5 / 1e6,
+        run.tokens * 4 / 1e6,
+    )  # the calls of the demo are not recorded: only the sum is known
     assert table.loc[LABELLED, "cost"] == f"{low:,.2f}–{high:,.2f}"
     address = little_copy.settings.endpoint
     file = little_copy.settings.data / ENDPOINT_FILE
-    file.write_text(f'[[endpoint]]\naddress = "{address}"\nprice_prompt = 3\nprice_completion = 3\n')
-    assert table_of(visit, little_copy).set_index("run").loc[LABELLED, "cost"] == f"{run.tokens * 3 / 1e6:,.2f}"
+    file.write_text(
+        f'[[endpoint]]\naddress = "{address}"\nprice_prompt = 3\nprice_completion = 3\n'
+    )
+    assert (
+        table_of(visit, little_copy).set_index("run").loc[LABELLED, "cost"]
+        == f"{run.tokens * 3 / 1e6:,.2f}"
+    )
     file.write_text("[[endpoint]]\n")
     assert "cost" not in table_of(visit, little_copy)  # which the page says, and shows all else
     file.unlink()

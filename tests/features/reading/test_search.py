@@ -26,17 +26,25 @@ def drawn(app: AppTest) -> list[dict[str, Any]]:
 
 
 def choices(app: AppTest) -> dict[str, list[str]]:
-    return {each.label: [option.content for option in each.proto.options] for each in app.get("button_group")}
+    return {
+        each.label: [option.content for option in each.proto.options]
+        for each in app.get("button_group")
+    }
 
 
 def add_second_run(workspace: Workspace) -> str:
     trace = cases.debate_trace(EFFECT=f"Pb regulates Ga. {HOSTILE}", NULL="nothing")
-    assert import_upload(workspace, cases.submission([("Pb_Ga", 0.2, 0.2, trace)]), "second.csv").kind != "failed"
+    assert (
+        import_upload(workspace, cases.submission([("Pb_Ga", 0.2, 0.2, trace)]), "second.csv").kind
+        != "failed"
+    )
     with workspace.store.read() as db:
         return runs.find(db, "second").id
 
 
-def test_counts_come_first_then_hits_by_row_with_links_that_carry_the_phrase(visit: Visit, small_workspace: Workspace) -> None:
+def test_counts_come_first_then_hits_by_row_with_links_that_carry_the_phrase(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     second = add_second_run(small_workspace)
     app = visit(small_workspace, "search", phrase="regulates ga")
     assert not app.exception
@@ -51,17 +59,30 @@ def test_counts_come_first_then_hits_by_row_with_links_that_carry_the_phrase(vis
     assert sum(len(hit["runs"]) for hit in hits) == 14
     assert len(groups) == 3
     hit = next(hit for hit in groups["Pb", "Ga"] if hit["after"].endswith(HOSTILE))
-    assert (hit["role"], hit["before"], hit["hit"], hit["after"]) == ("EFFECT", "Pb ", "regulates Ga", f". {HOSTILE}")
+    assert (hit["role"], hit["before"], hit["hit"], hit["after"]) == (
+        "EFFECT",
+        "Pb ",
+        "regulates Ga",
+        f". {HOSTILE}",
+    )
     [run] = hit["runs"]
     assert run["name"] == "second"
-    assert {f"run={second}", "row=Pb_Ga", "q=regulates+ga"} <= set(run["link"].removeprefix("./rows?").split("&"))
-    shared = [[run["name"] for run in hit["runs"]] for hit in groups["Pb", "Ga"] if len(hit["runs"]) > 1]
-    assert shared == [["debate", "second"]] * len(shared)  # the same words stand once, with both runs
+    assert {f"run={second}", "row=Pb_Ga", "q=regulates+ga"} <= set(
+        run["link"].removeprefix("./rows?").split("&")
+    )
+    shared = [
+        [run["name"] for run in hit["runs"]] for hit in groups["Pb", "Ga"] if len(hit["runs"]) > 1
+    ]
+    assert shared == [["debate", "second"]] * len(
+        shared
+    )  # the same words stand once, with both runs
     assert app.query_params["phrase"] == "regulates ga"
 
 
 @pytest.mark.soak
-def test_a_run_and_a_role_restrict_the_hits_and_the_address_names_them(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_run_and_a_role_restrict_the_hits_and_the_address_names_them(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     second = add_second_run(small_workspace)
     app = visit(small_workspace, "search", phrase="regulates", of_run=second, role="UP")
     [[hit]] = [group["hits"] for group in drawn(app)]
@@ -76,17 +97,27 @@ def test_a_run_and_a_role_restrict_the_hits_and_the_address_names_them(visit: Vi
 
 def test_it_says_when_not_all_hits_are_listed(glance: Visit, demo_workspace: Workspace) -> None:
     app = glance(demo_workspace, "search", phrase="the")
-    runs_of_hits = [run["name"] for group in drawn(app) for hit in group["hits"] for run in hit["runs"]]
-    assert re.search(r"texts in \d+ runs\*\*\. Listed are 200, one of each run in turn", text_of(app))
-    assert len({group["hits"][0]["runs"][0]["name"] for group in drawn(app)[:3]}) > 1  # the first screen is not of one run
+    runs_of_hits = [
+        run["name"] for group in drawn(app) for hit in group["hits"] for run in hit["runs"]
+    ]
+    assert re.search(
+        r"texts in \d+ runs\*\*\. Listed are 200, one of each run in turn", text_of(app)
+    )
+    assert (
+        len({group["hits"][0]["runs"][0]["name"] for group in drawn(app)[:3]}) > 1
+    )  # the first screen is not of one run
     assert len(set(runs_of_hits)) > 1
     assert len(runs_of_hits) <= 200
 
 
 @pytest.mark.soak
-def test_a_gene_leads_to_its_rows_and_nothing_found_is_said(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_gene_leads_to_its_rows_and_nothing_found_is_said(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     links = [each.proto for each in visit(small_workspace, "search", phrase="GA").get("page_link")]
-    assert [link.label for link in links if "all its rows" in link.label] == ["*Ga* as target gene: all its rows"]
+    assert [link.label for link in links if "all its rows" in link.label] == [
+        "*Ga* as target gene: all its rows"
+    ]
     app = visit(small_workspace, "search", phrase="quinque*reme*")
     assert "No text of 1 run contains “quinque\\*reme\\*”." in text_of(app)
     assert drawn(app) == []
@@ -94,7 +125,9 @@ def test_a_gene_leads_to_its_rows_and_nothing_found_is_said(visit: Visit, small_
 
 
 @pytest.mark.soak
-def test_debates_leads_from_its_search_to_all_runs(visit: Visit, small_workspace: Workspace) -> None:
+def test_debates_leads_from_its_search_to_all_runs(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     app = visit(small_workspace, "rows", run="debate", q="does not")
     [link] = [each.proto for each in app.get("page_link") if each.proto.label == "in all runs"]
     assert "phrase=does+not" in link.query_string

@@ -9,9 +9,13 @@ from tests.commands import core, core_json
 def test_search_prints_counts_then_hits(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
     found = core_json(place, "search", "PA  regulates", "--dataset", "bmdm")
-    assert (found["dataset"], found["texts"]) == ("bmdm", 11)  # three rows of four briefs, one of which says something else
+    assert (found["dataset"], found["texts"]) == (
+        "bmdm",
+        11,
+    )  # three rows of four briefs, one of which says something else
     assert found["counts"] == [
-        {"run": "debate", "role": role, "texts": n} for role, n in (("DOWN", 3), ("EFFECT", 3), ("NULL", 3), ("UP", 2))
+        {"run": "debate", "role": role, "texts": n}
+        for role, n in (("DOWN", 3), ("EFFECT", 3), ("NULL", 3), ("UP", 2))
     ]
     first = {
         "run": "debate",
@@ -31,11 +35,19 @@ def test_search_prints_counts_then_hits(small_workspace: Workspace) -> None:
         "        1  debate  UP",
         "debate  Pa_Gb  UP: C) Knockdown of Pa [does not] affect Gb.",
     ]
-    assert core_json(place, "search", "quinquereme") == {"dataset": "bmdm", "texts": 0, "counts": [], "hits": []}
+    assert core_json(place, "search", "quinquereme") == {
+        "dataset": "bmdm",
+        "texts": 0,
+        "counts": [],
+        "hits": [],
+    }
 
 
 def test_search_says_what_is_wrong(small_workspace: Workspace) -> None:
     done = core(small_workspace.settings.workspace, "search", " ")
     assert (done.status, done.out) == (1, "")
     assert "expected a word or phrase" in done.err
-    assert "not in this workspace" in core(small_workspace.settings.workspace, "search", "x", "--dataset", "none").err
+    assert (
+        "not in this workspace"
+        in core(small_workspace.settings.workspace, "search", "x", "--dataset", "none").err
+    )

@@ -12,17 +12,32 @@ from core.features.reading.rows.trace_tree import content, has_steps, split_into
 
 
 def event(kind: str, role: str = "AGENT", depth: int | None = None) -> dict[str, Any]:
-    return {"kind": kind, "role": role, "content": "", "tokens": None, "meta": {} if depth is None else {"depth": depth}}
+    return {
+        "kind": kind,
+        "role": role,
+        "content": "",
+        "tokens": None,
+        "meta": {} if depth is None else {"depth": depth},
+    }
 
 
 def events_of(trace: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{**event._asdict(), "meta": dict(event.meta)} for event in parse_trace(json.dumps(trace)).events]
+    return [
+        {**event._asdict(), "meta": dict(event.meta)}
+        for event in parse_trace(json.dumps(trace)).events
+    ]
 
 
 def react(*steps: tuple[str, str, dict[str, Any], str]) -> list[dict[str, Any]]:
     """The events of a published ReAct trace: thought, tool, arguments and observation of each step."""
     names = ("thought", "tool_name", "tool_args", "observation")
-    return events_of({f"{name}_{i}": value for i, step in enumerate(steps) for name, value in zip(names, step, strict=True)})
+    return events_of(
+        {
+            f"{name}_{i}": value
+            for i, step in enumerate(steps)
+            for name, value in zip(names, step, strict=True)
+        }
+    )
 
 
 def shape(steps: list[Any]) -> list[Any]:
@@ -30,7 +45,16 @@ def shape(steps: list[Any]) -> list[Any]:
 
 
 def test_a_thought_its_call_and_what_came_back_are_one_step() -> None:
-    kinds = ["thought", "tool_call", "observation", "thought", "tool_call", "observation", "thought", "answer"]
+    kinds = [
+        "thought",
+        "tool_call",
+        "observation",
+        "thought",
+        "tool_call",
+        "observation",
+        "thought",
+        "answer",
+    ]
     steps = split_into_steps([event(kind) for kind in kinds])
     assert shape(steps) == [
         ["thought", "tool_call", "observation"],
@@ -74,11 +98,15 @@ def test_what_happened_deeper_stands_within_the_step_that_asked() -> None:
 
 
 def test_what_files_leave_out_is_no_reason_to_fail() -> None:
-    assert shape(split_into_steps([event("observation"), event("tool_call"), event("observation")])) == [
+    assert shape(
+        split_into_steps([event("observation"), event("tool_call"), event("observation")])
+    ) == [
         ["observation"],
         ["tool_call", "observation"],
     ]
-    assert shape(split_into_steps([event("answer", depth=3), event("thought", depth=3)])) == [["answer", ["thought"]]]
+    assert shape(split_into_steps([event("answer", depth=3), event("thought", depth=3)])) == [
+        ["answer", ["thought"]]
+    ]
     assert split_into_steps([]) == []
 
 
@@ -87,13 +115,25 @@ def test_debates_are_no_steps() -> None:
     assert has_steps([event("thought")])
 
 
-def test_the_answer_is_on_top_and_steps_are_folded_but_for_what_failed_and_where_the_answer_turned() -> None:
+def test_the_answer_is_on_top_and_steps_are_folded_but_for_what_failed_and_where_the_answer_turned() -> (
+    None
+):
     drawn = content(
         react(
             ("I lean to answer C.", "gene_info", {"gene": "Stat1"}, "Gene: Stat1"),
-            ("More.", "protein_interactions", {"gene": "Stat1", "limit": 10}, "Error querying STRING DB: HTTP Error 504"),
+            (
+                "More.",
+                "protein_interactions",
+                {"gene": "Stat1", "limit": 10},
+                "Error querying STRING DB: HTTP Error 504",
+            ),
             ("It is induced, so answer A.", "gene_info", {"gene": "Gbp2"}, '{"name": "Gbp2"}'),
-            ("Done.", "submit_answer", {"answer": "A", "reasoning": "Stat1 induces Gbp2."}, "Answer recorded: A"),
+            (
+                "Done.",
+                "submit_answer",
+                {"answer": "A", "reasoning": "Stat1 induces Gbp2."},
+                "Answer recorded: A",
+            ),
         ),
         tokens=410,
     )
@@ -115,19 +155,41 @@ def test_the_answer_is_on_top_and_steps_are_folded_but_for_what_failed_and_where
 
 
 def test_an_agent_that_was_called_stands_within_its_step_and_its_errors_count() -> None:
-    inner = {"thought_0": "hm", "tool_name_0": "lookup", "tool_args_0": {}, "observation_0": "Traceback (most recent call last):"}
+    inner = {
+        "thought_0": "hm",
+        "tool_name_0": "lookup",
+        "tool_args_0": {},
+        "observation_0": "Traceback (most recent call last):",
+    }
     drawn = content(
         events_of(
             {
-                "coordinator": {"thought_0": "ask", "tool_name_0": "biologist", "tool_args_0": {"q": "?"}, "observation_0": "no"},
-                "sub_agents": [{"agent": "biologist", "question": "?", "trajectory": inner, "answer": "no", "tokens": 512}],
+                "coordinator": {
+                    "thought_0": "ask",
+                    "tool_name_0": "biologist",
+                    "tool_args_0": {"q": "?"},
+                    "observation_0": "no",
+                },
+                "sub_agents": [
+                    {
+                        "agent": "biologist",
+                        "question": "?",
+                        "trajectory": inner,
+                        "answer": "no",
+                        "tokens": 512,
+                    }
+                ],
             }
         )
     )
     [step] = drawn["steps"]
     agent = next(part for part in step["parts"] if part["kind"] == "agent")
     assert agent["title"] == "biologist: 1 tool call, 512 tokens"
-    assert [each["error"] for each in agent["steps"]] == ["", "Traceback (most recent call last):", ""]
+    assert [each["error"] for each in agent["steps"]] == [
+        "",
+        "Traceback (most recent call last):",
+        "",
+    ]
     assert (drawn["sums"], drawn["unit"]) == ("1 step · 2 tools · 1 failed · 512 tokens", "tokens")
 
 
@@ -144,7 +206,9 @@ def test_tools_that_were_called_at_once_each_get_their_answer() -> None:
             event("answer", "ASSISTANT"),
         ]
     )
-    assert [(step["tool"], [part["kind"] for part in step["parts"]]) for step in drawn["steps"]] == [
+    assert [
+        (step["tool"], [part["kind"] for part in step["parts"]]) for step in drawn["steps"]
+    ] == [
         ("lookup", ["reasoning", "text", "tool_call", "observation"]),
         ("search", ["tool_call", "observation"]),
         ("", ["text"]),
@@ -167,10 +231,25 @@ def test_an_answer_that_reads_as_a_failure_is_one(text: str, error: bool) -> Non
 
 
 def test_a_passage_that_a_reading_marked_opens_its_step_and_those_above_it() -> None:
-    inner = {"thought_0": "- **Stat1** induces it.\nSo A.", "tool_name_0": "lookup", "tool_args_0": {}, "observation_0": "no"}
-    outer = {"thought_0": "ask", "tool_name_0": "biologist", "tool_args_0": {}, "observation_0": "no"}
+    inner = {
+        "thought_0": "- **Stat1** induces it.\nSo A.",
+        "tool_name_0": "lookup",
+        "tool_args_0": {},
+        "observation_0": "no",
+    }
+    outer = {
+        "thought_0": "ask",
+        "tool_name_0": "biologist",
+        "tool_args_0": {},
+        "observation_0": "no",
+    }
     events = events_of(
-        {"coordinator": outer, "sub_agents": [{"agent": "biologist", "question": "?", "trajectory": inner, "answer": "A"}]}
+        {
+            "coordinator": outer,
+            "sub_agents": [
+                {"agent": "biologist", "question": "?", "trajectory": inner, "answer": "A"}
+            ],
+        }
     )
     marked = {"- **Stat1** induces it.\nSo A.": ("- **Stat1** induces it.",)}
     [step] = content(events, passages=marked)["steps"]
@@ -181,4 +260,8 @@ def test_a_passage_that_a_reading_marked_opens_its_step_and_those_above_it() -> 
         (True, True),
         (False, False),
     ]
-    assert [part["passages"] for part in agent["steps"][1]["parts"]] == [["Stat1 induces it."], [], []]
+    assert [part["passages"] for part in agent["steps"][1]["parts"]] == [
+        ["Stat1 induces it."],
+        [],
+        [],
+    ]

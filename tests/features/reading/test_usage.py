@@ -14,7 +14,12 @@ START = datetime(2026, 1, 1, 12)
 
 
 def test_time_tokens_and_cost(small_workspace: Workspace) -> None:
-    run = replace(the_run(small_workspace), status="done", started_at=START, finished_at=START + timedelta(seconds=200))
+    run = replace(
+        the_run(small_workspace),
+        status="done",
+        started_at=START,
+        finished_at=START + timedelta(seconds=200),
+    )
     assert time_text(run) == "3 min 20 s"
     assert time_text(replace(run, status="crashed")) is None
     assert time_text(replace(run, started_at=None)) is None

@@ -15,8 +15,13 @@ def test_the_table_shows_what_the_command_prints(glance: Visit, demo_workspace: 
     app = glance(demo_workspace, "scores", run="simulated debate", part="Baselines")
     assert not app.exception
     printed = core_json(demo_workspace.settings.workspace, "controls", "simulated debate")
-    controls, fingerprint = (each.value.set_index("name") for each in app.dataframe if {"name", "DE"} <= set(each.value))
-    assert list(controls.index) == ["simulated debate", *(each["name"] for each in printed["controls"])]
+    controls, fingerprint = (
+        each.value.set_index("name") for each in app.dataframe if {"name", "DE"} <= set(each.value)
+    )
+    assert list(controls.index) == [
+        "simulated debate",
+        *(each["name"] for each in printed["controls"]),
+    ]
     for each in printed["controls"]:
         if each["de"] is not None:
             assert controls.loc[each["name"], "DE"].startswith(f"{each['de']:.3f} [")

@@ -14,7 +14,9 @@ RUN, BASELINE = "simulated debate", "simulated collapsed debate"
 
 
 @pytest.mark.soak
-def test_rows_gained_and_lost_sum_to_the_change_and_comparisons_are_counted(glance: Visit, little_demo: Workspace) -> None:
+def test_rows_gained_and_lost_sum_to_the_change_and_comparisons_are_counted(
+    glance: Visit, little_demo: Workspace
+) -> None:
     app = glance(little_demo, "compare", run=RUN, baseline=the_run(little_demo, BASELINE).id)
     assert not app.exception
     text = text_of(app)
@@ -26,8 +28,12 @@ def test_rows_gained_and_lost_sum_to_the_change_and_comparisons_are_counted(glan
     words = re.findall(r"together change the mean of DE and DIR by ([+−]\d\.\d+)", text)
     sums = [float(word.replace("−", "-")) for word in words]
     changes = next(each.value for each in app.dataframe if "metric" in each.value)
-    assert sum(sums) == pytest.approx(changes[changes["metric"] == "mean"]["estimate"].iloc[0], abs=0.001)
+    assert sum(sums) == pytest.approx(
+        changes[changes["metric"] == "mean"]["estimate"].iloc[0], abs=0.001
+    )
     ranks = next(each.value for each in app.dataframe if "rank_a" in each.value)
     assert ranks[["rank_a", "rank_b"]].min().min() >= 1
     assert "1 is the largest" in text
-    assert re.search(r"(only comparison|One of [\d,]+ comparisons) of runs on this dataset so far.*: p = ", text)
+    assert re.search(
+        r"(only comparison|One of [\d,]+ comparisons) of runs on this dataset so far.*: p = ", text
+    )

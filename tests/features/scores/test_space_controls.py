@@ -20,7 +20,9 @@ def found(demo_workspace: Workspace) -> dict[str, Control]:
     """The controls of the demo's first labelled run."""
     with demo_workspace.store.read() as db:
         counts = runs.label_counts(db).set_index("run")["labelled"]
-        rows = load_scored_rows(db, next(run.id for run in runs.list_all(db) if counts.get(run.id, 0)))
+        rows = load_scored_rows(
+            db, next(run.id for run in runs.list_all(db) if counts.get(run.id, 0))
+        )
     space = space_to_scramble(demo_workspace, rows.run, rows.index)
     assert space is not None
     return {each.name: each for each in control_spaces(rows, space)}
@@ -48,4 +50,6 @@ def test_every_control_is_there_and_none_is_a_rival(found: dict[str, Control]) -
         if name not in (EQUAL, BIASED):
             for value in (each.de, each.dir):
                 assert value is not None
-                assert value.estimate == pytest.approx(0.5, abs=4 * value.se / 3)  # of nine draws: four standard errors
+                assert value.estimate == pytest.approx(
+                    0.5, abs=4 * value.se / 3
+                )  # of nine draws: four standard errors

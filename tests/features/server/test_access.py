@@ -38,12 +38,27 @@ def test_nobody_gets_more_than_the_sign_in_needs(server: Server) -> None:
     for name, visitor in strangers(server).items():
         for path in ("/", "/debates", "/_stcore/health", "/_stcore/host-config", "/favicon.png"):
             assert visitor.ask("GET", path)[0] == 200, (name, path)
-        for path in ("/_stcore/metrics", "/media/a.csv", "/component/a/b.js", "/_stcore/bidi-components/a/b.js"):
+        for path in (
+            "/_stcore/metrics",
+            "/media/a.csv",
+            "/component/a/b.js",
+            "/_stcore/bidi-components/a/b.js",
+        ):
             assert visitor.ask("GET", path)[0] == 401, (name, path)
         for path in ("/_stcore/script-health-check", "/_stcore/nothing"):
-            assert b"<!doctype html>" in visitor.ask("GET", path)[1].lower(), (name, path)  # the page that all addresses have
-        for path in ("/_stcore/agent/mcp", "/_stcore/agent/interact", "/_stcore/agent/openapi.json"):
-            assert {visitor.ask(method, path)[0] for method in ("GET", "POST")} == {401}, (name, path)
+            assert b"<!doctype html>" in visitor.ask("GET", path)[1].lower(), (
+                name,
+                path,
+            )  # the page that all addresses have
+        for path in (
+            "/_stcore/agent/mcp",
+            "/_stcore/agent/interact",
+            "/_stcore/agent/openapi.json",
+        ):
+            assert {visitor.ask(method, path)[0] for method in ("GET", "POST")} == {401}, (
+                name,
+                path,
+            )
 
 
 def test_who_has_a_role_gets_what_pages_need(server: Server) -> None:
@@ -83,13 +98,21 @@ def test_no_spelling_of_an_address_leads_past_the_sign_in(server: Server) -> Non
     ]
     for path in spelled:
         assert nobody.ask("PUT", path, b"x")[0] == 401, path
-    for path in ("/%5Fstcore/metrics", "//_stcore/metrics", "/_stcore/metrics/", "/_stcore/x/../metrics", "/_stcore/metrics%00"):
+    for path in (
+        "/%5Fstcore/metrics",
+        "//_stcore/metrics",
+        "/_stcore/metrics/",
+        "/_stcore/x/../metrics",
+        "/_stcore/metrics%00",
+    ):
         status, body = nobody.ask("GET", path)
         assert status in (301, 400, 401) or b"<!doctype html>" in body.lower(), path
         assert b"active_sessions" not in body, path
 
 
-def test_a_request_behind_another_on_one_connection_is_held_against_the_same(server: Server) -> None:
+def test_a_request_behind_another_on_one_connection_is_held_against_the_same(
+    server: Server,
+) -> None:
     nobody = Visitor(server)
     host = "Host: {}:{}\r\n".format(*nobody.place).encode()
     first = b"GET /_stcore/health HTTP/1.1\r\n" + host + b"\r\n"
@@ -116,8 +139,17 @@ def test_a_websocket_is_opened_by_the_servers_own_page_alone(server: Server) -> 
         f"http://{host}:{port + 1}",
         f"http://localhost:{port}",
     ]
-    foreign += [f"http://{host}.:{port}", f"http://{host}:{port}/", f"http://{host}:{port}.evil.example", f"HTTP://{host}:{port}"]
-    foreign += [f"http://evil.example:{port}", f"http://{host}:{port}@evil.example", f"http://desk.{host}:{port}"]
+    foreign += [
+        f"http://{host}.:{port}",
+        f"http://{host}:{port}/",
+        f"http://{host}:{port}.evil.example",
+        f"HTTP://{host}:{port}",
+    ]
+    foreign += [
+        f"http://evil.example:{port}",
+        f"http://{host}:{port}@evil.example",
+        f"http://desk.{host}:{port}",
+    ]
     for origin in foreign:
         with pytest.raises(InvalidStatus) as refused, ada.socket(Origin=origin):
             pass
@@ -169,17 +201,26 @@ def test_cookies_have_their_flags(server: Server) -> None:
         answer.read()
         cookies += [value for name, value in answer.getheaders() if name.lower() == "set-cookie"]
     connection.close()
-    assert {cookie.partition("=")[0] for cookie in cookies} == {"_streamlit_xsrf", "opened_before_sign_in"}
+    assert {cookie.partition("=")[0] for cookie in cookies} == {
+        "_streamlit_xsrf",
+        "opened_before_sign_in",
+    }
     for cookie in cookies:
         assert "SameSite=Lax" in cookie
         assert "HttpOnly" in cookie or cookie.startswith("_streamlit_xsrf=")
 
 
 @pytest.mark.soak
-def test_streamlit_alone_serves_no_shared_workspace(small_workspace: Workspace, tmp_path: Path) -> None:
+def test_streamlit_alone_serves_no_shared_workspace(
+    small_workspace: Workspace, tmp_path: Path
+) -> None:
     """It says why, and takes no upload either."""
     write_roles(tmp_path / "secrets.toml")
-    with serving(small_workspace.settings.workspace, PLAIN, PERTURBDESK_SECRETS_FILE=str(tmp_path / "secrets.toml")) as plain:
+    with serving(
+        small_workspace.settings.workspace,
+        PLAIN,
+        PERTURBDESK_SECRETS_FILE=str(tmp_path / "secrets.toml"),
+    ) as plain:
         visitor = Visitor(plain, ADA)
         with visitor.socket() as opened:
             session, texts = run_script(opened)

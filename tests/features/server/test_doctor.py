@@ -18,7 +18,17 @@ from core.runs.workspace import Workspace
 from tests import commands
 from tests.fakes import scripted as scripted_server
 
-KEYS = {"version", "commit", "python", "workspace", "store_mb", "lock", "endpoints", "disk_free_mb", "last_errors"}
+KEYS = {
+    "version",
+    "commit",
+    "python",
+    "workspace",
+    "store_mb",
+    "lock",
+    "endpoints",
+    "disk_free_mb",
+    "last_errors",
+}
 SECRET = "sk-0123456789"
 
 
@@ -41,7 +51,9 @@ def test_it_prints_what_the_contract_says(small_workspace: Workspace) -> None:
     log.configure(small_workspace.settings, "app")
     log.record_error("page /rows", RuntimeError("no such thing"))
     log.close()
-    commands.core(folder, "runs", "rename", "nothing", "x")  # a mistake, which was said where it was made
+    commands.core(
+        folder, "runs", "rename", "nothing", "x"
+    )  # a mistake, which was said where it was made
     found = commands.core_json(folder, "doctor")
     assert set(found) >= KEYS
     assert (found["workspace"], found["store"], found["lock"]) == (str(folder), "ok", None)
@@ -67,11 +79,15 @@ def test_a_damaged_store_is_named_and_left_as_it_is(small_workspace: Workspace) 
     file.write_bytes(damaged)
     done = commands.core(small_workspace.settings.workspace, "doctor")
     assert done.status == 0
-    assert "StoreDamaged" in next(line for line in done.out.splitlines() if line.startswith("store "))
+    assert "StoreDamaged" in next(
+        line for line in done.out.splitlines() if line.startswith("store ")
+    )
     assert file.read_bytes() == damaged
 
 
-def test_a_locked_store_is_named_with_who_holds_it(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_store_is_named_with_who_holds_it(
+    small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(doctor, "PATIENCE_S", 0.2)
     with small_workspace.store.write():
         found = doctor.examine(small_workspace.settings)
@@ -86,7 +102,12 @@ def test_a_server_is_asked_for_its_models_alone(tmp_path: Path) -> None:
     script = scripted_server.Script(answer=lambda body: str(asked.append(body)))
     with scripted_server.serving(script) as address:
         [state] = doctor.examine(Settings(workspace=tmp_path, endpoint=address)).endpoints
-    assert (state.url, state.reachable, list(state.models), state.problem) == (address, True, ["scripted"], "")
+    assert (state.url, state.reachable, list(state.models), state.problem) == (
+        address,
+        True,
+        ["scripted"],
+        "",
+    )
     assert asked == []
 
 

@@ -29,7 +29,11 @@ def serve_app(workspace: Path, path: str, *options: str, **environment: str) -> 
     command += ["--host", "127.0.0.1", "--port", str(port), "--base-url", f"{address}/", *options]
     with tempfile.NamedTemporaryFile(suffix=".log") as log:
         process = subprocess.Popen(
-            command, env={**os.environ, **environment}, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            command,
+            env={**os.environ, **environment},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
         server = Server(address, process, Path(log.name))
         try:
@@ -42,7 +46,9 @@ def serve_app(workspace: Path, path: str, *options: str, **environment: str) -> 
 
 @pytest.mark.soak
 @pytest.mark.browser
-def test_below_a_base_address_links_begin_with_it(open_tab: OpenTab, demo_workspace: Workspace) -> None:
+def test_below_a_base_address_links_begin_with_it(
+    open_tab: OpenTab, demo_workspace: Workspace
+) -> None:
     with serve_app(demo_workspace.settings.workspace, "/desk", "--read-only") as server:
         watch, page = Watch(), open_tab(permissions=["clipboard-read", "clipboard-write"])
         watch.over(page, server)
@@ -75,23 +81,36 @@ def secrets(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1"])
 def test_without_a_sign_in_nobody_is_let_in_by_accident(tmp_path: Path, host: str) -> None:
     """Behind a proxy it listens to this machine alone, and is open all the same."""
-    done = commands.core(tmp_path, "serve-app", "--host", host, "--base-url", "https://desk.example.org")
+    done = commands.core(
+        tmp_path, "serve-app", "--host", host, "--base-url", "https://desk.example.org"
+    )
     assert done.status == 1
     [line] = done.err.splitlines()
-    assert line.startswith("error: serve-app: everybody who reaches https://desk.example.org could change this workspace.")
+    assert line.startswith(
+        "error: serve-app: everybody who reaches https://desk.example.org could change this workspace."
+    )
 
 
 @pytest.mark.parametrize(
     ("editors", "base_url", "words"),
     [
         ("", "https://desk.example.org", "nobody could sign in"),
-        ("ada@lab.example", "https://other.example.org", "expected 'https://other.example.org/oauth2callback'"),
+        (
+            "ada@lab.example",
+            "https://other.example.org",
+            "expected 'https://other.example.org/oauth2callback'",
+        ),
         ("ada@lab.example", "desk.example.org", "--base-url: address"),
         ("ada@lab.example", "https://me:secret@desk.example.org", "(not shown)"),
     ],
 )
 def test_a_sign_in_that_cannot_work_is_refused(
-    tmp_path: Path, secrets: Path, monkeypatch: pytest.MonkeyPatch, editors: str, base_url: str, words: str
+    tmp_path: Path,
+    secrets: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    editors: str,
+    base_url: str,
+    words: str,
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_SECRETS_FILE", str(secrets))
     monkeypatch.setenv("PERTURBDESK_EDITORS", editors)
@@ -101,7 +120,9 @@ def test_a_sign_in_that_cannot_work_is_refused(
     assert words in line
 
 
-def test_it_starts_with_a_sign_in_that_can_work(tmp_path: Path, secrets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_starts_with_a_sign_in_that_can_work(
+    tmp_path: Path, secrets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PERTURBDESK_SECRETS_FILE", str(secrets))
     monkeypatch.setenv("PERTURBDESK_EDITORS", "ada@lab.example")
     for name in ("PERTURBDESK_WORKSPACE", "PERTURBDESK_BASE_URL"):
@@ -109,10 +130,15 @@ def test_it_starts_with_a_sign_in_that_can_work(tmp_path: Path, secrets: Path, m
     started: list[list[str]] = []
     monkeypatch.setattr(os, "chdir", lambda _: None)
     monkeypatch.setattr(os, "execv", lambda _, command: started.append(command))
-    done = commands.core(tmp_path, "serve-app", "--host", "0.0.0.0", "--base-url", "https://desk.example.org/")
+    done = commands.core(
+        tmp_path, "serve-app", "--host", "0.0.0.0", "--base-url", "https://desk.example.org/"
+    )
     assert (done.status, done.err) == (0, "")
     [command] = started
     assert command[1:3] == ["-m", "core.ui.start"]
     assert command[command.index("--server.address") + 1] == "0.0.0.0"
-    assert next(command[i + 1] for i, word in enumerate(command) if word == "--server.allowedHosts") == "desk.example.org"
+    assert (
+        next(command[i + 1] for i, word in enumerate(command) if word == "--server.allowedHosts")
+        == "desk.example.org"
+    )
     assert os.environ["PERTURBDESK_BASE_URL"] == "https://desk.example.org"

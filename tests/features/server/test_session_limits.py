@@ -17,7 +17,9 @@ from tests.ui.strangers import Visitor, noise, rss_mb, run_script
 def active_sessions(server: Server) -> int:
     """How many sessions have a tab, as the server's own metrics count them."""
     text = Visitor(server, ADA).ask("GET", "/_stcore/metrics?families=active_sessions")[1].decode()
-    return int(next(line.split()[-1] for line in text.splitlines() if line.startswith("active_sessions ")))
+    return int(
+        next(line.split()[-1] for line in text.splitlines() if line.startswith("active_sessions "))
+    )
 
 
 @pytest.mark.soak
@@ -28,7 +30,9 @@ def test_who_has_not_signed_in_sends_little(shared_server: Server) -> None:
         (Visitor(shared_server, BOB), 200_000, False),
     ):
         with visitor.socket() as opened:
-            message = b"\x00" * size  # no message of Streamlit's: it closes with 1002 what it has read
+            message = (
+                b"\x00" * size
+            )  # no message of Streamlit's: it closes with 1002 what it has read
             opened.send(message)
             with pytest.raises(ConnectionClosed) as ended:
                 opened.recv(30)

@@ -36,13 +36,17 @@ def shared(shared_workspace: SharedServer) -> Iterator[SharedServer]:
 def names_in(shared: SharedServer) -> list[bytes]:
     """What only people with a role may be sent: the names of datasets, runs and rows, and where the workspace is."""
     with shared.workspace.store.read() as db:
-        rows = db.execute("SELECT id FROM run UNION SELECT name FROM run UNION SELECT pair_id FROM pair").fetchall()
+        rows = db.execute(
+            "SELECT id FROM run UNION SELECT name FROM run UNION SELECT pair_id FROM pair"
+        ).fetchall()
     return [str(shared.workspace.settings.workspace).encode(), *(name.encode() for (name,) in rows)]
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("page", PAGES_BY_ADDRESS)
-def test_who_has_not_signed_in_is_sent_the_sign_in_and_nothing_else(shared: SharedServer, page: str) -> None:
+def test_who_has_not_signed_in_is_sent_the_sign_in_and_nothing_else(
+    shared: SharedServer, page: str
+) -> None:
     with browsing(shared.address) as nobody:
         assert [each.label for each in nobody.run(page).widgets] == ["Sign in"]
         assert not [name for name in names_in(shared) if name in nobody.received]
@@ -74,8 +78,14 @@ def send(shared: SharedServer, email: str, step: Step) -> bytes:
 def test_a_reader_sends_what_an_editor_may_and_changes_nothing(shared: SharedServer) -> None:
     with browsing(shared.address, shared.cookie(ADA)) as editor:
         found = walk(editor, PAGES, f"run={shared.run.id}", deep=False)
-        steps = [step for step in found if step.widget.kind in ("button", "text_area") and step.widget.label != "Sign out"]
-    assert {"Ask again", "Estimate", "Add note", "Start run", "Save report"} <= {step.widget.label for step in steps}
+        steps = [
+            step
+            for step in found
+            if step.widget.kind in ("button", "text_area") and step.widget.label != "Sign out"
+        ]
+    assert {"Ask again", "Estimate", "Add note", "Start run", "Save report"} <= {
+        step.widget.label for step in steps
+    }
     before = shared.snapshot()
     for step in steps:
         received = send(shared, EVE, step)
@@ -97,7 +107,9 @@ def test_a_role_that_is_taken_away_is_gone_at_the_next_message(shared: SharedSer
         before = shared.snapshot()
         states = [state_of(text, "by one who may no longer"), state_of(note)]
         shared.set_roles([], [ADA])
-        assert "reader" in client.run(page, query, states, fragment=note.fragment).text  # the part runs, and so does the page
+        assert (
+            "reader" in client.run(page, query, states, fragment=note.fragment).text
+        )  # the part runs, and so does the page
         assert "Add note" not in [each.label for each in client.run(page, query, states).widgets]
         assert shared.snapshot() == before
         shared.set_roles([ADA], [])
@@ -115,17 +127,34 @@ def test_a_callback_asks_for_the_role(shared: SharedServer) -> None:
     with browsing(shared.address, shared.cookie(ADA)) as client:
         query = f"run={shared.run.id}&tab=Label"
         drawn = client.run("arguments", query)
-        [reader] = [each for each in drawn.widgets if each.kind == "bidi_component" and each.proto.component_name == "reader"]
+        [reader] = [
+            each
+            for each in drawn.widgets
+            if each.kind == "bidi_component" and each.proto.component_name == "reader"
+        ]
         content = json.loads(reader.proto.json or reader.proto.mixed.json)
-        given = {"n": 1, "key": content["texts"][0]["key"], "act": "answer", "answer": content["answers"][0]}
+        given = {
+            "n": 1,
+            "key": content["texts"][0]["key"],
+            "act": "answer",
+            "answer": content["answers"][0],
+        }
         before = shared.snapshot()
         shared.set_roles([], [ADA])
-        client.run("arguments", query, [WidgetState(id=reader.id, json_value=json.dumps({"items": [given]}))])
+        client.run(
+            "arguments",
+            query,
+            [WidgetState(id=reader.id, json_value=json.dumps({"items": [given]}))],
+        )
         assert shared.snapshot() == before
         shared.set_roles([ADA], [])
         client.run("arguments", query)
         given["n"] = 2
-        client.run("arguments", query, [WidgetState(id=reader.id, json_value=json.dumps({"items": [given]}))])
+        client.run(
+            "arguments",
+            query,
+            [WidgetState(id=reader.id, json_value=json.dumps({"items": [given]}))],
+        )
         assert len(shared.snapshot().tables["text_label"]) == len(before.tables["text_label"]) + 1
 
 
@@ -134,9 +163,13 @@ def test_files_are_for_people_with_a_role(shared: SharedServer) -> None:
     with browsing(shared.address, shared.cookie(EVE)) as client:
         drawn = client.run("scores", f"run={shared.run.id}")
         file = next(each.proto.deferred_file_id for each in drawn.widgets if each.label == "CSV")
-        client.ask(BackMsg(app_heartbeat=True), "heartbeat_ack")  # the run has ended on the server, too, and dropped old files
+        client.ask(
+            BackMsg(app_heartbeat=True), "heartbeat_ack"
+        )  # the run has ended on the server, too, and dropped old files
         wanted = client.file_request(file)
-        address = client.ask(wanted, "backend_operation_response").backend_operation_response.deferred_file.url
+        address = client.ask(
+            wanted, "backend_operation_response"
+        ).backend_operation_response.deferred_file.url
         assert client.get(address)[0] == 200
         with browsing(shared.address) as nobody:
             assert nobody.get(address)[0] == 401
@@ -156,7 +189,9 @@ def test_who_signs_out_is_out_in_every_tab(shared: SharedServer) -> None:
         tab.send(BackMsg(app_heartbeat=True))
         assert tab.wait_until_closed() == SIGN_IN_ENDED
     for session in ("", tab.session):
-        with browsing(shared.address, cookie, session) as copied:  # what somebody may have kept of it
+        with browsing(
+            shared.address, cookie, session
+        ) as copied:  # what somebody may have kept of it
             assert [each.label for each in copied.run("rows").widgets] == ["Sign in"]
     with browsing(shared.address, shared.cookie(ADA)) as again:
         assert "editor" in again.run().text
@@ -177,12 +212,16 @@ def test_a_session_ends_with_its_cookie(shared: SharedServer) -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["clear_cache", "load_git_info", "set_run_on_save"])
 @pytest.mark.parametrize("email", [ADA, EVE, ""])
-def test_messages_that_no_page_sends_do_nothing(shared: SharedServer, email: str, kind: str) -> None:
+def test_messages_that_no_page_sends_do_nothing(
+    shared: SharedServer, email: str, kind: str
+) -> None:
     """One would empty the caches of everybody, another tells what is in the checkout."""
     with browsing(shared.address, shared.cookie(email) if email else "") as client:
         client.run()
         assert client.is_ignored(BackMsg(**{kind: True}))
-    assert shared.server.log.read_text().count("serves ") == 1  # the server has not looked for its workspace again
+    assert (
+        shared.server.log.read_text().count("serves ") == 1
+    )  # the server has not looked for its workspace again
 
 
 @pytest.mark.soak

@@ -40,7 +40,11 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """A workspace that the tests of this file change."""
-    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("shared") / "workspace", author="whoever runs it"))
+    workspace = open_workspace(
+        Settings(
+            workspace=tmp_path_factory.mktemp("shared") / "workspace", author="whoever runs it"
+        )
+    )
     worlds.import_small(workspace)
     return workspace
 
@@ -48,7 +52,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 @pytest.fixture(scope="module")
 def server(shared: Workspace, secrets: Path) -> Iterator[Server]:
     roles = {"PERTURBDESK_EDITORS": ADA, "PERTURBDESK_READERS": BOB}
-    with serving(shared.settings.workspace, PERTURBDESK_SECRETS_FILE=str(secrets), **roles) as started:
+    with serving(
+        shared.settings.workspace, PERTURBDESK_SECRETS_FILE=str(secrets), **roles
+    ) as started:
         yield started
 
 
@@ -58,7 +64,11 @@ def shown(page: Page) -> list[str]:
     return [line for line in map(str.strip, lines) if line and line != "Skip to main content"]
 
 
-SIGN_IN = ["Sign in", "This workspace is shared with people chosen by the person who runs this server.", "Sign in"]
+SIGN_IN = [
+    "Sign in",
+    "This workspace is shared with people chosen by the person who runs this server.",
+    "Sign in",
+]
 
 
 def add_note(page: Page, text: str) -> None:
@@ -68,7 +78,9 @@ def add_note(page: Page, text: str) -> None:
         notes.click()
     page.get_by_label("Add a note").fill(text)
     add = page.get_by_role("button", name="Add note")
-    then(page, lambda: add.press("Enter"))  # the form slides open: a click while it does may hit what was there before
+    then(
+        page, lambda: add.press("Enter")
+    )  # the form slides open: a click while it does may hit what was there before
     page.locator(".st-key-notes").get_by_text(text).wait_for()
 
 
@@ -78,7 +90,9 @@ def open_debates(page: Page, server: Server) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("read", [("rows",), pytest.param(("rows", "data", "run"), marks=pytest.mark.soak)], ids=len)
+@pytest.mark.parametrize(
+    "read", [("rows",), pytest.param(("rows", "data", "run"), marks=pytest.mark.soak)], ids=len
+)
 def test_an_editor_and_a_reader_at_the_same_time(
     open_tab: OpenTab, server: Server, shared: Workspace, read: Sequence[str]
 ) -> None:
@@ -90,8 +104,12 @@ def test_an_editor_and_a_reader_at_the_same_time(
     sign_in(bob, server, "bob", linked)
     assert bob.url.startswith(linked)
     assert bob.get_by_role("heading", name="Pa").first.is_visible()
-    assert f"Signed in as Ada Byron <{ADA}>, editor" in [line.replace("\u2060", "") for line in shown(ada)]
-    assert f"Signed in as Bob <{BOB}>, reader" in [line.replace("\u2060", "") for line in shown(bob)]
+    assert f"Signed in as Ada Byron <{ADA}>, editor" in [
+        line.replace("\u2060", "") for line in shown(ada)
+    ]
+    assert f"Signed in as Bob <{BOB}>, reader" in [
+        line.replace("\u2060", "") for line in shown(bob)
+    ]
     open_debates(ada, server)
     text = f"by one who may, {len(read)}"
     add_note(ada, text)
@@ -99,9 +117,18 @@ def test_an_editor_and_a_reader_at_the_same_time(
     for name in read:
         bob.goto(server.url(name))
         settle(bob)
-        assert bob.get_by_label("Add a note").count() == bob.get_by_test_id("stFileUploader").count() == 0, name
+        assert (
+            bob.get_by_label("Add a note").count()
+            == bob.get_by_test_id("stFileUploader").count()
+            == 0
+        ), name
         for action in ("Start", "Save", "Delete", "Rename", "Undo", "Import", "Add note"):
-            assert bob.get_by_test_id("stMain").get_by_role("button", name=action, disabled=False).count() == 0, (name, action)
+            assert (
+                bob.get_by_test_id("stMain")
+                .get_by_role("button", name=action, disabled=False)
+                .count()
+                == 0
+            ), (name, action)
     ada.get_by_role("button", name="Sign out").click()
     ada.wait_for_url("**/end_session**")  # the provider's own page
     open_debates(ada, server)

@@ -16,7 +16,17 @@ from core.features.server.upload_limits import UploadLimits
 from core.runs.workspace import Workspace
 from tests.ui.serving import Server, serving
 from tests.ui.shared_server import ADA, CARL
-from tests.ui.strangers import BOUNDARY, MB, Visitor, begin, exchange, noise, one_part, rss_mb, run_script
+from tests.ui.strangers import (
+    BOUNDARY,
+    MB,
+    Visitor,
+    begin,
+    exchange,
+    noise,
+    one_part,
+    rss_mb,
+    run_script,
+)
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -36,12 +46,20 @@ def in_pieces(megabytes: float) -> Iterator[bytes]:
 def test_a_file_a_person_and_all_have_their_limits(shared_server: Server) -> None:
     ada, carl = Visitor(shared_server, ADA), Visitor(shared_server, CARL)
     with ada.session() as first, ada.session() as second, carl.session() as other:
-        assert ada.upload(first, noise(4.2)) == ada.upload(first, in_pieces(5.2)) == 413  # 4 MB a file
-        wait_for(lambda: ada.upload(first, noise(3.5)) == 204)  # what tabs of other tests held may not be gone yet
+        assert (
+            ada.upload(first, noise(4.2)) == ada.upload(first, in_pieces(5.2)) == 413
+        )  # 4 MB a file
+        wait_for(
+            lambda: ada.upload(first, noise(3.5)) == 204
+        )  # what tabs of other tests held may not be gone yet
         assert ada.upload(second, in_pieces(1.5)) == 204
-        assert ada.upload(second, noise(1.5)) == ada.upload(first, in_pieces(1.5)) == 413  # 6 MB in all her tabs
+        assert (
+            ada.upload(second, noise(1.5)) == ada.upload(first, in_pieces(1.5)) == 413
+        )  # 6 MB in all her tabs
         wait_for(lambda: carl.upload(other, noise(3)) == 204)
-        assert carl.upload(other, noise(1.5)) == carl.upload(other, in_pieces(1.5)) == 413  # 9 MB in everybody's
+        assert (
+            carl.upload(other, noise(1.5)) == carl.upload(other, in_pieces(1.5)) == 413
+        )  # 9 MB in everybody's
         assert carl.upload(other, noise(0.5)) == 204
 
 
@@ -76,7 +94,11 @@ def test_a_file_that_comes_after_its_sessions_end_is_gone_too(shared_server: Ser
 @pytest.mark.soak
 def test_a_body_of_many_parts_is_refused(shared_server: Server) -> None:
     ada, before = Visitor(shared_server, ADA), rss_mb(shared_server)
-    part = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n'.encode() + noise(0.0002) + b"\r\n"
+    part = (
+        f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n'.encode()
+        + noise(0.0002)
+        + b"\r\n"
+    )
     with ada.session() as session:
         assert ada.upload(session, iter([part * 5000])) == 400
     assert rss_mb(shared_server) - before < 40
@@ -93,7 +115,9 @@ def test_a_length_that_lies_brings_nothing_in(shared_server: Server) -> None:
         body = one_part(noise(1))
 
         def send(length: str) -> bytes:
-            return exchange(ada.place, "\r\n".join([*lines, f"Content-Length: {length}", "", ""]).encode(), body)
+            return exchange(
+                ada.place, "\r\n".join([*lines, f"Content-Length: {length}", "", ""]).encode(), body
+            )
 
         ada.uploaded.append(f"/_stcore/upload_file/{session}/a")
         assert b" 204 " in send(str(len(body)))
@@ -103,7 +127,11 @@ def test_a_length_that_lies_brings_nothing_in(shared_server: Server) -> None:
 
 @pytest.mark.soak
 def test_on_ones_own_machine_there_is_a_limit_too(small_workspace: Workspace) -> None:
-    with serving(small_workspace.settings.workspace, PERTURBDESK_UPLOAD_TOTAL_MB="30", PERTURBDESK_TAB_KEPT_S="0") as own:
+    with serving(
+        small_workspace.settings.workspace,
+        PERTURBDESK_UPLOAD_TOTAL_MB="30",
+        PERTURBDESK_TAB_KEPT_S="0",
+    ) as own:
         visitor = Visitor(own)
         with visitor.socket() as opened:
             session, _ = run_script(opened)
@@ -145,13 +173,17 @@ def receive_all(limits: UploadLimits, pieces: list[tuple[float, bytes]]) -> int:
     return asyncio.run(run())
 
 
-def test_a_file_that_does_not_come_is_not_waited_for(limits: UploadLimits, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_does_not_come_is_not_waited_for(
+    limits: UploadLimits, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(upload_limits, "PAUSE_S", 0.05)
     assert receive_all(limits, [(0, b"a"), (0, b"b")]) == 200
     assert receive_all(limits, [(0, b"a"), (60, b"b")]) == 408
 
 
-def test_a_file_that_comes_byte_by_byte_is_not_waited_for(limits: UploadLimits, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_comes_byte_by_byte_is_not_waited_for(
+    limits: UploadLimits, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(upload_limits, "GRACE_S", 0.05)
     assert receive_all(limits, [(0.03, b"a")] * 5) == 408
     assert receive_all(limits, [(0.03, b"a" * 10**7)] * 5) == 200

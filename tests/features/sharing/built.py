@@ -10,7 +10,12 @@ from core.store import Store
 
 
 def build_report(
-    store: Store, name: str, selection: ReportSelection, find: Finders = NOTHING, *, slides: bool = False
+    store: Store,
+    name: str,
+    selection: ReportSelection,
+    find: Finders = NOTHING,
+    *,
+    slides: bool = False,
 ) -> BuiltReport:
     """The file of a selection that is called `name`."""
     return build_file(load_parts(store, name, selection, find), slides=slides)

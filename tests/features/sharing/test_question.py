@@ -29,8 +29,12 @@ def material(little_demo: Workspace, selection: ReportSelection) -> Material:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("kind", ["baselines", "slices", "macro_scores", "roc_curves", "reliability", "score_spread"])
-def test_several_runs_are_in_one_figure_with_the_numbers_of_each(little_demo: Workspace, material: Material, kind: str) -> None:
+@pytest.mark.parametrize(
+    "kind", ["baselines", "slices", "macro_scores", "roc_curves", "reliability", "score_spread"]
+)
+def test_several_runs_are_in_one_figure_with_the_numbers_of_each(
+    little_demo: Workspace, material: Material, kind: str
+) -> None:
     """What is drawn of a run beside others is what is drawn of it alone."""
     drawn = [one for one in KINDS[kind].make(material) if one.chart is not None]
     assert len({one.title for one in drawn}) == len(drawn)
@@ -38,14 +42,24 @@ def test_several_runs_are_in_one_figure_with_the_numbers_of_each(little_demo: Wo
         alone = [material_of(little_demo, select(db, [run])) for run in (LABELLED, COLLAPSED)]
     of_each = [[one for one in KINDS[kind].make(each) if one.chart is not None] for each in alone]
     for together, *apart in zip(drawn, *of_each, strict=True):
-        told = {round(value, 9) for column in together.table.select_dtypes("number") for value in together.table[column].dropna()}
+        told = {
+            round(value, 9)
+            for column in together.table.select_dtypes("number")
+            for value in together.table[column].dropna()
+        }
         for one, run in zip(apart, (LABELLED, COLLAPSED), strict=True):
             assert run in str(together.table.to_dict())
             wanted = one.table if kind != "baselines" else one.table[one.table["chosen"]]
             if kind == "score_spread":
                 wanted = one.table.groupby("label")["value"].median().to_frame()
-            for column in {"estimate", "auroc", "observed", "a letter"} & set(wanted.columns) or {"value"}:
-                assert {round(value, 9) for value in wanted[column].dropna()} <= told, (kind, run, column)
+            for column in {"estimate", "auroc", "observed", "a letter"} & set(wanted.columns) or {
+                "value"
+            }:
+                assert {round(value, 9) for value in wanted[column].dropna()} <= told, (
+                    kind,
+                    run,
+                    column,
+                )
 
 
 @pytest.mark.soak
@@ -61,11 +75,16 @@ def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
     assert is_draft
     assert verdict in abstract
     text = html.unescape(re.sub("<[^>]+>", " ", report.partition("<body>")[2]))
-    places = [text.index(words) for words in (title, "Draft, made from the verdicts", "Figures", "Appendix", "Provenance")]
+    places = [
+        text.index(words)
+        for words in (title, "Draft, made from the verdicts", "Figures", "Appendix", "Provenance")
+    ]
     first = report[report.index('id="figures"') : report.index('id="runs"')]
     assert first.count('class="chart"') == MOST_FIGURES
     assert places[0] < places[1]
-    edited = replace(selection, title="Ours", abstract="One.\n\nTwo <b>.", authors="Ada", compare=())
+    edited = replace(
+        selection, title="Ours", abstract="One.\n\nTwo <b>.", authors="Ada", compare=()
+    )
     page = build_report(little_demo.store, "ours", edited).content.decode()
     assert "<h1>Ours</h1>" in page
     assert "<p>One.</p><p>Two &lt;b&gt;.</p>" in page
@@ -84,4 +103,7 @@ def test_what_a_run_gets_wrong_is_counted(little_demo: Workspace) -> None:
                WHERE r.name = ? AND p.label IS NOT NULL""",
             [LABELLED],
         ).fetchall()
-    assert find_title(material_of(little_demo, alone), alone) == f"{LABELLED} calls {wrong:,} of {n:,} rows wrong"
+    assert (
+        find_title(material_of(little_demo, alone), alone)
+        == f"{LABELLED} calls {wrong:,} of {n:,} rows wrong"
+    )

@@ -32,7 +32,11 @@ from core.store import traces
 from tests.commands import core_json
 from tests.features.sharing.built import build_report
 
-LABELLED, COLLAPSED, TEST = "simulated debate", "simulated collapsed debate", "simulated debate test"
+LABELLED, COLLAPSED, TEST = (
+    "simulated debate",
+    "simulated collapsed debate",
+    "simulated debate test",
+)
 RUNS = (LABELLED, COLLAPSED, TEST)
 
 
@@ -48,7 +52,8 @@ def selection(little_demo: Workspace) -> ReportSelection:
             key
             for run in (LABELLED, TEST)
             for (key,) in db.execute(
-                "SELECT q.pair_id FROM prediction q JOIN run r ON r.id = q.run WHERE r.name = ? ORDER BY 1 LIMIT 1", [run]
+                "SELECT q.pair_id FROM prediction q JOIN run r ON r.id = q.run WHERE r.name = ? ORDER BY 1 LIMIT 1",
+                [run],
             ).fetchall()
         ]
         return select(db, RUNS, [(COLLAPSED, LABELLED)], rows)
@@ -74,8 +79,16 @@ class Words(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.hidden = tag in ("script", "style")
-        self.loads += [f"{tag} {name}={value}" for name, value in attrs if name in ("src", "srcset", "action", "data")]
-        self.loads += [f"{tag} href={value}" for name, value in attrs if name == "href" and not str(value).startswith("#")]
+        self.loads += [
+            f"{tag} {name}={value}"
+            for name, value in attrs
+            if name in ("src", "srcset", "action", "data")
+        ]
+        self.loads += [
+            f"{tag} href={value}"
+            for name, value in attrs
+            if name == "href" and not str(value).startswith("#")
+        ]
         assert not [name for name, _ in attrs if name.startswith("on")]
 
     def handle_endtag(self, _: str) -> None:
@@ -93,11 +106,18 @@ def test_every_score_is_what_the_command_prints(little_demo: Workspace, report: 
         printed = core_json(little_demo.settings.workspace, "score", run)
         for part in ("de", "dir", "mean"):
             shown = printed[part]
-            said = interval_text(Interval(shown["estimate"], shown["low"], shown["high"], shown["se"], 1, "row", ""))
+            said = interval_text(
+                Interval(shown["estimate"], shown["low"], shown["high"], shown["se"], 1, "row", "")
+            )
             assert said in text, (run, part)
     compared = core_json(little_demo.settings.workspace, "compare", COLLAPSED, LABELLED)
     mean = compared["delta_mean"]
-    assert interval_text(Interval(mean["estimate"], mean["low"], mean["high"], 0, 1, "row", ""), signed=True) in text
+    assert (
+        interval_text(
+            Interval(mean["estimate"], mean["low"], mean["high"], 0, 1, "row", ""), signed=True
+        )
+        in text
+    )
     assert number_text(compared["p_gt_0"], ".2f") in text
     audited = core_json(little_demo.settings.workspace, "audit", "debate", COLLAPSED)
     answers = sum(role["answers"] for role in audited["roles"].values())
@@ -110,21 +130,34 @@ def test_figures_hold_the_numbers_of_the_commands(little_demo: Workspace) -> Non
     controls = {each["name"]: each for each in core_json(place, "controls", LABELLED)["controls"]}
     with little_demo.store.read() as db:
         alone = {run: material_of(little_demo, select(db, [run])) for run in (LABELLED, COLLAPSED)}
-    baselines = next(one for one in KINDS["baselines"].make(alone[LABELLED]) if one.title.startswith("DE"))
+    baselines = next(
+        one for one in KINDS["baselines"].make(alone[LABELLED]) if one.title.startswith("DE")
+    )
     drawn = baselines.table.set_index("name")["estimate"]
     assert drawn["count-only"] == pytest.approx(controls["count-only"]["de"], abs=1e-12)
-    slices = {each["name"]: each for each in core_json(place, "score", LABELLED, "--by", "gene's rows")["slices"]}
+    slices = {
+        each["name"]: each
+        for each in core_json(place, "score", LABELLED, "--by", "gene's rows")["slices"]
+    }
     found = KINDS["slices"].make(alone[LABELLED])[0].table.set_index("slice")
-    shown = {name: describe_slice("gene's rows", name) for name in ORDERS["gene's rows"] if name in slices}
+    shown = {
+        name: describe_slice("gene's rows", name)
+        for name in ORDERS["gene's rows"]
+        if name in slices
+    }
     assert list(found.index) == [*shown.values()]  # in their own order
     for name, part in slices.items():
         assert found.loc[shown[name], "n"] == part["n"]
         if part["mean"]:
-            assert found.loc[shown[name], "estimate"] == pytest.approx(part["mean"]["estimate"], abs=1e-12)
+            assert found.loc[shown[name], "estimate"] == pytest.approx(
+                part["mean"]["estimate"], abs=1e-12
+            )
             assert found.loc[shown[name], "cost"] == pytest.approx(part["cost"], abs=1e-12)
     means = KINDS["macro_scores"].make(alone[LABELLED])[0].table
     assert {"name", "estimate", "low", "high", "n"} < set(means.columns)
-    assert means["estimate"].iloc[0] == pytest.approx(core_json(place, "score", LABELLED)["de"]["estimate"], abs=1e-12)
+    assert means["estimate"].iloc[0] == pytest.approx(
+        core_json(place, "score", LABELLED)["de"]["estimate"], abs=1e-12
+    )
     lengths = KINDS["brief_lengths"].make(alone[COLLAPSED])[0].table
     roles = core_json(place, "audit", "debate", COLLAPSED)["roles"]
     assert dict(zip(lengths["role"], lengths["a letter"].astype(int), strict=True)) == {
@@ -144,7 +177,9 @@ def test_every_figure_says_what_it_is_of(material: Material, kind: str) -> None:
             assert len(one.table)
             assert re.search(r"\d", one.caption)
             assert re.search("interval|errors?", one.caption), one.caption
-            assert one.subject in one.caption or " and " in one.subject or " against " in one.subject, one.caption
+            assert (
+                one.subject in one.caption or " and " in one.subject or " against " in one.subject
+            ), one.caption
 
 
 @pytest.mark.soak
@@ -152,26 +187,45 @@ def test_a_run_without_labels_has_sentences_instead_of_empty_axes(little_demo: W
     with little_demo.store.read() as db:
         alone = select(db, [TEST])
     sections = make_sections(material_of(little_demo, alone), alone)
-    drawn = {kind for kind, figures in sections.items() for _, one in figures if one.chart is not None}
+    drawn = {
+        kind for kind, figures in sections.items() for _, one in figures if one.chart is not None
+    }
     assert drawn == {"labels", "gene_rows", "brief_lengths"}  # of the dataset, and of what was said
-    assert all("o labels here" in figures[0][1].sentence for kind, figures in sections.items() if kind in ("ladder", "slices"))
+    assert all(
+        "o labels here" in figures[0][1].sentence
+        for kind, figures in sections.items()
+        if kind in ("ladder", "slices")
+    )
     text = " ".join(Words(build_report(little_demo.store, "x", alone).content.decode()).words)
     assert "no labels" in text
     assert not re.search(r"\bnan\b", text)
 
 
 @pytest.mark.soak
-def test_the_same_input_gives_the_same_bytes(little_demo: Workspace, selection: ReportSelection, report: str) -> None:
-    again = build_report(little_demo.store, "ours", from_json(ReportSelection, to_json(selection), "report"))
+def test_the_same_input_gives_the_same_bytes(
+    little_demo: Workspace, selection: ReportSelection, report: str
+) -> None:
+    again = build_report(
+        little_demo.store, "ours", from_json(ReportSelection, to_json(selection), "report")
+    )
     assert again.content.decode() == report
-    slides = [build_report(little_demo.store, "ours", selection, slides=True).content for _ in range(2)]
+    slides = [
+        build_report(little_demo.store, "ours", selection, slides=True).content for _ in range(2)
+    ]
     assert slides[0] == slides[1]
     assert again.rows == 2
-    assert again.figures == report.count('class="chart"') > slides[0].count(b'class="chart"') == MOST_FIGURES
+    assert (
+        again.figures
+        == report.count('class="chart"')
+        > slides[0].count(b'class="chart"')
+        == MOST_FIGURES
+    )
 
 
 @pytest.mark.soak
-def test_a_report_loads_nothing_and_names_its_sources(little_demo: Workspace, selection: ReportSelection, report: str) -> None:
+def test_a_report_loads_nothing_and_names_its_sources(
+    little_demo: Workspace, selection: ReportSelection, report: str
+) -> None:
     page = Words(report)
     assert page.loads == []
     policy = html.unescape(report[:1000]).partition('content="')[2].partition('"')[0]
@@ -209,7 +263,12 @@ def test_what_cannot_be_shown_is_refused(little_demo: Workspace) -> None:
 def test_text_stays_text() -> None:
     hostile = '</script><img src=x onerror="alert(1)">'
     assert str(element("p", hostile, title=hostile)).count("<") == 2
-    assert "<" not in data("x", {hostile: hostile})[len('<script type="application/json" id="x">') : -len("</script>")]
+    assert (
+        "<"
+        not in data("x", {hostile: hostile})[
+            len('<script type="application/json" id="x">') : -len("</script>")
+        ]
+    )
     assert json.loads(re.sub("<.*?>", "", data("x", [hostile]))) == [hostile]
     shown = table(pd.DataFrame({hostile: [hostile, "plain\x00"]}))
     assert "<img" not in shown
@@ -217,7 +276,11 @@ def test_text_stays_text() -> None:
 
 
 def test_tables_line_up_numbers_and_say_what_is_left_out() -> None:
-    shown = table(pd.DataFrame({"n": range(1000), "share": [0.5] * 1000, "cost": [-0.25] * 1000, "run": ["a"] * 1000}))
+    shown = table(
+        pd.DataFrame(
+            {"n": range(1000), "share": [0.5] * 1000, "cost": [-0.25] * 1000, "run": ["a"] * 1000}
+        )
+    )
     assert shown.count("<tr>") == 201  # and the head
     assert "The first 200 of 1,000 lines" in shown
     assert '<td class="number">0.5000</td><td class="number">−0.2500</td><td>a</td>' in shown

@@ -22,11 +22,17 @@ from tests.ui.serving import Server
 from tests.ui.test_apptest import text_of, the_run
 from tests.ui.test_carried import address_of, assert_same_elsewhere
 
-LABELLED, COLLAPSED, TEST = "simulated debate", "simulated collapsed debate", "simulated debate test"
+LABELLED, COLLAPSED, TEST = (
+    "simulated debate",
+    "simulated collapsed debate",
+    "simulated debate test",
+)
 
 
 @pytest.mark.soak
-def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, little_copy: Workspace) -> None:
+def test_what_is_chosen_is_carried_saved_opened_and_deleted(
+    visit: Visit, little_copy: Workspace
+) -> None:
     ids = {name: the_run(little_copy, name).id for name in (LABELLED, COLLAPSED, TEST)}
     app = visit(little_copy, "share", run=ids[LABELLED])
     assert not app.exception
@@ -34,7 +40,9 @@ def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, little
     app.multiselect(key="id-runs").set_value([ids[LABELLED], ids[COLLAPSED]]).run()
     with little_copy.store.read() as db:
         row = str(predictions.frame(db, ids[LABELLED])["pair_id"].iloc[0])
-    assert app.multiselect(key="id-pairs").value == [f"{ids[COLLAPSED]}|{ids[LABELLED]}"]  # two runs are compared
+    assert app.multiselect(key="id-pairs").value == [
+        f"{ids[COLLAPSED]}|{ids[LABELLED]}"
+    ]  # two runs are compared
     app.multiselect(key="id-pairs").set_value([])
     app.multiselect(key="id-figures").set_value(["ladder", "paired_changes"])
     app.text_area(key="rows").input(row)
@@ -72,7 +80,9 @@ def test_an_unknown_row_is_named_and_a_reader_saves_nothing(
 
 
 def downloads(app: AppTest) -> list[str]:
-    return [button.label for button in app.get("download_button") if button.label.startswith("The ")]
+    return [
+        button.label for button in app.get("download_button") if button.label.startswith("The ")
+    ]
 
 
 @pytest.mark.soak
@@ -118,7 +128,10 @@ def test_files_opened_from_disk_ask_for_nothing_and_run_nothing_else(
     faults: list[str] = []
     tab.on("request", lambda request, asked=asked: asked.append(request.url))
     tab.on("pageerror", lambda error, faults=faults: faults.append(str(error)))
-    tab.on("console", lambda message, faults=faults: message.type == "error" and faults.append(message.text))
+    tab.on(
+        "console",
+        lambda message, faults=faults: message.type == "error" and faults.append(message.text),
+    )
     tab.goto(report.as_uri())
     tab.wait_for_selector("html[data-drawn=all]", state="attached")
     drawn = tab.locator(".chart .main-svg").count()
@@ -171,11 +184,15 @@ def test_a_report_is_printed_as_pdf(little_demo: Workspace) -> None:
 
 @pytest.mark.soak
 @pytest.mark.browser
-def test_an_abstract_that_is_not_saved_survives_a_reload(open_tab: OpenTab, demo_server: Server) -> None:
+def test_an_abstract_that_is_not_saved_survives_a_reload(
+    open_tab: OpenTab, demo_server: Server
+) -> None:
     page, field = open_tab(), ".st-key-note-abstract textarea"
     page.goto(demo_server.url("share", run=LABELLED))
     settle(page)
-    page.locator(field).press_sequentially("Our own")  # without leaving the field, so that the server has nothing of it
+    page.locator(field).press_sequentially(
+        "Our own"
+    )  # without leaving the field, so that the server has nothing of it
     page.reload()
     page.wait_for_function("field => document.querySelector(field)?.value === 'Our own'", arg=field)
     settle(page)
@@ -190,7 +207,9 @@ def test_an_abstract_that_is_not_saved_survives_a_reload(open_tab: OpenTab, demo
 
 @pytest.mark.soak
 @pytest.mark.browser
-def test_tall_figures_are_printed_two_to_a_page(open_tab: OpenTab, written: tuple[Path, Path, hostile.Listener]) -> None:
+def test_tall_figures_are_printed_two_to_a_page(
+    open_tab: OpenTab, written: tuple[Path, Path, hostile.Listener]
+) -> None:
     page, (report, _, _) = open_tab(offline=True), written
     page.goto(report.as_uri())
     page.wait_for_selector("html[data-drawn=all]", state="attached")
@@ -200,6 +219,8 @@ def test_tall_figures_are_printed_two_to_a_page(open_tab: OpenTab, written: tupl
     printed = page.evaluate(heights)
     assert max(before) > 340
     assert printed.count(340) > 1
-    assert all(after in (340, height) for height, after in zip(before, printed, strict=True))  # forests keep their rows
+    assert all(
+        after in (340, height) for height, after in zip(before, printed, strict=True)
+    )  # forests keep their rows
     page.evaluate("() => dispatchEvent(new Event('afterprint'))")
     assert page.evaluate(heights) == before

@@ -46,7 +46,10 @@ def test_it_says_what_the_app_says(small_workspace: Workspace, tmp_path: Path) -
 
 @pytest.mark.soak
 def test_equal_runs_give_equal_bytes(small_workspace: Workspace) -> None:
-    (_, first), (_, second) = zip_site(small_workspace, "debate"), zip_site(small_workspace, "debate")
+    (_, first), (_, second) = (
+        zip_site(small_workspace, "debate"),
+        zip_site(small_workspace, "debate"),
+    )
     assert first == second
     names = zipfile.ZipFile(io.BytesIO(first)).namelist()
     assert names[-1] == "debate-site/index.html"
@@ -57,18 +60,24 @@ def test_the_command_writes_a_folder_once(small_workspace: Workspace, tmp_path: 
     folder, out = small_workspace.settings.workspace, tmp_path / "out"
     shown = core_json(folder, "report", "site", "debate", "--out", str(out))
     written = [path for path in out.rglob("*") if path.is_file()]
-    assert shown == {"path": str(out), "rows": 4, "bytes": sum(path.stat().st_size for path in written)}
+    assert shown == {
+        "path": str(out),
+        "rows": 4,
+        "bytes": sum(path.stat().st_size for path in written),
+    }
     again = core(folder, "report", "site", "debate", "--out", str(out))
     assert (again.status, "not empty" in again.err) == (1, True)
     (out / "data" / "texts-0007.js").write_text("of a longer run")
     (out / "mine.txt").write_text("kept")
     assert core(folder, "report", "site", "debate", "--out", str(out), "--replace").status == 0
-    assert {path.relative_to(out) for path in out.rglob("*") if path.is_file()} - {Path("mine.txt")} == {
-        path.relative_to(out) for path in written
-    }
+    assert {path.relative_to(out) for path in out.rglob("*") if path.is_file()} - {
+        Path("mine.txt")
+    } == {path.relative_to(out) for path in written}
 
 
-def test_it_refuses_a_file_and_a_run_that_is_not_there(small_workspace: Workspace, tmp_path: Path) -> None:
+def test_it_refuses_a_file_and_a_run_that_is_not_there(
+    small_workspace: Workspace, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(StateError, match="a file, expected an empty or new folder"):
         write_site(small_workspace, "debate", tmp_path / "file", replace=True)

@@ -30,7 +30,9 @@ def files(rows: int = 1, text: str = HOSTILE) -> dict[str, bytes]:
 
 def data_of(script: bytes) -> Any:
     """What a script hands to the page: JSON in a string literal, which is JSON too."""
-    found = re.fullmatch(r"site\.receive\w+\((?:\d+, )?JSON\.parse\((.*)\)\);\n", script.decode(), re.DOTALL)
+    found = re.fullmatch(
+        r"site\.receive\w+\((?:\d+, )?JSON\.parse\((.*)\)\);\n", script.decode(), re.DOTALL
+    )
     assert found
     return json.loads(json.loads(found[1]))
 

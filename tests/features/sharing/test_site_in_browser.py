@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 RUN = "simulated collapsed debate"
-HOSTILE = (
-    "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script> [a](javascript:alert(1)) **bold** \u2028end"
-)
+HOSTILE = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script> [a](javascript:alert(1)) **bold** \u2028end"
 
 
 class Site:
@@ -35,13 +33,22 @@ class Site:
     def __init__(self, page: Page, folder: Path) -> None:
         self.page, self.folder = page, folder
         self.faults: list[str] = []
-        page.on("request", lambda request: request.url.startswith(folder.as_uri()) or self.faults.append(request.url))
+        page.on(
+            "request",
+            lambda request: (
+                request.url.startswith(folder.as_uri()) or self.faults.append(request.url)
+            ),
+        )
         page.on("pageerror", lambda error: self.faults.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and self.faults.append(message.text))
+        page.on(
+            "console", lambda message: message.type == "error" and self.faults.append(message.text)
+        )
 
     def open(self, **values: str) -> None:
         self.page.goto("about:blank")
-        self.page.goto(f"{self.folder.as_uri()}/index.html#{'&'.join(f'{k}={v}' for k, v in values.items())}")
+        self.page.goto(
+            f"{self.folder.as_uri()}/index.html#{'&'.join(f'{k}={v}' for k, v in values.items())}"
+        )
         self.page.locator("#page h2").wait_for()
 
     @property
@@ -49,10 +56,14 @@ class Site:
         return self.page.locator("#count").inner_text()
 
     def says(self, count: str) -> None:
-        self.page.wait_for_function("wanted => document.getElementById('count').textContent === wanted", arg=count)
+        self.page.wait_for_function(
+            "wanted => document.getElementById('count').textContent === wanted", arg=count
+        )
 
     def heading(self, text: str) -> None:
-        self.page.wait_for_function("wanted => document.querySelector('#page h2')?.textContent === wanted", arg=text)
+        self.page.wait_for_function(
+            "wanted => document.querySelector('#page h2')?.textContent === wanted", arg=text
+        )
 
 
 @pytest.fixture
@@ -76,7 +87,9 @@ def rows_of(workspace: Workspace, **wanted: Any) -> list[str]:
 
 def wrong_rows(workspace: Workspace) -> list[str]:
     with workspace.store.read() as db:
-        return predictions.find_pair_ids(db, runs.find(db, RUN).id, RowFilter(), predictions.CONFIDENTLY_WRONG)
+        return predictions.find_pair_ids(
+            db, runs.find(db, RUN).id, RowFilter(), predictions.CONFIDENTLY_WRONG
+        )
 
 
 def rows_without_argument(workspace: Workspace) -> int:
@@ -92,7 +105,9 @@ def rows_without_argument(workspace: Workspace) -> int:
 
 
 @pytest.mark.soak
-def test_a_colleague_reads_filters_and_searches(visitor: Page, demo_site: Path, demo_workspace: Workspace) -> None:
+def test_a_colleague_reads_filters_and_searches(
+    visitor: Page, demo_site: Path, demo_workspace: Workspace
+) -> None:
     site = Site(visitor, demo_site)
     site.open()
     everything = rows_of(demo_workspace)
@@ -127,7 +142,9 @@ def test_a_colleague_reads_filters_and_searches(visitor: Page, demo_site: Path, 
 
 
 @pytest.mark.soak
-def test_a_link_leads_to_the_same_row_and_filters(visitor: Page, demo_site: Path, demo_workspace: Workspace) -> None:
+def test_a_link_leads_to_the_same_row_and_filters(
+    visitor: Page, demo_site: Path, demo_workspace: Workspace
+) -> None:
     site = Site(visitor, demo_site)
     key = rows_of(demo_workspace)[7]
     pert = key.partition("_")[0]
@@ -145,7 +162,9 @@ def test_a_link_leads_to_the_same_row_and_filters(visitor: Page, demo_site: Path
 
 
 @pytest.mark.soak
-def test_a_search_reads_all_texts(visitor: Page, demo_site: Path, demo_workspace: Workspace) -> None:
+def test_a_search_reads_all_texts(
+    visitor: Page, demo_site: Path, demo_workspace: Workspace
+) -> None:
     site = Site(visitor, demo_site)
     site.open()
     visitor.keyboard.press("/")
@@ -156,14 +175,20 @@ def test_a_search_reads_all_texts(visitor: Page, demo_site: Path, demo_workspace
     assert wanted > 0
     visitor.locator("[role=option]").first.click()
     visitor.locator("#page mark").first.wait_for()
-    assert {text.lower() for text in visitor.locator("#page mark").all_inner_texts()} == {"no change"}
+    assert {text.lower() for text in visitor.locator("#page mark").all_inner_texts()} == {
+        "no change"
+    }
     assert not site.faults
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("colours", ["light", "dark"])
-def test_nothing_keeps_anybody_out(browser: Browser, demo_site: Path, demo_workspace: Workspace, colours: Any) -> None:
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=colours, bypass_csp=True)
+def test_nothing_keeps_anybody_out(
+    browser: Browser, demo_site: Path, demo_workspace: Workspace, colours: Any
+) -> None:
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 800}, color_scheme=colours, bypass_csp=True
+    )
     site = Site(context.new_page(), demo_site)
     site.open(row=rows_of(demo_workspace)[0])
     assert violations(site.page) == []
@@ -195,20 +220,28 @@ def test_paper_has_the_row_alone(visitor: Page, demo_site: Path, demo_workspace:
 
 def test_text_of_a_model_is_text(visitor: Page, workspace: Workspace, tmp_path: Path) -> None:
     trace = cases.debate_trace(EFFECT=HOSTILE, NULL=json.dumps({"__proto__": {"text": HOSTILE}}))
-    for content, name in ((cases.TRAIN, "train.csv"), (cases.submission([("Pa_Ga", 0.3, 0.1, trace)]), "debate.csv")):
+    for content, name in (
+        (cases.TRAIN, "train.csv"),
+        (cases.submission([("Pa_Ga", 0.3, 0.1, trace)]), "debate.csv"),
+    ):
         assert import_upload(workspace, content, name, ImportOptions()).kind != "failed"
     write_site(workspace, "debate", tmp_path / "site")
     site = Site(visitor, tmp_path / "site")
     site.open(row="Pa_Ga")
     said = visitor.locator(".step .text").first.inner_text()
-    assert "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script> [a](javascript:alert(1)) bold" in said
+    assert (
+        "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script> [a](javascript:alert(1)) bold"
+        in said
+    )
     assert visitor.evaluate("window.hacked") is None
     assert visitor.locator("#page a, #page img, #page script").count() == 0
     assert not site.faults
 
 
 @pytest.mark.soak
-def test_who_gets_only_the_site_sees_that_nobody_argued(visitor: Page, real_workspace: Workspace, tmp_path: Path) -> None:
+def test_who_gets_only_the_site_sees_that_nobody_argued(
+    visitor: Page, real_workspace: Workspace, tmp_path: Path
+) -> None:
     """Issue: "finds the row Stat1 ⟶ Pcm1 of track_b_sharp, reads it, and sees that its advocates did not argue"."""
     write_site(real_workspace, "track_b_sharp", tmp_path / "site")
     site = Site(visitor, tmp_path / "site")

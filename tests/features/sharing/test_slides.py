@@ -40,7 +40,9 @@ def pages_of(pdf: bytes) -> list[np.ndarray]:
 
 @pytest.mark.soak
 @pytest.mark.browser
-def test_every_figure_fills_its_slide_on_paper(open_tab: OpenTab, little_demo: Workspace, tmp_path: Path) -> None:
+def test_every_figure_fills_its_slide_on_paper(
+    open_tab: OpenTab, little_demo: Workspace, tmp_path: Path
+) -> None:
     if printing.find_browser() is None:
         pytest.skip("needs Chromium on the path")
     file = tmp_path / "slides.html"

@@ -41,8 +41,17 @@ def walked(small_workspace: Workspace) -> Workspace:
     )
     for stop in (
         row,
-        replace(row, title="Labels", address="./scores?part=Slices", sentence="", pair_id=None, figure=figure),
-        replace(row, title="half and half", address="./fuse?w=0.5", sentence="No change.", pair_id=None),
+        replace(
+            row,
+            title="Labels",
+            address="./scores?part=Slices",
+            sentence="",
+            pair_id=None,
+            figure=figure,
+        ),
+        replace(
+            row, title="half and half", address="./fuse?w=0.5", sentence="No change.", pair_id=None
+        ),
     ):
         walk_actions.add_stop(small_workspace, stop)
     return small_workspace
@@ -98,13 +107,20 @@ def test_a_report_has_the_stops_of_its_walk_through(walked: Workspace) -> None:
 @pytest.mark.soak
 def test_commands_list_export_and_delete(walked: Workspace, tmp_path: Path) -> None:
     place = walked.settings.workspace
-    assert core_json(place, "report", "walk", "list") == {"walks": [{"name": "Monday", "dataset": "bmdm", "stops": 3}]}
+    assert core_json(place, "report", "walk", "list") == {
+        "walks": [{"name": "Monday", "dataset": "bmdm", "stops": 3}]
+    }
     out = tmp_path / "walk.html"
     made = core_json(place, "report", "walk", "export", "Monday", "--out", str(out))
     assert (made["path"], made["stops"]) == (str(out), 3)
     assert out.read_text("utf-8") == slides_of(walked, Links())
-    assert core(place, "report", "walk", "export", "Tuesday", "--out", str(tmp_path / "x.html")).status == 1
-    site = core_json(place, "report", "site", "debate", "--out", str(tmp_path / "site"), "--walk", "Monday")
+    assert (
+        core(place, "report", "walk", "export", "Tuesday", "--out", str(tmp_path / "x.html")).status
+        == 1
+    )
+    site = core_json(
+        place, "report", "site", "debate", "--out", str(tmp_path / "site"), "--walk", "Monday"
+    )
     assert site["rows"] == 4
     page = (tmp_path / "site" / "index.html").read_text("utf-8")
     assert '<a class="walk" href="walk-1.html">▶ Monday</a>' in page

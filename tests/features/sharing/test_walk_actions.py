@@ -19,7 +19,14 @@ def stop(small_workspace: Workspace) -> Stop:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate")
     address = f"./rows?run={run.id}&row=Pa_Gb"
-    return Stop(dataset=run.dataset, walk="Monday", title="Pa ⟶ Gb", address=address, run=run.id, pair_id="Pa_Gb")
+    return Stop(
+        dataset=run.dataset,
+        walk="Monday",
+        title="Pa ⟶ Gb",
+        address=address,
+        run=run.id,
+        pair_id="Pa_Gb",
+    )
 
 
 def sentences(workspace: Workspace, stop: Stop) -> list[str]:
@@ -40,9 +47,14 @@ def test_stops_are_added_worded_moved_and_taken_out(small_workspace: Workspace, 
     walk_actions.delete_stop(small_workspace, keys[0])
     assert sentences(small_workspace, stop) == ["c", "two lines"]
     with small_workspace.store.read() as db:
-        assert [line for line in changes.latest(db)["action"] if "stop" in line][:2] == ["delete stop", "move stop"]
+        assert [line for line in changes.latest(db)["action"] if "stop" in line][:2] == [
+            "delete stop",
+            "move stop",
+        ]
         assert walk_actions.find_walk(db, "Monday")[0] == stop.dataset
-        with pytest.raises(NotFound, match=r"walk-through 'Tuesday': not in this workspace, .*Monday"):
+        with pytest.raises(
+            NotFound, match=r"walk-through 'Tuesday': not in this workspace, .*Monday"
+        ):
             walk_actions.find_walk(db, "Tuesday")
     assert walk_actions.delete_walk(small_workspace, stop.dataset, "Monday") == 2
     with pytest.raises(NotFound, match="Monday"):
@@ -61,7 +73,9 @@ def test_stops_are_added_worded_moved_and_taken_out(small_workspace: Workspace, 
         ({"figure": {"chart": "x" * 4_000_001}}, "expected 4,000,000 at most"),
     ],
 )
-def test_what_cannot_be_a_stop_is_refused(small_workspace: Workspace, stop: Stop, changed: dict[str, object], words: str) -> None:
+def test_what_cannot_be_a_stop_is_refused(
+    small_workspace: Workspace, stop: Stop, changed: dict[str, object], words: str
+) -> None:
     with pytest.raises(InputError, match=words):
         walk_actions.add_stop(small_workspace, replace(stop, **changed))
     assert sentences(small_workspace, stop) == []

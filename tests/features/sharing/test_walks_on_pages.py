@@ -26,13 +26,18 @@ def stops_of(workspace: Workspace, walk: str) -> list[Stop]:
 
 
 @pytest.mark.soak
-def test_a_row_becomes_a_stop_and_part_of_the_report_by_one_click_each(visit: Visit, little_copy: Workspace) -> None:
+def test_a_row_becomes_a_stop_and_part_of_the_report_by_one_click_each(
+    visit: Visit, little_copy: Workspace
+) -> None:
     run = the_run(little_copy, LABELLED)
     app = visit(little_copy, "rows", run=run.id)
     app.button(key="to-walk-row").click().run()
     app.button(key="to-report-row").click().run()
     assert not app.exception
-    [stop], [added] = stops_of(little_copy, walk_actions.USUAL), stops_of(little_copy, walk_actions.REPORT)
+    [stop], [added] = (
+        stops_of(little_copy, walk_actions.USUAL),
+        stops_of(little_copy, walk_actions.REPORT),
+    )
     assert stop.run == added.run == run.id
     assert stop.address.startswith("./rows?")
     assert f"row={stop.pair_id}" in stop.address
@@ -44,7 +49,8 @@ def test_a_row_becomes_a_stop_and_part_of_the_report_by_one_click_each(visit: Vi
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
-    ("page", "parameters"), [("compare", {}), ("scores", {"part": "Slices"}), ("scores", {"part": "Curves"})]
+    ("page", "parameters"),
+    [("compare", {}), ("scores", {"part": "Slices"}), ("scores", {"part": "Curves"})],
 )
 @pytest.mark.soak
 def test_a_figure_becomes_a_stop_with_what_is_on_screen(
@@ -72,15 +78,24 @@ def test_a_fusion_becomes_a_stop_with_its_weights(visit: Visit, fused_copy: Work
 
 
 @pytest.mark.soak
-def test_stops_are_worded_moved_and_taken_out_on_share(visit: Visit, little_copy: Workspace) -> None:
+def test_stops_are_worded_moved_and_taken_out_on_share(
+    visit: Visit, little_copy: Workspace
+) -> None:
     run = the_run(little_copy, LABELLED)
-    first = Stop(dataset=run.dataset, walk="Monday", title="one", address="./rows?row=a", run=run.id)
-    keys = [walk_actions.add_stop(little_copy, stop) for stop in (first, replace(first, title="two"))]
+    first = Stop(
+        dataset=run.dataset, walk="Monday", title="one", address="./rows?row=a", run=run.id
+    )
+    keys = [
+        walk_actions.add_stop(little_copy, stop) for stop in (first, replace(first, title="two"))
+    ]
     app = visit(little_copy, "share", run=run.id, tab="Walk-throughs")
     assert not app.exception
     app.text_area(key=f"note-{keys[0]}").input("Look here.").run()
     app.button(key=f"stop-up-{keys[1]}").click().run()
-    assert [(stop.title, stop.sentence) for stop in stops_of(little_copy, "Monday")] == [("two", ""), ("one", "Look here.")]
+    assert [(stop.title, stop.sentence) for stop in stops_of(little_copy, "Monday")] == [
+        ("two", ""),
+        ("one", "Look here."),
+    ]
     app.button(key=f"stop-out-{keys[1]}").click().run()
     assert [stop.title for stop in stops_of(little_copy, "Monday")] == ["one"]
     app.text_input(key="name-walk").input("Tuesday").run()
@@ -92,7 +107,9 @@ def test_stops_are_worded_moved_and_taken_out_on_share(visit: Visit, little_copy
 
 
 @pytest.mark.soak
-def test_a_reader_adds_nothing(visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_adds_nothing(
+    visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     app = visit(little_demo, "compare", run=the_run(little_demo, LABELLED).id)
     assert not [button for button in app.button if str(button.key).startswith("to-")]
@@ -113,7 +130,9 @@ def test_the_draft_of_an_abstract_is_edited_and_saved(visit: Visit, little_copy:
     assert "It fails" in text_of(app)
     app.switch_page("pages/rows.py").run()
     app.switch_page("pages/share.py").run()
-    assert app.text_area(key="note-abstract").value == "Ours."  # what was written stays when one looks something up
+    assert (
+        app.text_area(key="note-abstract").value == "Ours."
+    )  # what was written stays when one looks something up
 
 
 @pytest.mark.soak
@@ -123,7 +142,13 @@ def test_a_walk_through_plays_by_the_arrow_keys(open_tab: OpenTab, little_copy: 
     if chromium() is None:
         pytest.skip("needs Chromium on the path")
     run = the_run(little_copy, LABELLED)
-    stop = Stop(dataset=run.dataset, walk="Monday", title="one", address="./fuse?w=1", sentence="Half is less.")
+    stop = Stop(
+        dataset=run.dataset,
+        walk="Monday",
+        title="one",
+        address="./fuse?w=1",
+        sentence="Half is less.",
+    )
     walk_actions.add_stop(little_copy, stop)
     with serving(little_copy.settings.workspace) as server:
         tab = open_tab()

@@ -12,7 +12,24 @@ from core.features.submissions.tracks import SEEDS
 
 # What breaks a careless CSV or JSON.
 ODD = st.sampled_from(
-    ['"', "'", ",", "\n", "\r", "\r\n", "\0", "\\", "\\ud800", "none", "{}", "\ufeff", "\u2028", "\x85", "é", "🧬"]
+    [
+        '"',
+        "'",
+        ",",
+        "\n",
+        "\r",
+        "\r\n",
+        "\0",
+        "\\",
+        "\\ud800",
+        "none",
+        "{}",
+        "\ufeff",
+        "\u2028",
+        "\x85",
+        "é",
+        "🧬",
+    ]
 )
 TEXTS = st.lists(st.one_of(st.text(max_size=12), ODD), max_size=6).map("".join)
 SHARES = st.floats(0, 1)
@@ -20,7 +37,11 @@ COUNTS = st.one_of(st.none(), st.just(0), st.integers(1, 2**31 - 1))
 PROMPT_TOKENS = st.one_of(st.none(), st.integers(0, 4_096))
 TOOL_CALLS = st.one_of(st.none(), st.integers(0, 250))
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**60), 2**60), st.floats(allow_nan=False, allow_infinity=False), TEXTS
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**60), 2**60),
+    st.floats(allow_nan=False, allow_infinity=False),
+    TEXTS,
 )
 META = st.dictionaries(TEXTS, st.one_of(SCALARS, st.lists(SCALARS, max_size=3)), max_size=3)
 EVENTS = st.builds(
@@ -49,18 +70,24 @@ def predictions(draw: st.DrawFn, pair_id: str) -> Prediction:
     if draw(st.booleans()):
         p_de, p_up = draw(SHARES), draw(SHARES)
         up = p_de * p_up
-        return Prediction(pair_id, up, p_de - up, p_de, None if p_de == 0 else p_up, "trace", flags, *counts)
+        return Prediction(
+            pair_id, up, p_de - up, p_de, None if p_de == 0 else p_up, "trace", flags, *counts
+        )
     up = draw(SHARES)
     down = draw(st.floats(0, 1 - up))
     total = up + down
-    return Prediction(pair_id, up, down, min(total, 1.0), up / total if total else None, "file", flags, *counts)
+    return Prediction(
+        pair_id, up, down, min(total, 1.0), up / total if total else None, "file", flags, *counts
+    )
 
 
 @st.composite
 def runs(draw: st.DrawFn) -> list[RowResult]:
     """Rows of a run that tracks B and C can carry."""
     ids = draw(st.lists(IDS, unique=True, min_size=1, max_size=5))
-    return [RowResult(draw(predictions(key)), tuple(draw(st.lists(EVENTS, max_size=4)))) for key in ids]
+    return [
+        RowResult(draw(predictions(key)), tuple(draw(st.lists(EVENTS, max_size=4)))) for key in ids
+    ]
 
 
 @st.composite
@@ -87,5 +114,8 @@ def _seeded(draw: st.DrawFn, pair_id: str) -> RowResult:
     total = up + down
     counts: Any = (draw(COUNTS), draw(st.one_of(st.none(), st.integers(0, 4_096))), 0)
     return RowResult(
-        Prediction(pair_id, up, down, min(total, 1.0), up / total if total else None, "file", (), *counts), tuple(events)
+        Prediction(
+            pair_id, up, down, min(total, 1.0), up / total if total else None, "file", (), *counts
+        ),
+        tuple(events),
     )

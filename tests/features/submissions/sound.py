@@ -29,7 +29,9 @@ class Sound:
     name: str = "submission.csv"
 
     def csv(self) -> bytes:
-        return as_csv(self.header, [[row.get(column, "") for column in self.header] for row in self.rows])
+        return as_csv(
+            self.header, [[row.get(column, "") for column in self.header] for row in self.rows]
+        )
 
     def zip(self) -> bytes:
         return zip_of({self.name: self.csv(), **self.members})
@@ -53,9 +55,17 @@ def sound(track: Track) -> Sound:
             "reasoning_trace": f"Since P{i} acts on G{i}.",
         }
         for seed, shift in ((42, 0.02), (43, -0.005), (44, -0.015)):
-            row[f"prediction_up_seed{seed}"], row[f"prediction_down_seed{seed}"] = round(up + shift, 3), round(down - shift, 3)
+            row[f"prediction_up_seed{seed}"], row[f"prediction_down_seed{seed}"] = (
+                round(up + shift, 3),
+                round(down - shift, 3),
+            )
             row[f"reasoning_trace_seed{seed}"] = f"Seed {seed} thinks of P{i}."
-        counts = {"tokens_used": 900 + i, "num_tool_calls": 7, "prompt_tokens": 700, "num_distinct_tools": 5}
+        counts = {
+            "tokens_used": 900 + i,
+            "num_tool_calls": 7,
+            "prompt_tokens": 700,
+            "num_distinct_tools": 5,
+        }
         model = "Qwen/Qwen3-4B-Thinking-2507" if track == "C" else "openai/gpt-oss-120b"
         rows.append({**row, **counts, "model_name": model})
     members = {"prompt.txt": PROMPT.encode(), **({"tools/ask.py": TOOL} if track == "B" else {})}
@@ -63,7 +73,10 @@ def sound(track: Track) -> Sound:
 
 
 def problems(
-    content: bytes, track: Track, provenance: RunProvenance | None = None, expected: Sequence[str] = IDS
+    content: bytes,
+    track: Track,
+    provenance: RunProvenance | None = None,
+    expected: Sequence[str] = IDS,
 ) -> list[Problem]:
     """What the checker says of it."""
     return check(content, "s.zip", track, expected, provenance)

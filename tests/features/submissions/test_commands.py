@@ -38,7 +38,9 @@ def server() -> Iterator[str]:
 def made(tmp_path_factory: pytest.TempPathFactory, server: str) -> Path:
     """A debate on eight test rows; nobody changes it."""
     folder = workspace_with(tmp_path_factory.mktemp("made"), ROWS).settings.workspace
-    core_json(folder, "run", "debate", "--name", "debate", "--endpoint", server, "--rows", "split=test")
+    core_json(
+        folder, "run", "debate", "--name", "debate", "--endpoint", server, "--rows", "split=test"
+    )
     return folder
 
 
@@ -46,7 +48,9 @@ def made(tmp_path_factory: pytest.TempPathFactory, server: str) -> Path:
 def others(made: Path, server: str) -> None:
     """Runs of the other methods beside it."""
     for method in ("prompt_only", "react", "coordinator"):
-        core_json(made, "run", method, "--name", method, "--endpoint", server, "--rows", "split=test")
+        core_json(
+            made, "run", method, "--name", method, "--endpoint", server, "--rows", "split=test"
+        )
     core_json(made, "run", "evidence_rules", "--name", "rules", "--rows", "split=test")
 
 
@@ -81,7 +85,9 @@ def test_a_debate_comes_back_as_it_was(made: Path, tmp_path: Path, track: str) -
     out = tmp_path / "debate.zip"
     result = packaged(made, "debate", track, out)
     assert rules(result, "error") == set()
-    assert rules(result, "warning") >= ({"other_model"} if track == "B" else {"model_size", "tools_in_c"})
+    assert rules(result, "warning") >= (
+        {"other_model"} if track == "B" else {"model_size", "tools_in_c"}
+    )
     assert result["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
     fresh = workspace_with(tmp_path / "fresh", ROWS).settings.workspace
     [record] = core_json(fresh, "import", str(out), "--name", "back")["imported"]
@@ -95,7 +101,9 @@ def test_a_debate_comes_back_as_it_was(made: Path, tmp_path: Path, track: str) -
 @pytest.mark.soak
 @pytest.mark.usefixtures("others")
 @pytest.mark.parametrize("agent", ["react", "coordinator"])
-def test_an_agents_run_comes_back_as_it_was_and_is_the_same_again(made: Path, tmp_path: Path, agent: str) -> None:
+def test_an_agents_run_comes_back_as_it_was_and_is_the_same_again(
+    made: Path, tmp_path: Path, agent: str
+) -> None:
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
     assert rules(packaged(made, agent, "B", first), "error") == set()
     assert {"base_rates.py", "train_lookup.py"} & tools_in(first)
@@ -105,7 +113,16 @@ def test_an_agents_run_comes_back_as_it_was_and_is_the_same_again(made: Path, tm
     (tmp_path / "prompt.txt").write_bytes(member(first, "prompt.txt"))
     with zipfile.ZipFile(first) as archive:
         archive.extractall(tmp_path / "out")
-    packaged(fresh, "back", "B", second, "--prompt", str(tmp_path / "prompt.txt"), "--tools", str(tmp_path / "out" / "tools"))
+    packaged(
+        fresh,
+        "back",
+        "B",
+        second,
+        "--prompt",
+        str(tmp_path / "prompt.txt"),
+        "--tools",
+        str(tmp_path / "out" / "tools"),
+    )
     assert second.read_bytes() == first.read_bytes()
 
 
@@ -116,7 +133,9 @@ def member(file: Path, name: str) -> bytes:
 
 def tools_in(file: Path) -> set[str]:
     with zipfile.ZipFile(file) as archive:
-        return {name.removeprefix("tools/") for name in archive.namelist() if name.startswith("tools/")}
+        return {
+            name.removeprefix("tools/") for name in archive.namelist() if name.startswith("tools/")
+        }
 
 
 @pytest.mark.soak
@@ -148,7 +167,9 @@ def test_a_run_without_a_prompt_is_not_packaged(made: Path, tmp_path: Path) -> N
     assert not out.exists()
     assert done.err == f"error: rules: 1 error, so nothing was written to {out}\n"
     words = core(made, "package", "rules", "--track", "B", "--out", str(out)).out
-    assert words.startswith("rules: not packaged\n1 error\n  prompt_missing: prompt.txt: not in the zip")
+    assert words.startswith(
+        "rules: not packaged\n1 error\n  prompt_missing: prompt.txt: not in the zip"
+    )
 
 
 @pytest.mark.soak
@@ -167,11 +188,15 @@ def test_texts_that_have_changed_since_are_no_longer_the_prompt(
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("others")
-def test_a_fusion_of_runs_with_prompts_has_theirs_and_their_tools(made: Path, tmp_path: Path) -> None:
+def test_a_fusion_of_runs_with_prompts_has_theirs_and_their_tools(
+    made: Path, tmp_path: Path
+) -> None:
     out, place = tmp_path / "both.zip", tmp_path / "copy"
     shutil.copytree(made, place)
     weights = ("--w-de", "0.5,0.1", "--w-dir", "0.5,0.1")
-    core_json(place, "fuse", "--base", "debate", "--with", "prompt_only,rules", *weights, "--name", "all")
+    core_json(
+        place, "fuse", "--base", "debate", "--with", "prompt_only,rules", *weights, "--name", "all"
+    )
     packaged(place, "all", "B", out, "--fusion-trace")
     text = member(out, "prompt.txt").decode()
     for run, track in (("debate", "B"), ("prompt_only", "A")):
@@ -207,12 +232,22 @@ def test_check_a_package_against_the_run_it_came_from(made: Path, tmp_path: Path
 @pytest.mark.soak
 def test_check_names_every_row(made: Path, tmp_path: Path) -> None:
     file = tmp_path / "s.csv"
-    file.write_bytes(cases.submission([("Qb0_Hb0", 0.9, 0.3, "none"), ("Qb9_Hb9", 0.1, 0.1, "because")]))
+    file.write_bytes(
+        cases.submission([("Qb0_Hb0", 0.9, 0.3, "none"), ("Qb9_Hb9", 0.1, 0.1, "because")])
+    )
     result = core_json(made, "check", str(file), "--track", "B")
     assert all(set(problem) == PROBLEM for problem in result["problems"])
-    found = {problem["rule"]: problem["rows"] for problem in result["problems"] if problem["severity"] == "error"}
+    found = {
+        problem["rule"]: problem["rows"]
+        for problem in result["problems"]
+        if problem["severity"] == "error"
+    }
     missing = [f"Qb{i % 7}_Hb{i}" for i in range(1, ROWS)]
-    assert found == {"missing_ids": missing, "unknown_ids": ["Qb9_Hb9"], "sum_above_one": ["Qb0_Hb0"]}
+    assert found == {
+        "missing_ids": missing,
+        "unknown_ids": ["Qb9_Hb9"],
+        "sum_above_one": ["Qb0_Hb0"],
+    }
     words = core(made, "check", str(file), "--track", "B")
     assert words.status == 0
     first = f"{file}: not valid for track B\n3 errors\n  missing_ids: 7 of 8 ids are missing: Qb1_Hb1, Qb2_Hb2, Qb3_Hb3"
@@ -222,7 +257,11 @@ def test_check_names_every_row(made: Path, tmp_path: Path) -> None:
 def test_check_takes_the_rows_of_a_list_in_its_order(made: Path, tmp_path: Path) -> None:
     ids = ["Qb3_Hb3", "Qb0_Hb0"]
     file, listed = tmp_path / "s.csv", tmp_path / "ids.csv"
-    file.write_bytes(cases.submission([(key, 0.1 * (i + 1), 0.3 - 0.1 * i, "because") for i, key in enumerate(ids)]))
+    file.write_bytes(
+        cases.submission(
+            [(key, 0.1 * (i + 1), 0.3 - 0.1 * i, "because") for i, key in enumerate(ids)]
+        )
+    )
     listed.write_bytes(cases.as_csv(["id", "more"], [[key, "x"] for key in ids]))
     arguments = ("check", str(file), "--track", "B", "--rows", f"ids={listed}")
     assert core_json(made, *arguments)["valid"]
@@ -238,24 +277,47 @@ def test_check_takes_the_rows_of_a_list_in_its_order(made: Path, tmp_path: Path)
 def test_what_cannot_be_checked(made: Path, workspace: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "s.csv"
     done = core(made, "check", str(file), "--track", "B")
-    assert (done.status, done.err) == (1, f"error: {file}: cannot be read (No such file or directory)\n")
+    assert (done.status, done.err) == (
+        1,
+        f"error: {file}: cannot be read (No such file or directory)\n",
+    )
     file.write_bytes(b"id\n")
     done = core(workspace.settings.workspace, "check", str(file), "--track", "B")
-    assert (done.status, done.err) == (1, "error: this workspace has no dataset; import one first\n")
+    assert (done.status, done.err) == (
+        1,
+        "error: this workspace has no dataset; import one first\n",
+    )
     assert core(made, "check", str(file), "--track", "D").status == 2
     file.write_bytes(b"PK\x03\x04")
     assert core_json(made, "check", str(file), "--track", "B")["valid"] is False
 
 
 @pytest.mark.soak
-def test_a_fusion_is_packaged_with_what_its_base_said(workspace: Workspace, tmp_path: Path, given: tuple[str, ...]) -> None:
+def test_a_fusion_is_packaged_with_what_its_base_said(
+    workspace: Workspace, tmp_path: Path, given: tuple[str, ...]
+) -> None:
     worlds.furnish(workspace)
     place = workspace.settings.workspace
     core_json(place, "knn", "--space", "near", "--protocol", "test", "--name", "near test")
-    core_json(place, "fuse", "--base", "llm test", "--with", "near test", "--w-de", "0.5", "--w-dir", "0.5", "--name", "both")
+    core_json(
+        place,
+        "fuse",
+        "--base",
+        "llm test",
+        "--with",
+        "near test",
+        "--w-de",
+        "0.5",
+        "--w-dir",
+        "0.5",
+        "--name",
+        "both",
+    )
     plain, full = tmp_path / "plain.zip", tmp_path / "full.zip"
     result = packaged(place, "both", "B", plain, *given)
-    [learned] = [problem["message"] for problem in result["problems"] if problem["rule"] == "learned"]
+    [learned] = [
+        problem["message"] for problem in result["problems"] if problem["rule"] == "learned"
+    ]
     assert "near test, a kNN over the training labels (gene spaces: near" in learned
     packaged(place, "both", "B", full, *given, "--fusion-trace")
     core_json(place, "import", str(full), "--name", "full")
@@ -265,14 +327,21 @@ def test_a_fusion_is_packaged_with_what_its_base_said(workspace: Workspace, tmp_
         assert row.events == (*base[key].events, *fused[key].events)
 
 
-def test_an_imported_fusion_gets_the_arithmetic(small_workspace: Workspace, tmp_path: Path, given: tuple[str, ...]) -> None:
+def test_an_imported_fusion_gets_the_arithmetic(
+    small_workspace: Workspace, tmp_path: Path, given: tuple[str, ...]
+) -> None:
     place = small_workspace.settings.workspace
     ids = tmp_path / "ids.csv"
     ids.write_bytes(b"id\nPb_Ga\nPa_Ga\n")
     out = tmp_path / "d.zip"
     arguments = (*given, "--rows", f"ids={ids}")
     result = packaged(place, "debate", "B", out, *arguments)
-    assert {problem["rule"]: problem["rows"] for problem in result["problems"]}["trace_differs"] == ["Pb_Ga"]
+    assert {problem["rule"]: problem["rows"] for problem in result["problems"]}[
+        "trace_differs"
+    ] == ["Pb_Ga"]
     result = packaged(place, "debate", "B", out, *arguments, "--fusion-trace", "--replace")
     assert "trace_differs" not in rules(result, "warning")
-    assert {problem["rule"]: problem["rows"] for problem in result["problems"]}["left_out"] == ["Pa_Gb", "Pc_Gc"]
+    assert {problem["rule"]: problem["rows"] for problem in result["problems"]}["left_out"] == [
+        "Pa_Gb",
+        "Pc_Gc",
+    ]

@@ -19,13 +19,20 @@ from tests.ui.test_apptest import text_of, the_run
 
 TEST = "simulated debate test"
 PROBLEM = re.compile(r"\*\*[✗⚠] (error|warning): (.+)\*\*(?:, ([\d,]+) rows?)?")
-PROMPT, TOOL = b"What does losing the gene do?", ("lookup.py", b"def lookup(gene: str) -> str:\n    return gene\n")
+PROMPT, TOOL = (
+    b"What does losing the gene do?",
+    ("lookup.py", b"def lookup(gene: str) -> str:\n    return gene\n"),
+)
 
 
 def problems(app: AppTest) -> list[tuple[str, str, int]]:
     """The problems on the page: severity, rule, number of rows."""
     found = (PROBLEM.fullmatch(each.value.replace("\\", "")) for each in app.markdown)
-    return [(said[1], said[2].replace(" ", "_"), int((said[3] or "0").replace(",", ""))) for said in found if said]
+    return [
+        (said[1], said[2].replace(" ", "_"), int((said[3] or "0").replace(",", "")))
+        for said in found
+        if said
+    ]
 
 
 def are_disabled(app: object) -> list[bool]:
@@ -45,7 +52,9 @@ def test_a_run_shows_every_problem_of_its_package(glance: Visit, little_demo: Wo
     assert are_disabled(app) == [True]
 
 
-def test_with_its_prompt_and_tools_a_run_can_be_downloaded(glance: Visit, little_demo: Workspace) -> None:
+def test_with_its_prompt_and_tools_a_run_can_be_downloaded(
+    glance: Visit, little_demo: Workspace
+) -> None:
     app = glance(little_demo, "share", tab="Package a run", run=the_run(little_demo, TEST).id)
     app.file_uploader(key="prompt_file").upload("mine.txt", PROMPT)
     app.file_uploader(key="tool_files").upload(*TOOL)
@@ -58,14 +67,18 @@ def test_with_its_prompt_and_tools_a_run_can_be_downloaded(glance: Visit, little
 
 @pytest.mark.soak
 def test_the_track_is_in_the_address(glance: Visit, little_demo: Workspace) -> None:
-    app = glance(little_demo, "share", tab="Package a run", run=the_run(little_demo, TEST).id, track="C")
+    app = glance(
+        little_demo, "share", tab="Package a run", run=the_run(little_demo, TEST).id, track="C"
+    )
     assert "for track C" in text_of(app)
     assert "tools_missing" not in {rule for _, rule, _ in problems(app)}
 
 
 @pytest.mark.soak
 def test_a_file_is_held_against_the_test_rows(glance: Visit, little_demo: Workspace) -> None:
-    content = submissions.check_run(little_demo, the_run(little_demo, TEST).id, PackageOptions("B")).content
+    content = submissions.check_run(
+        little_demo, the_run(little_demo, TEST).id, PackageOptions("B")
+    ).content
     app = glance(little_demo, "share", tab="Check a file")
     app.file_uploader(key="check_file").upload("mine.zip", content)
     app.run()
@@ -82,9 +95,17 @@ def test_a_file_is_held_against_the_test_rows(glance: Visit, little_demo: Worksp
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and no more", b"\xff\xfe\x00", b"id\n", b"<html>"])
-def test_any_bytes_are_a_file_with_problems(glance: Visit, little_demo: Workspace, content: bytes) -> None:
-    assert not is_valid(submissions.check_file(little_demo, content, "B", dataset=the_run(little_demo, TEST).dataset))
+@pytest.mark.parametrize(
+    "content", [b"", b"PK\x03\x04 and no more", b"\xff\xfe\x00", b"id\n", b"<html>"]
+)
+def test_any_bytes_are_a_file_with_problems(
+    glance: Visit, little_demo: Workspace, content: bytes
+) -> None:
+    assert not is_valid(
+        submissions.check_file(
+            little_demo, content, "B", dataset=the_run(little_demo, TEST).dataset
+        )
+    )
     app = glance(little_demo, "share", tab="Check a file")
     app.file_uploader(key="check_file").upload("odd.zip", content)
     app.run()

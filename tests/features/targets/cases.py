@@ -19,17 +19,32 @@ from core.features.targets.models import base
 from core.features.targets.models.base import Examples, FittedModel, RankingModel
 from core.features.targets.request import TrainingRequest
 
-SCREEN = {"n_cells": 900, "n_genes": 80, "n_perturbations": 18, "n_doubles": 10, "share_failed_guides": 0.0, "depth": 6.0}
-HISTORY = pd.DataFrame({"epoch": [1.0, 2.0], "train_loss": [0.9, 0.7], "validation_mrr": [0.2, 0.4]})
+SCREEN = {
+    "n_cells": 900,
+    "n_genes": 80,
+    "n_perturbations": 18,
+    "n_doubles": 10,
+    "share_failed_guides": 0.0,
+    "depth": 6.0,
+}
+HISTORY = pd.DataFrame(
+    {"epoch": [1.0, 2.0], "train_loss": [0.9, 0.7], "validation_mrr": [0.2, 0.4]}
+)
 
 
-def _fit_all(examples: Examples, _options: Mapping[str, Any], _settings: Any, report: Callable[..., object]) -> FittedModel:
+def _fit_all(
+    examples: Examples, _options: Mapping[str, Any], _settings: Any, report: Callable[..., object]
+) -> FittedModel:
     report(0.5, "fitting")
     return FittedModel("fallen", np.arange(len(examples.train.genes)), {}, HISTORY)
 
 
 def _fit_trained(examples: Examples, *more: Any) -> FittedModel:
-    return replace(_fit_all(examples, *more), name="fallen_trained", columns=np.flatnonzero(examples.fitted.targets.any(axis=0)))
+    return replace(
+        _fit_all(examples, *more),
+        name="fallen_trained",
+        columns=np.flatnonzero(examples.fitted.targets.any(axis=0)),
+    )
 
 
 def _fall(fitted: FittedModel) -> Callable[..., np.ndarray]:

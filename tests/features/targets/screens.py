@@ -7,7 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.features.cells.simulator import ScreenSettings, simulate_screen
-from core.features.targets.expression import ExpressionSet, normalise, parse_condition, take_perturbed
+from core.features.targets.expression import (
+    ExpressionSet,
+    normalise,
+    parse_condition,
+    take_perturbed,
+)
 from core.features.targets.metrics import mean_reciprocal_rank
 from core.features.targets.models.base import FittedModel
 
@@ -40,7 +45,11 @@ def split_screen(cells: ExpressionSet, n_unseen: int, n_validated: int, seed: in
     share = rng.random(len(cells.x))
     return Parts(
         cells.take(cells.is_control | (trained & (share < 0.8))),
-        cells.take(cells.is_control | (trained & (share >= 0.8) & (share < 0.9)) | np.isin(cells.conditions, validated)),
+        cells.take(
+            cells.is_control
+            | (trained & (share >= 0.8) & (share < 0.9))
+            | np.isin(cells.conditions, validated)
+        ),
         cells.take(trained & (share >= 0.9)),
         cells.take(np.isin(cells.conditions, unseen)),
     )

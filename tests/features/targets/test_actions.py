@@ -69,19 +69,29 @@ def test_wrong_input_writes_nothing(workspace: Workspace, tmp_path: Path) -> Non
 
 
 @pytest.mark.soak
-def test_models_are_evaluated_again_with_another_mask_unit_and_pool(workspace: Workspace, tmp_path: Path) -> None:
+def test_models_are_evaluated_again_with_another_mask_unit_and_pool(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     folder = train(workspace)
     pool = tmp_path / "pool.txt"
     pool.write_text("\n".join(read_source(folder.request().source).cells.genes[:40]), "utf-8")
-    found = target_ranking.evaluate_saved(workspace, "small", EvaluationRequest("strongest", "cell", candidates=pool))
-    assert (found.settings["mask"], found.settings["unit"], found.settings["pool"]) == ("strongest", "cell", "pool.txt")
+    found = target_ranking.evaluate_saved(
+        workspace, "small", EvaluationRequest("strongest", "cell", candidates=pool)
+    )
+    assert (found.settings["mask"], found.settings["unit"], found.settings["pool"]) == (
+        "strongest",
+        "cell",
+        "pool.txt",
+    )
     # within 40 genes a random ranking has half of those that are inside among the first 20
     inside = cases.by_model(found.table, "recall", 40)["random"].iloc[0]
     assert cases.by_model(found.table, "recall", 20)["random"].iloc[0] == pytest.approx(inside / 2)
     assert len(folder.evaluations()) == 2
 
 
-def test_models_are_not_evaluated_on_other_cells(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_are_not_evaluated_on_other_cells(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = train(workspace)
     read = read_source(folder.request().source)
     other = replace(read, cells=replace(read.cells, x=read.cells.x * 2))
@@ -91,10 +101,16 @@ def test_models_are_not_evaluated_on_other_cells(workspace: Workspace, monkeypat
     assert len(folder.evaluations()) == 1
 
 
-def test_what_a_killed_deletion_left_is_no_ranking(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_killed_deletion_left_is_no_ranking(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = train(workspace)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(file_io.shutil, "rmtree", lambda *_, **_options: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(
+            file_io.shutil,
+            "rmtree",
+            lambda *_, **_options: (_ for _ in ()).throw(KeyboardInterrupt),
+        )
         folder.remove()
     assert target_ranking.list_all(workspace) == []
     assert target_ranking.create(workspace, cases.request()).saved_models() == ()
@@ -107,8 +123,15 @@ def test_states(workspace: Workspace) -> None:
     assert folder.status().state == "waiting"
     beat(folder.job, {"share": 0.4, "what": "fallen: fitting"})
     status = folder.status()
-    assert (status.state, status.said["what"], status.is_live) == ("running", "fallen: fitting", True)
-    for refused in (target_ranking.delete, lambda w, n: target_ranking.evaluate_saved(w, n, EvaluationRequest())):
+    assert (status.state, status.said["what"], status.is_live) == (
+        "running",
+        "fallen: fitting",
+        True,
+    )
+    for refused in (
+        target_ranking.delete,
+        lambda w, n: target_ranking.evaluate_saved(w, n, EvaluationRequest()),
+    ):
         with pytest.raises(StateError):
             refused(workspace, "small")
     record_ending(folder.job, "failed", "no memory")
@@ -118,9 +141,13 @@ def test_states(workspace: Workspace) -> None:
     assert folder.status().state == "crashed"
 
 
-def test_a_failure_is_recorded_and_the_training_goes_on_later(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_is_recorded_and_the_training_goes_on_later(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as patch:
-        broken = replace(cases.MODELS["fallen"], fit=lambda *_: (_ for _ in ()).throw(InputError("no gene fell")))
+        broken = replace(
+            cases.MODELS["fallen"], fit=lambda *_: (_ for _ in ()).throw(InputError("no gene fell"))
+        )
         patch.setitem(cases.MODELS, "fallen", broken)
         with pytest.raises(InputError, match="no gene fell"):
             train(workspace)
@@ -128,7 +155,9 @@ def test_a_failure_is_recorded_and_the_training_goes_on_later(workspace: Workspa
     status = folder.status()
     assert (status.state, status.cause) == ("failed", "no gene fell")
     said: list[str] = []
-    assert target_ranking.train(workspace, cases.request(), said.append) == folder  # the same options: it goes on
+    assert (
+        target_ranking.train(workspace, cases.request(), said.append) == folder
+    )  # the same options: it goes on
     assert said[0] == "small: continues; trained already: no model"
     assert folder.status().state == "done"
 
@@ -144,7 +173,9 @@ def test_a_backup_holds_what_is_trained(workspace: Workspace, tmp_path: Path) ->
     assert folder.status().state == "done"
     before = target_ranking.find(workspace, "small")
     assert folder.evaluations()[0].table.equals(before.evaluations()[0].table)
-    assert target_ranking.evaluate_saved(other, "small", EvaluationRequest()).table.equals(before.evaluations()[0].table)
+    assert target_ranking.evaluate_saved(other, "small", EvaluationRequest()).table.equals(
+        before.evaluations()[0].table
+    )
 
 
 @pytest.mark.soak

@@ -25,7 +25,15 @@ def written(folder: Path, text: str) -> Path:
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("condition", "pool"),
-    [("A", None), ("A+B", None), ("A+B+C", None), ("A+B", "ACDE"), ("A+B", "CDE"), ("A+B", "AB"), ("A", "ABCD")],
+    [
+        ("A", None),
+        ("A+B", None),
+        ("A+B+C", None),
+        ("A+B", "ACDE"),
+        ("A+B", "CDE"),
+        ("A+B", "AB"),
+        ("A", "ABCD"),
+    ],
 )
 def test_the_random_level_is_the_mean_over_all_orders(condition: str, pool: str | None) -> None:
     genes = "ABCDEF"
@@ -43,9 +51,15 @@ def test_the_random_level_is_the_mean_over_all_orders(condition: str, pool: str 
 
 def test_pools_are_read(tmp_path: Path) -> None:
     by_condition = written(tmp_path, json.dumps({"B+A": ["A", "C"], "D+ctrl": ["D"], "E": ["A"]}))
-    assert read_candidates(by_condition, ["A+B", "D"]) == {"A+B": frozenset("AC"), "D": frozenset("D")}
+    assert read_candidates(by_condition, ["A+B", "D"]) == {
+        "A+B": frozenset("AC"),
+        "D": frozenset("D"),
+    }
     for text in ('["A", "C"]', "A\n\nC\n"):
-        assert read_candidates(written(tmp_path, text), ["A", "B"]) == {"A": frozenset("AC"), "B": frozenset("AC")}
+        assert read_candidates(written(tmp_path, text), ["A", "B"]) == {
+            "A": frozenset("AC"),
+            "B": frozenset("AC"),
+        }
 
 
 def test_a_pool_is_a_row_of_flags() -> None:
@@ -58,7 +72,10 @@ def test_a_pool_is_a_row_of_flags() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        *((text, "no candidates for 1 test conditions, such as A") for text in ("", "{}", '{"A": []}', '{"C": ["B"]}')),
+        *(
+            (text, "no candidates for 1 test conditions, such as A")
+            for text in ("", "{}", '{"A": []}', '{"C": ["B"]}')
+        ),
         ("[3]", "cannot be read"),
         ('{"A": "B"}', "cannot be read"),
         ("[", "cannot be read"),

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.features.targets.expression import targets_in
-from core.features.targets.metrics import KS, best_levels, ceilings_of, place_targets, score_rankings
+from core.features.targets.metrics import (
+    KS,
+    best_levels,
+    ceilings_of,
+    place_targets,
+    score_rankings,
+)
 from core.features.targets.splits import Split, read_split
 
 # trained: A, B, C; test: a seen double, a half-seen one, an unseen single, a triple with two trained genes
@@ -50,11 +56,15 @@ def test_no_model_of_trained_genes_exceeds_them(seed: int) -> None:
                 assert rows.mean() == pytest.approx(ceilings[metric, k].mean())
 
 
-def test_candidates_lower_ceilings_and_a_small_pool_adds_what_chance_gives_where_ties_reach_k() -> None:
+def test_candidates_lower_ceilings_and_a_small_pool_adds_what_chance_gives_where_ties_reach_k() -> (
+    None
+):
     pools = {name: frozenset("ADE") | {f"H{i}" for i in range(57)} for name in SPLIT.test}
     steps = ceilings_of(SPLIT, pools)
     found = best_levels(SPLIT.test, SPLIT.trained_genes, pools, None)
-    assert steps["relevant"]["1"] == "2/4"  # A+B and A+D by A; the triple's trained genes are no candidates
+    assert (
+        steps["relevant"]["1"] == "2/4"
+    )  # A+B and A+D by A; the triple's trained genes are no candidates
     assert steps["recall"]["1"] == "1/4"
     assert steps["relevant"]["5"] == "2.068/4"  # and E by chance, 4/59
     # at 40: A first, then 59 genes without a score on the places 2 to 60, so that each is in the top 40 with probability 39/59:
@@ -75,5 +85,7 @@ def test_the_published_hard_split(shared_data: Path) -> None:
     }
     # where the published xgboost stands at k = 40
     found = best_levels(split.test, split.trained_genes, None, None)
-    at_40 = [round(found[metric, KS[-1]].mean(), 4) for metric in ("relevant_hit", "recall", "exact_hit")]
+    at_40 = [
+        round(found[metric, KS[-1]].mean(), 4) for metric in ("relevant_hit", "recall", "exact_hit")
+    ]
     assert at_40 == [0.5526, 0.3684, 0.1842]

@@ -23,11 +23,26 @@ def _models() -> Iterator[None]:
 @pytest.mark.soak
 def test_train_evaluate_table_list_and_delete(tmp_path: Path) -> None:
     made = core_json(tmp_path, *TRAIN)
-    assert (made["name"], made["state"], made["models"]) == ("small", "done", ["fallen", "fallen_trained"])
+    assert (made["name"], made["state"], made["models"]) == (
+        "small",
+        "done",
+        ["fallen", "fallen_trained"],
+    )
     assert made["split"]["kind"] == "hard"
     assert (made["unit"], made["mask"], made["pool"]) == ("condition", "none", "all genes")
     first = made["rows"][0]
-    assert {"model", "metric", "k", "estimate", "low", "high", "random", "ceiling", "n", "conditions"} <= set(first)
+    assert {
+        "model",
+        "metric",
+        "k",
+        "estimate",
+        "low",
+        "high",
+        "random",
+        "ceiling",
+        "n",
+        "conditions",
+    } <= set(first)
     assert set(made["ceilings"]) == {"relevant", "recall", "exact"}
     scored = core_json(tmp_path, "targets", "evaluate", "--mask", "targets", "--unit", "cell")
     assert (scored["unit"], scored["mask"]) == ("cell", "targets")

@@ -43,7 +43,9 @@ def _models() -> Iterator[None]:
         yield
 
 
-def value(found: Any, metric: str, k: int | None, model: str = "fallen", stratum: str = "all") -> float:
+def value(
+    found: Any, metric: str, k: int | None, model: str = "fallen", stratum: str = "all"
+) -> float:
     rows = cases.by_model(found.table, metric, k, stratum).set_index("model")
     return float(rows.loc[model, "estimate"])
 
@@ -108,15 +110,22 @@ def test_masked_targets_tie_and_candidates_narrow() -> None:
     # A before C; C before D; D is no candidate
     assert value(narrowed, "mrr", None) == pytest.approx(2 / 3)
     assert value(narrowed, "exact_hit", 40) == pytest.approx(1 / 3)
-    assert cases.by_model(narrowed.table, "relevant_hit", 1)["random"].tolist() == pytest.approx([(1 / 2 + 1 / 2 + 0) / 3])
+    assert cases.by_model(narrowed.table, "relevant_hit", 1)["random"].tolist() == pytest.approx(
+        [(1 / 2 + 1 / 2 + 0) / 3]
+    )
 
 
 @pytest.mark.soak
 def test_the_first_genes_are_kept_for_people() -> None:
-    found = evaluate({"fallen": ALL, "trained": TRAINED}, CELLS, SPLIT, EvaluationRequest(unit="cell"))
+    found = evaluate(
+        {"fallen": ALL, "trained": TRAINED}, CELLS, SPLIT, EvaluationRequest(unit="cell")
+    )
     assert list(found.table)[:5] == ["model", "stratum", "metric", "k", "estimate"]
     assert list(found.genes) == ["model", "condition", "rank", "gene", "is_target"]
     of_c = found.genes[(found.genes["condition"] == "C") & (found.genes["model"] == "fallen")]
-    assert of_c[["gene", "rank", "is_target"]].values.tolist()[:2] == [["E", 1.0, False], ["C", 2.0, True]]
+    assert of_c[["gene", "rank", "is_target"]].values.tolist()[:2] == [
+        ["E", 1.0, False],
+        ["C", 2.0, True],
+    ]
     unscored = found.genes[(found.genes["condition"] == "C") & (found.genes["model"] == "trained")]
     assert unscored[["gene", "rank"]].values.tolist() == [["A", 1.0], ["C", 3.5]]

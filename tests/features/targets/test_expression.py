@@ -21,7 +21,9 @@ from core.features.targets.expression import (
 )
 
 X = np.array([[0, 0, 0], [1, 2, 3], [3, 2, 1], [5, 5, 5]], dtype=np.float32)
-CELLS = ExpressionSet(X, ("A", "B", "C"), np.array(["ctrl", "A", "A", "A+C"]), np.array(["x", "x", "x", "y"]))
+CELLS = ExpressionSet(
+    X, ("A", "B", "C"), np.array(["ctrl", "A", "A", "A+C"]), np.array(["x", "x", "x", "y"])
+)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +41,9 @@ def test_conditions_have_one_name(text: str, canonical: str, targets: tuple[str,
     assert targets_in(canonical) == targets
 
 
-@pytest.mark.parametrize(("text", "message"), [("", "empty part"), ("A++B", "empty part"), ("A+A", "names a gene twice")])
+@pytest.mark.parametrize(
+    ("text", "message"), [("", "empty part"), ("A++B", "empty part"), ("A+A", "names a gene twice")]
+)
 def test_what_is_no_condition_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         parse_condition(text)
@@ -61,7 +65,9 @@ def test_counts_become_log1p_of_counts_per_10_000() -> None:
 def numbered(conditions: list[str], batches: list[str]) -> ExpressionSet:
     """Cell i has the expression (i, 2 i)."""
     number = np.arange(len(conditions), dtype=np.float32)
-    return ExpressionSet(np.stack([number, 2 * number], axis=1), ("A", "B"), np.array(conditions), np.array(batches))
+    return ExpressionSet(
+        np.stack([number, 2 * number], axis=1), ("A", "B"), np.array(conditions), np.array(batches)
+    )
 
 
 def test_controls_are_of_the_same_batch_and_differ() -> None:
@@ -72,13 +78,17 @@ def test_controls_are_of_the_same_batch_and_differ() -> None:
     assert controls.n_unmatched == 0
     for batch, row in zip(perturbed.batches, controls.rows, strict=True):
         # cell 0, 2, … are of batch x, the others of y
-        assert {float(value) % 2 for value in controls.cells[row, 0]} == {0.0 if batch == "x" else 1.0}
+        assert {float(value) % 2 for value in controls.cells[row, 0]} == {
+            0.0 if batch == "x" else 1.0
+        }
         assert len(set(row.tolist())) == 16
 
 
 def test_few_controls_are_repeated_and_a_batch_without_is_counted() -> None:
     cells = numbered(["ctrl", "ctrl", "A", "A", "A"], ["x", "x", "x", "z", "z"])
-    controls = match_controls(cells.take(~cells.is_control), cells, np.random.default_rng(0), n_matched=4)
+    controls = match_controls(
+        cells.take(~cells.is_control), cells, np.random.default_rng(0), n_matched=4
+    )
     assert [sorted(row) for row in controls.rows.tolist()] == [[0, 0, 1, 1]] * 3
     assert controls.n_unmatched == 2
     with pytest.raises(InputError, match="none among 3 cells"):

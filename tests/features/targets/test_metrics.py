@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from scipy.stats import t
 
 from core.base.errors import InputError
-from core.features.targets.metrics import best_levels, clustered_interval, place_targets, score_rankings, spread_scores
+from core.features.targets.metrics import (
+    best_levels,
+    clustered_interval,
+    place_targets,
+    score_rankings,
+    spread_scores,
+)
 from tests.strength import examples
 
 N_GENES, KS_FEW = 7, (1, 2, 4, 6, 10)
@@ -23,25 +29,43 @@ def rankings(draw: st.DrawFn) -> tuple[np.ndarray, list[tuple[int, ...]], np.nda
     """Scores with many ties, some of them -inf, the targets of each row, and which genes are ranked."""
     n = draw(st.integers(1, 6))
     values = st.sampled_from([-math.inf, -2.0, 0.0, 0.1 + 0.2, 0.3, 1.0])
-    scores = draw(st.lists(st.lists(values, min_size=N_GENES, max_size=N_GENES), min_size=n, max_size=n))
+    scores = draw(
+        st.lists(st.lists(values, min_size=N_GENES, max_size=N_GENES), min_size=n, max_size=n)
+    )
     genes = st.lists(st.integers(0, N_GENES - 1), min_size=1, max_size=3, unique=True)
     targets = draw(st.lists(genes, min_size=n, max_size=n))
-    ranked = draw(st.lists(st.lists(st.booleans(), min_size=N_GENES, max_size=N_GENES), min_size=n, max_size=n))
+    ranked = draw(
+        st.lists(
+            st.lists(st.booleans(), min_size=N_GENES, max_size=N_GENES), min_size=n, max_size=n
+        )
+    )
     return np.array(scores), [tuple(own) for own in targets], np.array(ranked)
 
 
-def brute_metrics(scores: list[float], own: tuple[int, ...], ranked: list[bool]) -> dict[tuple[str, int | None], float]:
+def brute_metrics(
+    scores: list[float], own: tuple[int, ...], ranked: list[bool]
+) -> dict[tuple[str, int | None], float]:
     """The mean of every metric over all orders of the genes in which no higher score stands behind a lower one, one by one."""
     values = [round(score, 14) for score in scores]
-    levels = [[g for g in range(len(values)) if ranked[g] and values[g] == level] for level in sorted(set(values), reverse=True)]
-    orders = [list(itertools.chain(*parts)) for parts in itertools.product(*(itertools.permutations(each) for each in levels))]
+    levels = [
+        [g for g in range(len(values)) if ranked[g] and values[g] == level]
+        for level in sorted(set(values), reverse=True)
+    ]
+    orders = [
+        list(itertools.chain(*parts))
+        for parts in itertools.product(*(itertools.permutations(each) for each in levels))
+    ]
     found: dict[tuple[str, int | None], list[float]] = {}
     for order in orders:
         places = [order.index(target) + 1 if target in order else math.inf for target in own]
         found.setdefault(("mrr", None), []).append(1 / min(places))
         for k in KS_FEW:
             inside = [place <= k for place in places]
-            for name, value in (("relevant_hit", any(inside)), ("exact_hit", all(inside)), ("recall", np.mean(inside))):
+            for name, value in (
+                ("relevant_hit", any(inside)),
+                ("exact_hit", all(inside)),
+                ("recall", np.mean(inside)),
+            ):
                 found.setdefault((name, k), []).append(float(value))
     return {name: float(np.mean(each)) for name, each in found.items()}
 
@@ -49,7 +73,9 @@ def brute_metrics(scores: list[float], own: tuple[int, ...], ranked: list[bool])
 @pytest.mark.soak
 @examples(60)
 @given(rankings())
-def test_metrics_are_the_mean_over_all_orders_of_ties(case: tuple[np.ndarray, list[tuple[int, ...]], np.ndarray]) -> None:
+def test_metrics_are_the_mean_over_all_orders_of_ties(
+    case: tuple[np.ndarray, list[tuple[int, ...]], np.ndarray],
+) -> None:
     scores, targets, ranked = case
     for among in (None, ranked):
         shown = scores if among is None else np.where(among, scores, np.nan)
@@ -66,7 +92,9 @@ def test_a_constant_scores_what_chance_does(n_genes: int, n_targets: int) -> Non
     condition = "+".join(f"G{i}" for i in range(n_targets))
     random = best_levels([condition], frozenset(), None, n_genes)
     for value in (0.0, 3.5, -math.inf):
-        found = score_rankings(place_targets(np.full((1, n_genes), value), [tuple(range(n_targets))]))
+        found = score_rankings(
+            place_targets(np.full((1, n_genes), value), [tuple(range(n_targets))])
+        )
         for name, expected in random.items():
             assert abs(found[name][0] - expected[0]) < 1e-12, name
     assert random["recall", 40][0] == pytest.approx(40 / n_genes)
@@ -92,12 +120,19 @@ def test_an_interval_counts_cells_of_a_condition_as_one() -> None:
     assert found.se == pytest.approx(math.sqrt(3 / 36))
     assert found.clusters == 3
     assert found.high == pytest.approx(min(1.0, 0.5 + found.se * t.ppf(0.975, 2)))
-    wider = clustered_interval(np.repeat([1.0, 1.0, 0.0, 1.0, 0.0, 1.0], 50), np.repeat(list("ABCDEF"), 50).tolist())
-    naive = clustered_interval(np.repeat([1.0, 1.0, 0.0, 1.0, 0.0, 1.0], 50), [f"c{i}" for i in range(300)])
+    wider = clustered_interval(
+        np.repeat([1.0, 1.0, 0.0, 1.0, 0.0, 1.0], 50), np.repeat(list("ABCDEF"), 50).tolist()
+    )
+    naive = clustered_interval(
+        np.repeat([1.0, 1.0, 0.0, 1.0, 0.0, 1.0], 50), [f"c{i}" for i in range(300)]
+    )
     assert wider.high - wider.low > 5 * (naive.high - naive.low)
 
 
-@pytest.mark.parametrize(("values", "clusters"), [([1.0, 0.0], ["A", "A"]), ([1.0, 1.0], ["A", "B"]), ([0.4, 0.4], ["A", "B"])])
+@pytest.mark.parametrize(
+    ("values", "clusters"),
+    [([1.0, 0.0], ["A", "A"]), ([1.0, 1.0], ["A", "B"]), ([0.4, 0.4], ["A", "B"])],
+)
 def test_no_interval_where_nothing_determines_one(values: list[float], clusters: list[str]) -> None:
     found = clustered_interval(np.array(values), clusters)
     assert found.estimate == pytest.approx(np.mean(values))

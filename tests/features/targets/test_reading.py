@@ -19,17 +19,32 @@ from core.features.targets.reading import CellSource, read_source
 CONDITIONS = ["ctrl"] * 20 + ["A+ctrl"] * 12 + ["B+A"] * 12
 
 
-def written(folder: Path, change: Callable[[Any], Any] = lambda cells: cells, *, sparse: bool = True) -> CellSource:
+def written(
+    folder: Path, change: Callable[[Any], Any] = lambda cells: cells, *, sparse: bool = True
+) -> CellSource:
     """A file of 44 cells and three genes, changed; its source."""
     counts = np.random.default_rng(0).poisson(5.0, (len(CONDITIONS), 3)).astype(np.float32)
-    obs = pd.DataFrame({"condition": CONDITIONS, "batch": ["b1", "b2"] * 22}, index=[f"c{i}" for i in range(len(CONDITIONS))])
-    cells = anndata.AnnData(X=csr_matrix(counts) if sparse else counts, obs=obs, var=pd.DataFrame(index=["A", "B", "C"]))
+    obs = pd.DataFrame(
+        {"condition": CONDITIONS, "batch": ["b1", "b2"] * 22},
+        index=[f"c{i}" for i in range(len(CONDITIONS))],
+    )
+    cells = anndata.AnnData(
+        X=csr_matrix(counts) if sparse else counts, obs=obs, var=pd.DataFrame(index=["A", "B", "C"])
+    )
     cells = change(cells) or cells
     as_python = {
         name: pd.Categorical(cells.obs[name].astype(object)) for name in cells.obs
     }  # anndata writes no texts of pandas 3
-    obs = pd.DataFrame({name: values.set_categories(values.categories.astype(object)) for name, values in as_python.items()})
-    obs.index, var = cells.obs_names.astype(object), pd.DataFrame(index=cells.var_names.astype(object))
+    obs = pd.DataFrame(
+        {
+            name: values.set_categories(values.categories.astype(object))
+            for name, values in as_python.items()
+        }
+    )
+    obs.index, var = (
+        cells.obs_names.astype(object),
+        pd.DataFrame(index=cells.var_names.astype(object)),
+    )
     anndata.AnnData(X=cells.X, obs=obs, var=var).write_h5ad(folder / "cells.h5ad")
     return CellSource(file=str(folder / "cells.h5ad"))
 
@@ -43,7 +58,10 @@ def test_a_file_is_read_as_counts_per_10_000(tmp_path: Path, *, sparse: bool) ->
     assert found.cells.perturbed == ("A", "A+B")
     assert found.cells.is_control.sum() == 20
     assert set(found.cells.batches) == {"b1", "b2"}
-    assert found.notes[:2] == ("44 of 44 cells, 3 genes.", "Perturbations: column condition; controls are of the same batch.")
+    assert found.notes[:2] == (
+        "44 of 44 cells, 3 genes.",
+        "Perturbations: column condition; controls are of the same batch.",
+    )
 
 
 def test_of_many_cells_some_are_kept_and_those_without_a_condition_left_out(tmp_path: Path) -> None:
@@ -54,7 +72,11 @@ def test_of_many_cells_some_are_kept_and_those_without_a_condition_left_out(tmp_
     source = written(tmp_path, unassign)
     found = read_source(CellSource(file=source.file, most_cells=11, seed=1))
     names, counts = np.unique(found.cells.conditions, return_counts=True)
-    assert dict(zip(names.tolist(), counts.tolist(), strict=True)) == {"A": 11, "A+B": 11, "ctrl": 19}
+    assert dict(zip(names.tolist(), counts.tolist(), strict=True)) == {
+        "A": 11,
+        "A+B": 11,
+        "ctrl": 19,
+    }
     assert set(found.cells.batches) == {"all"}
     assert "has no column of batches" in found.notes[1]
     assert any("missing, left out: 1 cells" in note for note in found.notes)
@@ -104,7 +126,9 @@ def few_cells(cells: Any) -> Any:
         (few_cells, r"conditions with fewer than 10 cells: A\+B \(6\)"),
     ],
 )
-def test_a_wrong_file_says_what_is_wrong(tmp_path: Path, change: Callable[[Any], Any], message: str) -> None:
+def test_a_wrong_file_says_what_is_wrong(
+    tmp_path: Path, change: Callable[[Any], Any], message: str
+) -> None:
     source = written(tmp_path, change)
     with pytest.raises(InputError, match=message):
         read_source(source)

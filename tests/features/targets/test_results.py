@@ -36,7 +36,9 @@ def prepared() -> tuple[ReadCells, Split]:
         return prepare(cases.request())
 
 
-def trained(folder: Path, prepared: tuple[ReadCells, Split], said: list[tuple[float, str]] | None = None) -> RankingFolder:
+def trained(
+    folder: Path, prepared: tuple[ReadCells, Split], said: list[tuple[float, str]] | None = None
+) -> RankingFolder:
     made = RankingFolder(folder / "small")
     made.create(cases.request())
     train(made, *prepared, lambda share, what: None if said is None else said.append((share, what)))
@@ -44,10 +46,16 @@ def trained(folder: Path, prepared: tuple[ReadCells, Split], said: list[tuple[fl
 
 
 @pytest.mark.soak
-def test_every_model_is_fitted_saved_and_evaluated(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
+def test_every_model_is_fitted_saved_and_evaluated(
+    tmp_path: Path, prepared: tuple[ReadCells, Split]
+) -> None:
     said: list[tuple[float, str]] = []
     folder = trained(tmp_path, prepared, said)
-    assert said == [(0.25, "fallen: fitting"), (0.75, "fallen_trained: fitting"), (1.0, "evaluating")]
+    assert said == [
+        (0.25, "fallen: fitting"),
+        (0.75, "fallen_trained: fitting"),
+        (1.0, "evaluating"),
+    ]
     assert folder.saved_models() == ("fallen", "fallen_trained")
     assert folder.split() == prepared[1]
     [saved] = folder.evaluations()
@@ -55,11 +63,16 @@ def test_every_model_is_fitted_saved_and_evaluated(tmp_path: Path, prepared: tup
     assert saved.table.equals(again.table)
     assert saved.genes.equals(again.genes)
     assert saved.settings["pool"] == ALL_GENES
-    assert [manifest["model"] for manifest in folder.manifests().values()] == ["fallen", "fallen_trained"]
+    assert [manifest["model"] for manifest in folder.manifests().values()] == [
+        "fallen",
+        "fallen_trained",
+    ]
 
 
 @pytest.mark.soak
-def test_knocked_down_genes_fall_so_they_are_found(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
+def test_knocked_down_genes_fall_so_they_are_found(
+    tmp_path: Path, prepared: tuple[ReadCells, Split]
+) -> None:
     """The simulator lets a perturbed gene fall: ranking by that beats chance; unseen genes are out of the other's reach."""
     [saved] = trained(tmp_path, prepared).evaluations()
     rows = cases.by_model(saved.table, "mrr", None).set_index("model")
@@ -71,7 +84,9 @@ def test_knocked_down_genes_fall_so_they_are_found(tmp_path: Path, prepared: tup
         assert of_trained["estimate"] <= of_trained["ceiling"]
 
 
-def test_a_training_goes_on_after_the_models_that_are_there(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
+def test_a_training_goes_on_after_the_models_that_are_there(
+    tmp_path: Path, prepared: tuple[ReadCells, Split]
+) -> None:
     folder = trained(tmp_path, prepared)
     shutil.rmtree(folder.model("fallen_trained"))
     untouched = (folder.model("fallen") / "manifest.json").read_bytes()
@@ -81,13 +96,17 @@ def test_a_training_goes_on_after_the_models_that_are_there(tmp_path: Path, prep
     assert (folder.model("fallen") / "manifest.json").read_bytes() == untouched
 
 
-def test_a_training_does_not_go_on_with_other_cells(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
+def test_a_training_does_not_go_on_with_other_cells(
+    tmp_path: Path, prepared: tuple[ReadCells, Split]
+) -> None:
     read, split = prepared
     other = replace(read, cells=replace(read.cells, x=read.cells.x * 2))
     folder = trained(tmp_path, prepared)
     shutil.rmtree(folder.model("fallen_trained"))
     before = (folder.path / "data.json").read_bytes()
-    with pytest.raises(InputError, match="its cells are not those on which the training of small began"):
+    with pytest.raises(
+        InputError, match="its cells are not those on which the training of small began"
+    ):
         train(folder, other, split, lambda *_: None)
     shutil.rmtree(folder.path / "models")
     (folder.path / results.CHECKPOINTS / "fallen").mkdir(parents=True)
@@ -100,11 +119,21 @@ def test_a_training_does_not_go_on_with_other_cells(tmp_path: Path, prepared: tu
 
 
 @pytest.mark.soak
-def test_evaluations_of_other_settings_stand_beside_one_another(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
+def test_evaluations_of_other_settings_stand_beside_one_another(
+    tmp_path: Path, prepared: tuple[ReadCells, Split]
+) -> None:
     folder = trained(tmp_path, prepared)
-    for settings in (EvaluationRequest("targets"), EvaluationRequest(unit="cell"), EvaluationRequest("targets")):
-        folder.write_evaluation(evaluate(folder.load_models(), prepared[0].cells, prepared[1], settings))
-    assert sorted((each.settings["mask"], each.settings["unit"]) for each in folder.evaluations()) == [
+    for settings in (
+        EvaluationRequest("targets"),
+        EvaluationRequest(unit="cell"),
+        EvaluationRequest("targets"),
+    ):
+        folder.write_evaluation(
+            evaluate(folder.load_models(), prepared[0].cells, prepared[1], settings)
+        )
+    assert sorted(
+        (each.settings["mask"], each.settings["unit"]) for each in folder.evaluations()
+    ) == [
         ("none", "cell"),
         ("none", "condition"),
         ("targets", "condition"),
@@ -130,9 +159,13 @@ def test_a_wrong_or_missing_part_is_said(tmp_path: Path, prepared: tuple[ReadCel
 
 def test_a_published_split_leaves_no_kind_to_draw(tmp_path: Path) -> None:
     file = tmp_path / "split.json"
-    file.write_text(json.dumps({"train_conditions": ["A"], "val_conditions": ["B"], "test_conditions": ["C"]}), "utf-8")
+    file.write_text(
+        json.dumps({"train_conditions": ["A"], "val_conditions": ["B"], "test_conditions": ["C"]}),
+        "utf-8",
+    )
     hard, compositional = (
-        request_of(TrainingOptions(cases.request(kind=kind), split_file=file), "") for kind in ("hard", "compositional")
+        request_of(TrainingOptions(cases.request(kind=kind), split_file=file), "")
+        for kind in ("hard", "compositional")
     )
     assert hard == compositional
     assert hard.split == Split(("A",), ("B",), ("C",), "file", source="split.json")
@@ -144,10 +177,25 @@ def test_tables_for_people_and_programs(tmp_path: Path, prepared: tuple[ReadCell
     folder = trained(tmp_path / "again", prepared)
     found = table_of(folder, saved, "recall")
     wide, strata, published = found.tables()
-    assert [row["model"] for row in wide.rows] == ["fallen", "fallen_trained", "random ranking", "ceiling, trained genes only"]
-    assert list(wide.rows[0])[1:] == list(published.rows[0])[1:] == [f"recall@{k}" for k in (1, 5, 10, 20, 40)]
+    assert [row["model"] for row in wide.rows] == [
+        "fallen",
+        "fallen_trained",
+        "random ranking",
+        "ceiling, trained genes only",
+    ]
+    assert (
+        list(wide.rows[0])[1:]
+        == list(published.rows[0])[1:]
+        == [f"recall@{k}" for k in (1, 5, 10, 20, 40)]
+    )
     assert strata.rows[0]["test conditions"] == "all test conditions"
-    assert list(strata.rows[0]) == ["test conditions", "conditions", "fallen", "fallen_trained", "random ranking"]
+    assert list(strata.rows[0]) == [
+        "test conditions",
+        "conditions",
+        "fallen",
+        "fallen_trained",
+        "random ranking",
+    ]
     record = to_json(found)
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert {row["k"] for row in record["rows"]} == {None, 1, 5, 10, 20, 40}
@@ -161,23 +209,39 @@ def test_what_is_wrong_with_a_request_is_said() -> None:
     request = cases.request()
     with pytest.raises(InputError, match="got no model"):
         check_request(replace(request, models={}))
-    with pytest.raises(NotFound, match="ranking model 'crystal ball': not known, expected one of fallen, fallen_trained"):
+    with pytest.raises(
+        NotFound,
+        match="ranking model 'crystal ball': not known, expected one of fallen, fallen_trained",
+    ):
         check_request(replace(request, models={"crystal ball": {}}))
     with pytest.raises(InputError, match="setting 'quiet': not known"):
         check_request(replace(request, models={"fallen": {"quiet": "yes"}}))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(cases.MODELS, "fallen", replace(cases.MODELS["fallen"], packages=("json", "no_such_package")))
-        with pytest.raises(MissingPackage, match=r"fallen needs no_such_package, .* pip install -r requirements-targets\.txt"):
+        patch.setitem(
+            cases.MODELS,
+            "fallen",
+            replace(cases.MODELS["fallen"], packages=("json", "no_such_package")),
+        )
+        with pytest.raises(
+            MissingPackage,
+            match=r"fallen needs no_such_package, .* pip install -r requirements-targets\.txt",
+        ):
             check_request(request)
 
 
 def test_the_published_table_is_whole() -> None:
     table = pd.DataFrame(PUBLISHED)
     assert len(table) == table["model"].nunique() * (3 * len(KS) + 1)
-    xgboost = table[(table["model"] == "xgboost") & (table["k"] == 40)].set_index("metric")["value"].to_dict()
+    xgboost = (
+        table[(table["model"] == "xgboost") & (table["k"] == 40)]
+        .set_index("metric")["value"]
+        .to_dict()
+    )
     assert xgboost == {"exact_hit": 0.1842, "relevant_hit": 0.5526, "recall": 0.3684}
     # shares of 38 conditions, as they were published with four digits
-    shares = table[table["scored"].str.contains("38 conditions") & (table["metric"] == "relevant_hit")]["value"]
+    shares = table[
+        table["scored"].str.contains("38 conditions") & (table["metric"] == "relevant_hit")
+    ]["value"]
     assert all(abs(value * 38 - round(value * 38)) < 0.003 for value in shares)
     assert table[table["metric"] == "mrr"]["value"].tolist() == [0.1975, 0.3602, 0.3232, 0.3323]
     wide = table.dropna(subset="k").pivot(index=["model", "k"], columns="metric", values="value")

@@ -53,7 +53,9 @@ def test_a_published_file_is_read(tmp_path: Path) -> None:
         ({"test_conditions": ["D", "A+A"]}, "names a gene twice"),
     ],
 )
-def test_a_wrong_file_says_what_is_wrong(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_a_wrong_file_says_what_is_wrong(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         read_split(written(tmp_path, {**PUBLISHED, **changes}))
 
@@ -67,11 +69,17 @@ def test_another_file_is_no_split(tmp_path: Path, content: str) -> None:
 @given(st.integers(0, 10_000))
 def test_a_hard_split_never_trains_its_unseen_genes(seed: int) -> None:
     found = draw_split(CONDITIONS, "hard", seed)
-    assert sorted([*found.train, *found.validation, *found.test]) == sorted(set(CONDITIONS) - {"ctrl"})
+    assert sorted([*found.train, *found.validation, *found.test]) == sorted(
+        set(CONDITIONS) - {"ctrl"}
+    )
     assert len(found.unseen_genes) == 4  # a sixth of 24 genes, fewer than 16
-    before = {gene for condition in (*found.train, *found.validation) for gene in targets_in(condition)}
+    before = {
+        gene for condition in (*found.train, *found.validation) for gene in targets_in(condition)
+    }
     assert before.isdisjoint(found.unseen_genes)
-    with_unseen = {name for name in CONDITIONS if not set(found.unseen_genes).isdisjoint(targets_in(name))}
+    with_unseen = {
+        name for name in CONDITIONS if not set(found.unseen_genes).isdisjoint(targets_in(name))
+    }
     assert with_unseen <= set(found.test)
     assert draw_split(list(reversed(CONDITIONS)), "hard", seed) == found
 
@@ -80,8 +88,12 @@ def test_a_hard_split_never_trains_its_unseen_genes(seed: int) -> None:
 def test_a_compositional_split_tests_doubles_of_trained_genes(seed: int) -> None:
     found = draw_split(CONDITIONS, "compositional", seed)
     assert len(found.test) == 9  # a fifth of 47
-    before = {gene for condition in (*found.train, *found.validation) for gene in targets_in(condition)}
-    assert all(len(targets_in(name)) == 2 and before.issuperset(targets_in(name)) for name in found.test)
+    before = {
+        gene for condition in (*found.train, *found.validation) for gene in targets_in(condition)
+    }
+    assert all(
+        len(targets_in(name)) == 2 and before.issuperset(targets_in(name)) for name in found.test
+    )
     assert found.unseen_genes == ()
 
 
@@ -96,9 +108,23 @@ def test_the_published_splits(shared_data: Path) -> None:
     folder = shared_data / "norman"
     if not folder.is_dir():
         pytest.skip(f"needs the published splits in {folder}")
-    hard, composed = (read_split(folder / f"split_{name}_seed42.json") for name in ("hard", "compositional"))
-    assert [len(part) for part in (hard.train, hard.validation, hard.test, hard.unseen_genes)] == [135, 15, 38, 16]
-    assert [len(part) for part in (composed.train, composed.validation, composed.test)] == [181, 26, 29]
+    hard, composed = (
+        read_split(folder / f"split_{name}_seed42.json") for name in ("hard", "compositional")
+    )
+    assert [len(part) for part in (hard.train, hard.validation, hard.test, hard.unseen_genes)] == [
+        135,
+        15,
+        38,
+        16,
+    ]
+    assert [len(part) for part in (composed.train, composed.validation, composed.test)] == [
+        181,
+        26,
+        29,
+    ]
     # 16 unseen singles, 14 half-seen, 7 seen and 1 unseen doubles
-    counts = sorted((len(targets_in(name)), len(hard.trained_genes.intersection(targets_in(name)))) for name in hard.test)
+    counts = sorted(
+        (len(targets_in(name)), len(hard.trained_genes.intersection(targets_in(name))))
+        for name in hard.test
+    )
     assert [counts.count(each) for each in ((1, 0), (2, 1), (2, 2), (2, 0))] == [16, 14, 7, 1]

@@ -36,10 +36,19 @@ def test_an_empty_page_says_what_it_is_for(visit: Visit, workspace: Workspace) -
 
 @pytest.mark.soak
 def test_the_table_stands_beside_random_and_ceiling(visit: Visit, trained: Workspace) -> None:
-    app = visit(trained, "targets", evaluation="averaged conditions, no mask", metric="relevant_hit")
+    app = visit(
+        trained, "targets", evaluation="averaged conditions, no mask", metric="relevant_hit"
+    )
     assert not app.exception
-    table, strata, published = (each.value for each in app.dataframe if "curve" not in each.value)  # without the figure's
-    assert table["model"].tolist() == ["fallen", "fallen_trained", "random ranking", "ceiling, trained genes only"]
+    table, strata, published = (
+        each.value for each in app.dataframe if "curve" not in each.value
+    )  # without the figure's
+    assert table["model"].tolist() == [
+        "fallen",
+        "fallen_trained",
+        "random ranking",
+        "ceiling, trained genes only",
+    ]
     values = table["relevant hit@10"].str.partition(" ")[0].tolist()
     assert [float(value) for value in values[:2]] == [1.0, 0.625]
     assert float(values[3]) == 0.625
@@ -52,7 +61,9 @@ def test_the_table_stands_beside_random_and_ceiling(visit: Visit, trained: Works
 
 
 @pytest.mark.soak
-def test_the_latest_evaluation_is_shown_and_another_is_a_choice(visit: Visit, trained: Workspace) -> None:
+def test_the_latest_evaluation_is_shown_and_another_is_a_choice(
+    visit: Visit, trained: Workspace
+) -> None:
     app = visit(trained, "targets")
     [choice] = [box for box in app.selectbox if box.label == "Evaluation"]
     assert choice.options == ["single cells, all targets masked", "averaged conditions, no mask"]
@@ -106,7 +117,11 @@ def test_another_mask_is_evaluated_and_shown(visit: Visit, trained: Workspace) -
 def test_tables_of_a_condition() -> None:
     rows = [
         *(("knn", "A", 1.0, True), ("knn", "B", 2.0, False), ("knn", "C", 30.5, True)),
-        *(("trees", "B", 1.0, False), ("trees", "A", 1234.0, True), ("trees", "C", float("inf"), True)),
+        *(
+            ("trees", "B", 1.0, False),
+            ("trees", "A", 1234.0, True),
+            ("trees", "C", float("inf"), True),
+        ),
     ]
     genes = pd.DataFrame(rows, columns=["model", "gene", "rank", "is_target"])
     assert target_ranks(genes).fillna(-1).values.tolist() == [["A", 1, 1234], ["C", 30.5, -1]]
@@ -116,10 +131,21 @@ def test_tables_of_a_condition() -> None:
 def test_curves_start_with_the_best_model_and_end_with_the_references() -> None:
     values = [("knn", 0.2, 0.3), ("trees", 0.1, 0.4)]
     names = ("model", "stratum", "metric", "k", "estimate", "low", "high", "random", "ceiling")
-    rows = [(model, "all", "recall", k, y, y, y, 0.0, 0.5) for model, *by_k in values for k, y in zip((1, 10), by_k, strict=True)]
-    figure = TargetTable(rows=tuple(dict(zip(names, row, strict=True)) for row in rows), metric="recall").figure()
+    rows = [
+        (model, "all", "recall", k, y, y, y, 0.0, 0.5)
+        for model, *by_k in values
+        for k, y in zip((1, 10), by_k, strict=True)
+    ]
+    figure = TargetTable(
+        rows=tuple(dict(zip(names, row, strict=True)) for row in rows), metric="recall"
+    ).figure()
     assert figure is not None
     curves = figure.values["table"]
-    assert curves["curve"].unique().tolist() == ["trees", "knn", "random ranking", "ceiling, trained genes only"]
+    assert curves["curve"].unique().tolist() == [
+        "trees",
+        "knn",
+        "random ranking",
+        "ceiling, trained genes only",
+    ]
     assert curves["x"].tolist() == ["1", "10"] * 4
     assert curves[curves["curve"] == "trees"]["y"].tolist() == [0.1, 0.4]

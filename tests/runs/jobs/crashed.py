@@ -63,7 +63,9 @@ def _start(workspace: Workspace, request: RunRequest, name: str) -> JobFolder:
         leave_dead(of.run_folder(run))
 
     spec = launch.resolve(workspace, request)
-    run = run_control.start(workspace, spec, name, ExecutionSettings("http://127.0.0.1:9/v1"), begin=begin)
+    run = run_control.start(
+        workspace, spec, name, ExecutionSettings("http://127.0.0.1:9/v1"), begin=begin
+    )
     return workspace.run_folder(run.id)
 
 
@@ -82,7 +84,9 @@ def _experiment(workspace: Workspace) -> JobFolder:
     with workspace.store.read() as db:
         debate = runs.find(db, "debate")
     runs_of = {"as it is": ((0, 0, "none0"),), "every name coded": ((0, 0, "none1"),)}
-    saved = SavedExperiment("names", "names of debate", "e0", {"run": debate.id}, debate.dataset, ("Pa_Ga",), runs_of)
+    saved = SavedExperiment(
+        "names", "names of debate", "e0", {"run": debate.id}, debate.dataset, ("Pa_Ga",), runs_of
+    )
     run_actions.save_preset(workspace, engine.PAGE, saved.key, asdict(saved))
     return leave_dead(engine.job_of(workspace, saved))
 
@@ -90,12 +94,17 @@ def _experiment(workspace: Workspace) -> JobFolder:
 def _cells(workspace: Workspace) -> JobFolder:
     folder = leave_dead(labels_job(workspace, Path("screen.h5ad"), "screen"))
     arguments = ["cells", "labels", "screen.h5ad", "--name", "screen"]
-    write_json(folder.about, {"kind": "cells", "arguments": arguments, "started_at": 1.0, "dataset": "screen"})
+    write_json(
+        folder.about,
+        {"kind": "cells", "arguments": arguments, "started_at": 1.0, "dataset": "screen"},
+    )
     return folder
 
 
 def _targets(workspace: Workspace) -> JobFolder:
-    return leave_dead(target_ranking.create(workspace, replace(targets.request(), models={"pca_knn": {}})).job)
+    return leave_dead(
+        target_ranking.create(workspace, replace(targets.request(), models={"pca_knn": {}})).job
+    )
 
 
 def _finetune(workspace: Workspace) -> JobFolder:

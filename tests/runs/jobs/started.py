@@ -34,7 +34,13 @@ def counted(patch: pytest.MonkeyPatch, kind: str) -> Iterator[list[subprocess.Po
 
     def begin(command: Sequence[str], *, stdout: IO[bytes], **how: Any) -> subprocess.Popen[bytes]:
         if kind not in RUN_COMMANDS:
-            command = (sys.executable, "-m", "tests.runs.jobs.worker", str(Path(stdout.name).parent), _STEPS)
+            command = (
+                sys.executable,
+                "-m",
+                "tests.runs.jobs.worker",
+                str(Path(stdout.name).parent),
+                _STEPS,
+            )
         found.append(make_process(command, stdout=stdout, **how))
         return found[-1]
 

@@ -43,7 +43,10 @@ each_kind = pytest.mark.parametrize("kind", sorted(MAKERS))
 @pytest.fixture(scope="module")
 def crashed(tmp_path_factory: pytest.TempPathFactory, small_template: Path) -> Workspace:
     """A workspace with a crashed job of every kind; tests leave it as it is."""
-    workspace = worlds.copied(small_template, open_workspace(Settings(workspace=tmp_path_factory.mktemp("w"), author="tester")))
+    workspace = worlds.copied(
+        small_template,
+        open_workspace(Settings(workspace=tmp_path_factory.mktemp("w"), author="tester")),
+    )
     for make in MAKERS.values():
         make(workspace)
     return workspace
@@ -76,10 +79,18 @@ def test_a_new_kind_has_a_maker_here_and_every_state_words() -> None:
 
 
 @each_kind
-def test_one_that_died_is_listed_with_its_cause_and_resumed_once(kind: str, crashed: Workspace, started: list[str]) -> None:
+def test_one_that_died_is_listed_with_its_cause_and_resumed_once(
+    kind: str, crashed: Workspace, started: list[str]
+) -> None:
     job = of_kind(crashed, kind)
     assert isinstance(job.folder, JobFolder)
-    assert (job.kind, job.state, job.is_live, job.can_stop, job.can_resume) == (kind, "crashed", False, False, True)
+    assert (job.kind, job.state, job.is_live, job.can_stop, job.can_resume) == (
+        kind,
+        "crashed",
+        False,
+        False,
+        True,
+    )
     assert job.cause == CAUSE
     assert job.last_line == SAID
     assert (REPOSITORY / "pages" / f"{job.page}.py").is_file()
@@ -125,14 +136,18 @@ def test_one_with_a_damaged_file_hides_no_other_and_is_resumed(
 
 
 @pytest.mark.parametrize("kind", sorted({*MAKERS} - {"run", "reading"}))
-def test_one_that_died_is_settled_wherever_its_kind_keeps_it(kind: str, small_workspace: Workspace) -> None:
+def test_one_that_died_is_settled_wherever_its_kind_keeps_it(
+    kind: str, small_workspace: Workspace
+) -> None:
     folder = MAKERS[kind](small_workspace)
     assert [found.path for found in overview.find_unsettled(small_workspace)] == [folder.path]
     assert [found.path for found in overview.settle_crashed(small_workspace)] == [folder.path]
     assert overview.find_unsettled(small_workspace) == []
 
 
-def test_a_folder_of_the_user_s_that_looks_like_a_job_is_left_alone(small_workspace: Workspace) -> None:
+def test_a_folder_of_the_user_s_that_looks_like_a_job_is_left_alone(
+    small_workspace: Workspace,
+) -> None:
     screens = small_workspace.settings.data / "screens"
     (screens / "first" / "control").mkdir(parents=True)
     (screens / "second").mkdir()
@@ -172,7 +187,9 @@ def test_one_that_is_live_is_not_resumed(
     job = of_kind(crashed, kind)
     live = Job(kind, job.key, job.name, job.folder, "running", is_live=True, can_stop=True, pid=7)
     monkeypatch.setattr(type(kinds()[kind]), "find", lambda *_: live)
-    with pytest.raises(StateError, match="process 7 is working on it, expected one that ended early"):
+    with pytest.raises(
+        StateError, match="process 7 is working on it, expected one that ended early"
+    ):
         control.resume(crashed, job)
     assert started == []
 
@@ -198,7 +215,9 @@ def test_of_several_who_resume_one_at_once_one_starts_a_process(
     *refused, resumed = said
     assert resumed == "running"
     assert len(refused) == 3
-    assert set(refused) <= {f"job {job.title}: {why}, expected one that ended early and can be resumed" for why in doing}
+    assert set(refused) <= {
+        f"job {job.title}: {why}, expected one that ended early and can be resumed" for why in doing
+    }
 
 
 class Counting(base.JobKind):
@@ -212,15 +231,22 @@ def test_a_declared_job_that_works_is_left_alone_and_refuses_other_data(
     with counted(monkeypatch, Counting.name) as processes:
         for _ in range(2):
             control.start(small_workspace, Counting.name, "labels", {"of": 1})
-        with pytest.raises(StateError, match=r"counting/labels: is running with other data; stop it, or wait"):
+        with pytest.raises(
+            StateError, match=r"counting/labels: is running with other data; stop it, or wait"
+        ):
             control.start(small_workspace, Counting.name, "labels", {"of": 2})
         assert len(processes) == 1
 
 
-def test_who_waits_in_vain_for_another_to_resume_is_told(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_waits_in_vain_for_another_to_resume_is_told(
+    small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = MAKERS["targets"](small_workspace)
     monkeypatch.setattr(control, "FIRST_HEARTBEAT_S", 0.1)
-    with FileLock(folder.resume_lock), pytest.raises(StateError, match="somebody else is resuming it"):
+    with (
+        FileLock(folder.resume_lock),
+        pytest.raises(StateError, match="somebody else is resuming it"),
+    ):
         control.resume(small_workspace, of_kind(small_workspace, "targets"))
 
 
@@ -270,10 +296,16 @@ def test_the_commands_show_every_kind(crashed: Workspace, started: list[str]) ->
     assert (done.status, "is crashed, expected a running job" in done.err) == (1, True)
     for verb in ("pause", "cancel", "retry"):
         refused = commands.core(place, "jobs", verb, name)
-        assert (refused.status, "cannot be done to a experiment; expected log, stop, resume" in refused.err) == (1, True)
+        assert (
+            refused.status,
+            "cannot be done to a experiment; expected log, stop, resume" in refused.err,
+        ) == (1, True)
     moved = commands.core(place, "jobs", "resume", name, "--token-budget", "9")
     assert (moved.status, "--token-budget" in moved.err) == (2, True)
-    assert commands.core_json(place, "jobs", "resume", name)["id"] == of_kind(crashed, "experiment").key
+    assert (
+        commands.core_json(place, "jobs", "resume", name)["id"]
+        == of_kind(crashed, "experiment").key
+    )
     assert started == ["core.features.experiments.engine"]
 
 
@@ -281,15 +313,21 @@ def test_names_are_found_with_and_without_their_kind(crashed: Workspace) -> None
     job = of_kind(crashed, "cells")
     for name in ("screen", "cells/screen", job.key, f"cells/{job.key}"):
         assert control.find_named(crashed, name).key == job.key
-    with pytest.raises(NotFound, match=r"job 'scree': not in this workspace, did you mean cells/screen\?"):
+    with pytest.raises(
+        NotFound, match=r"job 'scree': not in this workspace, did you mean cells/screen\?"
+    ):
         control.find_named(crashed, "scree")
 
 
-def test_a_name_of_several_is_asked_for_with_its_kind(crashed: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_of_several_is_asked_for_with_its_kind(
+    crashed: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = of_kind(crashed, "cells")
     other = Job("targets", "k", "screen", one.folder, "done")
     monkeypatch.setattr(control, "every_job", lambda *_: iter([one, other]))
-    with pytest.raises(InputError, match=rf"2 jobs have this name, expected one of cells/{one.key}, targets/k"):
+    with pytest.raises(
+        InputError, match=rf"2 jobs have this name, expected one of cells/{one.key}, targets/k"
+    ):
         control.find_named(crashed, "screen")
     assert control.find_named(crashed, "targets/screen") == other
 
@@ -298,15 +336,29 @@ def test_one_that_was_asked_to_end_says_so_and_is_asked_once(small_workspace: Wo
     folder = MAKERS["targets"](small_workspace)
     beat(folder, {"share": 0.4, "what": "fitting"})
     job = of_kind(small_workspace, "targets")
-    assert (job.state, job.share, job.progress, job.can_stop, job.can_resume) == ("running", 0.4, "fitting", True, False)
+    assert (job.state, job.share, job.progress, job.can_stop, job.can_resume) == (
+        "running",
+        0.4,
+        "fitting",
+        True,
+        False,
+    )
     job = control.stop(small_workspace, job)
     assert folder.command() == "cancel"
-    assert (job.is_live, job.can_stop, job.waits_for) == (True, False, "the end of the current step, then it stops")
-    with pytest.raises(StateError, match="is running, expected a running job that is not already stopping"):
+    assert (job.is_live, job.can_stop, job.waits_for) == (
+        True,
+        False,
+        "the end of the current step, then it stops",
+    )
+    with pytest.raises(
+        StateError, match="is running, expected a running job that is not already stopping"
+    ):
         control.stop(small_workspace, job)
 
 
-def test_an_experiment_that_cannot_be_read_hides_no_other(crashed: Workspace, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_experiment_that_cannot_be_read_hides_no_other(
+    crashed: Workspace, caplog: pytest.LogCaptureFixture
+) -> None:
     before = {job.title for job in control.list_jobs(crashed)}
     for values in ({"x": 1}, {"runs": "[", "name": "broken"}, {"runs": 3, "name": []}):
         run_actions.save_preset(crashed, engine.PAGE, "broken", values)
@@ -319,7 +371,9 @@ def test_an_experiment_that_cannot_be_read_hides_no_other(crashed: Workspace, ca
 
 
 @pytest.mark.parametrize("kind", ["run", "reading"])
-def test_one_run_is_found_without_a_look_at_the_others(kind: str, crashed: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_run_is_found_without_a_look_at_the_others(
+    kind: str, crashed: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = of_kind(crashed, kind)
     monkeypatch.setattr(type(kinds()[kind]), "list_jobs", None)
     found = kinds()[kind].find(crashed, job.key)

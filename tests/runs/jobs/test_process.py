@@ -21,10 +21,14 @@ DAY_S = 86_400.0
 
 
 @pytest.mark.parametrize("jump_s", [DAY_S, -DAY_S])
-def test_a_clock_that_is_set_makes_no_other_process_of_one(jump_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_is_set_makes_no_other_process_of_one(
+    jump_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     identity = identify_process(os.getpid())
     booted_at, created_at = psutil.boot_time(), psutil.Process().create_time()
-    monkeypatch.setattr(psutil._psplatform, "boot_time", lambda: booted_at + jump_s)  # as /proc/stat then says
+    monkeypatch.setattr(
+        psutil._psplatform, "boot_time", lambda: booted_at + jump_s
+    )  # as /proc/stat then says
     assert psutil.Process().create_time() == pytest.approx(created_at + jump_s)
     assert lives_here(identity)
 
@@ -64,7 +68,11 @@ def test_where_the_system_does_not_tell_ids_alone_count(monkeypatch: pytest.Monk
     assert process_start(gone.pid) is None
 
 
-HIDDEN = [FileNotFoundError("/proc/stat"), psutil.AccessDenied(), psutil.NoSuchProcess(1)]  # no /proc, hidden in it in either way
+HIDDEN = [
+    FileNotFoundError("/proc/stat"),
+    psutil.AccessDenied(),
+    psutil.NoSuchProcess(1),
+]  # no /proc, hidden in it in either way
 
 
 @pytest.mark.parametrize("error", HIDDEN, ids=lambda error: type(error).__name__)
@@ -88,21 +96,38 @@ def test_a_stranger_with_the_id_of_a_dead_one_is_found_out_after_20_s_where_the_
     assert status_of(folder).state == "crashed"  # nobody has the id
 
 
-LOOK = "from pathlib import Path; from core.runs.jobs.folder import JobFolder; from core.runs.jobs.state import status_of; " + (
-    "import os, sys; print(status_of(JobFolder(Path(sys.argv[1]))).state, os.path.exists('/proc/stat'))"
+LOOK = (
+    "from pathlib import Path; from core.runs.jobs.folder import JobFolder; from core.runs.jobs.state import status_of; "
+    + (
+        "import os, sys; print(status_of(JobFolder(Path(sys.argv[1]))).state, os.path.exists('/proc/stat'))"
+    )
 )
 
 
 def test_without_proc_a_live_one_lives_and_a_dead_one_is_missed(tmp_path: Path) -> None:
     """As a container without /proc has it, in a namespace of its own."""
-    hide = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
-    if shutil.which("unshare") is None or subprocess.run([*hide, "true"], check=False, capture_output=True).returncode:
+    hide = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        'mount -t tmpfs none /proc && exec "$@"',
+        "sh",
+    ]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*hide, "true"], check=False, capture_output=True).returncode
+    ):
         pytest.skip("needs unshare, and the right to hide /proc")
     folder = JobFolder(tmp_path)
 
     def look() -> str:
         command = [*hide, sys.executable, "-c", LOOK, str(tmp_path)]
-        return subprocess.run(command, check=True, capture_output=True, text=True, cwd=REPOSITORY).stdout.strip()
+        return subprocess.run(
+            command, check=True, capture_output=True, text=True, cwd=REPOSITORY
+        ).stdout.strip()
 
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         write_json(folder.heartbeat, identify_process(process.pid))  # by one that has /proc

@@ -47,7 +47,9 @@ def leave_dead(folder: JobFolder) -> None:
 
 
 @pytest.mark.parametrize("jump_s", JUMPS)
-def test_a_process_that_holds_its_job_is_on_it_whatever_the_clock_says(folder: JobFolder, jump_s: float) -> None:
+def test_a_process_that_holds_its_job_is_on_it_whatever_the_clock_says(
+    folder: JobFolder, jump_s: float
+) -> None:
     beat(folder, {"share": 0.5})
     with exclusive_lock(folder):
         shift(folder.heartbeat, jump_s)
@@ -80,7 +82,9 @@ def test_one_that_is_resumed_after_the_clock_was_set_back_is_awaited(folder: Job
     assert status_of(folder).state == "waiting"
 
 
-def test_a_crash_is_recorded_once_with_the_last_line_of_the_log(folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_is_recorded_once_with_the_last_line_of_the_log(
+    folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     leave_dead(folder)
     folder.log.write_text("reading the cells\nhalf is done\n\n")
     cause = f"{NO_REASON}; the last line of its log: half is done"
@@ -128,9 +132,19 @@ def test_what_is_no_heartbeat_is_ignored(folder: JobFolder, content: dict[str, o
 
 
 @pytest.mark.parametrize(
-    "content", ["[", "[]", "{}", '{"state": "done"}', '{"state": "gone", "cause": ""}', '{"state": "failed", "cause": null}']
+    "content",
+    [
+        "[",
+        "[]",
+        "{}",
+        '{"state": "done"}',
+        '{"state": "gone", "cause": ""}',
+        '{"state": "failed", "cause": null}',
+    ],
 )
-def test_one_whose_ending_cannot_be_read_has_crashed_unless_a_process_is_on_it(folder: JobFolder, content: str) -> None:
+def test_one_whose_ending_cannot_be_read_has_crashed_unless_a_process_is_on_it(
+    folder: JobFolder, content: str
+) -> None:
     folder.done.write_text(content)
     assert (status_of(folder).state, status_of(folder).is_live) == ("crashed", False)
     assert status_of(folder).cause.startswith(f"its files cannot be read: {folder.done}: ")

@@ -17,7 +17,15 @@ from core.base.errors import InputError, StateError
 from core.runs.jobs.folder import JobFolder, last_line, log_tail, write_json
 from core.runs.jobs.process import identify_process
 from core.runs.jobs.start import start
-from core.runs.jobs.state import NO_REASON, STALE_AFTER_S, beat, record_ending, settle, status_of, stop
+from core.runs.jobs.state import (
+    NO_REASON,
+    STALE_AFTER_S,
+    beat,
+    record_ending,
+    settle,
+    status_of,
+    stop,
+)
 from core.runs.jobs.work import INTERRUPTED, STOPPED, work_on
 from tests import mounts
 from tests.runs.jobs.worker import begin, read_steps, until
@@ -30,9 +38,14 @@ def folder(tmp_path: Path) -> JobFolder:
     return JobFolder(tmp_path / "job")
 
 
-def test_killed_it_says_so_and_resumed_twice_at_once_it_goes_on_in_one_process(folder: JobFolder) -> None:
+def test_killed_it_says_so_and_resumed_twice_at_once_it_goes_on_in_one_process(
+    folder: JobFolder,
+) -> None:
     pid = begin(folder, STEPS)
-    with pytest.raises(StateError, match=rf"a worker is running it \(process {pid}\)"), work_on(folder):
+    with (
+        pytest.raises(StateError, match=rf"a worker is running it \(process {pid}\)"),
+        work_on(folder),
+    ):
         pass
     until(lambda: len(read_steps(folder)) > 2)
     os.kill(pid, signal.SIGKILL)
@@ -99,7 +112,9 @@ def test_a_person_ends_it_and_a_signal_interrupts_it(folder: JobFolder) -> None:
     assert (status_of(folder).state, status_of(folder).cause) == ("interrupted", INTERRUPTED)
 
 
-def test_a_signal_at_the_first_heartbeat_interrupts_it(folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_at_the_first_heartbeat_interrupts_it(
+    folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def beat_once(to: JobFolder, values: dict[str, object]) -> None:
         beat(to, values)
         signal.raise_signal(signal.SIGTERM)
@@ -115,14 +130,21 @@ def test_an_error_is_its_ending_and_one_before_it_begins_is_told(folder: JobFold
         raise InputError("no cells")
     assert (status_of(folder).state, status_of(folder).cause) == ("failed", "no cells")
     assert not folder.reserve.exists()
-    with pytest.raises(StateError, match="status 3 before its first heartbeat; its log says: no such luck"):
+    with pytest.raises(
+        StateError, match="status 3 before its first heartbeat; its log says: no such luck"
+    ):
         start(folder, ("sh", "-c", "echo no such luck; exit 3"), dict(os.environ))
     with pytest.raises(StateError, match=r"did not start within 0\.2 s"):
         start(folder, ("sleep", "60"), dict(os.environ), within_s=0.2)
-    assert log_tail(folder, 2)[0] == "no such luck" or "was killed by SIGTERM" in log_tail(folder, 1)[0]
+    assert (
+        log_tail(folder, 2)[0] == "no such luck"
+        or "was killed by SIGTERM" in log_tail(folder, 1)[0]
+    )
 
 
-def test_one_that_dies_before_its_first_heartbeat_has_crashed_however_it_ended_before(folder: JobFolder) -> None:
+def test_one_that_dies_before_its_first_heartbeat_has_crashed_however_it_ended_before(
+    folder: JobFolder,
+) -> None:
     folder.path.mkdir(exist_ok=True)
     record_ending(folder, "stopped", "a person ended it")
     with pytest.raises(StateError, match="before its first heartbeat"):
@@ -134,7 +156,9 @@ def test_one_that_dies_before_its_first_heartbeat_has_crashed_however_it_ended_b
 
 
 @pytest.mark.parametrize("is_apart", [True, False])
-def test_the_error_of_an_earlier_process_is_not_the_cause_of_a_later_crash(folder: JobFolder, is_apart: bool) -> None:
+def test_the_error_of_an_earlier_process_is_not_the_cause_of_a_later_crash(
+    folder: JobFolder, is_apart: bool
+) -> None:
     with pytest.raises(StateError, match="its log says: no such luck"):
         start(folder, ("sh", "-c", "echo no such luck; exit 3"), dict(os.environ))
     if is_apart:
@@ -151,14 +175,18 @@ def test_the_error_of_an_earlier_process_is_not_the_cause_of_a_later_crash(folde
     assert last_line(folder.log) == ""
 
 
-def test_one_that_is_still_being_started_waits_for_as_long_as_its_starter_lives(folder: JobFolder) -> None:
+def test_one_that_is_still_being_started_waits_for_as_long_as_its_starter_lives(
+    folder: JobFolder,
+) -> None:
     folder.path.mkdir()
     folder.set_command("run")
     past = time.time() - 2 * STALE_AFTER_S
     os.utime(folder.control, (past, past))
     script = "import sys; from filelock import FileLock\nwith FileLock(sys.argv[1]): print(1, flush=True), sys.stdin.read()"
     starter = subprocess.Popen(
-        (sys.executable, "-c", script, str(folder.start_lock)), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        (sys.executable, "-c", script, str(folder.start_lock)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     assert starter.stdout is not None
     starter.stdout.readline()

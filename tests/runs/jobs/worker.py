@@ -30,7 +30,11 @@ def main(path: str, steps: str) -> None:
 def begin(folder: JobFolder, steps: int) -> int:
     """Starts the job, or goes on with it."""
     folder.path.mkdir(parents=True, exist_ok=True)
-    return start(folder, (sys.executable, "-m", "tests.runs.jobs.worker", str(folder.path), str(steps)), dict(os.environ))
+    return start(
+        folder,
+        (sys.executable, "-m", "tests.runs.jobs.worker", str(folder.path), str(steps)),
+        dict(os.environ),
+    )
 
 
 def read_steps(folder: JobFolder) -> list[list[str]]:

@@ -1,8 +1,10 @@
-"""Answers a rubric about the texts of another run: one question for each text, which a model answers by a letter.
+"""Answers a rubric about the texts of another run: one question for each text, which a model
+answers by a letter.
 
-It predicts nothing. Each text has one event of kind "reading", with the stage and role of the text; its meta holds `of_seq`
-(which text), `answer`, and `p`, the probability of the rubric's first answer, where the server gives log-probabilities; and, if
-it was asked for and stands in the text, the `passage` that decided the answer.
+It predicts nothing. Each text has one event of kind "reading", with the stage and role of the text;
+its meta holds `of_seq` (which text), `answer`, and `p`, the probability of the rubric's first
+answer, where the server gives log-probabilities; and, if it was asked for and stands in the text,
+the `passage` that decided the answer.
 """
 
 from __future__ import annotations
@@ -31,14 +33,15 @@ from core.methods.prompts import Effort, MaxTokens, fill, prompt_text
 _PROMPTS = ("rubric", "rubric_task", "rubric_dossier", "rubric_example", "reask_letter")
 _PASSAGE = "rubric_passage"
 _FORM = "<answer>A</answer>"
-_FORM_WITH_PASSAGE = f"{_FORM}\n<passage>{' '.join(['words'] * 25)}</passage>"  # as long as a brief's sentences are as a rule
+# as long as a brief's sentences are as a rule
+_FORM_WITH_PASSAGE = f"{_FORM}\n<passage>{' '.join(['words'] * 25)}</passage>"
 
 
 class RubricAnswer(NamedTuple):
     """What a model answers about a text.
 
-    p: the probability of the rubric's first answer; None without log-probabilities. passage: what decided it, as it stands in the
-    text; "" if none was asked for, or if it does not stand there.
+    p: the probability of the rubric's first answer; None without log-probabilities. passage: what
+    decided it, as it stands in the text; "" if none was asked for, or if it does not stand there.
     """
 
     answer: str
@@ -50,29 +53,44 @@ class RubricAnswer(NamedTuple):
 class RubricSettings:
     """The options of a reading by a rubric."""
 
-    rubric: Annotated[str, setting("The rubric as JSON, as the command `rubric run` and the page Arguments write it.")] = ""
+    rubric: Annotated[
+        str,
+        setting("The rubric as JSON, as the command `rubric run` and the page Arguments write it."),
+    ] = ""
     run: Annotated[str, setting("The run whose texts are read.", names="run")] = ""
-    answers: Annotated[Literal["logprobs", "letters"], setting("Whether log-probabilities are asked for.")] = "logprobs"
-    passage: Annotated[bool, setting("Whether the model also copies the sentence that decides its answer.")] = False
+    answers: Annotated[
+        Literal["logprobs", "letters"], setting("Whether log-probabilities are asked for.")
+    ] = "logprobs"
+    passage: Annotated[
+        bool, setting("Whether the model also copies the sentence that decides its answer.")
+    ] = False
     effort: Effort = ""
     max_tokens: MaxTokens = 2_000
 
 
 class JudgeRubric(TextReading[RowText, RubricAnswer]):
-    """One question about each text of a row, all asked concurrently; texts that make the same prompt are asked about once."""
+    """One question about each text of a row, all asked concurrently; texts that make the same
+    prompt are asked about once."""
 
     name = "judge_rubric"
     version = 2
-    about = "A model answers a rubric's question about each text of another run; it reads, and predicts nothing."
+    about = (
+        "A model answers a rubric's question about each text of another run; it reads, and predicts"
+        " nothing."
+    )
     settings = RubricSettings
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Return the calls for a row with one text of each role that the rubric names; the run decides how many it has."""
+        """Return the calls for a row with one text of each role that the rubric names; the run
+        decides how many it has."""
         return max(len(self.rubric(options).roles), 1) if options["rubric"] else 1
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Return every text of a prompt, apart from the pair, the rubric and the text that is read."""
-        return "\n\n".join(map(prompt_text, (*_PROMPTS, _PASSAGE) if asks_for_passage(options) else _PROMPTS))
+        """Return every text of a prompt, apart from the pair, the rubric and the text that is
+        read."""
+        return "\n\n".join(
+            map(prompt_text, (*_PROMPTS, _PASSAGE) if asks_for_passage(options) else _PROMPTS)
+        )
 
     def rubric(self, options: Mapping[str, Any]) -> Rubric:
         """Return the rubric that is answered. Raise InputError if the options hold none."""
@@ -86,13 +104,25 @@ class JudgeRubric(TextReading[RowText, RubricAnswer]):
         """Return the texts of a row."""
         return texts
 
-    def question(self, texts: TextsOfRun, pair: Pair, item: RowText, options: Mapping[str, Any]) -> Messages:
+    def question(
+        self, texts: TextsOfRun, pair: Pair, item: RowText, options: Mapping[str, Any]
+    ) -> Messages:
         """Return the question about a text."""
-        return messages_of(self.rubric(options), pair, item, dossier_of(texts, pair), passage=asks_for_passage(options))
+        return messages_of(
+            self.rubric(options),
+            pair,
+            item,
+            dossier_of(texts, pair),
+            passage=asks_for_passage(options),
+        )
 
-    def read_reply(self, reply: Reply, item: RowText, options: Mapping[str, Any]) -> RubricAnswer | Unread:
+    def read_reply(
+        self, reply: Reply, item: RowText, options: Mapping[str, Any]
+    ) -> RubricAnswer | Unread:
         """Return the answer of a reply."""
-        return read_answer(self.rubric(options), reply, item.content if asks_for_passage(options) else None)
+        return read_answer(
+            self.rubric(options), reply, item.content if asks_for_passage(options) else None
+        )
 
     def ask_again(self, problem: Unread, options: Mapping[str, Any]) -> str:
         """Return the second request for a letter."""
@@ -112,7 +142,8 @@ def reading_options(rubric: Rubric, run: str, **others: object) -> dict[str, obj
 
 
 def asks_for_passage(options: Mapping[str, Any]) -> bool:
-    """Return whether a reading's options ask for the sentence that decides; those of earlier readings do not know it."""
+    """Return whether a reading's options ask for the sentence that decides; those of earlier
+    readings do not know it."""
     return bool(options.get("passage"))
 
 
@@ -122,12 +153,16 @@ def letters_of(rubric: Rubric) -> Mapping[str, str]:
 
 
 def dossier_of(texts: TextsOfRun, pair: Pair) -> str:
-    """Return the dossier that the writer of a row's texts saw, "" if the rubric does not ask for it or none is kept."""
+    """Return the dossier that the writer of a row's texts saw, "" if the rubric does not ask for it
+    or none is kept."""
     return dossier(texts.evidence.get(pair.pair_id, ()), pair).text
 
 
-def messages_of(rubric: Rubric, pair: Pair, text: RowText, evidence: str, *, passage: bool = False) -> Messages:
-    """Return the question about a text; evidence: the dossier, "" for none; passage: whether the deciding sentence is asked for.
+def messages_of(
+    rubric: Rubric, pair: Pair, text: RowText, evidence: str, *, passage: bool = False
+) -> Messages:
+    """Return the question about a text; evidence: the dossier, "" for none; passage: whether the
+    deciding sentence is asked for.
 
     What others wrote stands between marks.
     """
@@ -148,7 +183,11 @@ def messages_of(rubric: Rubric, pair: Pair, text: RowText, evidence: str, *, pas
         pert=pair.pert,
         gene=pair.gene,
         source=_describe_source(rubric, text),
-        dossier=fill(prompt_text("rubric_dossier"), mark=mark(evidence), dossier=evidence) if evidence else "",
+        dossier=(
+            fill(prompt_text("rubric_dossier"), mark=mark(evidence), dossier=evidence)
+            if evidence
+            else ""
+        ),
         mark=mark(text.content),
         content=text.content,
         answers="\n".join(f"{letter}) {answer}" for letter, answer in letters_of(rubric).items()),
@@ -160,7 +199,11 @@ def messages_of(rubric: Rubric, pair: Pair, text: RowText, evidence: str, *, pas
 def _describe_source(rubric: Rubric, text: RowText) -> str:
     if rubric.unit == "row":
         return "everything that was written about this pair"
-    return f"a {rubric.unit} of {text.role}, in the part {text.stage!r}" if text.stage else f"a {rubric.unit} of {text.role}"
+    return (
+        f"a {rubric.unit} of {text.role}, in the part {text.stage!r}"
+        if text.stage
+        else f"a {rubric.unit} of {text.role}"
+    )
 
 
 def read_answer(rubric: Rubric, reply: Reply, text: str | None = None) -> RubricAnswer | Unread:
@@ -169,7 +212,8 @@ def read_answer(rubric: Rubric, reply: Reply, text: str | None = None) -> Rubric
     text: in which the passage has to stand that the reply copies; None if none was asked for.
     """
     letters = letters_of(rubric)
-    in_words = {answer: answer for answer in rubric.answers if len(answer) > 1}  # one letter may be another answer's
+    # one letter may be another answer's
+    in_words = {answer: answer for answer in rubric.answers if len(answer) > 1}
     reply, copied = (reply, "") if text is None else take_passage(reply)
     answer = read_option(reply.content, {**letters, **in_words})
     if isinstance(answer, Unread):
@@ -178,6 +222,10 @@ def read_answer(rubric: Rubric, reply: Reply, text: str | None = None) -> Rubric
     found = letter_probabilities(reply.logprobs or (), tuple(letters), reply.content)
     return RubricAnswer(
         answer,
-        (None if isinstance(found, Unread) or letters[found.answered] != answer else found.probabilities[next(iter(letters))]),
+        (
+            None
+            if isinstance(found, Unread) or letters[found.answered] != answer
+            else found.probabilities[next(iter(letters))]
+        ),
         find_passage(text or "", copied),
     )

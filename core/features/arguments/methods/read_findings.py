@@ -1,9 +1,10 @@
 """Lists the findings of a schema in the texts of another run: one question for each text or debate.
 
 It predicts nothing. Each text or debate has one event of kind "reading", as of `judge_rubric`. Its
-meta holds `of_seq` (its first text), `roles` (of its sides), `has_verdict`, `answer` (whether there is
-a finding) and `invented` (quotations that stand nowhere). Behind it comes an event of kind "finding"
-for each finding, with the role in whose words it stands; its meta holds `of_seq` and the fields.
+meta holds `of_seq` (its first text), `roles` (of its sides), `has_verdict`, `answer` (whether there
+is a finding) and `invented` (quotations that stand nowhere). Behind it comes an event of kind
+"finding" for each finding, with the role in whose words it stands; its meta holds `of_seq` and the
+fields.
 """
 
 from __future__ import annotations
@@ -33,18 +34,24 @@ _USUAL = 5  # findings of a passage, for estimates
 class FindingsSettings:
     """The options of a reading of findings."""
 
-    schema: Annotated[str, setting("The schema as JSON, as the command `rubric run` writes it.")] = ""
+    schema: Annotated[
+        str, setting("The schema as JSON, as the command `rubric run` writes it.")
+    ] = ""
     run: Annotated[str, setting("The run whose texts are read.", names="run")] = ""
     effort: Effort = ""
     max_tokens: MaxTokens = 4_000
 
 
 class ReadFindings(TextReading[Passage, Findings]):
-    """One question about each passage of a row, all asked concurrently. A row without one has no event."""
+    """One question about each passage of a row, all asked concurrently. A row without one has no
+    event."""
 
     name = "read_findings"
     version = 1
-    about = "A model lists what another run's texts say, by a schema, with quotations; it predicts nothing."
+    about = (
+        "A model lists what another run's texts say, by a schema, with quotations; it predicts"
+        " nothing."
+    )
     settings = FindingsSettings
 
     def calls(self, _options: Mapping[str, Any]) -> float:
@@ -67,10 +74,16 @@ class ReadFindings(TextReading[Passage, Findings]):
         """Return the texts or debates of a row."""
         return passages_of(_schema(options), texts)
 
-    def question(self, _texts: TextsOfRun, pair: Pair, item: Passage, options: Mapping[str, Any]) -> Messages:
+    def question(
+        self, _texts: TextsOfRun, pair: Pair, item: Passage, options: Mapping[str, Any]
+    ) -> Messages:
         """Return the question about a passage, which stands between marks."""
         schema, sides = _schema(options), ", ".join(item.sides)
-        one_of = {field.name: ", ".join(field.values) or sides for field in schema.fields if field.kind in ("choice", "side")}
+        one_of = {
+            field.name: ", ".join(field.values) or sides
+            for field in schema.fields
+            if field.kind in ("choice", "side")
+        }
         allowed = {name: f"one of {values}. " for name, values in one_of.items()}
         task = fill(
             prompt_text("findings_task"),
@@ -80,31 +93,51 @@ class ReadFindings(TextReading[Passage, Findings]):
             mark=mark(item.content),
             content=item.content,
             request=schema.request,
-            fields="\n".join(f"- {field.name}: {allowed.get(field.name, '')}{field.about}" for field in schema.fields),
+            fields="\n".join(
+                f"- {field.name}: {allowed.get(field.name, '')}{field.about}"
+                for field in schema.fields
+            ),
             note=schema.note,
             form=schema.form(),
         )
-        return Message("system", fill(prompt_text("findings"), role=schema.role)), Message("user", task)
+        return Message("system", fill(prompt_text("findings"), role=schema.role)), Message(
+            "user", task
+        )
 
-    def read_reply(self, reply: Reply, item: Passage, options: Mapping[str, Any]) -> Findings | Unread:
+    def read_reply(
+        self, reply: Reply, item: Passage, options: Mapping[str, Any]
+    ) -> Findings | Unread:
         """Return the findings of a reply."""
         return read_findings(_schema(options), reply.content, item)
 
     def ask_again(self, problem: Unread, options: Mapping[str, Any]) -> str:
         """Return the second request, with the reason why the first answer was rejected."""
         schema = _schema(options)
-        return fill(prompt_text("reask_findings"), listed=schema.listed, reason=problem.reason, form=schema.form())
+        return fill(
+            prompt_text("reask_findings"),
+            listed=schema.listed,
+            reason=problem.reason,
+            form=schema.form(),
+        )
 
     def meta(self, item: Passage, value: Findings) -> Mapping[str, object]:
-        """Return the sides, whether the judge gives a reason and there is a finding, and the number of invented quotations."""
+        """Return the sides, whether the judge gives a reason and there is a finding, and the number
+        of invented quotations."""
         sides = {"roles": [*item.sides], "has_verdict": bool(item.verdict)}
         return {**sides, "answer": yes_if(bool(value.findings)), "invented": value.invented}
 
-    def findings(self, item: Passage, value: Findings, options: Mapping[str, Any]) -> Iterator[TraceEvent]:
+    def findings(
+        self, item: Passage, value: Findings, options: Mapping[str, Any]
+    ) -> Iterator[TraceEvent]:
         """Yield each finding."""
         for finding in value.findings:
-            role, content = str(finding.get("side", item.role)), _describe(_schema(options), finding)
-            yield TraceEvent(item.stage, role, "finding", content, meta={"of_seq": item.seq, **finding})
+            role, content = (
+                str(finding.get("side", item.role)),
+                _describe(_schema(options), finding),
+            )
+            yield TraceEvent(
+                item.stage, role, "finding", content, meta={"of_seq": item.seq, **finding}
+            )
 
 
 METHOD: RowMethod = ReadFindings()
@@ -117,5 +150,7 @@ def _schema(options: Mapping[str, Any]) -> Schema:
 def _describe(schema: Schema, finding: Mapping[str, Any]) -> str:
     """Return a finding in one line: its words, then its quotations."""
     words = " ".join(finding[name] for name in schema.names("side", "word", "choice"))
-    quotes = (f"“{' '.join(finding[name].split())}”" for name in schema.names("quote") if finding[name])
+    quotes = (
+        f"“{' '.join(finding[name].split())}”" for name in schema.names("quote") if finding[name]
+    )
     return f"{words}: {' '.join(quotes)}"

@@ -19,22 +19,36 @@ from core.ui.loaders.cache import reading
 
 def asks_about(run: Run, rubric: Rubric) -> bool:
     """Return whether a run has texts that a rubric asks about, whatever their stage."""
-    roles = [role for kind, of_kind in loaders.text_counts(run.id).items() if kind in KINDS[rubric.unit] for role in of_kind]
+    roles = [
+        role
+        for kind, of_kind in loaders.text_counts(run.id).items()
+        if kind in KINDS[rubric.unit]
+        for role in of_kind
+    ]
     return any(not rubric.roles or role in rubric.roles for role in roles)
 
 
-def choose_rubric(workspace: Workspace, run: Run, place: Any = st, *, to_label: bool = False) -> Rubric | None:
-    """Show the choice of a rubric, by default the first that asks about texts of the run; None if there is none.
+def choose_rubric(
+    workspace: Workspace, run: Run, place: Any = st, *, to_label: bool = False
+) -> Rubric | None:
+    """Show the choice of a rubric, by default the first that asks about texts of the run; None if
+    there is none.
 
     to_label: whether only those that take people's labels are offered.
     """
     known = {rubric.name: rubric for rubric in rubrics.list_all(workspace)}
     if to_label:
-        of_run = [each for each in loaders.all_runs() if each.is_reading and each.parents == (run.id,)]
-        known = {name: rubric for name, rubric in known.items() if labels.takes_labels(rubric, of_run)}
+        of_run = [
+            each for each in loaders.all_runs() if each.is_reading and each.parents == (run.id,)
+        ]
+        known = {
+            name: rubric for name, rubric in known.items() if labels.takes_labels(rubric, of_run)
+        }
     if not known:
         return None
-    first = next((name for name, rubric in known.items() if asks_about(run, rubric)), next(iter(known)))
+    first = next(
+        (name for name, rubric in known.items() if asks_about(run, rubric)), next(iter(known))
+    )
     titles = {name: f"{name}: {rubric.question}" for name, rubric in known.items()}
     return known[choose_one(place.selectbox, "rubric", "Rubric", titles, first) or first]
 
@@ -42,10 +56,19 @@ def choose_rubric(workspace: Workspace, run: Run, place: Any = st, *, to_label: 
 def finished_readings(run: Run, rubric: Rubric) -> list[Run]:
     """Return the runs in which a model answered a rubric about this run, newest first."""
     with reading() as db:
-        return [each for each in readings.list_readings(db, rubric, run.id) if each.status == "done"]
+        return [
+            each for each in readings.list_readings(db, rubric, run.id) if each.status == "done"
+        ]
 
 
 def judges_of(run: Run, rubric: Rubric) -> dict[str, str]:
     """Return who answered a rubric about a run: "rule" or a reading's id → its title."""
-    rule = {RULE: "its pattern" if rubric.pattern else "its rule"} if rubric.is_answered_by_rule else {}
-    return rule | {each.id: f"{each.model or 'a model'}: {each.name}" for each in finished_readings(run, rubric)}
+    rule = (
+        {RULE: "its pattern" if rubric.pattern else "its rule"}
+        if rubric.is_answered_by_rule
+        else {}
+    )
+    return rule | {
+        each.id: f"{each.model or 'a model'}: {each.name}"
+        for each in finished_readings(run, rubric)
+    }

@@ -26,9 +26,14 @@ DEFAULT_SIZE = 100
 def show(context: PageContext, run: Run) -> None:
     """Show the text to read next, or the form that draws texts."""
     if context.read_only:
-        show_empty("This workspace is read-only: you cannot label texts here. The tab Rubrics shows the results of labels.")
+        show_empty(
+            "This workspace is read-only: you cannot label texts here. The tab Rubrics shows the"
+            " results of labels."
+        )
         return
-    rubric_place, sample_place, person_place, new_place = st.columns([0.38, 0.3, 0.17, 0.15], vertical_alignment="bottom")
+    rubric_place, sample_place, person_place, new_place = st.columns(
+        [0.38, 0.3, 0.17, 0.15], vertical_alignment="bottom"
+    )
     rubric = choices.choose_rubric(context.workspace, run, rubric_place, to_label=True)
     if rubric is None:
         show_empty("No rubric takes labels yet: add one without a pattern in the tab Rubrics.")
@@ -36,18 +41,23 @@ def show(context: PageContext, run: Run) -> None:
     if rubric.unit == "claim":
         finished = choices.finished_readings(run, kinds()["claims"].schema.rubric)
         if not finished:
-            show_empty("No model has read this run's claims yet: the tab Findings starts a reading.")
+            show_empty(
+                "No model has read this run's claims yet: the tab Findings starts a reading."
+            )
             return
         run = finished[0]
         st.caption(as_text(f"Listed by {run.name}"))
     own, is_signed_in = context.workspace.settings.author, context.workspace.person is not None
-    typed = person_place.text_input("Reader", own, key="name-reader", max_chars=120, disabled=is_signed_in)
+    typed = person_place.text_input(
+        "Reader", own, key="name-reader", max_chars=120, disabled=is_signed_in
+    )
     author = own if is_signed_in else (typed or "").strip()
     samples = loaders.samples(rubric, run.id)
     sample = _choose_sample(samples, sample_place)
     if sample is None:
         show_empty(
-            "No texts are drawn for this rubric and run yet. Draw some, then answer each text with one key.",
+            "No texts are drawn for this rubric and run yet. Draw some, then answer each text with"
+            " one key.",
             lambda: _show_form(context, run, rubric, len(samples)),
         )
         return
@@ -64,7 +74,9 @@ def show(context: PageContext, run: Run) -> None:
     read()
 
 
-def _choose_sample(samples: Sequence[Sample], place: st.delta_generator.DeltaGenerator) -> Sample | None:
+def _choose_sample(
+    samples: Sequence[Sample], place: st.delta_generator.DeltaGenerator
+) -> Sample | None:
     """Show the choice of a sample, the last drawn by default."""
     known = {sample.id: sample for sample in samples}
     if not known:
@@ -80,9 +92,17 @@ def _title(place: int, sample: Sample) -> str:
 
 
 def _show_form(context: PageContext, run: Run, rubric: Rubric, n_samples: int) -> None:
-    """Show the form that draws texts. A sample's seed is the number of earlier samples, so each sample has different texts."""
-    chosen = show_settings(SampleRequest, "sample_", names_of_rest(SampleRequest, []), defaults={"sample": DEFAULT_SIZE})
+    """Show the form that draws texts. A sample's seed is the number of earlier samples, so each
+    sample has different texts."""
+    chosen = show_settings(
+        SampleRequest,
+        "sample_",
+        names_of_rest(SampleRequest, []),
+        defaults={"sample": DEFAULT_SIZE},
+    )
     if st.button("Draw texts", type="primary", key="draw-sample"):
         with explain_errors(), st.spinner("Drawing …"):
-            sample = labels.draw_sample(context.workspace, rubric, run.id, chosen["sample"], chosen["by"], n_samples)
+            sample = labels.draw_sample(
+                context.workspace, rubric, run.id, chosen["sample"], chosen["by"], n_samples
+            )
             confirm(f"{len(sample.texts):,} texts drawn.")

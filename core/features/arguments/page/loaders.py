@@ -17,10 +17,16 @@ labels = cache_by("run:{1}", "labels")(from_store(rubric_tables.labels))
 
 
 @cache_by("run:{0}", entries=4, shared=True)
-def texts_by_place(run: str, rubric: Rubric, pair_ids: Sequence[str]) -> Mapping[tuple[str, int], Mapping[str, str]]:
-    """Return (pair_id, seq) → pert, gene, stage, role, content, for the texts of these rows that a rubric asks about."""
+def texts_by_place(
+    run: str, rubric: Rubric, pair_ids: Sequence[str]
+) -> Mapping[tuple[str, int], Mapping[str, str]]:
+    """Return (pair_id, seq) → pert, gene, stage, role, content, for the texts of these rows that a
+    rubric asks about."""
     with reading() as db:
         found: pd.DataFrame = rubric_tables.texts(db, run, rubric, pair_ids)
     columns = found[["pert", "gene", "stage", "role", "content"]].to_dict("records")
     keys = zip(found["pair_id"], found["seq"].astype(int), strict=True)
-    return {key: {str(name): str(value) for name, value in row.items()} for key, row in zip(keys, columns, strict=True)}
+    return {
+        key: {str(name): str(value) for name, value in row.items()}
+        for key, row in zip(keys, columns, strict=True)
+    }

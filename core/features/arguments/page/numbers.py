@@ -1,4 +1,5 @@
-"""The numbers of a rubric in the tabs Rubrics and Worth, cached until the run, its readings or its labels change.
+"""The numbers of a rubric in the tabs Rubrics and Worth, cached until the run, its readings or its
+labels change.
 
 judged_by: "rule", or the id of a reading by a model.
 """
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 @cache_by("run:{0}", "runs", entries=40, shared=True)
 def answers(run: str, rubric: Rubric, judged_by: str) -> pd.DataFrame:
     """Return the judge's answers about a run's texts: the columns of `store.rubrics.readings`."""
-    judge: tuple[readings.Judge, str | None] = ("rule", None) if judged_by == RULE else ("model", judged_by)
+    judge: tuple[readings.Judge, str | None] = (
+        ("rule", None) if judged_by == RULE else ("model", judged_by)
+    )
     return readings.answers(read_workspace(), rubric, run, *judge)[0]
 
 
@@ -46,7 +49,8 @@ def worth(run: str, judged: tuple[tuple[Rubric, str], ...]) -> RubricWorth:
 
 @cache_by("run:{0}", "runs", entries=20, shared=True)
 def texts_with(run: str, rubric: Rubric, judged_by: str, answer: str) -> pd.DataFrame:
-    """Return the texts of a run to which the judge gave an answer: pair_id, pert, gene, seq, role, p, passage, content.
+    """Return the texts of a run to which the judge gave an answer: pair_id, pert, gene, seq, role,
+    p, passage, content.
 
     passage: the part of the text that decided the answer; "" if none was marked.
     """

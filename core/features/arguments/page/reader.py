@@ -1,8 +1,9 @@
 """The reader: one text of a sample after the other, answered by keys.
 
-It is a custom component, since running the script for each key would be too slow. The browser has the next few texts, and answers
-are stored as they arrive. Of each text it receives the pair, role, stage and content. The text's sampling probability would
-reveal the judge's answer, so it is not sent; `revealed` is, for the previous text, once the person asks.
+It is a custom component, since running the script for each key would be too slow. The browser has
+the next few texts, and answers are stored as they arrive. Of each text it receives the pair, role,
+stage and content. The text's sampling probability would reveal the judge's answer, so it is not
+sent; `revealed` is, for the previous text, once the person asks.
 """
 
 from __future__ import annotations
@@ -26,20 +27,26 @@ from core.runs.workspace import Workspace
 from core.store.runs import Run
 from core.ui import loaders
 
-AHEAD, AHEAD_CHARACTERS = 60, 200_000  # most texts in the browser: enough for the store to keep up with fast typing
+# most texts in the browser: enough for the store to keep up with fast typing
+AHEAD, AHEAD_CHARACTERS = 60, 200_000
 _HERE = Path(__file__)
 _HTML = """<div class="reader"><div class="bar"><span class="progress" role="status"></span>
 <span class="line"><span></span></span><span class="state"></span>
 <button class="help" type="button" aria-label="Keys" title="Keys">?</button></div>
 <div class="keys" hidden></div><div class="question"></div>
-<div class="bar"><div class="answers"></div><div class="tools"><button class="back" type="button"><kbd>u</kbd>back</button>
+<div class="bar"><div class="answers"></div><div class="tools"><button class="back"
+type="button"><kbd>u</kbd>back</button>
 <button class="skip" type="button"><kbd>s</kbd>skip</button>
 <button class="reveal" type="button"><kbd>p</kbd>the text before</button></div></div>
-<div class="problem" role="alert" hidden><span class="said"></span><button class="again" type="button">Try again</button></div>
+<div class="problem" role="alert" hidden><span class="said"></span><button class="again"
+type="button">Try again</button></div>
 <div class="before" hidden></div><div class="about"></div>
 <div class="text" tabindex="0" role="document" aria-label="Text"></div></div>"""
 _reader = st.components.v2.component(
-    "reader", html=_HTML, css=_HERE.with_suffix(".css").read_text("utf-8"), js=_HERE.with_suffix(".js").read_text("utf-8")
+    "reader",
+    html=_HTML,
+    css=_HERE.with_suffix(".css").read_text("utf-8"),
+    js=_HERE.with_suffix(".js").read_text("utf-8"),
 )
 Key = tuple[str, int]  # of a text: pair_id, seq
 
@@ -48,8 +55,8 @@ Key = tuple[str, int]  # of a text: pair_id, seq
 class Progress:
     """A person's progress in a sample. acknowledged: the number of their last stored action.
 
-    skipped: texts that are shown again at the end; first: a text whose answer was taken back; revealed: the previous text, once
-    requested. error: why the next action cannot be stored.
+    skipped: texts that are shown again at the end; first: a text whose answer was taken back;
+    revealed: the previous text, once requested. error: why the next action cannot be stored.
     """
 
     acknowledged: int = 0
@@ -89,10 +96,17 @@ def show(reading: Reading) -> None:
 
 def content(reading: Reading, progress: Progress) -> dict[str, Any]:
     """Return what the browser gets: plain data."""
-    # What the person answered about the run's texts, in this sample or another, in the order of answering
+    # What the person answered about the run's texts, in this sample or another, in the order of
+    # answering
     labels_of_run = loaders.labels(reading.rubric, reading.run.id)
-    answered = {(label.pair_id, label.seq): label for label in labels_of_run if label.author == reading.author}
-    texts = loaders.texts_by_place(reading.run.id, reading.rubric, tuple(sorted({t.pair_id for t in reading.sample.texts})))
+    answered = {
+        (label.pair_id, label.seq): label
+        for label in labels_of_run
+        if label.author == reading.author
+    }
+    texts = loaders.texts_by_place(
+        reading.run.id, reading.rubric, tuple(sorted({t.pair_id for t in reading.sample.texts}))
+    )
     sampled = [(text.pair_id, text.seq) for text in reading.sample.texts]
     # The remaining texts in reading order: a text taken back first, skipped texts last
     left = [key for key in sampled if key not in answered]
@@ -112,14 +126,21 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
         "total": len(sampled),
         "texts": ahead[: max(2, int((ends <= AHEAD_CHARACTERS).sum()))],
         "last": _as_json(last, texts[last]) if last else None,
-        "revealed": revealed.describe(reading.workspace, reading.rubric, reading.run, answered[progress.revealed], texts)
-        if progress.revealed in answered
-        else None,
+        "revealed": (
+            revealed.describe(
+                reading.workspace, reading.rubric, reading.run, answered[progress.revealed], texts
+            )
+            if progress.revealed in answered
+            else None
+        ),
     }
 
 
 def _as_json(key: Key, text: Mapping[str, str]) -> dict[str, str]:
-    return {"key": name_of(key), **{name: text[name] for name in ("pert", "gene", "role", "stage", "content")}}
+    return {
+        "key": name_of(key),
+        **{name: text[name] for name in ("pert", "gene", "role", "stage", "content")},
+    }
 
 
 def name_of(key: Key) -> str:
@@ -130,8 +151,9 @@ def name_of(key: Key) -> str:
 def apply(reading: Reading, progress: Progress, items: Sequence[Mapping[str, Any]]) -> None:
     """Apply a person's new actions: store answers, and delete the last one for a step back.
 
-    items: n, key, act (answer, skip, back, reveal), answer. Repeated actions are applied once. If an action cannot be stored,
-    `progress.error` says why, and the browser sends it and all later ones again.
+    items: n, key, act (answer, skip, back, reveal), answer. Repeated actions are applied once. If
+    an action cannot be stored, `progress.error` says why, and the browser sends it and all later
+    ones again.
     """
     progress.error = ""
     by_name = {name_of((text.pair_id, text.seq)): text for text in reading.sample.texts}
@@ -140,7 +162,9 @@ def apply(reading: Reading, progress: Progress, items: Sequence[Mapping[str, Any
         if item["n"] <= progress.acknowledged or text is None:
             continue
         key = (text.pair_id, text.seq)
-        label = TextLabel(*key, text.role, str(item.get("answer", "")), reading.author, sample=reading.sample.id)
+        label = TextLabel(
+            *key, text.role, str(item.get("answer", "")), reading.author, sample=reading.sample.id
+        )
         try:
             if item["act"] == "answer":
                 labels.give_labels(reading.workspace, reading.rubric, reading.run.id, [label])
@@ -158,5 +182,7 @@ def _note(progress: Progress, key: Key, act: str) -> None:
     progress.revealed = key if act == "reveal" else None
     if act == "reveal":
         return
-    progress.skipped = [each for each in progress.skipped if each != key] + ([key] if act == "skip" else [])
+    progress.skipped = [each for each in progress.skipped if each != key] + (
+        [key] if act == "skip" else []
+    )
     progress.first = key if act == "back" else None if progress.first == key else progress.first

@@ -1,4 +1,5 @@
-"""Further facts about a text that a person has answered: the row's label, the run's prediction and the judge's answer."""
+"""Further facts about a text that a person has answered: the row's label, the run's prediction and
+the judge's answer."""
 
 from __future__ import annotations
 
@@ -16,13 +17,21 @@ from core.ui.widgets import label_text, percent_text
 
 
 def describe(
-    workspace: Workspace, rubric: Rubric, run: Run, label: TextLabel, texts: Mapping[tuple[str, int], Mapping[str, str]]
+    workspace: Workspace,
+    rubric: Rubric,
+    run: Run,
+    label: TextLabel,
+    texts: Mapping[tuple[str, int], Mapping[str, str]],
 ) -> dict[str, Any]:
     """Return the key, the title, and lines of (name, value)."""
     numbers = loaders.row_details(run.id, label.pair_id).numbers
     text = texts[label.pair_id, label.seq]
     shares = (numbers["p_de"], numbers["p_up_given_de"])
-    predicted = "none: a reading" if run.is_reading else "P(DE) {}, P(up | DE) {}".format(*map(percent_text, shares))
+    predicted = (
+        "none: a reading"
+        if run.is_reading
+        else "P(DE) {}, P(up | DE) {}".format(*map(percent_text, shares))
+    )
     return {
         "key": f"{label.pair_id}/{label.seq}",
         "title": " · ".join(filter(None, (f"{text['pert']} ⟶ {text['gene']}", text["role"]))),
@@ -45,6 +54,11 @@ def _judgement_text(workspace: Workspace, rubric: Rubric, run: Run, label: TextL
     if found.empty:
         return "none for this text"
     first = found.iloc[0]
-    sure = f", P({rubric.answers[0]}) {percent_text(first['p'])}" if first["p"] == first["p"] else ""
+    sure = (
+        f", P({rubric.answers[0]}) {percent_text(first['p'])}" if first["p"] == first["p"] else ""
+    )
     passage = f", from “{first['passage']}”" if first.get("passage") else ""
-    return f"{first['answer'] or 'could not be read'}{sure} ({'rule' if made_by == 'rule' else 'model'}){passage}"
+    return (
+        f"{first['answer'] or 'could not be read'}{sure}"
+        f" ({'rule' if made_by == 'rule' else 'model'}){passage}"
+    )

@@ -44,7 +44,10 @@ def _show_rubric(context: PageContext, run: Run) -> None:
     with right:
         chosen |= show_settings(Rubric, _RUBRIC, ["unit"], in_link=False)
         roles = {role: None for counts in loaders.text_counts(run.id).values() for role in counts}
-        chosen |= {"roles": _choose("roles", list(roles)), "stages": _choose("stages", loaders.stages(run.id))}
+        chosen |= {
+            "roles": _choose("roles", list(roles)),
+            "stages": _choose("stages", loaders.stages(run.id)),
+        }
         chosen |= show_settings(Rubric, _RUBRIC, names_of_rest(Rubric, chosen), in_link=False)
     is_ready = bool(chosen["name"] and chosen["question"])
     if st.button("Add rubric", type="primary", key="add-rubric-now", disabled=not is_ready):
@@ -71,7 +74,8 @@ def _choose(name: str, known: list[str]) -> tuple[str, ...]:
 
 
 def show_reading(context: PageContext, run: Run, rubric: Rubric, *, unfolded: bool = False) -> None:
-    """Show the unfinished readings for a rubric, and the form that starts another, folded by default."""
+    """Show the unfinished readings for a rubric, and the form that starts another, folded by
+    default."""
     for reading in loaders.all_runs():
         is_live = reading.is_reading and reading.parents == (run.id,) and reading.status != "done"
         if is_live and readings.answers_rubric(reading, rubric):
@@ -83,7 +87,11 @@ def show_reading(context: PageContext, run: Run, rubric: Rubric, *, unfolded: bo
 
 def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
     chosen = show_settings(
-        ReadingSettings, _OWNER, ["endpoint", "model"], columns=2, defaults={"endpoint": context.workspace.settings.endpoint}
+        ReadingSettings,
+        _OWNER,
+        ["endpoint", "model"],
+        columns=2,
+        defaults={"endpoint": context.workspace.settings.endpoint},
     )
     if kind_of(rubric) is None:
         chosen |= show_settings(ReadingSettings, _OWNER, ["passage"])
@@ -100,14 +108,21 @@ def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
             st.session_state[_PLAN] = (wanted, plan, readings.estimate(context.workspace, plan))
     planned = st.session_state.get(_PLAN)
     if planned is None or planned[0] != wanted:
-        st.caption("A reading is a run: it is saved like any other, and its cost is shown before you start it.")
+        st.caption(
+            "A reading is a run: it is saved like any other, and its cost is shown before you"
+            " start it."
+        )
         return
     _, plan, estimate = planned
     st.markdown(_describe(plan, estimate))
-    if st.button("Start reading", type="primary", icon=":material/play_arrow:", key="start-reading"):
+    if st.button(
+        "Start reading", type="primary", icon=":material/play_arrow:", key="start-reading"
+    ):
         known = {each.id for each in loaders.all_runs()}
         with explain_errors(), st.spinner("Starting …"):
-            started = readings.start_reading(context.workspace, rubric, run.id, detach=True, plan=plan)
+            started = readings.start_reading(
+                context.workspace, rubric, run.id, detach=True, plan=plan
+            )
             said = "exists already" if started.id in known else "started"
             st.session_state.pop(_PLAN)
             confirm(f"{started.name}: {said}.", lambda: links.to_run_page(started, "Watch"))

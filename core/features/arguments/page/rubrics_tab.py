@@ -19,8 +19,11 @@ EXCERPT = 160  # characters of each
 
 
 def show(context: PageContext, run: Run) -> None:
-    """Show the rates of the chosen rubric, its texts, and the forms for another rubric and another reading."""
-    rubric_place, judge_place, answer_place = st.columns([0.52, 0.3, 0.18], vertical_alignment="bottom")
+    """Show the rates of the chosen rubric, its texts, and the forms for another rubric and another
+    reading."""
+    rubric_place, judge_place, answer_place = st.columns(
+        [0.52, 0.3, 0.18], vertical_alignment="bottom"
+    )
     rubric = choices.choose_rubric(context.workspace, run, rubric_place)
     if rubric is None:
         show_empty("No rubric yet: add one below.")
@@ -36,7 +39,10 @@ def show(context: PageContext, run: Run) -> None:
             placeholder="nothing yet",
         )
         titles = {answer: answer for answer in rubric.answers}
-        answer = choose_one(answer_place.selectbox, "answer", "Answer", titles, rubric.answers[0]) or rubric.answers[0]
+        answer = (
+            choose_one(answer_place.selectbox, "answer", "Answer", titles, rubric.answers[0])
+            or rubric.answers[0]
+        )
         _show_rubric(run, rubric, judged_by, answer)
     rubric_forms.show(context, run, rubric)
 
@@ -44,16 +50,17 @@ def show(context: PageContext, run: Run) -> None:
 def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str) -> None:
     if judged_by is None:
         show_empty(
-            f"{as_text(rubric.question)} There are no answers about {as_text(run.name)} yet. Let a model read it with the form "
-            "below, or answer in the tab Label."
+            f"{as_text(rubric.question)} There are no answers about {as_text(run.name)} yet. Let a"
+            " model read it with the form below, or answer in the tab Label."
         )
         return
     rates = numbers.rates(run.id, rubric, judged_by, answer)
     if rates is None or rates.whole.unread == rates.whole.n:
         judge = choices.judges_of(run, rubric)[judged_by]
         show_empty(
-            f"{as_text(rubric.question)} {judge.capitalize()} says nothing of {as_text(run.name)}: it finds no text to "
-            f"answer for ({as_text(_scope_text(rubric))}). Add a rubric of your own below."
+            f"{as_text(rubric.question)} {judge.capitalize()} says nothing of {as_text(run.name)}:"
+            f" it finds no text to answer for ({as_text(_scope_text(rubric))}). Add a rubric of"
+            " your own below."
         )
         return
     show_result(rates, run.name, "rubric-rates")
@@ -87,4 +94,8 @@ def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
 
 def _scope_text(rubric: Rubric) -> str:
     roles = f"of {', '.join(rubric.roles)}" if rubric.roles else ""
-    return " ".join(filter(None, (option_of(Rubric, "unit").titles[rubric.unit], roles, ", ".join(rubric.stages))))
+    return " ".join(
+        filter(
+            None, (option_of(Rubric, "unit").titles[rubric.unit], roles, ", ".join(rubric.stages))
+        )
+    )

@@ -13,9 +13,11 @@ _STRENGTHS = (1.0, 0.55, 0.2)  # opacity of each role's colour, from a letter to
 
 
 def figure(lengths: Sequence[Mapping[str, str | int]], what: str = "briefs") -> go.Figure:
-    """Draw one stacked bar for each role with the shares of its briefs, or whatever is counted, in each class.
+    """Draw one stacked bar for each role with the shares of its briefs, or whatever is counted, in
+    each class.
 
-    lengths: of each role the role, and the number of briefs of up to three classes by their names, the shortest first.
+    lengths: of each role the role, and the number of briefs of up to three classes by their names,
+    the shortest first.
     """
     table = pd.DataFrame(lengths)
     counts = table.drop(columns="role")
@@ -26,7 +28,10 @@ def figure(lengths: Sequence[Mapping[str, str | int]], what: str = "briefs") -> 
             y=list(table["role"]),
             x=shares[name],
             orientation="h",
-            marker_color=[theme.tint(theme.ROLE_COLOURS.get(role, theme.NONE), strength) for role in table["role"]],
+            marker_color=[
+                theme.tint(theme.ROLE_COLOURS.get(role, theme.NONE), strength)
+                for role in table["role"]
+            ],
             textfont_color=theme.INK_ON[strength > 0.6],
             text=[f"{name} {share:.0f}%" if share >= 8 else "" for share in shares[name]],
             textposition="inside",

@@ -1,11 +1,15 @@
-"""The rules that come with PerturbDesk, as one table. `RuleText` runs the searches that several rules share only once."""
+"""The rules that come with PerturbDesk, as one table. `RuleText` runs the searches that several
+rules share only once."""
 
 from __future__ import annotations
 
 import re
 
 from core.base.types import Flag
-from core.features.arguments.rules.conclusions import concludes_for_other_side, concludes_for_own_side
+from core.features.arguments.rules.conclusions import (
+    concludes_for_other_side,
+    concludes_for_own_side,
+)
 from core.features.arguments.rules.registry import Rule, RuleText, yes_if
 from core.features.arguments.rules.text import BARE, FEWEST_SENTENCES, SHORT
 
@@ -23,7 +27,8 @@ def _number_arguing(text: RuleText) -> str:
 def _cites(text: RuleText) -> str:
     """Return yes if the text contains a term of the dossier, ignoring case.
 
-    For a stored text without its dossier, return the finding saved with the text; "" if the run has no dossier.
+    For a stored text without its dossier, return the finding saved with the text; "" if the run has
+    no dossier.
     """
     if text.citable is None:
         return yes_if("cites" in text.findings) if text.has_dossier else ""
@@ -32,7 +37,8 @@ def _cites(text: RuleText) -> str:
 
 
 def _names_genes(text: RuleText) -> str:
-    """Return yes if the text contains both symbols of the pair's id as words, ignoring case. A symbol may contain underscores."""
+    """Return yes if the text contains both symbols of the pair's id as words, ignoring case. A
+    symbol may contain underscores."""
     parts = text.pair_id.split("_")
     splits = [("_".join(parts[:at]), "_".join(parts[at:])) for at in range(1, len(parts))]
     return yes_if(any(all(_names(text.plain, symbol) for symbol in symbols) for symbols in splits))
@@ -42,7 +48,8 @@ def _names(text: str, symbol: str) -> bool:
     """Return whether a text contains a symbol as a word, ignoring case."""
     if not (symbol and symbol.isascii() and text.isascii()):
         return re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", text, re.IGNORECASE) is not None
-    # Avoids compiling a pattern for each symbol, which would take longer than several other rules together.
+    # Avoids compiling a pattern for each symbol, which would take longer than several other rules
+    # together.
     text, symbol = text.lower(), symbol.lower()
     at = text.find(symbol)
     while at >= 0:
@@ -54,7 +61,8 @@ def _names(text: str, symbol: str) -> bool:
 
 
 def _is_word(character: str) -> bool:
-    """Return whether a character is a letter, a digit or an underscore; False for "", the edge of a text."""
+    """Return whether a character is a letter, a digit or an underscore; False for "", the edge of a
+    text."""
     return character.isalnum() or character == "_"
 
 
@@ -85,7 +93,8 @@ RULES = (
     ),
     Rule(
         "argues",
-        f"Has the brief {SHORT} characters or more, and does it open with no answer to the multiple-choice question?",
+        f"Has the brief {SHORT} characters or more, and does it open with no answer to the"
+        " multiple-choice question?",
         lambda text: yes_if(len(text.content) >= SHORT and text.answer == ""),
     ),
     Rule(
@@ -108,14 +117,23 @@ RULES = (
     ),
     Rule("genes", "Does the brief name the perturbation and the target gene?", _names_genes),
     # A bracket must follow the letter: a narrower pattern than that of `answers`.
-    Rule("option", "Does the brief open with A), B) or C)?", lambda text: yes_if(text.opening_option != "")),
-    # Looks at the first sentence and the last two; a brief may conclude for both sides or for neither.
+    Rule(
+        "option",
+        "Does the brief open with A), B) or C)?",
+        lambda text: yes_if(text.opening_option != ""),
+    ),
+    # Looks at the first sentence and the last two; a brief may conclude for both sides or for
+    # neither.
     Rule(
         "other_side",
         "Does the brief conclude for the side it was not given?",
         lambda text: yes_if(concludes_for_other_side(text)),
     ),
-    Rule("own_side", "Does the brief conclude for the side it was given?", lambda text: yes_if(concludes_for_own_side(text))),
+    Rule(
+        "own_side",
+        "Does the brief conclude for the side it was given?",
+        lambda text: yes_if(concludes_for_own_side(text)),
+    ),
     Rule(
         "role_collapse",
         "Did a role of this row not argue for the side it was given?",
@@ -128,5 +146,9 @@ RULES = (
         f"Has the brief {FEWEST_SENTENCES} sentences or more?",
         lambda text: yes_if(len(text.sentences) >= FEWEST_SENTENCES),
     ),
-    Rule("short", f"Is the brief shorter than {SHORT} characters?", lambda text: yes_if(len(text.content) < SHORT)),
+    Rule(
+        "short",
+        f"Is the brief shorter than {SHORT} characters?",
+        lambda text: yes_if(len(text.content) < SHORT),
+    ),
 )

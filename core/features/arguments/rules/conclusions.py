@@ -1,10 +1,11 @@
 """Phrases with which a brief concludes for its own side or for the other.
 
-The phrases would rather miss a brief than accuse it wrongly. Among the published briefs found to conclude for the other side,
-100 were read one by one (all that do not open with an option's letter, and a sample of the others): all 100 do. Of these, 96
-are by UP or DOWN, 4 by EFFECT and none by NULL, so less is known about EFFECT and NULL. Among the briefs found to conclude for
-their own side, the deciding sentences of 157 were read (a sample: 106 do not open with an answer, and 16 are by UP): all 157
-do. The number of missed briefs is unknown.
+The phrases would rather miss a brief than accuse it wrongly. Among the published briefs found to
+conclude for the other side, 100 were read one by one (all that do not open with an option's letter,
+and a sample of the others): all 100 do. Of these, 96 are by UP or DOWN, 4 by EFFECT and none by
+NULL, so less is known about EFFECT and NULL. Among the briefs found to conclude for their own side,
+the deciding sentences of 157 were read (a sample: 106 do not open with an answer, and 16 are by
+UP): all 157 do. The number of missed briefs is unknown.
 """
 
 from __future__ import annotations
@@ -15,28 +16,62 @@ from typing import NamedTuple
 
 from core.features.arguments.rules.text import OPTIONS_AGAINST, RuleText
 
-_TOUCH = r"(?:affect|alter|change|influence|impact|modulate|perturb|shift|move|regulate|respond|have|produce|cause|lead|result)"
-_RISES = r"\b(?:up-?regulat\w+|increas\w+|rises?|elevat\w+|induc(?:es|ed|tion)|go(?:es)? up|higher|raises?|derepress\w+)\b"
-_FALLS = r"\b(?:down-?regulat\w+|decreas\w+|falls?|reduc(?:es|ed|e|tion)|lower\w*|diminish\w*|go(?:es)? down|drops?)\b"
+_TOUCH = (
+    r"(?:affect|alter|change|influence|impact|modulate|perturb|shift|move|regulate|respond|have"
+    r"|produce|cause|lead|result)"
+)
+_RISES = (
+    r"\b(?:up-?regulat\w+|increas\w+|rises?|elevat\w+|induc(?:es|ed|tion)|go(?:es)?"
+    r" up|higher|raises?|derepress\w+)\b"
+)
+_FALLS = (
+    r"\b(?:down-?regulat\w+|decreas\w+|falls?|reduc(?:es|ed|e|tion)|lower\w*|diminish\w*|go(?:es)?"
+    r" down|drops?)\b"
+)
 _RESULT = (
-    r"\b(?:results? in|leads? to|causes?|produces?|(?:is|are) (?:expected|predicted|likely) to|will|should)(?: [a-z]+){0,3}? "
+    r"\b(?:results? in|leads? to|causes?|produces?|(?:is|are) (?:expected|predicted|likely)"
+    r" to|will|should)(?: [a-z]+){0,3}? "
 )
 # Sentences with these words discuss or report the other side and do not conclude for it.
 _WEIGHS = (
-    r"although|though|while|whereas|despite|rather than|instead|even if|rule out|cannot|absence|opponent|opposing|however|but"
+    r"although|though|while|whereas|despite|rather than|instead|even if|rule"
+    r" out|cannot|absence|opponent|opposing|however|but"
     r"|yet|than|exceeds?|acknowledge|uncertain\w*|caveat|could|may|might|possib\w+|if"
 )
-_DENIES = r"no|not|none|unlikely|little|lacks?|without|rarely|neither|nor|never|null|low|against|likelihood|would|implausible"
+_DENIES = (
+    r"no|not|none|unlikely|little|lacks?|without|rarely|neither|nor|never|null|low|against"
+    r"|likelihood|would|implausible"
+)
 _CLAIMS = {
-    "unchanged": r"\bno (?:[a-z]+ ){0,3}?(?:change|effect|impact|alteration|difference|response|influence)s?\b"
-    rf"|\b(?:not|unlikely to) (?:[a-z]+ly )?(?:be )?{_TOUCH}"
-    r"|\b(?:unchanged|unaffected|unaltered)\b",
+    "unchanged": (
+        r"\bno (?:[a-z]+"
+        r" ){0,3}?(?:change|effect|impact|alteration|difference|response|influence)s?\b"
+        rf"|\b(?:not|unlikely to) (?:[a-z]+ly )?(?:be )?{_TOUCH}"
+        r"|\b(?:unchanged|unaffected|unaltered)\b"
+    ),
     "changed": rf"{_RESULT}(?:{_TOUCH}|{_RISES}|{_FALLS})",
-    "up": rf"{_RESULT}(?:{_RISES})|\b(?:is|be|are) (?:[a-z]+ly )?(?:up-?regulated|increased|elevated|induced)\b",
-    "down": rf"{_RESULT}(?:{_FALLS})|\b(?:is|be|are) (?:[a-z]+ly )?(?:down-?regulated|decreased|reduced|lowered)\b",
+    "up": (
+        rf"{_RESULT}(?:{_RISES})|\b(?:is|be|are) (?:[a-z]+ly"
+        r" )?(?:up-?regulated|increased|elevated|induced)\b"
+    ),
+    "down": (
+        rf"{_RESULT}(?:{_FALLS})|\b(?:is|be|are) (?:[a-z]+ly"
+        r" )?(?:down-?regulated|decreased|reduced|lowered)\b"
+    ),
 }
-# Every phrase of a claim contains one of these. Most texts contain none; checking that takes a tenth of a search.
-_RESULT_WORDS = ("result", "lead", "cause", "produce", "expected", "predicted", "likely", "will", "should")
+# Every phrase of a claim contains one of these. Most texts contain none; checking that takes a
+# tenth of a search.
+_RESULT_WORDS = (
+    "result",
+    "lead",
+    "cause",
+    "produce",
+    "expected",
+    "predicted",
+    "likely",
+    "will",
+    "should",
+)
 _CLAIM_WORDS = {
     "unchanged": ("no ", "not ", "unlikely to ", "unchanged", "unaffected", "unaltered"),
     "changed": _RESULT_WORDS,
@@ -46,7 +81,8 @@ _CLAIM_WORDS = {
 
 
 class _Statement(NamedTuple):
-    """Phrases that state something, each with one of `words`, and words that rule out a conclusion; for a lower-case sentence."""
+    """Phrases that state something, each with one of `words`, and words that rule out a conclusion;
+    for a lower-case sentence."""
 
     words: tuple[str, ...]
     phrases: re.Pattern[str]
@@ -55,7 +91,9 @@ class _Statement(NamedTuple):
 
 def _statement(claims: Sequence[str], unless: str) -> _Statement:
     words = dict.fromkeys(word for claim in claims for word in _CLAIM_WORDS[claim])
-    return _Statement(tuple(words), re.compile("|".join(_CLAIMS[claim] for claim in claims)), re.compile(unless))
+    return _Statement(
+        tuple(words), re.compile("|".join(_CLAIMS[claim] for claim in claims)), re.compile(unless)
+    )
 
 
 _OTHER_SIDE = {
@@ -70,21 +108,29 @@ _OWN_SIDE = {
     "UP": _statement(["up"], rf"\b(?:{_WEIGHS}|{_DENIES})\b|{_FALLS}"),
     "DOWN": _statement(["down"], rf"\b(?:{_WEIGHS}|{_DENIES})\b|{_RISES}"),
 }
-_OWN_OPTIONS = {role: "".join(sorted(set("ABC") - set(against))) for role, against in OPTIONS_AGAINST.items()}
+_OWN_OPTIONS = {
+    role: "".join(sorted(set("ABC") - set(against))) for role, against in OPTIONS_AGAINST.items()
+}
 
 
 def concludes_for_own_side(text: RuleText) -> bool:
-    """Return whether a brief's first or last two sentences conclude for its role's side; False for a role without a side."""
+    """Return whether a brief's first or last two sentences conclude for its role's side; False for
+    a role without a side."""
     if text.role not in OPTIONS_AGAINST:
         return False
-    return not text.named_options.isdisjoint(_OWN_OPTIONS[text.role]) or _is_stated(text, _OWN_SIDE[text.role])
+    return not text.named_options.isdisjoint(_OWN_OPTIONS[text.role]) or _is_stated(
+        text, _OWN_SIDE[text.role]
+    )
 
 
 def concludes_for_other_side(text: RuleText) -> bool:
-    """Return whether a brief concludes for the other side; it may conclude for both sides or for neither."""
+    """Return whether a brief concludes for the other side; it may conclude for both sides or for
+    neither."""
     if text.role not in OPTIONS_AGAINST:
         return False
-    return not text.named_options.isdisjoint(OPTIONS_AGAINST[text.role]) or _is_stated(text, _OTHER_SIDE[text.role])
+    return not text.named_options.isdisjoint(OPTIONS_AGAINST[text.role]) or _is_stated(
+        text, _OTHER_SIDE[text.role]
+    )
 
 
 def own_side_sentence(text: RuleText) -> str:

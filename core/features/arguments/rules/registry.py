@@ -18,14 +18,17 @@ from core.features.arguments.rules.text import RuleText as RuleText
 if TYPE_CHECKING:
     import pandas as pd
 
-_PLAIN = ("content", "role", "stage", "pair_id", "pert", "gene", "has_dossier")  # columns of texts, as rules read them
+# columns of texts, as rules read them
+_PLAIN = ("content", "role", "stage", "pair_id", "pert", "gene", "has_dossier")
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A question that a rule answers. Add one to `built_in.RULES`, or to the `RULES` of another file in this package.
+    """A question that a rule answers. Add one to `built_in.RULES`, or to the `RULES` of another
+    file in this package.
 
-    answer: returns one of `answers`, or "" if the text does not answer the question. answers, unit: as in `Rubric`.
+    answer: returns one of `answers`, or "" if the text does not answer the question. answers, unit:
+    as in `Rubric`.
     """
 
     name: str
@@ -51,12 +54,15 @@ def rules() -> Mapping[str, Rule]:
 
     This imports every file of the package, so a new file with `RULES` needs no listing.
     """
-    found: dict[str, Rule] = {rule.name: rule for of_file in declared_in(room, "RULES") for rule in of_file}
+    found: dict[str, Rule] = {
+        rule.name: rule for of_file in declared_in(room, "RULES") for rule in of_file
+    }
     return MappingProxyType(dict(sorted(found.items())))
 
 
 def rule_named(name: str) -> Rule:
-    """Return the rule with this name. Raise NotFound, with the known names, if there is no such rule."""
+    """Return the rule with this name. Raise NotFound, with the known names, if there is no such
+    rule."""
     return find_named(rules(), "rule", name)
 
 
@@ -66,23 +72,33 @@ def built_in_rubrics() -> list[Rubric]:
 
 
 def answer_by_rule(rubric: Rubric, texts: pd.DataFrame, begun: float | None = None) -> pd.DataFrame:
-    """Answer a rubric by its rule or pattern: pair_id, seq, role, stage, answer, p, one row per text, in order.
+    """Answer a rubric by its rule or pattern: pair_id, seq, role, stage, answer, p, one row per
+    text, in order.
 
-    texts: from `core.features.arguments.rubric_tables.texts`. answer is "" if the rule has none; p is NaN. begun: as in
-    `core.features.arguments.rules.pattern.search_pattern`. Raise InputError for a rubric without a rule and without a pattern, for a pattern that
-    takes too long, and for an answer that the rubric does not list.
+    texts: from `core.features.arguments.rubric_tables.texts`. answer is "" if the rule has none; p
+    is NaN. begun: as in `core.features.arguments.rules.pattern.search_pattern`. Raise InputError
+    for a rubric without a rule and without a pattern, for a pattern that takes too long, and for an
+    answer that the rubric does not list.
     """
     if not rubric.is_answered_by_rule:
-        raise InputError(f"rubric {rubric.name}: has neither rule nor pattern, expected one; a model can answer it")
+        raise InputError(
+            f"rubric {rubric.name}: has neither rule nor pattern, expected one; a model can"
+            " answer it"
+        )
     if rubric.rule:
         answer = rule_named(rubric.rule).answer
         answers = [answer(text) for text in _rule_texts(texts)]
     else:
-        found = search_pattern(rubric.pattern, texts["content"].tolist(), f"rubric {rubric.name}", begun)
+        found = search_pattern(
+            rubric.pattern, texts["content"].tolist(), f"rubric {rubric.name}", begun
+        )
         answers = [yes_if(each) for each in found]
     unknown = set(answers) - {*rubric.answers, ""}
     if unknown:
-        raise InputError(f"rubric {rubric.name}: its rule answers {min(unknown)!r}, expected {', '.join(rubric.answers)}")
+        raise InputError(
+            f"rubric {rubric.name}: its rule answers {min(unknown)!r}, expected"
+            f" {', '.join(rubric.answers)}"
+        )
     asked = texts[["pair_id", "seq", "role", "stage"]].reset_index(drop=True)
     return asked.assign(answer=answers, p=float("nan"))
 
@@ -92,4 +108,6 @@ def _rule_texts(texts: pd.DataFrame) -> Iterator[RuleText]:
     for row in texts.to_dict("records"):
         briefs = tuple((each["role"], tuple(each["findings"])) for each in row["briefs"])
         plain: dict[str, Any] = {name: row[name] for name in _PLAIN}
-        yield RuleText(**plain, findings=tuple(row["findings"]), flags=tuple(row["flags"]), briefs=briefs)
+        yield RuleText(
+            **plain, findings=tuple(row["findings"]), flags=tuple(row["flags"]), briefs=briefs
+        )

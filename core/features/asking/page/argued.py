@@ -1,6 +1,8 @@
-"""One argued row: its title, the person's expectation, the argument as it comes, and further actions.
+"""One argued row: its title, the person's expectation, the argument as it comes, and further
+actions.
 
-The label of a labelled pair stays on the server until the person has stated an expectation or asked for it.
+The label of a labelled pair stays on the server until the person has stated an expectation or asked
+for it.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ from core.ui.shell import PageContext, show_error
 from core.ui.widgets import as_text, coloured_text, label_text, pair_text
 
 _HELP = (
-    "Your first answer for a pair counts, unless you asked for its label before. The best single answer is the one that is "
-    "right for most pairs."
+    "Your first answer for a pair counts, unless you asked for its label before. The best single"
+    " answer is the one that is right for most pairs."
 )
 
 
@@ -53,7 +55,9 @@ def show(context: PageContext, run: Run) -> None:
     row = following.show(context, run)
     if row is not None:
         with st.container(horizontal=True, vertical_alignment="center"):
-            if not workspace.settings.read_only and st.button("Ask again", icon=":material/refresh:", key="ask-again"):
+            if not workspace.settings.read_only and st.button(
+                "Ask again", icon=":material/refresh:", key="ask-again"
+            ):
                 form.send(context, ask.question_again(workspace, run))
             if is_hidden:
                 st.caption(_HIDDEN)
@@ -63,7 +67,8 @@ def show(context: PageContext, run: Run) -> None:
 
 
 def ask_expectation(workspace: Workspace, run: str, pair_id: str) -> bool:
-    """Show the question about a row's label, and the label once it is answered; return whether a label is still hidden."""
+    """Show the question about a row's label, and the label once it is answered; return whether a
+    label is still hidden."""
     if not expectations.has_label(workspace, run, pair_id):
         st.caption("This pair has no label here, so the right answer is unknown.")
         return False
@@ -77,7 +82,8 @@ def ask_expectation(workspace: Workspace, run: str, pair_id: str) -> bool:
         if tally.said:
             shown = f"; {tally.shown} shown before an answer" if tally.shown else ""
             st.caption(
-                f"You were right {tally.right} of {tally.said} times; the best single answer {tally.commonest}{shown}.",
+                f"You were right {tally.right} of {tally.said} times; the best single answer"
+                f" {tally.commonest}{shown}.",
                 help=_HELP,
                 width="content",
             )
@@ -90,8 +96,19 @@ def _show_choice(workspace: Workspace, run: str, pair_id: str) -> None:
         return
     st.markdown("This pair has a label. **What do you expect?**", width="content")
     for answer in EXPECTED:
-        st.button(label_text(answer), key=f"expect-{answer}", on_click=_say, args=(workspace, run, pair_id, answer))
-    st.button("Show the label", type="tertiary", key="expect-shown", on_click=_say, args=(workspace, run, pair_id, None))
+        st.button(
+            label_text(answer),
+            key=f"expect-{answer}",
+            on_click=_say,
+            args=(workspace, run, pair_id, answer),
+        )
+    st.button(
+        "Show the label",
+        type="tertiary",
+        key="expect-shown",
+        on_click=_say,
+        args=(workspace, run, pair_id, None),
+    )
 
 
 def _say(workspace: Workspace, run: str, pair_id: str, expected: Expected | None) -> None:
@@ -106,4 +123,7 @@ def _describe(said: Expectation) -> str:
     if said.expected is None:
         return f"label: **{label}*** (shown on request)"
     outcome = "hit" if said.is_right else "miss"
-    return f"you expected {label_text(said.expected)} · label: **{label}** · {theme.OUTCOME_SIGNS[outcome]} {outcome}"
+    return (
+        f"you expected {label_text(said.expected)} · label: **{label}** ·"
+        f" {theme.OUTCOME_SIGNS[outcome]} {outcome}"
+    )

@@ -37,4 +37,6 @@ def show(asked: Sequence[Run]) -> None:
         "open": st.column_config.LinkColumn(display_text="open"),
         "tokens": st.column_config.NumberColumn(format="localized"),
     }
-    tables.show_table(pd.DataFrame(rows), "what was asked", columns, height="auto", alt="What was asked before")
+    tables.show_table(
+        pd.DataFrame(rows), "what was asked", columns, height="auto", alt="What was asked before"
+    )

@@ -1,7 +1,8 @@
-"""Follow a row while the page is open: an ad-hoc run's row, or the row that another run predicts now.
+"""Follow a row while the page is open: an ad-hoc run's row, or the row that another run predicts
+now.
 
-A fragment polls the run's folder for a second and sends changes; then the browser requests the next second. After the page is
-closed, the worker stops writing.
+A fragment polls the run's folder for a second and sends changes; then the browser requests the next
+second. After the page is closed, the worker stops writing.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from core.ui.job_panel import Button, job_of_run, show_job
 from core.ui.shell import PageContext, draw_page_anew, fragment
 
 LOOK_S = 0.04  # between two reads of the events
-EVERY_S = 1.0  # between two runs of the fragment; each polls a little longer, so that there is no gap
+# between two runs of the fragment; each polls a little longer, so that there is no gap
+EVERY_S = 1.0
 _TICK_S = 0.5  # between two drawings if only the seconds have changed
 _STYLE = Path(__file__).with_name("ask.css")
 
@@ -64,7 +66,8 @@ class Following:
 
 
 def show(context: PageContext, run: Run) -> LiveRow | None:
-    """Show the row of an ad-hoc run, or the row that another run predicts now; return it once it is complete.
+    """Show the row of an ad-hoc run, or the row that another run predicts now; return it once it is
+    complete.
 
     Redraw the page then.
     """
@@ -82,7 +85,8 @@ def show(context: PageContext, run: Run) -> LiveRow | None:
         st.session_state[key] = Following(ask.watch(workspace, run.id))
     following: Following = st.session_state[key]
     if following.is_lost and run.is_asked and (finished := _from_store(workspace, run)) is not None:
-        _Drawn().update(finished, run)  # it ended before its events could be read: its answers were cached, or it failed at once
+        # it ended before its events could be read: its answers were cached, or it failed at once
+        _Drawn().update(finished, run)
         return finished
     if following.is_over:
         if following.is_lost:
@@ -92,7 +96,9 @@ def show(context: PageContext, run: Run) -> LiveRow | None:
             _show_job(workspace, run)
         _Drawn().update(following.row, run)
         is_next_offered = not following.is_lost and not run.is_asked
-        if is_next_offered and st.button("Watch the next row", icon=":material/visibility:", key=f"next-{run.id}"):
+        if is_next_offered and st.button(
+            "Watch the next row", icon=":material/visibility:", key=f"next-{run.id}"
+        ):
             forget(run.id)
             st.rerun()
         return following.row if following.row.is_over else None
@@ -122,7 +128,8 @@ def _from_store(workspace: Workspace, run: Run) -> LiveRow | None:
 
 
 def _follow(workspace: Workspace, run: Run, following: Following) -> None:
-    """Draw the row as it comes, for a little longer than the browser's interval between requests."""
+    """Draw the row as it comes, for a little longer than the browser's interval between
+    requests."""
     if run.is_asked:  # another run is stopped on the page Run: many rows depend on it
         _show_job(workspace, run)
     deadline = time.monotonic() + 1.2 * EVERY_S
@@ -150,7 +157,9 @@ class _Drawn:
         if not row.pair_id:
             self._set("numbers", '<div class="ask-line">Waiting for the worker …</div>')
             return
-        self._set("numbers", ("" if run.is_asked else drawing.pair(row)) + drawing.numbers(row, simulated))
+        self._set(
+            "numbers", ("" if run.is_asked else drawing.pair(row)) + drawing.numbers(row, simulated)
+        )
         self._set("remarks", drawing.remarks(row))
         self._set("cards", drawing.cards(row, simulated))
         for name in row.stages:
@@ -167,7 +176,9 @@ def _show_job(workspace: Workspace, run: Run) -> None:
     job = job_of_run(workspace, run)
 
     def resume() -> None:
-        control.resume(workspace, job, by=(lambda *_: ask.resume(workspace, run.id)) if run.is_asked else None)
+        control.resume(
+            workspace, job, by=(lambda *_: ask.resume(workspace, run.id)) if run.is_asked else None
+        )
         forget(run.id)
 
     buttons = {"Resume": Button("Resume", resume, f"Resumed {run.name}.")} if job.can_resume else {}

@@ -15,10 +15,11 @@ _UNREAD, _AGAIN = "could not be read", "asked once more: "
 
 @dataclass(slots=True)
 class Speech:
-    """One answer of the model, complete or in progress. pieces: the number of chunks received, about the number of tokens.
+    """One answer of the model, complete or in progress. pieces: the number of chunks received,
+    about the number of tokens.
 
-    attempt: that of its call. ended_at, tokens: None while it is written. p: the number in it; error: why there is no answer, or
-    why it could not be read.
+    attempt: that of its call. ended_at, tokens: None while it is written. p: the number in it;
+    error: why there is no answer, or why it could not be read.
     """
 
     stage: str
@@ -40,7 +41,8 @@ class Speech:
 
 @dataclass(slots=True)
 class LiveRow:
-    """A row, complete or in progress. cards: the tools' answers by tool and key. ending: the last event, None before it."""
+    """A row, complete or in progress. cards: the tools' answers by tool and key. ending: the last
+    event, None before it."""
 
     pair_id: str = ""
     pert: str = ""
@@ -58,19 +60,29 @@ class LiveRow:
 
     @property
     def is_over(self) -> bool:
-        """Whether the row has ended with a prediction or a failure. An interrupted row may continue."""
+        """Whether the row has ended with a prediction or a failure. An interrupted row may
+        continue."""
         return self.ending is not None and not self.ending.get("given_up")
 
     @property
     def tokens(self) -> int:
-        """Prompt and completion tokens of finished answers, and the pieces of the answers in progress."""
+        """Prompt and completion tokens of finished answers, and the pieces of the answers in
+        progress."""
         if self.ending is not None and self.ending.get("tokens") is not None:
             return int(self.ending["tokens"])
-        return sum(speech.pieces if speech.tokens is None else speech.tokens for speech in self.speeches.values())
+        return sum(
+            speech.pieces if speech.tokens is None else speech.tokens
+            for speech in self.speeches.values()
+        )
 
     def p_of(self, stage: str) -> float | None:
-        """Return the mean of the numbers that the judges of a stage gave so far; None before the first."""
-        read = [speech.p for speech in self.speeches.values() if speech.stage == stage and speech.p is not None]
+        """Return the mean of the numbers that the judges of a stage gave so far; None before the
+        first."""
+        read = [
+            speech.p
+            for speech in self.speeches.values()
+            if speech.stage == stage and speech.p is not None
+        ]
         return sum(read) / len(read) if read else None
 
     def give_up(self) -> None:
@@ -81,11 +93,13 @@ class LiveRow:
                 speech.ended_at, speech.failed = self.at, True
 
     def take(self, events: Iterable[Mapping[str, Any]]) -> bool:
-        """Apply events; return whether there were any. An event of kind `row` starts the row again."""
+        """Apply events; return whether there were any. An event of kind `row` starts the row
+        again."""
         is_any = False
         for event in events:
             is_any, self.at = True, event["at"]
-            if event["kind"] == "asked" or event.get("call") in (None, *self.speeches):  # a full disk may have lost the beginning
+            # a full disk may have lost the beginning
+            if event["kind"] == "asked" or event.get("call") in (None, *self.speeches):
                 _take(self, event)
         return is_any
 
@@ -104,7 +118,9 @@ def _take(row: LiveRow, event: Mapping[str, Any]) -> None:
             row.cards.setdefault((item["tool"], item["key"]), item)
         case "asked":
             row.begun_at = row.begun_at or event["at"]
-            row.speeches[event["call"]] = Speech(event["stage"], event["role"], event["seed"], event["streams"], event["at"])
+            row.speeches[event["call"]] = Speech(
+                event["stage"], event["role"], event["seed"], event["streams"], event["at"]
+            )
         case "ended":
             row.ending = event
             if event.get("given_up"):
@@ -122,10 +138,20 @@ def _take_text(speech: Speech, event: Mapping[str, Any]) -> None:
         speech.tokens, speech.cached = event["tokens"], event["cached"]
         return
     if event["kind"] == "failed":
-        speech.error, speech.failed, speech.ended_at, speech.tokens = event["why"], True, event["at"], 0
+        speech.error, speech.failed, speech.ended_at, speech.tokens = (
+            event["why"],
+            True,
+            event["at"],
+            0,
+        )
         return
     if event["attempt"] != speech.attempt:  # the text so far was not an answer
-        speech.attempt, speech.content, speech.reasoning, speech.pieces = event["attempt"], "", "", 0
+        speech.attempt, speech.content, speech.reasoning, speech.pieces = (
+            event["attempt"],
+            "",
+            "",
+            0,
+        )
     if event.get("is_anew"):  # the text taken for the answer was thinking
         speech.content = speech.reasoning = ""
     speech.content = _end_of(speech.content + event["content"])
@@ -139,23 +165,39 @@ def _end_of(text: str) -> str:
 
 
 def _take_reading(row: LiveRow, event: Mapping[str, Any]) -> None:
-    """Apply what was read in the latest answer of a stage, role and seed, or why it is asked for once more."""
+    """Apply what was read in the latest answer of a stage, role and seed, or why it is asked for
+    once more."""
     where = (event["stage"], event["role"], event["seed"])
-    speech = next((s for s in reversed(row.speeches.values()) if (s.stage, s.role, s.seed) == where), None)
+    speech = next(
+        (s for s in reversed(row.speeches.values()) if (s.stage, s.role, s.seed) == where), None
+    )
     if speech is None:
         return
     if event["kind"] == "rejected":
         speech.error = _AGAIN + event["why"]
-    elif event["role"] not in SIDES.get(event["stage"], ()):  # no number is read in a brief, although it is asked for once more
+    # no number is read in a brief, although it is asked for once more
+    elif event["role"] not in SIDES.get(event["stage"], ()):
         speech.p, speech.error = event["p"], "" if event["p"] is not None else _UNREAD
 
 
-def of_store(numbers: Mapping[str, Any], events: Sequence[Mapping[str, Any]], dossier: Sequence[Mapping[str, Any]]) -> LiveRow:
-    """Return a complete row from the store's tables: `predictions.row`, `traces.of_row`, `evidence.of_row`."""
+def of_store(
+    numbers: Mapping[str, Any],
+    events: Sequence[Mapping[str, Any]],
+    dossier: Sequence[Mapping[str, Any]],
+) -> LiveRow:
+    """Return a complete row from the store's tables: `predictions.row`, `traces.of_row`,
+    `evidence.of_row`."""
     row = LiveRow(numbers["pair_id"], numbers["pert"], numbers["gene"])
     row.cards = {(item["tool"], item["key"]): item for item in dossier}
     for place, event in enumerate(events):
-        speech = Speech(event["stage"], event["role"], event["meta"].get("seed", 0), False, 0.0, event["content"])
+        speech = Speech(
+            event["stage"],
+            event["role"],
+            event["meta"].get("seed", 0),
+            False,
+            0.0,
+            event["content"],
+        )
         speech.ended_at, speech.tokens, speech.p = (
             (event["latency_ms"] or 0.0) / 1000,
             event["tokens"] or 0,
@@ -166,7 +208,17 @@ def of_store(numbers: Mapping[str, Any], events: Sequence[Mapping[str, Any]], do
         elif event["kind"] == "verdict" and speech.p is None and "p" in event["meta"]:
             speech.error = _UNREAD
         row.speeches[place] = speech
-    names = {"p_de": "p_de", "p_up_given_de": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
+    names = {
+        "p_de": "p_de",
+        "p_up_given_de": "p_up_given_de",
+        "up": "prediction_up",
+        "down": "prediction_down",
+    }
     ending = {name: numbers[column] for name, column in names.items()}
-    row.ending = {"error": numbers["error"] or "", "tokens": numbers["tokens"], "flags": list(numbers["flags"] or ()), **ending}
+    row.ending = {
+        "error": numbers["error"] or "",
+        "tokens": numbers["tokens"],
+        "flags": list(numbers["flags"] or ()),
+        **ending,
+    }
     return row

@@ -1,5 +1,5 @@
-"""Data, tab Import: how a dataset was made from a file of single cells, the form that makes one, and the progress
-of running jobs.
+"""Data, tab Import: how a dataset was made from a file of single cells, the form that makes one,
+and the progress of running jobs.
 """
 
 from __future__ import annotations
@@ -45,16 +45,18 @@ _LABELS = ("up", "down", "none")
 
 def show(context: PageContext) -> None:
     """Show how the chosen dataset was made from cells, if it was, and the form that makes one."""
-    folder = None if context.dataset is None else cells.screen_folder(context.workspace, context.dataset)
+    folder = (
+        None if context.dataset is None else cells.screen_folder(context.workspace, context.dataset)
+    )
     is_made = folder is not None and folder.is_whole
     if context.dataset is not None and folder is not None and is_made:
         with explain_errors():
             _show_screen(context.dataset, folder)
     else:
         show_empty(
-            "This dataset was not made from a file of single cells. A CRISPR screen as AnnData (.h5ad, counts in X) "
-            "becomes a dataset here. Each perturbation is compared with the control cells, and pairs are labelled up, down "
-            "or none."
+            "This dataset was not made from a file of single cells. A CRISPR screen as AnnData"
+            " (.h5ad, counts in X) becomes a dataset here. Each perturbation is compared with the"
+            " control cells, and pairs are labelled up, down or none."
         )
     show_jobs(context)
     if not context.read_only:
@@ -68,13 +70,22 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
     summary = summarize_labels(dataset.name, record)
     st.markdown(f"**{as_text(summary.sentence)}**")
     score_box.show_marks(dataset.marks)
-    st.text("\n".join([f"made of {record['file']}, SHA-256 {record['sha256'][:12]}", *summary.lines, *summary.caveats]))
+    st.text(
+        "\n".join(
+            [
+                f"made of {record['file']}, SHA-256 {record['sha256'][:12]}",
+                *summary.lines,
+                *summary.caveats,
+            ]
+        )
+    )
     thresholds = record["settings"]["thresholds"]
     st.caption(
         as_text(
-            f"up or down: FDR < {thresholds['fdr']:g} and |log2 fold change| ≥ {thresholds['log2_fc']:.3g} · none: FDR ≥ "
-            f"{thresholds['none_fdr']:g} and |log2 fold change| < {thresholds['none_log2_fc']:g} · {record['test']} · FDR: "
-            f"{record['false_discovery_rate']} · fold change: {record['fold_change']}"
+            f"up or down: FDR < {thresholds['fdr']:g} and |log2 fold change| ≥"
+            f" {thresholds['log2_fc']:.3g} · none: FDR ≥ {thresholds['none_fdr']:g} and |log2 fold"
+            f" change| < {thresholds['none_log2_fc']:g} · {record['test']} · FDR:"
+            f" {record['false_discovery_rate']} · fold change: {record['fold_change']}"
         )
     )
     _show_volcano(dataset, folder, perturbations, thresholds["fdr"], thresholds["log2_fc"])
@@ -85,29 +96,49 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
             perturbations[["pert", "n_cells", *_LABELS, "left_out"]],
             "effect-counts",
             "Genes that each perturbation changes",
-            f"{dataset.name} · {len(perturbations):,} perturbations · all tested genes except the target",
+            f"{dataset.name} · {len(perturbations):,} perturbations · all tested genes except the"
+            " target",
         )
     with right:
         _show_knockdown(dataset, folder.table("guides"), record["settings"]["most_remaining"])
     with st.expander("Every perturbation"):
-        shown = perturbations.assign(remaining=100 * perturbations["remaining"]).rename(columns={"pert": "perturbation"})
+        shown = perturbations.assign(remaining=100 * perturbations["remaining"]).rename(
+            columns={"pert": "perturbation"}
+        )
         columns = {
             "remaining": st.column_config.NumberColumn(
-                "target left, %", format="%.0f", help="The target's mean expression, in percent of the control cells'."
+                "target left, %",
+                format="%.0f",
+                help="The target's mean expression, in percent of the control cells'.",
             ),
             "agreement": st.column_config.NumberColumn(
-                format="percent", help="The mean share of its replicates (guides or batches) that agree with a gene's label."
+                format="percent",
+                help=(
+                    "The mean share of its replicates (guides or batches) that agree with a gene's"
+                    " label."
+                ),
             ),
         }
         tables.show_table(shown, "perturbations of the screen", columns)
 
 
-def _show_volcano(dataset: Dataset, folder: ScreenFolder, perturbations: pd.DataFrame, fdr: float, log2_fc: float) -> None:
-    ordered = perturbations.assign(total=perturbations["up"] + perturbations["down"]).sort_values("total", ascending=False)
-    names = {pert: f"{pert} · {total:,} genes change" for pert, total in zip(ordered["pert"], ordered["total"], strict=True)}
-    pert = choose_one(st.selectbox, "cells_pert", "Perturbation", names, next(iter(names))) or next(iter(names))
+def _show_volcano(
+    dataset: Dataset, folder: ScreenFolder, perturbations: pd.DataFrame, fdr: float, log2_fc: float
+) -> None:
+    ordered = perturbations.assign(total=perturbations["up"] + perturbations["down"]).sort_values(
+        "total", ascending=False
+    )
+    names = {
+        pert: f"{pert} · {total:,} genes change"
+        for pert, total in zip(ordered["pert"], ordered["total"], strict=True)
+    }
+    pert = choose_one(st.selectbox, "cells_pert", "Perturbation", names, next(iter(names))) or next(
+        iter(names)
+    )
     effects = folder.table("effects", pert).astype({"gene": object, "label": object})
-    table = effects.assign(label=effects["label"].where(effects["label"] != "left out", None)).drop(columns="pert")
+    table = effects.assign(label=effects["label"].where(effects["label"] != "left out", None)).drop(
+        columns="pert"
+    )
     n_cells = int(perturbations.loc[perturbations["pert"] == pert, "n_cells"].iloc[0])
     controls = "the controls of their strata" if folder.record()["strata"] > 1 else "all controls"
     show_figure(
@@ -115,8 +146,8 @@ def _show_volcano(dataset: Dataset, folder: ScreenFolder, perturbations: pd.Data
         table,
         "volcano",
         f"What a knockdown of {pert} changes",
-        f"{dataset.name} · {pert}, {n_cells:,} cells against {controls} · {table['fdr'].notna().sum():,} genes tested · "
-        "one test a gene, no interval",
+        f"{dataset.name} · {pert}, {n_cells:,} cells against {controls} ·"
+        f" {table['fdr'].notna().sum():,} genes tested · one test a gene, no interval",
     )
 
 
@@ -130,8 +161,8 @@ def _show_knockdown(dataset: Dataset, guides: pd.DataFrame, most_remaining: floa
         guides,
         "knockdown",
         "Remaining expression of each guide's target",
-        f"{dataset.name} · ◆ all cells of a perturbation · ○ one of {n_guides:,} guides · orange: more than "
-        f"{most_remaining:.0%} remains",
+        f"{dataset.name} · ◆ all cells of a perturbation · ○ one of {n_guides:,} guides · orange:"
+        f" more than {most_remaining:.0%} remains",
     )
 
 
@@ -147,12 +178,18 @@ def show_form(context: PageContext) -> None:
         settings, where = _show_settings()
         if not path.strip():
             return
-        found = cells.describe_typed(context.workspace, path, make(LabelSettings, settings), address)
+        found = cells.describe_typed(
+            context.workspace, path, make(LabelSettings, settings), address
+        )
         summary = describe(found)
         lines = "\n".join([summary.sentence, *summary.lines])
         st.code(lines, language=None, wrap_lines=True)  # its columns are below one another
-        if st.button("Make the dataset", type="primary", disabled=not about["name"], key="start-cells"):
-            cells.start_labels(context.workspace, path, make(LabelRequest, {**about, **settings, **where}), address)
+        if st.button(
+            "Make the dataset", type="primary", disabled=not about["name"], key="start-cells"
+        ):
+            cells.start_labels(
+                context.workspace, path, make(LabelRequest, {**about, **settings, **where}), address
+            )
             confirm(f"{about['name']} is being made in a separate process.")
 
 
@@ -161,7 +198,9 @@ def _show_settings() -> tuple[dict[str, Any], dict[str, Any]]:
     with st.expander("Columns, thresholds and sampling (defaults as in the challenge)"):
         chosen = show_settings(LabelSettings, _OWNER, _COLUMNS, columns=4)
         parts = (Thresholds, DesignSettings, GroupSettings, SamplingSettings)
-        tests, design, groups, sampling = ([option.name for option in options_of(part)] for part in parts)
+        tests, design, groups, sampling = (
+            [option.name for option in options_of(part)] for part in parts
+        )
         rest = names_of_rest(LabelSettings, (*_COLUMNS, *tests, *design, *groups, *sampling))
         columns = ([*tests, *design], [*groups, *rest], sampling)
         for place, names in zip(st.columns(3, gap="medium"), columns, strict=True):

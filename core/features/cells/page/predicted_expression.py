@@ -17,7 +17,14 @@ from core.features.importing.page import after_import
 from core.features.importing.page.paths import ask_path
 from core.ui import loaders
 from core.ui.linked import bind
-from core.ui.option_controls import choose_setting, key_of, names_of_rest, show_control, show_settings, title_of
+from core.ui.option_controls import (
+    choose_setting,
+    key_of,
+    names_of_rest,
+    show_control,
+    show_settings,
+    title_of,
+)
 from core.ui.shell import PageContext, explain_errors
 
 _OWNER = "predicted_"  # the beginning of keys and query parameters
@@ -29,9 +36,9 @@ def show_form(context: PageContext) -> None:
     """Show the form that makes a run from predicted expression."""
     with st.expander("A run from predicted expression"):
         st.markdown(
-            "What STATE, GEARS or another model predicts. Cells, or one profile a perturbation: `.h5ad`. "
-            "Or a table of predicted log2 fold changes: `.csv`, `.tsv`, `.parquet` or `.xlsx`. "
-            "Each pair of the dataset gets P(DE) and P(up | DE)."
+            "What STATE, GEARS or another model predicts. Cells, or one profile a perturbation:"
+            " `.h5ad`. Or a table of predicted log2 fold changes: `.csv`, `.tsv`, `.parquet` or"
+            " `.xlsx`. Each pair of the dataset gets P(DE) and P(up | DE)."
         )
         names = {each.id: each.name for each in loaders.all_datasets()}
         if not names:
@@ -60,28 +67,42 @@ def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
             st.markdown("**Cells or profiles**")
             chosen |= show_settings(PredictionOptions, _OWNER, [*READING, "clip_negative"])
             st.markdown("**Both**")
-            chosen |= show_settings(PredictionOptions, _OWNER, names_of_rest(PredictionOptions, ("real", *chosen)))
+            chosen |= show_settings(
+                PredictionOptions, _OWNER, names_of_rest(PredictionOptions, ("real", *chosen))
+            )
         with table_side:
             st.markdown("**Table**")
-            given = {role: st.text_input(f"Column: {ROLES[role].meaning}", **bind(f"{_OWNER}{role}")) for role in _ROLES}
-    return make(PredictionOptions, {**chosen, "columns": {role: column for role, column in given.items() if column}})
+            given = {
+                role: st.text_input(f"Column: {ROLES[role].meaning}", **bind(f"{_OWNER}{role}"))
+                for role in _ROLES
+            }
+    return make(
+        PredictionOptions,
+        {**chosen, "columns": {role: column for role, column in given.items() if column}},
+    )
 
 
 def _show_upload(context: PageContext, options: PredictionOptions) -> None:
     kinds = [suffix.removeprefix(".") for suffix in (*predictions.CELL_FILES, *TABLES)]
     file = st.file_uploader("Predicted expression", kinds, key="upload-predicted")
     about = _OPTIONS["real"]
-    real = st.file_uploader(title_of(about), ["h5ad", "zip"], help=about.about.help, key="upload-real")
+    real = st.file_uploader(
+        title_of(about), ["h5ad", "zip"], help=about.about.help, key="upload-real"
+    )
     second = None if real is None else (real.name, real.getvalue())
     if not st.button("Make a run from the upload", disabled=file is None) or file is None:
         return
     with explain_errors(), st.spinner("Reading …"):
-        made = predictions.import_uploaded(context.workspace, (file.name, file.getvalue()), second, options)
+        made = predictions.import_uploaded(
+            context.workspace, (file.name, file.getvalue()), second, options
+        )
         after_import.take([made])
 
 
 def _show_path(context: PageContext, options: PredictionOptions) -> None:
-    path = ask_path(context.workspace.settings, "Predicted expression on this machine", "…", "predicted_path")
+    path = ask_path(
+        context.workspace.settings, "Predicted expression on this machine", "…", "predicted_path"
+    )
     if path is None:
         return
     real = show_control(_OPTIONS["real"], key_of(_OPTIONS["real"], _OWNER))
@@ -89,5 +110,9 @@ def _show_path(context: PageContext, options: PredictionOptions) -> None:
         return
     with explain_errors(), st.spinner("Reading …"):
         after_import.take(
-            [page_imports.import_predictions(context.workspace, path, real or None, options, st.get_option("server.address"))]
+            [
+                page_imports.import_predictions(
+                    context.workspace, path, real or None, options, st.get_option("server.address")
+                )
+            ]
         )

@@ -23,7 +23,8 @@ _NONE: Metrics = (None, None, None)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """The rows that arms rank. labels: of shape (n_rows,); cells: of each cut, None for all pairs; scored: in words."""
+    """The rows that arms rank. labels: of shape (n_rows,); cells: of each cut, None for all pairs;
+    scored: in words."""
 
     labels: NDArray[np.object_]
     rows: Rows
@@ -33,7 +34,8 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """An arm: its scores under each cut, NaN for rows that it does not rank. run: the id of the run that it is."""
+    """An arm: its scores under each cut, NaN for rows that it does not rank. run: the id of the run
+    that it is."""
 
     name: str
     scores: tuple[Scores, ...]
@@ -47,13 +49,16 @@ def mask_scores(scores: Scores, rows: NDArray[np.bool_]) -> Scores:
 
 
 def score_arms(trial: Trial, arms: Sequence[Ranking], *, has_base: bool = True) -> list[ArmResult]:
-    """Return every arm's scores over the cuts, and its paired change from the first, if that is a base.
+    """Return every arm's scores over the cuts, and its paired change from the first, if that is a
+    base.
 
     The variance between cuts, divided by their number, is in every interval.
     """
     outcome = outcome_of(trial.labels)
     cuts = [
-        influence_within_cells([task for arm in arms for task in tasks(outcome, arm.scores[cut])], cells)
+        influence_within_cells(
+            [task for arm in arms for task in tasks(outcome, arm.scores[cut])], cells
+        )
         for cut, cells in enumerate(trial.cells)
     ]
     single = np.eye(len(arms))
@@ -61,18 +66,32 @@ def score_arms(trial: Trial, arms: Sequence[Ranking], *, has_base: bool = True) 
     if has_base:
         changes[1:] = _estimates(trial.rows, cuts, single[1:] - single[0], (-1.0, 1.0))
     return [
-        ArmResult(arm.name, "", _most(values), trial.scored, *values, *change, runs=(arm.run,) * bool(arm.run), note=arm.note)
+        ArmResult(
+            arm.name,
+            "",
+            _most(values),
+            trial.scored,
+            *values,
+            *change,
+            runs=(arm.run,) * bool(arm.run),
+            note=arm.note,
+        )
         for arm, values, change in zip(arms, own, changes, strict=True)
     ]
 
 
-def _estimates(rows: Rows, cuts: Sequence[Influence], of_arms: Floats, limits: tuple[float, float]) -> list[Metrics]:
-    """Return the metrics of combinations of arms; None where a score in it is not defined. of_arms: weights, a row for each."""
+def _estimates(
+    rows: Rows, cuts: Sequence[Influence], of_arms: Floats, limits: tuple[float, float]
+) -> list[Metrics]:
+    """Return the metrics of combinations of arms; None where a score in it is not defined. of_arms:
+    weights, a row for each."""
     weights = np.kron(of_arms, _OF_SCORES)
     by_cut = np.stack([each.values[:, 0] for each in cuts])
     noise = np.zeros(len(weights))
     if len(cuts) > 1:
-        noise = np.nan_to_num([np.var(by_cut[:, w != 0] @ w[w != 0], ddof=1) / len(cuts) for w in weights])
+        noise = np.nan_to_num(
+            [np.var(by_cut[:, w != 0] @ w[w != 0], ddof=1) / len(cuts) for w in weights]
+        )
     over_cuts = estimates(mean_influence(cuts), rows.pert, rows.gene, list(weights), limits)
     values = [
         None if np.isnan(each.value) else widen(each, float(variance), limits)

@@ -1,6 +1,8 @@
-"""Ideas on a saved run fused with kNN components, on the run's labelled rows, under several cuts of the folds.
+"""Ideas on a saved run fused with kNN components, on the run's labelled rows, under several cuts of
+the folds.
 
-Should the weight of a row follow agreement, or support? Is a blend of two components better than one, on any base?
+Should the weight of a row follow agreement, or support? Is a blend of two components better than
+one, on any base?
 """
 
 from __future__ import annotations
@@ -20,15 +22,25 @@ from core.features.experiments.ideas.priors import Neighbours, make_trial, predi
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Floats
 from core.stats.scores_and_labels import Scores
-from core.transfer.fusion import Component, Percentiles, agreement_with_base, fuse, percentiles_of, weights_of
+from core.transfer.fusion import (
+    Component,
+    Percentiles,
+    agreement_with_base,
+    fuse,
+    percentiles_of,
+    weights_of,
+)
 from core.transfer.knn import Priors
 from core.transfer.prior_support import support_range, weights_by_support
 from core.transfer.similarity import Space
 
-Rule = Callable[[Scores, Priors], Floats | float]  # a kNN's weight in each row, from the run's scores and the priors
+# a kNN's weight in each row, from the run's scores and the priors
+Rule = Callable[[Scores, Priors], Floats | float]
 
 
-def predict_rows(material: Material, run: RunRows, spaces: tuple[Space, ...], chosen: OfFusion) -> list[Priors]:
+def predict_rows(
+    material: Material, run: RunRows, spaces: tuple[Space, ...], chosen: OfFusion
+) -> list[Priors]:
     """Return a kNN's priors of a run's rows under each cut."""
     knn = Neighbours(spaces, centre=chosen.centre)
     return [priors for priors, _ in predict(material, knn, chosen.cuts, run)]
@@ -40,8 +52,11 @@ def ranks_of(scores: Scores, priors: Sequence[Priors]) -> Percentiles:
     return percentiles_of([Component("run", scores.p_de, scores.p_up), *components])
 
 
-def fused_arm(name: str, scores: Scores, knns: Sequence[Sequence[Priors]], weight: Rule, note: str = "") -> Ranking:
-    """Return the arm of a rank fusion. knns: of each, its priors under each cut; weight: of each, for DE and DIR alike."""
+def fused_arm(
+    name: str, scores: Scores, knns: Sequence[Sequence[Priors]], weight: Rule, note: str = ""
+) -> Ranking:
+    """Return the arm of a rank fusion. knns: of each, its priors under each cut; weight: of each,
+    for DE and DIR alike."""
     fused = []
     for priors in zip(*knns, strict=True):
         weights = [np.broadcast_to(weight(scores, each), scores.p_de.shape) for each in priors]
@@ -49,13 +64,18 @@ def fused_arm(name: str, scores: Scores, knns: Sequence[Sequence[Priors]], weigh
     return Ranking(name, tuple(fused), note)
 
 
-def judge_rules(material: Material, chosen: OfFusion, rules: Mapping[str, tuple[Rule, str]], remark: str) -> Judged:
-    """Compare rules for the weight of a kNN with one weight for every row. rules: by name, each with a note."""
+def judge_rules(
+    material: Material, chosen: OfFusion, rules: Mapping[str, tuple[Rule, str]], remark: str
+) -> Judged:
+    """Compare rules for the weight of a kNN with one weight for every row. rules: by name, each
+    with a note."""
     run, weight = material.labelled_run(chosen.run), chosen.weight
     priors = predict_rows(material, run, material.spaces(chosen.spaces), chosen)
     same: tuple[Rule, str] = (lambda *_: weight, f"weight {weight:g}")
     named = {"the same weight for every row": same, **rules}
-    arms = [fused_arm(name, run.scores, [priors], rule, note) for name, (rule, note) in named.items()]
+    arms = [
+        fused_arm(name, run.scores, [priors], rule, note) for name, (rule, note) in named.items()
+    ]
     arms.append(Ranking(f"{run.run.name} alone", (run.scores,) * chosen.cuts, run=run.run.id))
     return Judged(make_trial(material, chosen.cuts, run), arms, (remark,))
 
@@ -64,19 +84,26 @@ REGISTERED = "base counts where they disagree"
 
 
 def weights_by_agreement(weight: float, agreement: Floats, *, to_base: bool) -> Floats:
-    """Return a component's weight for each row: `weight` if it agrees with the base, and closer to 0 (or 1) if it does not."""
+    """Return a component's weight for each row: `weight` if it agrees with the base, and closer to
+    0 (or 1) if it does not."""
     return weight * agreement if to_base else 1 - (1 - weight) * agreement
 
 
 def _rule_by_agreement(weight: float, *, to_base: bool) -> tuple[Rule, str]:
     def weigh(scores: Scores, priors: Priors) -> Floats:
-        return weights_by_agreement(weight, agreement_with_base(ranks_of(scores, [priors]))[1], to_base=to_base)
+        return weights_by_agreement(
+            weight, agreement_with_base(ranks_of(scores, [priors]))[1], to_base=to_base
+        )
 
-    return weigh, f"weight from {weight:g} for equal ranks to {0 if to_base else 1} for opposite ranks"
+    return (
+        weigh,
+        f"weight from {weight:g} for equal ranks to {0 if to_base else 1} for opposite ranks",
+    )
 
 
 def _judge_agreement(material: Material, chosen: OfFusion) -> Judged:
-    """Fix the weights before any label is seen: one arm to register, with its mirror image as the control."""
+    """Fix the weights before any label is seen: one arm to register, with its mirror image as the
+    control."""
     rules = {
         REGISTERED: _rule_by_agreement(chosen.weight, to_base=True),
         "kNN counts where they disagree": _rule_by_agreement(chosen.weight, to_base=False),
@@ -97,7 +124,9 @@ AGREEMENT_WEIGHTS = idea(
 
 def _rule_by_support(low: float, high: float) -> tuple[Rule, str]:
     return (
-        lambda _, priors: weights_by_support(low, high, priors.support, support_range(priors.support)),
+        lambda _, priors: weights_by_support(
+            low, high, priors.support, support_range(priors.support)
+        ),
         f"weight from {low:g} to {high:g}",
     )
 
@@ -108,7 +137,10 @@ def _judge_support(material: Material, chosen: OfFusion) -> Judged:
         "more weight with more support": _rule_by_support(0.0, most),
         "less weight with more support": _rule_by_support(most, 0.0),
     }
-    remark = "Support is scaled from the least to the largest of these rows; few rows come near the largest."
+    remark = (
+        "Support is scaled from the least to the largest of these rows; few rows come near the"
+        " largest."
+    )
     return judge_rules(material, chosen, rules, remark)
 
 
@@ -126,38 +158,59 @@ SUPPORT_WEIGHTS = idea(
 class BlendSettings(OfFusion):
     """The settings of a fusion, and a second base."""
 
-    cross: Annotated[str, setting("Another run on the same labelled rows, used as base instead.", names="run")] = ""
+    cross: Annotated[
+        str, setting("Another run on the same labelled rows, used as base instead.", names="run")
+    ] = ""
 
 
 def _judge_blend(material: Material, chosen: BlendSettings) -> Judged:
     spaces = material.spaces(chosen.spaces)
     if len(spaces) < 2:
-        raise InputError(f"spaces: got {', '.join(space.name for space in spaces)}, expected two to blend")
+        raise InputError(
+            f"spaces: got {', '.join(space.name for space in spaces)}, expected two to blend"
+        )
     run, (one, other) = material.labelled_run(chosen.run), (space.name for space in spaces[:2])
     first, second = (predict_rows(material, run, (space,), chosen) for space in spaces[:2])
     arms = [
         fused_arm(f"with {one}", run.scores, [first], lambda *_: chosen.weight),
         fused_arm(f"with {other}", run.scores, [second], lambda *_: chosen.weight),
-        fused_arm(f"with {one} and {other}", run.scores, [first, second], lambda *_: chosen.weight / 2),
+        fused_arm(
+            f"with {one} and {other}", run.scores, [first, second], lambda *_: chosen.weight / 2
+        ),
         Ranking(run.run.name, (run.scores,) * chosen.cuts, "the run alone", run.run.id),
     ]
     if chosen.cross:
         cross = material.load_run(chosen.cross)
         scores = material.scores_of(cross, run.positions)
         if np.isnan(scores.p_de).all():
-            raise InputError(f"cross: {cross.run.name} has no row of {run.run.name}; expected a run on the same labelled rows")
-        arms.append(fused_arm(f"{cross.run.name} with {one}", scores, [first], lambda *_: chosen.weight, "another base"))
+            raise InputError(
+                f"cross: {cross.run.name} has no row of {run.run.name}; expected a run on the same"
+                " labelled rows"
+            )
+        arms.append(
+            fused_arm(
+                f"{cross.run.name} with {one}",
+                scores,
+                [first],
+                lambda *_: chosen.weight,
+                "another base",
+            )
+        )
     both = [a.covered & b.covered for a, b in zip(first, second, strict=True)]
     on_both = [replace(arm, scores=tuple(map(mask_scores, arm.scores, both))) for arm in arms]
     share = np.mean([rows.mean() for rows in both])
-    remark = f"{share:.0%} of the run's rows are covered by both spaces; every arm is scored only on these."
+    remark = (
+        f"{share:.0%} of the run's rows are covered by both spaces; every arm is scored only on"
+        " these."
+    )
     return Judged(make_trial(material, chosen.cuts, run), on_both, (remark,))
 
 
 COMPONENT_BLEND = idea(
     "component_blend",
     "Component blend and cross base",
-    "On rows covered by both components, is their blend better than one of them? Does it depend on the base?",
+    "On rows covered by both components, is their blend better than one of them? Does it depend on"
+    " the base?",
     ("labels", "space", "run"),
     BlendSettings,
     _judge_blend,

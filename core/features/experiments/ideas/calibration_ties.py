@@ -42,7 +42,9 @@ def flatten(p: Floats) -> Floats:
 
 def rank_with_ties(values: Floats, first: Bools) -> Floats:
     """Return ranks whose ties are broken in favour of the flagged rows."""
-    return np.where(np.isnan(values), np.nan, np.unique(values, return_inverse=True)[1] + 0.5 * first)
+    return np.where(
+        np.isnan(values), np.nan, np.unique(values, return_inverse=True)[1] + 0.5 * first
+    )
 
 
 # Arm → the numbers of a question from those of the run and from what is positive, and a note.
@@ -53,7 +55,10 @@ _ARMS: Mapping[str, tuple[Callable[[Floats, Bools], Floats], str]] = MappingProx
         "rounded to 2 decimals": (lambda p, _: np.round(p, 2), "makes ties"),
         "rounded to 1 decimal": (lambda p, _: np.round(p, 1), "makes ties"),
         "ties broken by the labels": (rank_with_ties, "the ceiling: not achievable"),
-        "ties broken against the labels": (lambda p, positive: rank_with_ties(p, ~positive), "the floor"),
+        "ties broken against the labels": (
+            lambda p, positive: rank_with_ties(p, ~positive),
+            "the floor",
+        ),
     }
 )
 
@@ -63,9 +68,14 @@ def _judge(material: Material, chosen: Settings) -> Judged:
     outcome, own = run.arrays.outcome, run.scores
     arms = []
     for name, (change, note) in _ARMS.items():
-        scores = scores_from_probabilities(change(own.p_de, outcome.effect), change(own.p_up, outcome.up))
+        scores = scores_from_probabilities(
+            change(own.p_de, outcome.effect), change(own.p_up, outcome.up)
+        )
         arms.append(Ranking(name, (scores,), note))
-    ties = [_ties(name, task, run.cells) for name, task in zip(("DE", "DIR"), tasks(outcome, own), strict=True)]
+    ties = [
+        _ties(name, task, run.cells)
+        for name, task in zip(("DE", "DIR"), tasks(outcome, own), strict=True)
+    ]
     return Judged(
         Trial(run.labels, Rows(run.pert, run.gene), (run.cells,), run.scored),
         arms,
@@ -92,9 +102,11 @@ def _describe(run: str, ties: Mapping[str, Any], arms: Mapping[str, ArmResult]) 
     change = arms[SIGMOID].delta("mean")
     exact = change is None or change.value == 0
     floor, ceiling = (number_text(ties[end], ".4f") for end in ("floor", "ceiling"))
+    kept = "keeps every rank, so the score is the same"
     return (
-        f"{run}: recalibration {'keeps every rank, so the score is the same' if exact else 'moved the score, which is a bug'}; "
-        f"DE has {ties['distinct']:,} distinct values, and breaking its ties could move it from {floor} to {ceiling} at most."
+        f"{run}: recalibration {kept if exact else 'moved the score, which is a bug'};"
+        f" DE has {ties['distinct']:,} distinct values, and breaking its ties could move it from"
+        f" {floor} to {ceiling} at most."
     )
 
 

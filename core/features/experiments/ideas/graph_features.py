@@ -22,7 +22,10 @@ from core.stats.scores_and_labels import Scores, scores_from_probabilities
 
 LITTLE = 0.05  # an AUROC with its whole interval this close to chance says almost nothing
 SIGNED = "kd_up_score"  # ranks DIR, the others DE
-_REMARK = "Rows outside the graph score 0 and tie. A file from another graph ranks other rows first, even with a similar score."
+_REMARK = (
+    "Rows outside the graph score 0 and tie. A file from another graph ranks other rows first, even"
+    " with a similar score."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +37,40 @@ class Settings(OnLabels):
 
 
 def walk_features(
-    signs: Mapping[tuple[str, str], int], pert: Sequence[str], gene: Sequence[str], cut_off: int, damping: float
+    signs: Mapping[tuple[str, str], int],
+    pert: Sequence[str],
+    gene: Sequence[str],
+    cut_off: int,
+    damping: float,
 ) -> dict[str, Floats]:
-    """Return features of pairs of symbols in the graph of (regulator, target) → 1, −1 or 0 (unknown sign).
+    """Return features of pairs of symbols in the graph of (regulator, target) → 1, −1 or 0 (unknown
+    sign).
 
     reachable (0 or 1: by a walk of at most `cut_off` edges); recip_dist (1 / edges of the shortest
-    walk, 0 if none); connectivity (Σ over walks of damping^edges); kd_up_score (the same with the product of the signs,
-    reversed, because it predicts an increase after loss of the regulator); pert_outdeg. Symbols outside the graph have zeros.
+    walk, 0 if none); connectivity (Σ over walks of damping^edges); kd_up_score (the same with the
+    product of the signs, reversed, because it predicts an increase after loss of the regulator);
+    pert_outdeg. Symbols outside the graph have zeros.
     """
-    nodes = {symbol: i for i, symbol in enumerate(sorted({symbol for pair in signs for symbol in pair}))}
+    nodes = {
+        symbol: i for i, symbol in enumerate(sorted({symbol for pair in signs for symbol in pair}))
+    }
     starts = {symbol: i for i, symbol in enumerate(sorted(set(pert) & set(nodes)))}
-    source, target = (np.array([nodes[pair[side]] for pair in signs], dtype=np.intp) for side in (0, 1))
+    source, target = (
+        np.array([nodes[pair[side]] for pair in signs], dtype=np.intp) for side in (0, 1)
+    )
     sign = np.fromiter(signs.values(), dtype=np.float64, count=len(signs))
     n = len(nodes)
-    graph, signed = (csr_array((values, (source, target)), (n, n)) for values in (np.ones(len(sign)), sign))
-    walks = signed_walks = csr_array(
-        (np.ones(len(starts)), (list(starts.values()), [nodes[s] for s in starts])), (len(starts), n)
+    graph, signed = (
+        csr_array((values, (source, target)), (n, n)) for values in (np.ones(len(sign)), sign)
     )
-    at = np.array([starts.get(symbol, -1) for symbol in pert]), np.array([nodes.get(symbol, -1) for symbol in gene])
+    walks = signed_walks = csr_array(
+        (np.ones(len(starts)), (list(starts.values()), [nodes[s] for s in starts])),
+        (len(starts), n),
+    )
+    at = (
+        np.array([starts.get(symbol, -1) for symbol in pert]),
+        np.array([nodes.get(symbol, -1) for symbol in gene]),
+    )
     distance: Floats = np.full(len(pert), np.inf)
     total, effect = np.zeros((2, len(pert)))
     for edges in range(1, cut_off + 1):
@@ -79,15 +98,23 @@ def _entries(matrix: Any, starts: Any, ends: Any) -> Floats:
 
 def _judge(material: Material, chosen: Settings) -> Judged:
     rows, packs = material.rows, material.packs
-    signs = {**(packs.signalling or {}), **(packs.signs or {})}  # of an edge in both, the sign of the transcription factor
+    # of an edge in both, the sign of the transcription factor
+    signs = {**(packs.signalling or {}), **(packs.signs or {})}
     names = material.symbols(rows.pert), material.symbols(rows.gene)
     features = walk_features(signs, *names, chosen.cut_off, chosen.damping)
     arms = [
-        Ranking(name, (_one_axis(name, features[name]),), "DIR only" if name == SIGNED else "DE only")
+        Ranking(
+            name, (_one_axis(name, features[name]),), "DIR only" if name == SIGNED else "DE only"
+        )
         for name in ("reachable", "recip_dist", "connectivity", "pert_outdeg", SIGNED)
     ]
     arms += [
-        Ranking(f"file: {run.name}", (material.scores_of(material.load_run(run.id)),), "external score", run.id)
+        Ranking(
+            f"file: {run.name}",
+            (material.scores_of(material.load_run(run.id)),),
+            "external score",
+            run.id,
+        )
         for run in material.external
     ]
     share = f"{features['reachable'].mean():.1%}"
@@ -101,7 +128,8 @@ def _judge(material: Material, chosen: Settings) -> Judged:
 
 
 def _one_axis(name: str, values: Floats) -> Scores:
-    """Return a feature as the DE score, or the signed feature as the DIR score; the other score is missing."""
+    """Return a feature as the DE score, or the signed feature as the DIR score; the other score is
+    missing."""
     nothing = np.full(len(values), np.nan)
     if name == SIGNED:
         return Scores(nothing, scores_from_probabilities(np.zeros(len(values)), values).p_up)
@@ -113,9 +141,16 @@ def _describe(share: str, cut_off: int, arms: Mapping[str, ArmResult]) -> str:
     reach = f"{share} of the rows are reachable within {cut_off} edges"
     if de is None or up is None:
         return f"{reach}; the labelled rows are too alike for a score."
-    verdict = "says almost nothing" if max(de.shown.high - 0.5, 0.5 - de.shown.low) < LITTLE else "tells something"
+    verdict = (
+        "says almost nothing"
+        if max(de.shown.high - 0.5, 0.5 - de.shown.low) < LITTLE
+        else "tells something"
+    )
     texts = estimate_text(*de.ends), estimate_text(*up.ends)
-    return f"{reach}; connectivity has DE {texts[0]}, signed propagation DIR {texts[1]}: the graph {verdict} about an effect."
+    return (
+        f"{reach}; connectivity has DE {texts[0]}, signed propagation DIR {texts[1]}: the graph"
+        f" {verdict} about an effect."
+    )
 
 
 KIND = idea(

@@ -1,4 +1,5 @@
-"""How an idea becomes a kind of experiment: its arms are computed, and judged like those of every other kind."""
+"""How an idea becomes a kind of experiment: its arms are computed, and judged like those of every
+other kind."""
 
 from __future__ import annotations
 
@@ -24,7 +25,12 @@ from core.store import datasets
 
 SMALLEST_EFFECT = 0.01
 RUN = "A run on labelled rows; by default the oldest one made by a model."
-Cuts = Annotated[int, Ge(1), Le(10), setting("Number of averaged cuts of perturbations and genes into 5 × 5 cells.")]
+Cuts = Annotated[
+    int,
+    Ge(1),
+    Le(10),
+    setting("Number of averaged cuts of perturbations and genes into 5 × 5 cells."),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,11 @@ class OnLabels:
     """The setting of every idea."""
 
     dataset: Annotated[
-        str, setting("The dataset whose labelled rows are scored; by default the workspace's.", where="command")
+        str,
+        setting(
+            "The dataset whose labelled rows are scored; by default the workspace's.",
+            where="command",
+        ),
     ] = ""
 
 
@@ -40,8 +50,15 @@ class OnLabels:
 class OfSpaces(OnLabels):
     """Settings of ideas on kNN priors."""
 
-    spaces: Annotated[str, setting("Gene spaces, separated by commas; all by default.", title="Gene spaces", names="spaces")] = ""
-    centre: Annotated[bool, setting("Subtract the mean vector of the labelled genes first.")] = False
+    spaces: Annotated[
+        str,
+        setting(
+            "Gene spaces, separated by commas; all by default.", title="Gene spaces", names="spaces"
+        ),
+    ] = ""
+    centre: Annotated[bool, setting("Subtract the mean vector of the labelled genes first.")] = (
+        False
+    )
     cuts: Cuts = 10
 
 
@@ -49,9 +66,13 @@ class OfSpaces(OnLabels):
 class OfRuns(OnLabels):
     """Settings of ideas that compare saved runs."""
 
-    runs: Annotated[str, setting("Runs to compare, the base first; by default all that the question is about.", names="runs")] = (
-        ""
-    )
+    runs: Annotated[
+        str,
+        setting(
+            "Runs to compare, the base first; by default all that the question is about.",
+            names="runs",
+        ),
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +85,9 @@ class OfFusion(OfSpaces):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """What an idea computed. arms: the first is the base, unless `has_base` is False. sentence: what only this idea says, from
-    the scored arms by name. is_computed: as of `ExperimentResult`."""
+    """What an idea computed. arms: the first is the base, unless `has_base` is False. sentence:
+    what only this idea says, from the scored arms by name. is_computed: as of
+    `ExperimentResult`."""
 
     trial: Trial
     arms: Sequence[Ranking]
@@ -86,7 +108,8 @@ def idea(
     judge: Callable[[Material, Any], Judged],
     lacking: Callable[[Material], list[str]] = lambda _: [],
 ) -> Kind:
-    """Return an idea as a kind. needs: keys of NEEDS. lacking: what else its default settings lack."""
+    """Return an idea as a kind. needs: keys of NEEDS. lacking: what else its default settings
+    lack."""
 
     def compute(workspace: Workspace, chosen: Any) -> ExperimentResult:
         material = load_material(workspace, chosen.dataset)
@@ -104,10 +127,14 @@ def idea(
     return Kind(name, title, question, settings, compute=compute, missing=missing)
 
 
-def _result(name: str, question: str, material: Material, chosen: Any, judged: Judged) -> ExperimentResult:
+def _result(
+    name: str, question: str, material: Material, chosen: Any, judged: Judged
+) -> ExperimentResult:
     arms = tuple(score_arms(judged.trial, judged.arms, has_base=judged.has_base))
     if judged.has_base:
-        arms = judge_arms((replace(arms[0], is_base=True), *arms[1:]), judged.metric, SMALLEST_EFFECT)
+        arms = judge_arms(
+            (replace(arms[0], is_base=True), *arms[1:]), judged.metric, SMALLEST_EFFECT
+        )
     all_spaces = f"No gene space was named: {', '.join(material.space_names)}."
     n, n_rows = max(arm.n for arm in arms), len(judged.trial.labels)
     return ExperimentResult(

@@ -1,8 +1,9 @@
 """Ideas on a kNN alone: which spaces it needs, how many genes, and what its support tells.
 
-The spaces and their ensembles; the number of measured genes that a prior needs, because few-shot prompts show only K of them;
-support-aware DE, which shrinks well supported priors of an effect towards a half; scores of rows with much and little support;
-genes that share pathways or network partners; labels of partner perturbations.
+The spaces and their ensembles; the number of measured genes that a prior needs, because few-shot
+prompts show only K of them; support-aware DE, which shrinks well supported priors of an effect
+towards a half; scores of rows with much and little support; genes that share pathways or network
+partners; labels of partner perturbations.
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ from core.evidence.packs import Packs
 from core.features.experiments.ideas.arms import Ranking, mask_scores
 from core.features.experiments.ideas.idea import Cuts, Judged, OfSpaces, idea
 from core.features.experiments.ideas.material import Material
-from core.features.experiments.ideas.priors import Neighbours, knn_arm, knn_arms, make_trial, predict
+from core.features.experiments.ideas.priors import (
+    Neighbours,
+    knn_arm,
+    knn_arms,
+    make_trial,
+    predict,
+)
 from core.features.experiments.result import ArmResult
 from core.stats.arrays import Floats
 from core.stats.ranks import equal_groups, percentiles
@@ -44,17 +51,26 @@ def _judge_spaces(material: Material, chosen: LadderSettings) -> Judged:
     sizes = range(1, (len(spaces) if chosen.ensembles else 1) + 1)
     parts = [part for size in sizes for part in combinations(spaces, size)]
     if len(parts) > MOST_ARMS:
-        raise InputError(f"spaces: {len(parts)} spaces and ensembles, expected at most {MOST_ARMS}; name fewer spaces")
-    knns = {" + ".join(space.name for space in part): Neighbours(part, centre=chosen.centre) for part in parts}
+        raise InputError(
+            f"spaces: {len(parts)} spaces and ensembles, expected at most {MOST_ARMS}; name fewer"
+            " spaces"
+        )
+    knns = {
+        " + ".join(space.name for space in part): Neighbours(part, centre=chosen.centre)
+        for part in parts
+    }
     arms = knn_arms(material, chosen.cuts, knns)
-    remark = "The highest of several scores is optimistic: the labels on which it is scored chose it."
+    remark = (
+        "The highest of several scores is optimistic: the labels on which it is scored chose it."
+    )
     return Judged(make_trial(material, chosen.cuts), arms, (remark,) if len(arms) > 1 else ())
 
 
 EMBEDDING_LADDER = idea(
     "embedding_ladder",
     "Embedding ladder",
-    "Which gene space carries information about the labels, and do ensembles carry more than the first space alone?",
+    "Which gene space carries information about the labels, and do ensembles carry more than the"
+    " first space alone?",
     ("labels", "space"),
     LadderSettings,
     _judge_spaces,
@@ -62,7 +78,8 @@ EMBEDDING_LADDER = idea(
 
 
 FEW_REMARK = (
-    "A gene contributes all its measured rows; a prompt with K measured pairs has fewer. A model may use them differently."
+    "A gene contributes all its measured rows; a prompt with K measured pairs has fewer. A model"
+    " may use them differently."
 )
 
 
@@ -71,14 +88,28 @@ class FewSettings(OfSpaces):
     """The settings of a kNN, and the values of K."""
 
     cuts: Cuts = 3
-    shots: Annotated[tuple[Count, ...], setting("Values of K.", title="Values of K")] = (1, 2, 4, 8, 16, 32)
+    shots: Annotated[tuple[Count, ...], setting("Values of K.", title="Values of K")] = (
+        1,
+        2,
+        4,
+        8,
+        16,
+        32,
+    )
 
 
 def _judge_shots(material: Material, chosen: FewSettings) -> Judged:
     spaces = material.spaces(chosen.spaces)
-    weightings = {"all genes": DEFAULT, **{f"{k} nearest": Weighting(k=k) for k in sorted(chosen.shots)}}
-    knns = {name: Neighbours(spaces, weighting, chosen.centre) for name, weighting in weightings.items()}
-    return Judged(make_trial(material, chosen.cuts), knn_arms(material, chosen.cuts, knns), (FEW_REMARK,))
+    weightings = {
+        "all genes": DEFAULT,
+        **{f"{k} nearest": Weighting(k=k) for k in sorted(chosen.shots)},
+    }
+    knns = {
+        name: Neighbours(spaces, weighting, chosen.centre) for name, weighting in weightings.items()
+    }
+    return Judged(
+        make_trial(material, chosen.cuts), knn_arms(material, chosen.cuts, knns), (FEW_REMARK,)
+    )
 
 
 FEW_NEIGHBOURS = idea(
@@ -97,8 +128,16 @@ def _judge_shrinkage(material: Material, chosen: OfSpaces) -> Judged:
         f"strength {strength:g}": Neighbours(spaces, centre=chosen.centre, strength=strength)
         for strength in (0.0, 0.25, 0.5, 0.75, 1.0)
     }
-    remark = "P(up | DE) does not change: its difference is 0 by construction. Strength 0 is the unchanged prior."
-    return Judged(make_trial(material, chosen.cuts), knn_arms(material, chosen.cuts, knns), (remark,), metric="de")
+    remark = (
+        "P(up | DE) does not change: its difference is 0 by construction. Strength 0 is the"
+        " unchanged prior."
+    )
+    return Judged(
+        make_trial(material, chosen.cuts),
+        knn_arms(material, chosen.cuts, knns),
+        (remark,),
+        metric="de",
+    )
 
 
 SUPPORT_SHRINKAGE = idea(
@@ -138,8 +177,11 @@ def _compare_ends(arms: Mapping[str, ArmResult]) -> str:
         verdict = "rows with much support are ranked better"
     elif most.shown.high < least.shown.low:
         verdict = "rows with much support are ranked worse"
-    texts = (estimate_text(*each.ends) for each in (least, most))
-    return "Mean {} in the quarter with the least support, {} in the quarter with the most: {}.".format(*texts, verdict)
+    low, high = (estimate_text(*each.ends) for each in (least, most))
+    return (
+        f"Mean {low} in the quarter with the least support, {high} in the quarter with the most:"
+        f" {verdict}."
+    )
 
 
 SUPPORT_STRATA = idea(
@@ -152,22 +194,34 @@ SUPPORT_STRATA = idea(
 )
 
 
-MOST_COMMON = 0.2  # a pathway with more than this share of the listed genes is ignored as too general
+# a pathway with more than this share of the listed genes is ignored as too general
+MOST_COMMON = 0.2
 MOST_SPACES = 5
-FUNCTIONAL_REMARK = "Rows whose gene is in no pathway have no neighbours there and get base rates; the note counts them."
+FUNCTIONAL_REMARK = (
+    "Rows whose gene is in no pathway have no neighbours there and get base rates; the note counts"
+    " them."
+)
 
 
-def membership_space(name: str, groups: Mapping[str, Sequence[str]], symbols: Sequence[str]) -> Space:
-    """Return a space with one column for each group, weighted by its rarity (log of genes / members).
+def membership_space(
+    name: str, groups: Mapping[str, Sequence[str]], symbols: Sequence[str]
+) -> Space:
+    """Return a space with one column for each group, weighted by its rarity (log of genes /
+    members).
 
-    groups: symbol → its groups; a symbol without groups is not covered. The cosine of two symbols is their weighted overlap.
+    groups: symbol → its groups; a symbol without groups is not covered. The cosine of two symbols
+    is their weighted overlap.
     """
     members: dict[str, list[int]] = {}
     for i, symbol in enumerate(symbols):
         for group in set(groups.get(symbol, ())):
             members.setdefault(group, []).append(i)
     n_listed = sum(bool(groups.get(symbol)) for symbol in symbols)
-    kept = [rows for _, rows in sorted(members.items()) if 1 < len(rows) <= max(2, MOST_COMMON * n_listed)]
+    kept = [
+        rows
+        for _, rows in sorted(members.items())
+        if 1 < len(rows) <= max(2, MOST_COMMON * n_listed)
+    ]
     columns: Floats = np.zeros((len(symbols), max(1, len(kept))))
     for j, rows in enumerate(kept):
         columns[rows, j] = np.log(max(2, n_listed) / len(rows)) + 1e-9
@@ -176,7 +230,8 @@ def membership_space(name: str, groups: Mapping[str, Sequence[str]], symbols: Se
 
 
 def partners_of(packs: Packs) -> dict[str, list[str]]:
-    """Return each symbol with its partners in the network and itself, so that two partners share at least two entries."""
+    """Return each symbol with its partners in the network and itself, so that two partners share at
+    least two entries."""
     partners: dict[str, list[str]] = {}
     for a, b, _ in packs.edges or ():
         partners.setdefault(a, [a]).append(b)
@@ -196,13 +251,18 @@ def _judge_functional(material: Material, chosen: OfSpaces) -> Judged:
         Neighbours((spaces[0], *functional)),
     ]
     knns = {" + ".join(space.name for space in knn.spaces): knn for knn in wholes}
-    return Judged(make_trial(material, chosen.cuts), knn_arms(material, chosen.cuts, knns), (FUNCTIONAL_REMARK,))
+    return Judged(
+        make_trial(material, chosen.cuts),
+        knn_arms(material, chosen.cuts, knns),
+        (FUNCTIONAL_REMARK,),
+    )
 
 
 FUNCTIONAL_NEIGHBOURS = idea(
     "functional_neighbours",
     "Functional similarity against embeddings",
-    "Do genes that share pathways or network partners predict better than genes close in an embedding?",
+    "Do genes that share pathways or network partners predict better than genes close in an"
+    " embedding?",
     ("labels", "space", "pathways"),
     OfSpaces,
     _judge_functional,
@@ -210,7 +270,8 @@ FUNCTIONAL_NEIGHBOURS = idea(
 
 
 PARTNERS_REMARK = (
-    "Most perturbations have few measured partners outside their own fold; the others get base rates (see the notes)."
+    "Most perturbations have few measured partners outside their own fold; the others get base"
+    " rates (see the notes)."
 )
 
 
@@ -218,11 +279,16 @@ PARTNERS_REMARK = (
 class PartnerSettings(OfSpaces):
     """The settings of a kNN, and the weight of the perturbations."""
 
-    weight: Annotated[Share, setting("The weight of similar perturbations if genes count too.")] = 0.5
+    weight: Annotated[Share, setting("The weight of similar perturbations if genes count too.")] = (
+        0.5
+    )
 
 
-def network_similarity(edges: Iterable[tuple[str, str, float]], symbols: tuple[str, ...]) -> SimilarityMatrices:
-    """Return scores / 1000 between partners, and 1 for a symbol and itself. A symbol without a partner here is not covered."""
+def network_similarity(
+    edges: Iterable[tuple[str, str, float]], symbols: tuple[str, ...]
+) -> SimilarityMatrices:
+    """Return scores / 1000 between partners, and 1 for a symbol and itself. A symbol without a
+    partner here is not covered."""
     at = {symbol: i for i, symbol in enumerate(symbols)}
     matrix: Floats = np.zeros((len(symbols), len(symbols)))
     for a, b, score in edges:
@@ -234,20 +300,30 @@ def network_similarity(edges: Iterable[tuple[str, str, float]], symbols: tuple[s
 
 
 def _mean_rank(genes: Ranking, other: Ranking, weight: float) -> Ranking:
-    """Return the weighted mean of two arms' percentiles for each cut; `weight` belongs to `other`."""
+    """Return the weighted mean of two arms' percentiles for each cut; `weight` belongs to
+    `other`."""
     scores = []
     for a, b in zip(genes.scores, other.scores, strict=True):
-        axes = [(1 - weight) * percentiles(x) + weight * percentiles(y) for x, y in ((a.p_de, b.p_de), (a.p_up, b.p_up))]
+        axes = [
+            (1 - weight) * percentiles(x) + weight * percentiles(y)
+            for x, y in ((a.p_de, b.p_de), (a.p_up, b.p_up))
+        ]
         scores.append(Scores(axes[0], axes[1]))
-    return Ranking(f"genes and {other.name}", tuple(scores), f"ranks, weight {weight:g} on the partners")
+    return Ranking(
+        f"genes and {other.name}", tuple(scores), f"ranks, weight {weight:g} on the partners"
+    )
 
 
 def _judge_partners(material: Material, chosen: PartnerSettings) -> Judged:
     spaces = material.spaces(chosen.spaces)
-    partners = Similarities(pert=network_similarity(material.packs.edges or (), material.index.symbols))
+    partners = Similarities(
+        pert=network_similarity(material.packs.edges or (), material.index.symbols)
+    )
     knns = {
         "similar genes": Neighbours(spaces, centre=chosen.centre),
-        "partners in the network": Neighbours(weighting=Weighting(power=1.0, axis="pert"), similar=partners),
+        "partners in the network": Neighbours(
+            weighting=Weighting(power=1.0, axis="pert"), similar=partners
+        ),
         "similar perturbations": Neighbours(spaces, Weighting(axis="pert"), chosen.centre),
     }
     arms = knn_arms(material, chosen.cuts, knns)

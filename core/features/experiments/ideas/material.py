@@ -1,4 +1,5 @@
-"""What ideas read: the labelled rows of a dataset, its gene spaces, its runs, and knowledge packs."""
+"""What ideas read: the labelled rows of a dataset, its gene spaces, its runs, and knowledge
+packs."""
 
 from __future__ import annotations
 
@@ -52,7 +53,9 @@ class Material:
     @cached_property
     def packs(self) -> Packs:
         """The knowledge packs on genes of the dataset's organism."""
-        return packs.read_packs(self.workspace, packs.pack_hashes(self.workspace, self.dataset.organism))
+        return packs.read_packs(
+            self.workspace, packs.pack_hashes(self.workspace, self.dataset.organism)
+        )
 
     @property
     def rows(self) -> Rows:
@@ -101,7 +104,8 @@ class Material:
         return [self.load_run(name) for name in split_names(names)]
 
     def scores_of(self, run: RunRows, rows: Codes | None = None) -> Scores:
-        """Return a run's scores on rows of the index, by default the labelled ones; NaN for missing rows."""
+        """Return a run's scores on rows of the index, by default the labelled ones; NaN for missing
+        rows."""
         de, up = np.full((2, len(self.index.pair_ids)), np.nan)
         de[run.positions], up[run.positions] = run.scores.p_de, run.scores.p_up
         wanted = self.index.known_positions if rows is None else rows
@@ -138,10 +142,16 @@ NEEDS: Mapping[str, str] = MappingProxyType(
     {
         "labels": "labelled rows: import the challenge's train.csv",
         "space": "a gene space: make one with `perturbdesk embed text --name text`",
-        "signs": "a knowledge pack of regulation or signalling: import collectri_mouse_signed.json, or OmniPath's interactions",
+        "signs": (
+            "a knowledge pack of regulation or signalling: import collectri_mouse_signed.json, or"
+            " OmniPath's interactions"
+        ),
         "edges": "a knowledge pack of a network: import string_edges.json",
         "pathways": "a knowledge pack of pathways: import gene_reactome.json",
         "run": "a run on labelled rows: import a submission on them, or start a run there",
-        "external": "an external score on labelled rows: import a CSV of ids and numbers (`perturbdesk import FILE --de COLUMN`)",
+        "external": (
+            "an external score on labelled rows: import a CSV of ids and numbers (`perturbdesk"
+            " import FILE --de COLUMN`)"
+        ),
     }
 )

@@ -1,4 +1,5 @@
-"""kNN priors of labelled rows under several cuts of the folds, and what else learns from labels there."""
+"""kNN priors of labelled rows under several cuts of the folds, and what else learns from labels
+there."""
 
 from __future__ import annotations
 
@@ -16,7 +17,13 @@ from core.stats.scores_and_labels import Scores, outcome_of, scores_from_probabi
 from core.transfer.cut_priors import prepare_cuts
 from core.transfer.evaluation import scores_with_stand_ins
 from core.transfer.knn import DEFAULT, Priors, Similarities, Weighting
-from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, cells_of, parts_of
+from core.transfer.protocols import (
+    EvaluationProtocol,
+    KnnInputs,
+    SimilaritySettings,
+    cells_of,
+    parts_of,
+)
 from core.transfer.similarity import Space
 
 K = 5
@@ -34,7 +41,8 @@ class Neighbours:
 
 
 def make_trial(material: Material, n_cuts: int, run: RunRows | None = None) -> Trial:
-    """Return the labelled rows, or those of a run, in the cells of cuts 0, 1, … of doubly-disjoint folds and of the run's own."""
+    """Return the labelled rows, or those of a run, in the cells of cuts 0, 1, … of doubly-disjoint
+    folds and of the run's own."""
     rows = material.rows if run is None else material.index.rows.take(run.positions)
     protocols = [EvaluationProtocol("folds", K, seed) for seed in range(n_cuts)]
     folds = [cells_of(each, rows, parts_of(each, rows, material.rows)) for each in protocols]
@@ -43,13 +51,20 @@ def make_trial(material: Material, n_cuts: int, run: RunRows | None = None) -> T
     return Trial(material.labels if run is None else run.labels, rows, cells, scored)
 
 
-def predict(material: Material, knn: Neighbours, n_cuts: int, run: RunRows | None = None) -> list[tuple[Priors, Priors]]:
-    """Return the priors of the labelled rows, or those of a run, under cuts 0, 1, …, from the labelled rows outside both parts of
-    each; and the base rates of the labels that each may see."""
+def predict(
+    material: Material, knn: Neighbours, n_cuts: int, run: RunRows | None = None
+) -> list[tuple[Priors, Priors]]:
+    """Return the priors of the labelled rows, or those of a run, under cuts 0, 1, …, from the
+    labelled rows outside both parts of each; and the base rates of the labels that each may see."""
     rows = material.rows if run is None else material.index.rows.take(run.positions)
     similarity = SimilaritySettings(knn.weighting, knn.centre, knn.strength)
-    inputs = KnnInputs(rows, material.index.known, knn.spaces, similarity, material.dataset.name, knn.similar)
-    return [(next(cut.predict([None])), cut.base_rates) for cut in prepare_cuts(inputs, K, range(n_cuts))]
+    inputs = KnnInputs(
+        rows, material.index.known, knn.spaces, similarity, material.dataset.name, knn.similar
+    )
+    return [
+        (next(cut.predict([None])), cut.base_rates)
+        for cut in prepare_cuts(inputs, K, range(n_cuts))
+    ]
 
 
 def knn_arms(material: Material, n_cuts: int, knns: Mapping[str, Neighbours]) -> list[Ranking]:
@@ -58,16 +73,24 @@ def knn_arms(material: Material, n_cuts: int, knns: Mapping[str, Neighbours]) ->
 
 
 def knn_arm(name: str, predicted: Sequence[tuple[Priors, Priors]]) -> Ranking:
-    """Return the arm of priors. Base rates replace missing priors, and the note counts these rows."""
+    """Return the arm of priors. Base rates replace missing priors, and the note counts these
+    rows."""
     covered = np.mean([priors.covered.mean() for priors, _ in predicted])
-    return Ranking(name, tuple(scores_with_stand_ins(*each) for each in predicted), f"covers {covered:.0%} of rows")
+    return Ranking(
+        name,
+        tuple(scores_with_stand_ins(*each) for each in predicted),
+        f"covers {covered:.0%} of rows",
+    )
 
 
-def learn_in_folds(trial: Trial, n_cuts: int, learn: Callable[[Bools, Bools, Bools], Floats]) -> tuple[Scores, ...]:
-    """Return each row's scores under each cut, learned from the labelled rows outside both of its parts.
+def learn_in_folds(
+    trial: Trial, n_cuts: int, learn: Callable[[Bools, Bools, Bools], Floats]
+) -> tuple[Scores, ...]:
+    """Return each row's scores under each cut, learned from the labelled rows outside both of its
+    parts.
 
-    learn: returns the probabilities of the rows of a cell (first flags), learned from others (second) by what is positive
-    (third).
+    learn: returns the probabilities of the rows of a cell (first flags), learned from others
+    (second) by what is positive (third).
     """
     outcome, rows = outcome_of(trial.labels), trial.rows
     scores = []

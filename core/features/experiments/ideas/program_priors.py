@@ -30,22 +30,31 @@ _SIGN = {"up": 1.0, "down": -1.0}
 class Settings(OnLabels):
     """How far rates are shrunk, and the cuts."""
 
-    strength: Annotated[float, Ge(0.0), setting("Number of pseudo-rows at the base rate added to each program.")] = 20.0
+    strength: Annotated[
+        float, Ge(0.0), setting("Number of pseudo-rows at the base rate added to each program.")
+    ] = 20.0
     cuts: Cuts = 10
 
 
 def program_counts(labels: Iterable[str], programs: Sequence[str]) -> list[dict[str, Any]]:
-    """Return each program of the target gene with program, expected (up, down or ""), rows, up, down, none; most rows first."""
+    """Return each program of the target gene with program, expected (up, down or ""), rows, up,
+    down, none; most rows first."""
     expected = {program.name: program.expected for program in PROGRAMS}
     counts = Counter(zip(programs, labels, strict=True))
     return [
-        {"program": name, "expected": expected.get(name, ""), "rows": n, **{label: counts[name, label] for label in LABELS}}
+        {
+            "program": name,
+            "expected": expected.get(name, ""),
+            "rows": n,
+            **{label: counts[name, label] for label in LABELS},
+        }
         for name, n in Counter(programs).most_common()
     ]
 
 
 def _rates(trial: Trial, code: Codes, n_cuts: int, strength: float) -> tuple[Scores, ...]:
-    """Return each program's rates among the rows visible to a row, mixed with `strength` pseudo-rows at their base rate."""
+    """Return each program's rates among the rows visible to a row, mixed with `strength`
+    pseudo-rows at their base rate."""
     n = count_codes(code)
 
     def learn(inside: Bools, seen: Bools, positive: Bools) -> Floats:
@@ -67,34 +76,63 @@ def _judge(material: Material, chosen: Settings) -> Judged:
         np.array([_SIGN[program.expected] if program else 0.0 for program in programs]),
     )
     arms = [
-        Ranking("base rate", _rates(trial, np.zeros_like(code), chosen.cuts, chosen.strength), "no program"),
-        Ranking("as expected", (rule,) * chosen.cuts, "saw no label: a program changes, in its expected direction"),
-        Ranking("rates of programs", _rates(trial, code, chosen.cuts, chosen.strength), "learned in folds"),
+        Ranking(
+            "base rate",
+            _rates(trial, np.zeros_like(code), chosen.cuts, chosen.strength),
+            "no program",
+        ),
+        Ranking(
+            "as expected",
+            (rule,) * chosen.cuts,
+            "saw no label: a program changes, in its expected direction",
+        ),
+        Ranking(
+            "rates of programs",
+            _rates(trial, code, chosen.cuts, chosen.strength),
+            "learned in folds",
+        ),
     ]
     counts = program_counts(trial.labels, names)
     covered = np.mean([program is not None for program in programs])
     remark = f"{covered:.0%} of rows have a gene of a curated program; the others tie."
     details = (Table("Programs", tuple(counts)),)
-    return Judged(trial, arms, (remark,), details=details, sentence=lambda _: describe_expectations(counts))
+    return Judged(
+        trial, arms, (remark,), details=details, sentence=lambda _: describe_expectations(counts)
+    )
 
 
 def describe_expectations(counts: Sequence[dict[str, Any]]) -> str:
-    """Describe which programs move as expected and which do not, with their counts of up and down."""
+    """Describe which programs move as expected and which do not, with their counts of up and
+    down."""
     parts = []
     for row in counts:
         if not row["expected"]:
             continue
         with_it, against = row[row["expected"]], row[_OPPOSITE[row["expected"]]]
-        word = "no changed row" if with_it + against == 0 else "borne out" if with_it > against else "not borne out"
-        parts.append(f"{row['program']} expected {row['expected']}, {row['up']} up and {row['down']} down: {word}")
+        word = (
+            "no changed row"
+            if with_it + against == 0
+            else "borne out"
+            if with_it > against
+            else "not borne out"
+        )
+        parts.append(
+            f"{row['program']} expected {row['expected']}, {row['up']} up and {row['down']} down:"
+            f" {word}"
+        )
     text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}." if parts else "No target gene belongs to a curated program."
+    return (
+        f"{text[:1].upper()}{text[1:]}."
+        if parts
+        else "No target gene belongs to a curated program."
+    )
 
 
 KIND = idea(
     "program_priors",
     "Program priors",
-    "Do genes of known programs (stress, p53, ribosome, cell cycle) change in the expected direction?",
+    "Do genes of known programs (stress, p53, ribosome, cell cycle) change in the expected"
+    " direction?",
     ("labels",),
     Settings,
     _judge,

@@ -24,10 +24,15 @@ MOST = 12
 
 def idea_of_option(name: str, title: str, question: str, option: str, how: str) -> Kind:
     """Return the idea of runs that differ in one option. how: a command that makes them."""
-    needed = f"two runs on the same labelled rows that differ only in {option}: make them with {how}, or choose two with runs"
+    needed = (
+        f"two runs on the same labelled rows that differ only in {option}: make them with {how}, or"
+        " choose two with runs"
+    )
 
     def judge(material: Material, chosen: OfRuns) -> Judged:
-        runs = material.load_runs(chosen.runs) or [material.load_run(run.id) for run in runs_that_differ(material.runs, option)]
+        runs = material.load_runs(chosen.runs) or [
+            material.load_run(run.id) for run in runs_that_differ(material.runs, option)
+        ]
         if len(runs) < 2:
             raise StateError(f"experiment {name}: needs {needed}")
         return _judge_runs(runs, option)
@@ -39,7 +44,8 @@ def idea_of_option(name: str, title: str, question: str, option: str, how: str) 
 
 
 def runs_that_differ(runs: Sequence[Run], option: str) -> list[Run]:
-    """Return the largest group of runs with equal specifications except for one option, by its value.
+    """Return the largest group of runs with equal specifications except for one option, by its
+    value.
 
     If two runs have the same value, the older one is used. Return [] if there are no two values.
     """
@@ -47,7 +53,10 @@ def runs_that_differ(runs: Sequence[Run], option: str) -> list[Run]:
     for run in runs:
         options = run.spec.get("options")
         if isinstance(options, Mapping) and option in options:
-            rest = {**run.spec, "options": {name: value for name, value in options.items() if name != option}}
+            rest = {
+                **run.spec,
+                "options": {name: value for name, value in options.items() if name != option},
+            }
             key = json.dumps(rest, sort_keys=True, default=str)
             groups.setdefault(key, {}).setdefault(str(options[option]), run)
     largest = max(groups.values(), key=len, default={})
@@ -85,9 +94,14 @@ def _shared_rows(runs: Sequence[RunRows]) -> list[RunRows]:
     shared = reduce(np.intersect1d, [each.positions for each in runs])
     kept = shared[pd.notna(runs[0].index.labels[shared])]
     if not len(kept):
-        raise InputError(f"runs: {', '.join(each.run.name for each in runs)} have no labelled row in common")
+        raise InputError(
+            f"runs: {', '.join(each.run.name for each in runs)} have no labelled row in common"
+        )
     orders = [np.argsort(each.positions) for each in runs]
-    return [each.take(order[np.isin(each.positions[order], kept)]) for each, order in zip(runs, orders, strict=True)]
+    return [
+        each.take(order[np.isin(each.positions[order], kept)])
+        for each, order in zip(runs, orders, strict=True)
+    ]
 
 
 JUDGES = idea_of_option(

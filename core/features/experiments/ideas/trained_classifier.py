@@ -1,4 +1,5 @@
-"""A classifier on [perturbation, gene, their product], compared with the kNN of the same vectors."""
+"""A classifier on [perturbation, gene, their product], compared with the kNN of the same
+vectors."""
 
 from __future__ import annotations
 
@@ -30,15 +31,21 @@ class Settings(OfSpaces):
 
     cuts: Cuts = 1
     columns: Annotated[
-        int, Ge(1), Le(256), setting("Number of columns of each vector; there are three times as many features.")
+        int,
+        Ge(1),
+        Le(256),
+        setting("Number of columns of each vector; there are three times as many features."),
     ] = 32
-    c: Annotated[float, Ge(0.000001), setting("Inverse strength of the logistic regression's penalty.")] = 0.01
+    c: Annotated[
+        float, Ge(0.000001), setting("Inverse strength of the logistic regression's penalty.")
+    ] = 0.01
     hidden: Annotated[int, Ge(1), Le(256), setting("Number of units in the hidden layer.")] = 32
     epochs: Annotated[int, Ge(1), Le(200), setting("Number of epochs.")] = 10
 
 
 def features_of(spaces: Sequence[Space], material: Material, columns: int) -> Floats:
-    """Return [perturbation, gene, perturbation · gene] of every labelled row, of shape (n_rows, 3 · columns); NaN if not covered.
+    """Return [perturbation, gene, perturbation · gene] of every labelled row, of shape (n_rows, 3 ·
+    columns); NaN if not covered.
 
     A space's first columns are its largest components; several spaces share the columns evenly.
     """
@@ -50,32 +57,49 @@ def features_of(spaces: Sequence[Space], material: Material, columns: int) -> Fl
 
 
 def _scale(columns: Floats) -> Floats:
-    """Return vectors divided by their mean length, so that spaces have equal weight; symbols without a vector stay NaN."""
+    """Return vectors divided by their mean length, so that spaces have equal weight; symbols
+    without a vector stay NaN."""
     scaled: Floats = columns / np.nanmean(np.sqrt(np.square(columns).sum(axis=1)))
     return scaled
 
 
-def predict_cells(trial: Trial, features: Floats, model: Callable[[], Any], n_cuts: int) -> tuple[Scores, ...]:
-    """Return each row's scores from a model fitted on rows outside both of its parts, under each cut.
+def predict_cells(
+    trial: Trial, features: Floats, model: Callable[[], Any], n_cuts: int
+) -> tuple[Scores, ...]:
+    """Return each row's scores from a model fitted on rows outside both of its parts, under each
+    cut.
 
-    model: returns an unfitted classifier of scikit-learn. Rows without features, and cells with too few rows, get base rates.
+    model: returns an unfitted classifier of scikit-learn. Rows without features, and cells with too
+    few rows, get base rates.
     """
     covered = np.asarray(np.isfinite(features).all(axis=1))
     return learn_in_folds(trial, n_cuts, partial(_fit_and_predict, model, features, covered))
 
 
 def _fit_and_predict(
-    model: Callable[[], Any], features: Floats, covered: Bools, inside: Bools, seen: Bools, positive: Bools
+    model: Callable[[], Any],
+    features: Floats,
+    covered: Bools,
+    inside: Bools,
+    seen: Bools,
+    positive: Bools,
 ) -> Floats:
-    """Return the probabilities of the rows inside a cell, learned from the visible rows; base rates if there are too few."""
+    """Return the probabilities of the rows inside a cell, learned from the visible rows; base rates
+    if there are too few."""
     p: Floats = np.full(int(inside.sum()), positive[seen].mean() if seen.any() else 0.5)
     known, wanted = seen & covered, inside & covered
-    if known.sum() < FEWEST or positive[known].all() or not positive[known].any() or not wanted.any():
+    if (
+        known.sum() < FEWEST
+        or positive[known].all()
+        or not positive[known].any()
+        or not wanted.any()
+    ):
         return p
     mean, spread = features[known].mean(axis=0), features[known].std(axis=0) + 1e-9
     fitted = model()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that stops early warns; the number of steps is a setting
+        # a fit that stops early warns; the number of steps is a setting
+        warnings.simplefilter("ignore")
         fitted.fit((features[known] - mean) / spread, positive[known])
         p[covered[inside]] = fitted.predict_proba((features[wanted] - mean) / spread)[:, 1]
     return p
@@ -95,17 +119,29 @@ def _judge(material: Material, chosen: Settings) -> Judged:
     features = features_of(spaces, material, chosen.columns)
     note = f"{features.shape[1]} features, fitted for each cell"
     arms = [
-        *knn_arms(material, chosen.cuts, {"kNN of the same vectors": Neighbours(spaces, centre=chosen.centre)}),
-        *(Ranking(name, predict_cells(trial, features, model, chosen.cuts), note) for name, model in models.items()),
+        *knn_arms(
+            material,
+            chosen.cuts,
+            {"kNN of the same vectors": Neighbours(spaces, centre=chosen.centre)},
+        ),
+        *(
+            Ranking(name, predict_cells(trial, features, model, chosen.cuts), note)
+            for name, model in models.items()
+        ),
     ]
     covered = np.isfinite(features).all(axis=1).mean()
-    return Judged(trial, arms, (f"{covered:.0%} of rows have vectors on both axes; the others get base rates.",))
+    return Judged(
+        trial,
+        arms,
+        (f"{covered:.0%} of rows have vectors on both axes; the others get base rates.",),
+    )
 
 
 KIND = idea(
     "trained_classifier",
     "Trained classifier",
-    "Does a classifier on the vectors of perturbation, gene and their product beat a kNN of the same vectors?",
+    "Does a classifier on the vectors of perturbation, gene and their product beat a kNN of the"
+    " same vectors?",
     ("labels", "space"),
     Settings,
     _judge,

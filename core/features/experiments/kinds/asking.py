@@ -1,5 +1,5 @@
-"""What the kinds have in common that ask the rows of a run again: their settings, the request for an arm, and how arms that
-change something are compared."""
+"""What the kinds have in common that ask the rows of a run again: their settings, the request for
+an arm, and how arms that change something are compared."""
 
 from __future__ import annotations
 
@@ -30,18 +30,25 @@ MOST_REPEATS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskingSettings:
-    """A run that is asked again. endpoint: by default that of the settings. calls: how it is asked, by default as for the run."""
+    """A run that is asked again. endpoint: by default that of the settings. calls: how it is asked,
+    by default as for the run."""
 
     run: Annotated[str, setting("The run that is asked again.", names="run", where="elsewhere")]
     rows: Annotated[
         str | tuple[str, ...],
-        setting('Which of the run\'s rows, such as "sample=100" or "split=train"; by default all.', title="Rows"),
+        setting(
+            'Which of the run\'s rows, such as "sample=100" or "split=train"; by default all.',
+            title="Rows",
+        ),
     ] = ""
     repeats: Annotated[
         int,
         Ge(1),
         Le(MOST_REPEATS),
-        setting("How often the run is asked again unchanged, each time under other seeds.", title="Repeats"),
+        setting(
+            "How often the run is asked again unchanged, each time under other seeds.",
+            title="Repeats",
+        ),
     ] = 1
     endpoint: Server = None
     concurrency: CallsAtOnce = CONCURRENCY
@@ -50,7 +57,8 @@ class AskingSettings:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A run, those of its rows that are asked again, and the request that asks them as the run did."""
+    """A run, those of its rows that are asked again, and the request that asks them as the run
+    did."""
 
     run: Run
     rows: tuple[str, ...]
@@ -62,16 +70,20 @@ class Asking:
 
 
 def ask_again(workspace: Workspace, settings: AskingSettings) -> Asking:
-    """Return what settings ask. Raise NotFound, InputError for impossible rows, and StateError for a run whose questions are
-    unknown, or whose rows were asked one by one."""
+    """Return what settings ask. Raise NotFound, InputError for impossible rows, and StateError for
+    a run whose questions are unknown, or whose rows were asked one by one."""
     with workspace.store.read() as db:
         run = runs.find_predicting(db, settings.run)
     if not _can_be_asked(run):
         raise StateError(
-            f"run {run.name} ({run.method}, {run.origin}): cannot be asked again, expected a run made here by a model"
+            f"run {run.name} ({run.method}, {run.origin}): cannot be asked again, expected a run"
+            " made here by a model"
         )
     if run.is_asked:
-        raise StateError(f"run {run.name}: an ad-hoc run of one row; expected a run of a dataset's rows. Rows asks one again")
+        raise StateError(
+            f"run {run.name}: an ad-hoc run of one row; expected a run of a dataset's rows. Rows"
+            " asks one again"
+        )
     rows = answered_rows(workspace, run, settings.rows)
     request = RunRequest(
         method=run.method,
@@ -103,8 +115,12 @@ def _can_be_asked(run: Run) -> bool:
 MEASURES = {"score": "scores, on labelled rows", "answers": "answers, which need no label"}
 
 
-DecidingMetric = Annotated[Metric, setting("The score that decides.", title="Score that decides", words=METRICS)]
-SmallestEffect = Annotated[Effect, setting("The smallest change of it that matters.", title="Smallest effect that matters")]
+DecidingMetric = Annotated[
+    Metric, setting("The score that decides.", title="Score that decides", words=METRICS)
+]
+SmallestEffect = Annotated[
+    Effect, setting("The smallest change of it that matters.", title="Smallest effect that matters")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,20 +128,29 @@ class ChangedSettings(AskingSettings):
     """A run that is asked again with something changed, and what decides."""
 
     measure: Annotated[
-        Measure, setting("What is compared: scores, or how far answers move.", title="Compared", words=MEASURES)
+        Measure,
+        setting(
+            "What is compared: scores, or how far answers move.", title="Compared", words=MEASURES
+        ),
     ] = "score"
     metric: DecidingMetric = "mean"
     smallest_effect: SmallestEffect = 0.01
 
 
-def compare_changed(asking: Asking, settings: ChangedSettings, question: str, arms: Iterable[Arm]) -> Experiment:
-    """Return the experiment that compares arms with the run as it is, asked again under other seeds.
+def compare_changed(
+    asking: Asking, settings: ChangedSettings, question: str, arms: Iterable[Arm]
+) -> Experiment:
+    """Return the experiment that compares arms with the run as it is, asked again under other
+    seeds.
 
     Raise InputError without an arm.
     """
     listed, run = tuple(arms), asking.run
     if not listed:
-        raise InputError(f"run {run.name}: nothing would be changed; expected settings that differ from the run's")
+        raise InputError(
+            f"run {run.name}: nothing would be changed; expected settings that differ from the"
+            " run's"
+        )
     again = tuple(range(1, settings.repeats + 1)) if method_named(run.method).needs_model else ()
     by_answers = settings.measure == "answers"
     remark = f"{run.method} calls no model: asked again, it would answer the same."

@@ -29,15 +29,33 @@ class ComponentSettings:
     """A run, what is fused with it, the weights, and the folds under which a kNN is made."""
 
     run: Annotated[str, setting("The run that is fused.", names="run", where="elsewhere")]
-    rows: Annotated[str | tuple[str, ...], setting("Which of the run's rows; by default all.", title="Rows")] = ""
-    others: Annotated[tuple[str, ...], setting("Runs, each fused alone.", title="Fused with", names="runs", name="with")] = ()
-    spaces: Annotated[tuple[str, ...], setting("Gene spaces of a kNN that is fused.", title="Gene spaces", names="spaces")] = ()
+    rows: Annotated[
+        str | tuple[str, ...], setting("Which of the run's rows; by default all.", title="Rows")
+    ] = ""
+    others: Annotated[
+        tuple[str, ...],
+        setting("Runs, each fused alone.", title="Fused with", names="runs", name="with"),
+    ] = ()
+    spaces: Annotated[
+        tuple[str, ...],
+        setting("Gene spaces of a kNN that is fused.", title="Gene spaces", names="spaces"),
+    ] = ()
     similarity: SimilaritySettings = field(default_factory=SimilaritySettings)
-    w_de: Annotated[Share, setting("The weight of the component for DE.", title="Weight for DE")] = 0.5
-    w_dir: Annotated[Share, setting("The weight of the component for DIR.", title="Weight for DIR")] = 0.5
+    w_de: Annotated[
+        Share, setting("The weight of the component for DE.", title="Weight for DE")
+    ] = 0.5
+    w_dir: Annotated[
+        Share, setting("The weight of the component for DIR.", title="Weight for DIR")
+    ] = 0.5
     by_agreement: LessInDisagreement = False
-    folds: Annotated[int, Ge(2), setting("Parts into which a kNN's folds cut perturbations and genes.", title="Folds")] = 5
-    cuts: Annotated[Count, setting("Over how many cuts of the folds the scores are averaged.", title="Cuts")] = 1
+    folds: Annotated[
+        int,
+        Ge(2),
+        setting("Parts into which a kNN's folds cut perturbations and genes.", title="Folds"),
+    ] = 5
+    cuts: Annotated[
+        Count, setting("Over how many cuts of the folds the scores are averaged.", title="Cuts")
+    ] = 1
     metric: DecidingMetric = "mean"
     smallest_effect: SmallestEffect = 0.01
 
@@ -48,7 +66,9 @@ def build(workspace: Workspace, settings: ComponentSettings) -> Experiment:
         run = runs.find_predicting(db, settings.run)
     arms = tuple(_arms(run, settings))
     if not arms:
-        raise InputError("component: has nothing to fuse, expected runs (with) or gene spaces (spaces)")
+        raise InputError(
+            "component: has nothing to fuse, expected runs (with) or gene spaces (spaces)"
+        )
     k, cuts = settings.folds, tuple(range(settings.cuts))
     view = run.spec.get("view", {})
     if not settings.spaces:
@@ -76,7 +96,10 @@ def _arms(run: Run, settings: ComponentSettings) -> Iterator[Arm]:
         knn = {**values_of(settings.similarity), "spaces": ",".join(settings.spaces)}
         others.append((f"kNN over {', '.join(settings.spaces)}", knn))
     weights = settings.w_de, settings.w_dir
-    words = f"weights {weights[0]:g} and {weights[1]:g}{' by agreement' if settings.by_agreement else ''}"
+    words = (
+        f"weights {weights[0]:g} and"
+        f" {weights[1]:g}{' by agreement' if settings.by_agreement else ''}"
+    )
     for name, other in others:
         fused = Fused(run.name, other, weights, settings.by_agreement)
         yield Arm(f"{run.name} + {name}, {words}", f"fused with {name}, {words}", fused=fused)

@@ -1,4 +1,5 @@
-"""A run asked again with another dossier: another list of tools, tools added one at a time, or another place where they look."""
+"""A run asked again with another dossier: another list of tools, tools added one at a time, or
+another place where they look."""
 
 from __future__ import annotations
 
@@ -9,7 +10,13 @@ from typing import Annotated, Literal
 from core.base.errors import InputError
 from core.base.experiment import Arm, Experiment, Kind
 from core.base.fields.setting import setting
-from core.features.experiments.kinds.asking import Asking, ChangedSettings, ask_again, compare_changed, missing_run
+from core.features.experiments.kinds.asking import (
+    Asking,
+    ChangedSettings,
+    ask_again,
+    compare_changed,
+    missing_run,
+)
 from core.features.experiments.kinds.tools import tools_given
 from core.methods.prompts import tools_of
 from core.runs.workspace import Workspace
@@ -21,8 +28,12 @@ QUESTION = "What does another dossier do to the predictions?"
 class DossierSettings(ChangedSettings):
     """A run, and what is changed of its dossier."""
 
-    tools: Annotated[tuple[str, ...], setting("Another list of tools, in this order.", title="Other tools")] = ()
-    add: Annotated[tuple[str, ...], setting("Tools to add to the run's, one at a time.", title="Tools to add")] = ()
+    tools: Annotated[
+        tuple[str, ...], setting("Another list of tools, in this order.", title="Other tools")
+    ] = ()
+    add: Annotated[
+        tuple[str, ...], setting("Tools to add to the run's, one at a time.", title="Tools to add")
+    ] = ()
     sources: Annotated[
         Literal["", "packs", "web", "cache"],
         setting(
@@ -34,7 +45,8 @@ class DossierSettings(ChangedSettings):
 
 
 def build(workspace: Workspace, settings: DossierSettings) -> Experiment:
-    """Return the experiment. Raise StateError for a run without tools, InputError for unknown tools, or if nothing changes."""
+    """Return the experiment. Raise StateError for a run without tools, InputError for unknown
+    tools, or if nothing changes."""
     asking = ask_again(workspace, settings)
     return compare_changed(asking, settings, QUESTION, _arms(asking, settings))
 
@@ -46,7 +58,9 @@ def _arms(asking: Asking, settings: DossierSettings) -> Iterator[Arm]:
         yield _with_tools(asking, "other tools", change, settings.tools)
     for tool in settings.add:
         if tool in given:
-            raise InputError(f"add: {tool} is a tool of run {asking.run.name} already, expected another")
+            raise InputError(
+                f"add: {tool} is a tool of run {asking.run.name} already, expected another"
+            )
         yield _with_tools(asking, f"with {tool}", f"with {tool}", (*given, tool))
     before = asking.request.options.get("sources")
     if settings.sources not in ("", before):

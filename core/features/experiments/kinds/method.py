@@ -1,4 +1,5 @@
-"""A run asked again by another method or model, or with other options, each of them changed alone."""
+"""A run asked again by another method or model, or with other options, each of them changed
+alone."""
 
 from __future__ import annotations
 
@@ -10,7 +11,13 @@ from core.base.errors import InputError
 from core.base.experiment import Arm, Experiment, Kind
 from core.base.fields.record import read_options
 from core.base.fields.setting import setting
-from core.features.experiments.kinds.asking import Asking, ChangedSettings, ask_again, compare_changed, missing_run
+from core.features.experiments.kinds.asking import (
+    Asking,
+    ChangedSettings,
+    ask_again,
+    compare_changed,
+    missing_run,
+)
 from core.methods.base import DerivedMethod, method_named
 from core.runs.workspace import Workspace
 
@@ -22,7 +29,9 @@ class MethodSettings(ChangedSettings):
     """A run, and what is changed of how it is asked."""
 
     method: Annotated[str, setting("Another method.", title="Method", missing="the run's")] = ""
-    model: Annotated[str | None, setting("Another model.", title="Model", missing="the run's")] = None
+    model: Annotated[str | None, setting("Another model.", title="Model", missing="the run's")] = (
+        None
+    )
     options: Annotated[
         Mapping[str, Any],
         setting(
@@ -34,7 +43,8 @@ class MethodSettings(ChangedSettings):
 
 
 def build(workspace: Workspace, settings: MethodSettings) -> Experiment:
-    """Return the experiment. Raise NotFound for an unknown method, InputError for impossible options, or if nothing changes."""
+    """Return the experiment. Raise NotFound for an unknown method, InputError for impossible
+    options, or if nothing changes."""
     asking = ask_again(workspace, settings)
     return compare_changed(asking, settings, QUESTION, _arms(asking, settings))
 
@@ -49,7 +59,9 @@ def _arms(asking: Asking, settings: MethodSettings) -> Iterator[Arm]:
             raise InputError(f"method {other.name}: {why}")
         options = read_options(other.settings, settings.options)
         model = base.model if own.needs_model else settings.model
-        request = replace(base, method=other.name, options=options, model=model if other.needs_model else None)
+        request = replace(
+            base, method=other.name, options=options, model=model if other.needs_model else None
+        )
         yield Arm(other.name, f"method: {base.method} → {other.name}", request)
     else:
         before = read_options(own.settings, base.options)
@@ -59,7 +71,18 @@ def _arms(asking: Asking, settings: MethodSettings) -> Iterator[Arm]:
                 change = f"{name}: {before[name]} → {after[name]}"
                 yield Arm(f"{name} {after[name]}", change, asking.changed(**{name: after[name]}))
     if own.needs_model and settings.model not in (None, base.model):
-        yield Arm(str(settings.model), f"model: {base.model} → {settings.model}", replace(base, model=settings.model))
+        yield Arm(
+            str(settings.model),
+            f"model: {base.model} → {settings.model}",
+            replace(base, model=settings.model),
+        )
 
 
-KIND = Kind("method", "Another method, model or option", QUESTION, MethodSettings, build, missing=missing_run)
+KIND = Kind(
+    "method",
+    "Another method, model or option",
+    QUESTION,
+    MethodSettings,
+    build,
+    missing=missing_run,
+)

@@ -1,6 +1,7 @@
 """A run asked again with other gene names: does it remember names, or read its dossier?
 
-A score from remembered names falls if names are coded or swapped. A score from the dossier falls if names are shown without it.
+A score from remembered names falls if names are coded or swapped. A score from the dossier falls if
+names are shown without it.
 """
 
 from __future__ import annotations
@@ -23,10 +24,16 @@ from core.store.connection import Cursor
 from core.store.runs import Run
 
 QUESTION = "Do the answers rest on remembered names or on the dossier?"
-TITLES = {CODED: "every name coded", SWAPPED: "names swapped", HIDDEN: "dossier only", ALONE: "names only"}
+TITLES = {
+    CODED: "every name coded",
+    SWAPPED: "names swapped",
+    HIDDEN: "dossier only",
+    ALONE: "names only",
+}
 LIMITS = (
-    "Coded names leave other hints in the texts: descriptions of a gene, and aliases that no imported pack lists (XCT, "
-    "Arp2/3). A model may still recognise a gene by these. So a stable score does not rule out memory."
+    "Coded names leave other hints in the texts: descriptions of a gene, and aliases that no"
+    " imported pack lists (XCT, Arp2/3). A model may still recognise a gene by these. So a stable"
+    " score does not rule out memory."
 )
 
 
@@ -36,12 +43,16 @@ class NamesSettings(AskingSettings):
 
     arms: Annotated[
         tuple[str, ...],
-        setting("Some of coded, swapped, hidden and alone; by default all that the method has.", title="Ways to show names"),
+        setting(
+            "Some of coded, swapped, hidden and alone; by default all that the method has.",
+            title="Ways to show names",
+        ),
     ] = ()
 
 
 def build(workspace: Workspace, settings: NamesSettings) -> Experiment:
-    """Return the experiment. Raise StateError for a run that cannot be asked with other names, InputError for unknown arms."""
+    """Return the experiment. Raise StateError for a run that cannot be asked with other names,
+    InputError for unknown arms."""
     asking = ask_again(workspace, settings)
     run = asking.run
     names = choose_arms(run, settings.arms)
@@ -64,30 +75,53 @@ def build(workspace: Workspace, settings: NamesSettings) -> Experiment:
 def choose_arms(run: Run, wanted: Sequence[str]) -> tuple[str, ...]:
     """Return the wanted ways to show names, by default all that the run's method has.
 
-    Raise StateError for a run that cannot be asked with other names, and InputError for unknown arms.
+    Raise StateError for a run that cannot be asked with other names, and InputError for unknown
+    arms.
     """
-    choices = next((option.choices for option in options_of(method_named(run.method).settings) if option.name == "names"), ())
+    choices = next(
+        (
+            option.choices
+            for option in options_of(method_named(run.method).settings)
+            if option.name == "names"
+        ),
+        (),
+    )
     if not choices:
         raise StateError(
-            f"run {run.name} ({run.method}): its method does not support other names, so how far its answers rest on memory is "
-            "unknown; prompt_only, debate, react, coordinator and summer do"
+            f"run {run.name} ({run.method}): its method does not support other names, so how far"
+            " its answers rest on memory is unknown; prompt_only, debate, react, coordinator and"
+            " summer do"
         )
     options = run.spec["options"]
     if options.get("names"):
-        raise StateError(f"run {run.name}: its names are {options['names']} already; expected a run with original names")
+        raise StateError(
+            f"run {run.name}: its names are {options['names']} already; expected a run with"
+            " original names"
+        )
     has_dossier = ALONE in choices
-    offered = [name for name in TITLES if name in choices and (name != HIDDEN or has_dossier or options.get("prompts"))]
+    offered = [
+        name
+        for name in TITLES
+        if name in choices and (name != HIDDEN or has_dossier or options.get("prompts"))
+    ]
     unknown = next((name for name in wanted if name not in offered), None)
     if unknown is not None:
-        raise InputError(f"arms: {unknown!r} is none of {run.method}, expected {', '.join(offered)}")
+        raise InputError(
+            f"arms: {unknown!r} is none of {run.method}, expected {', '.join(offered)}"
+        )
     return tuple(name for name in offered if not wanted or name in wanted)
 
 
-def complete(workspace: Workspace, _experiment: Experiment, _runs: Runs, result: ExperimentResult) -> ExperimentResult:
-    """Note of each arm with coded names how many of its requests hold a symbol of their row all the same."""
+def complete(
+    workspace: Workspace, _experiment: Experiment, _runs: Runs, result: ExperimentResult
+) -> ExperimentResult:
+    """Note of each arm with coded names how many of its requests hold a symbol of their row all the
+    same."""
     coded = (TITLES[CODED], TITLES[HIDDEN])
     with workspace.store.read() as db:
-        arms = [replace(arm, note=_leaks(db, arm)) if arm.name in coded else arm for arm in result.arms]
+        arms = [
+            replace(arm, note=_leaks(db, arm)) if arm.name in coded else arm for arm in result.arms
+        ]
     return replace(result, arms=tuple(arms))
 
 
@@ -97,4 +131,12 @@ def _leaks(db: Cursor, arm: ArmResult) -> str:
     return f"a symbol of the row is in {leaks:,} of {len(texts):,} requests"
 
 
-KIND = Kind("names", "Other gene names", QUESTION, NamesSettings, build, missing=missing_run, complete=complete)
+KIND = Kind(
+    "names",
+    "Other gene names",
+    QUESTION,
+    NamesSettings,
+    build,
+    missing=missing_run,
+    complete=complete,
+)

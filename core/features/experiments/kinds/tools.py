@@ -1,4 +1,5 @@
-"""A run asked again without each of its tools: which evidence moves its answers more than asking again does. No label is read."""
+"""A run asked again without each of its tools: which evidence moves its answers more than asking
+again does. No label is read."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from core.store.runs import Run
 
 QUESTION = "Which evidence moves the answers?"
 METHOD = (
-    "|Δ| is the mean of |ΔP(DE)| and |ΔP(up | DE)| from the run's own answers. p is one-sided, by a sign-flip test of whole "
-    "perturbations."
+    "|Δ| is the mean of |ΔP(DE)| and |ΔP(up | DE)| from the run's own answers. p is one-sided, by a"
+    " sign-flip test of whole perturbations."
 )
 
 
@@ -29,22 +30,36 @@ class ToolsSettings(AskingSettings):
 
     tools: Annotated[
         tuple[str, ...],
-        setting("Tools to leave out, one at a time; by default all that answered about the rows.", title="Tools to leave out"),
+        setting(
+            "Tools to leave out, one at a time; by default all that answered about the rows.",
+            title="Tools to leave out",
+        ),
     ] = ()
     repeats: Annotated[
-        int, Ge(1), Le(20), setting("Number of repeats of every arm, each under its own seeds.", title="Repeats of every arm")
+        int,
+        Ge(1),
+        Le(20),
+        setting(
+            "Number of repeats of every arm, each under its own seeds.",
+            title="Repeats of every arm",
+        ),
     ] = 3
 
 
 def build(workspace: Workspace, settings: ToolsSettings) -> Experiment:
-    """Return the experiment. Raise StateError for a run without tools, InputError for impossible rows or tools."""
+    """Return the experiment. Raise StateError for a run without tools, InputError for impossible
+    rows or tools."""
     asking = ask_again(workspace, settings)
     run = asking.run
     given = tools_given(run)
     with workspace.store.read() as db:
         called = evidence.tools(db, run.id, asking.rows)
     arms = [
-        Arm(f"without {tool}", f"without {tool}", asking.changed(tools=",".join(name for name in given if name != tool)))
+        Arm(
+            f"without {tool}",
+            f"without {tool}",
+            asking.changed(tools=",".join(name for name in given if name != tool)),
+        )
         for tool in choose_tools(run, given, called, settings.tools)
     ]
     return Experiment(
@@ -67,23 +82,33 @@ def tools_given(run: Run) -> tuple[str, ...]:
     options = run.spec["options"]
     if "tools" not in options:
         raise StateError(
-            f"run {run.name} ({run.method}): has no tools that can be left out. Expected a run by a method with the option "
-            "tools, such as debate"
+            f"run {run.name} ({run.method}): has no tools that can be left out. Expected a run by a"
+            " method with the option tools, such as debate"
         )
     return tuple(dict.fromkeys(split_names(options["tools"])))
 
 
-def choose_tools(run: Run, given: Sequence[str], called: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
-    """Return the tools to leave out: the wanted ones, by default all that answered about the rows, in the run's order.
+def choose_tools(
+    run: Run, given: Sequence[str], called: Sequence[str], wanted: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the tools to leave out: the wanted ones, by default all that answered about the rows,
+    in the run's order.
 
-    given: the tools of the run; called: the tools with answers in its rows. Raise InputError for others.
+    given: the tools of the run; called: the tools with answers in its rows. Raise InputError for
+    others.
     """
     unknown = [name for name in wanted if name not in given]
     if unknown:
-        raise InputError(f"tools: {unknown[0]!r} is not a tool of run {run.name}, expected {', '.join(given) or 'none'}")
+        raise InputError(
+            f"tools: {unknown[0]!r} is not a tool of run {run.name}, expected"
+            f" {', '.join(given) or 'none'}"
+        )
     chosen = tuple(name for name in given if name in (wanted or called))
     if not chosen:
-        raise InputError(f"run {run.name}: called no tool on these rows, so none can be left out; expected rows with a dossier")
+        raise InputError(
+            f"run {run.name}: called no tool on these rows, so none can be left out; expected rows"
+            " with a dossier"
+        )
     return chosen
 
 

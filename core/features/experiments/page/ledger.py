@@ -33,18 +33,35 @@ def show(context: PageContext) -> None:
     with st.expander("Register a hypothesis", key="ledger-register"):
         _show_registration(context)
     with st.expander("Record a result", key="ledger-record"):
-        entries = [line.entry for line in result.hypotheses if line.entry.source == HERE and not line.entry.experiment]
+        entries = [
+            line.entry
+            for line in result.hypotheses
+            if line.entry.source == HERE and not line.entry.experiment
+        ]
         by_key = {f"{entry.name} ({entry.dataset})": entry for entry in entries}
-        titles = {key: f"{key}: {entry.name_b} against {entry.name_a}" for key, entry in by_key.items()}
-        chosen = choose_one(st.selectbox, "ledger_of", "Hypothesis", titles, index=None, placeholder="choose one")
+        titles = {
+            key: f"{key}: {entry.name_b} against {entry.name_a}" for key, entry in by_key.items()
+        }
+        chosen = choose_one(
+            st.selectbox, "ledger_of", "Hypothesis", titles, index=None, placeholder="choose one"
+        )
         st.caption("The result is computed from the two runs.")
-        if st.button("Record result", type="primary", key="record-result", disabled=chosen is None) and chosen:
+        if (
+            st.button("Record result", type="primary", key="record-result", disabled=chosen is None)
+            and chosen
+        ):
             with explain_errors():
                 with st.spinner("Comparing …"):
-                    recorded = ledger.record(context.workspace, by_key[chosen].name, str(by_key[chosen].dataset))
+                    recorded = ledger.record(
+                        context.workspace, by_key[chosen].name, str(by_key[chosen].dataset)
+                    )
                 _confirm(f"{recorded.name}: {recorded.verdict}{_late(recorded)}.")
-    with st.expander("Import published results", key="ledger-import", expanded=not result.hypotheses):
-        st.markdown("The nine steps of the challenge's published entry, with their public scores and z.")
+    with st.expander(
+        "Import published results", key="ledger-import", expanded=not result.hypotheses
+    ):
+        st.markdown(
+            "The nine steps of the challenge's published entry, with their public scores and z."
+        )
         if st.button("Import the published ladder", key="import-ladder", icon=":material/stairs:"):
             with explain_errors():
                 added = ledger.import_published_ladder(context.workspace)
@@ -57,13 +74,19 @@ def _show_registration(context: PageContext) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         name = st.text_input("Name", key="note-ledger-name", max_chars=120)
-        claim = st.text_area("Hypothesis", key="note-ledger-claim", placeholder="the claim", height=68)
+        claim = st.text_area(
+            "Hypothesis", key="note-ledger-claim", placeholder="the claim", height=68
+        )
         prediction = st.text_area("Prediction", key="note-ledger-prediction", height=68)
     with right:
         rule = make(DecisionRule, show_settings(DecisionRule, "ledger_", columns=2))
         titles = {run.id: run.name for run in context.runs}
         base = choose_one(st.selectbox, "ledger_base", "Baseline run", titles, index=None)
-        tested = st.text_input("Run that should beat it", key="note-ledger-tested", placeholder="its name, also if it is to come")
+        tested = st.text_input(
+            "Run that should beat it",
+            key="note-ledger-tested",
+            placeholder="its name, also if it is to come",
+        )
     can_add = bool(name and claim and prediction and base and tested)
     if st.button("Register", type="primary", key="register-hypothesis", disabled=not can_add):
         with explain_errors():

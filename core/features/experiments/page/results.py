@@ -1,4 +1,5 @@
-"""Results: every experiment of the dataset with its verdict, its progress while it runs, and its result."""
+"""Results: every experiment of the dataset with its verdict, its progress while it runs, and its
+result."""
 
 from __future__ import annotations
 
@@ -23,24 +24,35 @@ from core.ui.widgets import as_text, show_empty
 def show(context: PageContext) -> None:
     """Show the experiments of the dataset, and one of them."""
     dataset = context.dataset
-    here = [saved for saved in engine.list_saved(context.workspace) if dataset and saved.dataset == dataset.id]
+    here = [
+        saved
+        for saved in engine.list_saved(context.workspace)
+        if dataset and saved.dataset == dataset.id
+    ]
     if not here:
         how = lambda: links.to_page(links.EXPERIMENTS, "Start one", tab="Start")  # noqa: E731
-        show_empty("No experiment of this dataset yet. A question, a run and a few rows are enough.", how)
+        show_empty(
+            "No experiment of this dataset yet. A question, a run and a few rows are enough.", how
+        )
         return
     states = {run.id: run.status for run in loaders.all_runs()}
     by_key = {saved.key: saved for saved in here}
     verdicts: dict[str, dict[str, list[str]]] = {}
     for line in ledger.list_ledger(context.workspace).hypotheses:
         if line.entry.experiment and line.entry.kind == "result":
-            verdicts.setdefault(line.entry.experiment, {}).setdefault(line.words, []).append(str(line.entry.name_b))
+            verdicts.setdefault(line.entry.experiment, {}).setdefault(line.words, []).append(
+                str(line.entry.name_b)
+            )
     rows = [
         {
             "experiment": saved.name,
             "kind": kinds()[saved.kind].title if saved.kind in kinds() else saved.kind,
             "rows": len(saved.rows),
             "runs done": f"{len(saved.ids) - saved.count_left(states)} of {len(saved.ids)}",
-            "verdict": _verdict_text(verdicts.get(saved.entry) or verdicts.get(saved.name, {}), not saved.count_left(states)),
+            "verdict": _verdict_text(
+                verdicts.get(saved.entry) or verdicts.get(saved.name, {}),
+                not saved.count_left(states),
+            ),
         }
         for saved in by_key.values()
     ]
@@ -49,7 +61,10 @@ def show(context: PageContext) -> None:
     latest = here[-1].key
     saved = by_key[choose_one(st.selectbox, "experiment", "Experiment", titles, latest) or latest]
     if left := saved.count_left(states):
-        st.markdown(f"{left} of {len(saved.ids)} runs are missing; the result stands here when they are done.")
+        st.markdown(
+            f"{left} of {len(saved.ids)} runs are missing; the result stands here when they are"
+            " done."
+        )
         watch_job(context.workspace, engine.JOB, saved.key)
         return
     with explain_errors():
@@ -60,7 +75,8 @@ def show(context: PageContext) -> None:
 
 
 def _verdict_text(arms_by_verdict: Mapping[str, list[str]], is_done: bool) -> str:
-    """Return verdicts with the arms that have them, or how many; an experiment of the base alone has none."""
+    """Return verdicts with the arms that have them, or how many; an experiment of the base alone
+    has none."""
     texts = [
         f"{verdict}: {', '.join(arms) if len(arms) <= MOST_ALIKE else f'{len(arms)} arms'}"
         for verdict, arms in arms_by_verdict.items()

@@ -21,7 +21,8 @@ from core.ui.results import show_result
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text, show_empty
 
-_COMPUTED = "_experiments"  # session key: all that this visitor's last computed result rests on, and the result
+# session key: all that this visitor's last computed result rests on, and the result
+_COMPUTED = "_experiments"
 _SAMPLE = 100
 _FIRST = "tools"  # the kind that stands first where a link names none
 _OF_CALLS = {"endpoint", "concurrency", *(option.name for option in options_of(CallSettings))}
@@ -36,13 +37,25 @@ def show(context: PageContext) -> None:
     titles = {kind.name: f"{kind.title}: {kind.question}" for kind in kinds().values()}
     kind = kinds()[choose_one(st.selectbox, "kind", "Question", titles, _FIRST) or _FIRST]
     if missing := kind.missing(context.workspace, dataset.id):
-        show_empty(as_text(f"It needs {'; and '.join(missing)}."), lambda: links.to_data("Import it"))
+        show_empty(
+            as_text(f"It needs {'; and '.join(missing)}."), lambda: links.to_data("Import it")
+        )
     chosen = _show_form(context, dataset, kind)
     if kind.compute is not None:
-        key = (dataset.id, kind.name, sorted(map(str, chosen.items())), context.workspace.store.settled_state())
-        if st.button("Compute", type="primary", icon=":material/play_arrow:", key="compute-experiment"):
+        key = (
+            dataset.id,
+            kind.name,
+            sorted(map(str, chosen.items())),
+            context.workspace.store.settled_state(),
+        )
+        if st.button(
+            "Compute", type="primary", icon=":material/play_arrow:", key="compute-experiment"
+        ):
             with explain_errors(), st.spinner(f"{kind.title} …"):
-                st.session_state[_COMPUTED] = key, kind.compute(context.workspace, make(kind.settings, chosen))
+                st.session_state[_COMPUTED] = (
+                    key,
+                    kind.compute(context.workspace, make(kind.settings, chosen)),
+                )
         last, result = st.session_state.get(_COMPUTED, (None, None))
         if last == key:
             show_result(result, dataset.name, f"computed-{kind.name}")
@@ -53,8 +66,11 @@ def show(context: PageContext) -> None:
 
 
 def _show_form(context: PageContext, dataset: Dataset, kind: Kind) -> dict[str, Any]:
-    """Show a control for each setting of a kind; return the values that differ from the defaults."""
-    hidden = [option.name for option in options_of(kind.settings) if option.about.where != "everywhere"]
+    """Show a control for each setting of a kind; return the values that differ from the
+    defaults."""
+    hidden = [
+        option.name for option in options_of(kind.settings) if option.about.where != "everywhere"
+    ]
     options = [option for option in options_of(kind.settings) if option.name not in hidden]
     of_calls = [option for option in options if option.name in _OF_CALLS]
     values: dict[str, Any] = {}
@@ -66,7 +82,11 @@ def _show_form(context: PageContext, dataset: Dataset, kind: Kind) -> dict[str, 
         with st.expander("Model server and calls"):
             for option in of_calls:
                 values[option.name] = _show_setting(context, dataset, kind, option)
-    chosen = {option.name: values[option.name] for option in options if values[option.name] != option.default}
+    chosen = {
+        option.name: values[option.name]
+        for option in options
+        if values[option.name] != option.default
+    }
     of_sidebar = {"dataset": dataset.id, "run": context.run.id if context.run else None}
     return chosen | {name: value for name, value in of_sidebar.items() if name in hidden and value}
 
@@ -76,7 +96,9 @@ def _show_setting(context: PageContext, dataset: Dataset, kind: Kind, option: Op
     if option.name == "rows" and option.default == "":
         return _show_rows(context, option, owner)
     if option.name == "text":
-        return st.text_area("TOML file", height=240, key=f"spec-{kind.name}", help=option.about.help)
+        return st.text_area(
+            "TOML file", height=240, key=f"spec-{kind.name}", help=option.about.help
+        )
     if option.about.names in SOURCES:
         return show_option(dataset, owner, option)
     return show_control(option, key_of(option, f"{owner}-"))
@@ -87,7 +109,11 @@ def _show_rows(context: PageContext, option: Option, owner: str) -> str:
     most = context.run.done if context.run else _SAMPLE
     usual = min(_SAMPLE, most or _SAMPLE)
     n = st.number_input(
-        "Rows", 1, value=usual, help=f"{option.about.help} The run that is open has {most:,}.", **bind(f"{owner}-rows", usual)
+        "Rows",
+        1,
+        value=usual,
+        help=f"{option.about.help} The run that is open has {most:,}.",
+        **bind(f"{owner}-rows", usual),
     )
     return "" if context.run and n >= most else f"sample={n}"
 
@@ -96,14 +122,18 @@ def _show_plan(context: PageContext, kind: Kind, chosen: dict[str, Any]) -> None
     """Show the buttons, and the plan once it was asked for."""
     with st.container(horizontal=True):
         wants_plan = st.button("Plan", key="plan-experiment", icon=":material/request_quote:")
-        wants_start = st.button("Start", type="primary", key="start-experiment", icon=":material/play_arrow:")
+        wants_start = st.button(
+            "Start", type="primary", key="start-experiment", icon=":material/play_arrow:"
+        )
     if not (wants_plan or wants_start):
         st.caption("Plan shows arms, rows, calls and cost, and starts nothing.")
         return
     with explain_errors(), st.spinner("Planning …"):
         planned = engine.plan(context.workspace, kind.name, make(kind.settings, chosen))
         if wants_plan:
-            show_result(engine.with_power(context.workspace, planned), planned.saved.name, "experiment-plan")
+            show_result(
+                engine.with_power(context.workspace, planned), planned.saved.name, "experiment-plan"
+            )
             return
         engine.start_apart(context.workspace, planned)
         view = {"tab": "Results", "experiment": planned.saved.key}

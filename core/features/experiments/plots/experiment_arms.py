@@ -1,4 +1,5 @@
-"""Figure: the arms of an experiment against its base, or, where there is none, the scores of its arms."""
+"""Figure: the arms of an experiment against its base, or, where there is none, the scores of its
+arms."""
 
 from __future__ import annotations
 
@@ -18,21 +19,29 @@ _METRICS = {"de": "DE", "dir": "DIR", "mean": "mean"}
 def figure(arms: Sequence[Any], measure: str, metric: str, smallest_effect: float) -> go.Figure:
     """Draw a forest plot.
 
-    arms: `ArmResult`s. measure "score": a block for each metric with every arm's change from the base, beside the lines 0 and
-    the smallest effect; own scores where no arm has a change. "answers": |Δ| of each arm above that of the base asked again.
-    metric: the one that decides; the arms that differ in it are bold.
+    arms: `ArmResult`s. measure "score": a block for each metric with every arm's change from the
+    base, beside the lines 0 and the smallest effect; own scores where no arm has a change.
+    "answers": |Δ| of each arm above that of the base asked again. metric: the one that decides; the
+    arms that differ in it are bold.
     """
     if measure == "answers":
         return forest_plot.draw_forest([*_moves(arms)], [], "mean |Δ| of the answers", [0.0])
     prefix = "delta_" if any(arm.delta(metric) is not None for arm in arms) else ""
     rows: list[Row] = []
     for key, name in _METRICS.items():
-        block = [_row(arm, prefix, key, key == metric) for arm in arms if getattr(arm, prefix + key) is not None]
+        block = [
+            _row(arm, prefix, key, key == metric)
+            for arm in arms
+            if getattr(arm, prefix + key) is not None
+        ]
         rows += [forest_plot.heading(name), *block] if block else []
     if not prefix:
         return forest_plot.draw_forest(rows, drawing.reference_lines({}), "AUROC")
     base = next((arm.name for arm in arms if arm.is_base), "the base")
-    lines = [Line(0.0, base, dash="dot"), Line(smallest_effect, f"smallest effect {smallest_effect:g}")]
+    lines = [
+        Line(0.0, base, dash="dot"),
+        Line(smallest_effect, f"smallest effect {smallest_effect:g}"),
+    ]
     return forest_plot.draw_forest(rows, lines, "change of the AUROC")
 
 
@@ -43,7 +52,14 @@ def _row(arm: Any, prefix: str, metric: str, decides: bool) -> Row:
     tested = f"{words} · {_p(arm)}" if prefix and decides else words
     score = [f"{name} {estimate_text(*own.ends)}"] if prefix and own is not None else []
     hover = [arm.name, *score, tested, drawing.rows_text(value.n, name)]
-    return Row(arm.name, value.ends, tested, hover, decides and arm.is_shown, None if prefix else theme.CHOSEN)
+    return Row(
+        arm.name,
+        value.ends,
+        tested,
+        hover,
+        decides and arm.is_shown,
+        None if prefix else theme.CHOSEN,
+    )
 
 
 def _moves(arms: Sequence[Any]) -> Iterator[Row]:
@@ -51,7 +67,13 @@ def _moves(arms: Sequence[Any]) -> Iterator[Row]:
         if arm.moved is None:
             continue
         words = f"{estimate_text(*arm.moved.ends)} · one-sided {_p(arm)}"
-        yield Row(arm.name, arm.moved.ends, words, [arm.name, words, drawing.rows_text(arm.n)], arm.is_shown)
+        yield Row(
+            arm.name,
+            arm.moved.ends,
+            words,
+            [arm.name, words, drawing.rows_text(arm.n)],
+            arm.is_shown,
+        )
         if arm.floor is not None:
             again = estimate_text(*arm.floor.ends)
             hover = ["the base asked again", again, drawing.rows_text(arm.n)]

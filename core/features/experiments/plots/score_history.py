@@ -19,6 +19,7 @@ def figure(steps: Sequence[Mapping[str, Any]]) -> go.Figure:
     """
     table = pd.DataFrame(steps)
     score, half = table["score"], table["half width"].astype(float)
-    names = [f"{place}. {name}" for place, name in enumerate(table["step"], 1)]  # a name may occur twice
+    # a name may occur twice
+    names = [f"{place}. {name}" for place, name in enumerate(table["step"], 1)]
     table = table.assign(curve="score", x=names, y=score, low=score - half, high=score + half)
     return curves.figure(table.assign(is_best=table["verdict"] == "confirmed"), "", "score")

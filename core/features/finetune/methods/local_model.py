@@ -1,4 +1,5 @@
-"""Track C: a local model, fine-tuned or not, answers one prompt for each row; of several answers the mean, or the best one."""
+"""Track C: a local model, fine-tuned or not, answers one prompt for each row; of several answers
+the mean, or the best one."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ CRITIC_TOKENS: Final = 1_000
 
 
 class Judged(NamedTuple):
-    """What speaks for an answer: a probability, None if nothing can be read; and the events that say so."""
+    """What speaks for an answer: a probability, None if nothing can be read; and the events that
+    say so."""
 
     probability: float | None
     events: tuple[TraceEvent, ...] = ()
@@ -51,17 +53,24 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class LocalModelSettings(PromptSettings):
-    """The options of a prompt with other defaults: what a fine-tuned model was trained on, and answers that can be ranked.
+    """The options of a prompt with other defaults: what a fine-tuned model was trained on, and
+    answers that can be ranked.
 
     Twice the longest answer, which an answer that was cut off gets, is still allowed.
     """
 
-    samples: Annotated[int, Ge(1), Le(MOST_SAMPLES), setting("How many answers to ask for, each under a seed of its own.")] = 1
+    samples: Annotated[
+        int,
+        Ge(1),
+        Le(MOST_SAMPLES),
+        setting("How many answers to ask for, each under a seed of its own."),
+    ] = 1
     choose: Annotated[
         Literal["mean", "best", "critic"],
         setting(
-            "What counts of several answers. mean: their mean. best: the one whose letter the model is surest of. critic: the "
-            "one that the same model, asked as a critic, holds most likely to be right."
+            "What counts of several answers. mean: their mean. best: the one whose letter the model"
+            " is surest of. critic: the one that the same model, asked as a critic, holds most"
+            " likely to be right."
         ),
     ] = "mean"
     answers: Answers = "logprobs"
@@ -70,11 +79,15 @@ class LocalModelSettings(PromptSettings):
 
 
 class LocalModel(ConversationMethod):
-    """One prompt for each row, without tools and without the web, answered once or several times."""
+    """One prompt for each row, without tools and without the web, answered once or several
+    times."""
 
     name = "local_model"
     version = 2
-    about = "Track C: a model of your own answers one prompt per row. Several answers count by mean, surest or a critic's choice."
+    about = (
+        "Track C: a model of your own answers one prompt per row. Several answers count by mean,"
+        " surest or a critic's choice."
+    )
     settings = LocalModelSettings
 
     def calls(self, options: Mapping[str, Any]) -> float:
@@ -82,16 +95,23 @@ class LocalModel(ConversationMethod):
         return int(options["samples"]) * (2 if _has_critic(options) else 1)
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Return every text of a prompt, apart from the pair. Raise InputError for options that do not go together."""
+        """Return every text of a prompt, apart from the pair. Raise InputError for options that do
+        not go together."""
         _check(options)
         texts = PROMPT_ONLY.prompts({**options, "seeds": "0"})
-        return "\n\n".join((texts, prompt_text("critic"), prompt_text("reask_prob"))) if _has_critic(options) else texts
+        return (
+            "\n\n".join((texts, prompt_text("critic"), prompt_text("reask_prob")))
+            if _has_critic(options)
+            else texts
+        )
 
-    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
+    async def predict_in(
+        self, conversation: RowConversation, pair: Pair, context: Context
+    ) -> RowResult:
         """Ask for every sample, and take their mean or the best of them.
 
-        A call that fails fails the row. An answer that cannot be read is left out, and flagged; where nothing that speaks for an
-        answer can be read, the mean stands in, flagged too.
+        A call that fails fails the row. An answer that cannot be read is left out, and flagged;
+        where nothing that speaks for an answer can be read, the mean stands in, flagged too.
         """
         options = context.options
         _check(options)
@@ -99,7 +119,9 @@ class LocalModel(ConversationMethod):
         counted = TokenCount(len(prompt.encode()), "bytes")
         first = context.seed * MOST_SAMPLES  # so that no two runs with other seeds share a sample
         seeds = range(first, first + options["samples"])
-        said = await gather_all(*(ask_under_seed(conversation, prompt, seed, counted, options) for seed in seeds))
+        said = await gather_all(
+            *(ask_under_seed(conversation, prompt, seed, counted, options) for seed in seeds)
+        )
         chosen = mean_of_answers(said, pair, context)
         if options["choose"] != "mean" and len(said) > 1:
             chosen = await _choose(conversation, prompt, said, chosen, context)
@@ -115,13 +137,21 @@ def _has_critic(options: Mapping[str, Any]) -> bool:
 
 def _check(options: Mapping[str, Any]) -> None:
     if options["choose"] == "best" and options["answers"] != "logprobs":
-        raise InputError("choose: got best with answers=letters, expected answers=logprobs, which say how sure an answer is")
+        raise InputError(
+            "choose: got best with answers=letters, expected answers=logprobs, which say how sure"
+            " an answer is"
+        )
 
 
 async def _choose(
-    conversation: RowConversation, prompt: str, said: Sequence[SeedAnswer], mean: MeanAnswer, context: Context
+    conversation: RowConversation,
+    prompt: str,
+    said: Sequence[SeedAnswer],
+    mean: MeanAnswer,
+    context: Context,
 ) -> MeanAnswer:
-    """Return the readable answer that has most behind it, the first of equal ones; the mean, flagged, if none has anything."""
+    """Return the readable answer that has most behind it, the first of equal ones; the mean,
+    flagged, if none has anything."""
     read = [(i, answer) for i, answer in enumerate(said) if answer.prediction is not None]
     if not read:
         return mean
@@ -137,19 +167,28 @@ async def _choose(
         judged = [Judged(_surest(answer)) for _, answer in read]
     events = tuple(event for each in judged for event in each.events)
     known = [
-        (each.probability, i, answer) for (i, answer), each in zip(read, judged, strict=True) if each.probability is not None
+        (each.probability, i, answer)
+        for (i, answer), each in zip(read, judged, strict=True)
+        if each.probability is not None
     ]
     if not known:
         text = f"No verdict of the critic can be read: the mean of {len(read)} answers stands in."
-        event = TraceEvent("choice", "MEAN", "arithmetic", text, 0, meta={"read": 0, "asked": len(said)})
+        event = TraceEvent(
+            "choice", "MEAN", "arithmetic", text, 0, meta={"read": 0, "asked": len(said)}
+        )
         return mean._replace(flags=(Flag.FEWER_SEEDS,), events=(*events, *mean.events, event))
     probability, i, answer = max(known, key=lambda each: (each[0], -each[1]))
     up, down = answer.prediction or (0.0, 0.0)
     flags = (Flag.FEWER_SEEDS,) if len(known) < len(said) else ()
     who = "the critic" if _has_critic(context.options) else "the model itself"
-    text = f"Answer {i + 1} of {len(said)} is taken, for which {who} gives {probability:.6f}: up {up:.6f}, down {down:.6f}."
+    text = (
+        f"Answer {i + 1} of {len(said)} is taken, for which {who} gives {probability:.6f}: up"
+        f" {up:.6f}, down {down:.6f}."
+    )
     meta = {"read": len(known), "asked": len(said), "chosen": i}
-    return MeanAnswer(up, down, flags, (*events, TraceEvent("choice", "BEST", "arithmetic", text, 0, meta=meta)))
+    return MeanAnswer(
+        up, down, flags, (*events, TraceEvent("choice", "BEST", "arithmetic", text, 0, meta=meta))
+    )
 
 
 def _surest(answer: SeedAnswer) -> float | None:
@@ -161,11 +200,23 @@ def _surest(answer: SeedAnswer) -> float | None:
 
 
 async def _ask_critic(
-    conversation: RowConversation, prompt: str, answer: SeedAnswer, seed: int, options: Mapping[str, Any]
+    conversation: RowConversation,
+    prompt: str,
+    answer: SeedAnswer,
+    seed: int,
+    options: Mapping[str, Any],
 ) -> Judged:
-    """Return how likely the same model holds an answer to be right, asked once more if its number cannot be read."""
-    spec = CallSpec(f"seed {seed}", "CRITIC", seed, min(CRITIC_TOKENS, options["max_tokens"]), options["effort"])
+    """Return how likely the same model holds an answer to be right, asked once more if its number
+    cannot be read."""
+    spec = CallSpec(
+        f"seed {seed}", "CRITIC", seed, min(CRITIC_TOKENS, options["max_tokens"]), options["effort"]
+    )
     asked = fill(prompt_text("critic"), question=prompt, answer=answer.events[-1].content)
-    found = await conversation.read(spec, (Message("user", asked),), read_probability, ask_probability_again)
+    found = await conversation.read(
+        spec, (Message("user", asked),), read_probability, ask_probability_again
+    )
     probability = None if isinstance(found.value, Unread) else found.value
-    return Judged(probability, (*found.rejected, event_of(spec, "verdict", found.reply, probability=probability)))
+    return Judged(
+        probability,
+        (*found.rejected, event_of(spec, "verdict", found.reply, probability=probability)),
+    )

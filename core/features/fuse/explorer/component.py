@@ -21,20 +21,23 @@ _PARTS = ("numbers.js", "fusion.js", "texts.js", "drawing.js", "rows.js", "explo
 
 @cache
 def script() -> str:
-    """Return the script, whose last part defines `mountExplorer`; it makes no request and needs no library."""
+    """Return the script, whose last part defines `mountExplorer`; it makes no request and needs no
+    library."""
     page = json.dumps(_read("explorer.html").strip())
     return "\n".join([f"const PAGE = {page};", *map(_read, _PARTS)])
 
 
 @cache
 def app_script() -> str:
-    """Return the script as a module of Streamlit's, which mounts the explorer in the element of class "place"."""
+    """Return the script as a module of Streamlit's, which mounts the explorer in the element of
+    class "place"."""
     return f"{script()}\n{_read('app.js')}"
 
 
 @cache
 def file_script() -> str:
-    """Return the script of a file from disk, which draws every explorer whose place is in the page."""
+    """Return the script of a file from disk, which draws every explorer whose place is in the
+    page."""
     return f'"use strict";\n(() => {{\n{script()}\n{_read("file.js")}}})();'
 
 
@@ -50,7 +53,8 @@ def _read(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ExplorerData:
-    """What an explorer shows: `content.make_content` and `state.state_of_file`. title: of the fusion, for a heading."""
+    """What an explorer shows: `content.make_content` and `state.state_of_file`. title: of the
+    fusion, for a heading."""
 
     title: str
     content: dict[str, Any]
@@ -58,12 +62,18 @@ class ExplorerData:
 
 
 def place(key: str, data: ExplorerData) -> str:
-    """Return the HTML of the place in which `component.file_script` draws an explorer, and of its data, which no browser runs."""
-    text = json.dumps({"content": data.content, "state": data.state}, ensure_ascii=False, allow_nan=False)
+    """Return the HTML of the place in which `component.file_script` draws an explorer, and of its
+    data, which no browser runs."""
+    text = json.dumps(
+        {"content": data.content, "state": data.state}, ensure_ascii=False, allow_nan=False
+    )
     for character in "<\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     name = html.escape(key)
-    return f'<div class="explorer-place" id="{name}"></div><script type="application/json" id="{name}-data">{text}</script>'
+    return (
+        f'<div class="explorer-place" id="{name}"></div><script type="application/json"'
+        f' id="{name}-data">{text}</script>'
+    )
 
 
 def make_file(data: ExplorerData) -> bytes:

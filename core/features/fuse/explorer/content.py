@@ -26,8 +26,9 @@ METRICS = ("de", "dir", "mean")
 class FusionRows:
     """The names of the rows and components of a fusion on screen.
 
-    pair_ids, perts, genes: of the rows, each of length n_rows. components: their titles, the base first. keys: the ids of all
-    components but the base. baseline: the run that changes are measured against.
+    pair_ids, perts, genes: of the rows, each of length n_rows. components: their titles, the base
+    first. keys: the ids of all components but the base. baseline: the run that changes are measured
+    against.
     """
 
     pair_ids: Sequence[str]
@@ -41,69 +42,102 @@ class FusionRows:
 def make_content(live: LiveFusion, rows: FusionRows, *, labels: bool = True) -> dict[str, Any]:
     """Return the explorer's content as JSON; arrays are base64 of little-endian numbers.
 
-    labels: whether each row's label is part of it, without which nothing can be scored. Raise InputError if the names do not fit
-    the fusion.
+    labels: whether each row's label is part of it, without which nothing can be scored. Raise
+    InputError if the names do not fit the fusion.
     """
-    validate.same_length(fusion=live.rows, pair_ids=rows.pair_ids, perts=rows.perts, genes=rows.genes)
-    validate.same_length(percentiles=live.percentiles.de, components=rows.components, keys=["", *rows.keys])
+    validate.same_length(
+        fusion=live.rows, pair_ids=rows.pair_ids, perts=rows.perts, genes=rows.genes
+    )
+    validate.same_length(
+        percentiles=live.percentiles.de, components=rows.components, keys=["", *rows.keys]
+    )
     scale = live.percentiles.weight_scale
     outcome = live.outcome
     scored = labels and bool(outcome.labelled.any())
-    flags = ((LABELLED, outcome.labelled), (EFFECT, outcome.effect), (UP, outcome.up), (DIRECTED, outcome.directed))
+    flags = (
+        (LABELLED, outcome.labelled),
+        (EFFECT, outcome.effect),
+        (UP, outcome.up),
+        (DIRECTED, outcome.directed),
+    )
     return {
         "rows": len(live.rows),
         "names": list(rows.components),
         "keys": list(rows.keys),
         "baseline": rows.baseline,
         "components": [
-            {"de": _floats(de), "up": _floats(up), "scale": None if scale is None or i == 0 else _floats(scale[i])}
+            {
+                "de": _floats(de),
+                "up": _floats(up),
+                "scale": None if scale is None or i == 0 else _floats(scale[i]),
+            }
             for i, (de, up) in enumerate(zip(live.percentiles.de, live.percentiles.up, strict=True))
         ],
         "before": {"de": _floats(live.baseline.p_de), "up": _floats(live.baseline.p_up)},
         "ids": list(rows.pair_ids),
         **_axis("pert", live.rows.pert, rows.perts),
         **_axis("gene", live.rows.gene, rows.genes),
-        "outcome": _pack(sum(flag * column.astype(np.uint8) for flag, column in flags), np.uint8) if scored else None,
+        "outcome": _pack(sum(flag * column.astype(np.uint8) for flag, column in flags), np.uint8)
+        if scored
+        else None,
         "cells": None if live.cells is None or not scored else _pack(live.cells, np.uint32),
         "reach": _reach(live) if scored else None,
         "kinds": {
-            name: {"sign": sign, "colour": theme.LABEL_COLOURS[name], "word": theme.LABEL_WORDS[name]}
+            name: {
+                "sign": sign,
+                "colour": theme.LABEL_COLOURS[name],
+                "word": theme.LABEL_WORDS[name],
+            }
             for name, sign in theme.LABEL_SIGNS.items()
         },
     }
 
 
 def noise_of_cuts(before: Floats, after: Floats) -> dict[str, dict[str, float]]:
-    """Return the variances that cuts of the folds add to each metric's intervals (see `add_cut_noise`), as the script adds them.
+    """Return the variances that cuts of the folds add to each metric's intervals (see
+    `add_cut_noise`), as the script adds them.
 
-    before, after: DE and DIR of the baseline and of the fusion under each cut, of shape (n_cuts, 2).
+    before, after: DE and DIR of the baseline and of the fusion under each cut, of shape (n_cuts,
+    2).
     """
     names = ("before", "after", "change")
-    variances = zip(*(variances_between(each) for each in (before, after, after - before)), strict=True)
-    return {metric: dict(zip(names, map(float, each), strict=True)) for metric, each in zip(METRICS, variances, strict=True)}
+    variances = zip(
+        *(variances_between(each) for each in (before, after, after - before)), strict=True
+    )
+    return {
+        metric: dict(zip(names, map(float, each), strict=True))
+        for metric, each in zip(METRICS, variances, strict=True)
+    }
 
 
 def _reach(live: LiveFusion) -> dict[str, dict[str, Any]]:
-    """Return the parts of the intervals shown of DE, DIR and mean that do not depend on the weights.
+    """Return the parts of the intervals shown of DE, DIR and mean that do not depend on the
+    weights.
 
-    quantile: of Student's t for the clusters, at 95%, if a score is constant. df: its degrees of freedom, None for the normal
-    distribution. said: the dependence that is allowed for.
+    quantile: of Student's t for the clusters, at 95%, if a score is constant. df: its degrees of
+    freedom, None for the normal distribution. said: the dependence that is allowed for.
     """
     none = np.zeros(len(live.percentiles.de) - 1)
     found = live.score_at(weights_of(none, none))
-    shown = zip(METRICS, (found.de.change.shown, found.dir.change.shown, found.mean.change.shown), strict=True)
+    shown = zip(
+        METRICS,
+        (found.de.change.shown, found.dir.change.shown, found.mean.change.shown),
+        strict=True,
+    )
     return {
         name: {
             "quantile": replace(each, degrees=None).quantile,
             "df": None if each.clusters is None else each.clusters - 1,
-            "said": allowed_text(each),  # at these weights nothing changes, so that there is no interval, perhaps
+            # at these weights nothing changes, so that there is no interval, perhaps
+            "said": allowed_text(each),
         }
         for name, each in shown
     }
 
 
 def _axis(name: str, codes: Codes, symbols: Sequence[str]) -> dict[str, Any]:
-    """Return a column of symbols: each once, and the code of each row's, which the intervals take to be one cluster."""
+    """Return a column of symbols: each once, and the code of each row's, which the intervals take
+    to be one cluster."""
     _, first, dense = np.unique(codes, return_index=True, return_inverse=True)
     return {f"{name}s": [symbols[row] for row in first], name: _pack(dense, np.uint32)}
 

@@ -1,4 +1,5 @@
-"""A fusion and the noise of its cuts, made ready for weights that change: the same for the app, a command and a report.
+"""A fusion and the noise of its cuts, made ready for weights that change: the same for the app, a
+command and a report.
 
 Also the explorer's further input: weights, noise of cuts, optimism, mixes; each as JSON.
 """
@@ -30,9 +31,11 @@ from core.transfer.run_cells import cells_under, folds_among, with_seed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutNoise:
-    """What a fusion and its baseline score under other cuts of the folds; percentiles and cells do not depend on weights.
+    """What a fusion and its baseline score under other cuts of the folds; percentiles and cells do
+    not depend on weights.
 
-    before: DE and DIR of the baseline under each cut, of shape (n_cuts, 2). percentiles, cells: of each cut.
+    before: DE and DIR of the baseline under each cut, of shape (n_cuts, 2). percentiles, cells: of
+    each cut.
     """
 
     outcome: Outcome
@@ -43,25 +46,41 @@ class CutNoise:
     def scores_at(self, weights: Weights) -> Floats:
         """Return DE and DIR of the fusion under each cut, of shape (n_cuts, 2)."""
         pairs = zip(self.percentiles, self.cells, strict=True)
-        return np.array([point_values(self.outcome, fuse(each, weights).scores(), cells) for each, cells in pairs])
+        return np.array(
+            [
+                point_values(self.outcome, fuse(each, weights).scores(), cells)
+                for each, cells in pairs
+            ]
+        )
 
 
-def prepare_fusion(loader: ComponentLoader, settings: FusionSettings, baseline: RunRows) -> LiveFusion:
+def prepare_fusion(
+    loader: ComponentLoader, settings: FusionSettings, baseline: RunRows
+) -> LiveFusion:
     """Return the fusion of these settings, whose weights do not matter.
 
-    baseline: the run that changes are measured against, with the rows of the base in their order. Raise InputError as
-    `load_components` does.
+    baseline: the run that changes are measured against, with the rows of the base in their order.
+    Raise InputError as `load_components` does.
     """
     rows, components = load_components(loader, settings)
     index = loader.index()
     at = index.positions_of(rows["pair_id"].tolist())
     labels = index.labels[at]
-    cells = cells_under(fusion_protocols(settings, loader), index, at) if pd.notna(labels).any() else None
-    return live_fusion(labels, index.rows.take(at), components, settings.reference, baseline.scores, cells)
+    cells = (
+        cells_under(fusion_protocols(settings, loader), index, at)
+        if pd.notna(labels).any()
+        else None
+    )
+    return live_fusion(
+        labels, index.rows.take(at), components, settings.reference, baseline.scores, cells
+    )
 
 
-def prepare_noise(loader: ComponentLoader, settings: FusionSettings, baseline: RunRows) -> CutNoise | None:
-    """Return the noise of the cuts of a fusion under folds; None without folds, or if other cuts cannot be known.
+def prepare_noise(
+    loader: ComponentLoader, settings: FusionSettings, baseline: RunRows
+) -> CutNoise | None:
+    """Return the noise of the cuts of a fusion under folds; None without folds, or if other cuts
+    cannot be known.
 
     baseline: as for `prepare_fusion`.
     """
@@ -74,12 +93,20 @@ def prepare_noise(loader: ComponentLoader, settings: FusionSettings, baseline: R
         return None
     ids = [baseline.index.pair_ids[i] for i in baseline.positions.tolist()]
     percentiles = tuple(percentiles_of_cut(settings, ids, loader, seed) for seed in SEEDS)
-    cells = tuple(cells_under(with_seed(protocols, seed), baseline.index, baseline.positions) for seed in SEEDS)
+    cells = tuple(
+        cells_under(with_seed(protocols, seed), baseline.index, baseline.positions)
+        for seed in SEEDS
+    )
     return CutNoise(outcome_of(baseline.labels), before, percentiles, cells)
 
 
-# Total weight of the other components for DE and for DIR, as in published entries; several components share it evenly.
-STARTERS = {"base run alone": (0.0, 0.0), "half and half": (0.5, 0.5), "more weight on direction": (0.5, 0.7)}
+# Total weight of the other components for DE and for DIR, as in published entries; several
+# components share it evenly.
+STARTERS = {
+    "base run alone": (0.0, 0.0),
+    "half and half": (0.5, 0.5),
+    "more weight on direction": (0.5, 0.7),
+}
 _REST = {  # what is left for the base, by `FusionSettings.by_support`
     "no": "",
     "more": "more in rows where neighbours have less support",
@@ -89,7 +116,8 @@ _REST_BY_AGREEMENT = "more in rows where the others' ranks are far from its own"
 
 
 def describe_rest(by_support: str, *, by_agreement: bool) -> str:
-    """Return what is left for the base beside its share, for these settings of a fusion; "" if it is the same in every row."""
+    """Return what is left for the base beside its share, for these settings of a fusion; "" if it
+    is the same in every row."""
     return "; ".join(filter(None, (_REST[by_support], _REST_BY_AGREEMENT if by_agreement else "")))
 
 
@@ -108,16 +136,23 @@ class Mix:
 
 def starters(n_others: int) -> list[Mix]:
     """Return the mixes that every fusion has."""
-    return [Mix(name, (w_de / n_others,) * n_others, (w_dir / n_others,) * n_others) for name, (w_de, w_dir) in STARTERS.items()]
+    return [
+        Mix(name, (w_de / n_others,) * n_others, (w_dir / n_others,) * n_others)
+        for name, (w_de, w_dir) in STARTERS.items()
+    ]
 
 
 def noise_at(noise: CutNoise | None, weights: Weights) -> dict[str, dict[str, float]] | None:
-    """Return the noise of cuts at some weights as the explorer adds it; None where it is unknown."""
+    """Return the noise of cuts at some weights as the explorer adds it; None where it is
+    unknown."""
     return None if noise is None else noise_of_cuts(noise.before, noise.scores_at(weights))
 
 
-def state_of_file(mix: Mix, mixes: Sequence[Mix], noise: CutNoise | None, said: Mapping[str, str]) -> dict[str, Any]:
-    """Return the state of an explorer without a server: it starts at a mix, and each mix has its own noise of cuts.
+def state_of_file(
+    mix: Mix, mixes: Sequence[Mix], noise: CutNoise | None, said: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the state of an explorer without a server: it starts at a mix, and each mix has its
+    own noise of cuts.
 
     said: caution, rest (of `describe_rest`) and note, a sentence on how the scores were made.
     """

@@ -35,7 +35,8 @@ SAVED = "as saved"  # the mix that a fusion was saved with
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fusion:
-    """A fusion that is to travel. scored: how, in words. rest: of `core.features.fuse.explorer.prepare.describe_rest`."""
+    """A fusion that is to travel. scored: how, in words. rest: of
+    `core.features.fuse.explorer.prepare.describe_rest`."""
 
     title: str
     live: LiveFusion
@@ -45,10 +46,14 @@ class Fusion:
     rest: str
 
 
-def saved_fusion(run: Run, loader: ComponentLoader, load_rows: Callable[[str], RunRows], dataset: str) -> tuple[Fusion, Mix]:
-    """Return a saved fusion with its weights, against its base; load_rows: a run as it is scored, by its id; dataset: its name.
+def saved_fusion(
+    run: Run, loader: ComponentLoader, load_rows: Callable[[str], RunRows], dataset: str
+) -> tuple[Fusion, Mix]:
+    """Return a saved fusion with its weights, against its base; load_rows: a run as it is scored,
+    by its id; dataset: its name.
 
-    Raise InputError for a run that is not a fusion, NotFound or StateError if its parts were deleted or changed.
+    Raise InputError for a run that is not a fusion, NotFound or StateError if its parts were
+    deleted or changed.
     """
     if run.method != "fusion":
         raise InputError(f"{run.name}: made by {run.method}; expected a fusion")
@@ -73,25 +78,40 @@ def saved_fusion(run: Run, loader: ComponentLoader, load_rows: Callable[[str], R
     return fusion, Mix(SAVED, settings.w_de, settings.w_dir)
 
 
-def data_of_file(fusion: Fusion, mix: Mix, mixes: Sequence[Mix] = (), *, labels: bool) -> ExplorerData:
-    """Return the content of a fusion's file: it starts at `mix`; its buttons are this, `mixes` and the standard ones.
+def data_of_file(
+    fusion: Fusion, mix: Mix, mixes: Sequence[Mix] = (), *, labels: bool
+) -> ExplorerData:
+    """Return the content of a fusion's file: it starts at `mix`; its buttons are this, `mixes` and
+    the standard ones.
 
-    labels: include each row's label. Without labels, the file only moves ranks, and shows the score of `mix`.
+    labels: include each row's label. Without labels, the file only moves ranks, and shows the score
+    of `mix`.
     """
     live, n = fusion.live, len(mix.de)
     buttons = [mix, *mixes, *starters(n)]
-    buttons = [each for i, each in enumerate(buttons) if each.name not in {other.name for other in buttons[:i]}]
+    buttons = [
+        each
+        for i, each in enumerate(buttons)
+        if each.name not in {other.name for other in buttons[:i]}
+    ]
     is_scored = bool(live.outcome.labelled.any())
     caution = ""
-    if is_scored and labels:  # how optimistic the best weights of the plane are that the file begins with
-        caution = weight_grid.weight_optimism(live, weight_grid.move_one(0, mix.de, mix.up)).sentence
+    # how optimistic the best weights of the plane are that the file begins with
+    if is_scored and labels:
+        caution = weight_grid.weight_optimism(
+            live, weight_grid.move_one(0, mix.de, mix.up)
+        ).sentence
     elif is_scored:
         caution = _score_in_words(fusion, mix)
     scored = [scored_text(fusion.scored)] if is_scored else []
     note = " · ".join([f"{len(live.rows):,} rows", *scored, f"PerturbDesk {describe()}"])
     said = {"caution": caution, "rest": fusion.rest, "note": note}
     content = make_content(live, fusion.rows, labels=labels)
-    return ExplorerData(fusion.title, content, state_of_file(mix, buttons, fusion.noise if labels and is_scored else None, said))
+    return ExplorerData(
+        fusion.title,
+        content,
+        state_of_file(mix, buttons, fusion.noise if labels and is_scored else None, said),
+    )
 
 
 def _score_in_words(fusion: Fusion, mix: Mix) -> str:
@@ -99,7 +119,11 @@ def _score_in_words(fusion: Fusion, mix: Mix) -> str:
     found = fusion.live.score_at(mix.weights())
     if fusion.noise is not None:
         found = add_cut_noise(found, fusion.noise.before, fusion.noise.scores_at(mix.weights()))
-    after, change = interval_text(found.mean.after.shown), interval_text(found.mean.change.shown, signed=True)
+    after, change = (
+        interval_text(found.mean.after.shown),
+        interval_text(found.mean.change.shown, signed=True),
+    )
     return (
-        f"On its author's labels, which are not in the file, {mix.name}: mean {after}, {change} against {fusion.rows.baseline}."
+        f"On its author's labels, which are not in the file, {mix.name}: mean {after}, {change}"
+        f" against {fusion.rows.baseline}."
     )

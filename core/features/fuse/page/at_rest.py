@@ -1,4 +1,5 @@
-"""The explorer's requests to the server after a weight has changed: the noise of cuts, the optimism, mixes and links."""
+"""The explorer's requests to the server after a weight has changed: the noise of cuts, the
+optimism, mixes and links."""
 
 from __future__ import annotations
 
@@ -38,23 +39,31 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
         "caution": "",
         "mixes": [to_json(mix) for mix in fusion_controls.of_choice(choice)],
         # The addresses of a row's debate and of its neighbours, each to be followed by its id.
-        "links": {name: f"{links.page_address(page, **address)}&row=" for name, page in pages.items()},
+        "links": {
+            name: f"{links.page_address(page, **address)}&row=" for name, page in pages.items()
+        },
         "rest": states.describe_rest(choice.how.by_support, by_agreement=choice.how.by_agreement),
     }
     if not choice.labelled:
         explorer.say_state(version, state, "rest")
         return
-    is_known = st.session_state.get(_NOISE, (None,))[0] == fusion_controls.key_against(choice, baseline)
+    is_known = st.session_state.get(_NOISE, (None,))[0] == fusion_controls.key_against(
+        choice, baseline
+    )
     if not is_known and folds_among(fusion_controls.protocols_of(choice)):
         explorer.say_state(version, state | {"caution": _COMPUTING}, "first")
         flush()
     state["noise"] = states.noise_at(find_noise(choice, baseline), choice.settings().weights())
     ask = _ask_optimism(choice, baseline, prepared, position)
-    shell.draw_until_ready(lambda: explorer.say_state(version, state | {"caution": _caution(ask())}, "rest"), lambda: ask().ready)
+    shell.draw_until_ready(
+        lambda: explorer.say_state(version, state | {"caution": _caution(ask())}, "rest"),
+        lambda: ask().ready,
+    )
 
 
 def find_noise(choice: FusionChoice, baseline: Run) -> CutNoise | None:
-    """Return the noise of the cuts of the fusion on screen, computed once while only weights change; None if unknown."""
+    """Return the noise of the cuts of the fusion on screen, computed once while only weights
+    change; None if unknown."""
 
     def prepare() -> CutNoise | None:
         rows = fusion_controls.rows_of_baseline(choice, baseline)
@@ -70,10 +79,16 @@ def _caution(asked: Result) -> str:
     return found.sentence if found is not None else ""
 
 
-def _ask_optimism(choice: FusionChoice, baseline: Run, prepared: LiveFusion, position: int) -> Callable[[], Result]:
+def _ask_optimism(
+    choice: FusionChoice, baseline: Run, prepared: LiveFusion, position: int
+) -> Callable[[], Result]:
     """Return the task that computes the optimism of choosing a component's weights."""
     weights = weight_grid.move_one(position, choice.w_de, choice.w_dir)
-    held: Sequence[tuple[float, ...]] = [part[:position] + part[position + 1 :] for part in (choice.w_de, choice.w_dir)]
+    held: Sequence[tuple[float, ...]] = [
+        part[:position] + part[position + 1 :] for part in (choice.w_de, choice.w_dir)
+    ]
     key = ("optimism", fusion_controls.key_against(choice, baseline), position, *held)
 
-    return lambda: background().ask(key, lambda progress: weight_grid.weight_optimism(prepared, weights, progress=progress))
+    return lambda: background().ask(
+        key, lambda progress: weight_grid.weight_optimism(prepared, weights, progress=progress)
+    )

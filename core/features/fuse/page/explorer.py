@@ -19,20 +19,25 @@ from core.transfer.live_fusion import LiveFusion
 from core.ui import loaders
 
 KEY = "fusion-explorer"
-_CONTENT = "_explorer_content"  # session key: the explorer's last content, with the key of its fusion
+# session key: the explorer's last content, with the key of its fusion
+_CONTENT = "_explorer_content"
 # The state, which changes with the weights: a few bytes, whereas the content may be a megabyte.
 _SAY_STATE = """export default ({ data }) => {
   globalThis.fusionState = data;
   document.dispatchEvent(new CustomEvent("fusion-state", { detail: data }));
 };"""
 _explorer = st.components.v2.component(
-    "fusion_explorer", html='<div class="place"></div>', css=component.style(), js=component.app_script()
+    "fusion_explorer",
+    html='<div class="place"></div>',
+    css=component.style(),
+    js=component.app_script(),
 )
 _state = st.components.v2.component("fusion_state", html="<div></div>", js=_SAY_STATE)
 
 
 def show_explorer(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> str:
-    """Show the explorer of a fusion without its state (see `say_state`); return the version of its content.
+    """Show the explorer of a fusion without its state (see `say_state`); return the version of its
+    content.
 
     The weights that it sends are stored in the session, which the page reads in its next run.
     """
@@ -54,7 +59,8 @@ def show_explorer(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> 
 
 
 def say_state(version: str, state: Mapping[str, Any], key: str) -> None:
-    """Send the explorer its weights and the server's results. key: differs if one run sends both."""
+    """Send the explorer its weights and the server's results. key: differs if one run sends
+    both."""
     _state(key=f"{KEY}-{key}", data={"of": version, **state})
 
 
@@ -65,14 +71,20 @@ def keep_weights(choice: FusionChoice, sent: Mapping[str, Any]) -> None:
     if de is None or up is None:
         return
     for prefix, values in (("w_de", de), ("w_dir", up)):
-        st.session_state.update({f"{prefix}_{key}": value for key, value in zip(choice.others, values, strict=True)})
+        st.session_state.update(
+            {f"{prefix}_{key}": value for key, value in zip(choice.others, values, strict=True)}
+        )
     if isinstance(position, int) and 0 <= position < n:
         st.session_state[fusion_controls.PLANE] = choice.others[position]
 
 
 def _read_weights(sent: object, n: int) -> list[float] | None:
     """Return the n weights from 0 to 1 that a browser sent; None for anything else."""
-    values = [float(each) for each in sent if isinstance(each, int | float)] if isinstance(sent, list) else []
+    values = (
+        [float(each) for each in sent if isinstance(each, int | float)]
+        if isinstance(sent, list)
+        else []
+    )
     return values if len(values) == n and all(0 <= value <= 1 for value in values) else None
 
 
@@ -80,4 +92,11 @@ def name_rows(choice: FusionChoice, baseline: Run) -> FusionRows:
     """Return the names of a fusion's rows and components on its page."""
     rows = loaders.run_rows(choice.base.id)
     names = [choice.base.name, *(fusion_controls.title_of(key) for key in choice.others)]
-    return FusionRows(rows["pair_id"].tolist(), rows["pert"].tolist(), rows["gene"].tolist(), names, choice.others, baseline.name)
+    return FusionRows(
+        rows["pair_id"].tolist(),
+        rows["pert"].tolist(),
+        rows["gene"].tolist(),
+        names,
+        choice.others,
+        baseline.name,
+    )

@@ -1,4 +1,5 @@
-"""The explorer's weight map and rows as figures with tables, to download; drawn once they are opened.
+"""The explorer's weight map and rows as figures with tables, to download; drawn once they are
+opened.
 
 The rows that a fusion moves most, as a table.
 """
@@ -31,7 +32,8 @@ MOVED = ("P(DE)", "P(up | DE)")
 
 
 def show_figures(choice: FusionChoice, prepared: LiveFusion, found: FusionComparison) -> None:
-    """Show the explorer's figures in an expander: the weight map or the ranks, and the rows that move."""
+    """Show the explorer's figures in an expander: the weight map or the ranks, and the rows that
+    move."""
     folded = st.expander("As figures and tables, to download", **bind("figures", default=False))
     if not folded.open:
         return
@@ -46,10 +48,13 @@ def show_figures(choice: FusionChoice, prepared: LiveFusion, found: FusionCompar
 
 
 def draw_plane(choice: FusionChoice, prepared: LiveFusion) -> CaptionedFigure | None:
-    """Return the figure of the mean over all weights of a component, with the plateau. None with one class only."""
+    """Return the figure of the mean over all weights of a component, with the plateau. None with
+    one class only."""
     position = fusion_controls.moved_component(choice)
     try:
-        found = weight_grid.weight_grid(prepared, weight_grid.move_one(position, choice.w_de, choice.w_dir))
+        found = weight_grid.weight_grid(
+            prepared, weight_grid.move_one(position, choice.w_de, choice.w_dir)
+        )
     except InputError:
         return None
     table = weight_heatmap.table(weight_grid.GRID, found.mean, found.plateau)
@@ -62,7 +67,9 @@ def draw_plane(choice: FusionChoice, prepared: LiveFusion) -> CaptionedFigure | 
         f"best {found.mean[found.best]:.3f} at {best[0]:g}, {best[1]:g} · "
         f"outline: within one standard error of it ({found.se:.3f}, {TWO_WAY})"
     )
-    return CaptionedFigure(f"Weights of {name}", "", "", caption, weight_heatmap.figure(table, now, best, name), table)
+    return CaptionedFigure(
+        f"Weights of {name}", "", "", caption, weight_heatmap.figure(table, now, best, name), table
+    )
 
 
 def _show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
@@ -70,19 +77,30 @@ def _show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
     before, after = loaders.scored_rows(choice.base.id).scores.p_de, found.fused.scores().p_de
     rows = loaders.run_rows(choice.base.id)[["pair_id", "pert", "gene", "label"]]
     moved: pd.DataFrame = rows.assign(rank_a=ranks_from_top(before), rank_b=ranks_from_top(after))
-    caption = f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of the DE score, 1 is the largest"
+    caption = (
+        f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of the DE score, 1 is the"
+        " largest"
+    )
     chart = rank_scatter.figure(moved, choice.base.name, "the fusion")
     show_figure(chart, moved, "mix-ranks", "Ranks before and after the fusion", caption)
 
 
 def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
-    """Show the rows whose ranks the fusion moves most against its base, up or down, with links to their debates."""
-    which = st.segmented_control("Rows that move most in", MOVED, default=MOVED[0], **bind("moved"), required=True)
+    """Show the rows whose ranks the fusion moves most against its base, up or down, with links to
+    their debates."""
+    which = st.segmented_control(
+        "Rows that move most in", MOVED, default=MOVED[0], **bind("moved"), required=True
+    )
     rows = loaders.run_rows(choice.base.id)
-    base, fused = (rows["p_de"], found.fused.p_de) if which == "P(DE)" else (rows["p_up_given_de"], found.fused.p_up)
+    base, fused = (
+        (rows["p_de"], found.fused.p_de)
+        if which == "P(DE)"
+        else (rows["p_up_given_de"], found.fused.p_up)
+    )
     before = base.to_numpy(dtype=np.float64)
     table = rows[["pair_id", "pert", "gene", "label"]].assign(
-        rank_a=ranks_from_top(before), rank_b=ranks_from_top(np.where(np.isnan(before), np.nan, fused))
+        rank_a=ranks_from_top(before),
+        rank_b=ranks_from_top(np.where(np.isnan(before), np.nan, fused)),
     )
     moved = (table["rank_b"] - table["rank_a"]).abs()
     table = table.loc[moved[moved > 0].nlargest(LISTED).index]
@@ -94,20 +112,28 @@ def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
     shown = pd.DataFrame(
         {
             "row": table["pert"] + " ⟶ " + table["gene"],
-            "label": [label_text(label if isinstance(label, str) else None) for label in table["label"]],
+            "label": [
+                label_text(label if isinstance(label, str) else None) for label in table["label"]
+            ],
             "places": table["rank_a"] - table["rank_b"],
             "debate": [links.row_address(choice.base, key) for key in table["pair_id"]],
-            "neighbours": [links.page_address("neighbours", **address, row=key) for key in table["pair_id"]],
+            "neighbours": [
+                links.page_address("neighbours", **address, row=key) for key in table["pair_id"]
+            ],
         }
     )
     tables.show_table(
-        # The numbers stay numbers, so that the table can be sorted; a column's format has neither minus sign nor separators.
+        # The numbers stay numbers, so that the table can be sorted; a column's format has neither
+        # minus sign nor separators.
         shown.style.format({"places": partial(number_text, form="+,.0f")}),
         "rows that move",
         {
             "places": st.column_config.NumberColumn(
                 width=80,  # as formatted, which is wider than the bare number
-                help="How many ranks the row rises (+) or falls (−). Rank 1 is the highest; tied rows share a rank.",
+                help=(
+                    "How many ranks the row rises (+) or falls (−). Rank 1 is the highest; tied"
+                    " rows share a rank."
+                ),
             ),
             "debate": tables.OPEN,
             "neighbours": tables.OPEN,

@@ -1,4 +1,5 @@
-"""The controls of Fuse: the components fused with the base run, their weights, and the rows among which percentiles are taken.
+"""The controls of Fuse: the components fused with the base run, their weights, and the rows among
+which percentiles are taken.
 
 Mixes: named weights, set by the explorer's buttons.
 """
@@ -36,19 +37,25 @@ from core.ui.widgets import as_text
 T = TypeVar("T")
 WEIGHTS = (("P(DE)", "w_de"), ("P(up | DE)", "w_dir"))
 PLANE = "id-plane"  # session key: the component whose weights the weight map changes
-KNN, NEIGHBOURS = "knn", "Neighbours"  # the id of the live kNN among ids of runs, and its title on pages
+# the id of the live kNN among ids of runs, and its title on pages
+KNN, NEIGHBOURS = "knn", "Neighbours"
 _PREPARED = "_prepared"  # session key: the fusion on screen, with its key
 _FUSION = {option.name: option for option in options_of(FusionSettings)}
-NOT_HERE = ("base", "w_de", "w_dir", "reference_runs")  # what the page's run, the explorer and each component's control set
+# what the page's run, the explorer and each component's control set
+NOT_HERE = ("base", "w_de", "w_dir", "reference_runs")
 # Keys of the widgets whose values presets have besides weights.
-KEYS = tuple(key_of(option, "") for name, option in _FUSION.items() if name not in (*NOT_HERE, "with"))
-_UNWEIGHTED: dict[str, Any] = {"others": (), "w_de": (), "w_dir": ()}  # fields of settings whose components are still unknown
+KEYS = tuple(
+    key_of(option, "") for name, option in _FUSION.items() if name not in (*NOT_HERE, "with")
+)
+# fields of settings whose components are still unknown
+_UNWEIGHTED: dict[str, Any] = {"others": (), "w_de": (), "w_dir": ()}
 
 
 @dataclass(frozen=True, slots=True)
 class FusionChoice:
-    """A choice of what to fuse: the base, the ids of the other components (KNN for the live kNN, with settings `knn`), and their
-    weights. w_de, w_dir: one for each other component, with a sum of at most 1. how: the other settings, without components.
+    """A choice of what to fuse: the base, the ids of the other components (KNN for the live kNN,
+    with settings `knn`), and their weights. w_de, w_dir: one for each other component, with a sum
+    of at most 1. how: the other settings, without components.
     """
 
     dataset: Dataset
@@ -62,13 +69,16 @@ class FusionChoice:
 
     def settings(self) -> FusionSettings:
         """Return the components, the live kNN given by its settings."""
-        parts = tuple(self.knn if key == KNN and self.knn is not None else key for key in self.others)
+        parts = tuple(
+            self.knn if key == KNN and self.knn is not None else key for key in self.others
+        )
         return replace(self.how, base=self.base.id, others=parts, w_de=self.w_de, w_dir=self.w_dir)
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The parts of the page from top to bottom. The settings are drawn first but placed below the explorer."""
+    """The parts of the page from top to bottom. The settings are drawn first but placed below the
+    explorer."""
 
     components: DeltaGenerator
     baseline: DeltaGenerator
@@ -87,8 +97,11 @@ def make_places() -> Places:
     return Places(components, baseline, explorer, saving, offers, settings, st.container())
 
 
-def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, places: Places) -> FusionChoice | None:
-    """Show the controls and return the choice; show a sentence and return None if there is nothing to fuse yet."""
+def show_fusion_controls(
+    context: PageContext, dataset: Dataset, base: Run, places: Places
+) -> FusionChoice | None:
+    """Show the controls and return the choice; show a sentence and return None if there is nothing
+    to fuse yet."""
     spaces = neighbour_controls.usable_spaces(dataset)
     names = {run.id: run.name for run in context.runs}
     same_rows = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
@@ -100,7 +113,9 @@ def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, plac
         return None
     with places.components:
         label = f"Fuse {as_text(base.name)} with"
-        others = choose_several(st.multiselect, "with", label, titles, [*titles][:1], help=_FUSION["with"].about.help)
+        others = choose_several(
+            st.multiselect, "with", label, titles, [*titles][:1], help=_FUSION["with"].about.help
+        )
         if not others:
             st.markdown("Choose at least one component to fuse with it.")
             return None
@@ -117,22 +132,30 @@ def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, plac
     return replace(found, others=tuple(others), w_de=w_de, w_dir=w_dir, labelled=labelled)
 
 
-def _show_settings(dataset: Dataset, base: Run, runs: Sequence[Run], others: Sequence[str]) -> FusionChoice:
+def _show_settings(
+    dataset: Dataset, base: Run, runs: Sequence[Run], others: Sequence[str]
+) -> FusionChoice:
     """Show all settings but the weights; return the choice without weights."""
     first, second, third = st.columns([0.27, 0.45, 0.28], vertical_alignment="bottom")
     reference = choose_title(first.segmented_control, _FUSION["reference"], required=True)
     how: dict[str, Any] = {"reference": reference}
     if knn_ids() & {*others}:
-        how["by_support"] = choose_title(second.segmented_control, _FUSION["by_support"], required=True)
+        how["by_support"] = choose_title(
+            second.segmented_control, _FUSION["by_support"], required=True
+        )
     with third:
         rest = names_of_rest(FusionSettings, (*NOT_HERE, "with", "reference", "by_support"))
         how |= show_settings(FusionSettings, "", rest)
     knn = None
     if KNN in others:
         training = loaders.count_labelled(base.id, "training") > 0
-        knn = neighbour_controls.choose_settings(dataset, neighbour_controls.usable_spaces(dataset), training=training)
+        knn = neighbour_controls.choose_settings(
+            dataset, neighbour_controls.usable_spaces(dataset), training=training
+        )
     how["reference_runs"] = _show_references(base, others, runs) if reference == "train" else {}
-    return FusionChoice(dataset, base, (), knn, (), (), make(FusionSettings, how, **_UNWEIGHTED), labelled=False)
+    return FusionChoice(
+        dataset, base, (), knn, (), (), make(FusionSettings, how, **_UNWEIGHTED), labelled=False
+    )
 
 
 def knn_ids() -> set[str]:
@@ -149,7 +172,8 @@ def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:
 
 
 def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> dict[str, str]:
-    """Show the choice of a labelled run for every component but a kNN, which has its own priors under folds."""
+    """Show the choice of a labelled run for every component but a kNN, which has its own priors
+    under folds."""
     labelled = {run.id: run.name for run in runs if loaders.count_labelled(run.id, "training")}
     needing = [base.id, *(key for key in others if key not in knn_ids())]
     chosen = {}
@@ -169,14 +193,17 @@ def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> d
 
 
 def key_against(choice: FusionChoice, baseline: Run) -> tuple[Any, ...]:
-    """Return everything that a fusion and its comparison depend on except the weights, as a cache key."""
+    """Return everything that a fusion and its comparison depend on except the weights, as a cache
+    key."""
     runs = [choice.base.id, *choice.others, *choice.how.references.values(), baseline.id]
     versions = loaders.versions_of(run for run in runs if run != KNN)
-    return choice.base.id, choice.others, choice.knn, repr(choice.how), baseline.id, versions  # its mapping has no hash
+    # its mapping has no hash
+    return choice.base.id, choice.others, choice.knn, repr(choice.how), baseline.id, versions
 
 
 def keep(name: str, choice: FusionChoice, baseline: Run, compute: Callable[[], T]) -> T:
-    """Return a value of the fusion on screen, computed again only if more than its weights changed. name: its session key."""
+    """Return a value of the fusion on screen, computed again only if more than its weights changed.
+    name: its session key."""
     key = key_against(choice, baseline)
     kept: tuple[Any, T] | None = st.session_state.get(name)
     if kept is None or kept[0] != key:
@@ -190,7 +217,12 @@ def prepare_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
     Raise InputError as `load_components` does.
     """
     components = CachedComponents(choice.dataset)
-    return keep(_PREPARED, choice, baseline, lambda: prepare(components, choice.settings(), rows_of_baseline(choice, baseline)))
+    return keep(
+        _PREPARED,
+        choice,
+        baseline,
+        lambda: prepare(components, choice.settings(), rows_of_baseline(choice, baseline)),
+    )
 
 
 def protocols_of(choice: FusionChoice) -> tuple[EvaluationProtocol, ...]:
@@ -202,7 +234,11 @@ def rows_of_baseline(choice: FusionChoice, baseline: Run) -> RunRows:
     """Return the baseline's predictions for the rows of the base. It has all of them."""
     rows = loaders.scored_rows(baseline.id)
     ids = loaders.run_rows(choice.base.id)["pair_id"]
-    return rows if baseline.id == choice.base.id else rows.take(pd.Index(rows.frame["pair_id"]).get_indexer(ids))
+    return (
+        rows
+        if baseline.id == choice.base.id
+        else rows.take(pd.Index(rows.frame["pair_id"]).get_indexer(ids))
+    )
 
 
 def title_of(key: str) -> str:
@@ -211,7 +247,8 @@ def title_of(key: str) -> str:
 
 
 def moved_component(choice: FusionChoice) -> int:
-    """Return the index, among the other components, of the one whose weights the weight map changes."""
+    """Return the index, among the other components, of the one whose weights the weight map
+    changes."""
     titles = {key: title_of(key) for key in choice.others}
     return choice.others.index(keep_one("plane", titles, choice.others[0]))
 
@@ -220,16 +257,20 @@ PAGE = "what-if"  # whose presets the saved mixes are
 
 
 def of_choice(choice: FusionChoice) -> list[Mix]:
-    """Return the mixes of the chosen components: the standard ones, and saved ones with the settings on screen."""
+    """Return the mixes of the chosen components: the standard ones, and saved ones with the
+    settings on screen."""
     saved = [_as_mix(choice, name, values) for name, values in loaders.all_presets(PAGE).items()]
     return [*starters(len(choice.others)), *(mix for mix in saved if mix is not None)]
 
 
 def _as_mix(choice: FusionChoice, name: str, values: Mapping[str, Any]) -> Mix | None:
-    """Return a saved preset as a mix; None if its components or settings differ from those on screen."""
+    """Return a saved preset as a mix; None if its components or settings differ from those on
+    screen."""
     keys = [[f"{prefix}_{key}" for key in choice.others] for _, prefix in WEIGHTS]
     weights = {key for part in keys for key in part}
     settings = {key: value for key, value in values.items() if key not in weights}
-    if not weights <= values.keys() or any(st.session_state.get(key, value) != value for key, value in settings.items()):
+    if not weights <= values.keys() or any(
+        st.session_state.get(key, value) != value for key, value in settings.items()
+    ):
         return None
     return Mix(name, *(tuple(float(values[key]) for key in part) for part in keys))

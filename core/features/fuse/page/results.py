@@ -27,26 +27,33 @@ from core.ui.widgets import as_text
 
 
 def prepare_or_say(choice: FusionChoice, baseline: Run) -> LiveFusion | None:
-    """Return the prepared fusion; show a sentence and return None if a component covers none of the rows."""
+    """Return the prepared fusion; show a sentence and return None if a component covers none of the
+    rows."""
     try:
         return fusion_controls.prepare_fusion(choice, baseline)
     except NothingCovered:
         n = f"{choice.base.total:,} rows of {as_text(choice.base.name)}"
         spaces = f" ({as_text(', '.join(choice.knn.spaces))})" if choice.knn is not None else ""
         st.markdown(
-            f"**Nothing to fuse yet.** The choice above{spaces} covers none of the {n}. The space has none of their genes, or "
-            "the run none of the rows. Choose another space in the settings below, or another run above."
+            f"**Nothing to fuse yet.** The choice above{spaces} covers none of the {n}. The space"
+            " has none of their genes, or the run none of the rows. Choose another space in the"
+            " settings below, or another run above."
         )
         return None
 
 
-def show_verdict(choice: FusionChoice, baseline: Run, prepared: LiveFusion, found: FusionComparison) -> None:
-    """Show what the fusion gains at the weights on screen, with the noise of cuts, and its caveats."""
+def show_verdict(
+    choice: FusionChoice, baseline: Run, prepared: LiveFusion, found: FusionComparison
+) -> None:
+    """Show what the fusion gains at the weights on screen, with the noise of cuts, and its
+    caveats."""
     noise = at_rest.find_noise(choice, baseline) if choice.labelled else None
     if noise is not None:
         found = add_cut_noise(found, noise.before, noise.scores_at(choice.settings().weights()))
     names = [choice.base.name, *map(fusion_controls.title_of, choice.others)]
-    constant = constant_sentences(names, prepared.percentiles.de, prepared.percentiles.up, prepared.cells)
+    constant = constant_sentences(
+        names, prepared.percentiles.de, prepared.percentiles.up, prepared.cells
+    )
     verdict = FusionVerdict(
         "the fusion",
         found.n,
@@ -75,12 +82,20 @@ def _remarks(choice: FusionChoice, prepared: LiveFusion, found: FusionComparison
     yield f"{RANKED[choice.how.reference]}. {RANK_SCORES}."
 
 
-def _remarks_on_scoring(choice: FusionChoice, prepared: LiveFusion, found: FusionComparison) -> Iterator[str]:
+def _remarks_on_scoring(
+    choice: FusionChoice, prepared: LiveFusion, found: FusionComparison
+) -> Iterator[str]:
     if choice.knn is not None and choice.knn.protocol.kind == "loo":
-        yield "Leave-one-out is biased if all genes are about equally similar: base claims on folds."
+        yield (
+            "Leave-one-out is biased if all genes are about equally similar: base claims on folds."
+        )
     if prepared.cells is not None:
-        yield "The intervals include the variation over ten cuts of the folds; while you drag, that of the last weights is used."
-    if choice.knn is not None and choice.knn.protocol.kind != "folds":  # under folds, it takes a while and stands below
+        yield (
+            "The intervals include the variation over ten cuts of the folds; while you drag, that"
+            " of the last weights is used."
+        )
+    # under folds, it takes a while and stands below
+    if choice.knn is not None and choice.knn.protocol.kind != "folds":
         ids = tuple(loaders.run_rows(choice.base.id)["pair_id"])
         live = neighbour_controls.find_neighbours(choice.dataset, choice.knn, ids)
         numbers = KnnNumbers(choice.knn.protocol, neighbour_controls.evaluate_neighbours(live))
@@ -91,6 +106,6 @@ def _remarks_on_scoring(choice: FusionChoice, prepared: LiveFusion, found: Fusio
         headline = score_run(rows.under(fusion_controls.protocols_of(choice))).headline
         parts = ", ".join(f"{name} {text}" for name, text in headline.texts.items())
         yield (
-            f"{choice.dataset.name} is judged by the {headline.name}: {parts}, over {headline.counted}. The other numbers of "
-            "this page are over all pairs of rows."
+            f"{choice.dataset.name} is judged by the {headline.name}: {parts}, over"
+            f" {headline.counted}. The other numbers of this page are over all pairs of rows."
         )

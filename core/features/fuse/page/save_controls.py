@@ -1,4 +1,5 @@
-"""Save the fusion on screen: as a preset, as a run, applied to a test run, or as one HTML file with movable weights."""
+"""Save the fusion on screen: as a preset, as a run, applied to a test run, or as one HTML file with
+movable weights."""
 
 from __future__ import annotations
 
@@ -40,9 +41,14 @@ from core.ui.widgets import as_text
 _NOW = "as on the page"  # the first mix of the file
 
 
-def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> None:
-    """Show presets, the file, saving and the test run in one row; a read-only workspace has the first two."""
-    one, four, two, three, five = st.columns([0.19, 0.22, 0.23, 0.28, 0.08], vertical_alignment="bottom")
+def show_save_controls(
+    context: PageContext, choice: FusionChoice, baseline: Run, prepared: LiveFusion
+) -> None:
+    """Show presets, the file, saving and the test run in one row; a read-only workspace has the
+    first two."""
+    one, four, two, three, five = st.columns(
+        [0.19, 0.22, 0.23, 0.28, 0.08], vertical_alignment="bottom"
+    )
     with four.popover("Take along", width="stretch", icon=":material/download:"):
         show_take_along(context.workspace, choice, baseline, prepared)
     with one.popover("Presets", width="stretch", icon=":material/bookmark:"):
@@ -56,24 +62,38 @@ def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run
         if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
             _save_fusion(context.workspace, choice, name, choice.base, {})
     has_training_rows = loaders.count_labelled(choice.base.id, "training") > 0
-    with three.popover("Apply to a test run", width="stretch", icon=":material/content_copy:", disabled=not has_training_rows):
+    with three.popover(
+        "Apply to a test run",
+        width="stretch",
+        icon=":material/content_copy:",
+        disabled=not has_training_rows,
+    ):
         _show_test_twin(context, choice)
     with five.container(horizontal=True, gap=None):
-        stop_buttons.show(context.workspace, partial(_make_stop, choice, baseline, prepared), "fusion")
+        stop_buttons.show(
+            context.workspace, partial(_make_stop, choice, baseline, prepared), "fusion"
+        )
 
 
 def _make_stop(choice: FusionChoice, baseline: Run, prepared: LiveFusion, walk: str) -> Stop:
     """Return the fusion on screen as a stop: its weights, scores, weight map and view."""
     parts = zip(map(title_of, choice.others), choice.w_de, choice.w_dir, strict=True)
-    shares = "; ".join(f"{name} by {de:.2f} in P(DE), {up:.2f} in P(up | DE)" for name, de, up in parts)
+    shares = "; ".join(
+        f"{name} by {de:.2f} in P(DE), {up:.2f} in P(up | DE)" for name, de, up in parts
+    )
     title = f"{choice.base.name} with {shares}, against {baseline.name}"
     address = stop_buttons.address_of_view()
-    stop = Stop(dataset=choice.dataset.id, walk=walk, title=title, address=address, run=choice.base.id)
+    stop = Stop(
+        dataset=choice.dataset.id, walk=walk, title=title, address=address, run=choice.base.id
+    )
     plane = figures.draw_plane(choice, prepared) if choice.labelled else None
     if plane is None:
         return stop
     change = prepared.score_at(choice.settings().weights()).mean.change.shown
-    said = f"This fusion changes the mean by {interval_text(change, signed=True)} against {baseline.name}."
+    said = (
+        f"This fusion changes the mean by {interval_text(change, signed=True)} against"
+        f" {baseline.name}."
+    )
     return replace(stop, sentence=said[: walk_actions.LONGEST], figure=keep_figure(plane))
 
 
@@ -86,7 +106,9 @@ def show_baseline(context: PageContext, choice: FusionChoice, place: DeltaGenera
     if not choice.labelled:
         return base
     shared = loaders.shared_row_counts(base.id)
-    options = {base.id: base} | {run.id: run for run in context.runs if shared.get(run.id) == base.total}
+    options = {base.id: base} | {
+        run.id: run for run in context.runs if shared.get(run.id) == base.total
+    }
     names = {key: run.name for key, run in options.items()}
     chosen = choose_one(place.selectbox, "baseline", "Change against", names, base.id)
     return options[chosen or base.id]
@@ -95,7 +117,13 @@ def show_baseline(context: PageContext, choice: FusionChoice, place: DeltaGenera
 def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
     named = loaders.all_presets(PAGE)
     for name, settings in named.items():
-        st.button(as_text(name), on_click=st.session_state.update, args=(settings,), key=f"preset-{name}", width="stretch")
+        st.button(
+            as_text(name),
+            on_click=st.session_state.update,
+            args=(settings,),
+            key=f"preset-{name}",
+            width="stretch",
+        )
     if workspace.settings.read_only:
         return
     name = st.text_input("Save these settings as", key="preset_name")
@@ -108,24 +136,40 @@ def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
         values = {key: st.session_state[key] for key in keys if key in st.session_state}
         runs.save_preset(workspace, PAGE, name, values)
         confirm(f"Saved the preset {name.strip()}.", links.to_changes)
-    gone = st.selectbox("Delete a preset", list(named), index=None, key="preset_gone", disabled=not named, placeholder="choose")
+    gone = st.selectbox(
+        "Delete a preset",
+        list(named),
+        index=None,
+        key="preset_gone",
+        disabled=not named,
+        placeholder="choose",
+    )
     if gone is not None and st.button("Delete preset", key="delete-preset"):
         runs.delete_preset(workspace, PAGE, gone)
         confirm(f"Deleted the preset {gone}.", links.to_changes)
 
 
 def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
-    """Show the form that applies the weights and settings to runs on test rows, each in place of a component's run."""
+    """Show the form that applies the weights and settings to runs on test rows, each in place of a
+    component's run."""
     test = {run.id: run for run in context.runs if not loaders.count_labelled(run.id, "training")}
     if not test:
         st.markdown("No run of this dataset has only test rows.")
         return
     names = {key: run.name for key, run in test.items()}
     twins = {}
-    replaced = [choice.base.id, *(key for key in choice.others if key not in fusion_controls.knn_ids())]
+    replaced = [
+        choice.base.id,
+        *(key for key in choice.others if key not in fusion_controls.knn_ids()),
+    ]
     for key in replaced:
-        parameter, label = "twin" if key == choice.base.id else f"twin_{key}", f"In place of {title_of(key)}"
-        twin = choose_one(st.selectbox, parameter, label, names, index=None, placeholder="a test run")
+        parameter, label = (
+            "twin" if key == choice.base.id else f"twin_{key}",
+            f"In place of {title_of(key)}",
+        )
+        twin = choose_one(
+            st.selectbox, parameter, label, names, index=None, placeholder="a test run"
+        )
         if twin is not None:
             twins[key] = twin
     if len(twins) < len(replaced):
@@ -137,52 +181,89 @@ def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
 
 
 def _show_name(choice: FusionChoice, base: Run, key: str) -> str:
-    """Show the control of the new run's name and return it; by default the names of its components."""
+    """Show the control of the new run's name and return it; by default the names of its
+    components."""
     knn = f"kNN {'+'.join(choice.knn.spaces)}" if choice.knn else ""
-    usual = " + ".join([base.name, *(knn if other == KNN else title_of(other) for other in choice.others)])
+    usual = " + ".join(
+        [base.name, *(knn if other == KNN else title_of(other) for other in choice.others)]
+    )
     return show_control(with_missing(option_of(FusionRequest, "name"), usual), key) or usual
 
 
-def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Run, twins: dict[str, str]) -> None:
-    """Save the fusion and the kNN runs that it needs; for a test run, the kNN runs use all labelled rows."""
+def _save_fusion(
+    workspace: Workspace, choice: FusionChoice, name: str, base: Run, twins: dict[str, str]
+) -> None:
+    """Save the fusion and the kNN runs that it needs; for a test run, the kNN runs use all labelled
+    rows."""
     on_test = base.id != choice.base.id
     with explain_errors():
         with st.spinner("Saving …"):
-            others = [_save_component(workspace, choice, key, name, on_test, twins) for key in choice.others]
+            others = [
+                _save_component(workspace, choice, key, name, on_test, twins)
+                for key in choice.others
+            ]
             references = dict(choice.how.references)
             if on_test and choice.how.reference == "train":
                 references = {base.id: references.get(choice.base.id, choice.base.id)}
                 references |= {twins[key]: key for key in twins}
-            settings = replace(choice.settings(), base=base.id, others=tuple(others), references=references)
+            settings = replace(
+                choice.settings(), base=base.id, others=tuple(others), references=references
+            )
             run = launch.start(workspace, derived_runs.fusion_request(base.dataset, settings, name))
         confirm(
-            f"{f'Applied to {base.name}, saved' if on_test else 'Saved'} as {run.name}: {run.total:,} rows.",
+            f"{f'Applied to {base.name}, saved' if on_test else 'Saved'} as {run.name}:"
+            f" {run.total:,} rows.",
             lambda: links.to_rows(run, "Open rows"),
-            *([] if choice.dataset.headline == "macro" else [lambda: links.to_submit(run, "Check and export the submission")]),
+            *(
+                []
+                if choice.dataset.headline == "macro"
+                else [lambda: links.to_submit(run, "Check and export the submission")]
+            ),
         )
 
 
-def _save_component(workspace: Workspace, choice: FusionChoice, key: str, name: str, on_test: bool, twins: dict[str, str]) -> str:
-    """Return the id of a component's run, which is saved first if it is a live kNN or a kNN on other rows."""
+def _save_component(
+    workspace: Workspace,
+    choice: FusionChoice,
+    key: str,
+    name: str,
+    on_test: bool,
+    twins: dict[str, str],
+) -> str:
+    """Return the id of a component's run, which is saved first if it is a live kNN or a kNN on
+    other rows."""
     if key in twins:
         return twins[key]
     run = next((run for run in loaders.all_runs() if run.id == key), None)
-    settings = choice.knn if run is None else read_knn_settings(run.spec) if run.method == "knn" and on_test else None
+    settings = (
+        choice.knn
+        if run is None
+        else read_knn_settings(run.spec)
+        if run.method == "knn" and on_test
+        else None
+    )
     if settings is None:
         return key
     if on_test:
         settings = replace(settings, protocol=EvaluationProtocol("test"))
-    request = derived_runs.knn_request(choice.dataset, settings, f"{name}: {'neighbours' if run is None else run.name}")
+    request = derived_runs.knn_request(
+        choice.dataset, settings, f"{name}: {'neighbours' if run is None else run.name}"
+    )
     return launch.start(workspace, request).id
 
 
-def show_take_along(workspace: Workspace, choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> None:
+def show_take_along(
+    workspace: Workspace, choice: FusionChoice, baseline: Run, prepared: LiveFusion
+) -> None:
     """Show the choice whether the file has labels, and the button that makes it."""
-    labels = choice.labelled and st.toggle("With the labels of its rows", value=True, **bind("take_labels", default=True))
+    labels = choice.labelled and st.toggle(
+        "With the labels of its rows", value=True, **bind("take_labels", default=True)
+    )
     weights = fusion_controls.slider_weights(choice)
     now = Mix(_NOW, tuple(weights["de"]), tuple(weights["up"]))
     fusion = Fusion(
-        f"{choice.dataset.name} · {choice.base.name} with {', '.join(map(fusion_controls.title_of, choice.others))}",
+        f"{choice.dataset.name} · {choice.base.name} with"
+        f" {', '.join(map(fusion_controls.title_of, choice.others))}",
         prepared,
         explorer.name_rows(choice, baseline),
         at_rest.find_noise(choice, baseline) if choice.labelled else None,
@@ -191,14 +272,23 @@ def show_take_along(workspace: Workspace, choice: FusionChoice, baseline: Run, p
     )
     build = partial(_make, workspace, fusion, now, fusion_controls.of_choice(choice), labels=labels)
     st.download_button(
-        "HTML file", build, f"{file_name_of('fusion')}.html", key="take-along", on_click="ignore", icon=":material/download:"
+        "HTML file",
+        build,
+        f"{file_name_of('fusion')}.html",
+        key="take-along",
+        on_click="ignore",
+        icon=":material/download:",
     )
     if choice.labelled:
         moved = "scores, intervals and the weight map" if labels else "ranks (it has no labels)"
-        st.caption(f"It opens in a browser offline and contacts no server: {moved} update as you drag.")
+        st.caption(
+            f"It opens in a browser offline and contacts no server: {moved} update as you drag."
+        )
 
 
-def _make(workspace: Workspace, fusion: Fusion, now: Mix, saved: list[Mix], *, labels: bool) -> bytes:
+def _make(
+    workspace: Workspace, fusion: Fusion, now: Mix, saved: list[Mix], *, labels: bool
+) -> bytes:
     content = make_file(data_of_file(fusion, now, saved, labels=labels))
     machine_names.refuse_secrets(workspace.settings, "the fusion", [content])
     return content

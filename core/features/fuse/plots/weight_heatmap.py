@@ -1,4 +1,5 @@
-"""Figure: the mean score over all pairs of fusion weights, with its best value, its plateau and the current weights."""
+"""Figure: the mean score over all pairs of fusion weights, with its best value, its plateau and the
+current weights."""
 
 from __future__ import annotations
 
@@ -16,31 +17,41 @@ from core.stats.arrays import Floats
 
 COLUMNS = ("w_de", "w_dir", "mean", "plateau")
 # Transparent for low scores, so that they recede on light and on dark pages.
-RAMP: Final = [[0.0, drawing.transparent(theme.CHOSEN, 0.04)], [1.0, drawing.transparent(theme.CHOSEN, 1)]]
-_INK, _EDGE = theme.INK_ON[False], theme.INK_ON[True]  # dark with a white edge is visible on every part of the ramp
+RAMP: Final = [
+    [0.0, drawing.transparent(theme.CHOSEN, 0.04)],
+    [1.0, drawing.transparent(theme.CHOSEN, 1)],
+]
+# dark with a white edge is visible on every part of the ramp
+_INK, _EDGE = theme.INK_ON[False], theme.INK_ON[True]
 _NAME_LENGTH = 24  # characters of the component's name
 _CORNER = 1e-3  # share of a cell cut off at each corner of the ring
 
 
 def table(grid: Sequence[float], mean: ArrayLike, plateau: ArrayLike) -> pd.DataFrame:
-    """Return a weight grid with one row for each pair of weights; columns: w_de, w_dir, mean, plateau.
+    """Return a weight grid with one row for each pair of weights; columns: w_de, w_dir, mean,
+    plateau.
 
-    grid: the weights, of shape (n_weights,). mean, plateau: of shape (n_weights, n_weights), weight of DE by weight of DIR;
-    plateau: flags.
+    grid: the weights, of shape (n_weights,). mean, plateau: of shape (n_weights, n_weights), weight
+    of DE by weight of DIR; plateau: flags.
     """
     n = len(grid)
     columns = (np.repeat(grid, n), np.tile(grid, n), np.ravel(mean), np.ravel(plateau))
     return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
 
-def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, float], name: str) -> go.Figure:
-    """Draw a heat map of the mean with a ring around the plateau, a cross at `now` and the value at `best`.
+def figure(
+    table: pd.DataFrame, now: tuple[float, float], best: tuple[float, float], name: str
+) -> go.Figure:
+    """Draw a heat map of the mean with a ring around the plateau, a cross at `now` and the value at
+    `best`.
 
-    table: w_de, w_dir, mean (NaN leaves a gap), plateau (within one standard error of the best), one row for each pair of at
-    least two weights each. now: the current weights in DE and DIR, on or off the grid; best: a pair in the table; name: of the
-    component with these weights.
+    table: w_de, w_dir, mean (NaN leaves a gap), plateau (within one standard error of the best),
+    one row for each pair of at least two weights each. now: the current weights in DE and DIR, on
+    or off the grid; best: a pair in the table; name: of the component with these weights.
     """
-    mean, plateau = (table.pivot(index="w_dir", columns="w_de", values=name) for name in ("mean", "plateau"))
+    mean, plateau = (
+        table.pivot(index="w_dir", columns="w_de", values=name) for name in ("mean", "plateau")
+    )
     x, y = (_borders(axis.to_numpy(dtype=np.float64)) for axis in (mean.columns, mean.index))
     chart = go.Figure()
     chart.add_heatmap(
@@ -57,18 +68,34 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
             "outlinewidth": 0,
         },
         hoverongaps=False,
-        hovertemplate="weight in DE %{x:.2f}, in DIR %{y:.2f}<br>mean %{z:.3f}%{text}<extra></extra>",
+        hovertemplate=(
+            "weight in DE %{x:.2f}, in DIR %{y:.2f}<br>mean %{z:.3f}%{text}<extra></extra>"
+        ),
     )
     _draw_ring(chart, x, y, plateau.to_numpy(dtype=np.int8))
-    spans = [(min(edges[0], here), max(edges[-1], here)) for edges, here in zip((x, y), now, strict=True)]
-    _draw_mark(chart, best, "best weights", {"symbol": "circle", "size": 9, "color": _EDGE, "line": {"color": _INK, "width": 2}})
+    spans = [
+        (min(edges[0], here), max(edges[-1], here)) for edges, here in zip((x, y), now, strict=True)
+    ]
+    _draw_mark(
+        chart,
+        best,
+        "best weights",
+        {"symbol": "circle", "size": 9, "color": _EDGE, "line": {"color": _INK, "width": 2}},
+    )
     _draw_mark(chart, now, "your weights", {"symbol": "cross", "size": 15, "color": _INK})
     label_signs.draw_key(
         chart,
-        ["✚ your weights", f"○ best weights {number_text(float(table['mean'].max()))}", "outline: within one standard error"],
+        [
+            "✚ your weights",
+            f"○ best weights {number_text(float(table['mean'].max()))}",
+            "outline: within one standard error",
+        ],
     )
     chart.update_layout(height=int(1.4 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
-    for update, span, score in ((chart.update_xaxes, spans[0], "DE"), (chart.update_yaxes, spans[1], "DIR")):
+    for update, span, score in (
+        (chart.update_xaxes, spans[0], "DE"),
+        (chart.update_yaxes, spans[1], "DIR"),
+    ):
         room = 0.012 * (span[1] - span[0])  # room for a ring along the edge
         update(
             title=f"weight of {drawing.escape(name, _NAME_LENGTH)} in {score}",
@@ -81,20 +108,26 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
 
 
 def _borders(weights: Floats) -> Floats:
-    """Return the borders of the cells around increasing weights: half-way between neighbours, and equally far beyond the ends."""
+    """Return the borders of the cells around increasing weights: half-way between neighbours, and
+    equally far beyond the ends."""
     middle = (weights[1:] + weights[:-1]) / 2
-    borders: Floats = np.concatenate([[2 * weights[0] - middle[0]], middle, [2 * weights[-1] - middle[-1]]])
+    borders: Floats = np.concatenate(
+        [[2 * weights[0] - middle[0]], middle, [2 * weights[-1] - middle[-1]]]
+    )
     return borders
 
 
 def _draw_ring(chart: go.Figure, x: Floats, y: Floats, plateau: np.ndarray) -> None:
     """Draw the outline of the plateau along the borders of its cells.
 
-    The contour between 0 and 1 runs half-way between points. So each cell has points just inside its four corners, and the
-    outside is 0.
+    The contour between 0 and 1 runs half-way between points. So each cell has points just inside
+    its four corners, and the outside is 0.
     """
     flags = np.pad(np.kron(plateau, np.ones((2, 2), dtype=np.int8)), 1)
-    near = [(edges[:, None] + _CORNER * np.diff(edges).min() * np.array([-1, 1])).ravel() for edges in (x, y)]
+    near = [
+        (edges[:, None] + _CORNER * np.diff(edges).min() * np.array([-1, 1])).ravel()
+        for edges in (x, y)
+    ]
     for colour, width in ((_EDGE, 5), (_INK, 2)):
         chart.add_contour(
             x=near[0],
@@ -107,7 +140,9 @@ def _draw_ring(chart: go.Figure, x: Floats, y: Floats, plateau: np.ndarray) -> N
         )
 
 
-def _draw_mark(chart: go.Figure, weights: tuple[float, float], name: str, marker: dict[str, object]) -> None:
+def _draw_mark(
+    chart: go.Figure, weights: tuple[float, float], name: str, marker: dict[str, object]
+) -> None:
     chart.add_scatter(
         x=[weights[0]],
         y=[weights[1]],

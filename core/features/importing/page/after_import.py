@@ -36,7 +36,11 @@ def take(results: Sequence[Imported]) -> None:
     best = _choose_best(runs)
     if best is not None:
         is_labelled = bool(loaders.count_labelled(best.id))
-        run_choice.open_next(best, "imported just now" + (", the best with labels" if is_labelled and len(runs) > 1 else ""))
+        run_choice.open_next(
+            best,
+            "imported just now"
+            + (", the best with labels" if is_labelled and len(runs) > 1 else ""),
+        )
     elif (dataset := _dataset_of(imported)) is not None:
         run_choice.open_dataset_next(dataset.id)
     st.session_state[_OUTCOMES] = list(results)
@@ -44,7 +48,8 @@ def take(results: Sequence[Imported]) -> None:
 
 
 def show() -> None:
-    """Show the latest import: what it added, links, and every file with rejected rows or a remark."""
+    """Show the latest import: what it added, links, and every file with rejected rows or a
+    remark."""
     results: list[Imported] = st.session_state.get(_OUTCOMES, [])
     if not results:
         return
@@ -56,9 +61,15 @@ def show() -> None:
         for result in results:
             name = as_text(Path(result.path).name)
             if result.kind in NOTHING:
-                st.error(f"{name}: nothing imported. {as_text(result.message)}", icon=":material/error:")
+                st.error(
+                    f"{name}: nothing imported. {as_text(result.message)}", icon=":material/error:"
+                )
             elif result.rejected or result.message:
-                rejected = f": **{len(result.rejected):,} rows rejected** (listed under History)" if result.rejected else ""
+                rejected = (
+                    f": **{len(result.rejected):,} rows rejected** (listed under History)"
+                    if result.rejected
+                    else ""
+                )
                 note = f" – {as_text(result.message)}" if result.message else ""
                 (st.warning if result.rejected else st.info)(name + rejected + note)
         if st.button("Close", key="close-import"):
@@ -67,7 +78,8 @@ def show() -> None:
 
 
 def _ways(imported: Sequence[Imported]) -> list[Callable[[], object]]:
-    """Return links to the imported content: the best run's errors and score; else the dataset, or the spaces."""
+    """Return links to the imported content: the best run's errors and score; else the dataset, or
+    the spaces."""
     best = _choose_best(_runs_of(imported))
     if best is not None:
         return [
@@ -76,7 +88,9 @@ def _ways(imported: Sequence[Imported]) -> list[Callable[[], object]]:
         ]
     if (dataset := _dataset_of(imported)) is not None:
         return [lambda: links.to_dataset(dataset.id)]
-    return [lambda: links.to_data("Open spaces and packs", tab="Spaces and leaks")] if imported else []
+    return (
+        [lambda: links.to_data("Open spaces and packs", tab="Spaces and leaks")] if imported else []
+    )
 
 
 def _link_to_rows(run: Run) -> None:
@@ -100,11 +114,22 @@ def _runs_of(imported: Sequence[Imported]) -> list[Run]:
 
 
 def _choose_best(runs: Sequence[Run]) -> Run | None:
-    """Return the run with the highest score, of probabilities before rank scores; the latest run if none has labels."""
+    """Return the run with the highest score, of probabilities before rank scores; the latest run if
+    none has labels."""
     labelled = [run for run in runs if loaders.count_labelled(run.id)]
     if len(labelled) < 2:
-        return labelled[0] if labelled else max(reversed(runs), key=lambda run: run.method == "debate", default=None)
-    return max(labelled, key=lambda run: (not run.has_rank_scores, loaders.standing(run.id).score.headline.value.estimate))
+        return (
+            labelled[0]
+            if labelled
+            else max(reversed(runs), key=lambda run: run.method == "debate", default=None)
+        )
+    return max(
+        labelled,
+        key=lambda run: (
+            not run.has_rank_scores,
+            loaders.standing(run.id).score.headline.value.estimate,
+        ),
+    )
 
 
 def _describe(results: Sequence[Imported]) -> str:
@@ -125,14 +150,21 @@ def _describe(results: Sequence[Imported]) -> str:
 
 
 def show_upload(workspace: Workspace, key: str, options: ImportOptions) -> None:
-    """Show the upload, what its files are taken for, and its button; afterwards choose the imported content on the page."""
+    """Show the upload, what its files are taken for, and its button; afterwards choose the imported
+    content on the page."""
     label = "Tables, knowledge packs, embeddings: recognised by content"
     files = st.file_uploader(label, accept_multiple_files=True, key=f"upload{key}")
     wanted = [(file, import_preview.ask_options(workspace, file, options)) for file in files]
     if st.button("Import uploaded files", disabled=not files, type="primary"):
         with explain_errors():
             on_file = show_progress()
-            take([made for file, of in wanted for made in imports.import_uploads(workspace, [(file.name, file)], of, on_file)])
+            take(
+                [
+                    made
+                    for file, of in wanted
+                    for made in imports.import_uploads(workspace, [(file.name, file)], of, on_file)
+                ]
+            )
 
 
 def show_progress() -> OnFile:

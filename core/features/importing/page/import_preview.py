@@ -1,4 +1,5 @@
-"""Uploads before they are imported: what each column is taken for, what the file becomes, and controls to correct both."""
+"""Uploads before they are imported: what each column is taken for, what the file becomes, and
+controls to correct both."""
 
 from __future__ import annotations
 
@@ -24,11 +25,23 @@ _TABLES: Final = (".csv", ".tsv", ".tab", ".txt", ".xlsx", ".parquet", ".json", 
 _BOXES: Final = 4  # beside each other
 _MOST_BYTES: Final = 100 << 20
 # Roles that can be given to columns although none was recognised.
-_USUAL: Final = ("id", "pert", "gene", "label", "up", "down", "p_de", "p_up_given_de", "answer", "reasoning")
+_USUAL: Final = (
+    "id",
+    "pert",
+    "gene",
+    "label",
+    "up",
+    "down",
+    "p_de",
+    "p_up_given_de",
+    "answer",
+    "reasoning",
+)
 
 
 def ask_options(workspace: Workspace, file: Any, options: ImportOptions) -> ImportOptions:
-    """Show what an uploaded table is taken for, and return the options with a person's corrections; other files are not shown."""
+    """Show what an uploaded table is taken for, and return the options with a person's corrections;
+    other files are not shown."""
     if Path(bare_name(file.name)).suffix.lower() not in _TABLES or file.size > _MOST_BYTES:
         return options
     guessed = _preview(workspace, file, options)
@@ -75,7 +88,8 @@ def _show_summary(name: str, preview: Preview) -> None:
 
 
 def _ask_corrections(preview: Preview, key: str, options: ImportOptions) -> ImportOptions:
-    """Show a choice of column for each role, of rows, and of the dataset; return the options with what was changed."""
+    """Show a choice of column for each role, of rows, and of the dataset; return the options with
+    what was changed."""
     column_of = {column.role: column.name for column in preview.columns if column.role in ROLES}
     places = st.columns(_BOXES)
     chosen: dict[str, str] = {}
@@ -94,16 +108,28 @@ def _ask_corrections(preview: Preview, key: str, options: ImportOptions) -> Impo
     rows, target = st.columns(2)
     where = rows.text_input("Only rows with", placeholder="COLUMN=VALUE", key=f"where-{key}")
     name, _, value = where.partition("=")
-    dataset = target.text_input("Dataset, here or new", placeholder=preview.name or "", key=f"dataset-{key}")
-    kept = {role: column for role, column in _said(preview).items() if column not in chosen.values()} if chosen else {}
+    dataset = target.text_input(
+        "Dataset, here or new", placeholder=preview.name or "", key=f"dataset-{key}"
+    )
+    kept = (
+        {role: column for role, column in _said(preview).items() if column not in chosen.values()}
+        if chosen
+        else {}
+    )
     table = replace(
         options.table,
         columns={**options.table.columns, **kept, **chosen},
-        where={name.strip(): value.strip()} if name.strip() and value.strip() else options.table.where,
+        where={name.strip(): value.strip()}
+        if name.strip() and value.strip()
+        else options.table.where,
     )
     return replace(options, table=table, dataset=dataset.strip() or options.dataset)
 
 
 def _said(preview: Preview) -> Mapping[str, str]:
     """Return role → column as a person said it earlier."""
-    return {column.role: column.name for column in preview.columns if column.role in ROLES and not column.guessed}
+    return {
+        column.role: column.name
+        for column in preview.columns
+        if column.role in ROLES and not column.guessed
+    }

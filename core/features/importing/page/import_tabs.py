@@ -32,30 +32,48 @@ from core.ui.run_choice import method_text, option_text
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text, show_empty
 
-_FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]  # the most important first
-_ZEROS = {"": "ask if many rows have it", "score": "a score", "not-covered": "that the row is not covered"}
+# the most important first
+_FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]
+_ZEROS = {
+    "": "ask if many rows have it",
+    "score": "a score",
+    "not-covered": "that the row is not covered",
+}
 FETCHABLE = {
     "challenge": "the challenge's train, test and sample files",
-    "published": "the published entry's ten submissions, with their public scores, and two labelled pools",
+    "published": (
+        "the published entry's ten submissions, with their public scores, and two labelled pools"
+    ),
     "perturbqa": "PerturbQA: human CRISPRi, five sets",
 }
 
 
 def show_import(context: PageContext) -> None:
-    """Show the ways to import: by upload, by path, from public sources; and the demo if it does not exist yet."""
+    """Show the ways to import: by upload, by path, from public sources; and the demo if it does not
+    exist yet."""
     if context.workspace.settings.read_only:
         show_empty("This workspace is read-only: you cannot import here.")
         return
     after_import.show()
     with st.expander("Options"):
         dataset = st.text_input(
-            "Dataset that the rows belong to", placeholder="recognised by their ids", **bind("import_dataset")
+            "Dataset that the rows belong to",
+            placeholder="recognised by their ids",
+            **bind("import_dataset"),
         )
-        strict = st.toggle("Refuse a file if one of its rows cannot be read", **bind("import_strict"))
+        strict = st.toggle(
+            "Refuse a file if one of its rows cannot be read", **bind("import_strict")
+        )
         effect, direction = st.columns(2)
-        de = effect.text_input("External scores: column for DE", placeholder="each column becomes a run", **bind("import_de"))
+        de = effect.text_input(
+            "External scores: column for DE",
+            placeholder="each column becomes a run",
+            **bind("import_de"),
+        )
         up = direction.text_input(
-            "External scores: column for DIR", placeholder="each column becomes a run", **bind("import_dir")
+            "External scores: column for DIR",
+            placeholder="each column becomes a run",
+            **bind("import_dir"),
         )
         zeros = st.selectbox(
             "External scores: an exact 0 means",
@@ -63,7 +81,9 @@ def show_import(context: PageContext) -> None:
             format_func=lambda choice: _ZEROS[choice],
             **bind("import_zeros"),
         )
-    options = ImportOptions(dataset=dataset or None, strict=strict, de=de or None, dir=up or None, zeros=zeros)
+    options = ImportOptions(
+        dataset=dataset or None, strict=strict, de=de or None, dir=up or None, zeros=zeros
+    )
     st.markdown("**Upload**")
     after_import.show_upload(context.workspace, "", options)
     path, public = st.columns(2, gap="medium")
@@ -72,10 +92,15 @@ def show_import(context: PageContext) -> None:
     with public:
         _show_public_files(context)
     predicted_expression.show_form(context)
-    if not any(d.origin == "simulated" for d in loaders.all_datasets()) and st.button("Make the simulated demo"):
+    if not any(d.origin == "simulated" for d in loaders.all_datasets()) and st.button(
+        "Make the simulated demo"
+    ):
         with st.spinner("Simulating …"):
             simulated = demo.make_demo(context.workspace)
-        confirm(f"Made the simulated demo: {len(simulated)} runs.", lambda: links.to_rows(simulated[0], "Open rows"))
+        confirm(
+            f"Made the simulated demo: {len(simulated)} runs.",
+            lambda: links.to_rows(simulated[0], "Open rows"),
+        )
 
 
 def _show_path(context: PageContext, options: ImportOptions) -> None:
@@ -84,7 +109,9 @@ def _show_path(context: PageContext, options: ImportOptions) -> None:
     if path is not None and st.button("Import path", disabled=not path):
         with explain_errors():
             address = st.get_option("server.address")
-            made = page_imports.import_path(context.workspace, path, options, address, after_import.show_progress())
+            made = page_imports.import_path(
+                context.workspace, path, options, address, after_import.show_progress()
+            )
             after_import.take(made)
 
 
@@ -117,9 +144,17 @@ def show_imports(context: PageContext, files: pd.DataFrame) -> None:
     )
     if context.workspace.settings.read_only:
         return
-    titles = dict(zip(files["id"], files["file"] + " · " + files["kind"].str.replace("_", " "), strict=True))
+    titles = dict(
+        zip(files["id"], files["file"] + " · " + files["kind"].str.replace("_", " "), strict=True)
+    )
     which, go = st.columns([0.7, 0.3], vertical_alignment="bottom")
-    chosen = which.selectbox("Undo an import", list(titles), format_func=lambda key: titles[key], index=None, key="undo_which")
+    chosen = which.selectbox(
+        "Undo an import",
+        list(titles),
+        format_func=lambda key: titles[key],
+        index=None,
+        key="undo_which",
+    )
     with_runs = which.toggle("Also delete the runs on its rows", key="undo_with_runs")
     if not go.button("Undo import", disabled=chosen is None):
         return
@@ -129,21 +164,31 @@ def show_imports(context: PageContext, files: pd.DataFrame) -> None:
         loaders.refresh()
         left = {run.id for run in loaders.all_runs()}
         gone = [run.name for run in before if run.id not in left]
-        runs_gone = f", and {'the run' if len(gone) == 1 else 'the runs'} {', '.join(gone)}" if gone else ""
+        runs_gone = (
+            f", and {'the run' if len(gone) == 1 else 'the runs'} {', '.join(gone)}" if gone else ""
+        )
         confirm(f"Undone: {found.file} with {found.rows:,} rows{runs_gone}.", links.to_changes)
 
 
 def show_run(context: PageContext) -> None:
-    """Show the chosen run: its facts, its bundle, and forms to rename, score, annotate or delete it."""
+    """Show the chosen run: its facts, its bundle, and forms to rename, score, annotate or delete
+    it."""
     run = context.run
     if run is None:
         show_empty("No run is chosen: this dataset has none.")
         return
     names = {each.id: each.name for each in loaders.all_runs()}
-    st.markdown("  \n".join(f"**{title}**: {as_text(value)}" for title, value in describe_run(run, names)))
+    st.markdown(
+        "  \n".join(f"**{title}**: {as_text(value)}" for title, value in describe_run(run, names))
+    )
     links.to_rows(run, "Open rows")
     with st.expander("Record: ids, hashes and settings"):
-        record = {"id": run.id, "origin": run.origin, "PerturbDesk version": run.code_version, **run.spec}
+        record = {
+            "id": run.id,
+            "origin": run.origin,
+            "PerturbDesk version": run.code_version,
+            **run.spec,
+        }
         st.text("\n".join(f"{name}: {value}" for name, value in record.items()))
     exports.show(context, run)
     if context.workspace.settings.read_only:
@@ -160,7 +205,10 @@ def show_run(context: PageContext) -> None:
         if st.form_submit_button("Save"):
             _save(context, run, name, score, note)
     with st.popover("Delete this run"):
-        st.markdown(f"Deletes {run.done:,} rows with their traces and notes. An imported file can be imported again.")
+        st.markdown(
+            f"Deletes {run.done:,} rows with their traces and notes. An imported file can be"
+            " imported again."
+        )
         if st.button("Delete", type="primary"):
             runs.delete(context.workspace, run.id)
             st.query_params.pop("run", None)
@@ -173,7 +221,9 @@ def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> N
         if name != run.name:
             runs.rename(context.workspace, run.id, name)
         runs.set_values(context.workspace, run.id, {"public_score": score, "note": note})
-        text = f"Renamed {run.name} to {name.strip()}." if name != run.name else f"Saved {run.name}."
+        text = (
+            f"Renamed {run.name} to {name.strip()}." if name != run.name else f"Saved {run.name}."
+        )
         confirm(text, lambda: links.to_rows(run, "Open rows"))
 
 
@@ -193,19 +243,27 @@ def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]
         yield "File", str(run.spec["file"])
     yield from _describe_maps(run)
     settings = [
-        f"{title}: {value}" for name, title, value in _options_of(run, names) if not (name in ("base", "with") and run.parents)
+        f"{title}: {value}"
+        for name, title, value in _options_of(run, names)
+        if not (name in ("base", "with") and run.parents)
     ]
     if settings:
         yield "Settings", "; ".join(settings)
 
 
 def _options_of(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the options of a run that have a value: the name, the title inside a sentence, and the value in words.
+    """Yield the options of a run that have a value: the name, the title inside a sentence, and the
+    value in words.
 
-    The titles are those of the run's method; an option that this version does not know has its name in words.
+    The titles are those of the run's method; an option that this version does not know has its name
+    in words.
     """
     method = methods().get(run.method)
-    declared = {option.name: option for option in options_of(method.settings)} if method is not None else {}
+    declared = (
+        {option.name: option for option in options_of(method.settings)}
+        if method is not None
+        else {}
+    )
     for name, value in run.spec.get("options", {}).items():
         option = declared.get(name)
         if value == "" or (value is None and (option is None or option.about.missing == "none")):
@@ -219,13 +277,22 @@ def _describe_maps(run: Run) -> Iterator[tuple[str, str]]:
     maps = run.spec.get("maps")
     if not isinstance(maps, Mapping):
         return
-    yield "Read as", ", ".join(f"{role}: {name}" for role, name in run.spec.get("read_as", {}).items())
+    yield (
+        "Read as",
+        ", ".join(f"{role}: {name}" for role, name in run.spec.get("read_as", {}).items()),
+    )
     if run.has_rank_scores:
         yield "Numbers", "ranks among the pairs in the file"
     for name, fit in maps.items():
         if isinstance(fit, Mapping):
             fitted = f"{fit['n']:,} training pairs, {fit['positives']:,} of them positive"
-            yield f"Map of {name}", f"logistic, intercept {fit['intercept']:.3g}, slope {fit['slope']:.3g}, fitted on {fitted}"
+            yield (
+                f"Map of {name}",
+                (
+                    f"logistic, intercept {fit['intercept']:.3g}, slope {fit['slope']:.3g}, fitted"
+                    f" on {fitted}"
+                ),
+            )
         else:
             yield f"Map of {name}", f"none: {fit}"
 
@@ -246,5 +313,7 @@ def _value_text(option: Option | None, value: Any, names: Mapping[str, str]) -> 
         return ", ".join(names.get(key, key) for key in split_names(value))
     if option.about.names == "runs":  # RUN=REFERENCE, both by id
         pairs = (key.partition("=") for key in split_names(value))
-        return ", ".join(f"{names.get(other, other)} for {names.get(run, run)}" for run, _, other in pairs)
+        return ", ".join(
+            f"{names.get(other, other)} for {names.get(run, run)}" for run, _, other in pairs
+        )
     return option.titles.get(str(value), str(value))

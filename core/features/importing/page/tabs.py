@@ -32,7 +32,8 @@ def show_import(context: PageContext) -> None:
 
 
 def show_spaces_and_leaks(context: PageContext) -> None:
-    """Show the gene spaces with their coverage, and what splits, spaces and runs reveal of the labels."""
+    """Show the gene spaces with their coverage, and what splits, spaces and runs reveal of the
+    labels."""
     st.markdown("### Gene spaces")
     spaces_tab.show(context)
     st.markdown("### Leaks")
@@ -73,12 +74,14 @@ def show_history(context: PageContext) -> None:
             "detail": changes["detail"].map(detail_text).map(as_text),
         }
     )
-    with st.container(key="changes"):  # the style sheet sets its column widths; a static table wraps its lines
+    # the style sheet sets its column widths; a static table wraps its lines
+    with st.container(key="changes"):
         st.table(shown, border="horizontal", hide_index=True, alt="The latest changes")
 
 
 def detail_text(detail: str) -> str:
-    """Return the detail of a change, recorded as JSON, as "rows: 2,499, name: debate"; a SHA-256 is shortened.
+    """Return the detail of a change, recorded as JSON, as "rows: 2,499, name: debate"; a SHA-256 is
+    shortened.
 
     Text that is not a JSON object, since the store's file was edited, is shown unchanged.
     """
@@ -88,7 +91,9 @@ def detail_text(detail: str) -> str:
         return detail
     if not isinstance(recorded, dict):
         return detail
-    return ", ".join(f"{name.replace('_', ' ')}: {_value_text(value)}" for name, value in recorded.items())
+    return ", ".join(
+        f"{name.replace('_', ' ')}: {_value_text(value)}" for name, value in recorded.items()
+    )
 
 
 def _value_text(value: object) -> str:

@@ -16,21 +16,33 @@ MOST: Final = 20  # rows of a gene; genes with more rows are counted here
 
 
 def table(labels: ArrayLike, gene: ArrayLike) -> pd.DataFrame:
-    """Return, for genes with 1, 2, … rows, the number of their rows and the share of these with an effect.
+    """Return, for genes with 1, 2, … rows, the number of their rows and the share of these with an
+    effect.
 
-    labels: of shape (n_rows,); gene: names or codes of the same rows. One row for each number that occurs; columns:
-    rows_per_gene ("1" to "20+"), genes, rows, with_effect, share_de with its Wilson interval low and high.
+    labels: of shape (n_rows,); gene: names or codes of the same rows. One row for each number that
+    occurs; columns: rows_per_gene ("1" to "20+"), genes, rows, with_effect, share_de with its
+    Wilson interval low and high.
     """
     rows = pd.DataFrame({"gene": gene, "has_effect": outcome_of(labels).effect})
     groups = rows.groupby(rows.groupby("gene")["gene"].transform("size").clip(upper=MOST))
-    counts = groups.agg(genes=("gene", "nunique"), rows=("gene", "size"), with_effect=("has_effect", "sum"))
-    shares = [wilson_interval(hits, n).ends for hits, n in zip(counts["with_effect"], counts["rows"], strict=True)]
+    counts = groups.agg(
+        genes=("gene", "nunique"), rows=("gene", "size"), with_effect=("has_effect", "sum")
+    )
+    shares = [
+        wilson_interval(hits, n).ends
+        for hits, n in zip(counts["with_effect"], counts["rows"], strict=True)
+    ]
     counts[["share_de", "low", "high"]] = shares
-    return counts.assign(rows_per_gene=[f"{n}+" if n == MOST else str(n) for n in counts.index]).reset_index(drop=True)
+    return counts.assign(
+        rows_per_gene=[f"{n}+" if n == MOST else str(n) for n in counts.index]
+    ).reset_index(drop=True)
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Draw the shares with an effect by rows per gene, and the share over all rows. table: from `table`."""
+    """Draw the shares with an effect by rows per gene, and the share over all rows. table: from
+    `table`."""
     named = table.rename(columns={"rows_per_gene": "name", "share_de": "estimate", "rows": "n"})
     overall = table["with_effect"].sum() / table["rows"].sum()
-    return scores.figure(named, "share with an effect, by rows per gene", overall=overall, has_chance=False)
+    return scores.figure(
+        named, "share with an effect, by rows per gene", overall=overall, has_chance=False
+    )

@@ -36,12 +36,15 @@ def space_coverage(space: str, dataset: str) -> Coverage | None:
 
 @cache_by("spaces", "datasets", entries=50)
 def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
-    """Return how many symbols of a dataset (id) each rule found in a space (id), and the symbols with several spellings."""
+    """Return how many symbols of a dataset (id) each rule found in a space (id), and the symbols
+    with several spellings."""
     with reading() as db:
         record = spaces.find(db, space)
     found = space_actions.match_dataset(read_workspace(), record, dataset)
     rules: tuple[Rule, ...] = ("exact", "case", "ortholog")
-    return {rule: found.count(rule) for rule in rules} | {"not found": int((~found.covered).sum())}, sorted(found.ambiguous)
+    return {rule: found.count(rule) for rule in rules} | {
+        "not found": int((~found.covered).sum())
+    }, sorted(found.ambiguous)
 
 
 @cache_by("spaces", "datasets", entries=50)
@@ -68,21 +71,24 @@ def space_vectors(dataset: str, space: str) -> Space:
 
 @cache_by("spaces", "datasets", entries=3, shared=True)
 def cosine_cache(dataset: str) -> dict[tuple[str, bool], NDArray[np.float64]]:
-    """Return the cosines of a dataset's symbols, filled as they are needed: (space, centred) → matrix."""
+    """Return the cosines of a dataset's symbols, filled as they are needed: (space, centred) →
+    matrix."""
     del dataset  # part of the key only
     return {}
 
 
 @cache_by("spaces", "datasets", entries=3, shared=True)
 def prior_cache(dataset: str) -> dict[tuple[KnnSettings, int], Priors]:
-    """Return a dataset's priors, filled as they are needed: (settings, hash of the pair ids) → priors."""
+    """Return a dataset's priors, filled as they are needed: (settings, hash of the pair ids) →
+    priors."""
     del dataset  # part of the key only
     return {}
 
 
 @cache_by("spaces", "datasets", entries=8, shared=True)
 def principal_axes(dataset: str, space: str) -> tuple[NDArray[np.float64], tuple[float, float]]:
-    """Return the first two principal components of a dataset's symbols in a space, and their shares of the variance.
+    """Return the first two principal components of a dataset's symbols in a space, and their shares
+    of the variance.
 
     Components are of shape (n_symbols, 2).
     """
@@ -91,13 +97,18 @@ def principal_axes(dataset: str, space: str) -> tuple[NDArray[np.float64], tuple
 
 @cache_by("spaces", "datasets", entries=50)
 def most_similar(dataset: str, space: str, role: str, symbol: str) -> pd.DataFrame:
-    """Return the perturbations or genes of a dataset (id) that are most similar to one: symbol, similarity, counts of labels."""
+    """Return the perturbations or genes of a dataset (id) that are most similar to one: symbol,
+    similarity, counts of labels."""
     rows = dataset_rows(dataset)
     names = sorted(rows[role].unique())
     code_of = {name: i for i, name in enumerate(row_index(dataset).symbols)}
     codes = np.array([code_of[name] for name in names])
-    similarity = cosine_similarity([space_vectors(dataset, space)]).block(np.array([code_of[symbol]]), codes)[0]
+    similarity = cosine_similarity([space_vectors(dataset, space)]).block(
+        np.array([code_of[symbol]]), codes
+    )[0]
     table = pd.DataFrame({"symbol": names, "similarity": similarity})
-    table = table[(table["similarity"] > 0) & (table["symbol"] != symbol)].nlargest(MOST_SIMILAR, "similarity")
+    table = table[(table["similarity"] > 0) & (table["symbol"] != symbol)].nlargest(
+        MOST_SIMILAR, "similarity"
+    )
     counts = rows.groupby([role, "label"]).size().unstack(fill_value=0)
     return table.join(counts, on="symbol").fillna(0).astype(dict.fromkeys(counts.columns, int))

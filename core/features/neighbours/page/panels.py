@@ -32,8 +32,8 @@ MAPPED = 0.5  # share of the prior whose genes the map marks: nearly every gene 
 def choose_row(dataset: Dataset, linked: str | None) -> str:
     """Show the choice of a row, by perturbation and target gene; return its id.
 
-    The default is the linked row, else the dataset's first. The address names a chosen row, but not the first: naming it would
-    add a step to the browser's history.
+    The default is the linked row, else the dataset's first. The address names a chosen row, but not
+    the first: naming it would add a step to the browser's history.
     """
     rows = loaders.dataset_rows(dataset.id)
     named = rows[rows["pair_id"] == linked]
@@ -42,11 +42,18 @@ def choose_row(dataset: Dataset, linked: str | None) -> str:
     row = (rows if named.empty else named).iloc[0]
     left, right = st.columns(2)
     perts = sorted(rows["pert"].unique())
-    pert = left.selectbox("Perturbation", perts, index=perts.index(row["pert"]), key=f"pert-{dataset.id}-{row['pair_id']}")
+    pert = left.selectbox(
+        "Perturbation",
+        perts,
+        index=perts.index(row["pert"]),
+        key=f"pert-{dataset.id}-{row['pair_id']}",
+    )
     of_pert = rows[rows["pert"] == pert].sort_values("gene")
     genes = of_pert["gene"].tolist()
     at = genes.index(row["gene"]) if row["gene"] in genes else 0
-    gene = right.selectbox("Target gene", genes, index=at, key=f"gene-{dataset.id}-{pert}-{row['pair_id']}")
+    gene = right.selectbox(
+        "Target gene", genes, index=at, key=f"gene-{dataset.id}-{pert}-{row['pair_id']}"
+    )
     pair_id = str(of_pert[of_pert["gene"] == gene]["pair_id"].iloc[0])
     if linked is not None or pair_id != row["pair_id"]:
         links.set_parameter("row", pair_id)
@@ -54,8 +61,13 @@ def choose_row(dataset: Dataset, linked: str | None) -> str:
 
 
 def show_number(dataset: Dataset, settings: KnnSettings) -> None:
-    """Show the score of a kNN with these settings over all labelled rows of the dataset, under its folds or the usual ones."""
-    by_folds = settings if settings.protocol.kind == "folds" else replace(settings, protocol=EvaluationProtocol())
+    """Show the score of a kNN with these settings over all labelled rows of the dataset, under its
+    folds or the usual ones."""
+    by_folds = (
+        settings
+        if settings.protocol.kind == "folds"
+        else replace(settings, protocol=EvaluationProtocol())
+    )
     task = space_numbers.task_on_rows(dataset.id, dataset.name, by_folds, None)
     if len(task.labels):
         space_numbers.show_sentence(task, "These settings")
@@ -68,19 +80,22 @@ def explain_priors(live: LiveNeighbours, without: Sequence[int] = ()) -> Provena
 
 
 def choose_unit(settings: KnnSettings) -> str:
-    """Show how neighbours are grouped, and return their unit: "gene" or "perturbation" if grouped, else "row"."""
+    """Show how neighbours are grouped, and return their unit: "gene" or "perturbation" if grouped,
+    else "row"."""
     per = st.segmented_control("Group by", PER, default=PER[0], **bind("per"), required=True)
     units = {"gene": "gene", "pert": "perturbation", "both": "row"}
     return units[settings.similarity.weighting.axis] if per == PER[0] else "row"
 
 
 def key_of_table(live: LiveNeighbours, unit: str, pair_id: str) -> str:
-    """Return the key of the table: a different row or setting makes a new table with nothing picked."""
+    """Return the key of the table: a different row or setting makes a new table with nothing
+    picked."""
     return f"picked {pair_id} {live.settings.describe()} {unit}"
 
 
 def find_picked_rows(rows: pd.DataFrame, key: str) -> list[int]:
-    """Return the labelled rows of the neighbours picked in the table of this key, or named by the opened link."""
+    """Return the labelled rows of the neighbours picked in the table of this key, or named by the
+    opened link."""
     lines = rows.head(LISTED)
     picked = select_rows(key, "without", lines["neighbour"].tolist())
     return [position for at in picked for position in lines["positions"].iloc[at]]
@@ -89,17 +104,30 @@ def find_picked_rows(rows: pd.DataFrame, key: str) -> list[int]:
 def show_priors(live: LiveNeighbours, unit: str, provenance: Provenance, label: str | None) -> None:
     """Show the priors, how many neighbours they have, and the row's label."""
     priors = {"P(DE)": provenance.prior_de, "P(up | DE)": provenance.prior_up}
-    numbers = [Number(f"Prior {name}", number_text(p), terms.PROBABILITY_HELP[name]) for name, p in priors.items()]
+    numbers = [
+        Number(f"Prior {name}", number_text(p), terms.PROBABILITY_HELP[name])
+        for name, p in priors.items()
+    ]
     at, known = provenance.neighbours, live.index.known.rows
-    n = len(at) if unit == "row" else len(np.unique((known.pert if unit == "perturbation" else known.gene)[at]))
+    n = (
+        len(at)
+        if unit == "row"
+        else len(np.unique((known.pert if unit == "perturbation" else known.gene)[at]))
+    )
     rows = "" if unit == "row" else f"with {len(at):,} labelled rows"
-    help_ = f"{unit.capitalize()}s whose labelled rows have a weight above 0; the figure and the table count the same."
+    help_ = (
+        f"{unit.capitalize()}s whose labelled rows have a weight above 0; the figure and the table"
+        " count the same."
+    )
     numbers.append(Number(f"Neighbour {unit}s", f"{n:,}", help_, rows))
     meaning = "The result of the screen; the priors do not use it."
     numbers.append(Number("Label", widgets.label_text(label), meaning))
     show_numbers("priors", numbers, 4)
     if live.settings.similarity.strength:
-        st.caption("Shown without the support strength of Fuse and runs, which moves the prior of an effect towards 0.5.")
+        st.caption(
+            "Shown without the support strength of Fuse and runs, which moves the prior of an"
+            " effect towards 0.5."
+        )
 
 
 def show_masked_rows(live: LiveNeighbours, label: str | None) -> None:
@@ -107,14 +135,23 @@ def show_masked_rows(live: LiveNeighbours, label: str | None) -> None:
     parts, known = live.neighbourhood.parts, live.index.known.rows
     n = len(known)
     if parts is None:
-        what = "has no label" if label is None else "is in the test split, whose labels are not used"
+        what = (
+            "has no label" if label is None else "is in the test split, whose labels are not used"
+        )
         st.caption(f"This row {what}: it may use all {n:,} labelled rows of the training split.")
         return
     pert, gene = int(live.neighbourhood.queries.pert[0]), int(live.neighbourhood.queries.gene[0])
     seen = int(visible_rows((pert, gene), known, parts).sum())
-    by_pert, by_gene = parts.pert[known.pert] == parts.pert[pert], parts.gene[known.gene] == parts.gene[gene]
+    by_pert, by_gene = (
+        parts.pert[known.pert] == parts.pert[pert],
+        parts.gene[known.gene] == parts.gene[gene],
+    )
     where = "are in its fold of" if live.settings.protocol.kind == "folds" else "share"
-    whose = ("perturbations", "genes") if live.settings.protocol.kind == "folds" else ("its perturbation", "its gene")
+    whose = (
+        ("perturbations", "genes")
+        if live.settings.protocol.kind == "folds"
+        else ("its perturbation", "its gene")
+    )
     st.caption(
         f"May use {seen:,} of {n:,} labelled rows: {n - seen:,} are masked. "
         f"{int(by_pert.sum()):,} {where} {whose[0]}, {int(by_gene.sum()):,} {where} {whose[1]}."
@@ -122,18 +159,28 @@ def show_masked_rows(live: LiveNeighbours, label: str | None) -> None:
 
 
 def show_neighbours(
-    live: LiveNeighbours, unit: str, rows: pd.DataFrame, key: str, provenance: Provenance, without_picked: Provenance
+    live: LiveNeighbours,
+    unit: str,
+    rows: pd.DataFrame,
+    key: str,
+    provenance: Provenance,
+    without_picked: Provenance,
 ) -> None:
     """Show the table of neighbours under a key, and above it the priors without the picked ones."""
     shown, labels = rows.head(LISTED), ["up", "down", "none"]
     if unit == "row":
         shown, labels = shown.assign(label=shown["label"].map(widgets.label_text)), ["label"]
-    rest = shown.columns.difference(["neighbour", "label", "up", "down", "none", "symbol", "positions"], sort=False)
+    rest = shown.columns.difference(
+        ["neighbour", "label", "up", "down", "none", "symbol", "positions"], sort=False
+    )
     shown = shown[["neighbour", *labels, *rest]]
     shares = {"share": "% of P(DE)", "cumulative": "cumulative %", "share_up": "% of P(up | DE)"}
     shown = shown.assign(**{name: 100 * shown[name] for name in shares})
     number = st.column_config.NumberColumn
-    st.caption(f"{len(shown):,} of {len(rows):,} {unit}s, highest share first; the shares of all sum to 100%.")
+    st.caption(
+        f"{len(shown):,} of {len(rows):,} {unit}s, highest share first; the shares of all sum to"
+        " 100%."
+    )
     if without_picked is provenance:
         st.markdown(f"Pick {unit}s in the first column to see the priors without them.")
     else:
@@ -142,7 +189,8 @@ def show_neighbours(
             ("P(up | DE)", provenance.prior_up, without_picked.prior_up),
         )
         moved = " · ".join(
-            f"{name} {number_text(before)} → {number_text(after)} ({number_text(after - before, '+.3f')})"
+            f"{name} {number_text(before)} → {number_text(after)}"
+            f" ({number_text(after - before, '+.3f')})"
             for name, before, after in moves
         )
         st.markdown(f"**Without the picked: {moved}**")
@@ -150,7 +198,10 @@ def show_neighbours(
         shown,
         "neighbours",
         {
-            **{name: number(format="%.3f") for name in ("similarity", "weight", *live.settings.spaces)},
+            **{
+                name: number(format="%.3f")
+                for name in ("similarity", "weight", *live.settings.spaces)
+            },
             **{name: number(title, format="%.2f") for name, title in shares.items()},
         },
         key=key,
@@ -160,7 +211,9 @@ def show_neighbours(
     )
 
 
-def show_figures(dataset: Dataset, live: LiveNeighbours, unit: str, rows: pd.DataFrame, pair_id: str) -> None:
+def show_figures(
+    dataset: Dataset, live: LiveNeighbours, unit: str, rows: pd.DataFrame, pair_id: str
+) -> None:
     """Show the neighbours' shares of the prior, and their places on a map of genes."""
     labelled = f"{rows['positions'].map(len).sum():,} labelled rows"
     count = labelled if unit == "row" else f"{len(rows):,} {unit}s with {labelled}"
@@ -168,16 +221,25 @@ def show_figures(dataset: Dataset, live: LiveNeighbours, unit: str, rows: pd.Dat
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("**Shares of the prior**")
-        chart = cumulative_share.figure(rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)", unit)
+        chart = cumulative_share.figure(
+            rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)", unit
+        )
         shown = rows[["neighbour", "label", "share", "cumulative"]]
-        show_figure(chart, shown, "shares", "Shares of the neighbours", f"{caption} · shares, so no interval")
+        show_figure(
+            chart,
+            shown,
+            "shares",
+            "Shares of the neighbours",
+            f"{caption} · shares, so no interval",
+        )
     with right:
         st.markdown("**Places among the genes**")
         _show_map(dataset, live, rows, caption)
 
 
 def _show_map(dataset: Dataset, live: LiveNeighbours, rows: pd.DataFrame, caption: str) -> None:
-    """Show the genes (or perturbations) on the first two principal components of the first chosen space."""
+    """Show the genes (or perturbations) on the first two principal components of the first chosen
+    space."""
     axis = "pert" if live.settings.similarity.weighting.axis == "pert" else "gene"
     index, space = live.index, live.settings.spaces[0]
     coordinates, variances = loaders.principal_axes(dataset.id, space)
@@ -193,7 +255,10 @@ def _show_map(dataset: Dataset, live: LiveNeighbours, rows: pd.DataFrame, captio
             "symbol": symbols,
             "x": coordinates[codes, 0],
             "y": coordinates[codes, 1],
-            "kind": ["query" if s == of_query else "neighbour" if s in marked else "other" for s in symbols],
+            "kind": [
+                "query" if s == of_query else "neighbour" if s in marked else "other"
+                for s in symbols
+            ],
             "share": [float(marked.get(s, 0.0)) for s in symbols],
             "label": [str(label[s]) if s in marked else "" for s in symbols],
         }
@@ -201,7 +266,10 @@ def _show_map(dataset: Dataset, live: LiveNeighbours, rows: pd.DataFrame, captio
     if table[["x", "y"]].dropna().empty:
         st.markdown(f"{space} covers none of these genes, so there is no map.")
         return
-    axes = tuple(f"principal component {i + 1} ({variance:.0%} of the variance)" for i, variance in enumerate(variances))
+    axes = tuple(
+        f"principal component {i + 1} ({variance:.0%} of the variance)"
+        for i, variance in enumerate(variances)
+    )
     chart = gene_map.figure(table, of_query, (axes[0], axes[1]))
     whole = f"{space} · {caption} · marked: the genes that make up half of the prior"
     show_figure(chart, table, "gene-map", f"Map of {space}", whole)
@@ -210,7 +278,9 @@ def _show_map(dataset: Dataset, live: LiveNeighbours, rows: pd.DataFrame, captio
 def show_links(context: PageContext, pair_id: str, pert: str, gene: str) -> None:
     """Show links to the row in the chosen run and to the pages of both symbols."""
     with st.container(horizontal=True):
-        if context.run is not None and context.run.id in loaders.runs_with_row(context.run.dataset, pair_id):
+        if context.run is not None and context.run.id in loaders.runs_with_row(
+            context.run.dataset, pair_id
+        ):
             links.to_row(context.run, pair_id, f"This row in {as_text(context.run.name)}")
         links.to_symbol("pert", pert, f"All rows of {widgets.symbol_text(pert)}")
         links.to_symbol("gene", gene, f"All rows of {widgets.symbol_text(gene)}")

@@ -25,21 +25,43 @@ KINDS = {
     "a published LPS response": ("response", "lps_response"),
     "genes with similar responses in this dataset": ("coresponse", ""),
 }
-_IN_PLACE = ("text", "network", "response")  # the kinds that need neither a large package nor labels
+# the kinds that need neither a large package nor labels
+_IN_PLACE = ("text", "network", "response")
 
 
-def build(context: PageContext, kind: str, name: str, options: dict[str, Any], link: Callable[[SpaceRecord], object]) -> None:
-    """Build a space with progress, and rerun the page with a link to it; or show why it cannot be built."""
+def build(
+    context: PageContext,
+    kind: str,
+    name: str,
+    options: dict[str, Any],
+    link: Callable[[SpaceRecord], object],
+) -> None:
+    """Build a space with progress, and rerun the page with a link to it; or show why it cannot be
+    built."""
     with explain_errors():
         with st.status("Building …") as status:
-            space = spaces.embed(context.workspace, kind, name, options, say=lambda text: status.update(label=f"{text} …"))
-        confirm(f"Built {space.name}: {space.genes:,} genes, {space.columns:,} columns.", lambda: link(space))
+            space = spaces.embed(
+                context.workspace,
+                kind,
+                name,
+                options,
+                say=lambda text: status.update(label=f"{text} …"),
+            )
+        confirm(
+            f"Built {space.name}: {space.genes:,} genes, {space.columns:,} columns.",
+            lambda: link(space),
+        )
 
 
 def offer(context: PageContext) -> None:
-    """Offer to build a gene space from the existing packs; without such a pack, show what to do first."""
+    """Offer to build a gene space from the existing packs; without such a pack, show what to do
+    first."""
     found = {pack.kind: pack for pack in loaders.all_packs()}
-    kinds = [(kind, found[needed]) for kind, needed in KINDS.values() if kind in _IN_PLACE and needed in found]
+    kinds = [
+        (kind, found[needed])
+        for kind, needed in KINDS.values()
+        if kind in _IN_PLACE and needed in found
+    ]
     if context.read_only or not kinds:
         show_empty(
             "No gene space yet. Build one from a knowledge pack, or import an embedding.",
@@ -61,5 +83,9 @@ def settings_of(kind: str) -> list[str]:
 def _show_button(context: PageContext, kind: str, pack: PackRecord) -> None:
     label = f"Build “{kind}” from {pack.entries:,} {pack.kind.replace('_', ' ')}"
     if st.button(label, key=f"build-space-{kind}", icon=":material/hub:"):
-        options = {name: option_of(SPACE_SETTINGS[kind], name).default for name in settings_of(kind)}
-        build(context, kind, kind, options, lambda _: links.to_data("Spaces", tab="Spaces and leaks"))
+        options = {
+            name: option_of(SPACE_SETTINGS[kind], name).default for name in settings_of(kind)
+        }
+        build(
+            context, kind, kind, options, lambda _: links.to_data("Spaces", tab="Spaces and leaks")
+        )

@@ -1,4 +1,5 @@
-"""The numbers of gene spaces on pages, the mean of ten cuts and its null, computed in the background."""
+"""The numbers of gene spaces on pages, the mean of ten cuts and its null, computed in the
+background."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from core.ui.widgets import as_text
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpaceTask:
-    """A request for the numbers of a kNN under folds; made by `task_on_rows`. key: of everything that they depend on."""
+    """A request for the numbers of a kNN under folds; made by `task_on_rows`. key: of everything
+    that they depend on."""
 
     inputs: KnnInputs
     labels: NDArray[np.object_]
@@ -33,14 +35,23 @@ class SpaceTask:
 
 
 @cache_by("spaces", "datasets", "run:{3}", entries=30, shared=True)
-def task_on_rows(dataset: str, name: str, settings: KnnSettings, run: str | None = None) -> SpaceTask:
-    """Return the task of a kNN under folds on all labelled rows of a dataset (its id and its name), or on those of a run (id)."""
+def task_on_rows(
+    dataset: str, name: str, settings: KnnSettings, run: str | None = None
+) -> SpaceTask:
+    """Return the task of a kNN under folds on all labelled rows of a dataset (its id and its name),
+    or on those of a run (id)."""
     index = loaders.row_index(dataset)
-    rows = index.known_positions if run is None else index.positions_of(loaders.run_rows(run)["pair_id"].tolist())
+    rows = (
+        index.known_positions
+        if run is None
+        else index.positions_of(loaders.run_rows(run)["pair_id"].tolist())
+    )
     spaces = tuple(loaders.space_vectors(dataset, space) for space in settings.spaces)
     inputs = KnnInputs(index.rows.take(rows), index.known, spaces, settings.similarity, name)
     k, labels = settings.protocol.k, index.labels[rows]
-    return SpaceTask(inputs, labels, k, content_key(inputs, labels, k, N_PERMUTATIONS, knn_numbers.SEED))
+    return SpaceTask(
+        inputs, labels, k, content_key(inputs, labels, k, N_PERMUTATIONS, knn_numbers.SEED)
+    )
 
 
 def ask_cuts(task: SpaceTask) -> Result:
@@ -60,11 +71,14 @@ def ask_null(task: SpaceTask) -> Result:
         return Result(ready=True, value=kept)
 
     inputs, labels = task.inputs, task.labels
-    return background().ask(("null", task.key), lambda told: server_workspace.keep_null(inputs, labels, task.k, told))
+    return background().ask(
+        ("null", task.key), lambda told: server_workspace.keep_null(inputs, labels, task.k, told)
+    )
 
 
 def show_sentence(task: SpaceTask, whose: str) -> None:
-    """Show the number of a kNN in a sentence, with its null once it is ready. whose: the beginning of the sentence."""
+    """Show the number of a kNN in a sentence, with its null once it is ready. whose: the beginning
+    of the sentence."""
 
     def draw() -> None:
         found, null = ask_cuts(task), None

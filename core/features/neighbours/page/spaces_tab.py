@@ -28,7 +28,9 @@ from core.ui.option_controls import show_settings
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text, show_empty
 
-_PERMUTED = "Mean and SD of the same space after 99 random permutations of its vectors among its genes."
+_PERMUTED = (
+    "Mean and SD of the same space after 99 random permutations of its vectors among its genes."
+)
 _P = "The share of permutations that score as high, with the space itself among them."
 NUMBERS_HELP = {
     "DE": "AUROC of any effect against none: 0.5 is chance.",
@@ -38,13 +40,15 @@ NUMBERS_HELP = {
     **dict.fromkeys(("DE, permuted", "DIR, permuted", "mean, permuted"), _PERMUTED),
 }
 _ORGANISM_HELP = (
-    "The organism whose genes the pack describes, from the case of its symbols: Stat1 is mouse, STAT1 human. Runs on a dataset "
-    "of another organism do not read it. If its symbols do not show the organism, runs on any dataset do."
+    "The organism whose genes the pack describes, from the case of its symbols: Stat1 is mouse,"
+    " STAT1 human. Runs on a dataset of another organism do not read it. If its symbols do not show"
+    " the organism, runs on any dataset do."
 )
 
 
 def show(context: PageContext) -> None:
-    """Show every space with its coverage of the dataset, ways to build and delete one, and the knowledge packs."""
+    """Show every space with its coverage of the dataset, ways to build and delete one, and the
+    knowledge packs."""
     spaces = loaders.all_spaces()
     if spaces:
         _show_table(context.dataset, spaces)
@@ -63,15 +67,22 @@ def show(context: PageContext) -> None:
 
 def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
     tables.show_table(
-        pd.DataFrame([_space_line(dataset, space) for space in spaces]).dropna(axis="columns", how="all"),
+        pd.DataFrame([_space_line(dataset, space) for space in spaces]).dropna(
+            axis="columns", how="all"
+        ),
         "spaces",
         {
             **{
-                name: st.column_config.NumberColumn(format="percent", help="Rows of the dataset with vectors in the space.")
+                name: st.column_config.NumberColumn(
+                    format="percent", help="Rows of the dataset with vectors in the space."
+                )
                 for name in ("target gene", "perturbation", "both")
             },
             "matched": st.column_config.TextColumn(
-                help="How many symbols were found in the same spelling, in another case, or by their ortholog."
+                help=(
+                    "How many symbols were found in the same spelling, in another case, or by their"
+                    " ortholog."
+                )
             ),
         },
     )
@@ -79,9 +90,18 @@ def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
         if space.notes:
             st.caption(as_text(f"{space.name}: {'; '.join(space.notes)}."))
     if dataset is not None:
-        several = {space.name: names for space in spaces if (names := loaders.space_matches(space.id, dataset.id)[1])}
+        several = {
+            space.name: names
+            for space in spaces
+            if (names := loaders.space_matches(space.id, dataset.id)[1])
+        }
         for name, symbols in several.items():
-            st.caption(as_text(f"{name}: several spellings match {', '.join(symbols[:5])}; the alphabetically first is used."))
+            st.caption(
+                as_text(
+                    f"{name}: several spellings match {', '.join(symbols[:5])}; the alphabetically"
+                    " first is used."
+                )
+            )
 
 
 def _space_line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
@@ -102,11 +122,17 @@ def _space_line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
 
 
 def _show_numbers(dataset: Dataset) -> None:
-    """Show how well each space alone predicts the dataset's labels, beside the same space with permuted vectors."""
+    """Show how well each space alone predicts the dataset's labels, beside the same space with
+    permuted vectors."""
     usable = neighbour_controls.usable_spaces(dataset)
     if not usable or not len(loaders.row_index(dataset.id).known):
         return
-    tasks = {each.name: space_numbers.task_on_rows(dataset.id, dataset.name, KnnSettings((each.name,)), None) for each in usable}
+    tasks = {
+        each.name: space_numbers.task_on_rows(
+            dataset.id, dataset.name, KnnSettings((each.name,)), None
+        )
+        for each in usable
+    }
 
     def draw() -> None:
         tables.show_table(
@@ -117,8 +143,9 @@ def _show_numbers(dataset: Dataset) -> None:
         k, power = EvaluationProtocol().k, SimilaritySettings().weighting.power
         st.caption(
             as_text(
-                f"Each space alone on all labelled rows of {dataset.name}, scored {UNSEEN}: {cuts.NAME}, inside {k}×{k} "
-                f"cells, with 95% intervals. Power {power:g}, by target gene, base rates where nothing is similar."
+                f"Each space alone on all labelled rows of {dataset.name}, scored {UNSEEN}:"
+                f" {cuts.NAME}, inside {k}×{k} cells, with 95% intervals. Power {power:g}, by"
+                " target gene, base rates where nothing is similar."
                 + ("" if ready() else " The missing numbers are being computed.")
             )
         )
@@ -136,10 +163,14 @@ def _numbers_line(name: str, task: SpaceTask) -> dict[str, Any]:
         return line
     score, null = found.all_rows.score, space_numbers.ask_null(task).value
     tests = null.test(means_of(found.all_rows)) if null is not None else (None, None, None)
-    for metric, part, test in zip(("DE", "DIR", "mean"), (score.de, score.dir, score.mean), tests, strict=True):
+    for metric, part, test in zip(
+        ("DE", "DIR", "mean"), (score.de, score.dir, score.mean), tests, strict=True
+    ):
         line[metric] = interval_text(part.shown)
         known = test is not None and not math.isnan(test.p)
-        line[f"{metric}, permuted"] = f"{number_text(test.mean)} ± {number_text(test.sd)}" if known else None
+        line[f"{metric}, permuted"] = (
+            f"{number_text(test.mean)} ± {number_text(test.sd)}" if known else None
+        )
         line[f"p, {metric}"] = f"{test.p:.2g}" if known else None
     return line
 
@@ -148,9 +179,13 @@ def _show_build(context: PageContext) -> None:
     st.markdown("**Build a space**")
     packs = {pack.kind for pack in loaders.all_packs()}
     kind_side, name_side = st.columns(2)
-    title = kind_side.selectbox("From", list(space_builder.KINDS), label_visibility="collapsed", **bind("build_kind"))
+    title = kind_side.selectbox(
+        "From", list(space_builder.KINDS), label_visibility="collapsed", **bind("build_kind")
+    )
     kind, needed = space_builder.KINDS[title]
-    name = name_side.text_input("Name", placeholder="name of the space", label_visibility="collapsed", **bind("build_name"))
+    name = name_side.text_input(
+        "Name", placeholder="name of the space", label_visibility="collapsed", **bind("build_name")
+    )
     names, options = space_builder.settings_of(kind), dict[str, Any]()
     if names:
         options = show_settings(SPACE_SETTINGS[kind], "build_", names, columns=2)
@@ -159,14 +194,29 @@ def _show_build(context: PageContext) -> None:
         return
     if kind == "coresponse":
         st.caption("Made from labels: it is scored only if it is rebuilt for each fold.")
-    if st.button("Build", disabled=not name.strip() or (kind == "coresponse" and context.dataset is None), type="primary"):
+    if st.button(
+        "Build",
+        disabled=not name.strip() or (kind == "coresponse" and context.dataset is None),
+        type="primary",
+    ):
         options |= {"model": MINILM} if kind == "sentences" else {}
-        options |= {"dataset": context.dataset.name, "of": "gene"} if kind == "coresponse" and context.dataset else {}
-        space_builder.build(context, kind, name.strip(), options, lambda space: _link_to_neighbours(context.dataset, space))
+        options |= (
+            {"dataset": context.dataset.name, "of": "gene"}
+            if kind == "coresponse" and context.dataset
+            else {}
+        )
+        space_builder.build(
+            context,
+            kind,
+            name.strip(),
+            options,
+            lambda space: _link_to_neighbours(context.dataset, space),
+        )
 
 
 def _link_to_neighbours(dataset: Dataset | None, space: SpaceRecord) -> None:
-    """Show a link to the neighbours in a space, or to the recorded change if Neighbours does not offer the space."""
+    """Show a link to the neighbours in a space, or to the recorded change if Neighbours does not
+    offer the space."""
     if dataset is None or space.built_from == dataset.name:
         links.to_changes()
         return
@@ -177,7 +227,12 @@ def _link_to_neighbours(dataset: Dataset | None, space: SpaceRecord) -> None:
 def _show_delete(context: PageContext, spaces: list[SpaceRecord]) -> None:
     st.markdown("**Delete a space**")
     name = st.selectbox(
-        "Space", [s.name for s in spaces], index=None, key="space_gone", placeholder="choose", label_visibility="collapsed"
+        "Space",
+        [s.name for s in spaces],
+        index=None,
+        key="space_gone",
+        placeholder="choose",
+        label_visibility="collapsed",
     )
     st.caption("Runs made with it stay.")
     if st.button("Delete space", disabled=name is None):
@@ -190,7 +245,10 @@ def _show_packs() -> None:
     st.markdown("### Knowledge packs")
     packs = loaders.all_packs()
     if not packs:
-        show_empty("No knowledge pack yet. Import descriptions, networks, orthologs and more like any file (Import).")
+        show_empty(
+            "No knowledge pack yet. Import descriptions, networks, orthologs and more like any file"
+            " (Import)."
+        )
         return
     table = pd.DataFrame(
         [

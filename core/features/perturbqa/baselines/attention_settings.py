@@ -23,9 +23,10 @@ PUBLISHED_SIZES = tuple(product((1, 2, 4, 8), (64, 128, 256)))  # layers, width
 class AttentionGrid:
     """The networks to train; the best one on the validation perturbations predicts.
 
-    sizes: (layers, width) of each, the width a multiple of HEADS. epochs: most passes over the training rows; patience:
-    training stops after this many passes without a better validation score. batch: number of rows in a step. seed: of the
-    validation perturbations, the weights and the order of rows.
+    sizes: (layers, width) of each, the width a multiple of HEADS. epochs: most passes over the
+    training rows; patience: training stops after this many passes without a better validation
+    score. batch: number of rows in a step. seed: of the validation perturbations, the weights and
+    the order of rows.
     """
 
     sizes: tuple[tuple[int, int], ...] = PUBLISHED_SIZES
@@ -42,11 +43,15 @@ class AttentionGrid:
         for layers, width in self.sizes:
             validate.whole_number("layers", layers, 1)
             if validate.whole_number("width", width, HEADS) % HEADS:
-                raise InputError(f"attention networks: width {width}; expected a multiple of {HEADS}, the number of heads")
+                raise InputError(
+                    f"attention networks: width {width}; expected a multiple of {HEADS}, the number"
+                    " of heads"
+                )
 
 
 def read_grid(text: str) -> AttentionGrid:
-    """Return the grid for a text: "full" for the published one, or sizes such as "1x64,2x128" (layers x width).
+    """Return the grid for a text: "full" for the published one, or sizes such as "1x64,2x128"
+    (layers x width).
 
     Raise InputError.
     """
@@ -54,5 +59,8 @@ def read_grid(text: str) -> AttentionGrid:
         return AttentionGrid()
     sizes = [re.fullmatch(r"(\d{1,2})x(\d{1,4})", part.strip()) for part in text.split(",")]
     if None in sizes:
-        raise InputError(f"attention networks: got {text!r}; expected {FULL}, or sizes such as 1x64,2x128 (layers x width)")
+        raise InputError(
+            f"attention networks: got {text!r}; expected {FULL}, or sizes such as 1x64,2x128"
+            " (layers x width)"
+        )
     return AttentionGrid(tuple((int(size[1]), int(size[2])) for size in sizes if size is not None))

@@ -22,33 +22,48 @@ WEIGHTING = Weighting(axis="both")
 
 
 def predict_by_space(material: Material, space: Space) -> Prediction:
-    """Return the priors of the rows to predict from all training rows (protocol test), with the product of both axes'
-    similarities.
+    """Return the priors of the rows to predict from all training rows (protocol test), with the
+    product of both axes' similarities.
 
-    A symbol is similar to itself even if the space does not cover it, so a gene's own training rows count, weighted by their
-    perturbations. Similar genes alone would give all perturbations of a gene the same score, an AUROC of 0.5 in each gene.
+    A symbol is similar to itself even if the space does not cover it, so a gene's own training rows
+    count, weighted by their perturbations. Similar genes alone would give all perturbations of a
+    gene the same score, an AUROC of 0.5 in each gene.
     """
     similar = OwnSimilarity(cosine_similarity([space]))
     found = knn_priors(material.rows, material.known, Similarities(similar, similar), WEIGHTING)
-    return Prediction(found.de, found.up, f"{space.columns.shape[1]} columns, power {WEIGHTING.power:g}, all neighbours")
+    return Prediction(
+        found.de,
+        found.up,
+        f"{space.columns.shape[1]} columns, power {WEIGHTING.power:g}, all neighbours",
+    )
 
 
 def _by_edge(material: Material) -> Prediction:
     graph = require(material.genes.graph, NO_NETWORK)
     joined = graph.are_joined(material.rows)
     known = graph.covered[material.rows.pert] & graph.covered[material.rows.gene]
-    return Prediction(np.where(known, joined.astype(np.float64), np.nan), None, f"{joined.mean():.1%} of rows are joined")
+    return Prediction(
+        np.where(known, joined.astype(np.float64), np.nan),
+        None,
+        f"{joined.mean():.1%} of rows are joined",
+    )
 
 
 TEXT = KnowledgeBaseline(
     name="text kNN",
-    about="kNN: training rows weighted by the similarity of perturbation and gene in words of gene descriptions (TF-IDF)",
+    about=(
+        "kNN: training rows weighted by the similarity of perturbation and gene in words of gene"
+        " descriptions (TF-IDF)"
+    ),
     make=lambda material: predict_by_space(material, require(material.genes.text, NO_DESCRIPTIONS)),
 )
 
 NETWORK = KnowledgeBaseline(
     name="network kNN",
-    about="kNN: training rows weighted by the similarity of perturbation and gene in network neighbourhoods",
+    about=(
+        "kNN: training rows weighted by the similarity of perturbation and gene in network"
+        " neighbourhoods"
+    ),
     make=lambda material: predict_by_space(material, require(material.genes.network, NO_NETWORK)),
 )
 EDGE = KnowledgeBaseline(

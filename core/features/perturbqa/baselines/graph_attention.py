@@ -1,7 +1,9 @@
-"""graph attention network: trained on the training rows over the network of genes; its size is chosen on held-out perturbations.
+"""graph attention network: trained on the training rows over the network of genes; its size is
+chosen on held-out perturbations.
 
-The network computes vectors of nodes from their neighbours, and the two answers for a pair of nodes. The module torch is an
-argument of every function, because it is imported only to train a network.
+The network computes vectors of nodes from their neighbours, and the two answers for a pair of
+nodes. The module torch is an argument of every function, because it is imported only to train a
+network.
 """
 
 from __future__ import annotations
@@ -24,7 +26,13 @@ from core.features.perturbqa.baselines.attention_settings import (
     WEIGHT_DECAY,
     AttentionGrid,
 )
-from core.features.perturbqa.baselines.material import NO_NETWORK, KnowledgeBaseline, Material, Prediction, require
+from core.features.perturbqa.baselines.material import (
+    NO_NETWORK,
+    KnowledgeBaseline,
+    Material,
+    Prediction,
+    require,
+)
 from core.scoring.baselines import score_baseline
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.scored_rows import ScoredRows
@@ -36,13 +44,16 @@ _SLOPE = 0.2  # of the leaky rectifier of attention (Veličković et al. 2018)
 
 
 NAME = "graph attention network"
-NOT_ASKED = "networks are trained only on request: `perturbdesk baselines --attention full`, or sizes such as 1x64"
+NOT_ASKED = (
+    "networks are trained only on request: `perturbdesk baselines --attention full`, or sizes such"
+    " as 1x64"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """A trained network. score: the mean macro AUROC by gene on the validation perturbations; epochs: number of passes up to
-    it.
+    """A trained network. score: the mean macro AUROC by gene on the validation perturbations;
+    epochs: number of passes up to it.
     """
 
     layers: int
@@ -54,7 +65,8 @@ class Trained:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Data:
-    """The data for training and choosing networks. edges: see `node_vectors`; known, held_out: training and validation rows."""
+    """The data for training and choosing networks. edges: see `node_vectors`; known, held_out:
+    training and validation rows."""
 
     edges: Any
     known: Knowledge
@@ -63,9 +75,12 @@ class _Data:
 
 
 def hold_out_perturbations(known: Knowledge, seed: int) -> Bools:
-    """Return flags of the training rows of a random tenth of the perturbations, at least one of them."""
+    """Return flags of the training rows of a random tenth of the perturbations, at least one of
+    them."""
     perts = np.unique(known.rows.pert)
-    chosen = np.random.default_rng(seed).permutation(perts)[: max(1, round(VALIDATION_SHARE * len(perts)))]
+    chosen = np.random.default_rng(seed).permutation(perts)[
+        : max(1, round(VALIDATION_SHARE * len(perts)))
+    ]
     held_out: Bools = np.isin(known.rows.pert, chosen)
     return held_out
 
@@ -83,7 +98,8 @@ def train_networks(material: Material, graph: GeneGraph, grid: AttentionGrid) ->
 
 
 def edges_of(graph: GeneGraph) -> Codes:
-    """Return the edges between symbols, from both ends, and one of each symbol with itself, of shape (2, n_edges)."""
+    """Return the edges between symbols, from both ends, and one of each symbol with itself, of
+    shape (2, n_edges)."""
     joined = graph.between_symbols().tocoo()
     apart = joined.coords[0] != joined.coords[1]
     own = np.arange(len(graph.node))
@@ -124,7 +140,9 @@ def _loss(torch: Any, network: Any, data: _Data, rows: Codes) -> Any:
     entropy = torch.nn.functional.binary_cross_entropy_with_logits
     loss = entropy(found[:, 0], flags[:, EFFECT].float())
     directed = flags[:, DIRECTED]
-    return loss + entropy(found[directed, 1], flags[directed, UP].float()) if directed.any() else loss
+    return (
+        loss + entropy(found[directed, 1], flags[directed, UP].float()) if directed.any() else loss
+    )
 
 
 def _answers(torch: Any, network: Any, edges: Any, rows: Rows) -> Any:
@@ -143,8 +161,8 @@ def _predict(torch: Any, network: Any, edges: Any, rows: Rows) -> tuple[Floats, 
 
 
 def _validate(torch: Any, network: Any, data: _Data) -> float:
-    """Return the mean over DE and DIR of the macro AUROC by gene, or only one of them if the other has no gene with both
-    classes.
+    """Return the mean over DE and DIR of the macro AUROC by gene, or only one of them if the other
+    has no gene with both classes.
     """
     held_out = data.held_out
     outcome = Outcome(*(held_out.flags[:, flag] for flag in (LABELLED, EFFECT, UP, DIRECTED)))
@@ -162,23 +180,33 @@ def _make(material: Material) -> Prediction:
     tried = [f"{each.layers}x{each.width} {each.score:.3f}" for each in trained]
     edges = torch.as_tensor(edges_of(graph), device=_device(torch))
     de, up = (
-        np.where(_is_known(material, graph), column, np.nan) for column in _predict(torch, best.network, edges, material.rows)
+        np.where(_is_known(material, graph), column, np.nan)
+        for column in _predict(torch, best.network, edges, material.rows)
     )
-    chosen = f"{best.layers} layers of {best.width} after {best.epochs} passes, chosen on a tenth of the training perturbations"
+    chosen = (
+        f"{best.layers} layers of {best.width} after {best.epochs} passes, chosen on a tenth of the"
+        " training perturbations"
+    )
     return Prediction(de, up, f"{chosen} among {', '.join(tried)}")
 
 
 def _is_known(material: Material, graph: GeneGraph) -> Bools:
-    """Return flags of the rows whose two symbols both occur in the network of genes or in training rows."""
+    """Return flags of the rows whose two symbols both occur in the network of genes or in training
+    rows."""
     known = []
-    for asked, seen in ((material.rows.pert, material.known.rows.pert), (material.rows.gene, material.known.rows.gene)):
+    for asked, seen in (
+        (material.rows.pert, material.known.rows.pert),
+        (material.rows.gene, material.known.rows.gene),
+    ):
         known.append(graph.covered[asked] | np.isin(asked, seen))
     return np.asarray(known[0] & known[1])
 
 
 BASELINE = KnowledgeBaseline(
     name=NAME,
-    about="a graph attention network over the network of genes, trained on the training rows (torch)",
+    about=(
+        "a graph attention network over the network of genes, trained on the training rows (torch)"
+    ),
     make=_make,
 )
 
@@ -189,40 +217,59 @@ def make_network(torch: Any, nodes: int, layers: int, width: int) -> Any:
 
     def layer() -> Any:
         attention = {
-            name: nn.Linear(width, size, bias=False) for name, size in (("value", width), ("query", HEADS), ("key", HEADS))
+            name: nn.Linear(width, size, bias=False)
+            for name, size in (("value", width), ("query", HEADS), ("key", HEADS))
         }
         feed_forward = nn.Sequential(
-            nn.Linear(width, FEED_FORWARD), nn.GELU(), nn.Dropout(DROPOUT), nn.Linear(FEED_FORWARD, width)
+            nn.Linear(width, FEED_FORWARD),
+            nn.GELU(),
+            nn.Dropout(DROPOUT),
+            nn.Linear(FEED_FORWARD, width),
         )
         norms = {"norm": nn.LayerNorm(width), "feed_forward_norm": nn.LayerNorm(width)}
-        return nn.ModuleDict({**attention, **norms, "feed_forward": feed_forward, "dropout": nn.Dropout(DROPOUT)})
+        return nn.ModuleDict(
+            {**attention, **norms, "feed_forward": feed_forward, "dropout": nn.Dropout(DROPOUT)}
+        )
 
-    answers = nn.Sequential(nn.Linear(3 * width, width), nn.GELU(), nn.Dropout(DROPOUT), nn.Linear(width, 2))
-    parts = {"vectors": nn.Embedding(nodes, width), "layers": nn.ModuleList([layer() for _ in range(layers)])}
+    answers = nn.Sequential(
+        nn.Linear(3 * width, width), nn.GELU(), nn.Dropout(DROPOUT), nn.Linear(width, 2)
+    )
+    parts = {
+        "vectors": nn.Embedding(nodes, width),
+        "layers": nn.ModuleList([layer() for _ in range(layers)]),
+    }
     return nn.ModuleDict({**parts, "norm": nn.LayerNorm(width), "answers": answers})
 
 
 def node_vectors(torch: Any, network: Any, edges: Any) -> Any:
     """Return the vector of every node, of shape (n_nodes, width).
 
-    edges: of shape (2, n_edges), the target and the source node of each edge; each node has an edge from itself.
+    edges: of shape (2, n_edges), the target and the source node of each edge; each node has an edge
+    from itself.
     """
     vectors = network["vectors"].weight
     for layer in network["layers"]:
         attended = _attend(torch, layer, layer["norm"](vectors), edges)
         vectors = vectors + layer["dropout"](attended)
-        vectors = vectors + layer["dropout"](layer["feed_forward"](layer["feed_forward_norm"](vectors)))
+        vectors = vectors + layer["dropout"](
+            layer["feed_forward"](layer["feed_forward_norm"](vectors))
+        )
     return network["norm"](vectors)
 
 
 def _attend(torch: Any, layer: Any, vectors: Any, edges: Any) -> Any:
-    """Return each node's mean of its neighbours' values, weighted by attention, with HEADS heads."""
+    """Return each node's mean of its neighbours' values, weighted by attention, with HEADS
+    heads."""
     to, source = edges
     values = layer["value"](vectors).unflatten(1, (HEADS, -1))
-    strength = torch.nn.functional.leaky_relu(layer["query"](vectors)[to] + layer["key"](vectors)[source], _SLOPE)
+    strength = torch.nn.functional.leaky_relu(
+        layer["query"](vectors)[to] + layer["key"](vectors)[source], _SLOPE
+    )
     highest = torch.full((len(vectors), HEADS), -torch.inf, device=strength.device)
     highest = highest.scatter_reduce(0, to[:, None].expand_as(strength), strength.detach(), "amax")
     weights = torch.exp(strength - highest[to])
     total = torch.zeros_like(highest).index_add(0, to, weights)
     weights = layer["dropout"](weights / total[to])
-    return torch.zeros_like(values).index_add(0, to, weights[:, :, None] * values[source]).flatten(1)
+    return (
+        torch.zeros_like(values).index_add(0, to, weights[:, :, None] * values[source]).flatten(1)
+    )

@@ -1,6 +1,8 @@
-"""The inputs of a baseline: the training rows and the rows to predict of a benchmark, a network of genes, and gene spaces.
+"""The inputs of a baseline: the training rows and the rows to predict of a benchmark, a network of
+genes, and gene spaces.
 
-The interface of a baseline: a new one is a file with a `KnowledgeBaseline`, named in `table.BASELINES`.
+The interface of a baseline: a new one is a file with a `KnowledgeBaseline`, named in
+`table.BASELINES`.
 """
 
 from __future__ import annotations
@@ -48,8 +50,8 @@ def require(given: T | None, name: str) -> T:
 class GeneKnowledge:
     """The knowledge in packs about a benchmark's symbols; None for missing knowledge.
 
-    graph: all edges of the network; close: edges that make two genes close for a retrieval. text, network: gene spaces.
-    sources: the origins of the packs, for people.
+    graph: all edges of the network; close: edges that make two genes close for a retrieval. text,
+    network: gene spaces. sources: the origins of the packs, for people.
     """
 
     graph: GeneGraph | None = None
@@ -63,8 +65,8 @@ class GeneKnowledge:
 class Material:
     """The inputs of baselines on one split.
 
-    symbols: of the codes. known: the training rows; rows, labels: the rows to predict, labels of shape (n_rows,). attention:
-    the graph attention networks to train, None for none.
+    symbols: of the codes. known: the training rows; rows, labels: the rows to predict, labels of
+    shape (n_rows,). attention: the graph attention networks to train, None for none.
     """
 
     symbols: tuple[str, ...]
@@ -80,7 +82,8 @@ class Material:
         return outcome_of(self.labels)
 
     def base_rates(self) -> Priors:
-        """Return, for every row to predict, the share of effects among training rows, and of up among rows with a direction."""
+        """Return, for every row to predict, the share of effects among training rows, and of up
+        among rows with a direction."""
         same = Similarities(ConstantSimilarity(), ConstantSimilarity())
         return knn_priors(self.rows, self.known, same)
 
@@ -89,8 +92,8 @@ class Material:
 class Prediction:
     """A baseline's prediction for each row.
 
-    de, up: of shape (n_rows,), NaN for a row without a prediction; up is None if the baseline never predicts a direction. note:
-    a remark on how the prediction was made.
+    de, up: of shape (n_rows,), NaN for a row without a prediction; up is None if the baseline never
+    predicts a direction. note: a remark on how the prediction was made.
     """
 
     de: Floats
@@ -107,7 +110,8 @@ class Prediction:
 class KnowledgeBaseline:
     """One baseline.
 
-    about: a description for people. make: returns the prediction, and raises MissingInput or MissingPackage for what it lacks.
+    about: a description for people. make: returns the prediction, and raises MissingInput or
+    MissingPackage for what it lacks.
     """
 
     name: str
@@ -116,20 +120,30 @@ class KnowledgeBaseline:
 
 
 def predictable_splits(dataset: pd.DataFrame) -> list[str]:
-    """Return the labelled splits of a dataset (`pairs.frame`) that can be predicted from its training rows, sorted."""
+    """Return the labelled splits of a dataset (`pairs.frame`) that can be predicted from its
+    training rows, sorted."""
     labelled = {str(split) for split in dataset["split"][dataset["label"].notna()].unique()}
     return sorted(labelled - {TRAIN}) if TRAIN in labelled else []
 
 
 def make_material(
-    index: RowIndex, splits: NDArray[np.object_], split: str, genes: GeneKnowledge, attention: AttentionGrid | None = None
+    index: RowIndex,
+    splits: NDArray[np.object_],
+    split: str,
+    genes: GeneKnowledge,
+    attention: AttentionGrid | None = None,
 ) -> Material:
-    """Return the inputs to predict the labelled rows of a split from the split `train`; splits: of every row of the index.
+    """Return the inputs to predict the labelled rows of a split from the split `train`; splits: of
+    every row of the index.
 
-    Raise InputError without labelled rows, and for the training split, whose rows would be predicted from their own labels.
+    Raise InputError without labelled rows, and for the training split, whose rows would be
+    predicted from their own labels.
     """
     if split == TRAIN:
-        raise InputError(f"split {split!r}: its rows would be predicted from their own labels; expected another split")
+        raise InputError(
+            f"split {split!r}: its rows would be predicted from their own labels; expected another"
+            " split"
+        )
     labelled = np.array([label is not None for label in index.labels], dtype=np.bool_)
     training, wanted = (np.flatnonzero(labelled & (splits == name)) for name in (TRAIN, split))
     for name, positions in ((TRAIN, training), (split, wanted)):
@@ -137,13 +151,17 @@ def make_material(
             there = ", ".join(sorted(set(splits[labelled]))) or "none"
             raise InputError(f"split {name!r}: got no labelled row in it; expected one of {there}")
     known = knowledge_of(index.labels[training], index.rows.take(training))
-    return Material(index.symbols, known, index.rows.take(wanted), index.labels[wanted], genes, attention)
+    return Material(
+        index.symbols, known, index.rows.take(wanted), index.labels[wanted], genes, attention
+    )
 
 
 def read_gene_knowledge(packs: Packs, symbols: Sequence[str]) -> GeneKnowledge:
-    """Read knowledge about these symbols from packs: the network, words of descriptions, and neighbourhoods in the network.
+    """Read knowledge about these symbols from packs: the network, words of descriptions, and
+    neighbourhoods in the network.
 
-    Symbols are also found by the packs' table of orthologs. Both spaces equal those of `embed text` and `embed network`.
+    Symbols are also found by the packs' table of orthologs. Both spaces equal those of `embed text`
+    and `embed network`.
     """
     names = GeneNames(packs.orthologs or {})
     text = network = graph = close = None
@@ -152,11 +170,14 @@ def read_gene_knowledge(packs: Packs, symbols: Sequence[str]) -> GeneKnowledge:
     if packs.edges is not None:
         network = _space_over(build_network(packs.edges, "network"), symbols, names)
         graph, close = make_graphs(packs, symbols)
-    return GeneKnowledge(graph, close, text, network, tuple(str(source) for source in packs.sources.values()))
+    return GeneKnowledge(
+        graph, close, text, network, tuple(str(source) for source in packs.sources.values())
+    )
 
 
 def make_graphs(packs: Packs, symbols: Sequence[str]) -> tuple[GeneGraph, GeneGraph]:
-    """Return the network of all edges of a pack over these symbols, and the network of edges between close genes."""
+    """Return the network of all edges of a pack over these symbols, and the network of edges
+    between close genes."""
 
     def make(least_score: int) -> GeneGraph:
         graph = graph_of_packs(packs, least_score)
@@ -166,16 +187,27 @@ def make_graphs(packs: Packs, symbols: Sequence[str]) -> tuple[GeneGraph, GeneGr
 
 
 def _space_over(space: GeneSpace, symbols: Sequence[str], names: GeneNames) -> Space:
-    """Return the space over these symbols, each by its own name, or by the first other name in the space."""
+    """Return the space over these symbols, each by its own name, or by the first other name in the
+    space."""
     listed = {symbol.casefold() for symbol in space.symbols}
-    others = {symbol: [name for name in names.of(symbol)[1:] if name.casefold() in listed] for symbol in symbols}
-    return space_over(space, symbols, {symbol: found[0] for symbol, found in others.items() if found})
+    others = {
+        symbol: [name for name in names.of(symbol)[1:] if name.casefold() in listed]
+        for symbol in symbols
+    }
+    return space_over(
+        space, symbols, {symbol: found[0] for symbol, found in others.items() if found}
+    )
 
 
 def benchmark_of_lines(training: pd.DataFrame, scored: pd.DataFrame, split: str) -> pd.DataFrame:
-    """Return the training rows of one dataset with the rows of a split of another, as one dataset; both are `pairs.frame`.
+    """Return the training rows of one dataset with the rows of a split of another, as one dataset;
+    both are `pairs.frame`.
 
-    Symbols are matched by their spelling. The ids of training rows are marked, because a pair may be in both datasets.
+    Symbols are matched by their spelling. The ids of training rows are marked, because a pair may
+    be in both datasets.
     """
     seen = training[training["split"] == TRAIN]
-    return pd.concat([seen.assign(pair_id="train:" + seen["pair_id"]), scored[scored["split"] == split]], ignore_index=True)
+    return pd.concat(
+        [seen.assign(pair_id="train:" + seen["pair_id"]), scored[scored["split"] == split]],
+        ignore_index=True,
+    )

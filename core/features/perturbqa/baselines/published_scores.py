@@ -14,8 +14,8 @@ FILE = Path(__file__).with_name("published_scores.toml")
 class PublishedScore:
     """A published method on one cell line.
 
-    de, dir: macro AUROCs by gene, None if not published. beside: the name of the most similar baseline here, None for none.
-    differs: a description of how the two differ.
+    de, dir: macro AUROCs by gene, None if not published. beside: the name of the most similar
+    baseline here, None for none. differs: a description of how the two differ.
     """
 
     method: str
@@ -33,7 +33,8 @@ class PublishedTable:
     common: str
 
     def of(self, dataset: str) -> tuple[PublishedScore, ...]:
-        """Return the published scores of a dataset by its name; empty unless it is a published cell line."""
+        """Return the published scores of a dataset by its name; empty unless it is a published cell
+        line."""
         return self.lines.get(dataset.casefold(), ())
 
 
@@ -50,7 +51,11 @@ def load_published_scores() -> PublishedTable:
         {
             name: tuple(
                 PublishedScore(
-                    each["name"], score(each, "de", at), score(each, "dir", at), each["beside"] or None, each["differs"]
+                    each["name"],
+                    score(each, "de", at),
+                    score(each, "dir", at),
+                    each["beside"] or None,
+                    each["differs"],
                 )
                 for each in methods
             )

@@ -1,7 +1,9 @@
-"""retrieval vote: the share of retrieved training rows with an effect, and of up among directed ones, without a language model.
+"""retrieval vote: the share of retrieved training rows with an effect, and of up among directed
+ones, without a language model.
 
-Labels are counted for many rows at once: the counts in each class of labelled rows, and the expected share in a draw. The
-classes, their order and their budgets are those of `core.features.perturbqa.retrieval`, which draws rows one by one.
+Labels are counted for many rows at once: the counts in each class of labelled rows, and the
+expected share in a draw. The classes, their order and their budgets are those of
+`core.features.perturbqa.retrieval`, which draws rows one by one.
 """
 
 from __future__ import annotations
@@ -12,7 +14,13 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from scipy.sparse import csr_array
 
-from core.features.perturbqa.baselines.material import NO_NETWORK, KnowledgeBaseline, Material, Prediction, require
+from core.features.perturbqa.baselines.material import (
+    NO_NETWORK,
+    KnowledgeBaseline,
+    Material,
+    Prediction,
+    require,
+)
 from core.features.perturbqa.retrieval import BUDGET_OF, DEFAULT_BUDGET, Budget
 from core.stats.arrays import Codes, Floats, divide
 from core.transfer.label_sums import distinct_codes
@@ -22,7 +30,8 @@ _ROLES = {"perturbation": "pert", "gene": "gene"}
 
 
 class Tier(NamedTuple):
-    """A class of labelled rows: the relation of its symbols to a row's (same, close, any), and its budget."""
+    """A class of labelled rows: the relation of its symbols to a row's (same, close, any), and its
+    budget."""
 
     pert: str
     gene: str
@@ -31,7 +40,9 @@ class Tier(NamedTuple):
 
 def _tier(preference: str, budget: Budget) -> Tier:
     """Return the class with a name such as "same gene, close perturbation"."""
-    relation = {_ROLES[role]: how for how, role in (part.split() for part in preference.split(", "))}
+    relation = {
+        _ROLES[role]: how for how, role in (part.split() for part in preference.split(", "))
+    }
     return Tier(relation["pert"], relation["gene"], budget)
 
 
@@ -39,29 +50,46 @@ TIERS = tuple(_tier(preference, budget) for preference, budget in BUDGET_OF.item
 
 
 def tier_label_sums(queries: Rows, known: Knowledge, close: Any) -> Floats:
-    """Return the number of labelled rows in each class with each flag, for each row, of shape (n_tiers, n_queries, 4).
+    """Return the number of labelled rows in each class with each flag, for each row, of shape
+    (n_tiers, n_queries, 4).
 
     close: sparse and symmetric, of shape (n_symbols, n_symbols), not 0 if two symbols are close.
     """
     (perts, pert), (genes, gene) = distinct_codes(queries.pert), distinct_codes(queries.gene)
-    (own_perts, own_pert), (own_genes, own_gene) = distinct_codes(known.rows.pert), distinct_codes(known.rows.gene)
+    (own_perts, own_pert), (own_genes, own_gene) = (
+        distinct_codes(known.rows.pert),
+        distinct_codes(known.rows.gene),
+    )
     near_pert = _near(close, perts, own_perts), _same(perts, own_perts)
     near_gene = _near(close, genes, own_genes), _same(genes, own_genes)
     sums = np.empty((len(TIERS), len(queries), 4))
     for flag, counted in enumerate(known.flags.T):
         shape = len(own_perts), len(own_genes)
-        labels = csr_array((counted[counted].astype(np.float64), (own_pert[counted], own_gene[counted])), shape=shape)
+        labels = csr_array(
+            (counted[counted].astype(np.float64), (own_pert[counted], own_gene[counted])),
+            shape=shape,
+        )
         sums[:, :, flag] = _sums_of(labels, near_pert, near_gene, (pert, gene))
     return sums
 
 
-def _sums_of(labels: Any, near_pert: tuple[Any, Any], near_gene: tuple[Any, Any], at: tuple[Codes, Codes]) -> Floats:
-    """Return the sums of a flag in each class, of shape (n_tiers, n_queries). labels: of shape (n_known_perts, n_known_genes)."""
+def _sums_of(
+    labels: Any, near_pert: tuple[Any, Any], near_gene: tuple[Any, Any], at: tuple[Codes, Codes]
+) -> Floats:
+    """Return the sums of a flag in each class, of shape (n_tiers, n_queries). labels: of shape
+    (n_known_perts, n_known_genes)."""
     by_pert = {"close": near_pert[0] @ labels, "same": near_pert[1] @ labels}
     by_gene = {"close": near_gene[0].T, "same": near_gene[1].T}
-    both = {(p, g): (rows @ columns).toarray()[at] for p, rows in by_pert.items() for g, columns in by_gene.items()}
+    both = {
+        (p, g): (rows @ columns).toarray()[at]
+        for p, rows in by_pert.items()
+        for g, columns in by_gene.items()
+    }
     of_pert = {p: np.asarray(rows.sum(axis=1)).ravel()[at[0]] for p, rows in by_pert.items()}
-    of_gene = {g: np.asarray((labels @ columns).sum(axis=0)).ravel()[at[1]] for g, columns in by_gene.items()}
+    of_gene = {
+        g: np.asarray((labels @ columns).sum(axis=0)).ravel()[at[1]]
+        for g, columns in by_gene.items()
+    }
 
     def count(tier: Tier) -> Floats:
         if tier.gene == "any":
@@ -76,7 +104,8 @@ def _sums_of(labels: Any, near_pert: tuple[Any, Any], near_gene: tuple[Any, Any]
 
 
 def _near(close: Any, rows: Codes, columns: Codes) -> Any:
-    """Return a sparse matrix of shape (n_rows, n_columns): 1 if two symbols are close and not the same."""
+    """Return a sparse matrix of shape (n_rows, n_columns): 1 if two symbols are close and not the
+    same."""
     part = close[rows][:, columns].tocoo()
     kept = (part.data != 0) & (rows[part.coords[0]] != columns[part.coords[1]])
     ends = part.coords[0][kept], part.coords[1][kept]
@@ -89,11 +118,14 @@ def _same(rows: Codes, columns: Codes) -> Any:
     return csr_array((np.ones(len(at)), (at, where)), shape=(len(rows), len(columns)))
 
 
-def expected_share(sums: Floats, counted: int, positive: int, budgets: Mapping[Budget, int]) -> Floats:
-    """Return the expected share of positive rows in a random draw from the classes, in order and within the budgets.
+def expected_share(
+    sums: Floats, counted: int, positive: int, budgets: Mapping[Budget, int]
+) -> Floats:
+    """Return the expected share of positive rows in a random draw from the classes, in order and
+    within the budgets.
 
-    sums: from `tier_label_sums`. counted, positive: the flags of the rows to draw from, and of the positive ones among them.
-    Return an array of shape (n_queries,), NaN if nothing is retrieved.
+    sums: from `tier_label_sums`. counted, positive: the flags of the rows to draw from, and of the
+    positive ones among them. Return an array of shape (n_queries,), NaN if nothing is retrieved.
     """
     taken, found = np.zeros((2, sums.shape[1]))
     left = {budget: np.full(sums.shape[1], float(most)) for budget, most in budgets.items()}
@@ -107,25 +139,35 @@ def expected_share(sums: Floats, counted: int, positive: int, budgets: Mapping[B
 
 
 BUDGETS: Mapping[Budget, int] = dict.fromkeys(get_args(Budget), DEFAULT_BUDGET)
-# Labels of other genes tell how often those genes change, and this varies more between genes than between perturbations.
+# Labels of other genes tell how often those genes change, and this varies more between genes than
+# between perturbations.
 GENE_BUDGETS: Mapping[Budget, int] = {"pert": 0, "gene": DEFAULT_BUDGET, "both": 0}
 
 
 def vote(material: Material, budgets: Mapping[Budget, int]) -> Prediction:
-    """Return the expected labels of a retrieval with these budgets; retrieved rows have equal weights."""
+    """Return the expected labels of a retrieval with these budgets; retrieved rows have equal
+    weights."""
     graph = require(material.genes.close, NO_NETWORK)
     known = Knowledge(graph.rows(material.known.rows), material.known.flags)
     sums = tier_label_sums(graph.rows(material.rows), known, graph.edges)
-    de, up = (expected_share(sums, *flags, budgets) for flags in ((LABELLED, EFFECT), (DIRECTED, UP)))
+    de, up = (
+        expected_share(sums, *flags, budgets) for flags in ((LABELLED, EFFECT), (DIRECTED, UP))
+    )
     near = (sums[:3, :, LABELLED] > 0).any(axis=0)
     return Prediction(
-        de, up, f"{near.mean():.0%} of rows have labelled rows with close symbols; the others are retrieved at random"
+        de,
+        up,
+        f"{near.mean():.0%} of rows have labelled rows with close symbols; the others are retrieved"
+        " at random",
     )
 
 
 ALL_BUDGETS = KnowledgeBaseline(
     name="retrieval vote",
-    about="the labels of the training rows that SUMMER would retrieve, up to five each for perturbation, gene and both",
+    about=(
+        "the labels of the training rows that SUMMER would retrieve, up to five each for"
+        " perturbation, gene and both"
+    ),
     make=lambda material: vote(material, BUDGETS),
 )
 OWN_GENE = KnowledgeBaseline(

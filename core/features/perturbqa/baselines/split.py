@@ -25,9 +25,9 @@ QUESTIONS: Mapping[str, Literal["de", "dir"]] = {"DE": "de", "DIR": "dir"}
 class SplitBaselines:
     """All baselines of a split, those without biology first.
 
-    training: the name of the training rows' dataset. rows: of the split. coverage: by kinds of knowledge; none for the training
-    split, whose rows would be predicted from their own labels. sources: of the knowledge. published: published scores on the
-    cell line. marks: of the labels.
+    training: the name of the training rows' dataset. rows: of the split. coverage: by kinds of
+    knowledge; none for the training split, whose rows would be predicted from their own labels.
+    sources: of the knowledge. published: published scores on the cell line. marks: of the labels.
     """
 
     dataset: str
@@ -54,7 +54,9 @@ class SplitBaselines:
     @property
     def scope(self) -> str:
         """Which rows are scored, from which they are predicted, and how."""
-        whose = "" if self.training == self.dataset else f", from the training rows of {self.training}"
+        whose = (
+            "" if self.training == self.dataset else f", from the training rows of {self.training}"
+        )
         rows = f"{self.dataset}, split {self.split}, {self.rows:,} labelled rows{whose}"
         return f"{rows}; macro AUROC by gene, 95% intervals {TWO_WAY}"
 
@@ -63,7 +65,11 @@ class SplitBaselines:
         """The baseline with the highest score, for each question."""
         best = []
         for title, question in QUESTIONS.items():
-            scores = [(each.name, score) for each in self.baselines if (score := getattr(each, question)) and score.genes]
+            scores = [
+                (each.name, score)
+                for each in self.baselines
+                if (score := getattr(each, question)) and score.genes
+            ]
             name, score = max(scores, key=lambda pair: pair[1].macro.value, default=("", None))
             if score is not None:
                 best.append(f"{title} {interval_text(score.macro.shown)} ({name})")
@@ -75,7 +81,10 @@ class SplitBaselines:
     def caveats(self) -> tuple[str, ...]:
         """What the labels, the knowledge packs and the published numbers leave open."""
         covered = "; ".join(each.words for each in self.coverage)
-        known = f"Covered by the knowledge packs: {covered}. A row that a baseline does not cover gets the base rate."
+        known = (
+            f"Covered by the knowledge packs: {covered}. A row that a baseline does not cover gets"
+            " the base rate."
+        )
         none = "This workspace has no knowledge pack with a network or descriptions."
         common = load_published_scores().common if self.published else ""
         return tuple(filter(None, (self.marks.sentence, known if covered else none, common)))
@@ -92,19 +101,41 @@ class SplitBaselines:
         """Return the scores by gene, beside published ones of similar methods."""
         lines = []
         for name, question in QUESTIONS.items():
-            published = {each.beside: getattr(each, question) for each in self.published if getattr(each, question) is not None}
+            published = {
+                each.beside: getattr(each, question)
+                for each in self.published
+                if getattr(each, question) is not None
+            }
             for each in self.baselines:
                 score: BaselineScore | None = getattr(each, question)
                 if score is not None and score.genes:
                     about = f"{each.note or ''} {score.genes:,} genes with both classes".strip()
                     shown = {**score.macro.shown.columns, "chosen": each.name in BASELINES}
-                    lines.append({"question": name, "name": each.name, "kind": "here", "about": about, **shown})
+                    lines.append(
+                        {
+                            "question": name,
+                            "name": each.name,
+                            "kind": "here",
+                            "about": about,
+                            **shown,
+                        }
+                    )
                     if each.name in published:
                         shown = {"estimate": published[each.name], "chosen": False}
                         lines.append(
-                            {"question": name, "name": f"{each.name}, published", "kind": "public", "about": "", **shown}
+                            {
+                                "question": name,
+                                "name": f"{each.name}, published",
+                                "kind": "public",
+                                "about": "",
+                                **shown,
+                            }
                         )
-        values = {"table": pd.DataFrame(lines).assign(n=math.nan), "title": "macro AUROC by gene", "by": "question"}
+        values = {
+            "table": pd.DataFrame(lines).assign(n=math.nan),
+            "title": "macro AUROC by gene",
+            "by": "question",
+        }
         return Figure("core.plots.scores:figure", values, self.sentence) if lines else None
 
 
@@ -112,7 +143,10 @@ def _scores(each: Baseline) -> dict[str, Any]:
     line: dict[str, Any] = {}
     for name, key in QUESTIONS.items():
         score: BaselineScore | None = getattr(each, key)
-        line |= {f"{name} by gene": _macro(score), f"{name} pooled": None if score is None else score.micro}
+        line |= {
+            f"{name} by gene": _macro(score),
+            f"{name} pooled": None if score is None else score.micro,
+        }
         line[f"genes, {name}"] = None if score is None else score.genes
     return line
 
@@ -127,12 +161,17 @@ def _line(each: Baseline) -> dict[str, Any]:
         "name": each.name,
         **_scores(each),
         "rows covered": None if some is None else f"{some.rows:,} of {some.of:,}",
-        **{f"{name} on these": None if some is None else _macro(getattr(some, key)) for name, key in QUESTIONS.items()},
+        **{
+            f"{name} on these": None if some is None else _macro(getattr(some, key))
+            for name, key in QUESTIONS.items()
+        },
         "how to read it": f"not computed: {each.lacks}" if each.lacks else each.note,
     }
 
 
 def _published_line(each: PublishedScore) -> dict[str, str | None]:
     scores = {f"{name} by gene": getattr(each, key) for name, key in QUESTIONS.items()}
-    texts = {name: None if score is None else number_text(score, ".2f") for name, score in scores.items()}
+    texts = {
+        name: None if score is None else number_text(score, ".2f") for name, score in scores.items()
+    }
     return {"method": each.method, **texts, "beside": each.beside, "difference": each.differs}

@@ -9,7 +9,12 @@ import numpy as np
 
 from core.base.errors import MissingPackage
 from core.features.perturbqa.baselines import gene_neighbours, graph_attention, retrieval_vote
-from core.features.perturbqa.baselines.material import KnowledgeBaseline, Material, MissingInput, Prediction
+from core.features.perturbqa.baselines.material import (
+    KnowledgeBaseline,
+    Material,
+    MissingInput,
+    Prediction,
+)
 from core.scoring.baselines import Baseline, OnCovered, score_baseline
 from core.stats.arrays import Bools, Floats
 from core.stats.scored_rows import ScoredRows
@@ -38,7 +43,8 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The coverage of the rows to predict by a kind of knowledge: of perturbations, genes, and rows by both."""
+    """The coverage of the rows to predict by a kind of knowledge: of perturbations, genes, and rows
+    by both."""
 
     knowledge: str
     perts: Share
@@ -49,11 +55,16 @@ class Reach:
     def words(self) -> str:
         """The coverage, as in "network: 5 of 6 perturbations"."""
         counts = {"perturbations": self.perts, "genes": self.genes, "rows": self.rows}
-        return f"{self.knowledge}: " + ", ".join(f"{share.covered:,} of {share.of:,} {what}" for what, share in counts.items())
+        return f"{self.knowledge}: " + ", ".join(
+            f"{share.covered:,} of {share.of:,} {what}" for what, share in counts.items()
+        )
 
 
-def score_baselines(material: Material, progress: Progress = lambda _: None) -> tuple[Baseline, ...]:
-    """Return every baseline's score. A baseline with missing inputs names them, and the others are still computed."""
+def score_baselines(
+    material: Material, progress: Progress = lambda _: None
+) -> tuple[Baseline, ...]:
+    """Return every baseline's score. A baseline with missing inputs names them, and the others are
+    still computed."""
     rates = material.base_rates()
     baselines: list[Baseline] = []
     for i, each in enumerate(BASELINES.values()):
@@ -62,11 +73,14 @@ def score_baselines(material: Material, progress: Progress = lambda _: None) -> 
         except (MissingInput, MissingPackage) as error:
             baselines.append(Baseline(each.name, None, None, lacks=str(error)))
         else:
-            # Its scores, with base rates for rows without a prediction; no direction if it never predicts one
+            # Its scores, with base rates for rows without a prediction; no direction if it never
+            # predicts one
             filled = fill_with_base_rates(_priors(predicted), rates)
             rows = ScoredRows(
                 material.outcome,
-                scores_from_probabilities(filled.de, _no_numbers(predicted) if predicted.up is None else filled.up),
+                scores_from_probabilities(
+                    filled.de, _no_numbers(predicted) if predicted.up is None else filled.up
+                ),
                 material.rows.pert,
                 material.rows.gene,
             )
@@ -76,7 +90,9 @@ def score_baselines(material: Material, progress: Progress = lambda _: None) -> 
                 own = without_stand_ins(rows.scores, _priors(predicted))
                 part = ScoredRows(rows.outcome, own, rows.pert, rows.gene).take(covered)
                 on_covered = OnCovered(int(covered.sum()), len(covered), *score_baseline(part))
-            baselines.append(Baseline(each.name, *score_baseline(rows), predicted.note or None, on_covered))
+            baselines.append(
+                Baseline(each.name, *score_baseline(rows), predicted.note or None, on_covered)
+            )
         progress((i + 1) / len(BASELINES))
     return tuple(baselines)
 
@@ -100,6 +116,8 @@ def measure_coverage(material: Material) -> tuple[Reach, ...]:
         by_pack["descriptions"] = np.asarray(np.isfinite(material.genes.text.columns).all(axis=1))
     for name, covered in by_pack.items():
         both = covered[material.rows.pert] & covered[material.rows.gene]
-        shares = (Share(int(flags.sum()), len(flags)) for flags in (covered[perts], covered[genes], both))
+        shares = (
+            Share(int(flags.sum()), len(flags)) for flags in (covered[perts], covered[genes], both)
+        )
         found.append(Reach(name, *shares))
     return tuple(found)

@@ -1,6 +1,8 @@
-"""SUMMER: the model summarises both genes, labelled pairs like this one are looked up, and guided questions are answered.
+"""SUMMER: the model summarises both genes, labelled pairs like this one are looked up, and guided
+questions are answered.
 
-After Wu et al., "Contextualizing biological perturbation experiments through language" (ICLR 2025), who published PerturbQA.
+After Wu et al., "Contextualizing biological perturbation experiments through language" (ICLR 2025),
+who published PerturbQA.
 """
 
 from __future__ import annotations
@@ -20,7 +22,14 @@ from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by, tool_named
 from core.features.perturbqa import summaries as texts
-from core.features.perturbqa.retrieval import DEFAULT_BUDGET, Budget, LabelledPairs, Preference, Retrieved, index_pairs
+from core.features.perturbqa.retrieval import (
+    DEFAULT_BUDGET,
+    Budget,
+    LabelledPairs,
+    Preference,
+    Retrieved,
+    index_pairs,
+)
 from core.features.perturbqa.summaries import (
     ENTRY_TOOLS,
     EVENT_ROLES,
@@ -65,70 +74,107 @@ MostPairs = Annotated[int, Ge(0), Le(100)]
 class SummerSettings:
     """The options of SUMMER."""
 
-    task: Annotated[Literal["both", "de", "dir"], setting("What is asked: effect (de), direction (dir), or both.")] = "both"
+    task: Annotated[
+        Literal["both", "de", "dir"],
+        setting("What is asked: effect (de), direction (dir), or both."),
+    ] = "both"
     retrieval: Annotated[bool, setting("Whether labelled pairs are looked up and shown.")] = True
-    chain_of_thought: Annotated[bool, setting("Whether guided questions are answered before the last one.")] = True
+    chain_of_thought: Annotated[
+        bool, setting("Whether guided questions are answered before the last one.")
+    ] = True
     seeds: Annotated[str, setting("Seeds of the samples, which are averaged.")] = "42,43,44"
-    pert_pairs: Annotated[MostPairs, setting("The most labelled pairs with the same or a close perturbation.")] = DEFAULT_BUDGET
-    gene_pairs: Annotated[MostPairs, setting("The most labelled pairs with the same or a close gene.")] = DEFAULT_BUDGET
-    both_pairs: Annotated[MostPairs, setting("The most labelled pairs of a close perturbation and a close gene.")] = (
-        DEFAULT_BUDGET
-    )
-    close_score: Annotated[int, Ge(1), Le(1000), setting("The least STRING score at which two genes are close.")] = CLOSE_SCORE
+    pert_pairs: Annotated[
+        MostPairs, setting("The most labelled pairs with the same or a close perturbation.")
+    ] = DEFAULT_BUDGET
+    gene_pairs: Annotated[
+        MostPairs, setting("The most labelled pairs with the same or a close gene.")
+    ] = DEFAULT_BUDGET
+    both_pairs: Annotated[
+        MostPairs, setting("The most labelled pairs of a close perturbation and a close gene.")
+    ] = DEFAULT_BUDGET
+    close_score: Annotated[
+        int, Ge(1), Le(1000), setting("The least STRING score at which two genes are close.")
+    ] = CLOSE_SCORE
     temperature: Annotated[float, Ge(0), Le(2), setting("Sampling temperature.")] = 0.6
-    top_p: Annotated[float, Ge(0.01), Le(1), setting("Share of the likeliest tokens that are sampled from.")] = 0.9
-    max_tokens: Annotated[Count, setting("The longest summary or answer in tokens, reasoning included.")] = 1_024
+    top_p: Annotated[
+        float, Ge(0.01), Le(1), setting("Share of the likeliest tokens that are sampled from.")
+    ] = 0.9
+    max_tokens: Annotated[
+        Count, setting("The longest summary or answer in tokens, reasoning included.")
+    ] = 1_024
     effort: Effort = ""
     context: CellContext = "kit"
     names: ShownNames = ""
 
 
 class Summer(ConversationMethod):
-    """Summaries of both genes, labelled pairs like this one, and guided questions answered by several samples."""
+    """Summaries of both genes, labelled pairs like this one, and guided questions answered by
+    several samples."""
 
     name = "summer"
     version = 2
     about = (
-        "The model summarises what is known of both genes, sees the most similar labelled pairs and answers guided questions. "
-        "The score is the mean of its samples, in which insufficient evidence counts .5."
+        "The model summarises what is known of both genes, sees the most similar labelled pairs and"
+        " answers guided questions. The score is the mean of its samples, in which insufficient"
+        " evidence counts .5."
     )
     reads_other_organisms = True
     settings = SummerSettings
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Return two summaries of each gene and a call for each sample; the cache answers for a gene seen before."""
+        """Return two summaries of each gene and a call for each sample; the cache answers for a
+        gene seen before."""
         return _SUMMARIES + len(_STAGES[options["task"]]) * len(read_seeds(options["seeds"]))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Return every text that a prompt with these options may hold. Raise InputError for impossible options."""
+        """Return every text that a prompt with these options may hold. Raise InputError for
+        impossible options."""
         read_seeds(options["seeds"])
         return texts.all_texts(_STAGES[options["task"]], options)
 
     def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
-        """Return the names of the packs that summaries and the network of close genes read; none where names are shown alone."""
+        """Return the names of the packs that summaries and the network of close genes read; none
+        where names are shown alone."""
         if options.get("names") == ALONE:
             return ()
         tools = (*ENTRY_TOOLS, *(tool for of_role in RELATION_TOOLS.values() for tool in of_role))
         return packs_read_by(map(tool_named, tools))
 
-    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Summarise both genes; for each question, look up labelled pairs and average the answers of all samples."""
+    async def predict_in(
+        self, conversation: RowConversation, pair: Pair, context: Context
+    ) -> RowResult:
+        """Summarise both genes; for each question, look up labelled pairs and average the answers
+        of all samples."""
         options = context.options
         summaries = await _summarise_both(conversation, pair, context)
         stages = _STAGES[options["task"]]
-        results = await gather_all(*(_answer(conversation, stage, pair, summaries, context) for stage in stages))
+        results = await gather_all(
+            *(_answer(conversation, stage, pair, summaries, context) for stage in stages)
+        )
         by_stage = dict(zip(stages, results, strict=True))
         p_de, p_up = (by_stage[stage].p if stage in by_stage else None for stage in ("de", "dir"))
         de = _MIDDLE if p_de is None else p_de
         up = de * (_MIDDLE if p_up is None else p_up)
         evidence = _distinct([item for summary in summaries.values() for item in summary.evidence])
-        unknown = (Flag.NO_KNOWLEDGE,) if any(not summary.text for summary in summaries.values()) else ()
+        unknown = (
+            (Flag.NO_KNOWLEDGE,) if any(not summary.text for summary in summaries.values()) else ()
+        )
         not_asked = (flag for stage, flag in _NOT_ASKED.items() if stage not in by_stage)
         prediction = Prediction(
             *(pair.pair_id, up, de - up, de, p_up, "trace"),
-            flags=tuple(dict.fromkeys((*unknown, *not_asked, *(flag for result in by_stage.values() for flag in result.flags)))),
+            flags=tuple(
+                dict.fromkeys(
+                    (
+                        *unknown,
+                        *not_asked,
+                        *(flag for result in by_stage.values() for flag in result.flags),
+                    )
+                )
+            ),
             tokens=conversation.tokens,
-            prompt_tokens=(await system_tokens(context, lambda: [texts.system_prompt(options)])).tokens,
+            prompt_tokens=(
+                await system_tokens(context, lambda: [texts.system_prompt(options)])
+            ).tokens,
             tool_calls=len(evidence),
         )
         told = [event for summary in summaries.values() for event in summary.events]
@@ -141,14 +187,16 @@ METHOD: RowMethod = Summer()
 
 
 class _Sample(NamedTuple):
-    """One sample's answer, a key of SCORES; None if it could not be read even when asked again; and its events."""
+    """One sample's answer, a key of SCORES; None if it could not be read even when asked again; and
+    its events."""
 
     answer: str | None
     events: tuple[TraceEvent, ...]
 
 
 class _StageResult(NamedTuple):
-    """The probability of a question over its samples, the events of its retrieval and of its samples, and its flags."""
+    """The probability of a question over its samples, the events of its retrieval and of its
+    samples, and its flags."""
 
     p: float
     retrieved: tuple[TraceEvent, ...]
@@ -156,12 +204,19 @@ class _StageResult(NamedTuple):
     flags: tuple[Flag, ...]
 
 
-async def _summarise_both(conversation: RowConversation, pair: Pair, context: Context) -> dict[Role, GeneSummary]:
+async def _summarise_both(
+    conversation: RowConversation, pair: Pair, context: Context
+) -> dict[Role, GeneSummary]:
     symbols = (pair.pert, pair.gene)
     found = await gather_all(
         *(
             summarise(
-                conversation, role, symbol, context.packs, _call(STAGE, EVENT_ROLES[role], context.seed, context), context.options
+                conversation,
+                role,
+                symbol,
+                context.packs,
+                _call(STAGE, EVENT_ROLES[role], context.seed, context),
+                context.options,
             )
             for role, symbol in zip(ROLES, symbols, strict=True)
         )
@@ -176,7 +231,11 @@ def _call(stage: str, role: str, seed: int, context: Context) -> CallSpec:
 
 
 async def _answer(
-    conversation: RowConversation, stage: Stage, pair: Pair, summaries: Mapping[Role, GeneSummary], context: Context
+    conversation: RowConversation,
+    stage: Stage,
+    pair: Pair,
+    summaries: Mapping[Role, GeneSummary],
+    context: Context,
 ) -> _StageResult:
     """Look up labelled pairs for one question and asks it under every seed."""
     view, options = context.view_of(pair), context.options
@@ -186,30 +245,55 @@ async def _answer(
     words = {role: summary.text for role, summary in summaries.items()}
     messages = texts.answer_messages(stage, pair, words, pairs, options)
     seeds = read_seeds(options["seeds"])
-    samples = await gather_all(*(_ask_sample(conversation, stage, messages, seed, context) for seed in seeds))
-    # The mean score of the samples that could be read; without any, the base rate, marked as a fallback
+    samples = await gather_all(
+        *(_ask_sample(conversation, stage, messages, seed, context) for seed in seeds)
+    )
+    # The mean score of the samples that could be read; without any, the base rate, marked as a
+    # fallback
     read = [sample.answer for sample in samples if sample.answer is not None]
-    p = sum(SCORES[stage][answer] for answer in read) / len(read) if read else base_rate(view, pair, stage)
+    p = (
+        sum(SCORES[stage][answer] for answer in read) / len(read)
+        if read
+        else base_rate(view, pair, stage)
+    )
     counts = {answer: read.count(answer) for answer in SCORES[stage]}
     said = ", ".join(f"{n} {answer}" for answer, n in counts.items())
     text = (
         f"Mean over {len(read)} of {len(samples)} samples ({said}): {p:.6f}."
         if read
-        else f"None of {len(samples)} samples could be read: the base rate {p:.6f} of the labelled rows in view stands in."
+        else (
+            f"None of {len(samples)} samples could be read: the base rate {p:.6f} of the labelled"
+            " rows in view stands in."
+        )
     )
-    meta = {"p": p, "fallback": not read, "read": len(read), "asked": len(samples), "answers": counts}
+    meta = {
+        "p": p,
+        "fallback": not read,
+        "read": len(read),
+        "asked": len(samples),
+        "answers": counts,
+    }
     verdict = TraceEvent(stage, "MEAN", "verdict", text, 0, meta=meta)
     flags = (
         *((Flag.INSUFFICIENT,) if counts[INSUFFICIENT] else ()),
-        *((FALLBACK[stage],) if not read else (Flag.FEWER_SEEDS,) if len(read) < len(samples) else ()),
+        *(
+            (FALLBACK[stage],)
+            if not read
+            else (Flag.FEWER_SEEDS,)
+            if len(read) < len(samples)
+            else ()
+        ),
     )
     events = (*(event for sample in samples for event in sample.events), verdict)
     return _StageResult(p, retrieved, events, flags)
 
 
 def _retrieve(stage: Stage, pair: Pair, view: LabelView, context: Context) -> tuple[Retrieved, ...]:
-    """Return the labelled pairs for a question; for the direction only those that went up or down."""
-    indexes: dict[tuple[LabelView, Stage], LabelledPairs] = context.notes.setdefault("labelled pairs", {})
+    """Return the labelled pairs for a question; for the direction only those that went up or
+    down."""
+    indexes: dict[tuple[LabelView, Stage], LabelledPairs] = context.notes.setdefault(
+        "labelled pairs", {}
+    )
     if (view, stage) not in indexes:
         if "graph" not in context.notes:
             context.notes["graph"] = graph_of_packs(context.packs, context.options["close_score"])
@@ -220,15 +304,28 @@ def _retrieve(stage: Stage, pair: Pair, view: LabelView, context: Context) -> tu
 
 def _retrieval_event(stage: Stage, pairs: Sequence[Retrieved], view: LabelView) -> TraceEvent:
     text = (
-        texts.pairs_text(pairs) or f"None of the {len(view):,} labelled rows in view shares or neighbours one of the two genes."
+        texts.pairs_text(pairs)
+        or f"None of the {len(view):,} labelled rows in view shares or neighbours one of the two"
+        " genes."
     )
     counts = Counter[Preference](one.preference for one in pairs)
-    return TraceEvent("retrieve", "LABELLED PAIRS", _FOR[stage], text, 0, meta={"view": view.name, "pairs": dict(counts)})
+    return TraceEvent(
+        "retrieve",
+        "LABELLED PAIRS",
+        _FOR[stage],
+        text,
+        0,
+        meta={"view": view.name, "pairs": dict(counts)},
+    )
 
 
-async def _ask_sample(conversation: RowConversation, stage: Stage, messages: Messages, seed: int, context: Context) -> _Sample:
+async def _ask_sample(
+    conversation: RowConversation, stage: Stage, messages: Messages, seed: int, context: Context
+) -> _Sample:
     spec = _call(stage, "MODEL", seed, context)
-    found = await conversation.read(spec, messages, partial(texts.read_answer, stage), partial(texts.ask_answer_again, stage))
+    found = await conversation.read(
+        spec, messages, partial(texts.read_answer, stage), partial(texts.ask_answer_again, stage)
+    )
     answer = None if isinstance(found.value, Unread) else found.value
     score = None if answer is None else SCORES[stage][answer]
     event = event_of(spec, "answer", found.reply, seed=seed, answer=answer, score=score)

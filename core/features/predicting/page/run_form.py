@@ -20,7 +20,15 @@ from core.ui import links, loaders
 from core.ui.backend_choice import choose_backend
 from core.ui.confirmation import confirm
 from core.ui.linked import bind, choose_one
-from core.ui.option_controls import key_of, show_control, show_more, show_options, show_settings, title_of, with_missing
+from core.ui.option_controls import (
+    key_of,
+    show_control,
+    show_more,
+    show_options,
+    show_settings,
+    title_of,
+    with_missing,
+)
 from core.ui.run_choice import method_text
 from core.ui.server_choice import choose_server
 from core.ui.shell import PageContext, explain_errors
@@ -42,7 +50,8 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
         name = choose_one(st.selectbox, "method", "Method", titles, usual) or usual
         method = known[name]
         st.caption(as_text(method.about))
-        derived = isinstance(method, DerivedMethod)  # it chooses its rows and hides their labels itself
+        # it chooses its rows and hides their labels itself
+        derived = isinstance(method, DerivedMethod)
         rows = "" if derived else _show_rows(dataset)
         labels: Any = "auto" if derived else show_settings(RunRequest, "", ["labels"])["labels"]
         wanted = RunRequest(name, dataset.name, show_options(dataset, method), rows, labels=labels)
@@ -58,12 +67,18 @@ def launchable_methods() -> dict[str, Method]:
 
     Methods that read texts start on the page Arguments, and methods that ask a row again in Rows.
     """
-    return {name: method for name, method in methods().items() if not isinstance(method, ReadsTexts | AsksAgain)}
+    return {
+        name: method
+        for name, method in methods().items()
+        if not isinstance(method, ReadsTexts | AsksAgain)
+    }
 
 
 def _show_rows(dataset: Dataset) -> str:
     """Show the choice of rows and return it in the form of the command line."""
-    splits = sorted(loaders.dataset_rows(dataset.id)["split"].unique(), key=lambda split: split != "test")
+    splits = sorted(
+        loaders.dataset_rows(dataset.id)["split"].unique(), key=lambda split: split != "test"
+    )
     one, two, three = st.columns(3, vertical_alignment="bottom")
     option = _ROWS["split"]
     split = one.selectbox(title_of(option), splits, help=option.about.help, **bind("launch_split"))
@@ -72,13 +87,18 @@ def _show_rows(dataset: Dataset) -> str:
     with three:
         chosen |= show_settings(RowSelection, "launch_", ["seed"])
     rest = show_more(RowSelection, "launch_", ("split", *chosen))
-    parts = [f"sample={chosen['sample']},seed={chosen['seed']}"] if chosen["sample"] is not None else []
+    parts = (
+        [f"sample={chosen['sample']},seed={chosen['seed']}"] if chosen["sample"] is not None else []
+    )
     parts += [f"{name}={value}" for name, value in rest.items() if value != _ROWS[name].default]
     return ";".join([f"split={split}", *parts])
 
 
-def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:
-    """Show the model server, its abilities, and the number of calls at once; nothing for methods without a model."""
+def _show_server(
+    workspace: Workspace, method: Method, wanted: RunRequest
+) -> tuple[RunRequest, Health | None]:
+    """Show the model server, its abilities, and the number of calls at once; nothing for methods
+    without a model."""
     if not method.needs_model:
         st.markdown("This method needs no model.")
         return wanted, None
@@ -87,9 +107,13 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
         return wanted, Health(False)
     server = choose_server(workspace, RunRequest, "")
     chosen = show_settings(RunRequest, "", ["concurrency", "token_budget", "seed"], columns=3)
-    chosen |= show_more(RunRequest, "", (*_ABOVE, *chosen), words="time, length, repeats and cached answers")
+    chosen |= show_more(
+        RunRequest, "", (*_ABOVE, *chosen), words="time, length, repeats and cached answers"
+    )
     chosen |= choose_backend(RunRequest, "")
-    return replace(wanted, endpoint=server.address, model=server.model, calls=server.calls, **chosen), server.health
+    return replace(
+        wanted, endpoint=server.address, model=server.model, calls=server.calls, **chosen
+    ), server.health
 
 
 def _show_start(context: PageContext, wanted: RunRequest, health: Health | None) -> None:
@@ -98,13 +122,21 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
         return
     try:
         spec = launch.resolve(context.workspace, wanted, known_health=health)
-        expected = launch.estimate(context.workspace, spec, wanted.concurrency, endpoint=wanted.endpoint)
+        expected = launch.estimate(
+            context.workspace, spec, wanted.concurrency, endpoint=wanted.endpoint
+        )
         not_asked = launch.describe_not_asked(context.workspace, wanted, spec)
     except InputError as error:  # for example, because a choice is missing
         st.markdown(f":orange[{as_text(error)}]")
         return
     n_rows = len(spec.rows)
-    st.markdown(as_text(cost_sentence(expected, 1, n_rows) if expected.calls else f"{count_text(n_rows, 'row')}, no calls."))
+    st.markdown(
+        as_text(
+            cost_sentence(expected, 1, n_rows)
+            if expected.calls
+            else f"{count_text(n_rows, 'row')}, no calls."
+        )
+    )
     if not_asked:
         st.markdown(f":orange[{as_text(not_asked)}]")
     if context.read_only:
@@ -115,6 +147,14 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
         with st.spinner("Starting …"):
             run = launch.start(context.workspace, wanted, spec=spec, detach=True)
         again = run.id in known
-        text = f"{run.name} has these settings already: no second run was started." if again else f"Started {run.name}."
+        text = (
+            f"{run.name} has these settings already: no second run was started."
+            if again
+            else f"Started {run.name}."
+        )
         links.set_parameter("watched", run.id)
-        confirm(text, lambda: st.markdown("[Watch](#run)", width="content"), lambda: links.to_rows(run, "Open rows"))
+        confirm(
+            text,
+            lambda: st.markdown("[Watch](#run)", width="content"),
+            lambda: links.to_rows(run, "Open rows"),
+        )

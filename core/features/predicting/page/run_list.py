@@ -35,7 +35,8 @@ _COLUMNS = {
 
 
 def show_runs(context: PageContext) -> None:
-    """Show the runs of this workspace's workers and the buttons of the chosen one; refresh while one is live."""
+    """Show the runs of this workspace's workers and the buttons of the chosen one; refresh while
+    one is live."""
 
     def draw() -> None:
         _draw_runs(context)
@@ -47,13 +48,19 @@ def show_runs(context: PageContext) -> None:
 
 
 def _is_any_live(context: PageContext) -> bool:
-    return any(status.state in LIVE_STATES for status in run_control.states(context.workspace).values())
+    return any(
+        status.state in LIVE_STATES for status in run_control.states(context.workspace).values()
+    )
 
 
 def _draw_runs(context: PageContext) -> None:
     states = run_control.states(context.workspace)
     named = {run.id: run for run in loaders.all_runs()}
-    here = {key: named[key] for key in reversed(list(named)) if key in states and not named[key].is_asked}
+    here = {
+        key: named[key]
+        for key in reversed(list(named))
+        if key in states and not named[key].is_asked
+    }
     if not here:
         show_empty("No run was started here yet.")
         return
@@ -63,7 +70,8 @@ def _draw_runs(context: PageContext) -> None:
 
 
 def _choose_run(here: Mapping[str, Run], states: Mapping[str, Status]) -> str:
-    """Show the table of runs, newest first, and return the id of the selected one: the one in the address, or the newest."""
+    """Show the table of runs, newest first, and return the id of the selected one: the one in the
+    address, or the newest."""
     ids = list(here)
     place = next(map(ids.index, read_ids("watched", ids)), 0)
 
@@ -125,10 +133,16 @@ def _show_details(status: Status) -> None:
         servers = pd.DataFrame(map(asdict, status.servers))
         if not status.has_worker:
             servers = servers[["address", "done", "failed", "tokens"]]
-        tables.show_table(servers.rename(columns=titles), "model servers of a run", height="auto", alt="Model servers")
+        tables.show_table(
+            servers.rename(columns=titles),
+            "model servers of a run",
+            height="auto",
+            alt="Model servers",
+        )
     if counts.unanswered and status.state not in LIVE_STATES:
         st.caption(
-            f"{counts.unanswered:,} requests were pending when a worker ended. The tokens spent do not include their answers."
+            f"{counts.unanswered:,} requests were pending when a worker ended. The tokens spent do"
+            " not include their answers."
         )
     if counts.failed:
         st.markdown(f":orange[{counts.failed:,} rows failed]")
@@ -144,12 +158,14 @@ def _show_links(run: Run, status: Status) -> None:
             query_params={"dataset": run.dataset, "asked": run.id},
             width="content",
         )
-    if status.counts.failed and not run.is_reading:  # whose link opens the rows of the run that it reads
+    # whose link opens the rows of the run that it reads
+    if status.counts.failed and not run.is_reading:
         links.to_rows(run, "Open failed rows", failed="true")
 
 
 def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, Any]:
-    """Show the settings with which a run can be resumed; return the choices as arguments of `change_settings`.
+    """Show the settings with which a run can be resumed; return the choices as arguments of
+    `change_settings`.
 
     There are none for a run without a model, or while its worker lives.
     """
@@ -162,13 +178,21 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
         defaults = {"endpoint": present.servers, **asdict(present)}
         chosen = show_settings(ChangedSettings, owner, ["endpoint"], defaults=defaults)
         rest = names_of_rest(ChangedSettings, ("endpoint", "backend", "ray_address"))
-        chosen |= show_settings(ChangedSettings, owner, rest, columns=2, defaults=defaults, in_link=False)
+        chosen |= show_settings(
+            ChangedSettings, owner, rest, columns=2, defaults=defaults, in_link=False
+        )
         chosen |= choose_backend(ChangedSettings, owner, defaults, in_link=False)
-        st.caption(as_text(f"The server has to serve {run.model}. {status.counts.spent:,} tokens are spent."))
+        st.caption(
+            as_text(
+                f"The server has to serve {run.model}. {status.counts.spent:,} tokens are spent."
+            )
+        )
         return {"servers": chosen.pop("endpoint") or present.servers, **chosen}
 
 
-def _buttons(workspace: Workspace, job: Job, run: Run, status: Status, changes: Mapping[str, Any]) -> dict[str, Button]:
+def _buttons(
+    workspace: Workspace, job: Job, run: Run, status: Status, changes: Mapping[str, Any]
+) -> dict[str, Button]:
     """Return the buttons of a run besides stop. changes: the new settings for resuming it."""
 
     def go_on(action: Callable[..., Run]) -> None:
@@ -181,7 +205,12 @@ def _buttons(workspace: Workspace, job: Job, run: Run, status: Status, changes: 
     n_failed, rows = status.counts.failed, (lambda: links.to_rows(run, "Open rows"),)
     retrying = f"Retrying {count_text(n_failed, 'failed row')} of {run.name}."
     possible = (
-        (Button("Pause", lambda: run_control.pause(workspace, run.id), f"Pausing {run.name}.", rows), status.state == "running"),
+        (
+            Button(
+                "Pause", lambda: run_control.pause(workspace, run.id), f"Pausing {run.name}.", rows
+            ),
+            status.state == "running",
+        ),
         (Button("Resume", resume, f"Resumed {run.name}.", rows), job.can_resume),
         (
             Button("Retry failed rows", lambda: go_on(run_control.retry), retrying, rows),

@@ -1,4 +1,5 @@
-"""Overview: what to check before trusting a number, the most urgent on the first screen, all of it further down."""
+"""Overview: what to check before trusting a number, the most urgent on the first screen, all of it
+further down."""
 
 from __future__ import annotations
 
@@ -52,8 +53,8 @@ def show_all(context: PageContext) -> None:
     lines = _collect(context)
     if not lines:
         st.caption(
-            "Nothing. No run or other work ended early. No row lacks an answer or a seed. Every role argued its side. No row "
-            "was rejected. No leak was found."
+            "Nothing. No run or other work ended early. No row lacks an answer or a seed. Every"
+            " role argued its side. No row was rejected. No leak was found."
         )
     if any(line.is_leak for line in lines):
         links.to_data("How splits, spaces and runs were checked for leaks", tab="Spaces and leaks")
@@ -82,8 +83,11 @@ def _collect(context: PageContext) -> list[Line]:
             failed=run.failed,
             tokens_unknown=run.tokens_unknown,
             flags=loaders.flag_counts(run.id),
-            # The score of each leave-one-out kNN beside that without gene information, which leave-one-out inflates too.
-            remarks=tuple(sentence for kind, sentence in loaders.protocol_sentences(run.id) if kind == "loo"),
+            # The score of each leave-one-out kNN beside that without gene information, which
+            # leave-one-out inflates too.
+            remarks=tuple(
+                sentence for kind, sentence in loaders.protocol_sentences(run.id) if kind == "loo"
+            ),
         )
         for run in context.runs
     ]
@@ -94,13 +98,24 @@ def _collect(context: PageContext) -> list[Line]:
     return [
         *(_line_of_concern(each, run) for each, run in of_runs if run.id in waiting),
         *(
-            Line(job.name, partial(links.to_job, job, f"{kinds()[job.kind].title}: {job.words}"), job.cause or "")
+            Line(
+                job.name,
+                partial(links.to_job, job, f"{kinds()[job.kind].title}: {job.words}"),
+                job.cause or "",
+            )
             for job in loaders.other_jobs()
             if job.ended_early
         ),
-        *(Line(leak.name, partial(st.markdown, as_text(leak.what)), is_leak=True) for leak in leaks),
+        *(
+            Line(leak.name, partial(st.markdown, as_text(leak.what)), is_leak=True)
+            for leak in leaks
+        ),
         *(_line_of_concern(each, run) for each, run in of_runs if run.id not in waiting),
-        *(Line("imported files", partial(links.to_data, each.text, tab="History")) for each in found if each.run is None),
+        *(
+            Line("imported files", partial(links.to_data, each.text, tab="History"))
+            for each in found
+            if each.run is None
+        ),
     ]
 
 
@@ -120,7 +135,9 @@ def watch_states(context: PageContext) -> None:
     drawn = {run.id: run.status for run in context.runs} | {job.key: job.state for job in jobs}
 
     def look() -> None:
-        now = {run.id: run.status for run in loaders.all_runs()} | {job.key: job.state for job in loaders.other_jobs()}
+        now = {run.id: run.status for run in loaders.all_runs()} | {
+            job.key: job.state for job in loaders.other_jobs()
+        }
         if any(drawn.get(key, state) != state for key, state in now.items()):
             shell.draw_page_anew()
 

@@ -29,28 +29,36 @@ from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import show_empty
 
 # A column that shows nothing else is left out.
-_USUAL: dict[str, str | int] = {"origin": "imported", "status": "done", "failed": 0, "scored": ALL_ROWS}
+_USUAL: dict[str, str | int] = {
+    "origin": "imported",
+    "status": "done",
+    "failed": 0,
+    "scored": ALL_ROWS,
+}
 # Shown only if a person chooses them in the table's menu.
 _HIDDEN = ("method", "model", "origin", "fallbacks", "fewer seeds", "collapsed", "failed")
 _INTERVAL = f"95% interval {TWO_WAY}, over the rows with a label."
 _VERDICTS = (
-    "Whether the run beats the no-biology baseline, which uses only how often each gene was measured: count-only on DE, rarer "
-    "gene on DIR. On a cell line of PerturbQA: whether the mean AUROC over genes is above 0.5. Above: the interval of the "
-    "difference is above 0. Below: it is below 0. Cannot tell: it contains 0."
+    "Whether the run beats the no-biology baseline, which uses only how often each gene was"
+    " measured: count-only on DE, rarer gene on DIR. On a cell line of PerturbQA: whether the mean"
+    " AUROC over genes is above 0.5. Above: the interval of the difference is above 0. Below: it is"
+    " below 0. Cannot tell: it contains 0."
 )
 _TOKENS = (
-    "Sum over the rows; ≥ if the count is missing for some rows. To see costs, set PERTURBDESK_PRICE_PROMPT and "
-    f"PERTURBDESK_PRICE_COMPLETION per million tokens, or a server's prices in {ENDPOINT_FILE}."
+    "Sum over the rows; ≥ if the count is missing for some rows. To see costs, set"
+    " PERTURBDESK_PRICE_PROMPT and PERTURBDESK_PRICE_COMPLETION per million tokens, or a server's"
+    f" prices in {ENDPOINT_FILE}."
 )
 _COST = (
-    "At the prices of the run's server and model, else of the settings. Cached answers cost nothing. A range if only the sum "
-    "of prompt and answer tokens is known."
+    "At the prices of the run's server and model, else of the settings. Cached answers cost"
+    " nothing. A range if only the sum of prompt and answer tokens is known."
 )
 _WORDS = {"yes": "above", "no": "below"}
 
 
 def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
-    """Show every run of the dataset in one table, runs on the same rows together; choosing one opens its rows."""
+    """Show every run of the dataset in one table, runs on the same rows together; choosing one
+    opens its rows."""
     if not context.runs:
         show_empty("This dataset has no runs yet.", lambda: links.to_data("Import a submission"))
         return
@@ -58,7 +66,10 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
     with explain_errors():  # the file of endpoints may be unreadable
         prices = prices_of_runs(context.workspace, context.runs)
     runs, table = _build_table(context.runs, prices)
-    st.caption("Runs on the same rows are grouped, the best first, the baseline last. Tick a run to read it row by row.")
+    st.caption(
+        "Runs on the same rows are grouped, the best first, the baseline last. Tick a run to read"
+        " it row by row."
+    )
     chosen = tables.show_table(
         table,
         "runs",
@@ -74,13 +85,20 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
         st.switch_page(links.ROWS, query_params={"dataset": run.dataset, "run": run.id})
 
 
-def _build_table(runs: Sequence[Run], prices: Mapping[str, Price]) -> tuple[list[Run | None], pd.DataFrame]:
-    """Return the table of runs, and the run of each line; None for a group's no-biology baseline."""
+def _build_table(
+    runs: Sequence[Run], prices: Mapping[str, Price]
+) -> tuple[list[Run | None], pd.DataFrame]:
+    """Return the table of runs, and the run of each line; None for a group's no-biology
+    baseline."""
     standings = {run.id: loaders.standing(run.id) for run in runs}
     spent = loaders.tokens_by_run() if prices else {}
 
     def line(run: Run) -> dict[str, object]:
-        work = {"time": time_text(run), "tokens": tokens_text(run), "cost": cost_text(run, spent, prices.get(run.id))}
+        work = {
+            "time": time_text(run),
+            "tokens": tokens_text(run),
+            "cost": cost_text(run, spent, prices.get(run.id)),
+        }
         more = {
             "method": method_text(run.method) + (" (rank scores)" if run.has_rank_scores else ""),
             "model": run.model,
@@ -100,12 +118,25 @@ def _build_table(runs: Sequence[Run], prices: Mapping[str, Price]) -> tuple[list
         first = standings[group[0].id]
         if first.score.headline.genes is None:
             of_lines.append(None)
-            lines.append({"run": NO_BIOLOGY, "rows": lines[-1]["rows"], **_score_texts(loaders.count_score(group[0].id))})
-    others = sorted((run for run in runs if run not in of_lines), key=lambda run: (-run.done, -(run.public_score or 0)))
+            lines.append(
+                {
+                    "run": NO_BIOLOGY,
+                    "rows": lines[-1]["rows"],
+                    **_score_texts(loaders.count_score(group[0].id)),
+                }
+            )
+    others = sorted(
+        (run for run in runs if run not in of_lines),
+        key=lambda run: (-run.done, -(run.public_score or 0)),
+    )
     of_lines += others
     lines += map(line, others)
     table = pd.DataFrame(lines)
-    usual = [name for name, value in _USUAL.items() if name in table and table[name].dropna().eq(value).all()]
+    usual = [
+        name
+        for name, value in _USUAL.items()
+        if name in table and table[name].dropna().eq(value).all()
+    ]
     return of_lines, table.drop(columns=usual).dropna(axis="columns", how="all")
 
 
@@ -114,23 +145,37 @@ def _score_line(run: Run, standing: Standing) -> dict[str, object]:
     verdicts = (("DE", standing.verdicts.de.verdict), ("DIR", standing.verdicts.dir.verdict))
     return {
         "run": run.name,
-        "rows": f"{run.done:,}, {'labelled' if n == run.done else f'{n:,} labelled' if n else 'no labels'}",
+        "rows": (
+            f"{run.done:,},"
+            f" {'labelled' if n == run.done else f'{n:,} labelled' if n else 'no labels'}"
+        ),
         "status": run.status,
         "public score": run.public_score,
         **_score_texts(standing.score),
         "scored": score.scored if score.n_labelled else None,
-        "against no biology": ", ".join(f"{name} {_WORDS.get(each, each)}" for name, each in verdicts if each) or None,
+        "against no biology": (
+            ", ".join(f"{name} {_WORDS.get(each, each)}" for name, each in verdicts if each) or None
+        ),
     }
 
 
 def _score_texts(found: RunScore) -> dict[str, str | None]:
-    """Return a score's columns with intervals: the headline, DE and DIR, and pooled scores beside averages over genes."""
+    """Return a score's columns with intervals: the headline, DE and DIR, and pooled scores beside
+    averages over genes."""
     score, headline = found.whole, found.headline
     scores = {"mean": headline.value, "DE": headline.de, "DIR": headline.dir}
     if headline.genes is not None:
         pooled = {"DE, pooled": score.de.shown, "DIR, pooled": score.dir.shown}
-        scores = {headline.name: headline.value, "DE by gene": headline.de, "DIR by gene": headline.dir, **pooled}
-    return {name: score_box.shown_text(value) if score.n_labelled else None for name, value in scores.items()}
+        scores = {
+            headline.name: headline.value,
+            "DE by gene": headline.de,
+            "DIR by gene": headline.dir,
+            **pooled,
+        }
+    return {
+        name: score_box.shown_text(value) if score.n_labelled else None
+        for name, value in scores.items()
+    }
 
 
 def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
@@ -140,25 +185,35 @@ def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
     return {
         "rows": text(help="How many rows the run has, and whether their labels are known here."),
         "public score": number("public", format="%.3f", help=public),
-        **{name: text(help=f"{terms.SCORE_HELP[name]} {_INTERVAL}") for name in ("DE", "DIR", "mean")},
-        **{f"{name} by gene": text(help=f"{terms.HEADLINE_HELP} {_INTERVAL}") for name in ("DE", "DIR")},
+        **{
+            name: text(help=f"{terms.SCORE_HELP[name]} {_INTERVAL}")
+            for name in ("DE", "DIR", "mean")
+        },
+        **{
+            f"{name} by gene": text(help=f"{terms.HEADLINE_HELP} {_INTERVAL}")
+            for name in ("DE", "DIR")
+        },
         "scored": text(help=f"Which pairs of rows count. Inside cells: {UNSEEN}."),
         "against no biology": text(help=_VERDICTS),
-        "time": text(help="From the start to the end of a finished run; unknown for imported ones."),
+        "time": text(
+            help="From the start to the end of a finished run; unknown for imported ones."
+        ),
         "tokens": text(help=_TOKENS),
         "cost": text(help=_COST),
     }
 
 
 def time_text(run: Run) -> str | None:
-    """Return the time from the start of a finished run to its end; None for a run that was imported or is not done."""
+    """Return the time from the start of a finished run to its end; None for a run that was imported
+    or is not done."""
     if run.status != "done" or run.started_at is None or run.finished_at is None:
         return None
     return describe_duration((run.finished_at - run.started_at).total_seconds())
 
 
 def tokens_text(run: Run) -> str | None:
-    """Return the tokens of a run's rows, with ≥ if the count is missing for some rows; None if no row does."""
+    """Return the tokens of a run's rows, with ≥ if the count is missing for some rows; None if no
+    row does."""
     if run.tokens is None:
         return None
     number = f"{run.tokens / 1e6:.1f} M" if run.tokens >= 1e6 else f"{run.tokens:,}"
@@ -168,8 +223,8 @@ def tokens_text(run: Run) -> str | None:
 def cost_text(run: Run, spent: Mapping[str, tuple[int, int]], price: Price | None) -> str | None:
     """Return what a run cost, from the tokens of its calls (`loaders.tokens_by_run`).
 
-    A run whose calls are not recorded knows only the sum of its tokens: a range if prompts and answers differ in price. None
-    without a price, or if the tokens of some rows are unknown.
+    A run whose calls are not recorded knows only the sum of its tokens: a range if prompts and
+    answers differ in price. None without a price, or if the tokens of some rows are unknown.
     """
     if price is None:
         return None

@@ -1,4 +1,5 @@
-"""Overview, first screen: one verdict, one picture, what to check, what to do next, how to add the user's own data.
+"""Overview, first screen: one verdict, one picture, what to check, what to do next, how to add the
+user's own data.
 
 Also public scores and their noise.
 """
@@ -24,7 +25,8 @@ from core.ui.widgets import as_text, flush, show_captioned, show_empty
 
 
 def show_first_screen(context: PageContext) -> None:
-    """Show the verdict across the page, and below it the picture beside the things to check and to do next."""
+    """Show the verdict across the page, and below it the picture beside the things to check and to
+    do next."""
     verdict = st.container(key="verdict")
     picture, side = st.columns([0.68, 0.32], gap="large")
     place = verdict.empty()
@@ -56,11 +58,15 @@ def _show_picture(context: PageContext, standings: Mapping[str, Standing]) -> No
     groups = ladder.group_runs(context.runs, standings)
     if not groups:
         show_empty(
-            "No run has labelled rows here, so none has a score.", lambda: links.to_data("Import a labelled split or a run")
+            "No run has labelled rows here, so none has a score.",
+            lambda: links.to_data("Import a labelled split or a run"),
         )
         return
     counts = {group[0].id: loaders.count_score(group[0].id) for group in groups}
-    dataset, chosen = context.dataset.name if context.dataset else "", context.run.id if context.run else None
+    dataset, chosen = (
+        context.dataset.name if context.dataset else "",
+        context.run.id if context.run else None,
+    )
     show_captioned(ladder.of_all(dataset, groups, standings, counts, chosen), "standings")
 
 
@@ -72,7 +78,12 @@ def _show_next(context: PageContext) -> None:
     st.markdown("**Next**")
     with st.container(gap="xxsmall"):
         if loaders.count_labelled(run.id) and not run.has_rank_scores:
-            links.to_rows(run, f"See what {as_text(run.name)} gets wrong", icon=":material/forum:", order=CONFIDENTLY_WRONG)
+            links.to_rows(
+                run,
+                f"See what {as_text(run.name)} gets wrong",
+                icon=":material/forum:",
+                order=CONFIDENTLY_WRONG,
+            )
         else:
             links.to_rows(run, f"Read the rows of {as_text(run.name)}", icon=":material/forum:")
         links.to_page(links.COMPARE, "Compare it with another run", ":material/compare_arrows:")
@@ -88,6 +99,9 @@ def show_published(context: PageContext, noise: PublicNoise | None) -> None:
     """Show the public scores of runs. They are on other rows than the scores here."""
     published = ladder.runs_with_public_score(context.runs)
     if published:
-        dataset, chosen = context.dataset.name if context.dataset else "", context.run.id if context.run else None
+        dataset, chosen = (
+            context.dataset.name if context.dataset else "",
+            context.run.id if context.run else None,
+        )
         st.markdown("### Public scores")
         show_captioned(ladder.of_published(dataset, published, noise, chosen), "ladder-public")

@@ -18,13 +18,17 @@ from core.ui.widgets import show_empty
 
 
 def show(context: PageContext) -> None:
-    """Show the notes of the dataset, newest first, with downloads, and a form that deletes the user's own."""
+    """Show the notes of the dataset, newest first, with downloads, and a form that deletes the
+    user's own."""
     if context.dataset is None:
         show_empty("There is no dataset yet.")
         return
     notes = loaders.dataset_notes(context.dataset.id)
     if notes.empty:
-        show_empty("There are no notes yet. Write them below a row of Rows, or with the pencil below a figure.")
+        show_empty(
+            "There are no notes yet. Write them below a row of Rows, or with the pencil below a"
+            " figure."
+        )
         return
     st.caption(f"{count_text(len(notes), 'note')}; the table’s own search finds authors and words.")
     columns = {"about": st.column_config.LinkColumn("about", display_text=r"#(.*)")}
@@ -35,8 +39,12 @@ def show(context: PageContext) -> None:
 
 
 def _table(notes: pd.DataFrame, dataset: str) -> pd.DataFrame:
-    """Return the table of notes: time, author, run, subject (an address that ends in # and words), note."""
-    about = [_about(dataset, note) for note in notes.astype(object).where(notes.notna(), None).to_dict("records")]
+    """Return the table of notes: time, author, run, subject (an address that ends in # and words),
+    note."""
+    about = [
+        _about(dataset, note)
+        for note in notes.astype(object).where(notes.notna(), None).to_dict("records")
+    ]
     return pd.DataFrame(
         {
             "when": notes["written_at"].dt.strftime("%Y-%m-%d %H:%M").to_numpy(),
@@ -65,7 +73,13 @@ def _show_deletion(context: PageContext, notes: pd.DataFrame) -> None:
         return
     titles = dict(zip(own["id"], own["text"].str.slice(0, 80), strict=True))
     which, go = st.columns([0.7, 0.3], vertical_alignment="bottom")
-    chosen = which.selectbox("Delete a note of yours", list(titles), format_func=titles.__getitem__, index=None, key="note_gone")
+    chosen = which.selectbox(
+        "Delete a note of yours",
+        list(titles),
+        format_func=titles.__getitem__,
+        index=None,
+        key="note_gone",
+    )
     if go.button("Delete the note", disabled=chosen is None) and chosen:
         with explain_errors():
             run_actions.delete_note(context.workspace, chosen)

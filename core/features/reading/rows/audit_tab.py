@@ -1,4 +1,5 @@
-"""The Audit tab of Rows: did the advocates argue? Each number counts a rubric's yes answers and links to their rows."""
+"""The Audit tab of Rows: did the advocates argue? Each number counts a rubric's yes answers and
+links to their rows."""
 
 from __future__ import annotations
 
@@ -18,9 +19,13 @@ from core.ui.widgets import Number, as_text, flush, show_captioned, show_empty, 
 
 
 def show(run: Run, audit: DebateAudit) -> None:
-    """Show a sentence on whether the advocates argued, the counts by role with links, and the lengths of briefs."""
+    """Show a sentence on whether the advocates argued, the counts by role with links, and the
+    lengths of briefs."""
     if not audit.roles:
-        show_empty(f"This run's method is {method_text(run.method)}, which writes no briefs, so there is no debate to audit.")
+        show_empty(
+            f"This run's method is {method_text(run.method)}, which writes no briefs, so there is"
+            " no debate to audit."
+        )
         return
     st.markdown(f"**{audit.sentence}**")
     for caveat in audit.caveats:
@@ -38,7 +43,8 @@ def show(run: Run, audit: DebateAudit) -> None:
 
 
 def _show_findings(audit: DebateAudit) -> None:
-    """Show one line per finding: in how many briefs of each role, and of all, it is, each with a link to the rows."""
+    """Show one line per finding: in how many briefs of each role, and of all, it is, each with a
+    link to the rows."""
     by_role = audit.with_total
     widths = [0.34, *[0.66 / len(by_role)] * len(by_role)]
     head = st.columns(widths)
@@ -51,11 +57,16 @@ def _show_findings(audit: DebateAudit) -> None:
             with cell:
                 choice = filters.ANY if role == ALL else role, finding
                 has_filter = choice in filters.BRIEF_CHOICES.values()
-                _show_count(counts[finding], counts["n"] or 0, **({"brief": filters.brief_choice(*choice)} if has_filter else {}))
+                _show_count(
+                    counts[finding],
+                    counts["n"] or 0,
+                    **({"brief": filters.brief_choice(*choice)} if has_filter else {}),
+                )
 
 
 def _show_count(n: int | None, of: int, **chosen: str) -> None:
-    """Show a number with its share of all, as a button that filters the rows if there are any; a dash if unknown."""
+    """Show a number with its share of all, as a button that filters the rows if there are any; a
+    dash if unknown."""
     text = "–" if n is None else f"{n:,} ({100 * n / of:.0f}%)"
     if n and chosen:
         filters.show_rows_button(text, **chosen)
@@ -64,14 +75,24 @@ def _show_count(n: int | None, of: int, **chosen: str) -> None:
 
 
 def _show_rows_with_flags(audit: DebateAudit) -> None:
-    """Show how many rows collapsed or used a constant, with links to them, and the number of distinct verdicts."""
+    """Show how many rows collapsed or used a constant, with links to them, and the number of
+    distinct verdicts."""
     counts = {
         "role_collapse": ("rows with a role that did not argue its side", audit.collapsed),
         "de_fallback": ("unreadable verdicts on the effect", audit.de_fallbacks),
         "dir_fallback": ("unreadable verdicts on the direction", audit.dir_fallbacks),
     }
-    numbers = [Number(title, f"{n:,} of {audit.rows:,}", FLAG_HELP[flag]) for flag, (title, n) in counts.items()]
-    numbers.append(Number("distinct values of P(DE)", f"{audit.distinct_p_de:,}", "Few distinct values mean many ties."))
+    numbers = [
+        Number(title, f"{n:,} of {audit.rows:,}", FLAG_HELP[flag])
+        for flag, (title, n) in counts.items()
+    ]
+    numbers.append(
+        Number(
+            "distinct values of P(DE)",
+            f"{audit.distinct_p_de:,}",
+            "Few distinct values mean many ties.",
+        )
+    )
     places = show_numbers("flags", numbers, len(numbers))
     for place, (flag, (_, n)) in zip(places, counts.items(), strict=False):
         if n:

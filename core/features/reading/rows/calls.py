@@ -18,15 +18,25 @@ from core.ui.widgets import as_text
 
 
 def show(run: Run, pair_id: str, calls: Sequence[Call]) -> None:
-    """Show every request to a language model for the row with its raw answer, where calls were stored."""
+    """Show every request to a language model for the row with its raw answer, where calls were
+    stored."""
     if not calls:
         return
     table = call_table(calls)
-    with st.expander(f"{count_text(len(calls), 'call')} of the model · {table['seconds'].sum():,.1f} s"):
+    with st.expander(
+        f"{count_text(len(calls), 'call')} of the model · {table['seconds'].sum():,.1f} s"
+    ):
         bar = st.column_config.ProgressColumn(
-            format="%.1f", min_value=0.0, max_value=float(table["seconds"].max()) or 1.0, color="gray"
+            format="%.1f",
+            min_value=0.0,
+            max_value=float(table["seconds"].max()) or 1.0,
+            color="gray",
         )
-        titles: dict[str, Any] = {"sent": "tokens sent", "answered": "tokens answered", "seconds": bar}
+        titles: dict[str, Any] = {
+            "sent": "tokens sent",
+            "answered": "tokens answered",
+            "seconds": bar,
+        }
         tables.show_table(table, f"calls of {run.name}", titles, placeholder="not known")
         for i, call in enumerate(calls):
             st.caption(as_text(f"{i + 1}. {call.stage} · {call.role}"))
@@ -48,15 +58,22 @@ def thinking_of(call: Call) -> str:
 
 
 def call_table(calls: Sequence[Call]) -> pd.DataFrame:
-    """Return one line per call, in order: step, seconds, sent and answered (tokens, None if the server did not say), remark."""
+    """Return one line per call, in order: step, seconds, sent and answered (tokens, None if the
+    server did not say), remark."""
     # Every request has some tokens, so 0 means that the server does not count them.
     known = [call.prompt_tokens > 0 or call.completion_tokens > 0 for call in calls]
     table = pd.DataFrame(
         {
             "step": [f"{i}. {call.stage} · {call.role}" for i, call in enumerate(calls, 1)],
             "seconds": [call.latency_ms / 1000 for call in calls],
-            "sent": [call.prompt_tokens if knows else None for call, knows in zip(calls, known, strict=True)],
-            "answered": [call.completion_tokens if knows else None for call, knows in zip(calls, known, strict=True)],
+            "sent": [
+                call.prompt_tokens if knows else None
+                for call, knows in zip(calls, known, strict=True)
+            ],
+            "answered": [
+                call.completion_tokens if knows else None
+                for call, knows in zip(calls, known, strict=True)
+            ],
             "remark": [_remark(call) for call in calls],
         }
     )

@@ -38,12 +38,19 @@ def _show_neighbours(dataset: Dataset, run: Run, details: RowDetails) -> None:
     live = neighbour_controls.find_neighbours(dataset, settings, (row["pair_id"],))
     provenance = live.neighbourhood.explain(0, settings.spaces, settings.similarity)
     n = len(provenance.neighbours)
-    st.markdown(f"**Neighbours** · {n:,} labelled rows have a weight · {as_text(settings.describe())}")
+    st.markdown(
+        f"**Neighbours** · {n:,} labelled rows have a weight · {as_text(settings.describe())}"
+    )
     prior = provenance.prior_de  # before the support strength, which depends on other rows
     if not settings.similarity.strength and abs(prior - row["p_de"]) > SAME:  # False for NaN
-        st.caption(f":orange[⚠ Spaces or labels have changed since this run]: today P(DE) would be {prior:.2f}.")
+        st.caption(
+            ":orange[⚠ Spaces or labels have changed since this run]: today P(DE) would be"
+            f" {prior:.2f}."
+        )
     if not n:
-        st.markdown("No labelled row that this row may use is similar to it, so base rates are used.")
+        st.markdown(
+            "No labelled row that this row may use is similar to it, so base rates are used."
+        )
         return
     table = neighbour_controls.neighbour_table(live, provenance, grouped=True)
     shown = table[["neighbour", "up", "down", "none", "similarity"]].assign(
@@ -59,24 +66,43 @@ def _show_neighbours(dataset: Dataset, run: Run, details: RowDetails) -> None:
             "of_up": number("% of P(up | DE)", format="%.2f"),
         },
     )
-    more = {"dataset": dataset.id, "run": run.id, "row": row["pair_id"], **neighbour_controls.link_parameters(dataset, settings)}
-    st.page_link(links.NEIGHBOURS, label=f"Open all {len(table):,} in Neighbours", query_params=more, width="content")
+    more = {
+        "dataset": dataset.id,
+        "run": run.id,
+        "row": row["pair_id"],
+        **neighbour_controls.link_parameters(dataset, settings),
+    }
+    st.page_link(
+        links.NEIGHBOURS,
+        label=f"Open all {len(table):,} in Neighbours",
+        query_params=more,
+        width="content",
+    )
 
 
 def _show_parents(run: Run, details: RowDetails) -> None:
-    """Show the row in the runs that a run was made from. Raise NotFound if one of them was deleted."""
+    """Show the row in the runs that a run was made from. Raise NotFound if one of them was
+    deleted."""
     known = {each.id: each for each in loaders.all_runs()}
     missing = [key for key in run.parents if key not in known]
     if missing:
         raise NotFound(f"run {missing[0]!r}: not in this workspace")
     pair_id = details.numbers["pair_id"]
-    covering = {key: loaders.row_details(key, pair_id).numbers for key in run.parents if key in details.runs}
+    covering = {
+        key: loaders.row_details(key, pair_id).numbers for key in run.parents if key in details.runs
+    }
     numbers = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de"}
     table = pd.DataFrame(
         {
             "component": [known[key].name for key in run.parents],
-            "row": [links.row_address(known[key], pair_id) if key in covering else None for key in run.parents],
-            **{title: [covering.get(key, {}).get(name) for key in run.parents] for title, name in numbers.items()},
+            "row": [
+                links.row_address(known[key], pair_id) if key in covering else None
+                for key in run.parents
+            ],
+            **{
+                title: [covering.get(key, {}).get(name) for key in run.parents]
+                for title, name in numbers.items()
+            },
         }
     ).astype(dict.fromkeys(numbers, float))
     st.markdown("**Made from**")

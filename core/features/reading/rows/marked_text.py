@@ -1,8 +1,9 @@
 """Texts of models and papers as safe Markdown.
 
-Bold, italics, headings, lists and line breaks are rendered; links, images and HTML stay plain text. Tags that prompts ask for are
-shown by their meaning. Searched words and passages that decided a reading are marked. Genes link to their pages, and articles to
-PubMed, which a browser opens only on a click.
+Bold, italics, headings, lists and line breaks are rendered; links, images and HTML stay plain text.
+Tags that prompts ask for are shown by their meaning. Searched words and passages that decided a
+reading are marked. Genes link to their pages, and articles to PubMed, which a browser opens only on
+a click.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ _NOTHING_THOUGHT = re.compile(r"\A\s*(?:<think(?:ing)?>\s*)?</think(?:ing)?>\s*"
 _THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _PMID = r"\bPMID:?\s{0,2}(?P<pmid>\d{1,8})\b"
 _STRONG_OR_EMPHASIS = re.compile(
-    r"\*\*(?P<strong>[^\s*](?:[^*\n]*[^\s*])?)\*\*|(?<![\w*])\*(?P<emphasis>[^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])"
+    r"\*\*(?P<strong>[^\s*](?:[^*\n]*[^\s*])?)\*\*"
+    r"|(?<![\w*])\*(?P<emphasis>[^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])"
 )
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
 _ITEM = re.compile(r"(?P<indent>\s*)(?P<mark>[-*•]|\d{1,2}[.)])\s+(?P<words>.+)$")
@@ -30,7 +32,8 @@ _LINE_BREAK = "\\\n"
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The marks in the texts of a row: searched words, passages, and symbols with links. sought: "" for nothing.
+    """The marks in the texts of a row: searched words, passages, and symbols with links. sought: ""
+    for nothing.
 
     pages: symbol in capitals → address of its page. passages: text → the parts to mark, verbatim.
     """
@@ -41,7 +44,11 @@ class Marks:
 
     def count_hits(self, text: str) -> int:
         """Return how often the words occur in a text, without regard to case."""
-        return len(re.findall(pattern_of(self.sought), text, re.IGNORECASE)) if self.sought.strip() else 0
+        return (
+            len(re.findall(pattern_of(self.sought), text, re.IGNORECASE))
+            if self.sought.strip()
+            else 0
+        )
 
 
 @dataclass(slots=True)
@@ -59,21 +66,34 @@ class _Writer:
         """Return one line with bold and italic words and marked passages."""
         if self.passage is None:
             return self._emphasise(text)
-        return _replace(self.passage, text, lambda found: f":violet-background[{self._emphasise(found[0])}]", self._emphasise)
+        return _replace(
+            self.passage,
+            text,
+            lambda found: f":violet-background[{self._emphasise(found[0])}]",
+            self._emphasise,
+        )
 
     def _emphasise(self, text: str) -> str:
         return _replace(_STRONG_OR_EMPHASIS, text, self._strong_or_emphasis, self.words)
 
     def words(self, text: str) -> str:
         """Return words without Markdown, and tags by their meaning."""
-        return _replace(TAG, text, self._answer, lambda rest: _replace(_THINKING, rest, _thinking_mark, self._link_references))
+        return _replace(
+            TAG,
+            text,
+            self._answer,
+            lambda rest: _replace(_THINKING, rest, _thinking_mark, self._link_references),
+        )
 
     def _strong_or_emphasis(self, found: re.Match[str]) -> str:
         mark = "**" if found["strong"] else "*"
         return f"{mark}{self.words(found['strong'] or found['emphasis'])}{mark}"
 
     def _answer(self, found: re.Match[str]) -> str:
-        return f":gray[{TAG_MEANINGS[found[1].lower()]}] {self._link_references(found[2].strip()) or '–'}"
+        return (
+            f":gray[{TAG_MEANINGS[found[1].lower()]}]"
+            f" {self._link_references(found[2].strip()) or '–'}"
+        )
 
     def _link_references(self, text: str) -> str:
         symbols = "|".join(map(re.escape, self.marks.pages))
@@ -94,13 +114,19 @@ class _Writer:
         if not self.marks.sought.strip():
             return as_text(text)
         sought = re.compile(pattern_of(self.marks.sought), re.IGNORECASE)
-        return _replace(sought, text, lambda found: f":orange-background[{as_text(found[0])}]", as_text)
+        return _replace(
+            sought, text, lambda found: f":orange-background[{as_text(found[0])}]", as_text
+        )
 
 
 def _replace(
-    pattern: re.Pattern[str], text: str, write_found: Callable[[re.Match[str]], str | None], write_rest: Callable[[str], str]
+    pattern: re.Pattern[str],
+    text: str,
+    write_found: Callable[[re.Match[str]], str | None],
+    write_rest: Callable[[str], str],
 ) -> str:
-    """Return a text with a pattern's matches written by one function (None: leave it), and the rest by another."""
+    """Return a text with a pattern's matches written by one function (None: leave it), and the rest
+    by another."""
     parts, end = [], 0
     for found in pattern.finditer(text):
         written = write_found(found)
@@ -118,23 +144,34 @@ def to_markdown(text: str, marks: Marks) -> str:
     """Return a text that a model wrote, with its headings, lists, bold and italic words."""
     passages = lines_of(marks.passages.get(text, ()))
     writer = _Writer(marks, re.compile("|".join(map(re.escape, passages))) if passages else None)
-    blocks: list[tuple[str, str]] = []  # (kind, Markdown): consecutive lines, or items of a list, belong together
+    # (kind, Markdown): consecutive lines, or items of a list, belong together
+    blocks: list[tuple[str, str]] = []
     for line in _NOTHING_THOUGHT.sub("", text).splitlines():
         heading, item = _HEADING.match(line), _ITEM.match(line)
         if heading:
-            blocks.append(("heading", f"**{writer.words(heading[1].replace('**', '').rstrip(' #'))}**"))
+            blocks.append(
+                ("heading", f"**{writer.words(heading[1].replace('**', '').rstrip(' #'))}**")
+            )
         elif item:
             mark = "-" if item["mark"] in "-*•" else item["mark"]
-            blocks.append(("item", f"{'  ' * min(len(item['indent']) // 2, 2)}{mark} {writer.line(item['words'])}"))
+            blocks.append(
+                (
+                    "item",
+                    f"{'  ' * min(len(item['indent']) // 2, 2)}{mark} {writer.line(item['words'])}",
+                )
+            )
         else:
             blocks.append(("line" if line.strip() else "", _guard(writer.line(line.strip()))))
     return _join(blocks)
 
 
 def lines_of(passages: Iterable[str]) -> list[str]:
-    """Return the lines of some passages without the mark of a heading or of an item, the longest first."""
+    """Return the lines of some passages without the mark of a heading or of an item, the longest
+    first."""
     lines = (line for passage in passages for line in passage.splitlines())
-    return sorted({_BEFORE_WORDS.sub("", line).strip() for line in lines} - {""}, key=len, reverse=True)
+    return sorted(
+        {_BEFORE_WORDS.sub("", line).strip() for line in lines} - {""}, key=len, reverse=True
+    )
 
 
 def without_emphasis(line: str) -> str:

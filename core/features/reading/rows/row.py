@@ -1,4 +1,5 @@
-"""One row of a run on the page Rows: its numbers, its dossier, its trace, the calls behind it and people's notes."""
+"""One row of a run on the page Rows: its numbers, its dossier, its trace, the calls behind it and
+people's notes."""
 
 from __future__ import annotations
 
@@ -22,7 +23,12 @@ from core.ui.loaders import RowDetails
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, flush, symbol_text
 
-COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
+COMPARED = {
+    "P(DE)": "p_de",
+    "P(up | DE)": "p_up_given_de",
+    "up": "prediction_up",
+    "down": "prediction_down",
+}
 
 
 def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]) -> None:
@@ -45,42 +51,59 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
             for show_panel in hooks("row_panels"):
                 show_panel(context.workspace, run, row["pair_id"], details.readings)
         with st.expander("Both genes"):
-            for role, name, about in (("pert", row["pert"], row["pert_description"]), ("gene", row["gene"], row["description"])):
+            for role, name, about in (
+                ("pert", row["pert"], row["pert_description"]),
+                ("gene", row["gene"], row["description"]),
+            ):
                 links.to_symbol(role, name, f"All rows of {symbol_text(name)}")
                 if context.dataset is not None:
                     gene_cards.show_description(context.dataset, name, about)
             if row["split"] != ASKED:
-                links.to_page(links.NEIGHBOURS, "Neighbours of this row", dataset=run.dataset, row=row["pair_id"])
+                links.to_page(
+                    links.NEIGHBOURS,
+                    "Neighbours of this row",
+                    dataset=run.dataset,
+                    row=row["pair_id"],
+                )
         _show_notes(context, run, row["pair_id"], details.notes)
     if context.dataset is not None:
         gene_cards.show(context.dataset, marks.pages)
 
 
 def marks_of(context: PageContext, details: RowDetails) -> Marks:
-    """Return the marks in the texts of a row: search words, passages that decided a reading, and the dataset's genes."""
+    """Return the marks in the texts of a row: search words, passages that decided a reading, and
+    the dataset's genes."""
     dataset, row, events = context.dataset, details.numbers, details.events
     assert dataset is not None  # of the run that is on screen
     run = context.run.id if context.run else None
     texts = (event["content"] for event in events)
     pages = gene_cards.pages_of(dataset, run, (row["pert"], row["gene"]), texts)
-    passages = {event["content"]: found for event in events if (found := passages_in(event, details.passages))}
+    passages = {
+        event["content"]: found
+        for event in events
+        if (found := passages_in(event, details.passages))
+    }
     return Marks(str(st.session_state.get("q") or ""), pages, passages)
 
 
-def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:
+def _show_story(
+    context: PageContext, run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False
+) -> None:
     """Show the trace of the row. narrow: in one column."""
     if run.method in MODEL_FREE and context.dataset is not None:
         is_shown = False
         if run.method not in MADE_ELSEWHERE:  # for these, only their files' numbers are known
             is_shown = details.numbers["error"] or made_from.show(context.dataset, run, details)
-        with st.expander("As the run recorded it", expanded=not is_shown or run.method == "fusion"):  # has its arithmetic
+        # has its arithmetic
+        with st.expander("As the run recorded it", expanded=not is_shown or run.method == "fusion"):
             trace.show(run, details, marks, narrow=narrow)
         return
     trace.show(run, details, marks, narrow=narrow)
 
 
 def _show_sources(context: PageContext, run: Run, details: RowDetails, marks: Marks) -> None:
-    """Show a run's evidence for the row and the calls of its model in expanders; nothing for a run without a model."""
+    """Show a run's evidence for the row and the calls of its model in expanders; nothing for a run
+    without a model."""
     if run.method in MODEL_FREE:
         return
     is_beside = context.run is not None and run.id != context.run.id
@@ -89,18 +112,29 @@ def _show_sources(context: PageContext, run: Run, details: RowDetails, marks: Ma
 
 
 def _show_runs(context: PageContext, shown: Sequence[str], pair_id: str, marks: Marks) -> None:
-    """Show the same row in up to three runs (ids): the numbers in one table, then the rows side by side."""
+    """Show the same row in up to three runs (ids): the numbers in one table, then the rows side by
+    side."""
     runs = {run.id: run for run in context.runs}
     rows = {key: loaders.row_details(key, pair_id) for key in shown}
     table = pd.DataFrame(
         {
-            "run": [f"{runs[key].name} (rank scores)" if runs[key].has_rank_scores else runs[key].name for key in shown],
-            **{title: [rows[key].numbers[column] for key in shown] for title, column in COMPARED.items()},
-            "flags": [", ".join(FLAG_NAMES.get(f, f) for f in rows[key].numbers["flags"]) for key in shown],
+            "run": [
+                f"{runs[key].name} (rank scores)" if runs[key].has_rank_scores else runs[key].name
+                for key in shown
+            ],
+            **{
+                title: [rows[key].numbers[column] for key in shown]
+                for title, column in COMPARED.items()
+            },
+            "flags": [
+                ", ".join(FLAG_NAMES.get(f, f) for f in rows[key].numbers["flags"]) for key in shown
+            ],
         }
     )
     two_places = st.column_config.NumberColumn(format="%.2f")
-    tables.show_table(table, "the row in several runs", dict.fromkeys(table.columns[1:5], two_places))
+    tables.show_table(
+        table, "the row in several runs", dict.fromkeys(table.columns[1:5], two_places)
+    )
     for column, key, name in zip(st.columns(len(shown)), shown, table["run"], strict=True):
         with column:
             st.markdown(f"#### {as_text(name)}")
@@ -119,8 +153,12 @@ def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFram
         with st.form("note", clear_on_submit=True, border=False):
             text = st.text_area("Add a note", key="note_text", height=68)
             author = context.workspace.settings.author
-            if context.workspace.person is None:  # a person who signed in writes only under their own name
+            # a person who signed in writes only under their own name
+            if context.workspace.person is None:
                 author = st.text_input("Author", value=author, key="note_author")
             if st.form_submit_button("Add note") and text.strip():
                 run_actions.add_note(context.workspace, run.id, pair_id, text, author)
-                confirm(f"Note on {pair_id} saved.", lambda: links.to_rows(run, "Rows with notes", noted="true"))
+                confirm(
+                    f"Note on {pair_id} saved.",
+                    lambda: links.to_rows(run, "Rows with notes", noted="true"),
+                )

@@ -1,4 +1,5 @@
-"""The texts about a row: a debate side by side, an agent's steps as a tree, anything else in order."""
+"""The texts about a row: a debate side by side, an agent's steps as a tree, anything else in
+order."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ NARROW = 0.26  # share of the width for a side that only answers
 
 
 def show(run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:
-    """Show a row's trace stage by stage: a debate side by side, an agent's steps as a tree, anything else in order."""
+    """Show a row's trace stage by stage: a debate side by side, an agent's steps as a tree,
+    anything else in order."""
     if not details.events:
         st.caption(NO_TRACE)
     for stage in stages_of(details.events):
@@ -37,9 +39,15 @@ def show(run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -
 def _show_debate(stage: Stage, marks: Marks, narrow: bool) -> None:
     """Show briefs and rebuttals of both sides, in one column if narrow, then the verdict."""
     for sides in stage.rounds:
-        is_short = [all(len(step.event["content"]) < SHORT for step in speeches) for speeches in sides]
+        is_short = [
+            all(len(step.event["content"]) < SHORT for step in speeches) for speeches in sides
+        ]
         # A side of a line or less beside a longer one gets a narrow column.
-        shares = [0.5, 0.5] if is_short[0] == is_short[1] else [NARROW if short else 1 - NARROW for short in is_short]
+        shares = (
+            [0.5, 0.5]
+            if is_short[0] == is_short[1]
+            else [NARROW if short else 1 - NARROW for short in is_short]
+        )
         columns = st.columns(1 if narrow else shares)
         for place, speeches in enumerate(sides):
             for step in speeches:
@@ -58,4 +66,7 @@ def _show_speech(step: Step, marks: Marks) -> None:
 def _show_text(title: str, step: Step, marks: Marks, warning: str = "") -> None:
     colour = theme.ROLE_COLOURS.get(step.event["role"], theme.NONE)
     remark = f"   {coloured_text('⚠', theme.WARNING)} :small[{as_text(warning)}]" if warning else ""
-    st.markdown(f"{coloured_text('▌', colour)}**{as_text(title)}**{remark}\n\n{to_markdown(step.event['content'], marks)}")
+    st.markdown(
+        f"{coloured_text('▌', colour)}**{as_text(title)}**{remark}\n\n"
+        f"{to_markdown(step.event['content'], marks)}"
+    )

@@ -1,4 +1,5 @@
-"""An agent's trace as a tree: the answer on top, then its steps, each folded to one line, with the agents called."""
+"""An agent's trace as a tree: the answer on top, then its steps, each folded to one line, with the
+agents called."""
 
 from __future__ import annotations
 
@@ -28,10 +29,16 @@ WARNING_KINDS = {"cut short", "shortened", "rejected"}
 ANSWER_KEYS = ("answer", "prediction", "label", "choice")  # of an agent's final answer
 _SHORT_ARGUMENTS = 48  # characters
 _FAILED = re.compile(FAILED, re.IGNORECASE)
-_OPTION = re.compile(r"\b(?:answer|option|choose|submit)\b\W{0,4}(?:is\W{1,3}|with\W{1,3})?([ABC])\b", re.IGNORECASE)
-_CODE = re.compile(r"^\s*(?:Traceback \(|def |class |import |from \w+ import |SELECT |[{\[<])|Traceback \(most recent")
+_OPTION = re.compile(
+    r"\b(?:answer|option|choose|submit)\b\W{0,4}(?:is\W{1,3}|with\W{1,3})?([ABC])\b", re.IGNORECASE
+)
+_CODE = re.compile(
+    r"^\s*(?:Traceback \(|def |class |import |from \w+ import |SELECT |[{\[<])|Traceback \(most"
+    r" recent"
+)
 _HERE = Path(__file__)
-_TEXT = REPOSITORY / "core" / "features" / "sharing" / "site" / "static" / "text.js"  # draws text literally, with a few marks
+# draws text literally, with a few marks
+_TEXT = REPOSITORY / "core" / "features" / "sharing" / "site" / "static" / "text.js"
 _tree = st.components.v2.component(
     "trace_tree",
     html='<div class="trace"></div>',
@@ -46,13 +53,20 @@ def has_steps(events: Sequence[Event]) -> bool:
 
 
 def show(events: Sequence[Event], marks: Marks, key: str, tokens: int | None = None) -> None:
-    """Show an agent's steps; key: of the run and stage. tokens: of the whole row, None if unknown."""
+    """Show an agent's steps; key: of the run and stage. tokens: of the whole row, None if
+    unknown."""
     drawn = content(events, tokens, marks.passages)
-    _tree(key=f"trace-{key}", data={**drawn, "sought": marks.sought.strip().lower(), "pages": dict(marks.pages)})
+    _tree(
+        key=f"trace-{key}",
+        data={**drawn, "sought": marks.sought.strip().lower(), "pages": dict(marks.pages)},
+    )
 
 
-def content(events: Sequence[Event], tokens: int | None = None, passages: Passages = NO_PASSAGES) -> dict[str, Any]:
-    """Return what the component draws: answer, sums, unit, tools (name → calls) and steps (see `_draw_step`)."""
+def content(
+    events: Sequence[Event], tokens: int | None = None, passages: Passages = NO_PASSAGES
+) -> dict[str, Any]:
+    """Return what the component draws: answer, sums, unit, tools (name → calls) and steps (see
+    `_draw_step`)."""
     steps = _draw_steps(events, passages)
     leaning = [(step, step["leaning"]) for step in steps if step["leaning"]]
     for (_, before), (step, now) in reversed([*pairwise(leaning)]):
@@ -61,7 +75,9 @@ def content(events: Sequence[Event], tokens: int | None = None, passages: Passag
             break
     every = list(_walk(steps))
     calls = Counter(step["tool"] for step in every if step["tool"])
-    known = {name: [step[name] for step in every if step[name] is not None] for name in ("tokens", "ms")}
+    known = {
+        name: [step[name] for step in every if step[name] is not None] for name in ("tokens", "ms")
+    }
     return {
         "answer": _answer(events, passages),
         "sums": _sums(
@@ -77,7 +93,9 @@ def content(events: Sequence[Event], tokens: int | None = None, passages: Passag
     }
 
 
-def _sums(n: int, calls: Mapping[str, int], errors: int, tokens: int, times_ms: Sequence[float]) -> str:
+def _sums(
+    n: int, calls: Mapping[str, int], errors: int, tokens: int, times_ms: Sequence[float]
+) -> str:
     """Return an agent's n calls of a tool, its tools, and the cost, in words."""
     parts = [count_text(n, "step"), count_text(len(calls), "tool")]
     parts += [f"{errors} failed"] if errors else []
@@ -87,13 +105,18 @@ def _sums(n: int, calls: Mapping[str, int], errors: int, tokens: int, times_ms: 
 
 
 def _answer(events: Sequence[Event], passages: Passages) -> dict[str, Any]:
-    """Return the final answer: title, text, and its marked lines. Texts are empty if the trace has none."""
+    """Return the final answer: title, text, and its marked lines. Texts are empty if the trace has
+    none."""
     for event in reversed(events):
         if event["kind"] == "tool_call" and (handed_in := _object(event["content"])):
             answer = next((str(handed_in[key]) for key in ANSWER_KEYS if key in handed_in), "")
             reason = next((str(handed_in[key]) for key in REASON_KEYS if key in handed_in), "")
             if answer or reason:
-                return {"title": shorten(answer, 80), "text": reason, "passages": _marked_lines(event, passages)}
+                return {
+                    "title": shorten(answer, 80),
+                    "text": reason,
+                    "passages": _marked_lines(event, passages),
+                }
         if event["kind"] == "answer" and event["meta"].get("depth", 0) == 0:
             title, lines = _numbers(event).strip(" ()"), _marked_lines(event, passages)
             return {"title": title, "text": event["content"], "passages": lines}
@@ -128,32 +151,45 @@ def split_into_steps(events: Sequence[Event], depth: int = 0) -> list[Step]:
 
 
 def _asking_step(event: Event, steps: Sequence[Step]) -> Step | None:
-    """Return the earlier step that waits for this tool's answer: an agent may call several tools at once."""
+    """Return the earlier step that waits for this tool's answer: an agent may call several tools at
+    once."""
     if event["kind"] != "observation" or not steps or isinstance(steps[-1][-1], list):
         return None
-    waiting = [step for step in steps if isinstance(step[-1], dict) and step[-1]["kind"] == "tool_call"]
-    return next((step for step in waiting if step[-1]["role"].lower() == event["role"].lower()), None)
+    waiting = [
+        step for step in steps if isinstance(step[-1], dict) and step[-1]["kind"] == "tool_call"
+    ]
+    return next(
+        (step for step in waiting if step[-1]["role"].lower() == event["role"].lower()), None
+    )
 
 
 def _starts_step(event: Event, step: Step) -> bool:
-    """Return whether an event starts a new step: a thought, its tool call and the observation after it are one step."""
+    """Return whether an event starts a new step: a thought, its tool call and the observation after
+    it are one step."""
     last = next((piece["kind"] for piece in reversed(step) if isinstance(piece, dict)), "")
     joined = {"observation": ("tool_call",), "tool_call": ("thought", "said"), "said": ("thought",)}
     return last not in joined.get(event["kind"], ())
 
 
-def _draw_steps(events: Sequence[Event], passages: Passages, depth: int = 0) -> list[dict[str, Any]]:
+def _draw_steps(
+    events: Sequence[Event], passages: Passages, depth: int = 0
+) -> list[dict[str, Any]]:
     # An answer that is followed by a tool's call is an intermediate remark.
     after = [*events[1:], None]
     with_said = [
-        {**event, "kind": "said"} if event["kind"] == "answer" and other is not None and other["kind"] == "tool_call" else event
+        (
+            {**event, "kind": "said"}
+            if event["kind"] == "answer" and other is not None and other["kind"] == "tool_call"
+            else event
+        )
         for event, other in zip(events, after, strict=True)
     ]
     return [_draw_step(step, passages, depth) for step in split_into_steps(with_said, depth)]
 
 
 def _draw_step(step: Step, passages: Passages, depth: int) -> dict[str, Any]:
-    """Return agent, tool, arguments, error, tokens, ms (None if unknown), size in characters, turn, marked, open, parts."""
+    """Return agent, tool, arguments, error, tokens, ms (None if unknown), size in characters, turn,
+    marked, open, parts."""
     events = [piece for piece in step if isinstance(piece, dict)]
     call = next((event for event in events if event["kind"] == "tool_call"), None)
     error = next((found for event in events if (found := _error(event))), "")
@@ -175,9 +211,11 @@ def _draw_step(step: Step, passages: Passages, depth: int) -> dict[str, Any]:
         "open": error != "" or is_marked,
         "leaning": _leaning(events),
         "parts": [
-            _draw_agent(piece, passages, depth)
-            if isinstance(piece, list)
-            else {**_draw_part(piece), "passages": _marked_lines(piece, passages)}
+            (
+                _draw_agent(piece, passages, depth)
+                if isinstance(piece, list)
+                else {**_draw_part(piece), "passages": _marked_lines(piece, passages)}
+            )
             for piece in step
         ],
     }
@@ -202,11 +240,16 @@ def _draw_part(event: Event) -> dict[str, Any]:
         formatted, form = _format(text)
         title = "" if kind == "tool_call" else (_error(event) and "failed") or "answered"
         return {"kind": kind, "title": title, "text": formatted, "format": form}
-    return {"kind": "text", "title": "" if kind == "said" else f"{_agent_name(event)}: {kind}{_numbers(event)}", "text": text}
+    return {
+        "kind": "text",
+        "title": "" if kind == "said" else f"{_agent_name(event)}: {kind}{_numbers(event)}",
+        "text": text,
+    }
 
 
 def _format(text: str) -> tuple[str, str]:
-    """Return a tool's readable text and its kind: JSON on several lines ("code"), code unchanged, else lines ("text")."""
+    """Return a tool's readable text and its kind: JSON on several lines ("code"), code unchanged,
+    else lines ("text")."""
     try:
         value = parse_json(text)
         if isinstance(value, dict | list):
@@ -226,11 +269,15 @@ def _object(text: str) -> dict[str, Any]:
 
 def _short_arguments(text: str) -> str:
     values = _object(text)
-    return shorten(", ".join(map(str, values.values())) if values else "" if text.strip() == "{}" else text, _SHORT_ARGUMENTS)
+    return shorten(
+        ", ".join(map(str, values.values())) if values else "" if text.strip() == "{}" else text,
+        _SHORT_ARGUMENTS,
+    )
 
 
 def _error(event: Event) -> str:
-    """Return why a tool's call failed: its mark, or the first line of an answer that reports an error; "" if it did not."""
+    """Return why a tool's call failed: its mark, or the first line of an answer that reports an
+    error; "" if it did not."""
     if event["kind"] != "observation":
         return ""
     if marked := event["meta"].get("error"):
@@ -242,17 +289,34 @@ def _leaning(events: Sequence[Event]) -> str:
     """Return the last option A, B or C in a step's thought or answer; "" for none."""
     said = [event for event in events if event["kind"] in ("thought", "said", "answer")]
     named = [letter for event in said for letter in _OPTION.findall(event["content"])]
-    handed_in = [str(_object(e["content"]).get("answer", "")) for e in events if e["kind"] == "tool_call"]
-    return next((letter.upper() for letter in [*handed_in[::-1], *named[::-1]] if letter.upper() in ("A", "B", "C")), "")
+    handed_in = [
+        str(_object(e["content"]).get("answer", "")) for e in events if e["kind"] == "tool_call"
+    ]
+    return next(
+        (
+            letter.upper()
+            for letter in [*handed_in[::-1], *named[::-1]]
+            if letter.upper() in ("A", "B", "C")
+        ),
+        "",
+    )
 
 
 def _walk(steps: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
     """Return all steps, those of called agents included."""
-    return [each for step in steps for each in (step, *(deep for part in step["parts"] for deep in _walk(part.get("steps", ()))))]
+    return [
+        each
+        for step in steps
+        for each in (
+            step,
+            *(deep for part in step["parts"] for deep in _walk(part.get("steps", ()))),
+        )
+    ]
 
 
 def _total(values: Sequence[Any]) -> Any:
-    """Return the sum of the known values; None if there are none. A text with 0 tokens has an unknown number."""
+    """Return the sum of the known values; None if there are none. A text with 0 tokens has an
+    unknown number."""
     known = [value for value in values if value]
     return sum(known) if known else None
 
@@ -263,8 +327,13 @@ def _agent_name(event: Event) -> str:
 
 
 def _numbers(event: Event) -> str:
-    """Return the probabilities in an event, and whether base rates replace them; empty if it has none."""
+    """Return the probabilities in an event, and whether base rates replace them; empty if it has
+    none."""
     p_de, p_up = event["meta"].get("p_de"), event["meta"].get("p_up_given_de")
-    numbers = [f"{name} {percent_text(p)}" for name, p in (("P(DE)", p_de), ("P(up | DE)", p_up)) if p is not None]
+    numbers = [
+        f"{name} {percent_text(p)}"
+        for name, p in (("P(DE)", p_de), ("P(up | DE)", p_up))
+        if p is not None
+    ]
     fallback = " – base rates replace unreadable answers" if event["meta"].get("fallback") else ""
     return f" ({', '.join(numbers)}){fallback}" if numbers else fallback

@@ -1,4 +1,5 @@
-"""A word or phrase in all runs of a dataset: the number of texts with it by run and role, then the hits.
+"""A word or phrase in all runs of a dataset: the number of texts with it by run and role, then the
+hits.
 
 The list of hits is a custom component, since hundreds of links and marked
 words are too many elements for Streamlit.
@@ -47,7 +48,10 @@ def show(context: PageContext) -> None:
         type="search",
     )
     if not phrase or not phrase.strip():
-        st.caption("Searches the runs' texts and evidence: briefs, verdicts, agents' steps, dossiers. Case is ignored.")
+        st.caption(
+            "Searches the runs' texts and evidence: briefs, verdicts, agents' steps, dossiers. Case"
+            " is ignored."
+        )
         return
     shell.set_title(phrase, "Search")
     rows = loaders.dataset_rows(context.dataset.id)
@@ -58,10 +62,13 @@ def show(context: PageContext) -> None:
 
 
 def _show_found(names: Mapping[str, str], dataset: str, wanted: TextQuery) -> None:
-    """Show the number of texts with the phrase, by run and role, and the chosen hits. names: of runs, by id."""
+    """Show the number of texts with the phrase, by run and role, and the chosen hits. names: of
+    runs, by id."""
     found = loaders.search_texts(dataset, wanted)
     if not found.counts:
-        show_empty(f"No text of {count_text(len(names), 'run')} contains “{as_text(wanted.phrase)}”.")
+        show_empty(
+            f"No text of {count_text(len(names), 'run')} contains “{as_text(wanted.phrase)}”."
+        )
         return
     of_runs: Counter[str] = Counter()
     for (run, _), n in found.counts.items():
@@ -73,15 +80,21 @@ def _show_found(names: Mapping[str, str], dataset: str, wanted: TextQuery) -> No
     role = _choose("Role", "role", +of_roles, {})
     if run or role:
         found = loaders.search_texts(dataset, replace(wanted, run=run, role=role))
-    of_chosen = [(each, n) for (each, r), n in found.counts.items() if run in ("", each) and role in ("", r)]
+    of_chosen = [
+        (each, n) for (each, r), n in found.counts.items() if run in ("", each) and role in ("", r)
+    ]
     n_runs = len({each for each, _ in of_chosen})
     st.markdown(_sentence(sum(n for _, n in of_chosen), n_runs, len(found.hits)))
     show_hits(names, dataset, wanted.phrase, found.hits)
 
 
 def _choose(title: str, parameter: str, counts: Mapping[str, int], names: Mapping[str, str]) -> str:
-    """Show a choice with the number of texts of each option; return the chosen one, "" for all. names: titles of options."""
-    titles = {option: f"{as_text(names.get(option, option.replace('_', ' ')))} · {n:,}" for option, n in counts.items()}
+    """Show a choice with the number of texts of each option; return the chosen one, "" for all.
+    names: titles of options."""
+    titles = {
+        option: f"{as_text(names.get(option, option.replace('_', ' ')))} · {n:,}"
+        for option, n in counts.items()
+    }
     return choose_one(st.pills, parameter, title, titles, wrap=True) or ""
 
 
@@ -98,12 +111,14 @@ def _sentence(n: int, n_runs: int, n_listed: int) -> str:
 def show_hits(names: Mapping[str, str], dataset: str, phrase: str, hits: Iterable[Hit]) -> None:
     """Show hits below the pair of their row, each with links to that row on the page Rows.
 
-    names: run (id) → its name, in order. The same words of a row appear once, with every run that has them: fusions have their
-    parents' texts.
+    names: run (id) → its name, in order. The same words of a row appear once, with every run that
+    has them: fusions have their parents' texts.
     """
     of_rows: dict[str, dict[tuple[str, ...], list[Hit]]] = {}
     for hit in hits:
-        of_rows.setdefault(hit.pair_id, {}).setdefault((hit.role, hit.before, hit.hit, hit.after), []).append(hit)
+        of_rows.setdefault(hit.pair_id, {}).setdefault(
+            (hit.role, hit.before, hit.hit, hit.after), []
+        ).append(hit)
     groups = [
         {
             "pert": (first := next(iter(texts.values()))[0]).pert,
@@ -115,8 +130,11 @@ def show_hits(names: Mapping[str, str], dataset: str, phrase: str, hits: Iterabl
     _list(key="hits", data={"groups": groups})
 
 
-def _content(same: Sequence[Hit], names: Mapping[str, str], dataset: str, phrase: str) -> dict[str, Any]:
-    """Return the component's content for equal words in several runs; links open the page Rows with the phrase searched."""
+def _content(
+    same: Sequence[Hit], names: Mapping[str, str], dataset: str, phrase: str
+) -> dict[str, Any]:
+    """Return the component's content for equal words in several runs; links open the page Rows with
+    the phrase searched."""
     hit = same[0]
     return {
         "role": hit.role.replace("_", " "),
@@ -127,7 +145,9 @@ def _content(same: Sequence[Hit], names: Mapping[str, str], dataset: str, phrase
         "runs": [
             {
                 "name": names[run],
-                "link": links.page_address("rows", dataset=dataset, run=run, row=hit.pair_id, q=phrase),
+                "link": links.page_address(
+                    "rows", dataset=dataset, run=run, row=hit.pair_id, q=phrase
+                ),
             }
             for run in sorted({each.run for each in same}, key=[*names].index)
         ],

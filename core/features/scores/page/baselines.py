@@ -16,20 +16,25 @@ from core.scoring.run_scores import RunRows
 from core.ui import loaders, tables
 from core.ui.widgets import as_text, show_captioned
 
-_INSIDE = "the kNN without biology are scored inside the cells of doubly-disjoint folds, except the leave-one-out one"
+_INSIDE = (
+    "the kNN without biology are scored inside the cells of doubly-disjoint folds, except the"
+    " leave-one-out one"
+)
 _SPACES = (
-    "A kNN whose vectors contain no biology scores 0.5 inside the cells of doubly-disjoint folds. Leave-one-out does not: "
-    "leaving out a row's own label biases equal weights against it."
+    "A kNN whose vectors contain no biology scores 0.5 inside the cells of doubly-disjoint folds."
+    " Leave-one-out does not: leaving out a row's own label biases equal weights against it."
 )
 _FINGERPRINT = (
-    "These means use labels of other rows of the same gene or perturbation. No method may see those here, so a run need not "
-    "beat them. In the challenge, a gene's unchanged rows were sampled to match its changed ones. The means then point away "
-    "from the label and score high when reversed. They describe the sampling."
+    "These means use labels of other rows of the same gene or perturbation. No method may see those"
+    " here, so a run need not beat them. In the challenge, a gene's unchanged rows were sampled to"
+    " match its changed ones. The means then point away from the label and score high when"
+    " reversed. They describe the sampling."
 )
 
 
 def show_baselines(rows: RunRows) -> None:
-    """Show whether the run beats the controls without biology, the controls, and separately the fingerprint of the sampling."""
+    """Show whether the run beats the controls without biology, the controls, and separately the
+    fingerprint of the sampling."""
     with st.spinner("Permuting labels …"):
         found = loaders.run_controls(rows.run.id)
     st.markdown(as_text(found.sentence), help=terms.explain(found.sentence))
@@ -46,6 +51,7 @@ def show_baselines(rows: RunRows) -> None:
 
 
 def _show_table(table: Table, name: str, controls: Sequence[Control]) -> None:
-    """Show the scores of controls in a table, and a description of each. name: of the table's file."""
+    """Show the scores of controls in a table, and a description of each. name: of the table's
+    file."""
     tables.show_table(pd.DataFrame(table.texts()), name)
     st.caption("  \n".join(f"**{as_text(each.name)}**: {as_text(each.about)}" for each in controls))

@@ -28,12 +28,16 @@ PARAMETERS = {
 
 
 def show_slices(run: Run, rows: RunRows, score: RunScore) -> None:
-    """Show one kind of slice, the costliest first, as figure and table; each slice links to its rows."""
+    """Show one kind of slice, the costliest first, as figure and table; each slice links to its
+    rows."""
     left, right = st.columns([0.42, 0.58], vertical_alignment="bottom")
     kinds = slices.available_slices(rows.frame)
     titles = {kind: slices.KINDS.get(kind, kind) for kind in kinds}
     by = choose_one(left.selectbox, "by", "Slice by", titles, kinds[0]) or kinds[0]
-    metric = right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", **bind("metric")) or "mean"
+    metric = (
+        right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", **bind("metric"))
+        or "mean"
+    )
     counts = loaders.count_score(run.id)
     result = slices.SlicesResult.of(rows, by, metric, score, counts)
     show_captioned(captioned(result, run.name), f"slices-{by}")
@@ -41,14 +45,20 @@ def show_slices(run: Run, rows: RunRows, score: RunScore) -> None:
     if by.startswith("P("):  # a range of probabilities is two values, its ends
         names = [part.name.split("–") for part in result.in_order]
     address, table = {"dataset": run.dataset, "run": run.id}, result.frame()
-    addresses = [links.page_address("rows", **address, **{PARAMETERS[by]: n}) if by in PARAMETERS else None for n in names]
+    addresses = [
+        links.page_address("rows", **address, **{PARAMETERS[by]: n}) if by in PARAMETERS else None
+        for n in names
+    ]
     _show_slice_table(table.assign(rows=pd.Series(addresses, table.index, dtype=object)), metric)
 
 
 def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
     number = st.column_config.NumberColumn
     cost = "How much the slice lowers the whole score beyond its share of rows; costs sum to 0."
-    clusters = "The smaller of the numbers of perturbations and genes in the slice. It determines the width of the interval."
+    clusters = (
+        "The smaller of the numbers of perturbations and genes in the slice. It determines the"
+        " width of the interval."
+    )
     tables.show_table(
         table,
         "slices",
@@ -67,7 +77,8 @@ def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
 
 
 def show_curves(rows: RunRows, score: RunScore) -> None:
-    """Show the ROC curves of DE and DIR beside those of the no-biology baseline, and the probabilities of each class."""
+    """Show the ROC curves of DE and DIR beside those of the no-biology baseline, and the
+    probabilities of each class."""
     show_captioned(roc_curves.of_run(rows, score), "roc")
     for column, number in zip(st.columns(2), NUMBERS, strict=True):
         with column:
@@ -76,5 +87,6 @@ def show_curves(rows: RunRows, score: RunScore) -> None:
 
 
 def show_ties(rows: RunRows) -> None:
-    """Show how many values of the DE score are distinct, and how far breaking ties could change the score."""
+    """Show how many values of the DE score are distinct, and how far breaking ties could change the
+    score."""
     st.caption(as_text(score_spread.ties_sentence(rows)))

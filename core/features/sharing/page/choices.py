@@ -28,24 +28,43 @@ _DRAFT_KEEPER = Path(__file__).with_name("draft_keeper.js").read_text("utf-8")
 _keeper = st.components.v2.component("draft_keeper", html="<div></div>", js=_DRAFT_KEEPER)
 
 
-EXPLORERS: dict[str, Explorers] = {"with the labels of their rows": "labels", "only ranks": "ranks", "no": "no"}
-_EXPLORERS_HELP = "With labels, scores and intervals update as you drag. Without, the file has no labels, and only ranks update."
+EXPLORERS: dict[str, Explorers] = {
+    "with the labels of their rows": "labels",
+    "only ranks": "ranks",
+    "no": "no",
+}
+_EXPLORERS_HELP = (
+    "With labels, scores and intervals update as you drag. Without, the file has no labels, and"
+    " only ranks update."
+)
 _NO_WALK = "-"
 _KEPT = "_kept_abstracts"  # session key: the texts, by the runs of the report
-_WALK_HELP = "Rows, figures and comparisons added with “Add to report”, or the stops of a walk-through."
-_ABSTRACT_HELP = (
-    "If this is empty, the report has the draft, marked as such. Your text is saved with the report. Until then this tab "
-    "stores it, even after a reload."
+_WALK_HELP = (
+    "Rows, figures and comparisons added with “Add to report”, or the stops of a walk-through."
 )
-_ROWS_HELP = "Each with its dossier, texts and audit, in every chosen run that has it. The page Rows shows the ids."
+_ABSTRACT_HELP = (
+    "If this is empty, the report has the draft, marked as such. Your text is saved with the"
+    " report. Until then this tab stores it, even after a reload."
+)
+_ROWS_HELP = (
+    "Each with its dossier, texts and audit, in every chosen run that has it. The page Rows shows"
+    " the ids."
+)
 
 
 def choose(context: PageContext, run: Run) -> ReportSelection | None:
-    """Show the choices of a report and return them; None without a run. Raise InputError for rows that no chosen run has."""
+    """Show the choices of a report and return them; None without a run. Raise InputError for rows
+    that no chosen run has."""
     names = {each.id: each.name for each in context.runs}
-    chosen = choose_several(st.multiselect, "runs", "Runs (the first is highlighted)", names, [run.id])
+    chosen = choose_several(
+        st.multiselect, "runs", "Runs (the first is highlighted)", names, [run.id]
+    )
     shared = {key: loaders.shared_row_counts(key) for key in chosen}
-    pairs = {f"{a}|{b}": f"{names[b]} against {names[a]}" for a, b in permutations(chosen, 2) if shared[a].get(b)}
+    pairs = {
+        f"{a}|{b}": f"{names[b]} against {names[a]}"
+        for a, b in permutations(chosen, 2)
+        if shared[a].get(b)
+    }
     against_first = [pair for pair in pairs if pair.endswith(f"|{chosen[0]}")]
     compared = choose_several(
         st.multiselect,
@@ -58,8 +77,16 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
     walk = _choose_walk(context)
     with st.expander("Figures and rows"):
         titles = {name: kind.title for name, kind in KINDS.items()}
-        figures = choose_several(st.multiselect, "figures", "Figures", titles, placeholder="six, the others in an appendix")
-        rows = st.text_area("Rows in full, one id a line", height=100, help=_ROWS_HELP, **bind("rows"))
+        figures = choose_several(
+            st.multiselect,
+            "figures",
+            "Figures",
+            titles,
+            placeholder="six, the others in an appendix",
+        )
+        rows = st.text_area(
+            "Rows in full, one id a line", height=100, help=_ROWS_HELP, **bind("rows")
+        )
         methods = {each.id: each.method for each in context.runs}
         explorers: Explorers = "labels"
         if any(methods[key] == "fusion" for key in chosen):
@@ -81,33 +108,56 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
 
 
 def _choose_walk(context: PageContext) -> str:
-    """Show the choice of the list of added rows and figures, by default that of "Add to report"; return its name."""
+    """Show the choice of the list of added rows and figures, by default that of "Add to report";
+    return its name."""
     dataset = context.dataset
-    counts = {name: n for home, name, n in loaders.all_walks() if dataset is not None and home == dataset.id}
+    counts = {
+        name: n
+        for home, name, n in loaders.all_walks()
+        if dataset is not None and home == dataset.id
+    }
     titles = {_NO_WALK: "none", **{name: f"{name} ({n:,})" for name, n in counts.items()}}
     usual = walk_actions.REPORT if walk_actions.REPORT in counts else _NO_WALK
-    chosen = choose_one(st.selectbox, "added", "Added rows and figures", titles, usual, help=_WALK_HELP)
+    chosen = choose_one(
+        st.selectbox, "added", "Added rows and figures", titles, usual, help=_WALK_HELP
+    )
     return "" if chosen in (None, _NO_WALK) else str(chosen)
 
 
 def write_texts(parts: Parts) -> ReportSelection:
-    """Show the fields for title, abstract and authors, with the draft; return the selection with these texts."""
+    """Show the fields for title, abstract and authors, with the draft; return the selection with
+    these texts."""
     selection = parts.selection
     title = st.text_input(
-        "Finding, as a title", placeholder=find_title(parts.material, selection), max_chars=200, **bind("finding")
+        "Finding, as a title",
+        placeholder=find_title(parts.material, selection),
+        max_chars=200,
+        **bind("finding"),
     )
     draft, _ = find_abstract(parts.material, selection)
     kept = st.session_state.setdefault(_KEPT, {})
     is_new = selection.runs not in kept
     if "note-abstract" not in st.session_state:  # the page was left meanwhile: its text stays
         st.session_state["note-abstract"] = kept.get(selection.runs, "")
-    abstract = st.text_area("Abstract", key="note-abstract", height=180, placeholder=draft, help=_ABSTRACT_HELP)
+    abstract = st.text_area(
+        "Abstract", key="note-abstract", height=180, placeholder=draft, help=_ABSTRACT_HELP
+    )
     kept[selection.runs] = abstract
     _keep_draft(" ".join(selection.runs), abstract, _write_abstract, is_new=is_new and not abstract)
     if not abstract:
-        st.button("Edit the draft", key="edit-draft", icon=":material/edit:", on_click=_write_abstract, args=(draft,))
-    authors = st.text_input("Authors", placeholder=parts.byline.authors, max_chars=200, **bind("authors"))
-    return replace(selection, title=title.strip(), abstract=abstract.strip(), authors=authors.strip())
+        st.button(
+            "Edit the draft",
+            key="edit-draft",
+            icon=":material/edit:",
+            on_click=_write_abstract,
+            args=(draft,),
+        )
+    authors = st.text_input(
+        "Authors", placeholder=parts.byline.authors, max_chars=200, **bind("authors")
+    )
+    return replace(
+        selection, title=title.strip(), abstract=abstract.strip(), authors=authors.strip()
+    )
 
 
 def _write_abstract(text: str) -> None:
@@ -126,9 +176,17 @@ def apply_saved(saved: Mapping[str, Any], name: str) -> None:
     # Also in the address: for another run, the page is a new view, which reads its choices there.
     links.set_parameters({"dataset": selection.dataset, "run": selection.runs[0], **chosen, **one})
     st.session_state.update({f"id-{choice}": value for choice, value in (chosen | one).items()})
-    st.session_state.update({"finding": selection.title, "note-abstract": selection.abstract, "authors": selection.authors})
+    st.session_state.update(
+        {
+            "finding": selection.title,
+            "note-abstract": selection.abstract,
+            "authors": selection.authors,
+        }
+    )
     explorers = next(title for title, value in EXPLORERS.items() if value == selection.explorers)
-    st.session_state.update({"rows": "\n".join(selection.rows), "title": name, "explorers": explorers})
+    st.session_state.update(
+        {"rows": "\n".join(selection.rows), "title": name, "explorers": explorers}
+    )
 
 
 def _keep_draft(of: str, text: str, take: Callable[[str], object], *, is_new: bool) -> None:

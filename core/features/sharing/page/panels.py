@@ -31,11 +31,25 @@ def show_name(context: PageContext) -> str:
     usual = f"Report on {context.dataset.name}" if context.dataset else "Report"
     name = left.text_input("Name", placeholder=usual, max_chars=60, **bind("title")) or usual
     saved = loaders.all_presets(reports.PAGE)
-    with right.popover("Saved", width="stretch", help="Saved reports", icon=":material/bookmark:", disabled=not saved):
+    with right.popover(
+        "Saved",
+        width="stretch",
+        help="Saved reports",
+        icon=":material/bookmark:",
+        disabled=not saved,
+    ):
         for title, selection in saved.items():
-            st.button(as_text(title), key=f"saved-{title}", on_click=apply_saved, args=(selection, title), width="stretch")
+            st.button(
+                as_text(title),
+                key=f"saved-{title}",
+                on_click=apply_saved,
+                args=(selection, title),
+                width="stretch",
+            )
         if not context.read_only:
-            gone = st.selectbox("Delete a report", list(saved), index=None, key="preset_gone", placeholder="choose")
+            gone = st.selectbox(
+                "Delete a report", list(saved), index=None, key="preset_gone", placeholder="choose"
+            )
             if gone is not None and st.button("Delete report", key="delete-report"):
                 reports.delete_report(context.workspace, gone)
                 confirm(f"Deleted the report {gone}.", links.to_changes)
@@ -53,11 +67,15 @@ def show_save(workspace: Workspace, name: str, selection: ReportSelection) -> No
         reports.save_report(workspace, name, selection.as_json(), replace=True)
         confirm(f"Saved the report {name}.", links.to_changes)
     if is_saved:
-        st.caption(f"The same file by a command: perturbdesk report build {as_text(repr(name))} --out report.html")
+        st.caption(
+            f"The same file by a command: perturbdesk report build {as_text(repr(name))} --out"
+            " report.html"
+        )
 
 
 def show_downloads(workspace: Workspace, parts: Parts) -> None:
-    """Show the files, each made when its button is pressed: HTML in less than a second, a PDF in up to half a minute."""
+    """Show the files, each made when its button is pressed: HTML in less than a second, a PDF in up
+    to half a minute."""
     reason = printed.why_no_images()
     with st.container(horizontal=True):
         for form in _TITLES:
@@ -66,7 +84,10 @@ def show_downloads(workspace: Workspace, parts: Parts) -> None:
             _show_download(parts, form, "pdf", partial(_make_pdf, workspace, parts, form))
     st.caption("One file each, with its figures inside. It opens offline and contacts no server.")
     if reason:
-        st.caption("PDF needs Chromium, which is not installed here. Open the report in a browser and print it.")
+        st.caption(
+            "PDF needs Chromium, which is not installed here. Open the report in a browser and"
+            " print it."
+        )
 
 
 def _show_download(parts: Parts, form: str, end: str, make: Callable[[], bytes]) -> None:

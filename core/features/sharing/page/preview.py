@@ -31,20 +31,31 @@ _TABLES = ("runs", "datasets", "labels", "rubrics", "ledger", "walks")  # whose 
 
 
 def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
-    """Return the parts of a report with the reader's name and today's date; numbers are computed once per selection."""
-    # The versions of the runs, and the comparisons looked at: not in the store, they have no version
+    """Return the parts of a report with the reader's name and today's date; numbers are computed
+    once per selection."""
+    # The versions of the runs, and the comparisons looked at: not in the store, they have no
+    # version
     shown = sorted({*selection.runs, *(run for pair in selection.compare for run in pair)})
     versions = (*(loaders.run_version(run) for run in shown), repr(looked_by_dataset(workspace)))
-    parts = _load(json.dumps(to_json(replace(selection, title="", abstract="", authors="")), sort_keys=True), versions)
+    parts = _load(
+        json.dumps(to_json(replace(selection, title="", abstract="", authors="")), sort_keys=True),
+        versions,
+    )
     byline = Byline(workspace.settings.author, date.today())
     return replace(parts, name=name, selection=selection, byline=byline, links=links_of_stops())
 
 
 @cache_by(*_TABLES, entries=3, shared=True)
 def _load(selection: str, _versions: tuple[object, ...]) -> Parts:
-    """Return the parts of a selection, as JSON. _versions: of its runs and of the tested hypotheses, only for the key."""
+    """Return the parts of a selection, as JSON. _versions: of its runs and of the tested
+    hypotheses, only for the key."""
     workspace = read_workspace()
-    return load_parts(workspace.store, "", from_json(ReportSelection, json.loads(selection), "report"), finders_of(workspace))
+    return load_parts(
+        workspace.store,
+        "",
+        from_json(ReportSelection, json.loads(selection), "report"),
+        finders_of(workspace),
+    )
 
 
 def show(parts: Parts) -> None:
@@ -79,6 +90,12 @@ def show(parts: Parts) -> None:
 def _draw(key: str, found: CaptionedFigure) -> None:
     assert found.chart is not None
     surface = "dark" if st.context.theme.type == "dark" else "light"
-    drawn = go.Figure(found.chart).update_layout(template=theme.template(surface))  # the cached one stays
-    st.plotly_chart(drawn, theme=None, key=f"preview-{key}", config={"displaylogo": False, "displayModeBar": False})
+    # the cached one stays
+    drawn = go.Figure(found.chart).update_layout(template=theme.template(surface))
+    st.plotly_chart(
+        drawn,
+        theme=None,
+        key=f"preview-{key}",
+        config={"displaylogo": False, "displayModeBar": False},
+    )
     st.caption(as_text(found.caption))

@@ -1,4 +1,5 @@
-"""Two buttons beside an element: add it to the report or to the walk-through. Both store a stop in a list."""
+"""Two buttons beside an element: add it to the report or to the walk-through. Both store a stop in
+a list."""
 
 from __future__ import annotations
 
@@ -53,5 +54,7 @@ def show(workspace: Workspace, make: Make, key: str) -> None:
         if st.button(words, icon=icon, help=words, key=name, type="tertiary"):
             walk_actions.add_stop(workspace, make(walk))
             st.toast(
-                f"Added to {'the report' if walk == walk_actions.REPORT else walk}. See it on Share.", icon=":material/check:"
+                f"Added to {'the report' if walk == walk_actions.REPORT else walk}. See it on"
+                " Share.",
+                icon=":material/check:",
             )

@@ -1,4 +1,5 @@
-"""The parts of the page Share's tab Walk-throughs: choose one, edit and order its stops, play and export it.
+"""The parts of the page Share's tab Walk-throughs: choose one, edit and order its stops, play and
+export it.
 
 Slides that play in the page, and full-screen by a click: the file itself, in a frame.
 """
@@ -27,18 +28,20 @@ from core.ui.widgets import as_text, show_empty
 _HTML = """<div class="player"><button type="button">▶ Play full-screen</button>
 <iframe title="Slides" allow="fullscreen"></iframe></div>"""
 _CSS = """.player { display: flex; flex-direction: column; gap: 0.5rem; }
-button { align-self: start; border: 1px solid var(--st-primary-color); border-radius: 0.5rem; background: var(--st-primary-color);
+button { align-self: start; border: 1px solid var(--st-primary-color); border-radius: 0.5rem;
+  background: var(--st-primary-color);
   color: #fff; cursor: pointer; font: inherit; padding: 0.3rem 0.9rem; }
 button:focus-visible { outline: 2px solid var(--st-text-color); outline-offset: 2px; }
-iframe { width: 100%; aspect-ratio: 16 / 9; border: 1px solid var(--st-border-color); border-radius: 0.5rem; }
+iframe { width: 100%; aspect-ratio: 16 / 9; border: 1px solid var(--st-border-color);
+  border-radius: 0.5rem; }
 iframe:fullscreen { border: 0; border-radius: 0; }"""
 _PLAYER = Path(__file__).with_name("player.js").read_text("utf-8")
 _player = st.components.v2.component("player", html=_HTML, css=_CSS, js=_PLAYER)
 
 
 _NONE = (
-    "No stops yet. While you read, click :material/add_location_alt: beside a row, a figure or a comparison: "
-    "it becomes a stop of the walk-through."
+    "No stops yet. While you read, click :material/add_location_alt: beside a row, a figure or a"
+    " comparison: it becomes a stop of the walk-through."
 )
 
 
@@ -56,7 +59,9 @@ def show(context: PageContext) -> None:
         show_empty(_NONE)
         return
     with left:
-        chosen = choose_one(st.selectbox, "walk", "Walk-through", {name: name for name in known}, known[0])
+        chosen = choose_one(
+            st.selectbox, "walk", "Walk-through", {name: name for name in known}, known[0]
+        )
     if chosen is None:
         return
     stops = loaders.walk_stops(dataset, chosen)
@@ -74,7 +79,9 @@ def _show_new(workspace: Workspace) -> None:
     if workspace.settings.read_only:
         return
     with st.popover(
-        f"New stops go to: {as_text(stop_buttons.current_walk())}", icon=":material/add_location_alt:", width="stretch"
+        f"New stops go to: {as_text(stop_buttons.current_walk())}",
+        icon=":material/add_location_alt:",
+        width="stretch",
     ):
         name = st.text_input("Name of the walk-through", key="name-walk", max_chars=60)
         if st.button("Add stops to it", key="choose-walk") and name.strip():
@@ -85,7 +92,13 @@ def _show_new(workspace: Workspace) -> None:
 def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
     """Show a stop with its link and its controls."""
     tools_of_stop = (
-        ("up", ":material/arrow_upward:", "Move up", place == 0, partial(walk_actions.move_stop, workspace, stop.id, -1)),
+        (
+            "up",
+            ":material/arrow_upward:",
+            "Move up",
+            place == 0,
+            partial(walk_actions.move_stop, workspace, stop.id, -1),
+        ),
         (
             "down",
             ":material/arrow_downward:",
@@ -93,7 +106,13 @@ def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
             place == n - 1,
             partial(walk_actions.move_stop, workspace, stop.id, 1),
         ),
-        ("out", ":material/close:", "Remove this stop", False, partial(walk_actions.delete_stop, workspace, stop.id)),
+        (
+            "out",
+            ":material/close:",
+            "Remove this stop",
+            False,
+            partial(walk_actions.delete_stop, workspace, stop.id),
+        ),
     )
     with st.container(border=True, gap="small", key=f"stop-{stop.id}"):
         title, tools = st.columns([0.72, 0.28], vertical_alignment="top")
@@ -102,7 +121,9 @@ def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
             with tools.container(horizontal=True, horizontal_alignment="right", gap=None):
                 for name, icon, words, is_off, act in tools_of_stop:
                     key = f"stop-{name}-{stop.id}"
-                    if st.button("", icon=icon, help=words, key=key, type="tertiary", disabled=is_off):
+                    if st.button(
+                        "", icon=icon, help=words, key=key, type="tertiary", disabled=is_off
+                    ):
                         act()
                         st.rerun()
         if workspace.settings.read_only:
@@ -128,14 +149,28 @@ def _show_slides(workspace: Workspace, dataset: str, name: str) -> None:
         page = walk_file(db, dataset, name, stop_buttons.links_of_stops())
     machine_names.refuse_secrets(workspace.settings, f"walk-through {name}", [page])
     # Show slides; the arrow keys move through them once they are clicked or play
-    _player(key="walk-player", data={"page": page.decode(), "version": sha256_of(page)}, width="stretch")
+    _player(
+        key="walk-player", data={"page": page.decode(), "version": sha256_of(page)}, width="stretch"
+    )
     file = printed.file_name(name)
     with st.container(horizontal=True):
-        st.download_button("Slides", page, f"{file}.html", key="walk-html", on_click="ignore", icon=":material/download:")
+        st.download_button(
+            "Slides",
+            page,
+            f"{file}.html",
+            key="walk-html",
+            on_click="ignore",
+            icon=":material/download:",
+        )
         if not printed.why_no_images():
             build = partial(as_pdf, page)
             st.download_button(
-                "Slides as PDF", build, f"{file}.pdf", key="walk-pdf", on_click="ignore", icon=":material/download:"
+                "Slides as PDF",
+                build,
+                f"{file}.pdf",
+                key="walk-pdf",
+                on_click="ignore",
+                icon=":material/download:",
             )
     st.caption("One file that plays offline; each stop links to its view.")
 

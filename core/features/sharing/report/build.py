@@ -1,4 +1,5 @@
-"""A report as bytes, made from the store and a selection alone: the same input gives the same bytes."""
+"""A report as bytes, made from the store and a selection alone: the same input gives the same
+bytes."""
 
 from __future__ import annotations
 
@@ -29,8 +30,11 @@ class BuiltReport:
     rows: int
 
 
-def load_parts(store: Store, name: str, selection: ReportSelection, find: Finders, links: Links = HOME) -> Parts:
-    """Return the parts of the report of a selection named `name`, without an author. links: base addresses of its stops' links.
+def load_parts(
+    store: Store, name: str, selection: ReportSelection, find: Finders, links: Links = HOME
+) -> Parts:
+    """Return the parts of the report of a selection named `name`, without an author. links: base
+    addresses of its stops' links.
 
     Raise NotFound for runs that were deleted.
     """
@@ -39,7 +43,9 @@ def load_parts(store: Store, name: str, selection: ReportSelection, find: Finder
         stops = load_stops(db, walk_tables.of_walk(db, selection.dataset, selection.walk))
     wanted = material.runs if selection.explorers != "no" else ()
     explorers = {run.id: find.explorer(run, selection.explorers == "labels") for run in wanted}
-    material = replace(material, explorers={key: data for key, data in explorers.items() if data is not None})
+    material = replace(
+        material, explorers={key: data for key, data in explorers.items() if data is not None}
+    )
     figures, appendix = arrange(selection, make_sections(material, selection))
     keyed = {f"stop-{i}": one for i, one in enumerate(stops, start=1)}
     return Parts(name, material, selection, NOBODY, figures, appendix, keyed, links)
@@ -53,11 +59,17 @@ def build_file(parts: Parts, *, slides: bool = False) -> BuiltReport:
 
 
 def make_sections(material: Material, selection: ReportSelection) -> Sections:
-    """Return the figures of each chosen kind, in order, each under a key that is the same for the same selection."""
+    """Return the figures of each chosen kind, in order, each under a key that is the same for the
+    same selection."""
     prefix = f"{material.dataset.name} · "
     sections: dict[str, list[tuple[str, CaptionedFigure]]] = {}
     for kind in kinds_in_order(material, selection.figure_names):
         made = KINDS[kind].make(material)
-        named = [one if one.chart is None else replace(one, caption=prefix + one.caption.removeprefix(prefix)) for one in made]
+        named = [
+            one
+            if one.chart is None
+            else replace(one, caption=prefix + one.caption.removeprefix(prefix))
+            for one in made
+        ]
         sections[kind] = [(f"{kind}-{i}", one) for i, one in enumerate(named, start=1)]
     return sections

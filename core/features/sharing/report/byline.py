@@ -16,7 +16,9 @@ class Byline:
     @property
     def words(self) -> str:
         """Authors and day, if known."""
-        return " · ".join(filter(None, (self.authors, "" if self.day is None else f"{self.day:%-d %B %Y}")))
+        return " · ".join(
+            filter(None, (self.authors, "" if self.day is None else f"{self.day:%-d %B %Y}"))
+        )
 
 
 NOBODY = Byline()

@@ -25,7 +25,10 @@ def show_row(key: str, rows: Sequence[ChosenRow]) -> Html:
     numbers = rows[0].numbers
     title = [element("em", numbers["pert"]), " ⟶ ", element("em", numbers["gene"])]
     known = numbers["label"] or "unknown"
-    label = f"{numbers['pair_id']} · label: {theme.LABEL_SIGNS[known]} {theme.LABEL_WORDS[known]} · split {numbers['split']}"
+    label = (
+        f"{numbers['pair_id']} · label: {theme.LABEL_SIGNS[known]} {theme.LABEL_WORDS[known]} ·"
+        f" split {numbers['split']}"
+    )
     return element(
         "section",
         element("h3", *title),
@@ -39,11 +42,19 @@ def show_row(key: str, rows: Sequence[ChosenRow]) -> Html:
 def _numbers(row: ChosenRow) -> dict[str, object]:
     """Return the numbers of a row in one run; rank scores are named as such."""
     numbers = row.numbers
-    values = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
+    values = {
+        "P(DE)": "p_de",
+        "P(up | DE)": "p_up_given_de",
+        "up": "prediction_up",
+        "down": "prediction_down",
+    }
     rank = " (rank scores)" if row.run.has_rank_scores else ""
     return {
         "run": f"{row.run.name}{rank}",
-        **{title: "–" if (value := numbers[column]) is None else number_text(value) for title, column in values.items()},
+        **{
+            title: "–" if (value := numbers[column]) is None else number_text(value)
+            for title, column in values.items()
+        },
         "hit or miss": numbers["outcome"] or "–",
         "flags": ", ".join(FLAG_NAMES.get(flag, flag) for flag in numbers["flags"]) or "–",
     }
@@ -59,7 +70,13 @@ def _tell(row: ChosenRow) -> Iterable[Html]:
     if advocates := texts["advocates"]:
         argued = sum(each["argued"] for each in advocates)
         yield element("p", f"{argued} of {len(advocates)} advocates argued.")
-        yield element("ul", *(element("li", element("strong", each["role"]), f" {each['words']}") for each in advocates))
+        yield element(
+            "ul",
+            *(
+                element("li", element("strong", each["role"]), f" {each['words']}")
+                for each in advocates
+            ),
+        )
     if texts["noDossier"]:
         yield element("p", texts["noDossier"], class_="muted")
     if n := len(texts["dossier"]):
@@ -77,7 +94,9 @@ def _card(card: Row) -> Html:
     tables = [table(pd.DataFrame(each["rows"], columns=each["columns"])) for each in card["tables"]]
     said = [element("p", card["lines"].strip(), class_="said")] if card["lines"] else []
     source = element("p", card["source"], class_="muted")
-    return element("div", element("strong", card["title"]), *status, *tables, *said, source, class_="card")
+    return element(
+        "div", element("strong", card["title"]), *status, *tables, *said, source, class_="card"
+    )
 
 
 def _stage(stage: Row) -> Iterable[Html]:
@@ -88,18 +107,27 @@ def _stage(stage: Row) -> Iterable[Html]:
         return
     spoken = [step for sides in stage["rounds"] for side in sides for step in side]
     boxes = [
-        _box(step, step["title"] if step["p"] is None else f"{step['title']}: {100 * step['p']:.0f}%", whole=i >= len(spoken))
+        _box(
+            step,
+            step["title"] if step["p"] is None else f"{step['title']}: {100 * step['p']:.0f}%",
+            whole=i >= len(spoken),
+        )
         for i, step in enumerate([*spoken, *stage["steps"]])
     ]
     yield element("div", *boxes, class_="debate")
 
 
 def _box(step: Row, title: str, *, whole: bool) -> Html:
-    parts = _BOLD.split(row_trace.spell_tags(step["text"]))  # tags by their meaning; every second part is bold
+    # tags by their meaning; every second part is bold
+    parts = _BOLD.split(row_trace.spell_tags(step["text"]))
     remark = [" ", element("span", step["warning"], class_="warning")] if step["warning"] else []
     return element(
         "div",
         element("h5", title, *remark),
-        element("p", *(element("strong", part) if i % 2 else part for i, part in enumerate(parts)), class_="said"),
+        element(
+            "p",
+            *(element("strong", part) if i % 2 else part for i, part in enumerate(parts)),
+            class_="said",
+        ),
         class_=" ".join(filter(None, ("speech", step["role"], "whole" if whole else ""))),
     )

@@ -9,7 +9,13 @@ from core.features.sharing.report.markup import Html, element
 from core.plots.captioned import CaptionedFigure
 
 
-def make_deck(title: str, slides: Sequence[Html], figures: Mapping[str, CaptionedFigure], *, explores: bool = False) -> Document:
+def make_deck(
+    title: str,
+    slides: Sequence[Html],
+    figures: Mapping[str, CaptionedFigure],
+    *,
+    explores: bool = False,
+) -> Document:
     """Return slides with the bar that moves through them. figures: by the keys of their places."""
     bar = element(
         "div",
@@ -19,7 +25,9 @@ def make_deck(title: str, slides: Sequence[Html], figures: Mapping[str, Captione
         theme_switch(),
         class_="bar",
     )
-    return Document("slides", title, [element("main", *slides), bar], dict(figures), explores=explores)
+    return Document(
+        "slides", title, [element("main", *slides), bar], dict(figures), explores=explores
+    )
 
 
 def show_words(key: str, title: str, content: Sequence[Html]) -> Html:

@@ -1,4 +1,5 @@
-"""What the report and the slides have in common: one file with its styles and scripts, and a policy that allows no request."""
+"""What the report and the slides have in common: one file with its styles and scripts, and a policy
+that allows no request."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ _ASSETS = Path(__file__).with_name("assets")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file to build. name: of its style sheet and script in `assets`. figures: id of a place → its figure.
+    """A file to build. name: of its style sheet and script in `assets`. figures: id of a place →
+    its figure.
 
     explores: whether the body has places of explorers (`explorer_place`).
     """
@@ -32,7 +34,11 @@ class Document:
 
 def render(document: Document) -> bytes:
     """Return the file as bytes; the same document gives the same bytes."""
-    charts = {key: offline_page.as_data(one.chart) for key, one in document.figures.items() if one.chart is not None}
+    charts = {
+        key: offline_page.as_data(one.chart)
+        for key, one in document.figures.items()
+        if one.chart is not None
+    }
     scripts = [offline_page.library(), _read("figures.js"), _read(f"{document.name}.js")]
     styles = [colours(), _read("shared.css"), _read(f"{document.name}.css")]
     if document.explores:
@@ -52,10 +58,15 @@ def render(document: Document) -> bytes:
         "body",
         *document.body,
         data("figure-data", charts),
-        data("figure-templates", {base: theme.template(base).to_plotly_json() for base in theme.SURFACES}),
+        data(
+            "figure-templates",
+            {base: theme.template(base).to_plotly_json() for base in theme.SURFACES},
+        ),
         *(Html(f"<script>{script}</script>") for script in scripts),
     )
-    return join([Html("<!DOCTYPE html>\n"), element("html", head, body, lang="en"), Html("\n")]).encode()
+    return join(
+        [Html("<!DOCTYPE html>\n"), element("html", head, body, lang="en"), Html("\n")]
+    ).encode()
 
 
 def _read(name: str) -> str:
@@ -69,11 +80,14 @@ def explorer_place(key: str, data: ExplorerData) -> Html:
 
 def theme_switch() -> Html:
     """Return the button that changes between light and dark."""
-    return element("button", "Light or dark", id="theme", type="button", title="Change between light and dark")
+    return element(
+        "button", "Light or dark", id="theme", type="button", title="Change between light and dark"
+    )
 
 
 def chart_place(key: str, found: CaptionedFigure) -> Html:
-    """Return the place in which the figure of a key is drawn, with its sentence for those who do not see it."""
+    """Return the place in which the figure of a key is drawn, with its sentence for those who do
+    not see it."""
     height = found.chart.layout.height if found.chart is not None else None
     return element(
         "div",

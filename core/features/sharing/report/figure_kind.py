@@ -11,10 +11,11 @@ from core.plots.captioned import CaptionedFigure
 
 @dataclass(frozen=True, slots=True)
 class FigureKind:
-    """A kind of figure that a report can have: one module of `core.features.sharing.report.figures`.
+    """A kind of figure that a report can have: one module of
+    `core.features.sharing.report.figures`.
 
-    name: as in `--figures`. order: of the section in a report. make: the figures of a report's runs and comparisons. by_default:
-    whether a report shows it by default.
+    name: as in `--figures`. order: of the section in a report. make: the figures of a report's runs
+    and comparisons. by_default: whether a report shows it by default.
     """
 
     name: str

@@ -33,10 +33,11 @@ R = TypeVar("R")
 class Finders:
     """What a report reads besides the store; by default nothing.
 
-    vectors: what a kNN's run scores on some rows with permuted vectors, if that was computed before. reproduce: computes
-    the published numbers again. explorer: of a fusion; None for a run that is none, or whose parts are gone; the flag says
-    whether the labels of its rows are in it. expression: statistics of genes in the control cells of a dataset (id), see
-    `add_expression`; None if it was not made from cells. looked: comparisons of runs made, by dataset.
+    vectors: what a kNN's run scores on some rows with permuted vectors, if that was computed
+    before. reproduce: computes the published numbers again. explorer: of a fusion; None for a run
+    that is none, or whose parts are gone; the flag says whether the labels of its rows are in it.
+    expression: statistics of genes in the control cells of a dataset (id), see `add_expression`;
+    None if it was not made from cells. looked: comparisons of runs made, by dataset.
     """
 
     vectors: Callable[[Run, Sequence[str]], Floats | None] = lambda _run, _rows: None
@@ -48,7 +49,8 @@ class Finders:
 
 @dataclass(frozen=True, slots=True)
 class ChosenRow:
-    """One row of one run in full: `predictions.row`, `traces.of_row`, `evidence.of_row` and `rubrics.passages`."""
+    """One row of one run in full: `predictions.row`, `traces.of_row`, `evidence.of_row` and
+    `rubrics.passages`."""
 
     run: Run
     numbers: Mapping[str, Any]
@@ -61,10 +63,11 @@ class ChosenRow:
 class Material:
     """What a report shows.
 
-    runs: those that were chosen; ancestors: what they were made from. counts: `datasets.counts` of the dataset; dataset_rows:
-    `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that have
-    it. files: what was imported. ledger: every hypothesis. outcomes: hit or miss of each row of the first run. explorers: of
-    the fusions among `runs`, by run, if they are shown.
+    runs: those that were chosen; ancestors: what they were made from. counts: `datasets.counts` of
+    the dataset; dataset_rows: `pairs.frame`. rows, audits: by run, of all that are shown or
+    compared. chosen_rows: by id, each in the chosen runs that have it. files: what was imported.
+    ledger: every hypothesis. outcomes: hit or miss of each row of the first run. explorers: of the
+    fusions among `runs`, by run, if they are shown.
     """
 
     dataset: Dataset
@@ -89,9 +92,14 @@ class Material:
         return [run for run in self.runs if self.score(run.id).whole.n_labelled]
 
     def say_unlabelled(self, title: str) -> list[CaptionedFigure]:
-        """Return a sentence for each run that has no row with a label, instead of the figure that is called so."""
+        """Return a sentence for each run that has no row with a label, instead of the figure that
+        is called so."""
         return [
-            CaptionedFigure(title, run.name, f"{run.name}: no labels here, none of its {len(self.rows[run.id]):,} rows has one.")
+            CaptionedFigure(
+                title,
+                run.name,
+                f"{run.name}: no labels here, none of its {len(self.rows[run.id]):,} rows has one.",
+            )
             for run in self.runs
             if run not in self.labelled_runs
         ]
@@ -106,15 +114,22 @@ class Material:
 
     def standing(self, run: str) -> Standing:
         """Return where a run stands."""
-        return self._once(("standing", run), lambda: standing_of(self.rows[run], self.score(run), self.count_score(run)))
+        return self._once(
+            ("standing", run),
+            lambda: standing_of(self.rows[run], self.score(run), self.count_score(run)),
+        )
 
     def other_scores(self, run: str) -> tuple[OtherScores, OtherScores]:
-        """Return a run's rows asked in other ways than the score, and those of row counts alone on the same rows."""
+        """Return a run's rows asked in other ways than the score, and those of row counts alone on
+        the same rows."""
         rows = self.rows[run]
         counts = run_scores.count_rows(rows).under(rows.protocols)
         return self._once(
             ("ways", run),
-            lambda: (other_scores_of_run(rows, self.score(run)), other_scores_of_run(counts, self.count_score(run))),
+            lambda: (
+                other_scores_of_run(rows, self.score(run)),
+                other_scores_of_run(counts, self.count_score(run)),
+            ),
         )
 
     def controls(self, run: str) -> RunControls:
@@ -123,7 +138,9 @@ class Material:
         rows = self.rows[run]
 
         def compute() -> RunControls:
-            found = control_run(rows, splits, self.find.vectors(rows.run, rows.frame["pair_id"].tolist()))
+            found = control_run(
+                rows, splits, self.find.vectors(rows.run, rows.frame["pair_id"].tolist())
+            )
             return add_expression(found, rows, self.find.expression(self.dataset.id))
 
         return self._once(("controls", run), compute)

@@ -36,8 +36,13 @@ def load_material(db: Cursor, selection: ReportSelection, find: Finders = NOTHIN
         counts=counts[counts["dataset"] == selection.dataset].reset_index(drop=True),
         dataset_rows=pairs.frame(db, selection.dataset),
         rows=rows,
-        audits={run.id: audit_debate(finding_tables.debate_facts(db, run.id), run.name) for run in chosen},
-        chosen_rows={pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows},
+        audits={
+            run.id: audit_debate(finding_tables.debate_facts(db, run.id), run.name)
+            for run in chosen
+        },
+        chosen_rows={
+            pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows
+        },
         files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
         ledger=ledger_table.list_all(db),
         outcomes=worth.load_outcomes(db, rows[chosen[0].id]),
@@ -45,7 +50,9 @@ def load_material(db: Cursor, selection: ReportSelection, find: Finders = NOTHIN
     )
 
 
-def _rows_of(db: Cursor, selection: ReportSelection, chosen: Sequence[Run], pair_id: str) -> Iterator[ChosenRow]:
+def _rows_of(
+    db: Cursor, selection: ReportSelection, chosen: Sequence[Run], pair_id: str
+) -> Iterator[ChosenRow]:
     having = set(predictions.runs_with(db, selection.dataset, pair_id))
     for run in chosen:
         if run.id in having:

@@ -1,4 +1,5 @@
-"""The methods text: how the runs were scored, and the definitions of all that is shown, in the words of the app."""
+"""The methods text: how the runs were scored, and the definitions of all that is shown, in the
+words of the app."""
 
 from __future__ import annotations
 
@@ -11,44 +12,50 @@ from core.scoring.controls import PERMUTATIONS, SEED
 from core.scoring.terms import FOLDS, LEAVE_ONE_OUT, PROBABILITY_HELP, RANK_HELP, SCORE_HELP
 
 _AUROC = (
-    "The probability that a random positive row is ranked above a random negative one, with ties counting half; 0.5 is chance."
+    "The probability that a random positive row is ranked above a random negative one, with ties"
+    " counting half; 0.5 is chance."
 )
 _INTERVALS = (
-    "All are 95%. Rows that share a perturbation or a gene are not independent. So the shown interval is the widest of those "
-    "with rows, perturbations, genes, or both as independent units. It uses Student's t with Satterthwaite's degrees of "
-    "freedom; limits of a score are computed on the logit scale. There is no interval if the standard error depends on too "
-    "few rows, or on two or three perturbations or genes. Variances are DeLong's and their clustered forms; "
-    "the two-way variance is V(perturbations) + V(genes) − V(rows)."
+    "All are 95%. Rows that share a perturbation or a gene are not independent. So the shown"
+    " interval is the widest of those with rows, perturbations, genes, or both as independent"
+    " units. It uses Student's t with Satterthwaite's degrees of freedom; limits of a score are"
+    " computed on the logit scale. There is no interval if the standard error depends on too few"
+    " rows, or on two or three perturbations or genes. Variances are DeLong's and their clustered"
+    " forms; the two-way variance is V(perturbations) + V(genes) − V(rows)."
 )
 _COMPARISON = (
-    "Two runs are compared on the rows that both cover, always paired, inside the cells of either. P(better) is from the "
-    "interval shown; the detectable difference is the smallest that a two-sided test at 5% shows with 80% power."
+    "Two runs are compared on the rows that both cover, always paired, inside the cells of either."
+    " P(better) is from the interval shown; the detectable difference is the smallest that a"
+    " two-sided test at 5% shows with 80% power."
 )
 _CALIBRATION = (
-    "Predictions are cut into equally wide bins. The expected calibration error is the mean distance of predicted "
-    "probability and observed share, weighted by rows; noise alone makes it positive, so a value corrected for noise is beside "
-    "it. The Brier score is the mean squared error."
+    "Predictions are cut into equally wide bins. The expected calibration error is the mean"
+    " distance of predicted probability and observed share, weighted by rows; noise alone makes it"
+    " positive, so a value corrected for noise is beside it. The Brier score is the mean squared"
+    " error."
 )
 _STAND_INS = (
-    "A row that a method does not cover gets the permitted base rates, is flagged, and counts in the score. The score without "
-    "such rows is given second."
+    "A row that a method does not cover gets the permitted base rates, is flagged, and counts in"
+    " the score. The score without such rows is given second."
 )
 _BRIEFS = (
-    f"A brief argues if it has {SHORT} characters or more and does not open with an answer to the multiple-choice "
-    f"question. A bare letter has {BARE} characters or fewer. These checks are rules on the stored text."
+    f"A brief argues if it has {SHORT} characters or more and does not open with an answer to the"
+    f" multiple-choice question. A bare letter has {BARE} characters or fewer. These checks are"
+    " rules on the stored text."
 )
 _BASELINE = (
-    f"The {NO_BIOLOGY} is fixed beforehand. For DE it is count-only, made from the number of measurements of each gene. For "
-    "DIR it is the rule that less often measured genes go up. Neither sees a "
-    "label. Permuted labels: the run's own score after permuting "
-    f"labels among the rows of each gene or perturbation, mean and 95% range of {PERMUTATIONS}, seed {SEED}."
+    f"The {NO_BIOLOGY} is fixed beforehand. For DE it is count-only, made from the number of"
+    " measurements of each gene. For DIR it is the rule that less often measured genes go up."
+    " Neither sees a label. Permuted labels: the run's own score after permuting labels among the"
+    f" rows of each gene or perturbation, mean and 95% range of {PERMUTATIONS}, seed {SEED}."
 )
 _SLICES = (
-    "A slice's score is that of its rows alone; its cost is how much it lowers the whole score beyond its share of rows, "
-    "and costs sum to 0."
+    "A slice's score is that of its rows alone; its cost is how much it lowers the whole score"
+    " beyond its share of rows, and costs sum to 0."
 )
 _WITHIN = (
-    "Within a gene, only pairs of rows of the same gene count; a mean over genes counts each gene with both classes equally."
+    "Within a gene, only pairs of rows of the same gene count; a mean over genes counts each gene"
+    " with both classes equally."
 )
 _DEFINITIONS: list[tuple[str, object]] = [
     *PROBABILITY_HELP.items(),
@@ -70,5 +77,15 @@ _DEFINITIONS: list[tuple[str, object]] = [
 
 def show_methods(material: Material) -> Html:
     """Return how each run was scored, then the definitions."""
-    scored = [(run.name, " ".join(material.score(run.id).caveats or ("No labels here, so no score.",))) for run in material.runs]
-    return join([element("h3", "How the runs were scored"), lines(scored), element("h3", "Definitions"), lines(_DEFINITIONS)])
+    scored = [
+        (run.name, " ".join(material.score(run.id).caveats or ("No labels here, so no score.",)))
+        for run in material.runs
+    ]
+    return join(
+        [
+            element("h3", "How the runs were scored"),
+            lines(scored),
+            element("h3", "Definitions"),
+            lines(_DEFINITIONS),
+        ]
+    )

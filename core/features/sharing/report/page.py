@@ -1,4 +1,5 @@
-"""The report: one page with the finding, its abstract and answer, figures, rows in full, an appendix, methods and provenance."""
+"""The report: one page with the finding, its abstract and answer, figures, rows in full, an
+appendix, methods and provenance."""
 
 from __future__ import annotations
 
@@ -7,7 +8,12 @@ from collections.abc import Sequence
 import pandas as pd
 
 from core.features.sharing.report.debates import show_row
-from core.features.sharing.report.document import Document, chart_place, explorer_place, theme_switch
+from core.features.sharing.report.document import (
+    Document,
+    chart_place,
+    explorer_place,
+    theme_switch,
+)
 from core.features.sharing.report.figures.registry import KINDS
 from core.features.sharing.report.markup import Html, element, join
 from core.features.sharing.report.material import Material
@@ -29,7 +35,12 @@ def make_page(parts: Parts) -> Document:
     """Return the report: the finding first, then the answer and a few figures, then all else."""
     material = parts.material
     verdict, *rest = answer_sentences(material)
-    answer = join([element("p", element("strong", verdict)), *([element("p", " ".join(rest))] if rest else [])])
+    answer = join(
+        [
+            element("p", element("strong", verdict)),
+            *([element("p", " ".join(rest))] if rest else []),
+        ]
+    )
     stops = [show_stop(key, one, parts.links, "h3", "stop") for key, one in parts.stops.items()]
     sections = [
         ("abstract", "Abstract", show_abstract(parts)),
@@ -43,10 +54,23 @@ def make_page(parts: Parts) -> Document:
         ("methods", "Methods", show_methods(material)),
         ("provenance", "Provenance", show_provenance(material, parts.selection)),
     ]
-    header = element("header", element("h1", parts.title), element("p", parts.subtitle, class_="muted"), *show_marks(material))
-    body = [element("section", element("h2", title), content, id=key) for key, title, content in sections]
-    layout = element("div", _contents(sections, material), element("main", header, *body), class_="layout")
-    drawn = {**parts.drawn_first, **dict(keyed for figures in parts.appendix.values() for keyed in figures)}
+    header = element(
+        "header",
+        element("h1", parts.title),
+        element("p", parts.subtitle, class_="muted"),
+        *show_marks(material),
+    )
+    body = [
+        element("section", element("h2", title), content, id=key)
+        for key, title, content in sections
+    ]
+    layout = element(
+        "div", _contents(sections, material), element("main", header, *body), class_="layout"
+    )
+    drawn = {
+        **parts.drawn_first,
+        **dict(keyed for figures in parts.appendix.values() for keyed in figures),
+    }
     return Document("report", parts.title, [layout], drawn, explores=bool(material.explorers))
 
 
@@ -54,7 +78,9 @@ def show_abstract(parts: Parts) -> Html:
     """Return the abstract, paragraph by paragraph, marked as a draft until it is edited."""
     text, is_draft = find_abstract(parts.material, parts.selection)
     mark = [element("p", DRAFT, class_="draft")] if is_draft else []
-    return join([*mark, *(element("p", part.strip()) for part in text.split("\n\n") if part.strip())])
+    return join(
+        [*mark, *(element("p", part.strip()) for part in text.split("\n\n") if part.strip())]
+    )
 
 
 def show_marks(material: Material) -> list[Html]:
@@ -66,17 +92,33 @@ def show_marks(material: Material) -> list[Html]:
 def _appendix(parts: Parts) -> list[Part]:
     """Return the figures that do not come first, by kind."""
     blocks = [
-        join([element("h3", KINDS[kind].title), *(_figure(key, found, "h4") for key, found in figures)])
+        join(
+            [
+                element("h3", KINDS[kind].title),
+                *(_figure(key, found, "h4") for key, found in figures),
+            ]
+        )
         for kind, figures in parts.appendix.items()
     ]
     return [("appendix", "Appendix", join(blocks))] if blocks else []
 
 
 def _contents(sections: Sequence[Part], material: Material) -> Html:
-    names = [f"{found[0].numbers['pert']} ⟶ {found[0].numbers['gene']}" for found in material.chosen_rows.values()]
-    rows = [element("li", element("a", name, href=f"#{row_key(i)}"), class_="row") for i, name in enumerate(names)]
+    names = [
+        f"{found[0].numbers['pert']} ⟶ {found[0].numbers['gene']}"
+        for found in material.chosen_rows.values()
+    ]
+    rows = [
+        element("li", element("a", name, href=f"#{row_key(i)}"), class_="row")
+        for i, name in enumerate(names)
+    ]
     items = [
-        join([element("li", element("a", title, href=f"#{key}")), *(rows if key == "debates" else [])])
+        join(
+            [
+                element("li", element("a", title, href=f"#{key}")),
+                *(rows if key == "debates" else []),
+            ]
+        )
         for key, title, _ in sections
     ]
     return element("nav", theme_switch(), element("ol", *items), aria_label="Contents")
@@ -98,7 +140,11 @@ def _run_line(material: Material, run: Run) -> dict[str, object]:
         "labelled": whole.n_labelled,
         **{
             title: interval_text(part) if known else "no labels"
-            for title, part in (("DE", headline.de), ("DIR", headline.dir), (headline.name, headline.value))
+            for title, part in (
+                ("DE", headline.de),
+                ("DIR", headline.dir),
+                (headline.name, headline.value),
+            )
         },
         "scored": scored_text(whole.scored).removeprefix("scored ") if known else "–",
         "no answer": run.fallbacks,
@@ -114,7 +160,8 @@ def heading(tag: str, found: CaptionedFigure) -> Html:
 
 
 def _figure(key: str, found: CaptionedFigure, tag: str = "h3") -> Html:
-    """Return a figure with its sentence, caption and table; a sentence alone where there is nothing to draw."""
+    """Return a figure with its sentence, caption and table; a sentence alone where there is nothing
+    to draw."""
     said = [element("p", found.sentence)] if found.finding else []
     if found.chart is None:
         return element("figure", heading(tag, found), *said)

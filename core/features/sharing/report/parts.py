@@ -1,4 +1,5 @@
-"""What the report and its slides consist of, in order: finding, abstract, answer, a few figures, and an appendix."""
+"""What the report and its slides consist of, in order: finding, abstract, answer, a few figures,
+and an appendix."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ Sections = Mapping[str, Sequence[Keyed]]  # kind of figure → its figures
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """A report of a name. figures: those that come first, in order. appendix: the others, by kind. stops: of the walk-through
-    that is in it, by the keys of their places. links: where these lead."""
+    """A report of a name. figures: those that come first, in order. appendix: the others, by kind.
+    stops: of the walk-through that is in it, by the keys of their places. links: where these
+    lead."""
 
     name: str
     material: Material
@@ -43,12 +45,17 @@ class Parts:
         shown = f"{count_text(rows, 'row')} in full" if rows else ""
         names = f"{count_text(n, 'run')}: {', '.join(run.name for run in self.material.runs)}"
         made = Byline(self.selection.authors or self.byline.authors, self.byline.day).words
-        return " · ".join(filter(None, (made, f"dataset {self.material.dataset.name}", names, shown, self.name)))
+        return " · ".join(
+            filter(None, (made, f"dataset {self.material.dataset.name}", names, shown, self.name))
+        )
 
     @property
     def drawn_first(self) -> dict[str, CaptionedFigure]:
         """The figures of stops and those that come first, by the keys of their places."""
-        return {**figures_of(self.stops), **{key: one for key, one in self.figures if one.chart is not None}}
+        return {
+            **figures_of(self.stops),
+            **{key: one for key, one in self.figures if one.chart is not None},
+        }
 
 
 def arrange(selection: ReportSelection, sections: Sections) -> tuple[list[Keyed], Sections]:
@@ -61,5 +68,8 @@ def arrange(selection: ReportSelection, sections: Sections) -> tuple[list[Keyed]
         return made, {}
     first = [keyed for keyed in made if keyed[1].chart is not None][:MOST_FIGURES]
     keys = {key for key, _ in first}
-    rest = {kind: [keyed for keyed in figures if keyed[0] not in keys] for kind, figures in sections.items()}
+    rest = {
+        kind: [keyed for keyed in figures if keyed[0] not in keys]
+        for kind, figures in sections.items()
+    }
     return first, {kind: figures for kind, figures in rest.items() if figures}

@@ -23,16 +23,34 @@ def as_pdf(page: bytes) -> bytes:
     """
     browser = find_browser()
     if browser is None:
-        raise StateError("PDF: needs Chromium or Chrome, which is not installed here; open the HTML and print it")
+        raise StateError(
+            "PDF: needs Chromium or Chrome, which is not installed here; open the HTML and print it"
+        )
     with temporary_folder("pdf") as folder:
         source, target = folder / "report.html", folder / "report.pdf"
         source.write_bytes(page)
         profile = f"--user-data-dir={folder / 'profile'}"
-        command = [browser, *_FLAGS, profile, "--virtual-time-budget=30000", f"--print-to-pdf={target}", source.as_uri()]
+        command = [
+            browser,
+            *_FLAGS,
+            profile,
+            "--virtual-time-budget=30000",
+            f"--print-to-pdf={target}",
+            source.as_uri(),
+        ]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAIT_S, env=bare_environment())
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=WAIT_S,
+                env=bare_environment(),
+            )
         except subprocess.TimeoutExpired as error:
-            raise StateError(f"PDF: {browser} has not printed within {WAIT_S} s; open the HTML and print it") from error
+            raise StateError(
+                f"PDF: {browser} has not printed within {WAIT_S} s; open the HTML and print it"
+            ) from error
         if not target.is_file():
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
             raise StateError(f"PDF: {browser} did not print (exit {done.returncode}): {last}")

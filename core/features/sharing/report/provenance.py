@@ -1,4 +1,5 @@
-"""The sources of the numbers: files with their hashes, specifications of runs, seeds, and the version of the code."""
+"""The sources of the numbers: files with their hashes, specifications of runs, seeds, and the
+version of the code."""
 
 from __future__ import annotations
 
@@ -32,7 +33,12 @@ def show_provenance(material: Material, selection: ReportSelection) -> Html:
 
 def _dataset(material: Material) -> str:
     found = material.dataset
-    parts = (f"{found.name} ({found.id})", found.organism, found.context, "simulated" if found.origin == "simulated" else "")
+    parts = (
+        f"{found.name} ({found.id})",
+        found.organism,
+        found.context,
+        "simulated" if found.origin == "simulated" else "",
+    )
     return ", ".join(filter(None, parts))
 
 
@@ -40,7 +46,10 @@ def _files(material: Material) -> Html:
     if not material.files:
         return element("p", "No file was imported: these rows were made here.")
     frame = pd.DataFrame(
-        [(each.file, each.kind.replace("_", " "), each.rows, each.rejected, each.sha256) for each in material.files],
+        [
+            (each.file, each.kind.replace("_", " "), each.rows, each.rejected, each.sha256)
+            for each in material.files
+        ],
         columns=["file", "kind", "rows", "rejected", "SHA-256"],
     )
     return element("div", table(frame), class_="files")
@@ -64,7 +73,9 @@ def _run(material: Material, run: Run) -> Html:
         ("Rows", f"{run.done:,} of {run.total:,}, {run.failed:,} failed"),
         ("Code", run.code_version),
     ]
-    spec = element("details", element("summary", "Specification"), element("pre", _json(dict(run.spec))))
+    spec = element(
+        "details", element("summary", "Specification"), element("pre", _json(dict(run.spec)))
+    )
     return join([element("h4", run.name), lines(facts), spec])
 
 

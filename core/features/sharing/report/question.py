@@ -1,5 +1,5 @@
-"""The question that a report answers: is a run better than another, or what does it get wrong? Which figures come first, the
-finding as a title, the answer, and a draft of the abstract.
+"""The question that a report answers: is a run better than another, or what does it get wrong?
+Which figures come first, the finding as a title, the answer, and a draft of the abstract.
 
 Everything is drafted from verdicts that pages show too; a person's own texts are in the selection.
 """
@@ -15,13 +15,15 @@ from core.scoring.standing import headline
 
 MOST_FIGURES = 6  # before the appendix, unless somebody chose the figures
 _SENTENCES = 4  # of an answer in an abstract
-# The kinds of figures that answer a question, the most telling first; the others follow in the order of a report.
+# The kinds of figures that answer a question, the most telling first; the others follow in the
+# order of a report.
 _IS_BETTER = ("paired_changes", "ladder", "baselines", "roc_curves", "slices", "rank_scatter")
 _GETS_WRONG = ("baselines", "slices", "reliability", "roc_curves", "brief_lengths", "score_spread")
 
 
 def question_text(material: Material) -> str:
-    """Return the question: of the comparisons where some are chosen, else what the first run gets wrong."""
+    """Return the question: of the comparisons where some are chosen, else what the first run gets
+    wrong."""
     if material.comparisons:
         return "; ".join(material.comparison(a.id, b.id).title for a, b in material.comparisons)
     return f"What does {material.runs[0].name} get wrong?"
@@ -36,14 +38,23 @@ def find_title(material: Material, selection: ReportSelection) -> str:
         return material.comparison(a.id, b.id).finding
     if (counted := _count_misses(material)) is not None:
         return counted
-    return headline({run.name: material.standing(run.id) for run in material.runs}).partition(": ")[0].removesuffix(".")
+    return (
+        headline({run.name: material.standing(run.id) for run in material.runs})
+        .partition(": ")[0]
+        .removesuffix(".")
+    )
 
 
 def _count_misses(material: Material) -> str | None:
-    """Return how many rows the first run calls wrong, of those that have a call and a label; None if there is none."""
+    """Return how many rows the first run calls wrong, of those that have a call and a label; None
+    if there is none."""
     called = material.outcomes.dropna()
     wrong = int((called == "miss").sum())
-    return None if called.empty else f"{material.runs[0].name} calls {wrong:,} of {len(called):,} rows wrong"
+    return (
+        None
+        if called.empty
+        else f"{material.runs[0].name} calls {wrong:,} of {len(called):,} rows wrong"
+    )
 
 
 def answer_sentences(material: Material) -> list[str]:
@@ -58,7 +69,10 @@ def answer_sentences(material: Material) -> list[str]:
     if found.whole.n_labelled == 0:
         return [*first, f"{run.name}: no labels here, so its score is unknown."]
     shown = found.headline
-    scored = f"{run.name} scores {shown.name} {interval_text(shown.value)} on {found.whole.n_labelled:,} labelled rows."
+    scored = (
+        f"{run.name} scores {shown.name} {interval_text(shown.value)} on {found.whole.n_labelled:,}"
+        " labelled rows."
+    )
     verdicts = material.standing(run.id).verdicts
     return [*first, scored, verdicts.de.describe("DE"), verdicts.dir.describe("DIR")]
 
@@ -67,13 +81,16 @@ def find_abstract(material: Material, selection: ReportSelection) -> tuple[str, 
     """Return the abstract, and whether it is an unedited draft."""
     if selection.abstract:
         return selection.abstract, False
-    # The draft: the question and rows, the answer, and all runs beside the baselines without biology
+    # The draft: the question and rows, the answer, and all runs beside the baselines without
+    # biology
     data = material.dataset
     about = ", ".join(filter(None, (data.organism, data.context)))
     where = f" ({about})" if about else ""
     labelled = int(material.counts["rows"].sum() - material.counts["unlabelled"].sum())
     simulated = " These data are simulated." if data.origin == "simulated" else ""
-    asks = f"{question_text(material)} The dataset {data.name}{where} has {labelled:,} labelled rows."
+    asks = (
+        f"{question_text(material)} The dataset {data.name}{where} has {labelled:,} labelled rows."
+    )
     said = answer_sentences(material)[:_SENTENCES]
     beside = headline({run.name: material.standing(run.id) for run in material.runs})
     return " ".join([f"{asks}{simulated}", *said, *([] if beside in said else [beside])]), True
@@ -81,5 +98,7 @@ def find_abstract(material: Material, selection: ReportSelection) -> tuple[str, 
 
 def kinds_in_order(material: Material, kinds: Sequence[str]) -> list[str]:
     """Return kinds of figures, those that answer the question first."""
-    first = [kind for kind in (_IS_BETTER if material.comparisons else _GETS_WRONG) if kind in kinds]
+    first = [
+        kind for kind in (_IS_BETTER if material.comparisons else _GETS_WRONG) if kind in kinds
+    ]
     return [*first, *(kind for kind in kinds if kind not in first)]

@@ -1,4 +1,5 @@
-"""The texts of a row as they are read in a report and on a site: what its advocates did, its evidence, and its trace."""
+"""The texts of a row as they are read in a report and on a site: what its advocates did, its
+evidence, and its trace."""
 
 from __future__ import annotations
 
@@ -15,10 +16,13 @@ from core.store.runs import Run
 Row = dict[str, Any]
 
 
-def row_texts(run: Run, row: Mapping[str, Any], events: Sequence[Event], cards: Sequence[Row]) -> Row:
+def row_texts(
+    run: Run, row: Mapping[str, Any], events: Sequence[Event], cards: Sequence[Row]
+) -> Row:
     """Return everything of one row that is read, as plain data.
 
-    row: of `predictions.row`. events: of its trace. cards: `evidence_card` of each answer that it saw.
+    row: of `predictions.row`. events: of its trace. cards: `evidence_card` of each answer that it
+    saw.
     """
     return {
         "error": row["error"] or "",
@@ -35,7 +39,9 @@ def evidence_card(item: Mapping[str, Any]) -> Row:
     lines, lists = describe.split_body(item["body"])
     return {
         "title": describe.card_title(item),
-        "status": "" if item["status"] == "ok" else f"{item['status']}: the agents got no answer from this tool",
+        "status": ""
+        if item["status"] == "ok"
+        else f"{item['status']}: the agents got no answer from this tool",
         "lines": "\n".join(lines),
         "tables": [_table(entries) for entries in lists],
         "source": describe.source_line(item),
@@ -52,15 +58,21 @@ def _advocate(event: Event) -> Row:
     """Return what an advocate did: argued or not, by the audit's wide definition."""
     found = event["findings"]
     if "bare" in found and "answers" in found:
-        words = "answered with a letter" + (", against its own side" if "answers_against" in found else "")
+        words = "answered with a letter" + (
+            ", against its own side" if "answers_against" in found else ""
+        )
     else:
         warning = row_trace.warning_of(found, event["meta"])
-        words = ", ".join(filter(None, ["argued" if has_argued(event) else "", warning])) or "did not argue"
+        words = (
+            ", ".join(filter(None, ["argued" if has_argued(event) else "", warning]))
+            or "did not argue"
+        )
     return {"role": event["role"], "argued": has_argued(event), "words": words}
 
 
 def _stage(stage: Stage) -> Row:
-    """Return one stage: in a debate the speeches of both sides, briefs first, then the judge; else one step after another."""
+    """Return one stage: in a debate the speeches of both sides, briefs first, then the judge; else
+    one step after another."""
     rounds = [[list(map(_step, side)) for side in each] for each in stage.rounds]
     return {"title": stage.title, "rounds": rounds, "steps": list(map(_step, stage.steps))}
 

@@ -1,4 +1,5 @@
-"""What a report is to show: plain data that is saved under a name, and checked against the workspace."""
+"""What a report is to show: plain data that is saved under a name, and checked against the
+workspace."""
 
 from __future__ import annotations
 
@@ -16,11 +17,13 @@ Explorers = Literal["labels", "ranks", "no"]
 
 @dataclass(frozen=True, slots=True)
 class ReportSelection:
-    """The dataset and runs (ids), pairs of a baseline and a run to compare, ids of the rows to show in full, and figures (names).
+    """The dataset and runs (ids), pairs of a baseline and a run to compare, ids of the rows to show
+    in full, and figures (names).
 
-    The first run is the one that stands out. No figures: those of DEFAULTS. explorers: whether each fusion among the runs can be
-    weighed again in the file, with the labels of its rows, by ranks alone, or not. title, abstract: as somebody wrote them, ""
-    for drafts. authors: "" for who saved it. walk: the name of a walk-through whose stops are in the report, "" for none.
+    The first run is the one that stands out. No figures: those of DEFAULTS. explorers: whether each
+    fusion among the runs can be weighed again in the file, with the labels of its rows, by ranks
+    alone, or not. title, abstract: as somebody wrote them, "" for drafts. authors: "" for who saved
+    it. walk: the name of a walk-through whose stops are in the report, "" for none.
     """
 
     dataset: str
@@ -47,7 +50,11 @@ class ReportSelection:
         """
         values = to_json(self)
         usual = {"explorers": "labels", "title": "", "abstract": "", "authors": "", "walk": ""}
-        return {name: value for name, value in values.items() if name not in usual or value != usual[name]}
+        return {
+            name: value
+            for name, value in values.items()
+            if name not in usual or value != usual[name]
+        }
 
 
 def select(
@@ -58,7 +65,8 @@ def select(
     figures: Sequence[str] = (),
     explorers: Explorers = "labels",
 ) -> ReportSelection:
-    """Return the selection of runs by name or id. Raise InputError or NotFound for content that a report cannot show."""
+    """Return the selection of runs by name or id. Raise InputError or NotFound for content that a
+    report cannot show."""
     chosen = {run.id: run for run in (runs.find_predicting(db, name) for name in run_names)}
     if not chosen:
         raise InputError("report: got no run, expected one or more")
@@ -69,15 +77,26 @@ def select(
         if len(pair) != 2:
             raise InputError(f"report: compare got {','.join(pair)}, expected two runs, A,B")
     pairs = tuple((runs.find_predicting(db, a), runs.find_predicting(db, b)) for a, b in compare)
-    outside = next((run.name for pair in pairs for run in pair if run.dataset not in datasets), None)
+    outside = next(
+        (run.name for pair in pairs for run in pair if run.dataset not in datasets), None
+    )
     if outside is not None:
         raise InputError(f"report: compare got {outside!r}, which is on another dataset")
     [dataset] = datasets
-    unknown = [pair_id for pair_id in rows if chosen.keys().isdisjoint(predictions.runs_with(db, dataset, pair_id))]
+    unknown = [
+        pair_id
+        for pair_id in rows
+        if chosen.keys().isdisjoint(predictions.runs_with(db, dataset, pair_id))
+    ]
     if unknown:
-        of = f"{len(unknown):,} of {len(rows):,} rows are in none of the chosen runs, such as {unknown[0]!r}"
+        of = (
+            f"{len(unknown):,} of {len(rows):,} rows are in none of the chosen runs, such as"
+            f" {unknown[0]!r}"
+        )
         known = predictions.find_pair_ids(db, next(iter(chosen)), predictions.RowFilter())
         raise InputError(f"report: {of}{f', expected ids such as {known[0]!r}' if known else ''}")
     names = tuple(kind_named(name).name for name in figures)
     ids = tuple((a.id, b.id) for a, b in pairs)
-    return ReportSelection(dataset, tuple(chosen), ids, tuple(dict.fromkeys(rows)), names, explorers)
+    return ReportSelection(
+        dataset, tuple(chosen), ids, tuple(dict.fromkeys(rows)), names, explorers
+    )

@@ -1,4 +1,5 @@
-"""The slides (16:9): the finding, the abstract, one figure each with its message, and the sources."""
+"""The slides (16:9): the finding, the abstract, one figure each with its message, and the
+sources."""
 
 from __future__ import annotations
 
@@ -17,16 +18,26 @@ _KEYS = "Arrow keys, space, Home and End move; T changes between light and dark.
 
 
 def make_slides(parts: Parts) -> Document:
-    """Return the slides of a report: the finding, the abstract and the first figures; parts without a figure are left out."""
+    """Return the slides of a report: the finding, the abstract and the first figures; parts without
+    a figure are left out."""
     material = parts.material
-    title = [element("p", parts.subtitle), *show_marks(material), element("p", _KEYS, class_="muted screen")]
+    title = [
+        element("p", parts.subtitle),
+        *show_marks(material),
+        element("p", _KEYS, class_="muted screen"),
+    ]
     more = sum(one.chart is not None for found in parts.appendix.values() for _, one in found)
     appendix = f"{more:,} more figures are in the report’s appendix. " if more else ""
     sources = [
-        element("p", f"Dataset {material.dataset.name}. Intervals are 95% and allow for shared perturbations and genes."),
         element(
             "p",
-            f"Made with PerturbDesk {describe()}. {appendix}Files, methods and specifications are in the report.",
+            f"Dataset {material.dataset.name}. Intervals are 95% and allow for shared perturbations"
+            " and genes.",
+        ),
+        element(
+            "p",
+            f"Made with PerturbDesk {describe()}. {appendix}Files, methods and specifications are"
+            " in the report.",
         ),
     ]
     slides = [
@@ -56,6 +67,11 @@ def _explorers(material: Material) -> list[Html]:
     """Return a slide for each fusion among the runs, in which it is weighed again."""
     names = {run.id: run.name for run in material.runs}
     return [
-        element("section", element("h2", names[run]), explorer_place(f"explorer-{i}", data), class_="slide weigh")
+        element(
+            "section",
+            element("h2", names[run]),
+            explorer_place(f"explorer-{i}", data),
+            class_="slide weigh",
+        )
         for i, (run, data) in enumerate(material.explorers.items(), start=1)
     ]

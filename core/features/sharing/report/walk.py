@@ -1,4 +1,5 @@
-"""A walk-through: its stops as slides and as a part of the report, each with its sentence and a link to the view."""
+"""A walk-through: its stops as slides and as a part of the report, each with its sentence and a
+link to the view."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ _OPEN = "Open in PerturbDesk"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownStop:
-    """A stop with its content. row: None unless it is about a row of an existing run; figure: as saved."""
+    """A stop with its content. row: None unless it is about a row of an existing run; figure: as
+    saved."""
 
     stop: Stop
     row: ChosenRow | None = None
@@ -40,7 +42,8 @@ class ShownStop:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Where the links of stops lead: to the app at `base`, or, for rows of the run `site` (id), to the page of its site."""
+    """Where the links of stops lead: to the app at `base`, or, for rows of the run `site` (id), to
+    the page of its site."""
 
     base: str = AT_HOME
     site: str = ""
@@ -75,22 +78,36 @@ def keep_figure(found: CaptionedFigure) -> dict[str, object]:
     """Return a figure as a stop keeps it."""
     assert found.chart is not None
     chart = offline_page.as_data(found.chart)
-    return {"title": found.title, "sentence": found.sentence, "caption": found.caption, "chart": chart}
+    return {
+        "title": found.title,
+        "sentence": found.sentence,
+        "caption": found.caption,
+        "chart": chart,
+    }
 
 
 def _read_figure(stop: Stop) -> CaptionedFigure | None:
     kept = stop.figure
     if kept is None:
         return None
-    return CaptionedFigure(kept["title"], "", kept["sentence"], kept["caption"], go.Figure(kept["chart"], skip_invalid=True))
+    return CaptionedFigure(
+        kept["title"],
+        "",
+        kept["sentence"],
+        kept["caption"],
+        go.Figure(kept["chart"], skip_invalid=True),
+    )
 
 
 def walk_file(db: Cursor, dataset: str, name: str, links: Links) -> bytes:
-    """Return the slides of a walk-through of a dataset (id) as one file: the same stops give the same bytes."""
+    """Return the slides of a walk-through of a dataset (id) as one file: the same stops give the
+    same bytes."""
     stops = walk_tables.of_walk(db, dataset, name)
     keyed = {f"stop-{i}": one for i, one in enumerate(load_stops(db, stops), start=1)}
     days = [stop.added_at.date() for stop in stops if stop.added_at is not None]
-    byline = Byline(", ".join(dict.fromkeys(stop.author for stop in stops)), max(days, default=None))
+    byline = Byline(
+        ", ".join(dict.fromkeys(stop.author for stop in stops)), max(days, default=None)
+    )
     n = len(stops)
     known = (byline.words, f"dataset {datasets.find(db, dataset).name}", count_text(n, "stop"))
     slides = [
@@ -105,8 +122,11 @@ def figures_of(keyed: Mapping[str, ShownStop]) -> dict[str, CaptionedFigure]:
     return {key: one.figure for key, one in keyed.items() if one.figure is not None}
 
 
-def show_stop(key: str, shown: ShownStop, links: Links, tag: str = "h2", kind: str = "slide stop") -> Html:
-    """Return a stop as a slide, or as a part of the report: its sentence as the title, then its content.
+def show_stop(
+    key: str, shown: ShownStop, links: Links, tag: str = "h2", kind: str = "slide stop"
+) -> Html:
+    """Return a stop as a slide, or as a part of the report: its sentence as the title, then its
+    content.
 
     tag: of the title. kind: of the part, for the style sheet.
     """
@@ -116,7 +136,12 @@ def show_stop(key: str, shown: ShownStop, links: Links, tag: str = "h2", kind: s
     below = [element("span", stop.title), " · "] if stop.sentence else []
     if shown.figure is not None:
         below += [shown.figure.caption, " · "]
-    link = element("p", *below, element("a", words, href=address, target="_blank", rel="noopener"), class_="muted")
+    link = element(
+        "p",
+        *below,
+        element("a", words, href=address, target="_blank", rel="noopener"),
+        class_="muted",
+    )
     return element("section", element(tag, said), *_stop_content(key, shown), link, class_=kind)
 
 
@@ -135,19 +160,27 @@ def _row(row: ChosenRow) -> Iterator[Html]:
     pair = [element("em", numbers["pert"]), " ⟶ ", element("em", numbers["gene"])]
     known = numbers["label"] or "unknown"
     answer = [
-        f"P(DE) {number_text(numbers['p_de'], '.2f')}" if numbers["p_de"] is not None else "no answer",
-        f"P(up | DE) {number_text(numbers['p_up_given_de'], '.2f')}" if numbers["p_up_given_de"] is not None else "",
+        f"P(DE) {number_text(numbers['p_de'], '.2f')}"
+        if numbers["p_de"] is not None
+        else "no answer",
+        f"P(up | DE) {number_text(numbers['p_up_given_de'], '.2f')}"
+        if numbers["p_up_given_de"] is not None
+        else "",
         f"{theme.LABEL_SIGNS[known]} {theme.LABEL_WORDS[known]}",
         {"hit": "right", "miss": "wrong"}.get(numbers["outcome"] or "", ""),
         row.run.name,
     ]
-    yield element("p", element("strong", *pair), " · ", " · ".join(filter(None, answer)), class_="sentence")
+    yield element(
+        "p", element("strong", *pair), " · ", " · ".join(filter(None, answer)), class_="sentence"
+    )
     reason = find_reason(numbers, row.events, row.passages, longest=_EXCERPT)
     if reason is not None and (reason.quote or reason.source):
         quote = f"“{reason.quote}” — {reason.source}" if reason.quote else reason.source
         yield element("p", quote, class_="reason")
     briefs = [event for event in row.events if event["kind"] == "brief"]
-    columns = [_brief(event) for stage in row_trace.SIDES for event in briefs if event["stage"] == stage]
+    columns = [
+        _brief(event) for stage in row_trace.SIDES for event in briefs if event["stage"] == stage
+    ]
     if columns:
         yield element("div", *columns[:_MOST_TEXTS], class_="briefs")
 
@@ -155,4 +188,9 @@ def _row(row: ChosenRow) -> Iterator[Html]:
 def _brief(event: Mapping[str, object]) -> Html:
     role = str(event["role"])
     text = shorten(row_trace.spell_tags(str(event["content"])).replace("**", ""), _EXCERPT)
-    return element("div", element("h3", role), element("p", text), class_=f"speech {role if role in theme.ROLE_COLOURS else ''}")
+    return element(
+        "div",
+        element("h3", role),
+        element("p", text),
+        class_=f"speech {role if role in theme.ROLE_COLOURS else ''}",
+    )

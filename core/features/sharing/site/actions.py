@@ -32,7 +32,8 @@ _OLD = re.compile(r"texts-\d{4,}\.js|walk-\d+\.html")  # files of an earlier sit
 
 @dataclass(frozen=True, slots=True)
 class BuiltSite:
-    """The files of a site. paths: in its folder, the page last. size: in bytes. rows: of the run. name: to save them under."""
+    """The files of a site. paths: in its folder, the page last. size: in bytes. rows: of the run.
+    name: to save them under."""
 
     paths: Sequence[str]
     size: int
@@ -40,11 +41,14 @@ class BuiltSite:
     name: str
 
 
-def build_site(workspace: Workspace, run: str, folder: Path, walks: Sequence[str] = (), links: Links = HOME) -> BuiltSite:
+def build_site(
+    workspace: Workspace, run: str, folder: Path, walks: Sequence[str] = (), links: Links = HOME
+) -> BuiltSite:
     """Write the site of a run to an empty folder.
 
-    walks: walk-throughs of the run's dataset that are in it, by name; links: where their stops lead, apart from the run's rows.
-    Raise StateError while a worker is on the run, or if it contains an API key; InputError for a run without rows; NotFound.
+    walks: walk-throughs of the run's dataset that are in it, by name; links: where their stops
+    lead, apart from the run's rows. Raise StateError while a worker is on the run, or if it
+    contains an API key; InputError for a run without rows; NotFound.
     """
     found = runs.refuse_reading(settle_run(workspace, run))
     files = SiteFiles(folder)
@@ -54,32 +58,50 @@ def build_site(workspace: Workspace, run: str, folder: Path, walks: Sequence[str
         for name in walks:
             find_walk(db, name, found.dataset)
         content = read_content(db, found, sources, files.add_texts)
-        slides = [(name, walk_file(db, found.dataset, name, replace_in(links, site=found.id))) for name in walks]
+        slides = [
+            (name, walk_file(db, found.dataset, name, replace_in(links, site=found.id)))
+            for name in walks
+        ]
     explorer = fusion_files.find_explorer(workspace, found, labels=True)
     files.finish(content, None if explorer is None else make_file(explorer), slides)
     written = [folder / path for path in files.paths]
-    machine_names.refuse_secrets(workspace.settings, f"run {found.name}", (file.read_bytes() for file in written))
+    machine_names.refuse_secrets(
+        workspace.settings, f"run {found.name}", (file.read_bytes() for file in written)
+    )
     name = re.sub(r"[^\w.-]+", "_", found.name).strip("._") or found.id
     size = sum(file.stat().st_size for file in written)
     return BuiltSite(files.paths, size, len(content.rows["pair_id"]), f"{name[:80]}-site")
 
 
-def zip_site(workspace: Workspace, run: str, walks: Sequence[str] = (), links: Links = HOME) -> tuple[BuiltSite, bytes]:
-    """Return the site of a run, and its folder as a zip: the same run gives the same bytes. Raise as `build_site`."""
+def zip_site(
+    workspace: Workspace, run: str, walks: Sequence[str] = (), links: Links = HOME
+) -> tuple[BuiltSite, bytes]:
+    """Return the site of a run, and its folder as a zip: the same run gives the same bytes. Raise
+    as `build_site`."""
     out = BytesIO()
     with temporary_folder("site") as folder:
         made = build_site(workspace, run, folder, walks, links)
-        pack_into(out, lambda: ((f"{made.name}/{path}", (folder / path).read_bytes()) for path in made.paths))
+        pack_into(
+            out,
+            lambda: ((f"{made.name}/{path}", (folder / path).read_bytes()) for path in made.paths),
+        )
     return made, out.getvalue()
 
 
 def write_site(
-    workspace: Workspace, run: str, out: Path, *, walks: Sequence[str] = (), links: Links = HOME, replace: bool = False
+    workspace: Workspace,
+    run: str,
+    out: Path,
+    *,
+    walks: Sequence[str] = (),
+    links: Links = HOME,
+    replace: bool = False,
 ) -> BuiltSite:
     """Write the site of a run to a folder, the page last. walks, links: as of `build_site`.
 
-    replace: also into a folder that is not empty, where other files stay as they are. Raise StateError if the folder is not
-    empty, unless `replace`, and SystemFailure if it cannot be written.
+    replace: also into a folder that is not empty, where other files stay as they are. Raise
+    StateError if the folder is not empty, unless `replace`, and SystemFailure if it cannot be
+    written.
     """
     try:
         if out.exists() and not out.is_dir():

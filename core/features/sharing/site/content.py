@@ -1,4 +1,5 @@
-"""What the site of a run says: the run in words and numbers, a table of its rows, and each row's texts."""
+"""What the site of a run says: the run in words and numbers, a table of its rows, and each row's
+texts."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ from core.store.runs import Run
 
 @dataclass(frozen=True, slots=True)
 class SiteContent:
-    """Plain data. run: title, facts, scores and words for what the rows hold as codes. rows: lists of equal length by name."""
+    """Plain data. run: title, facts, scores and words for what the rows hold as codes. rows: lists
+    of equal length by name."""
 
     run: dict[str, Any]
     rows: dict[str, list[Any]]
@@ -34,13 +36,16 @@ class SiteContent:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """clean: removes what means something on this machine alone from a text. dataset_sha256: of the dataset's pairs."""
+    """clean: removes what means something on this machine alone from a text. dataset_sha256: of the
+    dataset's pairs."""
 
     clean: Callable[[str], str]
     dataset_sha256: str
 
 
-def read_content(db: Cursor, run: Run, sources: Sources, take: Callable[[Row], None]) -> SiteContent:
+def read_content(
+    db: Cursor, run: Run, sources: Sources, take: Callable[[Row], None]
+) -> SiteContent:
     """Read what the site of a run says; hand on the texts of each row, in file order.
 
     Raise InputError for a run without rows.
@@ -51,11 +56,15 @@ def read_content(db: Cursor, run: Run, sources: Sources, take: Callable[[Row], N
     if not rows:
         raise InputError(f"run {run.name}: no rows, expected at least one to make a site of")
     cards = _read_cards(db, run.id)
-    argued: list[tuple[int, int | None]] = []  # of each row: roles that wrote briefs, and how many of them argued
+    # of each row: roles that wrote briefs, and how many of them argued
+    argued: list[tuple[int, int | None]] = []
     for row, events in traces.with_events(db, run.id, rows, [row["pair_id"] for row in rows]):
         texts = row_texts(run, row, events, cards.get(row["pair_id"], []))
         advocates = texts["advocates"]
-        roles, arguing = {each["role"] for each in advocates}, {each["role"] for each in advocates if each["argued"]}
+        roles, arguing = (
+            {each["role"] for each in advocates},
+            {each["role"] for each in advocates if each["argued"]},
+        )
         argued.append((len(roles), len(arguing) if advocates else None))
         take(texts)
     about = _describe_run(db, run, sources) | {"hasBriefs": any(n for n, _ in argued)}
@@ -63,15 +72,21 @@ def read_content(db: Cursor, run: Run, sources: Sources, take: Callable[[Row], N
 
 
 def _choose_first_row(db: Cursor, run: Run, rows: Sequence[Row]) -> dict[str, str]:
-    """Return the first row of the site and a few words on it: the most confidently wrong row, else the longest to read."""
+    """Return the first row of the site and a few words on it: the most confidently wrong row, else
+    the longest to read."""
     is_wrong = not run.has_rank_scores and any(row["outcome"] == "miss" for row in rows)
     order: Order = predictions.CONFIDENTLY_WRONG if is_wrong else predictions.LONGEST
     opens = predictions.find_pair_ids(db, run.id, RowFilter(), order)[0]
-    why = "the one that it gets most confidently wrong" if is_wrong else "the row with the longest texts"
+    why = (
+        "the one that it gets most confidently wrong"
+        if is_wrong
+        else "the row with the longest texts"
+    )
     name = datasets.find(db, run.dataset).name
     words = (
-        f"What does a target gene’s expression do when another gene is knocked down? The run {run.name} predicted it for "
-        f"{len(rows):,} pairs of genes of {name}. Below is {why}; the other rows are in the list."
+        "What does a target gene’s expression do when another gene is knocked down? The run"
+        f" {run.name} predicted it for {len(rows):,} pairs of genes of {name}. Below is {why}; the"
+        " other rows are in the list."
     )
     return {"opens": opens, "intro": words}
 
@@ -87,11 +102,22 @@ def _read_cards(db: Cursor, run: str) -> dict[str, list[Row]]:
 
 
 def _columns(rows: Sequence[Row], argued: Sequence[tuple[int, int | None]]) -> dict[str, list[Any]]:
-    """Return the table of the rows: what they are listed and filtered by. argued: roles with briefs, and those that argued."""
+    """Return the table of the rows: what they are listed and filtered by. argued: roles with
+    briefs, and those that argued."""
     flags = list(FLAG_NAMES)
     columns: dict[str, list[Any]] = {
         name: [row[name] for row in rows]
-        for name in ("pair_id", "pert", "gene", "label", "outcome", "p_de", "p_up_given_de", "prediction_up", "prediction_down")
+        for name in (
+            "pair_id",
+            "pert",
+            "gene",
+            "label",
+            "outcome",
+            "p_de",
+            "p_up_given_de",
+            "prediction_up",
+            "prediction_down",
+        )
     }
     columns["flags"] = [[flags.index(Flag(flag)) for flag in row["flags"]] for row in rows]
     columns["failed"] = [row["error"] is not None for row in rows]
@@ -118,7 +144,9 @@ def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
         "argued": f"{SHORT} characters or more, and no answer to the multiple-choice question",
         "facts": _facts(run, dataset, sources),
         "sources": _sources(run, sources),
-        "labels": {name: [theme.LABEL_SIGNS[name], theme.LABEL_WORDS[name]] for name in theme.LABEL_SIGNS},
+        "labels": {
+            name: [theme.LABEL_SIGNS[name], theme.LABEL_WORDS[name]] for name in theme.LABEL_SIGNS
+        },
         "outcomes": dict(theme.OUTCOME_SIGNS),
         "flags": [[name, row_numbers.FLAG_HELP.get(flag, "")] for flag, name in FLAG_NAMES.items()],
         "noLabel": NO_LABEL,
@@ -133,7 +161,10 @@ def _facts(run: Run, dataset: Dataset, sources: Sources) -> list[tuple[str, str]
         "Dataset": ", ".join(filter(None, (dataset.name, dataset.organism, dataset.context))),
         "Method": f"{run.method}{f', track {run.track}' if run.track else ''}, {run.origin}",
         "Model": run.model or "",
-        "Rows": f"{run.done:,} of {run.total:,} predicted{f', {run.failed:,} failed' if run.failed else ''}",
+        "Rows": (
+            f"{run.done:,} of {run.total:,}"
+            f" predicted{f', {run.failed:,} failed' if run.failed else ''}"
+        ),
         "Status": f"{run.status}{f': {sources.clean(run.cause)}' if run.cause else ''}",
         "File": sources.clean(str(file)) if file else "",
         "PerturbDesk": run.code_version,
@@ -142,6 +173,10 @@ def _facts(run: Run, dataset: Dataset, sources: Sources) -> list[tuple[str, str]
 
 
 def _sources(run: Run, sources: Sources) -> list[tuple[str, str]]:
-    """Return the hashes of what the site was made from, as (title, SHA-256), for the foot of the page."""
-    hashes = {"Dataset's pairs, SHA-256": sources.dataset_sha256, "File, SHA-256": str(run.spec.get("sha256", ""))}
+    """Return the hashes of what the site was made from, as (title, SHA-256), for the foot of the
+    page."""
+    hashes = {
+        "Dataset's pairs, SHA-256": sources.dataset_sha256,
+        "File, SHA-256": str(run.spec.get("sha256", "")),
+    }
     return [(title, words) for title, words in hashes.items() if words]

@@ -1,4 +1,5 @@
-"""The files of a site: data as scripts, the style sheet with the palette, and what lies in static/."""
+"""The files of a site: data as scripts, the style sheet with the palette, and what lies in
+static/."""
 
 from __future__ import annotations
 
@@ -41,10 +42,16 @@ class SiteFiles:
         if len(self._waiting) == CHUNK_ROWS:
             self._write_texts()
 
-    def finish(self, content: SiteContent, fusion: bytes | None = None, walks: Sequence[tuple[str, bytes]] = ()) -> None:
+    def finish(
+        self,
+        content: SiteContent,
+        fusion: bytes | None = None,
+        walks: Sequence[tuple[str, bytes]] = (),
+    ) -> None:
         """Write all but the texts, once all of them were added.
 
-        fusion: a page on which the run is weighed again, if it is one. walks: name and slides of each walk-through.
+        fusion: a page on which the run is weighed again, if it is one. walks: name and slides of
+        each walk-through.
         """
         if self._waiting:
             self._write_texts()
@@ -77,10 +84,14 @@ class SiteFiles:
 
 
 def _script(receiver: str, data: Any) -> bytes:
-    """Return a script that hands data to the page: as JSON in a string, in which nothing is code, a tag or the end of a line."""
+    """Return a script that hands data to the page: as JSON in a string, in which nothing is code, a
+    tag or the end of a line."""
     function, bracket, first = receiver.partition("(")
     argument = f"{first.removesuffix(')')}, " if bracket else ""
-    text = json.dumps(json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")), ensure_ascii=False)
+    text = json.dumps(
+        json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")),
+        ensure_ascii=False,
+    )
     for character in "<>\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return f"site.{function}({argument}JSON.parse({text}));\n".encode()

@@ -1,4 +1,5 @@
-"""Find every problem of a submission before it is submitted. Each rule is a small function; modules group rules by subject."""
+"""Find every problem of a submission before it is submitted. Each rule is a small function; modules
+group rules by subject."""
 
 from __future__ import annotations
 
@@ -14,12 +15,17 @@ __all__ = ["Problem", "cells", "check", "eligibility", "files", "is_valid", "tra
 
 
 def check(
-    content: bytes, name: str, track: Track, expected: Sequence[str], provenance: RunProvenance | None = None
+    content: bytes,
+    name: str,
+    track: Track,
+    expected: Sequence[str],
+    provenance: RunProvenance | None = None,
 ) -> list[Problem]:
-    """Return the problems of a CSV or a zip, errors first. Nothing is written, and no content raises an error.
+    """Return the problems of a CSV or a zip, errors first. Nothing is written, and no content
+    raises an error.
 
-    expected: the ids of the rows to submit, in order. provenance: of the run behind the file, if known. A bare CSV needs
-    neither prompt nor tools.
+    expected: the ids of the rows to submit, in order. provenance: of the run behind the file, if
+    known. A bare CSV needs neither prompt nor tools.
     """
     file = parse_submission(content, name, LAYOUTS[track], expected, provenance or UNKNOWN_RUN)
     found = [problem for rule in RULES.values() for problem in rule.problems(file)]

@@ -1,4 +1,5 @@
-"""Rules about the run: its model, its sampling, its use of labels, and whether the prompt is the one that ran."""
+"""Rules about the run: its model, its sampling, its use of labels, and whether the prompt is the
+one that ran."""
 
 from __future__ import annotations
 
@@ -11,10 +12,18 @@ from core.features.submissions.tracks import MODEL, PROMPT
 from core.methods.prompts import C_NEW_TOKENS, C_PARAMETERS_B
 
 # With any owner and number format; a derived model is another model.
-_ALLOWED = re.compile(rf"(?:[\w.-]+/)*{re.escape(MODEL)}(?:[-_:.](?:mxfp4|bf16|fp8|fp16|gguf|latest))*", re.IGNORECASE)
-_SIZE = re.compile(r"(?<![A-Za-z0-9.])(?:([0-9]{1,3})x)?([0-9]{1,5}(?:\.[0-9]{1,3})?)([bm])(?![a-z0-9])", re.IGNORECASE)
+_ALLOWED = re.compile(
+    rf"(?:[\w.-]+/)*{re.escape(MODEL)}(?:[-_:.](?:mxfp4|bf16|fp8|fp16|gguf|latest))*", re.IGNORECASE
+)
+_SIZE = re.compile(
+    r"(?<![A-Za-z0-9.])(?:([0-9]{1,3})x)?([0-9]{1,5}(?:\.[0-9]{1,3})?)([bm])(?![a-z0-9])",
+    re.IGNORECASE,
+)
 # "Pa -> Ga: up", "Pa_Ga,up": a pair with its outcome.
-_OUTPUT = re.compile(r"(?:[\w.-]++\s*(?:->|→|=>|⟶)\s*[\w.-]++|\b\w++_\w++)[ \t]*+[:=,\t][ \t]*+(?:up|down|none)\b", re.IGNORECASE)
+_OUTPUT = re.compile(
+    r"(?:[\w.-]++\s*(?:->|→|=>|⟶)\s*[\w.-]++|\b\w++_\w++)[ \t]*+[:=,\t][ \t]*+(?:up|down|none)\b",
+    re.IGNORECASE,
+)
 _TOOL_EVENTS = ("tool_call", "observation")
 
 
@@ -41,24 +50,41 @@ def model_size(file: File) -> Iterator[Finding]:
     for name, rows in _models(file).items():
         size = parameters_b(name)
         if size is None:
-            yield Finding(rows, f"model_name: {name} does not say how large it is, expected fewer than {C_PARAMETERS_B:g}B")
+            yield Finding(
+                rows,
+                f"model_name: {name} does not say how large it is, expected fewer than"
+                f" {C_PARAMETERS_B:g}B",
+            )
         elif size >= C_PARAMETERS_B:
-            yield Finding(rows, f"model_name: {name} has {size:g}B parameters, expected fewer than {C_PARAMETERS_B:g}B")
+            yield Finding(
+                rows,
+                f"model_name: {name} has {size:g}B parameters, expected fewer than"
+                f" {C_PARAMETERS_B:g}B",
+            )
 
 
 def parameters_b(name: str) -> float | None:
-    """Return the largest number of parameters, in billions, in a model's name ("Qwen3-4B", "8x7B", "270m"), or None."""
-    sizes = [int(times or 1) * float(size) / (1 if unit in "bB" else 1_000) for times, size, unit in _SIZE.findall(name)]
+    """Return the largest number of parameters, in billions, in a model's name ("Qwen3-4B", "8x7B",
+    "270m"), or None."""
+    sizes = [
+        int(times or 1) * float(size) / (1 if unit in "bB" else 1_000)
+        for times, size, unit in _SIZE.findall(name)
+    ]
     return max(sizes, default=None)
 
 
 @rule("long_answers", "warning", "C")
 def long_answers(file: File) -> Iterator[Finding]:
     """Rows with more tokens than an answer may have."""
-    long = [result.prediction.pair_id for result in file.results if (result.prediction.tokens or 0) > C_NEW_TOKENS]
+    long = [
+        result.prediction.pair_id
+        for result in file.results
+        if (result.prediction.tokens or 0) > C_NEW_TOKENS
+    ]
     if long:
         message = (
-            f"{len(long):,} rows above {C_NEW_TOKENS:,} (which is the limit for new tokens; the column counts the prompt too)"
+            f"{len(long):,} rows above {C_NEW_TOKENS:,} (which is the limit for new tokens; the"
+            " column counts the prompt too)"
         )
         yield Finding(long, f"tokens_used: {message}: {list_names(long)}")
 
@@ -69,7 +95,8 @@ def tools_in_c(file: File) -> Iterator[Finding]:
     used = [
         result.prediction.pair_id
         for result in file.results
-        if result.prediction.tool_calls or any(event.kind in _TOOL_EVENTS for event in result.events)
+        if result.prediction.tool_calls
+        or any(event.kind in _TOOL_EVENTS for event in result.events)
     ]
     if used:
         yield Finding(used, f"{len(used):,} rows used tools, expected none: {list_names(used)}")
@@ -84,7 +111,11 @@ def sampling(file: File) -> Iterator[Finding]:
         if {temperature, top_p} != {1}
     ]
     if odd:
-        yield Finding((), f"{file.provenance.run}: sampled with {'; '.join(odd)}; expected temperature 1, top_p 1")
+        yield Finding(
+            (),
+            f"{file.provenance.run}: sampled with {'; '.join(odd)}; expected temperature 1,"
+            " top_p 1",
+        )
 
 
 @rule("second_model", "warning", "B")
@@ -92,25 +123,41 @@ def second_model(file: File) -> Iterator[Finding]:
     """Other language models used by the run or its parents."""
     others = [name for name in file.provenance.models if not _ALLOWED.fullmatch(name)]
     if others:
-        yield Finding((), f"{file.provenance.run}: also asked {', '.join(others)}, expected no language model except {MODEL}")
+        yield Finding(
+            (),
+            f"{file.provenance.run}: also asked {', '.join(others)}, expected no language model"
+            f" except {MODEL}",
+        )
 
 
 @rule("learned", "warning", "B")
 def report_learned_inputs(file: File) -> Iterator[Finding]:
     """Everything learned from the competition's labels, by name."""
     if file.provenance.learned:
-        note = "a trained model is not allowed, and the use of neighbours' labels should be described"
-        yield Finding((), f"{file.provenance.run}: rests on {'; '.join(file.provenance.learned)}; {note}")
+        note = (
+            "a trained model is not allowed, and the use of neighbours' labels should be described"
+        )
+        yield Finding(
+            (), f"{file.provenance.run}: rests on {'; '.join(file.provenance.learned)}; {note}"
+        )
 
 
 @rule("outputs_in_prompt", "warning", "A")
 def outputs_in_prompt(file: File) -> Iterator[Finding]:
     """Measured outcomes in the prompt."""
     if file.provenance.shots:
-        yield Finding((), f"{file.provenance.run}: {file.provenance.shots} measured pairs in each prompt, expected none")
+        yield Finding(
+            (),
+            f"{file.provenance.run}: {file.provenance.shots} measured pairs in each prompt,"
+            " expected none",
+        )
     found = list(dict.fromkeys(_OUTPUT.findall(file.prompt or "")))
     if found:
-        yield Finding((), f"{PROMPT}: {len(found):,} pairs with an outcome ({list_names(found)}), expected no outcome in it")
+        yield Finding(
+            (),
+            f"{PROMPT}: {len(found):,} pairs with an outcome ({list_names(found)}), expected no"
+            " outcome in it",
+        )
 
 
 @rule("prompt_differs", "error")
@@ -118,7 +165,11 @@ def prompt_differs(file: File) -> Iterator[Finding]:
     """A prompt.txt that differs from the prompt that was run."""
     run, inside = file.provenance.prompt, file.prompt
     if run is not None and inside is not None and inside.strip() and _lines(run) != _lines(inside):
-        yield Finding((), f"{PROMPT}: differs from the prompt that was run ({len(inside):,} characters, {len(run):,} were run)")
+        yield Finding(
+            (),
+            f"{PROMPT}: differs from the prompt that was run ({len(inside):,} characters,"
+            f" {len(run):,} were run)",
+        )
 
 
 @rule("prompt_unproven", "error")
@@ -140,7 +191,11 @@ def left_out(file: File) -> Iterator[Finding]:
     """Rows of the run that are not submitted."""
     if file.provenance.left_out:
         rows = file.provenance.left_out
-        yield Finding(rows, f"{file.provenance.run}: {len(rows):,} rows are not among the {len(file.expected):,} to submit")
+        yield Finding(
+            rows,
+            f"{file.provenance.run}: {len(rows):,} rows are not among the {len(file.expected):,} to"
+            " submit",
+        )
 
 
 @rule("seeds_repeated", "warning", "A")
@@ -148,7 +203,11 @@ def seeds_repeated(file: File) -> Iterator[Finding]:
     """Rows where a seed gave no answer, so that its columns contain the mean of the others."""
     if file.provenance.repeated:
         rows = file.provenance.repeated
-        yield Finding(rows, f"{len(rows):,} rows in which a seed gave no answer; the mean of the others replaces it")
+        yield Finding(
+            rows,
+            f"{len(rows):,} rows in which a seed gave no answer; the mean of the others"
+            " replaces it",
+        )
 
 
 def _lines(text: str) -> list[str]:

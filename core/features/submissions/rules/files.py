@@ -44,7 +44,8 @@ def unexpected_members(file: File) -> Iterator[Finding]:
     odd = [
         path
         for path in file.paths or ()
-        if (short := path.removeprefix(inside)) not in expected and not (file.layout.has_tools and is_tool(short))
+        if (short := path.removeprefix(inside)) not in expected
+        and not (file.layout.has_tools and is_tool(short))
     ]
     if odd:
         tools = f", {TOOLS}*.py" if file.layout.has_tools else ""
@@ -71,15 +72,23 @@ def prompt_too_long(file: File) -> Iterator[Finding]:
     """A prompt with more tokens than allowed, if tiktoken can count them."""
     tokens, most = _tokens(file), _most(file)
     if tokens is not None and tokens > most:
-        yield Finding((), f"{PROMPT}: {tokens:,} tokens (counted by tiktoken), expected at most {most:,}")
+        yield Finding(
+            (), f"{PROMPT}: {tokens:,} tokens (counted by tiktoken), expected at most {most:,}"
+        )
 
 
 @rule("prompt_uncounted", "warning", "A", "B")
 def prompt_uncounted(file: File) -> Iterator[Finding]:
     """A prompt that may be too long, if tiktoken cannot count its tokens."""
-    size, most = max((len(prompt.encode()) for prompt in split_prompts(file.prompt or "")), default=0), _most(file)
+    size, most = (
+        max((len(prompt.encode()) for prompt in split_prompts(file.prompt or "")), default=0),
+        _most(file),
+    )
     if size > most and _tokens(file) is None:
-        bound = f"at most {size:,} tokens, because no token is shorter than a byte; install tiktoken to count them"
+        bound = (
+            f"at most {size:,} tokens, because no token is shorter than a byte; install tiktoken to"
+            " count them"
+        )
         yield Finding((), f"{PROMPT}: {bound}; expected at most {most:,}")
 
 
@@ -88,7 +97,9 @@ def _tokens(file: File) -> int | None:
 
     Return None if tiktoken cannot count them, or if no prompt has enough bytes to exceed the limit.
     """
-    long = [prompt for prompt in split_prompts(file.prompt or "") if len(prompt.encode()) > _most(file)]
+    long = [
+        prompt for prompt in split_prompts(file.prompt or "") if len(prompt.encode()) > _most(file)
+    ]
     counts = [count_with_tiktoken(MODEL, prompt) for prompt in long]
     known = [count for count in counts if count is not None]
     return max(known, default=None)
@@ -118,7 +129,9 @@ def tool_syntax(file: File) -> Iterator[Finding]:
     """Tools that Python cannot parse."""
     for path, content in file.tools.items():
         if len(content) > _MOST_TOOL_BYTES:  # parsing takes fifty times the memory
-            yield Finding((), f"{path}: {len(content):,} bytes, expected at most {_MOST_TOOL_BYTES:,}")
+            yield Finding(
+                (), f"{path}: {len(content):,} bytes, expected at most {_MOST_TOOL_BYTES:,}"
+            )
             continue
         try:
             with warnings.catch_warnings():

@@ -1,4 +1,5 @@
-"""The registry of rules. Each is a small function in a neighbouring module that yields its findings."""
+"""The registry of rules. Each is a small function in a neighbouring module that yields its
+findings."""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ class Rule:
         """Yield the problems of a file; nothing if the rule does not apply to the file's track."""
         if file.layout.track in self.tracks:
             for rows, message in self.find(file):
-                yield Problem(self.name, self.severity, tuple(dict.fromkeys(rows)), printable(message))
+                yield Problem(
+                    self.name, self.severity, tuple(dict.fromkeys(rows)), printable(message)
+                )
 
 
 RULES: dict[str, Rule] = {}

@@ -1,7 +1,8 @@
 """A ranking model before and after fitting, its folder, and the list of the models in this package.
 
-The folder of a fitted model has its arrays as safetensors, and a manifest, which is written last, so
-that a folder with one is complete. There is no pickle; bytes of other libraries are uint8 arrays.
+The folder of a fitted model has its arrays as safetensors, and a manifest, which is written last,
+so that a folder with one is complete. There is no pickle; bytes of other libraries are uint8
+arrays.
 """
 
 from __future__ import annotations
@@ -26,7 +27,13 @@ from core.base.fields.record import read_options
 from core.base.file_io import read_file, replace_file
 from core.base.hashes import sha256_of
 from core.base.version import describe
-from core.features.targets.expression import Expression, ExpressionSet, MatchedControls, PerturbedCells, take_perturbed
+from core.features.targets.expression import (
+    Expression,
+    ExpressionSet,
+    MatchedControls,
+    PerturbedCells,
+    take_perturbed,
+)
 from core.features.targets.metrics import spread_scores
 from core.runs.jobs.folder import read_json, write_json
 
@@ -59,7 +66,8 @@ class FitSettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """Cells to fit on and cells to choose on. notes: sentences for people. rng: for further draws."""
+    """Cells to fit on and cells to choose on. notes: sentences for people. rng: for further
+    draws."""
 
     train: ExpressionSet
     fitted: PerturbedCells
@@ -72,10 +80,11 @@ class Examples:
 class RankingModel:
     """A way to rank. To add one, write a file in this package with a `MODEL`.
 
-    settings: a dataclass whose fields declare its options. fit: raise MissingPackage without its packages. scorer: return a
-    function that scores the columns of a fit for each cell, higher for a likelier target; of
-    expression of shape (n_cells, n_genes) and the cells' controls. ranks_untrained: whether it ranks
-    genes without a training perturbation. packages: beyond the app's.
+    settings: a dataclass whose fields declare its options. fit: raise MissingPackage without its
+    packages. scorer: return a function that scores the columns of a fit for each cell, higher for a
+    likelier target; of expression of shape (n_cells, n_genes) and the cells' controls.
+    ranks_untrained: whether it ranks genes without a training perturbation. packages: beyond the
+    app's.
     """
 
     name: str
@@ -90,8 +99,8 @@ class RankingModel:
 class FittedModel:
     """A fitted model, which can rank the genes of the cells that it was fitted on.
 
-    columns: the genes that it can score, ascending positions. arrays, facts: all that scoring needs.
-    history: measurements of each epoch; empty for a model that is not trained in epochs.
+    columns: the genes that it can score, ascending positions. arrays, facts: all that scoring
+    needs. history: measurements of each epoch; empty for a model that is not trained in epochs.
     """
 
     name: str
@@ -147,7 +156,9 @@ def fit_model(
     return model.fit(examples, options, settings, report)
 
 
-def _make_examples(train: ExpressionSet, validation: ExpressionSet, seed: int, *, choose: bool) -> Examples:
+def _make_examples(
+    train: ExpressionSet, validation: ExpressionSet, seed: int, *, choose: bool
+) -> Examples:
     """Return the training cells and at most MAX_VALIDATION_CELLS random validation cells.
 
     choose: whether the model ranks only targets of training cells. If no validation cell has such a
@@ -168,14 +179,16 @@ def _make_examples(train: ExpressionSet, validation: ExpressionSet, seed: int, *
     if choose and not (held_out.targets & cells.targets.any(axis=0)).any():
         if len(cells.x) < 2:
             raise InputError(
-                f"training cells: {len(cells.x)} perturbed, expected at least 2, because no validation cell can be ranked"
+                f"training cells: {len(cells.x)} perturbed, expected at least 2, because no"
+                " validation cell can be ranked"
             )
         order = rng.permutation(len(cells.x))
         n_chosen = max(1, round(SHARE_CHOSEN_ON * len(order)))
         held_out = cells.take(np.sort(order[:n_chosen]))
         cells = cells.take(np.sort(order[n_chosen:]))
         notes.append(
-            f"No validation cell has a trained target; {n_chosen:,} random training cells were held out to choose on instead."
+            f"No validation cell has a trained target; {n_chosen:,} random training cells were held"
+            " out to choose on instead."
         )
     return Examples(train, cells, held_out, rng, tuple(notes))
 
@@ -204,7 +217,8 @@ def make_class_rows(cells: PerturbedCells) -> ClassRows:
 
 @cache
 def ranking_models() -> Mapping[str, RankingModel]:
-    """Return the models by name, in the order of their files. A new file with a `MODEL` needs no listing."""
+    """Return the models by name, in the order of their files. A new file with a `MODEL` needs no
+    listing."""
     return MappingProxyType({model.name: model for model in declared_in(room, "MODEL")})
 
 
@@ -214,7 +228,8 @@ def ranking_model_named(name: str) -> RankingModel:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a saved model. Raise NotFound without one, and InputError for other content."""
+    """Return the manifest of a saved model. Raise NotFound without one, and InputError for other
+    content."""
     kinds = {"model": str, "facts": dict, "notes": list, "history": dict, "sha256": str}
     values = read_json(folder / MANIFEST, kinds)
     if values is None:
@@ -227,7 +242,11 @@ def load_model(folder: Path) -> FittedModel:
     manifest = read_manifest(folder)
     content = read_file(folder / ARRAYS, MAX_BYTES)
     if sha256_of(content) != manifest["sha256"]:
-        raise InputError(f"{folder / ARRAYS}: is not the file that its {MANIFEST} names; train the model again")
+        raise InputError(
+            f"{folder / ARRAYS}: is not the file that its {MANIFEST} names; train the model again"
+        )
     arrays = load(content)
     columns, history = arrays.pop("columns"), pd.DataFrame(manifest["history"])
-    return FittedModel(manifest["model"], columns, arrays, history, manifest["facts"], tuple(manifest["notes"]))
+    return FittedModel(
+        manifest["model"], columns, arrays, history, manifest["facts"], tuple(manifest["notes"])
+    )

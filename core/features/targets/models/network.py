@@ -1,14 +1,16 @@
-"""The network of the transformer scorer: tokens of genes through a transformer, and the score of each gene.
+"""The network of the transformer scorer: tokens of genes through a transformer, and the score of
+each gene.
 
-A token is the sum of two vectors, one for a gene and one for its bin of expression. A cell's sequence starts with an extra
-token; its output is the cell's embedding. The effect of a perturbation is the cell's outputs minus the mean of its controls':
-the shift of the cell and of each gene. The cell's shift passes through a small head and is multiplied with the gene's vector
-and shift; this product, plus a term from the gene's own shift, is the gene's score. Genes share all weights, so a gene can be
-ranked even if it was never a target in training. The module torch is an argument, because it is imported only to train or use a
-network.
+A token is the sum of two vectors, one for a gene and one for its bin of expression. A cell's
+sequence starts with an extra token; its output is the cell's embedding. The effect of a
+perturbation is the cell's outputs minus the mean of its controls': the shift of the cell and of
+each gene. The cell's shift passes through a small head and is multiplied with the gene's vector and
+shift; this product, plus a term from the gene's own shift, is the gene's score. Genes share all
+weights, so a gene can be ranked even if it was never a target in training. The module torch is an
+argument, because it is imported only to train or use a network.
 
-Expression is binned within each cell, so that a token gives the strength of a gene among the cell's genes, whatever the cell's
-depth.
+Expression is binned within each cell, so that a token gives the strength of a gene among the cell's
+genes, whatever the cell's depth.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ SHARE_WITHOUT_PRODUCT: Final = 0.5  # share of the examples in training
 
 @dataclass(frozen=True, slots=True)
 class NetworkShape:
-    """width: of tokens, a multiple of `heads`. hidden: units of the feed-forward layers. dropout: between them."""
+    """width: of tokens, a multiple of `heads`. hidden: units of the feed-forward layers. dropout:
+    between them."""
 
     width: int = 32
     heads: int = 4
@@ -41,20 +44,30 @@ class NetworkShape:
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
-            raise InputError(f"transformer: width {self.width}, expected a multiple of {self.heads}, the number of heads")
+            raise InputError(
+                f"transformer: width {self.width}, expected a multiple of {self.heads}, the number"
+                " of heads"
+            )
 
 
 class Network:
-    """A network with the features of its genes, on the GPU if there is one, otherwise on the CPU."""
+    """A network with the features of its genes, on the GPU if there is one, otherwise on the
+    CPU."""
 
-    def __init__(self, torch: Any, shape: NetworkShape, features: NDArray[Any], tokens: int) -> None:
+    def __init__(
+        self, torch: Any, shape: NetworkShape, features: NDArray[Any], tokens: int
+    ) -> None:
         """Make new weights from torch's generator.
 
-        features: of the genes, of shape (n_genes, n_features). tokens: number of genes that it sees at once.
+        features: of the genes, of shape (n_genes, n_features). tokens: number of genes that it sees
+        at once.
         """
         nn, width = torch.nn, shape.width
-        layer = nn.TransformerEncoderLayer(width, shape.heads, shape.hidden, shape.dropout, batch_first=True)
-        layer.self_attn.dropout = 0.0  # with it, processors compute the whole attention table, which takes three times as long
+        layer = nn.TransformerEncoderLayer(
+            width, shape.heads, shape.hidden, shape.dropout, batch_first=True
+        )
+        # with it, processors compute the whole attention table, which takes three times as long
+        layer.self_attn.dropout = 0.0
         parts = {
             "gene": nn.Linear(features.shape[1], width),
             "value": nn.Embedding(N_BINS, width),
@@ -71,7 +84,8 @@ class Network:
         self.features = torch.as_tensor(np.array(features), device=self.device)
 
     def score(self, x: Expression, controls: MatchedControls) -> NDArray[np.float64]:
-        """Return the score of every gene for every cell, of shape (n_cells, n_genes): log-odds of being a target."""
+        """Return the score of every gene for every cell, of shape (n_cells, n_genes): log-odds of
+        being a target."""
         self.module.eval()
         bins, control_bins = bin_expression(x), bin_expression(controls.cells)
         n_genes = x.shape[1]
@@ -85,15 +99,20 @@ class Network:
                 used, of_cell = np.unique(controls.rows[block], return_inverse=True)
                 rows = of_cell.reshape(controls.rows[block].shape)
                 for genes in parts:
-                    tensor = self.score_cells(bins[block][:, genes], control_bins[used][:, genes], rows, genes)
+                    tensor = self.score_cells(
+                        bins[block][:, genes], control_bins[used][:, genes], rows, genes
+                    )
                     scores[block, genes] = tensor.cpu().numpy()
         return scores
 
-    def score_cells(self, bins: NDArray[Any], control_bins: NDArray[Any], rows: Codes, genes: Codes) -> Any:
-        """Return a tensor of the scores of the genes at some positions, of shape (n_cells, n_genes).
+    def score_cells(
+        self, bins: NDArray[Any], control_bins: NDArray[Any], rows: Codes, genes: Codes
+    ) -> Any:
+        """Return a tensor of the scores of the genes at some positions, of shape (n_cells,
+        n_genes).
 
-        bins: of cells, of that shape. control_bins: of control cells, of shape (n_controls, n_genes). rows: the positions of each
-        cell's controls among them, of shape (n_cells, k).
+        bins: of cells, of that shape. control_bins: of control cells, of shape (n_controls,
+        n_genes). rows: the positions of each cell's controls among them, of shape (n_cells, k).
         """
         codes, of_cell, at = (
             self.torch.as_tensor(array.astype(np.int64), device=self.device)
@@ -102,38 +121,51 @@ class Network:
         vectors = self.module["gene"](self.features[at])
         cell, gene = self.encode(codes, vectors)
         n = len(bins)
-        # The mean over a cell's controls as a product, which avoids an array of (n_cells, k, n_genes, width).
+        # The mean over a cell's controls as a product, which avoids an array of (n_cells, k,
+        # n_genes, width).
         shares = self.torch.zeros((n, len(control_bins)), device=self.device)
-        shares.scatter_add_(1, of_cell, self.torch.full(rows.shape, 1 / rows.shape[1], device=self.device))
+        shares.scatter_add_(
+            1, of_cell, self.torch.full(rows.shape, 1 / rows.shape[1], device=self.device)
+        )
         mean_gene = (shares @ gene[n:].flatten(1)).unflatten(1, gene.shape[1:])
         return self.score_shifts(vectors, cell[:n] - shares @ cell[n:], gene[:n] - mean_gene)
 
     def encode(self, bins: Any, vectors: Any) -> tuple[Any, Any]:
-        """Return the embeddings of cells, of shape (n_cells, width), and of their genes, of shape (n_cells, n_genes, width).
+        """Return the embeddings of cells, of shape (n_cells, width), and of their genes, of shape
+        (n_cells, n_genes, width).
 
         bins: of shape (n_cells, n_genes). vectors: of the genes, of shape (n_genes, width).
         """
         start = self.module["cell"].weight.expand(len(bins), 1, -1)
-        output = self.module["encoder"](self.torch.cat((start, vectors + self.module["value"](bins)), dim=1))
+        output = self.module["encoder"](
+            self.torch.cat((start, vectors + self.module["value"](bins)), dim=1)
+        )
         return output[:, 0], output[:, 1:]
 
     def score_shifts(self, vectors: Any, cell_shift: Any, gene_shift: Any) -> Any:
-        """Return the scores of genes, of shape (n_cells, n_genes), from the shifts of cells, (n_cells, width), and of genes."""
+        """Return the scores of genes, of shape (n_cells, n_genes), from the shifts of cells,
+        (n_cells, width), and of genes."""
         part = self.module
         offered = part["key"](vectors) + part["shift"](gene_shift)
         product = (part["head"](cell_shift)[:, None] * offered).sum(dim=2) / vectors.shape[1] ** 0.5
         if part.training:
-            # Vectors of genes can memorise the trained targets; without the product, the model must use a gene's own shift.
-            product = product * (self.torch.rand((len(product), 1), device=self.device) >= SHARE_WITHOUT_PRODUCT)
+            # Vectors of genes can memorise the trained targets; without the product, the model must
+            # use a gene's own shift.
+            product = product * (
+                self.torch.rand((len(product), 1), device=self.device) >= SHARE_WITHOUT_PRODUCT
+            )
         return product + part["own"](gene_shift).squeeze(2)
 
     def load_weights(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Set weights from arrays by name; other weights stay the same. Raise InputError for unknown weights."""
+        """Set weights from arrays by name; other weights stay the same. Raise InputError for
+        unknown weights."""
         try:
             given = {name: self.torch.from_numpy(np.array(array)) for name, array in arrays.items()}
             self.module.load_state_dict(self.module.state_dict() | given)
         except RuntimeError as error:
-            raise InputError(f"transformer: weights that do not fit the network ({str(error).splitlines()[0]})") from error
+            raise InputError(
+                f"transformer: weights that do not fit the network ({str(error).splitlines()[0]})"
+            ) from error
 
     def weights(self) -> dict[str, Any]:
         """Return copies of the weights by name, as tensors on the CPU."""
@@ -141,8 +173,9 @@ class Network:
 
 
 def bin_expression(x: Expression, n_bins: int = N_BINS) -> NDArray[np.int16]:
-    """Return the bin of each gene in its cell, of shape (n_cells, n_genes): 0 if it is not expressed, otherwise 1 to `n_bins` -
-    1 by its mid-rank among the cell's expressed genes, in bins of equal size except for ties.
+    """Return the bin of each gene in its cell, of shape (n_cells, n_genes): 0 if it is not
+    expressed, otherwise 1 to `n_bins` - 1 by its mid-rank among the cell's expressed genes, in bins
+    of equal size except for ties.
     """
     from scipy.stats import rankdata
 

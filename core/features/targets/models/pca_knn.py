@@ -1,4 +1,5 @@
-"""pca_knn: rank the targets of the training cells with the most similar change, in principal components."""
+"""pca_knn: rank the targets of the training cells with the most similar change, in principal
+components."""
 
 from __future__ import annotations
 
@@ -11,7 +12,15 @@ from numpy.typing import NDArray
 from core.base.fields.record import NoSettings
 from core.features.targets.expression import Expression, Flags, MatchedControls
 from core.features.targets.metrics import mean_reciprocal_rank
-from core.features.targets.models.base import Examples, FitSettings, FittedModel, RankingModel, Report, Scorer, Scores
+from core.features.targets.models.base import (
+    Examples,
+    FitSettings,
+    FittedModel,
+    RankingModel,
+    Report,
+    Scorer,
+    Scores,
+)
 
 COMPONENTS: Final = (20, 50, 100)
 MAX_NEIGHBOURS: Final = 20
@@ -19,13 +28,15 @@ MAX_NEIGHBOURS: Final = 20
 Floats32 = NDArray[np.float32]
 
 
-def fit(examples: Examples, _options: Mapping[str, Any], settings: FitSettings, report: Report) -> FittedModel:
+def fit(
+    examples: Examples, _options: Mapping[str, Any], settings: FitSettings, report: Report
+) -> FittedModel:
     """Return the training cells in principal components; the numbers of components and neighbours
     are those of the best validation MRR.
 
-    Arrays: mean, of shape (n_genes,); components, of shape (n_components, n_genes); directions, unit
-    vectors of the training cells, of shape (n_train, n_components); votes, flags of their targets
-    among the columns. Fact k: number of neighbours that vote.
+    Arrays: mean, of shape (n_genes,); components, of shape (n_components, n_genes); directions,
+    unit vectors of the training cells, of shape (n_train, n_components); votes, flags of their
+    targets among the columns. Fact k: number of neighbours that vote.
     """
     from sklearn.decomposition import PCA  # imported here because few processes fit a model
 
@@ -44,7 +55,8 @@ def fit(examples: Examples, _options: Mapping[str, Any], settings: FitSettings, 
         cosines = asked @ _directions(changes, mean, axes[:n]).T
         for k, sums in enumerate(_sum_votes(cosines, votes, most), 1):
             mrrs[n, k] = mean_reciprocal_rank(sums, columns, held_out)
-    n, k = max(mrrs, key=lambda choice: mrrs[choice])  # the first of ties: fewer components, fewer neighbours
+    # the first of ties: fewer components, fewer neighbours
+    n, k = max(mrrs, key=lambda choice: mrrs[choice])
     note = f"{n} components and {k} neighbours, chosen on {len(held_out.x):,} held-out cells."
     arrays = {
         "mean": mean,
@@ -58,7 +70,9 @@ def fit(examples: Examples, _options: Mapping[str, Any], settings: FitSettings, 
 def make_scorer(fitted: FittedModel) -> Scorer:
     """Return a function for 1/k of the sum of cosines (clipped at 0) to those of the k nearest
     training cells that have the gene as target."""
-    mean, components, directions, votes = (fitted.arrays[name] for name in ("mean", "components", "directions", "votes"))
+    mean, components, directions, votes = (
+        fitted.arrays[name] for name in ("mean", "components", "directions", "votes")
+    )
     k = fitted.facts["k"]
 
     def score(x: Expression, controls: MatchedControls) -> Scores:
@@ -82,8 +96,8 @@ def _sum_votes(cosines: NDArray[np.floating], votes: Flags, most: int) -> Iterat
     """Yield, for the nearest 1, 2, … `most` training cells, the sums of cosines (clipped at 0) over
     the cells with each gene as target.
 
-    cosines: of shape (n_cells, n_train); if cosines are equal, the earlier cell is nearer. votes: of
-    shape (n_train, n_genes).
+    cosines: of shape (n_cells, n_train); if cosines are equal, the earlier cell is nearer. votes:
+    of shape (n_train, n_genes).
     """
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :most]
     total = np.zeros((len(cosines), votes.shape[1]))

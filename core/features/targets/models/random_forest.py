@@ -1,6 +1,7 @@
 """random_forest: classify a cell by its target, from the change of its expression.
 
-The trees are arrays, which predict exactly the same as scikit-learn's and can be saved without a pickle.
+The trees are arrays, which predict exactly the same as scikit-learn's and can be saved without a
+pickle.
 """
 
 from __future__ import annotations
@@ -34,20 +35,24 @@ class ForestSettings:
     leaf: Annotated[Count, setting("The fewest training rows in a leaf.")] = 5
 
 
-def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report) -> FittedModel:
+def fit(
+    examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report
+) -> FittedModel:
     """Return scikit-learn's random forest as arrays."""
-    from sklearn.ensemble import RandomForestClassifier  # imported here because few processes fit a model
+    # imported here because few processes fit a model
+    from sklearn.ensemble import RandomForestClassifier
 
     rows, n_trees = make_class_rows(examples.fitted), options["trees"]
     report(0.0, f"{n_trees} trees")
-    forest = RandomForestClassifier(n_trees, min_samples_leaf=options["leaf"], random_state=settings.seed, n_jobs=-1).fit(
-        rows.x, rows.classes, rows.weights
-    )
+    forest = RandomForestClassifier(
+        n_trees, min_samples_leaf=options["leaf"], random_state=settings.seed, n_jobs=-1
+    ).fit(rows.x, rows.classes, rows.weights)
     return FittedModel("random_forest", rows.columns, tree_arrays(forest), notes=examples.notes)
 
 
 def make_scorer(fitted: FittedModel) -> Scorer:
-    """Return a function for the probability of each target: the mean over trees of its share in the cell's leaf."""
+    """Return a function for the probability of each target: the mean over trees of its share in the
+    cell's leaf."""
     return lambda x, controls: predict_shares(fitted.arrays, x - controls.means())
 
 

@@ -1,4 +1,5 @@
-"""Train in epochs, with early stopping on the validation MRR, and with checkpoints to continue a killed training."""
+"""Train in epochs, with early stopping on the validation MRR, and with checkpoints to continue a
+killed training."""
 
 from __future__ import annotations
 
@@ -34,8 +35,8 @@ class Learner(Protocol):
         ...
 
     def state(self) -> Mapping[str, Any]:
-        """Return all that the next epoch depends on, except the generator: under "weights" a copy of
-        the weights, and other state, such as the optimizer's. Tensors and plain data."""
+        """Return all that the next epoch depends on, except the generator: under "weights" a copy
+        of the weights, and other state, such as the optimizer's. Tensors and plain data."""
         ...
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -60,7 +61,8 @@ def train_epochs(
     rng: np.random.Generator,
     report: Callable[[float, str], object] = lambda _share, _what: None,
 ) -> pd.DataFrame:
-    """Train to the end of the plan, set the learner to its best weights, and return the history: COLUMNS.
+    """Train to the end of the plan, set the learner to its best weights, and return the history:
+    COLUMNS.
 
     On a CPU, a training continued from a checkpoint ends exactly like one that was never stopped; a
     GPU uses its own generator for dropout. Raise InputError for a damaged checkpoint, and OSError.
@@ -78,7 +80,9 @@ def train_epochs(
         if plan.folder is not None:
             content = BytesIO()
             generator = rng.bit_generator.state
-            _torch().save({"now": state, "best": best, "history": history, "generator": generator}, content)
+            _torch().save(
+                {"now": state, "best": best, "history": history, "generator": generator}, content
+            )
             plan.folder.mkdir(parents=True, exist_ok=True)
             replace_file(plan.folder / CHECKPOINT, content.getvalue(), durable=True)
         report(epoch / plan.epochs, f"epoch {epoch}: loss {loss:.3f}, validation MRR {mrr:.3f}")
@@ -90,9 +94,11 @@ def _torch() -> Any:
     return require_package("torch", "a checkpoint", REQUIREMENTS)
 
 
-def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator) -> tuple[list[list[float]], Any]:
-    """Return the history and the best weights in a checkpoint, and restore learner and generator from
-    it; without one return a fresh start.
+def _resume(
+    learner: Learner, plan: TrainingPlan, rng: np.random.Generator
+) -> tuple[list[list[float]], Any]:
+    """Return the history and the best weights in a checkpoint, and restore learner and generator
+    from it; without one return a fresh start.
     """
     if plan.folder is None or not (plan.folder / CHECKPOINT).is_file():
         return [], None
@@ -103,4 +109,6 @@ def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator) -> t
         rng.bit_generator.state = content["generator"]
         return content["history"], content["best"]
     except (UnpicklingError, RuntimeError, EOFError, ValueError, TypeError, LookupError) as error:
-        raise InputError(f"{path}: a damaged checkpoint ({error}); remove it to train from the start") from error
+        raise InputError(
+            f"{path}: a damaged checkpoint ({error}); remove it to train from the start"
+        ) from error

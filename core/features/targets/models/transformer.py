@@ -1,4 +1,5 @@
-"""transformer: a transformer over tokens of binned expression. It also ranks genes that were never targets in training.
+"""transformer: a transformer over tokens of binned expression. It also ranks genes that were never
+targets in training.
 
 Features of a gene describe how it varies with other genes, whether or not it has a training
 perturbation. A learned vector of a gene that was never a target would only encode this fact.
@@ -26,7 +27,15 @@ from core.base.fields.setting import Count, setting
 from core.base.packages import require_package
 from core.features.targets.expression import N_MATCHED, Codes, Expression, ExpressionSet, Flags
 from core.features.targets.metrics import mean_reciprocal_rank
-from core.features.targets.models.base import REQUIREMENTS, Examples, FitSettings, FittedModel, RankingModel, Report, Scorer
+from core.features.targets.models.base import (
+    REQUIREMENTS,
+    Examples,
+    FitSettings,
+    FittedModel,
+    RankingModel,
+    Report,
+    Scorer,
+)
 from core.features.targets.models.network import Network, NetworkShape, bin_expression
 from core.features.targets.models.scgpt import freeze, read_start
 from core.features.targets.models.training import TrainingPlan, train_epochs
@@ -39,7 +48,8 @@ N_NEGATIVES: Final = 64  # of a cell
 N_HARD: Final = 3  # 5% of them: the top-scored of N_CANDIDATES random genes
 N_CANDIDATES: Final = 128
 MAX_VALIDATED: Final = 256  # cells; the averages of all conditions are also ranked
-AVERAGED: Final = (1, 4, 16)  # cells averaged in an example: people rank genes for cells and for averages
+# cells averaged in an example: people rank genes for cells and for averages
+AVERAGED: Final = (1, 4, 16)
 WEIGHT_DECAY: Final = 0.01
 N_COMPONENTS: Final = 32
 WEIGHT: Final = "weight."
@@ -52,13 +62,19 @@ class _Learner:
         torch, cells, held_out = network.torch, examples.fitted, examples.chosen_on
         self.network, self.cells, self.options = network, cells, options
         self.trained = [weight for weight in network.module.parameters() if weight.requires_grad]
-        self.optimizer = torch.optim.AdamW(self.trained, lr=options["learning_rate"], weight_decay=WEIGHT_DECAY)
+        self.optimizer = torch.optim.AdamW(
+            self.trained, lr=options["learning_rate"], weight_decay=WEIGHT_DECAY
+        )
         n_validated = min(MAX_VALIDATED, len(held_out.x))
         chosen = np.linspace(0, len(held_out.x) - 1, n_validated).astype(np.intp)
         self.validated = (held_out.take(chosen), held_out.average(by_batch=True))
         _, self.batch_of = np.unique(cells.batches, return_inverse=True)
-        self.members = {row: group for group in cells.groups(by_batch=True) for row in group}  # alike cells of each cell
-        self.controls = [np.unique(cells.controls.rows[self.batch_of == batch]) for batch in range(self.batch_of.max() + 1)]
+        # alike cells of each cell
+        self.members = {row: group for group in cells.groups(by_batch=True) for row in group}
+        self.controls = [
+            np.unique(cells.controls.rows[self.batch_of == batch])
+            for batch in range(self.batch_of.max() + 1)
+        ]
 
     def train_epoch(self, rng: np.random.Generator) -> float:
         """Train on one example for each training cell, and return the mean loss."""
@@ -67,15 +83,23 @@ class _Learner:
         return float(np.mean(losses))
 
     def validate(self) -> float:
-        """Return the mean MRR over validation cells and averaged conditions; each kind counts half."""
+        """Return the mean MRR over validation cells and averaged conditions; each kind counts
+        half."""
         genes = np.arange(self.cells.x.shape[1])
         scored = ((self.network.score(part.x, part.controls), part) for part in self.validated)
-        return float(np.mean([mean_reciprocal_rank(scores, genes, part) for scores, part in scored]))
+        return float(
+            np.mean([mean_reciprocal_rank(scores, genes, part) for scores, part in scored])
+        )
 
     def state(self) -> Mapping[str, Any]:
-        """Return the weights, and the states of the optimizer and of torch's generator (for dropout)."""
+        """Return the weights, and the states of the optimizer and of torch's generator (for
+        dropout)."""
         generator = self.network.torch.get_rng_state()
-        return {"weights": self.network.weights(), "optimizer": self.optimizer.state_dict(), "generator": generator}
+        return {
+            "weights": self.network.weights(),
+            "optimizer": self.optimizer.state_dict(),
+            "generator": generator,
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore the result of `state`."""
@@ -85,7 +109,8 @@ class _Learner:
             self.network.torch.set_rng_state(state["generator"])
 
     def _minibatches(self, rng: np.random.Generator) -> Iterator[tuple[int, Codes]]:
-        """Yield groups of rows from one batch of the screen, which share controls; all rows once, in random order."""
+        """Yield groups of rows from one batch of the screen, which share controls; all rows once,
+        in random order."""
         order = rng.permutation(len(self.cells.x))
         parts = [
             (batch, rows[start : start + self.options["batch"]])
@@ -97,12 +122,15 @@ class _Learner:
             yield parts[at]
 
     def _step(self, batch: int, rows: Codes, rng: np.random.Generator) -> float:
-        """Do one optimizer step on the examples that start from some rows, and return their loss."""
+        """Do one optimizer step on the examples that start from some rows, and return their
+        loss."""
         torch, n_averaged = self.network.torch, int(rng.choice(AVERAGED))
         targets = self.cells.targets[rows]
         needed = np.flatnonzero(targets.any(axis=0))
         others = rng.permutation(np.flatnonzero(~targets.any(axis=0)))
-        genes = np.concatenate([needed, others[: max(self.options["tokens"] - len(needed), len(needed))]])
+        genes = np.concatenate(
+            [needed, others[: max(self.options["tokens"] - len(needed), len(needed))]]
+        )
         x = _average(self.cells.x, [_draw(self.members[row], n_averaged, rng, row) for row in rows])
         controls = self.controls[batch]
         drawn = [_draw(controls, n_averaged, rng) for _ in range(N_MATCHED)]
@@ -123,7 +151,11 @@ class _Learner:
 def _draw(members: Codes, n: int, rng: np.random.Generator, first: int | None = None) -> Codes:
     """Return n random members, or all if there are fewer; `first`, if given, is among them."""
     drawn = rng.permutation(members)[:n] if n > 1 or first is None else members[:0]
-    return drawn if first is None else np.concatenate([[first], drawn[drawn != first][: n - 1]]).astype(np.intp)
+    return (
+        drawn
+        if first is None
+        else np.concatenate([[first], drawn[drawn != first][: n - 1]]).astype(np.intp)
+    )
 
 
 def _average(x: Expression, groups: list[Codes]) -> Expression:
@@ -156,7 +188,8 @@ def _draw_genes(allowed: Flags, n_wanted: NDArray[np.intp], rng: np.random.Gener
 def ranking_loss(torch: Any, scores: Any, positive: Any, negative: Any) -> Any:
     """Return the loss of cells, a scalar tensor.
 
-    scores: of shape (n_cells, n_genes). positive, negative: flags of the same shape; every cell needs at least one of each.
+    scores: of shape (n_cells, n_genes). positive, negative: flags of the same shape; every cell
+    needs at least one of each.
     """
     n_positive, n_negative = positive.sum(dim=1), negative.sum(dim=1)
     softplus = torch.nn.functional.softplus
@@ -173,14 +206,19 @@ def ranking_loss(torch: Any, scores: Any, positive: Any, negative: Any) -> Any:
 
 
 def make_gene_features(train: ExpressionSet, seed: int) -> NDArray[np.float32]:
-    """Return features of shape (n_genes, n_features): loadings on the first principal components of the training cells (with
-    standardised genes), the mean expression, and the share of cells that express the gene. Each column is standardised.
+    """Return features of shape (n_genes, n_features): loadings on the first principal components of
+    the training cells (with standardised genes), the mean expression, and the share of cells that
+    express the gene. Each column is standardised.
     """
     from sklearn.decomposition import PCA  # imported here because few processes train a model
 
     standardised = _standardise(train.x)
-    pca = PCA(min(N_COMPONENTS, *standardised.shape), svd_solver="randomized", random_state=seed).fit(standardised)
-    features = np.column_stack([pca.components_.T, train.x.mean(axis=0), (train.x > 0).mean(axis=0)])
+    pca = PCA(
+        min(N_COMPONENTS, *standardised.shape), svd_solver="randomized", random_state=seed
+    ).fit(standardised)
+    features = np.column_stack(
+        [pca.components_.T, train.x.mean(axis=0), (train.x > 0).mean(axis=0)]
+    )
     return _standardise(features)
 
 
@@ -191,9 +229,11 @@ def _standardise(x: NDArray[Any]) -> NDArray[np.float32]:
     return np.asarray(scaled, dtype=np.float32)
 
 
-def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report) -> FittedModel:
-    """Return the weights of the epoch that ranks the validation cells best. Arrays: the weights, and
-    the features of the genes. Facts: the shape of the network and its tokens."""
+def fit(
+    examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report
+) -> FittedModel:
+    """Return the weights of the epoch that ranks the validation cells best. Arrays: the weights,
+    and the features of the genes. Facts: the shape of the network and its tokens."""
     report(0.0, "gene features")
     plan = TrainingPlan(options["epochs"], options["patience"], settings.checkpoint)
     with _seeded(settings.seed) as torch:
@@ -205,14 +245,20 @@ def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, r
             freeze(network)
         else:
             width, notes = options["width"], examples.notes
-            shape = NetworkShape(width, options["heads"], 2 * width, options["layers"], options["dropout"])
-            network = Network(torch, shape, make_gene_features(examples.train, settings.seed), options["tokens"])
+            shape = NetworkShape(
+                width, options["heads"], 2 * width, options["layers"], options["dropout"]
+            )
+            network = Network(
+                torch, shape, make_gene_features(examples.train, settings.seed), options["tokens"]
+            )
         learner = _Learner(network, examples, options)
         history = train_epochs(learner, plan, examples.rng, report)
     arrays = {f"{WEIGHT}{name}": tensor.numpy() for name, tensor in network.weights().items()}
     arrays["features"] = network.features.cpu().numpy()
     facts = {"shape": asdict(network.shape), "tokens": network.tokens}
-    return FittedModel("transformer", np.arange(len(examples.train.genes)), arrays, history, facts, notes)
+    return FittedModel(
+        "transformer", np.arange(len(examples.train.genes)), arrays, history, facts, notes
+    )
 
 
 def make_scorer(fitted: FittedModel) -> Scorer:
@@ -220,7 +266,11 @@ def make_scorer(fitted: FittedModel) -> Scorer:
     with _seeded() as torch:
         shape = NetworkShape(**fitted.facts["shape"])
         network = Network(torch, shape, fitted.arrays["features"], fitted.facts["tokens"])
-    weights = {name.removeprefix(WEIGHT): array for name, array in fitted.arrays.items() if name.startswith(WEIGHT)}
+    weights = {
+        name.removeprefix(WEIGHT): array
+        for name, array in fitted.arrays.items()
+        if name.startswith(WEIGHT)
+    }
     network.load_weights(weights)
     return network.score
 
@@ -238,16 +288,31 @@ def _seeded(seed: int = 0) -> Iterator[Any]:
 class TransformerSettings:
     """The options of the network and its training."""
 
-    epochs: Annotated[int, Ge(1), Le(10_000), setting("The most times that each training cell is seen.")] = 8
-    patience: Annotated[Count, setting("Training stops after this many epochs without a better validation MRR.")] = 3
+    epochs: Annotated[
+        int, Ge(1), Le(10_000), setting("The most times that each training cell is seen.")
+    ] = 8
+    patience: Annotated[
+        Count, setting("Training stops after this many epochs without a better validation MRR.")
+    ] = 3
     batch: Annotated[int, Ge(1), Le(4096), setting("Cells of a step.")] = 48
-    tokens: Annotated[int, Ge(8), Le(8192), setting("Number of genes that the network sees at once.")] = 128
+    tokens: Annotated[
+        int, Ge(8), Le(8192), setting("Number of genes that the network sees at once.")
+    ] = 128
     learning_rate: Annotated[float, Ge(1e-7), Le(1), setting("Of the optimizer.")] = 2e-3
-    width: Annotated[int, Ge(1), Le(4096), setting("Width of a token, a multiple of the heads.")] = 32
+    width: Annotated[
+        int, Ge(1), Le(4096), setting("Width of a token, a multiple of the heads.")
+    ] = 32
     layers: Annotated[int, Ge(1), Le(64), setting("Number of layers of the transformer.")] = 2
     heads: Annotated[int, Ge(1), Le(64), setting("Heads of a layer.")] = 4
-    dropout: Annotated[float, Ge(0), Le(0.9), setting("Share of a layer's outputs to drop in training.")] = 0.1
-    scgpt: Annotated[str, setting("The folder of a scGPT checkpoint to start from, which sets width, layers and heads.")] = ""
+    dropout: Annotated[
+        float, Ge(0), Le(0.9), setting("Share of a layer's outputs to drop in training.")
+    ] = 0.1
+    scgpt: Annotated[
+        str,
+        setting(
+            "The folder of a scGPT checkpoint to start from, which sets width, layers and heads."
+        ),
+    ] = ""
 
 
 MODEL: Final = RankingModel(

@@ -1,4 +1,5 @@
-"""xgboost: classify a cell by its target with gradient-boosted trees, from the change of its expression."""
+"""xgboost: classify a cell by its target with gradient-boosted trees, from the change of its
+expression."""
 
 from __future__ import annotations
 
@@ -39,10 +40,16 @@ def _library() -> Any:
 class BoostingSettings:
     """The options of boosted trees."""
 
-    rounds: Annotated[int, Ge(1), Le(10_000), setting("The most rounds; each has a tree for every target.")] = 60
+    rounds: Annotated[
+        int, Ge(1), Le(10_000), setting("The most rounds; each has a tree for every target.")
+    ] = 60
     depth: Annotated[int, Ge(1), Le(20), setting("The depth of a tree.")] = 4
-    learning_rate: Annotated[float, Ge(1e-4), Le(1), setting("The weight of each tree (learning rate).")] = 0.2
-    columns: Annotated[float, Ge(0.01), Le(1), setting("The share of genes that a tree may use.")] = 0.25
+    learning_rate: Annotated[
+        float, Ge(1e-4), Le(1), setting("The weight of each tree (learning rate).")
+    ] = 0.2
+    columns: Annotated[
+        float, Ge(0.01), Le(1), setting("The share of genes that a tree may use.")
+    ] = 0.25
 
 
 class _Learner:
@@ -50,7 +57,11 @@ class _Learner:
 
     def __init__(self, examples: Examples, options: Mapping[str, Any], seed: int) -> None:
         library, rows = _library(), make_class_rows(examples.fitted)
-        self.held_out, self.columns, self.n_rounds = examples.chosen_on, rows.columns, options["rounds"]
+        self.held_out, self.columns, self.n_rounds = (
+            examples.chosen_on,
+            rows.columns,
+            options["rounds"],
+        )
         self.trained = library.DMatrix(rows.x, label=rows.classes, weight=rows.weights)
         self.asked = library.DMatrix(self.held_out.changes)
         parameters = {
@@ -90,18 +101,23 @@ class _Learner:
         self.booster = self.booster[: state["weights"]]
 
 
-def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report) -> FittedModel:
+def fit(
+    examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report
+) -> FittedModel:
     """Return boosted trees of the number of rounds that ranks the validation cells best."""
     learner = _Learner(examples, options, settings.seed)
     n_epochs = -(-options["rounds"] // ROUNDS_OF_EPOCH)
     history = train_epochs(learner, TrainingPlan(n_epochs, PATIENCE), examples.rng, report)
     history["epoch"] = (history["epoch"] * ROUNDS_OF_EPOCH).clip(upper=options["rounds"])
     content = np.frombuffer(bytes(learner.booster.save_raw("ubj")), dtype=np.uint8)
-    return FittedModel("xgboost", learner.columns, {"booster_ubjson": content}, history, notes=examples.notes)
+    return FittedModel(
+        "xgboost", learner.columns, {"booster_ubjson": content}, history, notes=examples.notes
+    )
 
 
 def make_scorer(fitted: FittedModel) -> Scorer:
-    """Return a function for the log-odds of each target against the others, up to a constant of the cell."""
+    """Return a function for the log-odds of each target against the others, up to a constant of the
+    cell."""
     booster = _library().Booster()
     booster.load_model(bytearray(fitted.arrays["booster_ubjson"].tobytes()))
 

@@ -29,17 +29,23 @@ class ShownRanking:
 
 
 def choose(workspace: Workspace) -> tuple[RankingFolder | None, ShownRanking | None]:
-    """Show the choices in one row; return the chosen ranking, if there is one, and what is shown of it once it is evaluated."""
+    """Show the choices in one row; return the chosen ranking, if there is one, and what is shown of
+    it once it is evaluated."""
     folders = {folder.name: folder for folder in target_ranking.list_all(workspace)}
     if not folders:
         return None, None
     left, middle, right = st.columns([0.3, 0.4, 0.3])
     first = next(iter(folders))
-    folder = folders[choose_setting(left.selectbox, _RANKING, "", {name: name for name in folders}, first) or first]
+    folder = folders[
+        choose_setting(left.selectbox, _RANKING, "", {name: name for name in folders}, first)
+        or first
+    ]
     evaluations = {saved.key: saved for saved in reversed(folder.evaluations())}
     if not evaluations:
         return folder, None
     titles = {key: evaluation_title(saved.settings) for key, saved in evaluations.items()}
-    key = choose_one(middle.selectbox, "evaluation", "Evaluation", titles, next(iter(titles))) or next(iter(titles))
+    key = choose_one(
+        middle.selectbox, "evaluation", "Evaluation", titles, next(iter(titles))
+    ) or next(iter(titles))
     metric = choose_one(right.selectbox, "metric", "Metric", METRICS, "recall") or "recall"
     return folder, ShownRanking(folder, evaluations[key], metric)

@@ -1,4 +1,5 @@
-"""Targets, tab Conditions: one test condition, its perturbed genes, and the genes that each model ranks first."""
+"""Targets, tab Conditions: one test condition, its perturbed genes, and the genes that each model
+ranks first."""
 
 from __future__ import annotations
 
@@ -19,15 +20,18 @@ def show(_workspace: Workspace, shown: ShownRanking) -> None:
     """Show the drill-down of a test condition."""
     split = shown.folder.split()
     names = {condition: condition.replace("+", " + ") for condition in split.test}
-    chosen = choose_one(st.selectbox, "condition", "Test condition", names, split.test[0]) or split.test[0]
+    chosen = (
+        choose_one(st.selectbox, "condition", "Test condition", names, split.test[0])
+        or split.test[0]
+    )
     genes = shown.saved.genes[shown.saved.genes["condition"] == chosen]
     st.markdown("#### Ranks of its perturbed genes")
     ranks = target_ranks(genes)
     ranks.insert(1, "trained", ranks["gene"].isin(split.trained_genes))
     tables.show_table(ranks, "targets-ranks")
     st.caption(
-        "Rankings of the condition's averaged cells. Genes with equal scores share their mean rank; so do genes without a score. "
-        "A gene that is not a candidate has no rank."
+        "Rankings of the condition's averaged cells. Genes with equal scores share their mean rank;"
+        " so do genes without a score. A gene that is not a candidate has no rank."
     )
     st.markdown("#### Top genes of each model")
     tables.show_table(first_genes(genes), "targets-first")
@@ -35,7 +39,8 @@ def show(_workspace: Workspace, shown: ShownRanking) -> None:
 
 
 def target_ranks(genes: pd.DataFrame) -> pd.DataFrame:
-    """Return one row for each perturbed gene, with its rank by each model; NaN outside the candidates.
+    """Return one row for each perturbed gene, with its rank by each model; NaN outside the
+    candidates.
 
     genes: model, gene, rank, is_target; of one condition.
     """
@@ -44,7 +49,8 @@ def target_ranks(genes: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_genes(genes: pd.DataFrame) -> pd.DataFrame:
-    """Return the genes that each model ranks first, one column per model; perturbed genes are marked.
+    """Return the genes that each model ranks first, one column per model; perturbed genes are
+    marked.
 
     genes: model, gene, is_target, in the order of the ranks.
     """

@@ -1,4 +1,5 @@
-"""Targets, tab Table: every model on the same rows, beside a random ranking and the ceiling of models of trained genes."""
+"""Targets, tab Table: every model on the same rows, beside a random ranking and the ceiling of
+models of trained genes."""
 
 from __future__ import annotations
 
@@ -18,7 +19,11 @@ from core.ui.shell import explain_errors
 
 def show(workspace: Workspace, shown: ShownRanking) -> None:
     """Show the table of an evaluation."""
-    show_result(table_of(shown.folder, shown.saved, shown.metric), shown.folder.name, f"targets-{shown.metric}")
+    show_result(
+        table_of(shown.folder, shown.saved, shown.metric),
+        shown.folder.name,
+        f"targets-{shown.metric}",
+    )
     if not workspace.settings.read_only:
         with st.expander("Evaluate with another mask or unit"):
             chosen = show_settings(EvaluationRequest, "", ["unit", "mask"], columns=2)
@@ -26,6 +31,10 @@ def show(workspace: Workspace, shown: ShownRanking) -> None:
             st.caption("The cells are read again from their file.")
             if st.button("Evaluate", key="evaluate-targets"):
                 with explain_errors(), st.spinner("Ranking the genes …"):
-                    saved = target_ranking.evaluate_saved(workspace, shown.folder.name, make(EvaluationRequest, chosen))
+                    saved = target_ranking.evaluate_saved(
+                        workspace, shown.folder.name, make(EvaluationRequest, chosen)
+                    )
                     st.query_params["evaluation"] = saved.key
-                    confirm(f"{shown.folder.name}: evaluated on {evaluation_title(saved.settings)}.")
+                    confirm(
+                        f"{shown.folder.name}: evaluated on {evaluation_title(saved.settings)}."
+                    )

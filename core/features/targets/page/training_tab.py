@@ -1,4 +1,5 @@
-"""Targets, tab Training: the progress of a training, its curves, its data, and the form that starts one."""
+"""Targets, tab Training: the progress of a training, its curves, its data, and the form that starts
+one."""
 
 from __future__ import annotations
 
@@ -11,7 +12,12 @@ from core.base.fields.record import make, option_of
 from core.features.targets import actions as target_ranking
 from core.features.targets.jobs import KIND
 from core.features.targets.models.base import ranking_models
-from core.features.targets.request import TrainingOptions, TrainingRequest, missing_packages, request_of
+from core.features.targets.request import (
+    TrainingOptions,
+    TrainingRequest,
+    missing_packages,
+    request_of,
+)
 from core.features.targets.results import RankingFolder
 from core.plots import curves
 from core.runs.workspace import Workspace
@@ -22,27 +28,37 @@ from core.ui.option_controls import show_more, show_settings, title_of
 from core.ui.shell import explain_errors
 from core.ui.widgets import as_text, show_empty, show_figure
 
-QUICK = ("pca_knn", "random_forest", "xgboost")  # models that train on the simulated screen within a minute
-MEASURES: Final = {"train_loss": "loss on training cells", "validation_mrr": "MRR on validation cells"}
+# models that train on the simulated screen within a minute
+QUICK = ("pca_knn", "random_forest", "xgboost")
+MEASURES: Final = {
+    "train_loss": "loss on training cells",
+    "validation_mrr": "MRR on validation cells",
+}
 
 
 def show(workspace: Workspace, folder: RankingFolder | None) -> None:
     """Show the training of a target ranking, and the form that starts one."""
     if folder is None:
         show_empty(
-            "No model was trained here. Target ranking is the reverse problem. Models read the expression of perturbed cells "
-            "and rank all genes, so that the perturbed ones come first. It needs single cells with conditions (`A+ctrl`, `A+B`, "
-            "`ctrl`) as `.h5ad`, not the labelled pairs on Data."
+            "No model was trained here. Target ranking is the reverse problem. Models read the"
+            " expression of perturbed cells and rank all genes, so that the perturbed ones come"
+            " first. It needs single cells with conditions (`A+ctrl`, `A+B`, `ctrl`) as `.h5ad`,"
+            " not the labelled pairs on Data."
         )
     else:
         watch_job(workspace, KIND.name, folder.name)
         _show_curves(folder)
         if (folder.path / "data.json").is_file():
             split = folder.split()
-            parts = f"{len(split.train):,} training conditions, {len(split.validation):,} for validation"
+            parts = (
+                f"{len(split.train):,} training conditions, {len(split.validation):,} for"
+                " validation"
+            )
             parts += f", {len(split.test):,} for testing"
             notes = " ".join(folder.data().notes)
-            st.caption(as_text(f"{folder.request().source.name} · split {split.name}: {parts}. {notes}"))
+            st.caption(
+                as_text(f"{folder.request().source.name} · split {split.name}: {parts}. {notes}")
+            )
             for name, manifest in folder.manifests().items():
                 for note in manifest["notes"]:
                     st.caption(as_text(f"{name}: {note}"))
@@ -53,13 +69,19 @@ def show(workspace: Workspace, folder: RankingFolder | None) -> None:
 
 def _show_curves(folder: RankingFolder) -> None:
     """Show the measures of the models that are trained in epochs or rounds."""
-    histories = {name: pd.DataFrame(manifest["history"]) for name, manifest in folder.manifests().items()}
-    in_epochs = [history.assign(model=name) for name, history in histories.items() if "epoch" in history]
+    histories = {
+        name: pd.DataFrame(manifest["history"]) for name, manifest in folder.manifests().items()
+    }
+    in_epochs = [
+        history.assign(model=name) for name, history in histories.items() if "epoch" in history
+    ]
     if not in_epochs:
         return
     history = pd.concat(in_epochs, ignore_index=True)
     best = history.groupby("model")["validation_mrr"].idxmax()
-    history = history.assign(curve=history["model"], x=history["epoch"], is_best=history.index.isin(best))
+    history = history.assign(
+        curve=history["model"], x=history["epoch"], is_best=history.index.isin(best)
+    )
     for column, (measure, words) in zip(st.columns(2), MEASURES.items(), strict=True):
         with column:
             chart = curves.figure(history.assign(y=history[measure]), "epoch or round", words)
@@ -68,15 +90,25 @@ def _show_curves(folder: RankingFolder) -> None:
 
 
 def _show_form(workspace: Workspace) -> None:
-    """Show the form that starts a training. Files are given by path, since they may be too large for a browser."""
+    """Show the form that starts a training. Files are given by path, since they may be too large
+    for a browser."""
     chosen = show_settings(TrainingRequest, "", ["name"])
-    path = st.text_input("Cells (.h5ad, a path on this machine; empty for a simulated screen)", key="address-cells")
+    path = st.text_input(
+        "Cells (.h5ad, a path on this machine; empty for a simulated screen)", key="address-cells"
+    )
     chosen |= show_settings(TrainingRequest, "", ["kind", "seed"], columns=2)
     known = [name for name, model in ranking_models().items() if not missing_packages(model)]
-    usual, option = [each for each in known if each in QUICK] or known, option_of(TrainingOptions, "models")
-    models = st.multiselect(title_of(option), known, usual, help=option.about.help, **bind("models"))
+    usual, option = (
+        [each for each in known if each in QUICK] or known,
+        option_of(TrainingOptions, "models"),
+    )
+    models = st.multiselect(
+        title_of(option), known, usual, help=option.about.help, **bind("models")
+    )
     chosen |= show_more(TrainingOptions, "", ("models", *chosen))
-    if st.button("Start training", type="primary", icon=":material/play_arrow:", key="start-targets"):
+    if st.button(
+        "Start training", type="primary", icon=":material/play_arrow:", key="start-targets"
+    ):
         with explain_errors(), st.spinner("Starting …"):
             asked = make(TrainingOptions, {**chosen, "models": models})
             started = target_ranking.start_apart(workspace, request_of(asked, path.strip()))

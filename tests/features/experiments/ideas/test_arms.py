@@ -22,7 +22,10 @@ METRICS = ("de", "dir", "mean")
 
 
 def test_one_cut_equals_the_score_and_the_comparison_of_runs() -> None:
-    base, arm = score_arms(Trial(LABELS, ROWS, (CELLS,), "inside"), [Ranking("a", (A,)), Ranking("b", (B,), "why", "id")])
+    base, arm = score_arms(
+        Trial(LABELS, ROWS, (CELLS,), "inside"),
+        [Ranking("a", (A,)), Ranking("b", (B,), "why", "id")],
+    )
     score = score_with_intervals(LABELS, B, ROWS.pert, ROWS.gene, CELLS)
     paired = compare(LABELS, A, B, ROWS.pert, ROWS.gene, CELLS)
     for metric in METRICS:
@@ -46,10 +49,15 @@ def test_cuts_are_averaged_and_their_variance_is_in_the_interval() -> None:
 
 def test_what_an_arm_does_not_rank_is_left_out() -> None:
     nothing, chosen = np.full(N, np.nan), ROWS.pert < 10
-    arms = [Ranking("de alone", (Scores(A.p_de, nothing),)), Ranking("half", (mask_scores(A, chosen),))]
+    arms = [
+        Ranking("de alone", (Scores(A.p_de, nothing),)),
+        Ranking("half", (mask_scores(A, chosen),)),
+    ]
     alone, half = score_arms(Trial(LABELS, ROWS, (None,), "all rows"), arms, has_base=False)
     assert (alone.dir, alone.mean, alone.delta_de, half.delta_de) == (None, None, None, None)
-    expected = score_with_intervals(LABELS[chosen], A.take(chosen), ROWS.pert[chosen], ROWS.gene[chosen])
+    expected = score_with_intervals(
+        LABELS[chosen], A.take(chosen), ROWS.pert[chosen], ROWS.gene[chosen]
+    )
     assert isinstance(half, ArmResult)
     assert half.mean is not None
     assert half.mean.value == pytest.approx(expected.mean.value)

@@ -11,7 +11,9 @@ SIGNS = {("A", "B"): 1, ("B", "C"): -1, ("A", "C"): 1, ("C", "D"): 0, ("D", "A")
 
 
 def test_walks_are_counted_with_damping_and_signs() -> None:
-    found = walk_features(SIGNS, ["A", "A", "A", "B", "A"], ["B", "C", "D", "A", "Z"], cut_off=4, damping=0.5)
+    found = walk_features(
+        SIGNS, ["A", "A", "A", "B", "A"], ["B", "C", "D", "A", "Z"], cut_off=4, damping=0.5
+    )
     assert found["reachable"].tolist() == [1, 1, 1, 1, 0]
     assert found["recip_dist"].tolist() == [1, 1, 1 / 2, 1 / 3, 0]
     # A to B: one edge (1/2); four edges by A C D A B (1/16). A to C: one edge, two by B (1/4), four by A C D A C (1/16).

@@ -33,14 +33,25 @@ def furnish(workspace: Workspace) -> None:
     perts, genes = sorted(set(made.pert)), sorted(set(made.gene))
     symbols = [*perts, *genes]
     packs = {
-        "signs": {"meta": {"source": "s"}, "pairs": {f"{p}|{g}": (-1) ** i for p in perts for i, g in enumerate(genes[:9])}},
+        "signs": {
+            "meta": {"source": "s"},
+            "pairs": {f"{p}|{g}": (-1) ** i for p in perts for i, g in enumerate(genes[:9])},
+        },
         "edges": [[a, b, 900] for a, b in pairwise(symbols)],
-        "pathways": {symbol: [f"Pathway {len(symbol) + i % 3}"] for i, symbol in enumerate(symbols)},
+        "pathways": {
+            symbol: [f"Pathway {len(symbol) + i % 3}"] for i, symbol in enumerate(symbols)
+        },
     }
     ids = made.ids[: made.n_train]
     import_upload(workspace, worlds.llm(ids, 2), "other.csv", ImportOptions(name="llm other"))
-    import_upload(workspace, worlds.table_of({key: vector[::-1] for key, vector in made.vectors.items()}), "far.csv")
-    numbers = cases.as_csv(["id", "deletion"], [[key, len(key) + i % 5] for i, key in enumerate(ids)])
+    import_upload(
+        workspace,
+        worlds.table_of({key: vector[::-1] for key, vector in made.vectors.items()}),
+        "far.csv",
+    )
+    numbers = cases.as_csv(
+        ["id", "deletion"], [[key, len(key) + i % 5] for i, key in enumerate(ids)]
+    )
     import_upload(workspace, numbers, "deletion.csv", ImportOptions(de="deletion"))
     for name, pack in packs.items():
         import_upload(workspace, json.dumps(pack).encode(), f"{name}.json")
@@ -64,7 +75,9 @@ def compute(workspace: Workspace, name: str, **chosen: Any) -> ExperimentResult:
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", IDEAS)
-def test_every_idea_scores_and_judges_its_arms_or_says_what_it_lacks(place: Workspace, name: str) -> None:
+def test_every_idea_scores_and_judges_its_arms_or_says_what_it_lacks(
+    place: Workspace, name: str
+) -> None:
     missing = kinds()[name].missing(place, None)
     if name in OF_RUNS:
         assert "perturbdesk run debate" in missing[0]
@@ -75,7 +88,9 @@ def test_every_idea_scores_and_judges_its_arms_or_says_what_it_lacks(place: Work
     found = compute(place, name)
     json.dumps(to_json(found), allow_nan=False)
     assert found.sentence.endswith(".")
-    assert all(any(value is not None for value in (arm.de, arm.dir, arm.mean)) for arm in found.arms[:1])
+    assert all(
+        any(value is not None for value in (arm.de, arm.dir, arm.mean)) for arm in found.arms[:1]
+    )
     bases = [arm for arm in found.arms if arm.is_base]
     assert len(bases) <= 1
     assert all(math.isnan(arm.p_holm) for arm in bases)
@@ -86,7 +101,10 @@ def test_every_idea_scores_and_judges_its_arms_or_says_what_it_lacks(place: Work
 
 def test_runs_are_compared_with_the_first_and_were_not_asked_again(place: Workspace) -> None:
     found = compute(place, "rounds", runs="llm train,llm other")
-    assert [(arm.name, arm.is_base) for arm in found.arms] == [("llm train", True), ("llm other", False)]
+    assert [(arm.name, arm.is_base) for arm in found.arms] == [
+        ("llm train", True),
+        ("llm other", False),
+    ]
     assert "llm train was not asked again" in found.caveats[0]
     with pytest.raises(InputError, match="each once"):
         compute(place, "rounds", runs="llm train,llm train")

@@ -9,7 +9,11 @@ from core.evidence.packs import Packs, Source
 from core.features.experiments.ideas.arms import Trial
 from core.features.experiments.ideas.blending import weights_by_agreement
 from core.features.experiments.ideas.calibration_ties import flatten, rank_with_ties
-from core.features.experiments.ideas.knn_ideas import membership_space, network_similarity, partners_of
+from core.features.experiments.ideas.knn_ideas import (
+    membership_space,
+    network_similarity,
+    partners_of,
+)
 from core.features.experiments.ideas.program_priors import describe_expectations, program_counts
 from core.features.experiments.ideas.trained_classifier import predict_cells
 from core.transfer.fusion import Percentiles, agreement_with_base
@@ -31,7 +35,12 @@ def test_a_space_of_groups_weighs_rare_ones_more_and_covers_their_members_alone(
 
 def test_partners_are_both_ways_and_a_symbol_is_among_its_own() -> None:
     packs = Packs(edges=EDGES, sources={"edges": Source("s", "0" * 64)})
-    assert partners_of(packs) == {"A": ["A", "B"], "B": ["B", "A", "C"], "C": ["C", "B", "Z"], "Z": ["Z", "C"]}
+    assert partners_of(packs) == {
+        "A": ["A", "B"],
+        "B": ["B", "A", "C"],
+        "C": ["C", "B", "Z"],
+        "Z": ["Z", "C"],
+    }
 
 
 def test_network_similarities_are_scores_and_cover_who_has_a_partner_here() -> None:
@@ -44,7 +53,15 @@ def test_network_similarities_are_scores_and_cover_who_has_a_partner_here() -> N
 
 def test_expectations_are_held_against_counts() -> None:
     labels = ["up", "up", "down", "none", "up", "down", "none"]
-    programs = ["cell cycle", "cell cycle", "cell cycle", "cell cycle", "p53 response", "no program", "ribosomal proteins"]
+    programs = [
+        "cell cycle",
+        "cell cycle",
+        "cell cycle",
+        "cell cycle",
+        "p53 response",
+        "no program",
+        "ribosomal proteins",
+    ]
     counts = program_counts(labels, programs)
     assert [*counts[0].values()] == ["cell cycle", "down", 4, 2, 1, 1]
     words = describe_expectations(counts)
@@ -66,11 +83,14 @@ def test_a_classifier_never_sees_the_labels_of_a_row_s_own_part() -> None:
     protocol = EvaluationProtocol("folds", 5, 0)
     parts = parts_of(protocol, rows, rows)
     assert parts is not None
-    changed = np.where((parts.pert[rows.pert] == 0) | (parts.gene[rows.gene] == 0), "up", labels).astype(object)
+    changed = np.where(
+        (parts.pert[rows.pert] == 0) | (parts.gene[rows.gene] == 0), "up", labels
+    ).astype(object)
     cells = cells_of(protocol, rows, parts)
     assert cells is not None
     before, after = (
-        predict_cells(Trial(each, rows, (cells,), ""), features, LogisticRegression, 1)[0] for each in (labels, changed)
+        predict_cells(Trial(each, rows, (cells,), ""), features, LogisticRegression, 1)[0]
+        for each in (labels, changed)
     )
     own = (parts.pert[rows.pert] == 0) & (parts.gene[rows.gene] == 0)
     np.testing.assert_array_equal(before.p_de[own], after.p_de[own])
@@ -81,7 +101,13 @@ def test_a_classifier_never_sees_the_labels_of_a_row_s_own_part() -> None:
 def test_recalibration_keeps_the_order_and_ties_are_broken_as_said() -> None:
     p = np.array([0.0, 0.2, 0.2, 0.9, 1.0])
     assert (np.diff(flatten(p)) >= 0).all()
-    assert rank_with_ties(p, np.array([False, False, True, True, False])).tolist() == [0.0, 1.0, 1.5, 2.5, 3.0]
+    assert rank_with_ties(p, np.array([False, False, True, True, False])).tolist() == [
+        0.0,
+        1.0,
+        1.5,
+        2.5,
+        3.0,
+    ]
 
 
 def test_weights_follow_agreement_to_one_side_or_the_other() -> None:
@@ -89,7 +115,13 @@ def test_weights_follow_agreement_to_one_side_or_the_other() -> None:
     ranks = Percentiles(np.stack([base, other]), np.stack([base, base]))
     agreement = agreement_with_base(ranks)
     assert agreement[0].tolist() == [1.0] * 4
-    assert agreement[1].tolist() == pytest.approx([1.0, 0.6, 1.0, 0.9])  # the mean of both questions, of one where one is missing
+    assert agreement[1].tolist() == pytest.approx(
+        [1.0, 0.6, 1.0, 0.9]
+    )  # the mean of both questions, of one where one is missing
     agreement = np.array([1.0, 0.2, 1.0])
-    assert weights_by_agreement(0.5, agreement, to_base=True).tolist() == pytest.approx([0.5, 0.1, 0.5])
-    assert weights_by_agreement(0.5, agreement, to_base=False).tolist() == pytest.approx([0.5, 0.9, 0.5])
+    assert weights_by_agreement(0.5, agreement, to_base=True).tolist() == pytest.approx(
+        [0.5, 0.1, 0.5]
+    )
+    assert weights_by_agreement(0.5, agreement, to_base=False).tolist() == pytest.approx(
+        [0.5, 0.9, 0.5]
+    )

@@ -33,7 +33,9 @@ def test_each_label_keeps_its_share_to_a_row(labels: list[str], data: st.DataObj
 
 
 @given(st.integers(2, 4), st.integers(0, 20), st.integers(8, 40))
-def test_no_label_of_a_rows_perturbation_or_gene_is_in_its_view(k: int, cut: int, sample: int) -> None:
+def test_no_label_of_a_rows_perturbation_or_gene_is_in_its_view(
+    k: int, cut: int, sample: int
+) -> None:
     """Folds blind for each row: with all of them blinded at once, nothing would be left to see."""
     chosen = set(choose_labelled_rows(ROWS + TEST, FileRows(sample=sample), None))
     folds = fold_views(ROWS, k, cut)
@@ -47,5 +49,7 @@ def test_rows_are_labelled_ones() -> None:
     assert choose_labelled_rows(ROWS + TEST, FileRows(run="r"), ["Q_H", "P1_G1"]) == ("P1_G1",)
     with pytest.raises(InputError, match="none of run r has a label"):
         choose_labelled_rows(ROWS + TEST, FileRows(run="r"), ["Q_H"])
-    with pytest.raises(InputError, match="a sample of 49, expected at most the number of labelled rows, 48"):
+    with pytest.raises(
+        InputError, match="a sample of 49, expected at most the number of labelled rows, 48"
+    ):
         choose_labelled_rows(ROWS + TEST, FileRows(sample=49), None)

@@ -113,16 +113,22 @@ def above_one(s: Sound) -> None:
 
 
 def in_a_folder(s: Sound) -> bytes:
-    return zip_of({f"mine/{path}": content for path, content in {s.name: s.csv(), **s.members}.items()})
+    return zip_of(
+        {f"mine/{path}": content for path, content in {s.name: s.csv(), **s.members}.items()}
+    )
 
 
 LONG = " ".join(f"word{i}" for i in range(5_000)).encode()
-B_TOOL_CALLS = json.dumps({"thought_0": "t", "tool_name_0": "web", "tool_args_0": {}, "observation_0": "o"})
+B_TOOL_CALLS = json.dumps(
+    {"thought_0": "t", "tool_name_0": "web", "tool_args_0": {}, "observation_0": "o"}
+)
 PLANTED: dict[str, Planted] = {
     "zip_damaged": Planted("B", lambda s: s.zip()[:-30]),
     "zip_unsafe": Planted("B", lambda s: zip_of({s.name: s.csv(), **s.members, "../x.py": b""})),
     "no_submission": Planted(
-        "B", lambda s: zip_of({s.name: s.csv(), f"b/{s.name}": s.csv(), **s.members}), also=("unexpected_members",)
+        "B",
+        lambda s: zip_of({s.name: s.csv(), f"b/{s.name}": s.csv(), **s.members}),
+        also=("unexpected_members",),
     ),
     "encoding": Planted("B", not_utf8, (4,)),
     "not_csv": Planted("B", lambda s: zip_of({s.name: b"Dear all,\nfind attached\n", **s.members})),
@@ -133,7 +139,9 @@ PLANTED: dict[str, Planted] = {
     "prompt_too_long": Planted("A", member("prompt.txt", LONG), tokenizer=True),
     "prompt_uncounted": Planted("A", member("prompt.txt", LONG)),
     "tools_missing": Planted("B", member("tools/ask.py", None)),
-    "too_many_tools": Planted("B", lambda s: s.members.update({f"tools/t{i}.py": TOOL for i in range(100)})),
+    "too_many_tools": Planted(
+        "B", lambda s: s.members.update({f"tools/t{i}.py": TOOL for i in range(100)})
+    ),
     "tool_syntax": Planted("B", member("tools/ask.py", b"def ask(:\n")),
     "missing_columns": Planted("B", lambda s: s.header.remove("num_distinct_tools")),
     "column_order": Planted("B", columns_swapped),
@@ -141,16 +149,30 @@ PLANTED: dict[str, Planted] = {
     "other_track": Planted("C", appended("prompt_tokens")),
     "unexpected_columns": Planted("B", appended("comment")),
     "missing_ids": Planted("B", lambda s: s.rows.pop(6), ("P6_G6",)),
-    "unknown_ids": Planted("B", lambda s: s.rows.append({**s.rows[1], "id": "P99_G0", "prediction_up": 0.001}), ("P99_G0",)),
-    "duplicate_ids": Planted("B", lambda s: s.rows.append({**s.rows[1], "prediction_up": 0.001}), ("P1_G1",)),
+    "unknown_ids": Planted(
+        "B",
+        lambda s: s.rows.append({**s.rows[1], "id": "P99_G0", "prediction_up": 0.001}),
+        ("P99_G0",),
+    ),
+    "duplicate_ids": Planted(
+        "B", lambda s: s.rows.append({**s.rows[1], "prediction_up": 0.001}), ("P1_G1",)
+    ),
     "id_order": Planted("B", swapped, ("P7_G7", "P4_G4")),
     "empty_cells": Planted("B", cells("model_name", "", " "), ("P3_G3", "P4_G4")),
-    "null_words": Planted("B", cells("reasoning_trace", "NA", "none so far", "null"), ("P3_G3", "P5_G5")),
-    "not_a_number": Planted("B", cells("prediction_up", "high", "1_0", "0,5"), ("P3_G3", "P4_G4", "P5_G5")),
+    "null_words": Planted(
+        "B", cells("reasoning_trace", "NA", "none so far", "null"), ("P3_G3", "P5_G5")
+    ),
+    "not_a_number": Planted(
+        "B", cells("prediction_up", "high", "1_0", "0,5"), ("P3_G3", "P4_G4", "P5_G5")
+    ),
     "not_finite": Planted("B", cells("prediction_up", "nan", "-inf"), ("P3_G3", "P4_G4")),
-    "out_of_range": Planted("B", cells("prediction_up", -0.001, 1.5), ("P3_G3", "P4_G4"), ("sum_above_one",)),
+    "out_of_range": Planted(
+        "B", cells("prediction_up", -0.001, 1.5), ("P3_G3", "P4_G4"), ("sum_above_one",)
+    ),
     "sum_above_one": Planted("B", above_one, ("P3_G3",)),
-    "counts": Planted("B", cells("tokens_used", -1, 2.5, "many", "12.0"), ("P3_G3", "P4_G4", "P5_G5")),
+    "counts": Planted(
+        "B", cells("tokens_used", -1, 2.5, "many", "12.0"), ("P3_G3", "P4_G4", "P5_G5")
+    ),
     "tool_calls": Planted("B", cells("num_tool_calls", 250, 251), ("P4_G4",)),
     "distinct_tools": Planted("B", cells("num_distinct_tools", 100, 101), ("P4_G4",)),
     "prompt_tokens": Planted("A", cells("prompt_tokens", 4_096, 4_097), ("P4_G4",)),
@@ -160,7 +182,9 @@ PLANTED: dict[str, Planted] = {
     "ties": Planted("B", tied, ("P5_G5", "P6_G6", "P7_G7")),
     "trace_differs": Planted("B", cells("reasoning_trace", debate_trace(0.4, 0.75)), ("P3_G3",)),
     "fallbacks": Planted("B", thirds, ("P2_G2",)),
-    "fewer_seeds": Planted("B", lambda _: None, ("P1_G1",), provenance=RunProvenance("r", fewer_seeds=("P1_G1", "Q_R"))),
+    "fewer_seeds": Planted(
+        "B", lambda _: None, ("P1_G1",), provenance=RunProvenance("r", fewer_seeds=("P1_G1", "Q_R"))
+    ),
     "seed_is_mean": Planted("A", seed_without_answer, ("P3_G3",)),
     "empty_traces": Planted("B", cells("reasoning_trace", "none"), ("P3_G3",)),
     "uncounted": Planted("B", cells("tokens_used", 0, 0), ("P3_G3", "P4_G4")),
@@ -170,16 +194,36 @@ PLANTED: dict[str, Planted] = {
     "long_answers": Planted("C", cells("tokens_used", 16_000, 16_001), ("P4_G4",)),
     "tools_in_c": Planted("C", cells("reasoning_trace", B_TOOL_CALLS), ("P3_G3",)),
     "sampling": Planted("B", lambda _: None, provenance=RunProvenance("r", sampling=((0.7, 1.0),))),
-    "second_model": Planted("B", lambda _: None, provenance=RunProvenance("r", models=("openai/gpt-oss-120b", "other-7b"))),
-    "learned": Planted("B", lambda _: None, provenance=RunProvenance("r", learned=("near, a kNN over the training labels",))),
-    "outputs_in_prompt": Planted("A", member("prompt.txt", b"For instance Stat1 -> Irf1: down\n{pert} {gene}")),
-    "prompt_differs": Planted("B", lambda _: None, provenance=RunProvenance("r", prompt="Another text.")),
-    "prompt_unproven": Planted(
-        "B", lambda _: None, provenance=RunProvenance("r", prompt_fault="the texts of debate have changed")
+    "second_model": Planted(
+        "B",
+        lambda _: None,
+        provenance=RunProvenance("r", models=("openai/gpt-oss-120b", "other-7b")),
     ),
-    "code_changed": Planted("B", lambda _: None, provenance=RunProvenance("r", changed="made by version 0")),
-    "left_out": Planted("B", lambda _: None, ("Q_R",), provenance=RunProvenance("r", left_out=("Q_R",))),
-    "seeds_repeated": Planted("A", lambda _: None, ("P1_G1",), provenance=RunProvenance("r", repeated=("P1_G1",))),
+    "learned": Planted(
+        "B",
+        lambda _: None,
+        provenance=RunProvenance("r", learned=("near, a kNN over the training labels",)),
+    ),
+    "outputs_in_prompt": Planted(
+        "A", member("prompt.txt", b"For instance Stat1 -> Irf1: down\n{pert} {gene}")
+    ),
+    "prompt_differs": Planted(
+        "B", lambda _: None, provenance=RunProvenance("r", prompt="Another text.")
+    ),
+    "prompt_unproven": Planted(
+        "B",
+        lambda _: None,
+        provenance=RunProvenance("r", prompt_fault="the texts of debate have changed"),
+    ),
+    "code_changed": Planted(
+        "B", lambda _: None, provenance=RunProvenance("r", changed="made by version 0")
+    ),
+    "left_out": Planted(
+        "B", lambda _: None, ("Q_R",), provenance=RunProvenance("r", left_out=("Q_R",))
+    ),
+    "seeds_repeated": Planted(
+        "A", lambda _: None, ("P1_G1",), provenance=RunProvenance("r", repeated=("P1_G1",))
+    ),
 }
 
 
@@ -188,12 +232,18 @@ def test_a_planted_defect_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -
     planted = PLANTED[name]  # every rule has one
     # A tokenizer of one token a word, or none.
     words = SimpleNamespace(encode_ordinary=str.split)
-    fake = SimpleNamespace(encoding_name_for_model=str, get_encoding=lambda _: words) if planted.tokenizer else None
+    fake = (
+        SimpleNamespace(encoding_name_for_model=str, get_encoding=lambda _: words)
+        if planted.tokenizer
+        else None
+    )
     monkeypatch.setattr("core.llm.kept_answer.has_table", lambda _: True)
     monkeypatch.setitem(sys.modules, "tiktoken", fake)
     s = sound(planted.track)
     done = planted.plant(s)
-    found = problems(done if isinstance(done, bytes) else s.zip(), planted.track, planted.provenance)
+    found = problems(
+        done if isinstance(done, bytes) else s.zip(), planted.track, planted.provenance
+    )
     ours = [problem for problem in found if problem.rule == name]
     assert [problem.rows for problem in ours] == [planted.rows]
     assert {problem.rule for problem in found} == {name, *planted.also}
@@ -217,7 +267,15 @@ def test_all_problems_are_listed_at_once() -> None:
     s.header.append("tokens_used")
     s.rows[3]["id"], s.rows[4]["prediction_up"], s.rows[5]["tokens_used"] = "Q_R", "x", -3
     s.members = {"tools/ask.py": b"def ("}
-    rules = {"duplicate_columns", "unknown_ids", "missing_ids", "not_a_number", "counts", "prompt_missing", "tool_syntax"}
+    rules = {
+        "duplicate_columns",
+        "unknown_ids",
+        "missing_ids",
+        "not_a_number",
+        "counts",
+        "prompt_missing",
+        "tool_syntax",
+    }
     assert {problem.rule for problem in problems(s.zip(), "B")} == rules
 
 
@@ -254,7 +312,9 @@ def test_nothing_raises(content: bytes, rule_name: str) -> None:
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
 def test_another_separator_is_named(separator: str) -> None:
     content = sound("B").csv().replace(b",", separator.encode())
-    [found] = [problem for problem in check(content, "s.csv", "B", IDS) if problem.rule == "not_csv"]
+    [found] = [
+        problem for problem in check(content, "s.csv", "B", IDS) if problem.rule == "not_csv"
+    ]
     assert f"s.csv: is separated by {separator!r}, expected the columns id, " in found.message
     assert found.message.endswith("model_name separated by commas")
 
@@ -288,7 +348,15 @@ def test_the_same_id_twice_is_expected_of_nobody() -> None:
 
 @pytest.mark.parametrize(
     ("cell", "is_mean"),
-    [(0.667, True), ("0.6667", True), ("0.66666667", True), (0.67, False), (0.7, False), ("6.67e-1", True), (0.6662, False)],
+    [
+        (0.667, True),
+        ("0.6667", True),
+        ("0.66666667", True),
+        (0.67, False),
+        (0.7, False),
+        ("6.67e-1", True),
+        (0.6662, False),
+    ],
 )
 def test_a_mean_may_be_rounded_to_three_decimals(cell: object, is_mean: bool) -> None:
     s = sound("A")
@@ -353,11 +421,20 @@ def test_a_rule_is_registered_once() -> None:
 def test_each_track_s_columns_stand_once() -> None:
     for layout in LAYOUTS.values():
         assert len(set(layout.columns)) == len(layout.columns)
-        named = {*layout.traces, *layout.counts, *(name for pair in layout.predictions for name in pair), "id", "model_name"}
+        named = {
+            *layout.traces,
+            *layout.counts,
+            *(name for pair in layout.predictions for name in pair),
+            "id",
+            "model_name",
+        }
         assert named == set(layout.columns)
 
 
-@pytest.mark.parametrize("cell", ["1e-99999999999999999999", "1e99999999999999999999", "-0", "0x1p-2", "١", "1_0", " 0.5"])
+@pytest.mark.parametrize(
+    "cell",
+    ["1e-99999999999999999999", "1e99999999999999999999", "-0", "0x1p-2", "١", "1_0", " 0.5"],
+)
 @pytest.mark.parametrize("track", TRACKS)
 def test_no_number_makes_a_check_fail(track: Track, cell: str) -> None:
     odd = sound(track)
@@ -365,7 +442,9 @@ def test_no_number_makes_a_check_fail(track: Track, cell: str) -> None:
     assert isinstance(check(odd.csv(), "odd.csv", track, IDS), list)
 
 
-@pytest.mark.parametrize("name", ["me/gpt-oss-120b-lora", "gpt-oss-120b-derestricted-ft", "my-gpt-oss-120b"])
+@pytest.mark.parametrize(
+    "name", ["me/gpt-oss-120b-lora", "gpt-oss-120b-derestricted-ft", "my-gpt-oss-120b"]
+)
 def test_what_was_derived_from_the_model_is_another(name: str) -> None:
     odd = sound("B")
     every("model_name", name)(odd)

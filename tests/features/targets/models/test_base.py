@@ -28,7 +28,9 @@ from tests.features.targets.cases import profile
 
 # Few genes, deep counts and no failed guide: small, and easy.
 PARTS = screens.split_screen(
-    screens.make_screen(ScreenSettings(700, 60, 14, n_doubles=4, share_failed_guides=0.0, depth=8.0), 0),
+    screens.make_screen(
+        ScreenSettings(700, 60, 14, n_doubles=4, share_failed_guides=0.0, depth=8.0), 0
+    ),
     n_unseen=4,
     n_validated=2,
 )
@@ -36,14 +38,26 @@ OPTIONS = {
     "pca_knn": {},
     "random_forest": {"trees": 30},
     "xgboost": {"rounds": 10},
-    "transformer": {"epochs": 3, "tokens": 60, "width": 16, "layers": 1, "learning_rate": 5e-3, "batch": 32},
+    "transformer": {
+        "epochs": 3,
+        "tokens": 60,
+        "width": 16,
+        "layers": 1,
+        "learning_rate": 5e-3,
+        "batch": 32,
+    },
 }
-MODELS = [pytest.param(name, marks=pytest.mark.torch) if name == "transformer" else name for name in OPTIONS]
+MODELS = [
+    pytest.param(name, marks=pytest.mark.torch) if name == "transformer" else name
+    for name in OPTIONS
+]
 
 
 def test_the_models_are_found_by_their_files() -> None:
     assert set(ranking_models()) == set(OPTIONS)
-    with pytest.raises(NotFound, match="expected one of pca_knn, random_forest, transformer, xgboost"):
+    with pytest.raises(
+        NotFound, match="expected one of pca_knn, random_forest, transformer, xgboost"
+    ):
         ranking_model_named("gears")
 
 
@@ -51,7 +65,9 @@ def test_the_models_are_found_by_their_files() -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_beats_chance_and_scores_the_same_once_saved(name: str, tmp_path: Path) -> None:
     if name == "transformer":
-        pytest.importorskip("torch", reason="torch is not installed: pip install -r requirements-models.txt")
+        pytest.importorskip(
+            "torch", reason="torch is not installed: pip install -r requirements-models.txt"
+        )
     settings = FitSettings(OPTIONS[name], seed=3)
     model = fit_model(name, PARTS.train, PARTS.validation, settings)
     chance = screens.chance_mrr(60)
@@ -119,9 +135,14 @@ def test_the_manifest_is_written_last(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(("name", "package"), [("xgboost", "xgboost"), ("transformer", "torch")])
-def test_a_missing_package_names_its_requirements(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_names_its_requirements(
+    name: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingPackage, match=f"{package}, which is not installed: pip install -r requirements-targets.txt"):
+    with pytest.raises(
+        MissingPackage,
+        match=f"{package}, which is not installed: pip install -r requirements-targets.txt",
+    ):
         fit_model(name, PARTS.train, PARTS.validation, FitSettings())
 
 
@@ -132,21 +153,30 @@ def numbered(conditions: list[str]) -> ExpressionSet:
     return ExpressionSet(x, ("A", "B", "C", "D"), np.array(conditions), batches)
 
 
-def test_a_tenth_of_the_training_cells_takes_the_place_of_validation_cells_without_a_trained_target() -> None:
+def test_a_tenth_of_the_training_cells_takes_the_place_of_validation_cells_without_a_trained_target() -> (
+    None
+):
     train = numbered(["ctrl"] + ["A"] * 18)
     same = _make_examples(train, numbered(["A"] * 3), 0, choose=True)
     assert (len(same.fitted.x), len(same.chosen_on.x)) == (18, 3)
-    assert same.notes == ("1 of 18 cells are from batches without control cells and were compared with controls of all batches.",)
+    assert same.notes == (
+        "1 of 18 cells are from batches without control cells and were compared with controls of all batches.",
+    )
     other = _make_examples(train, numbered(["B"] * 3), 0, choose=True)
     assert (len(other.fitted.x), len(other.chosen_on.x)) == (16, 2)
-    assert sorted(np.concatenate([other.fitted.x, other.chosen_on.x])[:, 0].tolist()) == train.x[1:, 0].tolist()
+    assert (
+        sorted(np.concatenate([other.fitted.x, other.chosen_on.x])[:, 0].tolist())
+        == train.x[1:, 0].tolist()
+    )
     assert "2 random training cells were held out to choose on instead" in other.notes[-1]
     assert len(_make_examples(train, numbered(["B"] * 3), 0, choose=False).fitted.x) == 18
 
 
 def test_a_double_is_a_row_for_each_target_with_half_its_weight() -> None:
     x = np.array([[1, 1, 1, 1], [2, 1, 1, 1], [1, 1, 1, 5]], dtype=np.float32)
-    cells = ExpressionSet(x, ("A", "B", "C", "D"), np.array(["ctrl", "B", "B+D"]), np.array(["x"] * 3))
+    cells = ExpressionSet(
+        x, ("A", "B", "C", "D"), np.array(["ctrl", "B", "B+D"]), np.array(["x"] * 3)
+    )
     rows = make_class_rows(take_perturbed(cells, cells, np.random.default_rng(0), "training"))
     assert rows.columns.tolist() == [1, 3]
     assert rows.classes.tolist() == [0, 0, 1]

@@ -41,7 +41,11 @@ def test_a_cell_that_equals_its_control_has_no_direction_and_no_votes() -> None:
 
 
 def test_both_numbers_are_those_of_the_best_validation_mrr(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = screens.split_screen(screens.make_screen(ScreenSettings(300, 120, 8, share_failed_guides=0.0, depth=6.0), 0), 2, 1)
+    parts = screens.split_screen(
+        screens.make_screen(ScreenSettings(300, 120, 8, share_failed_guides=0.0, depth=6.0), 0),
+        2,
+        1,
+    )
     # 20 numbers of neighbours for 20, then 50, then 100 components: the best is 50 with 3; 100 with 1 is as good, but later
     mrrs = iter([0.1] * 20 + [0.1, 0.2, 0.9] + [0.3] * 17 + [0.9] + [0.2] * 19)
     monkeypatch.setattr(pca_knn, "mean_reciprocal_rank", lambda *_: next(mrrs))

@@ -13,7 +13,9 @@ def test_predictions_equal_scikit_learns_to_the_last_bit() -> None:
     x = rng.normal(size=(400, 12)).astype(np.float32)
     x[:, 3] = np.round(x[:, 3])  # values that lie on thresholds
     classes = (x[:, 0] > 0) + 2 * (x[:, 1] > 0.5) + (x[:, 3] > 0)
-    forest = RandomForestClassifier(20, min_samples_leaf=2, random_state=0, n_jobs=1).fit(x, classes, rng.uniform(0.5, 1, 400))
+    forest = RandomForestClassifier(20, min_samples_leaf=2, random_state=0, n_jobs=1).fit(
+        x, classes, rng.uniform(0.5, 1, 400)
+    )
     asked = np.round(rng.normal(size=(300, 12)), 1).astype(np.float32)
     assert (predict_shares(tree_arrays(forest), asked) == forest.predict_proba(asked)).all()
 

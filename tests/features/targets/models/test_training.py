@@ -55,7 +55,9 @@ def test_it_stops_after_three_epochs_without_a_better_mrr_and_keeps_the_best_wei
 
 @pytest.mark.torch
 def test_a_killed_training_goes_on_and_ends_the_same(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="torch is not installed: pip install -r requirements-models.txt")
+    pytest.importorskip(
+        "torch", reason="torch is not installed: pip install -r requirements-models.txt"
+    )
     whole = Scripted()
     expected = train(whole)
     with pytest.raises(KeyboardInterrupt):
@@ -67,7 +69,9 @@ def test_a_killed_training_goes_on_and_ends_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="torch is not installed: pip install -r requirements-models.txt")
+    pytest.importorskip(
+        "torch", reason="torch is not installed: pip install -r requirements-models.txt"
+    )
     (tmp_path / CHECKPOINT).write_bytes(b"torn")
     with pytest.raises(InputError, match="damaged checkpoint"):
         train(Scripted(), tmp_path)

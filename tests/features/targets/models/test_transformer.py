@@ -14,7 +14,12 @@ from core.features.cells.simulator import ScreenSettings
 from core.features.targets.expression import ExpressionSet
 from core.features.targets.models.base import FitSettings, fit_model
 from core.features.targets.models.network import Network, NetworkShape, bin_expression
-from core.features.targets.models.transformer import N_COMPONENTS, make_gene_features, ranking_loss, sample_negatives
+from core.features.targets.models.transformer import (
+    N_COMPONENTS,
+    make_gene_features,
+    ranking_loss,
+    sample_negatives,
+)
 from tests.features.targets import screens
 from tests.features.targets.cases import profile
 
@@ -24,7 +29,9 @@ OPTIONS = {"epochs": 3, "patience": 3, "tokens": 24, "width": 8, "layers": 1, "b
 
 @pytest.fixture
 def torch() -> Any:
-    return pytest.importorskip("torch", reason="torch is not installed: pip install -r requirements-models.txt")
+    return pytest.importorskip(
+        "torch", reason="torch is not installed: pip install -r requirements-models.txt"
+    )
 
 
 @pytest.mark.torch
@@ -33,14 +40,22 @@ def test_shifts_are_from_the_mean_of_each_cells_own_controls(torch: Any) -> None
     network = Network(torch, NetworkShape(8, 2, 16, 1), torch.randn(5, 3).numpy(), 5)
     network.module.eval()
     vectors = network.module["gene"](network.features)
-    bins, controls = np.random.default_rng(0).integers(51, size=(2, 5)), np.random.default_rng(1).integers(51, size=(4, 5))
+    bins, controls = (
+        np.random.default_rng(0).integers(51, size=(2, 5)),
+        np.random.default_rng(1).integers(51, size=(4, 5)),
+    )
     rows = np.array([[0, 1, 2], [3, 3, 0]])
     with torch.no_grad():
         found = network.score_cells(bins, controls, rows, np.arange(5))
         for at in range(2):  # one cell at a time, its controls one by one
             cell, gene = network.encode(torch.as_tensor(bins[at : at + 1]), vectors)
-            own = [network.encode(torch.as_tensor(controls[row : row + 1]), vectors) for row in rows[at].tolist()]
-            mean_cell, mean_gene = (torch.stack([each[i] for each in own]).mean(dim=0) for i in (0, 1))
+            own = [
+                network.encode(torch.as_tensor(controls[row : row + 1]), vectors)
+                for row in rows[at].tolist()
+            ]
+            mean_cell, mean_gene = (
+                torch.stack([each[i] for each in own]).mean(dim=0) for i in (0, 1)
+            )
             expected = network.score_shifts(vectors, cell - mean_cell, gene - mean_gene)
             np.testing.assert_allclose(found[at].numpy(), expected[0].numpy(), atol=1e-5)
 
@@ -66,7 +81,11 @@ def test_a_killed_training_goes_on_and_ends_the_same(torch: Any, tmp_path: Path)
         fit_model("transformer", CELLS, CELLS, FitSettings(OPTIONS, checkpoint=tmp_path), stop)
     told: list[str] = []
     resumed = fit_model(
-        "transformer", CELLS, CELLS, FitSettings(OPTIONS, checkpoint=tmp_path), lambda _share, what: told.append(what)
+        "transformer",
+        CELLS,
+        CELLS,
+        FitSettings(OPTIONS, checkpoint=tmp_path),
+        lambda _share, what: told.append(what),
     )
     assert [what[:7] for what in told] == ["gene fe", "epoch 3"]
     assert resumed.history.equals(whole.history)
@@ -79,7 +98,9 @@ def loss_by_loops(scores: np.ndarray, positive: np.ndarray, negative: np.ndarray
     total = 0.0
     for row, is_target, is_other in zip(scores, positive, negative, strict=True):
         targets, others = row[is_target], row[is_other]
-        pair = np.mean([math.log1p(math.exp(other - target)) for target in targets for other in others])
+        pair = np.mean(
+            [math.log1p(math.exp(other - target)) for target in targets for other in others]
+        )
         weight = min(50.0, len(others) / len(targets))
         entropy = [-weight * math.log(1 / (1 + math.exp(-s))) for s in targets]
         entropy += [-math.log(1 - 1 / (1 + math.exp(-s))) for s in others]
@@ -90,10 +111,15 @@ def loss_by_loops(scores: np.ndarray, positive: np.ndarray, negative: np.ndarray
 @pytest.mark.torch
 def test_equal_scores_by_hand(torch: Any) -> None:
     scores = torch.zeros((1, 4), dtype=torch.float64)
-    positive, negative = torch.tensor([[True, False, False, False]]), torch.tensor([[False, True, True, False]])
+    positive, negative = (
+        torch.tensor([[True, False, False, False]]),
+        torch.tensor([[False, True, True, False]]),
+    )
     # softplus(0) = ln 2. One target counts as its 2 negatives: (2 ln 2 + ln 2 + ln 2) / 3 terms.
     expected = 0.7 * math.log(2) + 0.1 * 4 / 3 * math.log(2)
-    assert float(ranking_loss(torch, scores, positive, negative)) == pytest.approx(expected, abs=1e-12)
+    assert float(ranking_loss(torch, scores, positive, negative)) == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 @pytest.mark.torch
@@ -113,7 +139,9 @@ def test_loss_and_gradient_equal_loops_and_finite_differences(torch: Any, n_gene
         up, down = scores.copy(), scores.copy()
         up[place] += step
         down[place] -= step
-        slope = (loss_by_loops(up, positive, negative) - loss_by_loops(down, positive, negative)) / (2 * step)
+        slope = (
+            loss_by_loops(up, positive, negative) - loss_by_loops(down, positive, negative)
+        ) / (2 * step)
         assert given.grad[place].item() == pytest.approx(slope, abs=1e-8)
 
 
@@ -168,7 +196,9 @@ def test_features_are_standardised_and_equal_for_genes_that_vary_alike() -> None
     x[:, 1] = x[:, 0]
     x[:, 2] = 1  # never varies
     genes = tuple(f"G{i}" for i in range(40))
-    features = make_gene_features(ExpressionSet(x, genes, np.array(["ctrl"] * 80), np.array(["x"] * 80)), seed=0)
+    features = make_gene_features(
+        ExpressionSet(x, genes, np.array(["ctrl"] * 80), np.array(["x"] * 80)), seed=0
+    )
     assert features.shape == (40, N_COMPONENTS + 2)
     assert np.isfinite(features).all()
     np.testing.assert_allclose(features[0], features[1], atol=1e-3)
@@ -181,7 +211,11 @@ def test_features_are_standardised_and_equal_for_genes_that_vary_alike() -> None
 def test_bins_by_rank_among_the_expressed_genes() -> None:
     x = np.array([[0, 1, 2, 3, 4], [0, 5, 5, 0, 5], [0, 0, 0, 0, 0]], dtype=np.float32)
     # Four expressed genes in four bins; three equal ones share the middle, (2 - 0.5) / 3 · 4 = 2 → bin 3; nothing expressed: 0
-    assert bin_expression(x, n_bins=5).tolist() == [[0, 1, 2, 3, 4], [0, 3, 3, 0, 3], [0, 0, 0, 0, 0]]
+    assert bin_expression(x, n_bins=5).tolist() == [
+        [0, 1, 2, 3, 4],
+        [0, 3, 3, 0, 3],
+        [0, 0, 0, 0, 0],
+    ]
     deep = np.random.default_rng(0).gamma(1, 1, (20, 300)).astype(np.float32)
     bins = bin_expression(deep)
     assert (bins == bin_expression(2 * deep)).all()

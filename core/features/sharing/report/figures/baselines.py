@@ -16,12 +16,15 @@ _AXES: tuple[Literal["de", "dir"], ...] = ("de", "dir")
 
 
 def _of_runs(results: Sequence[RunControls], axis: Literal["de", "dir"]) -> CaptionedFigure:
-    """Return runs beside the baselines; of several runs, each beside the baseline that it is judged by."""
+    """Return runs beside the baselines; of several runs, each beside the baseline that it is judged
+    by."""
     of_axis = [replace(each, axis=axis) for each in results]
     if len(results) > 1:
         judges = [getattr(each.verdicts, axis).control for each in results]
         of_axis = [
-            replace(each, controls=tuple(control for control in each.controls if control.name == judge))
+            replace(
+                each, controls=tuple(control for control in each.controls if control.name == judge)
+            )
             for each, judge in zip(of_axis, judges, strict=True)
         ]
     made = captioned_runs([(each.run.name, each) for each in of_axis], by="run")
@@ -29,8 +32,15 @@ def _of_runs(results: Sequence[RunControls], axis: Literal["de", "dir"]) -> Capt
         return made
     beating = sum(bool(getattr(each.verdicts, axis).beats) for each in results)
     verb = "beats" if beating < 2 else "beat"
-    finding = f"{beating or 'None'} of {len(results)} runs {verb} the baselines without biology on {axis.upper()}"
-    return replace(made, sentence=" ".join(f"{each.run.name}: {each.sentence}" for each in of_axis), finding=finding)
+    finding = (
+        f"{beating or 'None'} of {len(results)} runs {verb} the baselines without biology on"
+        f" {axis.upper()}"
+    )
+    return replace(
+        made,
+        sentence=" ".join(f"{each.run.name}: {each.sentence}" for each in of_axis),
+        finding=finding,
+    )
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
@@ -39,4 +49,10 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     return [*figures, *material.say_unlabelled("the baselines without biology")]
 
 
-FIGURE = FigureKind("baselines", "Baselines without biology", "Each run beside the baselines without biology.", 40, _make)
+FIGURE = FigureKind(
+    "baselines",
+    "Baselines without biology",
+    "Each run beside the baselines without biology.",
+    40,
+    _make,
+)

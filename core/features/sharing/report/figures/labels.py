@@ -10,13 +10,15 @@ from core.plots.captioned import CaptionedFigure
 
 
 def of_dataset(name: str, counts: pd.DataFrame) -> CaptionedFigure:
-    """Return the numbers of labels in each split. counts: `store.datasets.counts` of the dataset."""
+    """Return the numbers of labels in each split. counts: `store.datasets.counts` of the
+    dataset."""
     rows, unlabelled = int(counts["rows"].sum()), int(counts["unlabelled"].sum())
     changed = int(counts[["up", "down", "de"]].to_numpy().sum())
     return CaptionedFigure(
         "Labels of the dataset",
         name,
-        f"{rows - unlabelled:,} of {rows:,} rows have a label; {changed:,} of these have an effect.",
+        f"{rows - unlabelled:,} of {rows:,} rows have a label; {changed:,} of these have an"
+        " effect.",
         f"{name} · {rows:,} rows · counts, so no interval",
         label_counts.figure(counts),
         counts.drop(columns="dataset"),

@@ -1,4 +1,5 @@
-"""The ladder of scores: one figure for runs in groups on the same rows that are scored alike, and one for public scores."""
+"""The ladder of scores: one figure for runs in groups on the same rows that are scored alike, and
+one for public scores."""
 
 from __future__ import annotations
 
@@ -23,15 +24,21 @@ MOST_OF_GROUP = 6  # runs that are drawn where all groups are in one figure
 
 
 def group_runs(runs: Sequence[Run], standings: Mapping[str, Standing]) -> list[list[Run]]:
-    """Return the runs that have a headline, by labelled rows and by how they are scored; the largest group first.
+    """Return the runs that have a headline, by labelled rows and by how they are scored; the
+    largest group first.
 
     Inside a group the highest score comes first.
     """
     groups: dict[tuple[str, str], list[Run]] = defaultdict(list)
     values = {run.id: standings[run.id].score.headline.value.estimate for run in runs}
-    for run in sorted((run for run in runs if not math.isnan(values[run.id])), key=lambda run: -values[run.id]):
+    for run in sorted(
+        (run for run in runs if not math.isnan(values[run.id])), key=lambda run: -values[run.id]
+    ):
         groups[standings[run.id].rows, standings[run.id].score.whole.scored].append(run)
-    return sorted(groups.values(), key=lambda group: (-len(group), -standings[group[0].id].score.whole.n_labelled))
+    return sorted(
+        groups.values(),
+        key=lambda group: (-len(group), -standings[group[0].id].score.whole.n_labelled),
+    )
 
 
 def of_all(
@@ -42,15 +49,20 @@ def of_all(
     chosen: str | None,
     most: int = MOST_OF_GROUP,
 ) -> CaptionedFigure:
-    """Return the runs of all groups in one figure, each group in order with the baselines without biology on its rows.
+    """Return the runs of all groups in one figure, each group in order with the baselines without
+    biology on its rows.
 
-    The group whose best run scores highest comes first. dataset: its name. counts: of the first run of each group, by its id.
-    chosen: the id of the run that stands out. most: of a larger group the best are drawn, and the chosen one.
+    The group whose best run scores highest comes first. dataset: its name. counts: of the first run
+    of each group, by its id. chosen: the id of the run that stands out. most: of a larger group the
+    best are drawn, and the chosen one.
     """
     lines: list[dict[str, object]] = []
     for group in sorted(groups, key=lambda of: -standings[of[0].id].score.headline.value.estimate):
         drawn = [run for at, run in enumerate(group) if at < most or run.id == chosen]
-        values = [(run.name, "here", run.id == chosen, standings[run.id].score.headline.value) for run in drawn]
+        values = [
+            (run.name, "here", run.id == chosen, standings[run.id].score.headline.value)
+            for run in drawn
+        ]
         first = standings[group[0].id].score
         name = f"{first.whole.n_labelled:,} labelled rows · {first.whole.scored}"
         if first.headline.genes is None:
@@ -59,7 +71,14 @@ def of_all(
             name += f", over {first.headline.counted}"
         name += f", {len(drawn)} of {len(group)} runs" if len(drawn) < len(group) else ""
         lines += [
-            {"group": name, "run": run, "kind": kind, "chosen": is_chosen, **score.columns, "n": score.n}
+            {
+                "group": name,
+                "run": run,
+                "kind": kind,
+                "chosen": is_chosen,
+                **score.columns,
+                "n": score.n,
+            }
             for run, kind, is_chosen, score in sorted(values, key=lambda value: -value[-1].estimate)
         ]
     table = pd.DataFrame(lines)
@@ -74,20 +93,37 @@ def of_all(
     return CaptionedFigure(title, dataset, sentence, caption, chart, table, finding)
 
 
-def of_published(dataset: str, runs: Sequence[Run], noise: PublicNoise | None, chosen: str | None) -> CaptionedFigure:
-    """Return the public scores of runs that have one, the highest first; they are of other rows than any score here."""
+def of_published(
+    dataset: str, runs: Sequence[Run], noise: PublicNoise | None, chosen: str | None
+) -> CaptionedFigure:
+    """Return the public scores of runs that have one, the highest first; they are of other rows
+    than any score here."""
     half, n = (noise.half, noise.rows) if noise else (math.nan, math.nan)
-    table = pd.DataFrame({"run": run.name, "estimate": run.public_score, "chosen": run.id == chosen} for run in runs)
-    table = table.assign(kind="public", low=table["estimate"] - half, high=table["estimate"] + half, n=n)
+    table = pd.DataFrame(
+        {"run": run.name, "estimate": run.public_score, "chosen": run.id == chosen} for run in runs
+    )
+    table = table.assign(
+        kind="public", low=table["estimate"] - half, high=table["estimate"] + half, n=n
+    )
     how = noise.describe() if noise else "no interval: the noise is unknown without a labelled run"
     caption = f"{dataset} · as recorded, mean of DE and DIR · {how}"
     sentence = f"The highest public score is that of {runs[0].name}: {runs[0].public_score:.3f}."
-    return CaptionedFigure("Public scores", dataset, sentence, caption, scores.figure(table, "mean", names="run"), table)
+    return CaptionedFigure(
+        "Public scores",
+        dataset,
+        sentence,
+        caption,
+        scores.figure(table, "mean", names="run"),
+        table,
+    )
 
 
 def runs_with_public_score(runs: Sequence[Run]) -> list[Run]:
     """Return the runs with a public score, the highest first."""
-    return sorted((run for run in runs if run.public_score is not None), key=lambda run: -(run.public_score or 0))
+    return sorted(
+        (run for run in runs if run.public_score is not None),
+        key=lambda run: -(run.public_score or 0),
+    )
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
@@ -98,9 +134,21 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     most = MOST_OF_GROUP if len(groups) > 1 else len(material.runs)
     figures = [of_all(dataset, groups, standings, counts, first, most)] if groups else []
     if published := runs_with_public_score(material.runs):
-        noise = public_noise([each.score for each in standings.values()], int(material.counts["unlabelled"].sum()))
+        noise = public_noise(
+            [each.score for each in standings.values()], int(material.counts["unlabelled"].sum())
+        )
         figures.append(of_published(dataset, published, noise, first))
-    return figures or [CaptionedFigure("The ladder of scores", "", "No labels here: none of these runs has a score.")]
+    return figures or [
+        CaptionedFigure(
+            "The ladder of scores", "", "No labels here: none of these runs has a score."
+        )
+    ]
 
 
-FIGURE = FigureKind("ladder", "The ladder of scores", "The score of each run, beside the no-biology baseline.", 30, _make)
+FIGURE = FigureKind(
+    "ladder",
+    "The ladder of scores",
+    "The score of each run, beside the no-biology baseline.",
+    30,
+    _make,
+)

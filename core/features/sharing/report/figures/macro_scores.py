@@ -19,10 +19,18 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
         results = []
         for run in runs:
             own, counts = material.other_scores(run.id)
-            result = MeansResult.of(material.rows[run.id], question, own, counts if run is runs[0] else None)
+            result = MeansResult.of(
+                material.rows[run.id], question, own, counts if run is runs[0] else None
+            )
             results.append((run.name, result))
         figures.append(captioned_runs(results))
     return [*figures, *material.say_unlabelled(f"AUROC: {TITLE}")]
 
 
-FIGURE = FigureKind("macro_scores", "Genes and perturbations", "Mean AUROCs over genes and perturbations.", 70, _make)
+FIGURE = FigureKind(
+    "macro_scores",
+    "Genes and perturbations",
+    "Mean AUROCs over genes and perturbations.",
+    70,
+    _make,
+)

@@ -20,7 +20,15 @@ def of_pair(comparison: RunComparison) -> CaptionedFigure:
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
     figures = [of_pair(material.comparison(a.id, b.id)) for a, b in material.comparisons]
-    return figures or [CaptionedFigure("Paired changes", "", "No two runs were chosen for comparison.")]
+    return figures or [
+        CaptionedFigure("Paired changes", "", "No two runs were chosen for comparison.")
+    ]
 
 
-FIGURE = FigureKind("paired_changes", "Is one run better?", "Paired differences of the chosen pairs of runs.", 110, _make)
+FIGURE = FigureKind(
+    "paired_changes",
+    "Is one run better?",
+    "Paired differences of the chosen pairs of runs.",
+    110,
+    _make,
+)

@@ -14,11 +14,14 @@ from core.features.sharing.report.figure_kind import FigureKind
 def _load_kinds() -> Mapping[str, FigureKind]:
     """Return the `FIGURE` of every module by its name, in the order of a report's sections."""
     found: list[FigureKind] = [*declared_in(figures, "FIGURE"), *hooks("figures")]
-    return MappingProxyType({kind.name: kind for kind in sorted(found, key=lambda kind: (kind.order, kind.name))})
+    return MappingProxyType(
+        {kind.name: kind for kind in sorted(found, key=lambda kind: (kind.order, kind.name))}
+    )
 
 
 KINDS: Mapping[str, FigureKind] = _load_kinds()
-DEFAULTS = tuple(name for name, kind in KINDS.items() if kind.by_default)  # those that a report shows unless told otherwise
+# those that a report shows unless told otherwise
+DEFAULTS = tuple(name for name, kind in KINDS.items() if kind.by_default)
 
 
 def kind_named(name: str) -> FigureKind:

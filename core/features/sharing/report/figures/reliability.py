@@ -12,8 +12,13 @@ from core.plots.results import captioned_runs
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
-    calibrated = [material.rows[run.id] for run in material.labelled_runs if not run.has_rank_scores]
-    of_numbers = ([(rows.run.name, CalibrationResult.of(rows, name)) for rows in calibrated] for name in NUMBERS)
+    calibrated = [
+        material.rows[run.id] for run in material.labelled_runs if not run.has_rank_scores
+    ]
+    of_numbers = (
+        [(rows.run.name, CalibrationResult.of(rows, name)) for rows in calibrated]
+        for name in NUMBERS
+    )
     return [
         *(captioned_runs(results) for results in of_numbers if results),
         *(
@@ -25,4 +30,6 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     ]
 
 
-FIGURE = FigureKind("reliability", "Reliability", "Predicted probabilities against observed shares.", 90, _make)
+FIGURE = FigureKind(
+    "reliability", "Reliability", "Predicted probabilities against observed shares.", 90, _make
+)

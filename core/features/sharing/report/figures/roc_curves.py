@@ -24,14 +24,19 @@ def of_run(rows: RunRows, score: RunScore) -> CaptionedFigure:
     name, whole = rows.run.name, score.whole
     curves = {name: rows, NO_BIOLOGY: run_scores.count_rows(rows)}
     table = pd.concat(
-        [roc_curves.table(rows.labels, {who: each.scores}, rows.cells) for who, each in curves.items()], ignore_index=True
+        [
+            roc_curves.table(rows.labels, {who: each.scores}, rows.cells)
+            for who, each in curves.items()
+        ],
+        ignore_index=True,
     )
     return CaptionedFigure(
         _TITLE,
         name,
-        f"AUROC of DE and of DIR: {name} {interval_text(whole.de.shown)} and {interval_text(whole.dir.shown)}.",
-        f"{name} · {whole.n_labelled:,} labelled rows, {scored_text(rows.scored)} · {NO_BIOLOGY}: how often genes were measured, "
-        f"on the rows of the first run · 95% intervals {TWO_WAY}",
+        f"AUROC of DE and of DIR: {name} {interval_text(whole.de.shown)} and"
+        f" {interval_text(whole.dir.shown)}.",
+        f"{name} · {whole.n_labelled:,} labelled rows, {scored_text(rows.scored)} · {NO_BIOLOGY}:"
+        f" how often genes were measured, on the rows of the first run · 95% intervals {TWO_WAY}",
         roc_curves.figure(table),
         table,
     )
@@ -40,7 +45,12 @@ def of_run(rows: RunRows, score: RunScore) -> CaptionedFigure:
 def _make(material: Material) -> Sequence[CaptionedFigure]:
     made = [of_run(material.rows[run.id], material.score(run.id)) for run in material.labelled_runs]
     parts = (made[i : i + MOST_OVERLAID] for i in range(0, len(made), MOST_OVERLAID))
-    return [*(together(part, roc_curves.figure) for part in parts), *material.say_unlabelled("ROC curves")]
+    return [
+        *(together(part, roc_curves.figure) for part in parts),
+        *material.say_unlabelled("ROC curves"),
+    ]
 
 
-FIGURE = FigureKind("roc_curves", "ROC curves", "True against false positive rates of DE and DIR.", 60, _make)
+FIGURE = FigureKind(
+    "roc_curves", "ROC curves", "True against false positive rates of DE and DIR.", 60, _make
+)
