@@ -85,13 +85,14 @@ PROCESSES, CHANGES = 3, 5
 WRITER = """
 import sys
 from pathlib import Path
-from core.store import Store, changes, hypotheses
+from core.store import Store, changes
+from core.features.experiments import ledger_table
 from core.features.experiments.ledger_table import HERE, Entry
 folder, name = Path(sys.argv[1]), sys.argv[2]
 store = Store(folder / "desk.duckdb", folder / "cache")
 for number in range(int(sys.argv[3])):
     with store.write() as db:
-        hypotheses.add(db, Entry(kind="registration", name=name, hypothesis=str(number), source=HERE))
+        ledger_table.add(db, Entry(kind="registration", name=name, hypothesis=str(number), source=HERE))
         changes.record(db, name, "register hypothesis", str(number), {})
 """
 
