@@ -3,9 +3,11 @@
 This file is only the router; pages are in pages/, everything else in core/.
 """
 
+from functools import partial
+
 import streamlit as st
 
-from core.base.feature import Page
+from core.base.feature import Page, resolve
 from core.features import features
 from core.ui import shell
 
@@ -13,14 +15,20 @@ GROUPS = ("", "Read", "Score", "Make", "Workspace", "More")
 
 
 def page(brought: Page) -> st.Page:
-    """Return a page of pages/. Its address is the file's name."""
+    """Return a page of pages/, or of a package, which has none there. Its address is its name."""
     return st.Page(
-        f"pages/{brought.name}.py",
+        partial(run, brought.show) if brought.show else f"pages/{brought.name}.py",
         title=brought.title,
         icon=f":material/{brought.icon}:" if brought.icon else None,
+        url_path=brought.name,
         default=brought.name == "overview",
         visibility="hidden" if brought.is_hidden else "visible",
     )
+
+
+def run(reference: str) -> None:
+    """Import and show the page of a package."""
+    resolve(reference)()
 
 
 pages = {

@@ -11,6 +11,7 @@ import typer
 from core.base.feature import CALLED, OBJECTS, Feature, Page, resolve
 from core.features import NAMES, features
 
+SHOWN = {"pages": "ShowPage", "tabs": "ShowTab"}
 FOLDER = Path(__file__).parent.parent / "core" / "features"
 
 
@@ -34,7 +35,7 @@ def misfits(feature: Feature) -> list[str]:
             fits = all(hasattr(named, name) for name in members if not name.startswith("_"))
         else:
             wanted = inspect.signature(
-                (CALLED.get(hook) or resolve("core.base.feature:ShowTab")).__call__
+                (CALLED.get(hook) or resolve(f"core.base.feature:{SHOWN[hook]}")).__call__
             )
             fits = (
                 callable(named)

@@ -26,14 +26,15 @@ PANELS = ("Data", "Look", "Predict", "Judge", "Show", "Operate")  # of `--help`,
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page. name: of its file in pages/ and its address. icon: a Material symbol. group: its
-    heading in the navigation, which leaves out what is_hidden."""
+    """A page. name: its address. icon: a Material symbol. group: its heading in the navigation,
+    which leaves out what is_hidden. show: a `ShowPage`; "" for the file of that name in pages/."""
 
     name: str
     title: str
     icon: str
     group: str = ""
     is_hidden: bool = False
+    show: Reference = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,12 @@ class Tables:
     version: int
     run_column: str = ""
     bundled: bool = False
+
+
+class ShowPage(Protocol):
+    """Show a page. Its context: `core.ui.shell.open_page`."""
+
+    def __call__(self) -> None: ...
 
 
 class ShowTab(Protocol):
@@ -189,6 +196,7 @@ class Feature:
     def references(self) -> Iterator[tuple[str, Reference]]:
         """Return every string of the feature that names something, with the hook that it stands
         under."""
+        yield from (("pages", page.show) for page in self.pages if page.show)
         yield from (("tabs", tab.show) for tab in self.tabs)
         yield from (("commands", command.app) for command in self.commands.values())
         for hook in (*CALLED, *OBJECTS):
