@@ -106,7 +106,6 @@ def test_its_job_is_done_in_a_process_of_its_own(small_workspace: Workspace) -> 
     listed = ""
     while '"state": "done"' not in listed and time.monotonic() < deadline:
         listed = in_its_own_process(
-            small_workspace,
             *("-m", "core", "--workspace", place, "jobs", "list", "--all", "--json"),
         )
     assert '"job": "label_counts/bmdm"' in listed

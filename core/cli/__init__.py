@@ -2,40 +2,6 @@
 
 `--json` prints one JSON object on standard output and nothing else. Exit 0: done; 1: the input or
 the state is wrong (one line on standard error); 2: wrong usage; 130: interrupted.
-
-base        the application, its workspace, how results are printed
-commands    every command with its heading and its module
-progress    how far a command that takes long is
-results     how a result is printed
-settings    options for the settings of a record
-names       completes names of runs, datasets and the like
-reading_options  refuses options for asking a model where none is asked
-lazy_group  imports the module of the command that is run
-files       demo, import, fetch, undo, export
-runs        runs: list, set, rename, delete
-run_status  the status of a run, as run and jobs print it
-note        note: add, list, delete
-search      search
-numbers     score, compare, bench
-controls    controls
-ask         ask
-audit       audit: debate, leakage
-cells       cells: describe, labels, predictions
-embed       embed: gene spaces
-label       rubric label: draws texts to read, exports and imports answers
-report      report: new, list, build, figure, fusion, site, walk, delete
-walk        report walk: list, export, delete
-transfer    knn, neighbours, fuse
-submission  check, package
-doctor      doctor
-backup      backup, restore
-finetune    finetune
-serve_app   serve-app
-targets     targets: train, evaluate, table, delete
-gene_sets   gene-sets
-jobs        jobs: list, log, pause, resume, cancel, retry, stop
-rubric      rubric: list, add, run, label, rate, worth
-engine      run, worker, endpoint, serve
 """
 
 from __future__ import annotations

@@ -1,13 +1,5 @@
 """What pages load from the store: records, frames and the numbers made from them, each cached until
 its rows change.
-
-cache     one reading of the store's counters a page run, and the caches that are keyed by them
-records   datasets, runs, imports, changes, presets
-labels    samples of texts that people read, and what they answered
-rows      the rows of one run: filters, lists, and all that the page Rows shows of one row
-scores    scores, controls and protocols of runs
-leakage   what splits share, and which rows, texts, spaces and runs give labels away
-spaces    gene spaces, knowledge packs and what is computed from them
 """
 
 from core.features.arguments.page.loaders import labels, samples, texts_by_place

@@ -13,7 +13,7 @@ from core.store.queries import Cursor
 
 @dataclass(frozen=True)
 class FlagCounts:
-    """The flags of a run. n: its rows. flags: flag, in words → rows with it, most frequent first."""
+    """The flags of a run. n: its rows. flags: flag, in words → rows, most frequent first."""
 
     run: str
     n: int
