@@ -67,15 +67,18 @@ class Server:
 
 @contextmanager
 def serving(
-    workspace: Path, start: Sequence[str] = HARDENED, **environment: str
+    workspace: Path,
+    start: Sequence[str] = HARDENED,
+    folder: Path = REPOSITORY,
+    **environment: str,
 ) -> Iterator[Server]:
     """Serve `workspace` in a process of its own, which is gone when the block ends, however it ends.
 
-    start: arguments of the Python interpreter. Raises RuntimeError, with the log, when the server does not answer.
+    start: arguments of the Python interpreter, in a folder with the app. Raises RuntimeError, with the log, when the server does not answer.
     """
     own = {"PERTURBDESK_WORKSPACE": str(workspace), "PERTURBDESK_AUTHOR": "tester", **environment}
     with tempfile.NamedTemporaryFile(suffix=".log") as log:
-        process, port = _start(start, own, log)
+        process, port = _start(start, folder, own, log)
         try:
             server = Server(f"http://127.0.0.1:{port}", process, Path(log.name))
             _wait(server)
@@ -87,14 +90,14 @@ def serving(
 
 
 def _start(
-    start: Sequence[str], own: Mapping[str, str], log: IO[bytes]
+    start: Sequence[str], folder: Path, own: Mapping[str, str], log: IO[bytes]
 ) -> tuple[subprocess.Popen[bytes], int]:
     port = free_port()
     command = [sys.executable, *start, "--server.port", str(port)]
     environment = {**os.environ, **own}
     process = subprocess.Popen(
         command,
-        cwd=REPOSITORY,
+        cwd=folder,
         env=environment,
         stdout=log,
         stderr=subprocess.STDOUT,
