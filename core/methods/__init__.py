@@ -14,11 +14,7 @@ summer           summaries of both genes, labelled pairs like the row, guided qu
 evidence_rules   a table of weights over typed evidence, without a model
 knn              the labels of similar genes  fusion         rank-percentile fusion of runs
 recovered        a component recovered from a fusion
-text_reading     what judge_rubric and read_findings share: a question about each text or debate
-judge_rubric     a rubric answered about the texts of another run: it predicts nothing
-                 (marked_passage: what decided)
-read_findings    lists what another run's texts say, by a schema, with quotations: it predicts
-                 nothing (schema: its fields, and which quotations stand in the text)
+brief_checks     whether a brief argues for its side (text_rules: the rules that say so)
 fusion_settings  what a fusion is made from    cut_scores     the scores of a run under ten cuts of
                  the folds
 fusion_components  what these three ask of a workspace: runs on the same rows, priors from labelled

@@ -3,6 +3,7 @@
 arm_loader    the rows of the runs of an experiment, each read once
 run_scores    the rows of a run as it is scored, and its score
 compare_runs  two runs on the rows that both cover, scored alike
+debate_audit  whether the advocates of a debate argued
 baselines     baselines without biology on a split of a dataset
 controls      controls without biology of a run, and whether the run beats it
 space_controls  kNN without biology beside a run: equal weights, random embeddings, scrambled

@@ -73,9 +73,9 @@ def texts(
 
     Columns: pair_id, pert, gene, seq, stage, role, content, findings, flags, briefs, has_dossier.
     pair_ids: of the rows whose texts are wanted, None for all. findings: a list of the keys of
-    `core.features.arguments.brief_checks.FINDINGS`; empty for whole rows. A whole row's content
+    `core.methods.brief_checks.FINDINGS`; empty for whole rows. A whole row's content
     joins its events, each under a line "ROLE (kind)"; roles and stages then choose among the
-    events. flags, briefs, has_dossier: as of `core.features.arguments.rules.text.RuleText`.
+    events. flags, briefs, has_dossier: as of `core.methods.text_rules.text.RuleText`.
     """
     where, values = _event_condition(run, rubric)
     if pair_ids is not None:

@@ -13,7 +13,6 @@ from core.base.errors import InputError, StateError
 from core.base.row_schema import field_names
 from core.base.texts import printable
 from core.base.types import Rejected, RunRecord
-from core.features.arguments import finding_tables
 from core.features.importing import bundle_tables as records
 from core.features.importing.bundle_parts import select_rows
 from core.features.importing.bundles import Bundle, BundledDataset, pairs_sha256
@@ -28,6 +27,7 @@ from core.features.importing.import_target import (
     record_import,
     refuse_empty_import,
 )
+from core.scoring import debate_audit
 from core.store import Cursor, datasets, pairs, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
@@ -84,7 +84,7 @@ def store_run(
     values["origin"] = SIMULATED if bundled.origin == SIMULATED else "imported"
     runs.add(db, Run(**values))
     records.add(db, bundled.id, select_rows(parts, pa.array(keep)))
-    finding_tables.update(db, bundled.id)
+    debate_audit.update_findings(db, bundled.id)
     records.add_origin(db, bundled.id, bundled.origin, bundled.parent_names)
     runs.update_counts(db, bundled.id)
     record_import(

@@ -14,8 +14,13 @@ from typing import Any
 
 from core.base.texts import parse_json
 from core.features.arguments.rubric_tables import MarkedPassage
-from core.features.arguments.rules.conclusions import own_side_sentence
-from core.features.arguments.rules.text import FEWEST_SENTENCES, SHORT, RuleText, split_sentences
+from core.methods.text_rules.text import (
+    FEWEST_SENTENCES,
+    SHORT,
+    RuleText,
+    own_side_sentence,
+    split_sentences,
+)
 from core.scoring.row_trace import SIDES
 
 Event = Mapping[str, Any]

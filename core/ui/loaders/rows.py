@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from core.base.types import Call
-from core.features.arguments import finding_tables, rubric_tables
-from core.features.arguments.debate_audit import DebateAudit, audit_debate
+from core.features.arguments import rubric_tables
 from core.features.arguments.rubric_tables import MarkedPassage
-from core.store import calls, evidence, notes, pairs, predictions, runs, traces
+from core.scoring.debate_audit import DebateAudit, load_audit
+from core.store import calls, evidence, notes, pairs, predictions, traces
 from core.ui.loaders.cache import cache_by, from_store, reading
 
 matching_ids = cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)(
@@ -95,7 +95,7 @@ def says_all_or_nothing(run: str) -> bool:
 def debate_audit(run: str) -> DebateAudit:
     """Return a run's audit."""
     with reading() as db:
-        return audit_debate(finding_tables.debate_facts(db, run), runs.find(db, run).name)
+        return load_audit(db, run)
 
 
 @cache_by("datasets", entries=4, shared=True)

@@ -10,9 +10,9 @@ from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.features.arguments import rubrics
 from core.features.arguments.rubric import Rubric
-from core.features.arguments.rules.registry import rules
 from core.features.importing import backups, undo
 from core.features.server import doctor
+from core.methods.text_rules.registry import rules
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes
 
