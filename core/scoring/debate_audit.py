@@ -21,11 +21,11 @@ from core.base.types import Flag
 from core.methods.brief_checks import (
     ALL,
     FINDINGS,
-    SHORT,
     check_brief,
     citable_by,
     citable_terms,
 )
+from core.methods.text_rules.text import SHORT
 from core.stats.ranks import round_for_ranks
 from core.store import evidence, predictions, runs, traces
 from core.store.connection import Cursor

@@ -23,8 +23,9 @@ from core.features.arguments.prediction_powered import (
     sensitivity,
     specificity,
 )
-from core.features.arguments.rubric import ALL, Rubric, roles_in_order
+from core.features.arguments.rubric import Rubric, roles_in_order
 from core.features.arguments.rubric_tables import Sample, TextLabel
+from core.methods.brief_checks import ALL
 from core.scoring.sentences import axes_text
 from core.stats.intervals import Interval
 from core.stats.kappa import cohens_kappa

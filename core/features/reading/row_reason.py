@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core.base.texts import parse_json
-from core.features.arguments.rubric_tables import MarkedPassage
+from core.base.types import MarkedPassage
 from core.methods.text_rules.text import (
     FEWEST_SENTENCES,
     SHORT,
@@ -53,7 +53,7 @@ def find_reason(
     """Return the reason of a row; None where its trace says nothing.
 
     row: p_de, call and label of `predictions.row`. events: the fields of `TraceEvent` and findings,
-    meta a mapping. passages: `rubrics.passages` of the row. longest: of the quotation, in
+    meta a mapping. passages: that readings marked in its texts. longest: of the quotation, in
     characters.
     """
     reason = _find_whole(row, events, passages)

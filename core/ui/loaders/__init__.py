@@ -3,14 +3,12 @@ its rows change.
 
 cache     one reading of the store's counters a page run, and the caches that are keyed by them
 records   datasets, runs, imports, changes, presets
-labels    samples of texts that people read, and what they answered
 rows      the rows of one run: filters, lists, and all that the page Rows shows of one row
 scores    scores, controls and protocols of runs
 leakage   what splits share, and which rows, texts, spaces and runs give labels away
 spaces    gene spaces, knowledge packs and what is computed from them
 """
 
-from core.features.arguments.page.loaders import labels, samples, texts_by_place
 from core.features.leakage.loaders import leakage_audit, probe_power
 from core.features.neighbours.page.loaders import (
     all_packs,
@@ -111,7 +109,6 @@ __all__ = [
     "ids_unlike",
     "is_training_row",
     "knn_contents",
-    "labels",
     "latest_changes",
     "leakage_audit",
     "ledger_entries",
@@ -137,7 +134,6 @@ __all__ = [
     "run_score",
     "run_version",
     "runs_with_row",
-    "samples",
     "says_all_or_nothing",
     "score_result",
     "scored_rows",
@@ -153,7 +149,6 @@ __all__ = [
     "symbol_facts",
     "symbol_rows",
     "text_counts",
-    "texts_by_place",
     "tokens_by_run",
     "versions_of",
     "walk_stops",

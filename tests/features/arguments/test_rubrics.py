@@ -35,7 +35,7 @@ def test_a_rubric_of_a_file_is_kept_once_and_found(workspace: Workspace, tmp_pat
     assert rubrics.add_file(workspace, tmp_path / "r.toml") == OWN
     assert rubrics.list_all(workspace) == [*rubrics.built_in(), OWN]
     assert rubrics.find(workspace, OWN.name) == OWN
-    assert rubrics.find(workspace, "short") == rules()["short"].rubric
+    assert rubrics.find(workspace, "short").question == rules()["short"].question
     with workspace.store.read() as db:
         [written] = changes.latest(db).to_dict("records")
     assert (written["action"], written["subject"], written["author"]) == (

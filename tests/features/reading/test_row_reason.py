@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.features.arguments.rubric_tables import MarkedPassage
+from core.base.types import MarkedPassage
 from core.features.reading.row_reason import (
     LONGEST,
     Reason,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from core.features.arguments.rubric_tables import MarkedPassage
+from core.base.types import MarkedPassage
 from core.features.experiments.ledger_table import Entry
 from core.features.fuse.explorer.component import ExplorerData
 from core.features.published.result import Reproduction
