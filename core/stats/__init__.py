@@ -32,6 +32,5 @@ sign_flips          paired differences of clustered rows
 space_probe         does a space know which rows of a gene or a perturbation have the label?
 share_probe         does it predict label shares above the noise ceiling?
 unit_rows           rows as both see them       run_probe          has a run seen its rows' labels?
-prediction_powered  a rate from a judge and labels kappa              agreement of two readers
-group_contributions  what groups of rows add to an AUROC
+prediction_powered  a rate from a judge and labels
 """
