@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from core.base.result import Result
+    from core.base.types import MarkedPassage
     from core.runs.workspace import Workspace
+    from core.store.connection import Cursor
     from core.store.runs import Run
 
 Reference = str  # "package.module:name"
@@ -105,11 +107,9 @@ class RowColumn(Protocol):
 
 
 class Mark(Protocol):
-    """Return the passages of a row's texts to mark, as (text id, start, end, title)."""
+    """Return the passages to mark in the texts of a row of a run (id)."""
 
-    def __call__(
-        self, workspace: Workspace, run: Run, pair: str
-    ) -> Sequence[tuple[str, int, int, str]]: ...
+    def __call__(self, cursor: Cursor, run: str, pair_id: str) -> Sequence[MarkedPassage]: ...
 
 
 class OverviewCard(Protocol):

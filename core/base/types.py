@@ -162,6 +162,20 @@ class TraceEvent(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class MarkedPassage:
+    """A passage of a text of a row that decided a model's answer to a rubric.
+
+    stage, role: of the text, "" of a whole row. rubric: a name.
+    """
+
+    stage: str
+    role: str
+    rubric: str
+    answer: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """One answer of one evidence tool. `body` is typed data; a failure is a status, never text.
 

@@ -24,17 +24,14 @@ from core.features import hooks, references
 
 if TYPE_CHECKING:
     from core.evidence.source_client import SourceClient
-    from core.features.arguments.rubric import Rubric
     from core.llm.client import Client
-    from core.llm.messages import Message
     from core.methods.coded_names import GeneNaming
     from core.methods.fusion_components import ComponentLoader
     from core.methods.row_feed import RowFeed
 
 
 class RowText(NamedTuple):
-    """One text of a row of a run that is read. seq: of its event, or of a whole row (see
-    `core.features.arguments.rubric_tables`)."""
+    """One text of a row of a run that is read. seq: of its event, -1 of a whole row."""
 
     seq: int
     stage: str
@@ -44,8 +41,9 @@ class RowText(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextsOfRun:
-    """What a `ReadsTexts` reads of its run. of_row: pair id → its texts in order. evidence: pair id
-    → what the row saw of it, if the rubric asks for the dossier; rows that saw none are absent."""
+    """What a `ReadsTexts` (`core.runs.dependencies`) reads of its run. of_row: pair id → its texts
+    in order. evidence: pair id → what the row saw of it, if that is asked for; rows that saw none
+    are absent."""
 
     of_row: Mapping[str, Sequence[RowText]]
     evidence: Mapping[str, Sequence[Evidence]] = field(default_factory=dict)
@@ -169,34 +167,6 @@ class ReadsOtherOrganisms(Protocol):
     lacks, it reads another's."""
 
     reads_other_organisms: bool
-
-
-@runtime_checkable
-class ReadsTexts(Protocol):
-    """A method that reads the texts of a run, the parent of its runs; their rows are those that
-    have such texts.
-
-    It sees no labels and no predictions.
-    """
-
-    def parent(self, options: Mapping[str, Any]) -> str:
-        """Return the name or id of the run whose texts are read."""
-        ...
-
-    def rubric(self, options: Mapping[str, Any]) -> Rubric:
-        """Return the rubric that is answered, which says of which texts. Raise InputError if the
-        options hold none."""
-        ...
-
-    def row_prompts(
-        self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]
-    ) -> Sequence[tuple[Message, ...]]:
-        """Return the prompts of a row."""
-        ...
-
-    def answer_form(self, options: Mapping[str, Any]) -> str:
-        """Return a text about as long as an answer without reasoning, for estimates."""
-        ...
 
 
 @runtime_checkable

@@ -19,11 +19,11 @@ from core.base.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEv
 from core.evidence.packs import PackName
 from core.evidence.registry import gather, packs_read_by
 from core.evidence.render import dossier
-from core.features.arguments.brief_checks import FAULTS, find_faults
 from core.llm.answers import Unread
 from core.llm.messages import Reply
 from core.methods import debate_texts as texts
 from core.methods.base import Context, RowMethod
+from core.methods.brief_checks import FAULTS, find_faults
 from core.methods.coded_names import ShownNames
 from core.methods.conversation import (
     FALLBACK,

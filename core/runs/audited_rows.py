@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.base.types import RowResult
-from core.features.arguments import brief_checks
+from core.methods import brief_checks
 from core.store import evidence, predictions, traces
 from core.store.queries import Insertion
 from core.store.table_spool import TableSpool

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 from core.base.errors import InputError, NotFound, StateError
 from core.base.net.server_access import ServerAccess
@@ -13,17 +14,14 @@ from core.evidence.label_view import LabelView, all_training, blinded_view, fold
 from core.evidence.packs import Packs
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
-from core.features.arguments import rubric_tables
 from core.llm.client import Client
-from core.llm.messages import Reply
+from core.llm.messages import Message, Reply
 from core.llm.reply_cache import ReplyCache
 from core.methods.base import (
     AsksAgain,
     Context,
     EarlierRow,
     Method,
-    ReadsTexts,
-    RowText,
     TextsOfRun,
     method_named,
 )
@@ -31,9 +29,45 @@ from core.methods.coded_names import REWRITTEN, GeneNaming
 from core.methods.fusion_components import ComponentLoader
 from core.runs.jobs.state import HEARTBEAT_EVERY_S
 from core.runs.spec import RunSpec, dataset_sha256
-from core.store import Store, evidence, pairs, predictions, runs, spaces, traces
+from core.store import Cursor, Store, evidence, pairs, predictions, runs, spaces, traces
+from core.store.runs import Run
 
 INGEST_EVERY_S = 2.0
+
+
+@runtime_checkable
+class ReadsTexts(Protocol):
+    """A method that reads the texts of a run, the parent of its runs; their rows are those that
+    have such texts.
+
+    It sees no labels and no predictions.
+    """
+
+    def parent(self, options: Mapping[str, Any]) -> str:
+        """Return the name or id of the run whose texts are read."""
+        ...
+
+    def rows_with_texts(self, db: Cursor, run: Run, options: Mapping[str, Any]) -> set[str]:
+        """Return the ids of the rows of a run that have a text to read. Raise InputError if none
+        has."""
+        ...
+
+    def load_texts(
+        self, db: Cursor, run: str, rows: Sequence[str], options: Mapping[str, Any]
+    ) -> TextsOfRun:
+        """Return the texts of these rows of a run (id), in the order of the rows; a row may have
+        lost its texts."""
+        ...
+
+    def row_prompts(
+        self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]
+    ) -> Sequence[tuple[Message, ...]]:
+        """Return the prompts of a row."""
+        ...
+
+    def answer_form(self, options: Mapping[str, Any]) -> str:
+        """Return a text about as long as an answer without reasoning, for estimates."""
+        ...
 
 
 def read_no_pack(planned: Mapping[str, str]) -> Packs:
@@ -178,27 +212,20 @@ def build_context(
 
 
 def load_texts(store: Store, spec: RunSpec, method: ReadsTexts) -> TextsOfRun:
-    """Return the texts of a reading's rows, in the order of the rows, and their evidence if the
-    rubric asks for the dossier.
+    """Return the texts of a reading's rows.
 
     Raise NotFound if the run that is read was deleted, StateError if one of the rows has lost its
     text.
     """
-    rubric = method.rubric(spec.options)
-    found: dict[str, list[RowText]] = {row: [] for row in spec.rows}
     with store.read() as db:
         run = runs.find(db, method.parent(spec.options))
-        frame = rubric_tables.texts(db, run.id, rubric)
-        seen = evidence.of_run(db, run.id) if rubric.dossier else {}
-    for pair_id, *text in frame[["pair_id", *RowText._fields]].itertuples(index=False):
-        if pair_id in found:
-            found[pair_id].append(RowText(*text))
-    empty = next((row for row, texts in found.items() if not texts), None)
+        texts = method.load_texts(db, run.id, spec.rows, spec.options)
+    empty = next((row for row in spec.rows if not texts.of_row[row]), None)
     if empty is not None:
         raise StateError(
             f"row {empty!r}: has no text in run {run.name} any more; start a new reading"
         )
-    return TextsOfRun(found, {row: seen[row] for row in spec.rows if row in seen})
+    return texts
 
 
 def load_earlier(store: Store, spec: RunSpec, method: AsksAgain) -> dict[str, EarlierRow]:

@@ -10,19 +10,17 @@ from core.base.fields.record import options_of, read_options, values_of
 from core.base.fields.setting import Option, split_names
 from core.base.hashes import sha256_of
 from core.base.types import TRAIN, Pair
-from core.features.arguments import rubric_tables
 from core.llm.call_settings import CallSettings
 from core.methods.base import (
     AsksAgain,
     DerivedMethod,
     Method,
-    ReadsTexts,
     packs_read,
     refuse_missing_sources,
 )
 from core.methods.coded_names import REWRITTEN
 from core.methods.fusion_components import ComponentLoader
-from core.runs.dependencies import load_pairs
+from core.runs.dependencies import ReadsTexts, load_pairs
 from core.runs.request import RunRequest, choose_rows, parse_row_selection
 from core.runs.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256
 from core.store import Store, predictions, runs, spaces
@@ -196,15 +194,9 @@ def _rows_with_texts(
 
     Raise InputError if none has, or if the run is a reading itself.
     """
-    rubric = method.rubric(options)
     with store.read() as db:
         run = runs.find_predicting(db, method.parent(options))
-        having = rubric_tables.rows_with_texts(db, run.id, rubric)
-    if not having:
-        raise InputError(
-            f"rubric {rubric.name}: run {run.name} has no {rubric.unit} that it asks about,"
-            " expected one at least"
-        )
+        having = method.rows_with_texts(db, run, options)
     return run.id, choose_rows([pair for pair in known if pair.pair_id in having], request.rows)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from core.base.errors import InputError
 from core.base.types import Failed, RowResult
-from core.features.arguments.brief_checks import check_rows, flags_with_collapse
+from core.methods.brief_checks import check_rows, flags_with_collapse
 from core.runs.journal import read_entries
 from core.runs.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
 from core.store import calls, evidence, predictions, traces

@@ -11,7 +11,7 @@ from core.base.clock import local_of, utc_of
 from core.base.errors import InputError, NotFound, StateError
 from core.base.row_schema import ROW_TABLES
 from core.base.texts import check_name, list_known
-from core.base.types import FALLBACKS, TRAIN, Flag, RunRecord
+from core.base.types import FALLBACKS, READING_METHODS, TRAIN, Flag, RunRecord
 from core.store.connection import Cursor
 from core.store.queries import one
 
@@ -130,6 +130,14 @@ def lineage(cursor: Cursor, of: Iterable[Run]) -> list[Run]:
             found[key] = known[key]
             waiting += known[key].parents
     return list(found.values())
+
+
+def finished_readings(cursor: Cursor, run: str) -> list[str]:
+    """Return the ids of the finished readings of a run (id), newest first."""
+    query = """SELECT id FROM run WHERE list_contains(?, method) AND status = 'done' AND
+    list_contains(parents, ?)
+               ORDER BY created_at DESC, name"""
+    return [key for (key,) in cursor.execute(query, [list(READING_METHODS), run]).fetchall()]
 
 
 def find_predicting(cursor: Cursor, name: str) -> Run:

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.base.errors import StateError
-from core.features.arguments.jobs import KIND as READING
 from core.runs.jobs import control
-from core.runs.jobs.kinds import Job
-from core.runs.jobs.run_kind import KIND as RUN
+from core.runs.jobs.kinds import Job, kinds
+from core.runs.jobs.run_kind import RunKind
 from core.runs.run_state import Status
 from core.runs.workspace import Workspace
 from core.store.runs import Run
@@ -54,7 +53,9 @@ def watch_job(
 
 def job_of_run(workspace: Workspace, run: Run, status: Status | None = None) -> Job:
     """Return the job that makes a run. status: that of its folder, if it was read already."""
-    return (READING if run.is_reading else RUN).job_of(workspace, run, status)
+    of_runs = (kind for kind in kinds().values() if isinstance(kind, RunKind))
+    kind = next(kind for kind in of_runs if kind.of_readings == run.is_reading)
+    return kind.job_of(workspace, run, status)
 
 
 def show_job(

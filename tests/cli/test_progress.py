@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from core.cli import base, progress
-from core.features.predicting.run_commands import progress_line
 from core.runs.workspace import Workspace
 from tests import cases, commands
 from tests.runs.jobs.worker import until
@@ -90,14 +89,3 @@ def test_the_long_commands_do(
         )
     done = commands.core(folder, *(str(file) if word == "FILE" else word for word in command))
     assert len(begun) == 1, done
-
-
-def test_what_ended_early_says_how_it_goes_on() -> None:
-    record = {"name": "a reading", "id": "abc", "done": 1200}
-    assert (
-        progress_line({**record, "status": "running"})
-        == "a reading (abc): running, 1,200 rows done"
-    )
-    assert progress_line({**record, "status": "crashed"}) == (
-        "a reading (abc): crashed, 1,200 rows done; `perturbdesk jobs resume 'a reading'` continues it"
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.base.result import Result
-from tests.features.arguments.test_debate_audit import audit
+from tests.scoring.test_debate_audit import audit
 
 
 def examples() -> Sequence[Result]:

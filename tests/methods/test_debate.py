@@ -12,10 +12,10 @@ from core.base.errors import DeskError, InputError, NotFound
 from core.base.fields.record import read_options
 from core.base.types import Call, Flag, RowResult
 from core.evidence.registry import TOOLS
-from core.features.arguments.brief_checks import check_rows
 from core.llm.errors import NoLogprobs, Truncated, Unanswered
 from core.methods import prompts
 from core.methods.base import RowFailed
+from core.methods.brief_checks import check_rows
 from core.methods.conversation import NoBaseRates
 from core.methods.debate import METHOD
 from core.methods.prompts import prompt_text

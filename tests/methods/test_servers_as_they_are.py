@@ -18,7 +18,8 @@ from core.features.arguments.methods.judge_rubric import reading_options
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Declined, Malformed, ModelError, Refused, Truncated
-from core.methods.base import ReadsTexts, RowFailed, TextsOfRun, method_named
+from core.methods.base import RowFailed, TextsOfRun, method_named
+from core.runs.dependencies import ReadsTexts
 from tests.evidence.world import TEST
 from tests.features.arguments.test_judge_rubric import RUBRIC, TEXTS
 from tests.llm.canned import Asked, Canned, completion, serving

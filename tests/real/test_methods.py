@@ -14,13 +14,13 @@ from core.base.types import Pair
 from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs
 from core.evidence.render import dossier
-from core.features.arguments.brief_checks import check_brief
 from core.features.importing.pairs import PairTable
 from core.features.importing.reader import read_path
 from core.features.importing.submissions import SubmissionTable
 from core.methods import debate_texts as texts
 from core.methods import prompts
 from core.methods.base import Context
+from core.methods.brief_checks import check_brief
 from core.methods.debate import METHOD as DEBATE
 from core.methods.evidence_rules import METHOD as RULE_SET
 from core.methods.prompts import B_PROMPT_TOKENS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.features.arguments.brief_checks import check_brief
+from core.methods.brief_checks import check_brief
 from core.scoring.row_trace import warning_of
 
 REASONS = " The two genes share no pathway, no partner and no regulator in any source that the dossier holds for these cells."

@@ -23,7 +23,6 @@ from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs, Source
 from core.evidence.registry import gather
 from core.evidence.render import dossier
-from core.features.arguments.brief_checks import FAULTS
 from core.features.demo.files import simulate
 from core.features.importing.actions import import_upload
 from core.features.perturbqa import summaries, summer
@@ -33,6 +32,7 @@ from core.llm.endpoint import Endpoint
 from core.llm.messages import Message
 from core.methods import debate, debate_texts, prompt_only, react
 from core.methods.base import Context, Method
+from core.methods.brief_checks import FAULTS
 from core.methods.conversation import Messages, ask_letter_again, ask_probability_again
 from core.methods.debate_texts import SIDES, DebateCase, Stage
 from core.runs.workspace import Workspace, open_workspace

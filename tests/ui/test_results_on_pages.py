@@ -10,11 +10,11 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.base.result import Result
-from core.features.arguments.debate_audit import DebateAudit
 from core.features.reading.rows import audit_tab
 from core.features.scores.page import compare as panels
 from core.runs.workspace import Workspace, open_workspace
 from core.scoring.compare_runs import RunComparison, SeveralComparisons
+from core.scoring.debate_audit import DebateAudit
 from core.scoring.score_result import ScoreResult
 from core.ui import figure_menu, filters, links, score_box, widgets
 from core.ui.results import show_result

@@ -6,7 +6,7 @@ from core.features.arguments.claim_checks import RELATIONS, STATUSES
 from core.features.arguments.claim_knowledge import settle
 from core.features.arguments.finding_kinds import FindingKind
 from core.features.arguments.rubric import Rubric
-from core.methods.schema import Field, Schema
+from core.features.arguments.schema import Field, Schema
 
 QUESTION = (
     "Does the brief claim something about two genes, apart from the effect that is asked about?"

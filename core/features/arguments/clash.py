@@ -8,7 +8,7 @@ import pandas as pd
 
 from core.features.arguments.finding_kinds import FindingKind
 from core.features.arguments.rubric import Rubric
-from core.methods.schema import Field, Schema
+from core.features.arguments.schema import Field, Schema
 
 
 def _settle(points: pd.DataFrame, _knowledge: object) -> pd.DataFrame:

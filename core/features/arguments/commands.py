@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,6 +11,7 @@ import typer
 
 from core.base.fields.record import make, options_of
 from core.base.result import plain
+from core.base.types import LIVE_STATES
 from core.cli import names
 from core.cli.base import Detach, say_progress, show, show_list
 from core.cli.names import RubricName, RunName
@@ -22,6 +24,7 @@ from core.features.arguments.rubric import Rubric
 
 if TYPE_CHECKING:
     from core.runs.workspace import Workspace
+    from core.store.runs import Run
 
 
 def refuse_model_options(chosen: Mapping[str, Any], why: str, *, detach: bool) -> None:
@@ -125,19 +128,17 @@ def run_(
         )
         refuse_model_options(chosen, why, detach=detach)
     elif kind is None or judge or detach or model_options(chosen):
-        record = _read_by_model(context, rubric, run, make(ReadingSettings, chosen), detach)
-        reading = record["id"]
-        if record["status"] != "done":
-            from core.features.predicting.run_commands import progress_line
-
+        made = _read_by_model(context, rubric, run, make(ReadingSettings, chosen), detach)
+        reading = made.id
+        if made.status != "done":
             what = {
                 "rubric": rubric.name,
                 "run": run,
                 "judge": "model",
                 "reading": reading,
-                "status": record["status"],
+                "status": made.status,
             }
-            show({**what, "roles": {}}, progress_line(record))
+            show({**what, "roles": {}}, progress_line(made))
             return
     if kind is not None and not by_rule:
         from core.features.arguments.schema_reading import reading_of_run
@@ -149,10 +150,10 @@ def run_(
 
 def _read_by_model(
     context: typer.Context, rubric: Rubric, run: str, settings: ReadingSettings, detach: bool
-) -> dict[str, Any]:
-    """Say what a reading costs and start it; return its record."""
+) -> Run:
+    """Say what a reading costs and start it; return it as it is now."""
     from core.features.arguments import readings
-    from core.features.predicting.run_commands import list_records
+    from core.runs.jobs import overview
     from core.store import runs
 
     plan = readings.plan_reading(context.obj, rubric, run, settings)
@@ -164,8 +165,17 @@ def _read_by_model(
     )
     started = readings.start_reading(context.obj, rubric, run, plan=plan, detach=detach)
     with context.obj.store.read() as db:
-        [record] = list_records(context.obj, [runs.find(db, started.id)])
-    return record
+        recorded = runs.find(db, started.id)
+    [present] = overview.with_present_states(context.obj, [recorded])
+    return present
+
+
+def progress_line(run: Run) -> str:
+    """Return a run's progress, and how to resume it if it ended early."""
+    line = f"{run.name} ({run.id}): {run.status}, {run.done:,} rows done"
+    if run.status in (*LIVE_STATES, "done"):
+        return line
+    return f"{line}; `perturbdesk jobs resume {shlex.quote(run.name)}` continues it"
 
 
 app.command()(label)

@@ -20,6 +20,7 @@ FEATURE = Feature(
         "core.features.arguments.methods.judge_rubric:METHOD",
         "core.features.arguments.methods.read_findings:METHOD",
     ),
+    marks=("core.features.arguments.rubric_tables:passages",),
     row_panels=("core.features.arguments.row_panel:show",),
     figures=("core.features.arguments.figures.brief_lengths:FIGURE",),
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.base.feature import resolve
 from core.features.arguments.rubric import Rubric
-from core.methods.schema import Schema
+from core.features.arguments.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from core.features.arguments.finding_kinds import kind_of
 from core.features.arguments.methods.judge_rubric import JudgeRubric, reading_options
 from core.features.arguments.methods.read_findings import ReadFindings
 from core.features.arguments.rubric import Rubric
-from core.features.arguments.rules.registry import answer_by_rule
+from core.features.arguments.rule_answers import answer_by_rule
 from core.llm.call_settings import CallSettings
 from core.llm.client import Client
 from core.llm.endpoint import CONCURRENCY

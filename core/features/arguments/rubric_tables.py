@@ -19,9 +19,10 @@ import pyarrow as pa
 
 from core.base.errors import StateError
 from core.base.records import parse, to_json
-from core.base.types import READING_METHODS
-from core.features.arguments.rubric import Rubric, Unit
+from core.base.types import MarkedPassage
+from core.features.arguments.rubric import Rubric
 from core.features.arguments.text_sampling import Design
+from core.methods.text_rules.registry import Unit
 from core.store.connection import Cursor
 from core.store.evidence import has_evidence
 from core.store.queries import insert, records
@@ -73,9 +74,9 @@ def texts(
 
     Columns: pair_id, pert, gene, seq, stage, role, content, findings, flags, briefs, has_dossier.
     pair_ids: of the rows whose texts are wanted, None for all. findings: a list of the keys of
-    `core.features.arguments.brief_checks.FINDINGS`; empty for whole rows. A whole row's content
+    `core.methods.brief_checks.FINDINGS`; empty for whole rows. A whole row's content
     joins its events, each under a line "ROLE (kind)"; roles and stages then choose among the
-    events. flags, briefs, has_dossier: as of `core.features.arguments.rules.text.RuleText`.
+    events. flags, briefs, has_dossier: as of `core.methods.text_rules.text.RuleText`.
     """
     where, values = _event_condition(run, rubric)
     if pair_ids is not None:
@@ -311,28 +312,6 @@ def findings(cursor: Cursor, reading: str, pair_id: str | None = None) -> list[d
         [reading, pair_id, pair_id],
     )
     return [{**json.loads(event.pop("meta")), **event} for event in found]
-
-
-def finished_readings(cursor: Cursor, run: str) -> list[str]:
-    """Return the ids of the finished readings of a run (id), newest first."""
-    query = """SELECT id FROM run WHERE list_contains(?, method) AND status = 'done' AND
-    list_contains(parents, ?)
-               ORDER BY created_at DESC, name"""
-    return [key for (key,) in cursor.execute(query, [list(READING_METHODS), run]).fetchall()]
-
-
-@dataclass(frozen=True, slots=True)
-class MarkedPassage:
-    """A passage of a text of a row that decided a model's answer to a rubric.
-
-    stage, role: of the text, "" of a whole row. rubric: a name.
-    """
-
-    stage: str
-    role: str
-    rubric: str
-    answer: str
-    text: str
 
 
 def passages(cursor: Cursor, run: str, pair_id: str) -> list[MarkedPassage]:

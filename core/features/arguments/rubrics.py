@@ -10,7 +10,7 @@ from core.base.fields.toml_table import read_toml
 from core.features.arguments import rubric_tables
 from core.features.arguments.finding_kinds import kinds
 from core.features.arguments.rubric import Rubric
-from core.features.arguments.rules.registry import built_in_rubrics
+from core.features.arguments.rule_answers import built_in_rubrics
 from core.runs.workspace import Workspace
 from core.store import changes
 

@@ -124,11 +124,7 @@ class SchemaReading:
             for row in rows
         ]
         values = {"lengths": shares, "what": self.kind.schema.listed}
-        return (
-            Figure("core.features.arguments.plots.brief_lengths:figure", values, self.sentence)
-            if rows
-            else None
-        )
+        return Figure("core.plots.brief_lengths:figure", values, self.sentence) if rows else None
 
     @property
     def others(self) -> list[Mapping[Any, Any]]:

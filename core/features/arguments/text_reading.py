@@ -14,6 +14,9 @@ from typing import Any, Generic, TypeVar
 from core.base.errors import InputError
 from core.base.hashes import sha256_of
 from core.base.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
+from core.features.arguments import rubric_tables
+from core.features.arguments.rubric import Rubric
+from core.features.arguments.schema import Passage
 from core.llm.answers import Unread
 from core.llm.messages import Reply
 from core.methods.base import Context, RowText, TextsOfRun
@@ -26,7 +29,8 @@ from core.methods.conversation import (
     event_of,
     gather_all,
 )
-from core.methods.schema import Passage
+from core.store import Cursor, evidence
+from core.store.runs import Run
 
 # of a hash of what stands between two marks, which therefore cannot hold its own mark
 _MARK_DIGITS = 8
@@ -44,9 +48,40 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
     def items(self, texts: Sequence[RowText], options: Mapping[str, Any]) -> Sequence[ItemT]:
         """Return what is asked about, out of the texts of a row."""
 
+    @abstractmethod
+    def rubric(self, options: Mapping[str, Any]) -> Rubric:
+        """Return the rubric that is answered, which says of which texts. Raise InputError if the
+        options hold none."""
+
     def parent(self, options: Mapping[str, Any]) -> str:
         """Return the name or id of the run whose texts are read."""
         return str(options["run"])
+
+    def rows_with_texts(self, db: Cursor, run: Run, options: Mapping[str, Any]) -> set[str]:
+        """Return the ids of the rows of a run that have a text to read. Raise InputError if none
+        has."""
+        rubric = self.rubric(options)
+        rows = rubric_tables.rows_with_texts(db, run.id, rubric)
+        if not rows:
+            raise InputError(
+                f"rubric {rubric.name}: run {run.name} has no {rubric.unit} that it asks about,"
+                " expected one at least"
+            )
+        return rows
+
+    def load_texts(
+        self, db: Cursor, run: str, rows: Sequence[str], options: Mapping[str, Any]
+    ) -> TextsOfRun:
+        """Return the texts of these rows of a run (id), in the order of the rows, and their
+        evidence if the rubric asks for the dossier."""
+        rubric = self.rubric(options)
+        of_row: dict[str, list[RowText]] = {row: [] for row in rows}
+        frame = rubric_tables.texts(db, run, rubric)
+        for pair_id, *text in frame[["pair_id", *RowText._fields]].itertuples(index=False):
+            if pair_id in of_row:
+                of_row[pair_id].append(RowText(*text))
+        seen = evidence.of_run(db, run) if rubric.dossier else {}
+        return TextsOfRun(of_row, {row: seen[row] for row in rows if row in seen})
 
     @abstractmethod
     def question(

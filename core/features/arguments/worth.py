@@ -14,11 +14,11 @@ import pandas as pd
 
 from core.base.errors import InputError
 from core.base.result import Figure, Table, hidden
+from core.features.arguments.group_contributions import contribution_difference, mean_difference
 from core.features.arguments.rubric import Rubric
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import scored_text
 from core.stats.arrays import Floats
-from core.stats.group_contributions import contribution_difference, mean_difference
 from core.stats.intervals import Interval
 from core.stats.multiplicity import holm, p_value
 from core.stats.power import LEVEL
@@ -40,8 +40,8 @@ class ArgumentWorth:
     answer: what counts as yes. yes, no: n, the number of rows, and the mean of each of `MEASURES`;
     delta: their differences. unread: rows of neither, since no text of theirs could be read, or
     they have none. hit_rate: the share of rows whose most probable call is the label; de, dir: the
-    mean contribution to the AUROC (`core.stats.group_contributions`). p_holm: over every measure of
-    every rubric that was tried together.
+    mean contribution to the AUROC (`group_contributions`). p_holm: over every measure of every
+    rubric that was tried together.
     """
 
     rubric: str

@@ -20,9 +20,10 @@ from core.features.predicting import prompt_files
 from core.features.predicting.prompt_texts import PromptFile
 from core.llm.call_settings import CallSettings
 from core.llm.health import Health
-from core.methods.base import DerivedMethod, Method, ReadsTexts, RowMethod, method_named, methods
+from core.methods.base import DerivedMethod, Method, RowMethod, method_named, methods
 from core.runs import launch, run_control
 from core.runs.component_loader import default_dataset
+from core.runs.dependencies import ReadsTexts
 from core.runs.jobs import overview
 from core.runs.request import RunRequest, expected_calls
 from core.runs.row_watch import Watcher

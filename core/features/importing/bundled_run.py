@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace as replace_in
 from typing import Any
 
@@ -12,8 +13,7 @@ from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.row_schema import field_names
 from core.base.texts import printable
-from core.base.types import Rejected, RunRecord
-from core.features.arguments import finding_tables
+from core.base.types import Flag, Rejected, RunRecord
 from core.features.importing import bundle_tables as records
 from core.features.importing.bundle_parts import select_rows
 from core.features.importing.bundles import Bundle, BundledDataset, pairs_sha256
@@ -28,9 +28,11 @@ from core.features.importing.import_target import (
     record_import,
     refuse_empty_import,
 )
+from core.methods.brief_checks import check_brief, citable_by, citable_terms
 from core.store import Cursor, datasets, pairs, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
+from core.store.traces import split_events
 
 SIMULATED = "simulated"  # an origin that travels: what is simulated says so wherever it is
 
@@ -84,13 +86,74 @@ def store_run(
     values["origin"] = SIMULATED if bundled.origin == SIMULATED else "imported"
     runs.add(db, Run(**values))
     records.add(db, bundled.id, select_rows(parts, pa.array(keep)))
-    finding_tables.update(db, bundled.id)
+    _update_findings(db, bundled.id)
     records.add_origin(db, bundled.id, bundled.origin, bundled.parent_names)
     runs.update_counts(db, bundled.id)
     record_import(
         db, settings, file, path, ImportedRows(sum(keep), rejected, target.id, bundled.id)
     )
     return Imported(path, file.kind, name, sum(keep), tuple(rejected)), replaced
+
+
+def _update_findings(cursor: Cursor, run: str) -> None:
+    """Set the findings of a run's briefs, the flag of the rows in which a role collapsed, and the
+    number of these rows.
+
+    A row whose method found the collapse keeps its flag.
+    """
+    dossiers = dict(_dossiers(cursor, run))
+    places: list[tuple[str, int]] = []
+    found: list[tuple[str, ...]] = []
+    for batch in split_events(cursor, "e.run = ? AND e.kind = 'brief'", [run], "e.pair_id, e.seq"):
+        query = (
+            f"SELECT e.pair_id, e.seq, e.role, e.content FROM trace_event e WHERE {batch.condition}"
+            " ORDER BY e.pair_id, e.seq"
+        )
+        for pair_id, seq, role, text in cursor.execute(query, batch.values).fetchall():
+            places.append((pair_id, seq))
+            found.append(check_brief(role, text, pair_id, dossiers.get(pair_id, ())))
+    columns = {
+        "pair_id": [pair_id for pair_id, _ in places],
+        "seq": pa.array([seq for _, seq in places], pa.int16()),
+        "findings": pa.array(found, pa.list_(pa.string())),
+        "is_collapsed": pa.array(["answers" in findings for findings in found], pa.bool_()),
+    }
+    cursor.register("found", pa.table(columns))
+    try:
+        cursor.execute(
+            """UPDATE trace_event e SET findings = f.findings FROM found f
+               WHERE e.run = ? AND e.pair_id = f.pair_id AND e.seq = f.seq""",
+            [run],
+        )
+        cursor.execute(
+            """UPDATE prediction SET flags = list_append(flags, ?) WHERE run = ? AND NOT
+            list_contains(flags, ?)
+               AND pair_id IN (SELECT pair_id FROM found WHERE is_collapsed)""",
+            [str(Flag.ROLE_COLLAPSE), run, str(Flag.ROLE_COLLAPSE)],
+        )
+    finally:
+        cursor.unregister("found")
+    cursor.execute(
+        "UPDATE run SET collapsed = (SELECT count(*) FROM prediction WHERE run = ? AND"
+        " list_contains(flags, ?)) WHERE id = ?",
+        [run, str(Flag.ROLE_COLLAPSE), run],
+    )
+
+
+def _dossiers(cursor: Cursor, run: str) -> Iterator[tuple[str, set[str]]]:
+    """Yield pair id and the terms of its dossier that a brief can cite, for every row that has a
+    dossier."""
+    bodies = cursor.execute(
+        "SELECT id, body FROM evidence WHERE id IN (SELECT evidence FROM row_evidence WHERE run"
+        " = ?)",
+        [run],
+    ).fetchall()
+    terms = {key: citable_terms(json.loads(body)) for key, body in bodies}
+    rows = cursor.execute(
+        "SELECT pair_id, list(evidence) FROM row_evidence WHERE run = ? GROUP BY pair_id", [run]
+    ).fetchall()
+    for pair_id, keys in rows:
+        yield pair_id, citable_by(pair_id, [terms[key] for key in keys])
 
 
 def _match_rows(

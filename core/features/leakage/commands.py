@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from core.base.errors import InputError
 from core.cli.names import DatasetName, RunName
 from core.cli.results import show_result
-from core.features.arguments import finding_tables, pack_texts
-from core.features.arguments.debate_audit import audit_debate
+from core.features.arguments import pack_texts
 from core.features.leakage.leak_power import leak_power
 from core.features.leakage.result import LeakageAudit, check_counts
 from core.features.leakage.row_leaks import check_rows
@@ -19,6 +18,7 @@ from core.features.leakage.shared_symbols import compare_splits
 from core.features.leakage.space_leaks import SpaceCheck, check_space
 from core.runs import component_loader, packs
 from core.runs.workspace import Workspace
+from core.scoring.debate_audit import load_audit
 from core.scoring.run_scores import add_count_controls, score_run, scored_rows
 from core.store import pairs, predictions, runs, spaces
 from core.store.datasets import Dataset
@@ -34,7 +34,7 @@ def debate(context: typer.Context, run: RunName) -> None:
     argument, no verdict."""
     with context.obj.store.read() as db:
         found = runs.find(db, run)
-        result = audit_debate(finding_tables.debate_facts(db, found.id), found.name)
+        result = load_audit(db, found.id)
     if not result.roles:
         raise InputError(
             f"audit debate {run}: method {found.method}, which writes no briefs; expected a debate"

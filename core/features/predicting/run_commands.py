@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
-from core.base.types import LIVE_STATES, Flag
+from core.base.types import Flag
 from core.cli.base import show
 from core.cli.names import RunName
 from core.runs import actions as run_actions
@@ -49,18 +48,6 @@ def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[
         recorded = runs.list_all(db) if chosen is None else chosen
     present = overview.with_present_states(workspace, recorded)
     return [_record(run, of_dataset[run.dataset], fewer.get(run.id, 0)) for run in present]
-
-
-def progress_line(record: Mapping[str, Any]) -> str:
-    """Return a run's progress, and how to resume it if it ended early. record: from
-    `list_records`."""
-    line = f"{record['name']} ({record['id']}): {record['status']}, {record['done']:,} rows done"
-    live = record["status"] in (*LIVE_STATES, "done")
-    return (
-        line
-        if live
-        else f"{line}; `perturbdesk jobs resume {shlex.quote(record['name'])}` continues it"
-    )
 
 
 @app.callback()

@@ -18,13 +18,12 @@ from typing import Any, cast
 import numpy as np
 
 from core.base.errors import DeskError, MissingPackage, NotFound
-from core.features.arguments import finding_tables
-from core.features.arguments.debate_audit import audit_debate
 from core.features.leakage.shared_symbols import SymbolTables, compare_splits
 from core.features.neighbours import spaces as space_actions
 from core.features.published.result import Reproduced, Reproduction
 from core.runs.workspace import Workspace
 from core.scoring import public_noise, run_scores
+from core.scoring.debate_audit import load_audit
 from core.stats import bootstrap, power
 from core.stats.arrays import Floats
 from core.stats.auroc import auroc
@@ -358,7 +357,7 @@ def _recover(files: Files, name: str) -> fusion.RecoveredComponent:
 def debate(files: Files, wanted: Wanted) -> Computed:
     """Return ROLE.FINDING of the briefs (all: of all roles), arguing.N, or a field of
     `DebateAudit`."""
-    audit = audit_debate(load(files, "sharp", finding_tables.debate_facts), "sharp")
+    audit = load(files, "sharp", load_audit)
     what, _, which = wanted["name"].partition(".")
     if what == "arguing":
         return float(audit.rows_by_arguing[int(which)])

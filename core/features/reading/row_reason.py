@@ -14,9 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core.base.texts import parse_json
-from core.features.arguments.rubric_tables import MarkedPassage
-from core.features.arguments.rules.conclusions import own_side_sentence
-from core.features.arguments.rules.text import FEWEST_SENTENCES, SHORT, RuleText, split_sentences
+from core.base.types import MarkedPassage
+from core.methods.text_rules.text import (
+    FEWEST_SENTENCES,
+    SHORT,
+    RuleText,
+    own_side_sentence,
+    split_sentences,
+)
 from core.scoring.row_trace import SIDES
 
 Event = Mapping[str, Any]
@@ -49,7 +54,7 @@ def find_reason(
     """Return the reason of a row; None where its trace says nothing.
 
     row: p_de, call and label of `predictions.row`. events: the fields of `TraceEvent` and findings,
-    meta a mapping. passages: `rubrics.passages` of the row. longest: of the quotation, in
+    meta a mapping. passages: that readings marked in its texts. longest: of the quotation, in
     characters.
     """
     reason = _find_whole(row, events, passages)

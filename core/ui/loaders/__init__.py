@@ -2,7 +2,6 @@
 its rows change.
 """
 
-from core.features.arguments.page.loaders import labels, samples, texts_by_place
 from core.features.leakage.loaders import leakage_audit, probe_power
 from core.features.neighbours.page.loaders import (
     all_packs,
@@ -103,7 +102,6 @@ __all__ = [
     "ids_unlike",
     "is_training_row",
     "knn_contents",
-    "labels",
     "latest_changes",
     "leakage_audit",
     "ledger_entries",
@@ -129,7 +127,6 @@ __all__ = [
     "run_score",
     "run_version",
     "runs_with_row",
-    "samples",
     "says_all_or_nothing",
     "score_result",
     "scored_rows",
@@ -145,7 +142,6 @@ __all__ = [
     "symbol_facts",
     "symbol_rows",
     "text_counts",
-    "texts_by_place",
     "tokens_by_run",
     "versions_of",
     "walk_stops",

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.base.types import Call
-from core.features.arguments import finding_tables, rubric_tables
-from core.features.arguments.debate_audit import DebateAudit, audit_debate
-from core.features.arguments.rubric_tables import MarkedPassage
-from core.store import calls, evidence, notes, pairs, predictions, runs, traces
+from core.base.types import Call, MarkedPassage
+from core.features import hooks
+from core.scoring.debate_audit import DebateAudit, load_audit
+from core.store import calls, evidence, notes, pairs, predictions, traces
+from core.store.runs import finished_readings
 from core.ui.loaders.cache import cache_by, from_store, reading
 
 matching_ids = cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)(
@@ -43,7 +43,8 @@ class RowDetails:
 
     numbers: `predictions.row`. events: `traces.of_row`. dossier: `evidence.of_row`. calls: requests
     to a language model and its answers. notes: people's remarks. runs: ids of the runs that predict
-    the row, this one included. passages: `rubrics.passages`. readings: ids of the run's finished
+    the row, this one included. passages: that features
+    mark in its texts. readings: ids of the run's finished
     readings, newest first.
     """
 
@@ -70,8 +71,8 @@ def row_details(run: str, pair_id: str) -> RowDetails:
             calls.of_row(db, run, pair_id),
             notes.of_row(db, run, pair_id),
             runs,
-            rubric_tables.passages(db, run, pair_id),
-            rubric_tables.finished_readings(db, run),
+            [passage for mark in hooks("marks") for passage in mark(db, run, pair_id)],
+            finished_readings(db, run),
         )
 
 
@@ -95,7 +96,7 @@ def says_all_or_nothing(run: str) -> bool:
 def debate_audit(run: str) -> DebateAudit:
     """Return a run's audit."""
     with reading() as db:
-        return audit_debate(finding_tables.debate_facts(db, run), runs.find(db, run).name)
+        return load_audit(db, run)
 
 
 @cache_by("datasets", entries=4, shared=True)

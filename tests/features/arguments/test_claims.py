@@ -6,12 +6,11 @@ import json
 
 import pytest
 
-from core.features.arguments import labels, readings
+from core.features.arguments import labels, readings, rubrics
 from core.features.arguments import rates as rubric_rates
 from core.features.arguments.claims import CLAIMS
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric_tables import TextLabel
-from core.features.arguments.rules.right_claim import RIGHT_CLAIM
 from core.features.importing.actions import import_upload
 from core.runs.workspace import Workspace
 from tests.commands import core, core_json
@@ -136,7 +135,7 @@ def test_labels_of_claims_say_how_many_are_right(
         reading = readings.start_reading(
             small_workspace, RUBRIC, "debate", ReadingSettings(endpoint=url)
         )
-    right = RIGHT_CLAIM.rubric
+    right = rubrics.find(small_workspace, "right_claim")
     sample = labels.draw_sample(small_workspace, right, reading.id, 20)
     given = [
         TextLabel(

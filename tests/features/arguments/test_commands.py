@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from core.features.arguments.commands import progress_line
 from core.runs.workspace import Workspace
+from core.store import runs
 from tests.commands import core, core_json
 
 
@@ -72,4 +75,16 @@ def test_what_is_not_there_or_cannot_be_is_said(small_workspace: Workspace, tmp_
             place, "rubric", "run", "short", "debate", "--endpoint", "http://127.0.0.1:9/v1"
         ).status
         == 2
+    )
+
+
+def test_what_ended_early_says_how_it_goes_on(small_workspace: Workspace) -> None:
+    with small_workspace.store.read() as db:
+        run = replace(runs.find(db, "debate"), name="a reading", id="abc", done=1200)
+    assert (
+        progress_line(replace(run, status="running")) == "a reading (abc): running, 1,200 rows done"
+    )
+    assert progress_line(replace(run, status="crashed")) == (
+        "a reading (abc): crashed, 1,200 rows done; `perturbdesk jobs resume 'a reading'` continues"
+        " it"
     )

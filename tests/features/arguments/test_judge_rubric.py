@@ -14,6 +14,7 @@ from core.base.records import from_json, to_json
 from core.base.types import Evidence, Flag, RowResult
 from core.features.arguments.methods.judge_rubric import (
     METHOD,
+    JudgeRubric,
     RubricAnswer,
     messages_of,
     read_answer,
@@ -22,7 +23,7 @@ from core.features.arguments.methods.judge_rubric import (
 from core.features.arguments.rubric import Example, Rubric
 from core.llm.answers import Unread
 from core.llm.messages import Reply, TokenLogprob, Usage
-from core.methods.base import ReadsTexts, RowText, TextsOfRun
+from core.methods.base import RowText, TextsOfRun
 from tests.evidence.world import TEST
 from tests.fakes.scripted import Faults, Script, serving
 from tests.llm.canned import Asked, Canned, completion
@@ -227,7 +228,7 @@ def test_no_label_is_in_the_prompt_and_none_without_a_dossier() -> None:
 
 @pytest.mark.parametrize("text", ["", "argues", "[]", json.dumps({"name": "x"})])
 def test_options_without_a_rubric_are_refused(text: str) -> None:
-    assert isinstance(METHOD, ReadsTexts)
+    assert isinstance(METHOD, JudgeRubric)
     with pytest.raises(InputError, match="rubric"):
         METHOD.rubric({"rubric": text})
 
@@ -236,5 +237,5 @@ def test_the_same_rubric_is_the_same_text() -> None:
     assert reading_options(RUBRIC, "r") == reading_options(
         from_json(Rubric, to_json(RUBRIC), "rubric"), "r"
     )
-    assert isinstance(METHOD, ReadsTexts)
+    assert isinstance(METHOD, JudgeRubric)
     assert METHOD.rubric(reading_options(RUBRIC, "r")) == RUBRIC

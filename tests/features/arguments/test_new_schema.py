@@ -12,7 +12,7 @@ import pytest
 from core.features.arguments import finding_kinds
 from core.features.arguments.finding_kinds import FindingKind
 from core.features.arguments.rubric import Rubric
-from core.methods.schema import Field, Schema
+from core.features.arguments.schema import Field, Schema
 from core.runs.workspace import Workspace
 from tests.commands import core_json
 from tests.fakes.scripted import Script, ScriptedPrompt, serving

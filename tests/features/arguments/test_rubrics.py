@@ -10,9 +10,9 @@ from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.features.arguments import rubrics
 from core.features.arguments.rubric import Rubric
-from core.features.arguments.rules.registry import rules
 from core.features.importing import backups, undo
 from core.features.server import doctor
+from core.methods.text_rules.registry import rules
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes
 
@@ -35,7 +35,7 @@ def test_a_rubric_of_a_file_is_kept_once_and_found(workspace: Workspace, tmp_pat
     assert rubrics.add_file(workspace, tmp_path / "r.toml") == OWN
     assert rubrics.list_all(workspace) == [*rubrics.built_in(), OWN]
     assert rubrics.find(workspace, OWN.name) == OWN
-    assert rubrics.find(workspace, "short") == rules()["short"].rubric
+    assert rubrics.find(workspace, "short").question == rules()["short"].question
     with workspace.store.read() as db:
         [written] = changes.latest(db).to_dict("records")
     assert (written["action"], written["subject"], written["author"]) == (

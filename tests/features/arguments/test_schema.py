@@ -12,9 +12,9 @@ from core.base.types import Flag, RowResult
 from core.features.arguments.claims import CLAIMS
 from core.features.arguments.clash import CLASH
 from core.features.arguments.methods.read_findings import METHOD
+from core.features.arguments.schema import Findings, Passage, Schema, passages_of, read_findings
 from core.llm.answers import Unread
 from core.methods.base import RowText, TextsOfRun
-from core.methods.schema import Findings, Passage, Schema, passages_of, read_findings
 from tests.evidence.world import TEST
 from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply
 from tests.methods.world import read_texts

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.features.arguments.brief_checks import check_brief
-from core.features.arguments.rubric_tables import MarkedPassage
+from core.base.types import MarkedPassage
 from core.features.reading.row_reason import (
     LONGEST,
     Reason,
@@ -16,6 +15,7 @@ from core.features.reading.row_reason import (
     find_reason,
     passages_in,
 )
+from core.methods.brief_checks import check_brief
 
 ARGUMENT = (
     "Pa is a kinase of the membrane and Ga a nuclear factor. Both are expressed in these cells. "

@@ -17,14 +17,14 @@ from core.base.fields.setting import setting
 from core.base.records import parse
 from core.base.types import Pair, TraceEvent
 from core.features.arguments.rubric import Rubric
-from core.features.arguments.rules.registry import yes_if
+from core.features.arguments.schema import Findings, Passage, Schema, passages_of, read_findings
 from core.features.arguments.text_reading import TextReading, mark
 from core.llm.answers import Unread
 from core.llm.messages import Message, Reply
 from core.methods.base import RowMethod, RowText, TextsOfRun
 from core.methods.conversation import Messages
 from core.methods.prompts import Effort, MaxTokens, fill, prompt_text
-from core.methods.schema import Findings, Passage, Schema, passages_of, read_findings
+from core.methods.text_rules.registry import yes_if
 
 _PROMPTS = ("findings", "findings_task", "reask_findings")
 _USUAL = 5  # findings of a passage, for estimates

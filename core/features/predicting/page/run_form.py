@@ -11,8 +11,9 @@ from core.base.errors import InputError
 from core.base.fields.record import options_of
 from core.base.texts import count_text
 from core.llm.health import Health
-from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsTexts, methods
+from core.methods.base import AsksAgain, DerivedMethod, Method, methods
 from core.runs import launch
+from core.runs.dependencies import ReadsTexts
 from core.runs.request import RowSelection, RunRequest, cost_sentence
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset

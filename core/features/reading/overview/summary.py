@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from core.features.arguments.debate_audit import debates_sentence
 from core.features.importing.actions import ImportOptions
 from core.features.importing.page import after_import
 from core.features.reading.overview import concerns
 from core.features.sharing.report.figures import ladder
 from core.scoring import terms
+from core.scoring.debate_audit import debates_sentence
 from core.scoring.public_noise import PublicNoise, public_noise
 from core.scoring.standing import Standing, headline
 from core.store.predictions import CONFIDENTLY_WRONG

@@ -6,11 +6,11 @@ from __future__ import annotations
 import streamlit as st
 
 from core.base.types import FLAG_NAMES
-from core.features.arguments.brief_checks import FINDINGS, SHORT
-from core.features.arguments.debate_audit import DebateAudit
-from core.features.arguments.rubric import ALL
-from core.features.arguments.rules.registry import rule_named
+from core.methods.brief_checks import ALL, FINDINGS
+from core.methods.text_rules.registry import rule_named
+from core.methods.text_rules.text import SHORT
 from core.plots.results import captioned
+from core.scoring.debate_audit import DebateAudit
 from core.scoring.row_numbers import FLAG_HELP
 from core.store.runs import Run
 from core.ui import filters

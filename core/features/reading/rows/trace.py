@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.features.arguments.brief_checks import SHORT
 from core.features.reading.rows import trace_tree
 from core.features.reading.rows.marked_text import Marks, to_markdown
+from core.methods.text_rules.text import SHORT
 from core.plots import theme
 from core.scoring.row_trace import NO_TRACE, Stage, Step, stages_of
 from core.store.runs import Run

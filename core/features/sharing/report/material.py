@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from core.features.arguments.debate_audit import DebateAudit
-from core.features.arguments.rubric_tables import MarkedPassage
+from core.base.types import MarkedPassage
 from core.features.experiments.ledger_table import Entry
 from core.features.fuse.explorer.component import ExplorerData
 from core.features.published.result import Reproduction
@@ -18,6 +17,7 @@ from core.scoring import run_scores
 from core.scoring.baselines import add_expression
 from core.scoring.compare_runs import RunComparison, compare_runs
 from core.scoring.controls import RunControls, control_run
+from core.scoring.debate_audit import DebateAudit
 from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.standing import Standing, standing_of

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from core.features.arguments import finding_tables, rubric_tables, worth
-from core.features.arguments.debate_audit import audit_debate
+from core.features.arguments import rubric_tables, worth
 from core.features.experiments import ledger_table
 from core.features.sharing.report.material import ChosenRow, Finders, Material
 from core.features.sharing.report.selection import ReportSelection
 from core.scoring import run_scores
+from core.scoring.debate_audit import load_audit
 from core.store import Cursor, datasets, evidence, imports, pairs, predictions, runs, traces
 from core.store.runs import Run
 
@@ -36,10 +36,7 @@ def load_material(db: Cursor, selection: ReportSelection, find: Finders = NOTHIN
         counts=counts[counts["dataset"] == selection.dataset].reset_index(drop=True),
         dataset_rows=pairs.frame(db, selection.dataset),
         rows=rows,
-        audits={
-            run.id: audit_debate(finding_tables.debate_facts(db, run.id), run.name)
-            for run in chosen
-        },
+        audits={run.id: load_audit(db, run.id) for run in chosen},
         chosen_rows={
             pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows
         },

@@ -4,10 +4,10 @@ words of the app."""
 from __future__ import annotations
 
 from core.base.texts import NO_BIOLOGY
-from core.features.arguments.brief_checks import BARE, SHORT
 from core.features.sharing.report.markup import Html, element, join
 from core.features.sharing.report.material import Material
 from core.features.sharing.report.tables import lines
+from core.methods.text_rules.text import BARE, SHORT
 from core.scoring.controls import PERMUTATIONS, SEED
 from core.scoring.terms import FOLDS, LEAVE_ONE_OUT, PROBABILITY_HELP, RANK_HELP, SCORE_HELP
 

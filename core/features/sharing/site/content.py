@@ -11,12 +11,11 @@ from typing import Any
 from core.base.errors import InputError
 from core.base.texts import NO_LABEL
 from core.base.types import FLAG_NAMES, Flag
-from core.features.arguments import finding_tables
-from core.features.arguments.brief_checks import SHORT
-from core.features.arguments.debate_audit import audit_debate
 from core.features.sharing.report.row_texts import Row, evidence_card, row_texts
+from core.methods.text_rules.text import SHORT
 from core.plots import theme
 from core.scoring import row_numbers
+from core.scoring.debate_audit import load_audit
 from core.scoring.run_scores import load_scored_rows, score_run
 from core.store import datasets, evidence, predictions, traces
 from core.store.connection import Cursor
@@ -131,8 +130,8 @@ def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
     if run.done:
         score = score_run(load_scored_rows(db, run.id))
         scores = [*filter(None, [dataset.marks.sentence]), score.sentence, *score.caveats]
-    facts = finding_tables.debate_facts(db, run.id)
-    audited = "" if facts.briefs.empty else audit_debate(facts, run.name).sentence
+    audit = load_audit(db, run.id)
+    audited = audit.sentence if audit.roles else ""
     return {
         "name": run.name,
         "dataset": dataset.name,

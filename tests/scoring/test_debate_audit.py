@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from core.base.result import fields_of
-from core.features.arguments.brief_checks import FINDINGS
-from core.features.arguments.debate_audit import DebateAudit, DebateFacts, audit_debate
+from core.methods.brief_checks import FINDINGS
+from core.scoring.debate_audit import DebateAudit, DebateFacts, audit_debate
 
 
 def audit(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.types import Evidence, Flag, Prediction, RowResult, TraceEvent
-from core.features.arguments.brief_checks import (
+from core.methods.brief_checks import (
     BARE,
     FAULTS,
     FINDINGS,
@@ -20,12 +20,13 @@ from core.features.arguments.brief_checks import (
     find_faults,
     flags_with_collapse,
 )
-from core.features.arguments.rules import conclusions
-from core.features.arguments.rules.conclusions import (
+from core.methods.text_rules import text as conclusions
+from core.methods.text_rules.text import (
+    RuleText,
     concludes_for_other_side,
     concludes_for_own_side,
+    split_sentences,
 )
-from core.features.arguments.rules.text import RuleText, split_sentences
 
 LONG = "x" * SHORT
 # The two published patterns as they are written down, each with its letter in the last group but one.

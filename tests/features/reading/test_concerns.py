@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from core.base.types import LIVE_STATES
-from core.features.arguments.concerns import Concern, RunFacts, find_concerns
+from core.features.reading.overview.concerns import Concern, RunFacts, find_concerns
 from core.runs.run_state import State
 
 FACTS = RunFacts(

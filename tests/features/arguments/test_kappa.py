@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError
-from core.stats.kappa import cohens_kappa
+from core.features.arguments.rates import cohens_kappa
 from tests.strength import examples
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.features.arguments.plots import brief_lengths
+from core.plots import brief_lengths
 
 LENGTHS = [
     {"role": "EFFECT", "a letter": 2, "one line": 0, "a paragraph": 0},

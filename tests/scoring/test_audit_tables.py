@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.features.arguments import finding_tables
 from core.runs.workspace import Workspace
+from core.scoring.debate_audit import load_audit
 from core.store import predictions, runs, traces
 from core.store.predictions import RowFilter
 
@@ -14,14 +14,14 @@ from core.store.predictions import RowFilter
 def test_findings_by_role_and_rows_by_arguing(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate").id
-        facts = finding_tables.debate_facts(db, run)
-    counts = facts.briefs.set_index("role")
+        audit, briefs = load_audit(db, run), traces.briefs(db, run)
+    counts = briefs.set_index("role")
     # Three rows have a trace; in Pa_Gb, UP answers "C) Knockdown of Pa does not affect Gb."
     assert counts["n"].to_dict() == {"EFFECT": 3, "NULL": 3, "UP": 3, "DOWN": 3}
     assert counts["answers_against"].to_dict() == {"EFFECT": 0, "NULL": 0, "UP": 1, "DOWN": 0}
     assert counts["argues"].to_dict() == {"EFFECT": 3, "NULL": 3, "UP": 2, "DOWN": 3}
-    assert facts.rows_by_arguing == {3: 1, 4: 2}
-    assert not facts.has_dossier
+    assert audit.rows_by_arguing == (0, 0, 0, 1, 2)
+    assert not audit.has_dossier
 
 
 def test_a_run_without_briefs(workspace: Workspace) -> None:

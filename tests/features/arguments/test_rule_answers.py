@@ -7,19 +7,15 @@ import pytest
 
 from core.base.errors import InputError, NotFound
 from core.base.records import from_json, to_json
-from core.features.arguments import finding_tables, rubric_tables
-from core.features.arguments.brief_checks import FINDINGS
-from core.features.arguments.debate_audit import DebateAudit, audit_debate
+from core.features.arguments import rubric as pattern
+from core.features.arguments import rubric_tables
 from core.features.arguments.rubric import ALL, Rubric, count_answers
-from core.features.arguments.rules import pattern
-from core.features.arguments.rules.registry import (
-    RuleText,
-    answer_by_rule,
-    built_in_rubrics,
-    rule_named,
-    rules,
-)
+from core.features.arguments.rule_answers import answer_by_rule, built_in_rubrics
+from core.methods.brief_checks import FINDINGS
+from core.methods.text_rules.registry import rule_named, rules
+from core.methods.text_rules.text import RuleText
 from core.runs.workspace import Workspace
+from core.scoring.debate_audit import DebateAudit, load_audit
 from core.store import Cursor, runs
 
 OF_ROWS = {"advocates_arguing", "role_collapse", "de_fallback", "dir_fallback"}
@@ -62,7 +58,7 @@ def audited_by_rubrics(
         by_rubric[rubric.name] = count_answers(
             rubric, answer_by_rule(rubric, rubric_tables.texts(db, run, rubric))
         )
-    return audit_debate(finding_tables.debate_facts(db, run), "a run"), by_rubric
+    return load_audit(db, run), by_rubric
 
 
 @pytest.mark.soak

@@ -1,6 +1,6 @@
 """Check whether a brief argues for its side, in every run, imported or made here.
 
-Each check is a rule of `core.features.arguments.rules`; its answer is saved with the brief. A
+Each check is a rule of `core.methods.text_rules`; its answer is saved with the brief. A
 debate runs the same checks before it accepts a brief.
 """
 
@@ -12,11 +12,10 @@ from types import MappingProxyType
 from typing import Any
 
 from core.base.types import Flag, RowResult
-from core.features.arguments.rules.registry import rule_named
-from core.features.arguments.rules.text import BARE as BARE
-from core.features.arguments.rules.text import FEWEST_SENTENCES, RuleText
-from core.features.arguments.rules.text import SHORT as SHORT
+from core.methods.text_rules.registry import rule_named
+from core.methods.text_rules.text import BARE, FEWEST_SENTENCES, SHORT, RuleText
 
+ALL = "all"  # every role together
 _MIN_CITED_LENGTH = 4  # in characters; shorter terms occur by chance
 
 FINDINGS: Mapping[str, str] = MappingProxyType(

@@ -6,12 +6,15 @@ from __future__ import annotations
 import re
 
 from core.base.types import Flag
-from core.features.arguments.rules.conclusions import (
+from core.methods.text_rules.registry import Rule, yes_if
+from core.methods.text_rules.text import (
+    BARE,
+    FEWEST_SENTENCES,
+    SHORT,
+    RuleText,
     concludes_for_other_side,
     concludes_for_own_side,
 )
-from core.features.arguments.rules.registry import Rule, RuleText, yes_if
-from core.features.arguments.rules.text import BARE, FEWEST_SENTENCES, SHORT
 
 NUMBERS = ("none", "one", "two", "three", "four or more")
 
@@ -133,6 +136,13 @@ RULES = (
         "own_side",
         "Does the brief conclude for the side it was given?",
         lambda text: yes_if(concludes_for_own_side(text)),
+    ),
+    # A model that lists claims says yes to each; people say which are right.
+    Rule(
+        "right_claim",
+        "Does the quoted sentence make this claim about the two genes?",
+        lambda _: "yes",
+        unit="claim",
     ),
     Rule(
         "role_collapse",

@@ -1,9 +1,8 @@
 """The audit of a debate run: findings in its briefs by role, rows in which an advocate argued,
 fallbacks and verdicts.
 
-Except for the verdicts' distinct values, all are answers to rubrics of
-`core.features.arguments.rules`. Import saves the rules' answers with each brief, so the audit
-counts them without reading the brief again.
+Except for the verdicts' distinct values, all are answers of `core.methods.text_rules`. Import saves
+these with each brief, so the audit counts them without reading the brief again.
 """
 
 from __future__ import annotations
@@ -17,9 +16,14 @@ from numpy.typing import NDArray
 
 from core.base.result import Figure, Table
 from core.base.types import Flag
-from core.features.arguments.brief_checks import FINDINGS, SHORT
-from core.features.arguments.rubric import ALL
+from core.methods.brief_checks import (
+    ALL,
+    FINDINGS,
+)
+from core.methods.text_rules.text import SHORT
 from core.stats.ranks import round_for_ranks
+from core.store import evidence, predictions, runs, traces
+from core.store.connection import Cursor
 
 BriefCounts = Mapping[str, int | None]
 
@@ -177,7 +181,7 @@ class DebateAudit:
         """Return the lengths of each role's briefs; None without briefs."""
         return (
             Figure(
-                "core.features.arguments.plots.brief_lengths:figure",
+                "core.plots.brief_lengths:figure",
                 {"lengths": self._lengths()},
                 self.sentence,
             )
@@ -226,3 +230,15 @@ def debates_sentence(audits: Iterable[DebateAudit]) -> str:
         f"Most briefs argue in {argued or 'none'} of {len(shares)} debates; in {most}, {share}"
         " answer the question instead."
     )
+
+
+def load_audit(cursor: Cursor, run: str) -> DebateAudit:
+    """Return the audit of a run (id)."""
+    facts = DebateFacts(
+        briefs=traces.briefs(cursor, run),
+        rows_by_arguing=traces.rows_by_arguing(cursor, run),
+        flags=predictions.flag_counts(cursor, run),
+        p_de=predictions.p_de_of(cursor, run),
+        has_dossier=evidence.has_evidence(cursor, run),
+    )
+    return audit_debate(facts, runs.find(cursor, run).name)
