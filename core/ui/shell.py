@@ -15,7 +15,6 @@ import streamlit as st
 from core.base import log
 from core.base.errors import DeskError, NothingCovered, StoreBusy
 from core.base.system_errors import explain
-from core.features.sharing.page import stop_buttons
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.runs import Run
@@ -79,7 +78,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         loaders.refresh()
         context = st.session_state[_CONTEXT] = _choose(workspace, pages, page)
         figure_menu.begin_page(context.workspace, context.dataset, context.run)
-        stop_buttons.begin_page(page.url_path)
+        links.begin_page(page.url_path)
         opened = linked.begin_view(
             page.url_path,
             *(found.id if found else None for found in (context.dataset, context.run)),

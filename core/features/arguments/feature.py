@@ -21,5 +21,5 @@ FEATURE = Feature(
         "core.features.arguments.methods.read_findings:METHOD",
     ),
     row_panels=("core.features.arguments.row_panel:show",),
-    figures=("core.features.arguments.figures.brief_lengths:FIGURE",),
+    report_parts=("core.features.arguments.figures.brief_lengths:PART",),
 )

@@ -31,7 +31,6 @@ from core.ui.loaders.records import (
     all_imports,
     all_presets,
     all_runs,
-    all_walks,
     count_labelled,
     dataset_counts,
     dataset_notes,
@@ -47,7 +46,6 @@ from core.ui.loaders.records import (
     search_texts,
     settle_runs,
     tokens_by_run,
-    walk_stops,
 )
 from core.ui.loaders.rows import (
     RowDetails,
@@ -93,7 +91,6 @@ __all__ = [
     "all_presets",
     "all_runs",
     "all_spaces",
-    "all_walks",
     "calls_tools",
     "comparison",
     "cosine_cache",
@@ -156,5 +153,4 @@ __all__ = [
     "texts_by_place",
     "tokens_by_run",
     "versions_of",
-    "walk_stops",
 ]
