@@ -36,6 +36,7 @@ EXAMPLE = re.compile(r"# ((?:core|pages|tests|app)[\w/]*\.py)\n")
 ADDED_BEFORE = {  # the first words of a line that an example adds to a file → those of the line above which it stands
     "page(": '        page("search"',
     '"count-symbols"': '        "search": Command(',
+    '"core.features.scores.row_flags:PART"': '        "core.features.scores.report_parts:BASELINES"',
     "from core.datasets.signed_pairs": "from core.features.importing.submissions import",
     "if is_signed": "    if are_replies(table, roles):",
     "from core.runs import shared_settings": "from core.runs.request import RunRequest",

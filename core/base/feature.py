@@ -105,6 +105,18 @@ class Mark(Protocol):
     ) -> Sequence[tuple[str, int, int, str]]: ...
 
 
+class Upload(Protocol):
+    """Show a form for files of the visitor's own. key: of its widgets, on its page."""
+
+    def __call__(self, workspace: Workspace, key: str) -> None: ...
+
+
+class News(Protocol):
+    """Show what was done last in this session, such as an import, at the top of a page."""
+
+    def __call__(self) -> None: ...
+
+
 class OverviewCard(Protocol):
     """Show a card about a dataset (its id) on Overview; nothing where there is nothing to say."""
 
@@ -184,6 +196,8 @@ CALLED: Mapping[str, type] = MappingProxyType(
         "row_filters": RowFilter,
         "row_columns": RowColumn,
         "marks": Mark,
+        "uploads": Upload,
+        "news": News,
         "overview_cards": OverviewCard,
         "hand_tools": FindTool,
         "row_reasons": RowReason,
@@ -229,6 +243,8 @@ class Feature:
     row_filters: tuple[Reference, ...] = ()
     row_columns: tuple[Reference, ...] = ()
     marks: tuple[Reference, ...] = ()
+    uploads: tuple[Reference, ...] = ()
+    news: tuple[Reference, ...] = ()
     overview_cards: tuple[Reference, ...] = ()
     report_parts: tuple[Reference, ...] = ()
     report_commands: tuple[Reference, ...] = ()

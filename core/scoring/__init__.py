@@ -22,6 +22,7 @@ leak_power    how weak a leak of a space is still found
 score_result  the score of a run as a result; knn_result: of a kNN, and of the neighbours of a row
 means_result  means of the scores inside genes, or inside perturbations
 sentences     phrases that several results share
+report_part   the runs that a report shows, and what features bring for it
 standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once
 other_scores  means over genes and perturbations, and the top of the list

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from core.features.sharing.report.material_loader import load_material
 
 from core.base.errors import InputError, NotFound
 from core.base.records import from_json, to_json
@@ -18,7 +17,7 @@ from core.base.texts import number_text
 from core.features.importing import undo
 from core.features.sharing.report.build import make_sections
 from core.features.sharing.report.markup import data, element
-from core.features.sharing.report.material import Material
+from core.features.sharing.report.material import Material, load_material
 from core.features.sharing.report.question import MOST_FIGURES
 from core.features.sharing.report.selection import PARTS, ReportSelection, select
 from core.features.sharing.report.tables import table

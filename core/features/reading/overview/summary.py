@@ -10,9 +10,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from core.features import hooks
 from core.features.arguments.debate_audit import debates_sentence
-from core.features.importing.actions import ImportOptions
-from core.features.importing.page import after_import
 from core.features.reading import report_parts
 from core.features.reading.overview import concerns
 from core.scoring import terms
@@ -41,9 +40,10 @@ def show_first_screen(context: PageContext) -> None:
     flush()
     with side:
         _show_next(context)
-        if not context.read_only:
+        if not context.read_only and (uploads := [*hooks("uploads")]):
             with st.expander("Bring your own data", icon=":material/upload:"):
-                after_import.show_upload(context.workspace, "-overview", ImportOptions())
+                for show_upload in uploads:
+                    show_upload(context.workspace, "-overview")
                 st.caption("Or `perturbdesk import FOLDER`. Data has more options.")
     with picture:
         _show_picture(context, standings)
