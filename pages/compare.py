@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from core.features.scores import figures
 from core.features.scores.page import compare as panels
-from core.features.sharing.report.figures import paired_changes
 from core.ui import links, run_browser, score_box, shell, widgets
 
 context = shell.open_page(__file__)
@@ -32,6 +32,6 @@ if len(others) > 1:
 for each in (run, baseline):
     score_box.show_protocols(each.id)
 if result.judged is not None:
-    widgets.show_captioned(paired_changes.of_pair(result), "changes")
+    widgets.show_captioned(figures.changes_of_pair(result), "changes")
     panels.show_gains_and_losses(result)
 panels.show_rank_changes(result)

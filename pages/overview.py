@@ -2,14 +2,15 @@
 
 import streamlit as st
 
-from core.features.importing.page import after_import
+from core.features import hooks
+from core.features.reading import report_parts
 from core.features.reading.overview import concerns, dataset, runs_table, summary
-from core.features.sharing.report.figures import labels
 from core.ui import loaders, shell, widgets
 
 context = shell.open_page(__file__).without_asked()
 st.markdown("## Overview")
-after_import.show()
+for show_news in hooks("news"):
+    show_news()
 if context.dataset is None:
     dataset.show_welcome(context)
     st.stop()
@@ -30,4 +31,4 @@ concerns.watch_states(context)
 
 st.markdown("### The dataset")
 dataset.show_counts(counts)
-widgets.show_captioned(labels.of_dataset(context.dataset.name, counts), "labels")
+widgets.show_captioned(report_parts.labels_of_dataset(context.dataset.name, counts), "labels")

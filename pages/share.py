@@ -5,7 +5,6 @@ from dataclasses import replace
 import streamlit as st
 
 from core.features.sharing.page import choices, panels, preview, walk_tab
-from core.features.submissions import page as submit
 from core.ui import run_browser, shell, widgets
 
 context = shell.open_page(__file__)
@@ -42,7 +41,6 @@ widgets.show_tabs(
     {
         "Report": show_report,
         "Walk-throughs": lambda: walk_tab.show(context),
-        "Package a run": lambda: submit.show_run(context),
-        "Check a file": lambda: submit.show_check(context),
+        **shell.tabs_of("share", context),
     },
 )

@@ -80,7 +80,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "features.importing.backups": ("restore", "back_up"),
     "features.importing.bundle_actions": (
-        "build_bundle import_bundle settle_run write_bundle_file",
+        "build_bundle import_bundle write_bundle_file",
         "",
     ),
     "features.cells.predictions": ("import_predictions import_uploaded", ""),
@@ -141,14 +141,13 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "estimate plan_reading start_reading",
         "answer_by_rule_of answers find_reading",
     ),
-    "features.sharing.report_finders": ("", "finders_of"),
     "features.sharing.actions": (
         "delete_report save_report",
         "author_and_day find_report saved_reports",
     ),
     "features.arguments.rubrics": ("add add_file", "find list_all"),
     "runs.run_control": (
-        "cancel pause resume retry settle start start_worker work_on",
+        "cancel pause resume retry settle settle_run start start_worker work_on",
         "find_same find_status settings_of settings_of_worker states",
     ),
     "runs.actions": (

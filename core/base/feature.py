@@ -9,14 +9,13 @@ each one and compares it with the Protocol of its hook.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from core.base.result import Result
     from core.base.types import MarkedPassage
     from core.runs.workspace import Workspace
     from core.store.connection import Cursor
@@ -112,17 +111,76 @@ class Mark(Protocol):
     def __call__(self, cursor: Cursor, run: str, pair_id: str) -> Sequence[MarkedPassage]: ...
 
 
+class Upload(Protocol):
+    """Show a form for files of the visitor's own. key: of its widgets, on its page."""
+
+    def __call__(self, workspace: Workspace, key: str) -> None: ...
+
+
+class News(Protocol):
+    """Show what was done last in this session, such as an import, at the top of a page."""
+
+    def __call__(self) -> None: ...
+
+
 class OverviewCard(Protocol):
     """Show a card about a dataset (its id) on Overview; nothing where there is nothing to say."""
 
     def __call__(self, workspace: Workspace, dataset: str) -> None: ...
 
 
-class ReportPart(Protocol):
-    """Return the results that a report shows. selection: runs, comparisons, rows and figures, as
-    the report was asked for."""
+class HandTool(Protocol):
+    """What is moved by hand in a file from disk, such as the weights of a fusion."""
 
-    def __call__(self, workspace: Workspace, selection: Any) -> Sequence[Result]: ...
+    @property
+    def title(self) -> str: ...
+
+    def script(self) -> str:
+        """Return the script that fills every place of such a tool in its page."""
+
+    def style(self) -> str:
+        """Return the style sheet, whose rules are about what is inside such places alone."""
+
+    def place(self, key: str) -> str:
+        """Return the HTML of its place, of that id, with its data."""
+
+    def file(self) -> bytes:
+        """Return it alone, as an HTML file."""
+
+
+class FindTool(Protocol):
+    """Return what can be moved by hand of a run, None if nothing. labels: whether it has the labels
+    of the run's rows."""
+
+    def __call__(self, workspace: Workspace, run: Run, labels: bool) -> HandTool | None: ...
+
+
+class RowReason(Protocol):
+    """Return why a row was predicted so, in words of its trace; "" where it does not say. numbers:
+    `predictions.row`. events: of its trace. longest: of a quotation, in characters."""
+
+    def __call__(
+        self,
+        db: Cursor,
+        run: Run,
+        numbers: Mapping[str, Any],
+        events: Sequence[Mapping[str, Any]],
+        longest: int,
+    ) -> str: ...
+
+
+class Keeper(Protocol):
+    """Show the buttons that keep what is on screen, such as for a report. make: returns it, a
+    `core.ui.figure_menu.View`. key: of the element beside them, on its page."""
+
+    def __call__(self, workspace: Workspace, make: Callable[[], Any], key: str) -> None: ...
+
+
+class RunFiles(Protocol):
+    """Show the files of a run that a feature writes for other people. context: of the page that is
+    open."""
+
+    def __call__(self, context: Any, run: Run) -> None: ...
 
 
 class Export(Protocol):
@@ -144,8 +202,13 @@ CALLED: Mapping[str, type] = MappingProxyType(
         "row_filters": RowFilter,
         "row_columns": RowColumn,
         "marks": Mark,
+        "uploads": Upload,
+        "news": News,
         "overview_cards": OverviewCard,
-        "report_parts": ReportPart,
+        "hand_tools": FindTool,
+        "row_reasons": RowReason,
+        "keepers": Keeper,
+        "run_files": RunFiles,
         "exports": Export,
         "checks": Check,
     }
@@ -157,7 +220,8 @@ OBJECTS: Mapping[str, Reference] = MappingProxyType(
         "tools": "core.evidence.tool:Tool",
         "jobs": "core.runs.jobs.kinds:JobKind",
         "experiments": "core.base.experiment:Kind",
-        "figures": "core.features.sharing.report.figure_kind:FigureKind",
+        "report_parts": "core.scoring.report_part:ReportPart",
+        "report_commands": "typer:Typer",
     }
 )
 
@@ -180,14 +244,20 @@ class Feature:
     tools: tuple[Reference, ...] = ()
     jobs: tuple[Reference, ...] = ()
     experiments: tuple[Reference, ...] = ()
-    figures: tuple[Reference, ...] = ()
     tables: Tables | None = None
     row_panels: tuple[Reference, ...] = ()
     row_filters: tuple[Reference, ...] = ()
     row_columns: tuple[Reference, ...] = ()
     marks: tuple[Reference, ...] = ()
+    uploads: tuple[Reference, ...] = ()
+    news: tuple[Reference, ...] = ()
     overview_cards: tuple[Reference, ...] = ()
     report_parts: tuple[Reference, ...] = ()
+    report_commands: tuple[Reference, ...] = ()
+    hand_tools: tuple[Reference, ...] = ()
+    row_reasons: tuple[Reference, ...] = ()
+    keepers: tuple[Reference, ...] = ()
+    run_files: tuple[Reference, ...] = ()
     exports: tuple[Reference, ...] = ()
     checks: tuple[Reference, ...] = ()
     assets: str = ""

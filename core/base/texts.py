@@ -240,6 +240,15 @@ def shorten(text: str, most: int) -> str:
     return f"{text[: most - len(left_out) - n_end]}{left_out}{text[-n_end:]}"
 
 
+def cut_at_word(text: str, longest: int) -> str:
+    """Return a text on one line, cut at a word with an ellipsis if it is too long."""
+    line = " ".join(text.split())
+    if len(line) <= longest:
+        return line
+    words = line[:longest].rsplit(" ", 1)[0] if " " in line[:longest] else line[: longest - 1]
+    return f"{words} …"
+
+
 def describe_duration(seconds: float) -> str:
     """Return seconds in the words of a clock: "2 h 5 min", "3 min 20 s", "12 s"."""
     minutes, rest = divmod(round(seconds), 60)

@@ -27,7 +27,7 @@ from core.runs.journal import mark_for_retry, read_progress
 from core.runs.model_servers import refuse_unlisted
 from core.runs.run_folder import RunFolder
 from core.runs.run_folder import start_worker as start_process
-from core.runs.run_state import Counts, Status, state_of, status_of, write_ending
+from core.runs.run_state import Counts, Status, refuse_live, state_of, status_of, write_ending
 from core.runs.spec import ExecutionSettings, RunSpec
 from core.runs.worker import work
 from core.runs.workspace import Workspace
@@ -309,6 +309,21 @@ def settle(workspace: Workspace, run: str) -> Run:
         workspace.refuse_if_read_only("settle", found.name)
         ingest_journal(workspace.store, folder, state, cause)
     return _find(workspace, found.id)
+
+
+def settle_run(workspace: Workspace, run: str) -> Run:
+    """Ingest new lines of the run's journal; return the run's new state.
+
+    Raise StateError while a worker is on the run.
+    """
+    found = _find(workspace, run)
+    folder = workspace.run_folder(found.id)
+    if not folder.exists:
+        return found
+    refuse_live(folder)
+    if status_of(folder).state == found.status:
+        return found
+    return settle(workspace, found.id)
 
 
 def settings_of(workspace: Workspace, run: str) -> ExecutionSettings:

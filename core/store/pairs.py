@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import pandas as pd
 import pyarrow as pa
 
+from core.base.hashes import sha256_of
 from core.base.texts import symbol_kind
 from core.base.types import ASKED, Label, Pair
 from core.store.connection import Cursor
@@ -167,6 +169,11 @@ def frame(cursor: Cursor, dataset: str, *, asked: bool = False) -> pd.DataFrame:
            ORDER BY split = ?, position""",
         [dataset, asked, ASKED, ASKED],
     )
+
+
+def pairs_sha256(pairs: Iterable[tuple[str, str, str]]) -> str:
+    """Return the hash of (pair id, perturbation, gene) in any order."""
+    return sha256_of(json.dumps(sorted(map(list, pairs))))
 
 
 def delete_import(cursor: Cursor, source: str) -> int:

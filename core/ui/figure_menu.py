@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from core.features import hooks
 from core.features.importing.export import encode, encode_for_spreadsheets
-from core.features.sharing import walk_actions
-from core.features.sharing.page import stop_buttons
-from core.features.sharing.report.walk import keep_figure
-from core.features.sharing.walk_tables import Stop
 from core.plots import printed
 from core.plots.captioned import CaptionedFigure
 from core.runs import actions as run_actions
@@ -107,25 +104,44 @@ def show_notes_button(name: str, title: str) -> None:
         _open_notes(workspace, run, title, own)
 
 
-def show_stop_buttons(chart: go.Figure, name: str, found: CaptionedFigure) -> None:
-    """Show the buttons that add a figure to the report or to the walk-through. name: of the figure
-    on its page."""
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is on screen, to be kept. dataset, run: ids. title: of the view. address: relative to
+    any page's ("./rows?run=…"). sentence: a remark. pair_id: of a row. figure: with its chart."""
+
+    dataset: str
+    title: str
+    address: str
+    sentence: str = ""
+    run: str | None = None
+    pair_id: str | None = None
+    figure: CaptionedFigure | None = None
+
+
+def show_keepers(workspace: Workspace, make: Callable[[], View], key: str) -> None:
+    """Show the buttons that keep what is on screen. key: of the element beside them, on its
+    page."""
+    for show_buttons in hooks("keepers"):
+        show_buttons(workspace, make, key)
+
+
+def show_figure_keepers(chart: go.Figure, name: str, found: CaptionedFigure) -> None:
+    """Show the buttons that keep a figure. name: of the figure on its page."""
     workspace, dataset, run = _about()
     if dataset is None:
         return
 
-    def make(walk: str) -> Stop:
-        return Stop(
-            dataset=dataset.id,
-            walk=walk,
-            title=found.title,
-            address=stop_buttons.address_of_view(),
-            sentence=found.sentence[: walk_actions.LONGEST],
+    def make() -> View:
+        return View(
+            dataset.id,
+            found.title,
+            links.address_of_view(),
+            found.sentence,
             run=run.id if run is not None else None,
-            figure=keep_figure(replace(found, chart=chart)),
+            figure=replace(found, chart=chart),
         )
 
-    stop_buttons.show(workspace, make, name)
+    show_keepers(workspace, make, name)
 
 
 @st.dialog("Notes on this figure")
@@ -142,7 +158,7 @@ def _open_notes(workspace: Workspace, run: Run, title: str, notes: pd.DataFrame)
         )
         is_sent = st.form_submit_button("Save note", type="primary")
     if is_sent and text.strip():
-        run_actions.add_figure_note(workspace, run.id, title, stop_buttons.address_of_view(), text)
+        run_actions.add_figure_note(workspace, run.id, title, links.address_of_view(), text)
         confirm(
             "Note on the figure saved.", lambda: links.to_data("All notes", tab="Runs and notes")
         )

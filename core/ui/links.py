@@ -35,6 +35,19 @@ SHARE = "pages/share.py"
 SPECIES = {"mouse": "Mus musculus", "human": "Homo sapiens"}
 
 
+_PAGE = "_page_on_screen"  # a session key: fragments run without the page
+
+
+def begin_page(file: str) -> None:
+    """Set the page on screen, by its file in pages/, "" for the first."""
+    st.session_state[_PAGE] = file
+
+
+def address_of_view() -> str:
+    """Return the address of the view on screen, relative to any page's."""
+    return page_address(st.session_state.get(_PAGE, ""), **read_parameters())
+
+
 def read_parameters() -> dict[str, list[str]]:
     """Return all query parameters with all their values: both ends of a range are two values of one
     parameter."""

@@ -15,11 +15,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.base.types import Flag
-from core.features.sharing.page import stop_buttons
-from core.features.sharing.walk_tables import Stop
 from core.stats.ranks import rank_from_top
 from core.store.runs import Run
 from core.ui import links, loaders, row_list
+from core.ui.figure_menu import View, show_keepers
 from core.ui.linked import bind, choose_several
 from core.ui.row_list import ListedRows
 from core.ui.shell import PageContext
@@ -140,7 +139,7 @@ def show_toolbar(
             data={"base": links.base_address(), "parameters": {"row": pair_id}},
             width="content",
         )
-        stop_buttons.show(context.workspace, partial(_stop_of_row, run, pair_id), "row")
+        show_keepers(context.workspace, partial(_view_of_row, run, pair_id), "row")
         with st.popover(
             "",
             icon=":material/more_horiz:",
@@ -163,16 +162,14 @@ def show_toolbar(
     return chosen[:MOST_BESIDE]
 
 
-def _stop_of_row(run: Run, pair_id: str, walk: str) -> Stop:
-    """Return a row as a stop, with the choices in the address."""
+def _view_of_row(run: Run, pair_id: str) -> View:
+    """Return a row as a view, with the choices in the address."""
     address = links.page_address(
         "rows",
         **(links.read_parameters() | {"dataset": [run.dataset], "run": [run.id], "row": [pair_id]}),
     )
     title = pair_id.replace("_", " ⟶ ", 1)
-    return Stop(
-        dataset=run.dataset, walk=walk, title=title, address=address, run=run.id, pair_id=pair_id
-    )
+    return View(run.dataset, title, address, run=run.id, pair_id=pair_id)
 
 
 def _show_step(key: str, ids: Sequence[str], place: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -14,8 +14,9 @@ import streamlit as st
 
 from core.base import log
 from core.base.errors import DeskError, NothingCovered, StoreBusy
+from core.base.feature import Tab, resolve
 from core.base.system_errors import explain
-from core.features.sharing.page import stop_buttons
+from core.features import features
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.runs import Run
@@ -79,7 +80,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         loaders.refresh()
         context = st.session_state[_CONTEXT] = _choose(workspace, pages, page)
         figure_menu.begin_page(context.workspace, context.dataset, context.run)
-        stop_buttons.begin_page(page.url_path)
+        links.begin_page(page.url_path)
         opened = linked.begin_view(
             page.url_path,
             *(found.id if found else None for found in (context.dataset, context.run)),
@@ -125,6 +126,16 @@ def _open_workspace() -> Workspace | None:
         st.html(STYLE)
         sign_in.show_sign_in()
     return None
+
+
+def tabs_of(page: str, context: PageContext) -> dict[str, Callable[[], None]]:
+    """Return the tabs that features bring to a page, by title."""
+    tabs = [tab for feature in features().values() for tab in feature.tabs if tab.page == page]
+    return {tab.title: partial(_show_tab, tab, context) for tab in tabs}
+
+
+def _show_tab(tab: Tab, context: PageContext) -> None:
+    resolve(tab.show)(context)
 
 
 def set_title(*parts: str) -> None:

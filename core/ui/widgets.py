@@ -124,7 +124,7 @@ def show_figure(
     below.caption(as_text(caption))
     with below:
         figure_menu.show_notes_button(name, title)
-        figure_menu.show_stop_buttons(
+        figure_menu.show_figure_keepers(
             chart, name, CaptionedFigure(title, "", sentence, caption, chart)
         )
     with below.popover("Table", icon=":material/download:"):

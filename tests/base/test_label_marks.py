@@ -73,5 +73,5 @@ def test_it_stands_beside_every_score_that_a_command_prints(marked: Workspace) -
 def test_it_stands_in_a_report(marked: Workspace, slides: bool) -> None:
     with marked.store.read() as db:
         selection = select(db, RUNS)
-    content = build_report(marked.store, "ours", selection, slides=slides).content.decode()
+    content = build_report(marked, "ours", selection, slides=slides).content.decode()
     assert content.count(MARKED.sentence) == 1

@@ -22,5 +22,5 @@ FEATURE = Feature(
     ),
     marks=("core.features.arguments.rubric_tables:passages",),
     row_panels=("core.features.arguments.row_panel:show",),
-    figures=("core.features.arguments.figures.brief_lengths:FIGURE",),
+    report_parts=("core.features.arguments.figures.brief_lengths:PART",),
 )

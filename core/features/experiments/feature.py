@@ -20,6 +20,6 @@ FEATURE = Feature(
             "Judge",
         ),
     },
-    figures=("core.features.experiments.figures.ledger:FIGURE",),
+    report_parts=("core.features.experiments.figures.ledger:PART",),
     jobs=("core.features.experiments.jobs:KIND",),
 )

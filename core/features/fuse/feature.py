@@ -8,4 +8,6 @@ FEATURE = Feature(
     "fuse",
     "Runs fused by rank percentiles, with weights that move.",
     pages=(Page("fuse", "Fuse", "tune", group="Score"),),
+    hand_tools=("core.features.fuse.fusion_files:find_explorer",),
+    report_commands=("core.features.fuse.fusion_files:app",),
 )

@@ -37,7 +37,6 @@ from core.features.importing.import_target import Imported, ImportOptions
 from core.features.submissions.rules.registry import Problem, list_names
 from core.runs import run_control
 from core.runs.lineage import missing_parents, prompts_of
-from core.runs.run_state import refuse_live, status_of
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, datasets, runs
 from core.store.runs import Run
@@ -66,7 +65,7 @@ def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
     Raise StateError while a worker is on the run, or if it contains an API key; InputError for a
     run without rows.
     """
-    found = settle_run(workspace, run)
+    found = run_control.settle_run(workspace, run)
     with workspace.store.read() as db:
         bundle, problems = _build(db, workspace.settings, found)
     file = UnnamedFile()
@@ -85,24 +84,6 @@ def write_bundle_file(
     bundle.file.seek(0)
     write_by(lambda file: shutil.copyfileobj(bundle.file, file, 1 << 20), out, replace=replace)
     return bundle
-
-
-def settle_run(workspace: Workspace, run: str) -> Run:
-    """Ingest new lines of the run's journal; return the run's new state.
-
-    Raise StateError while a worker is on the run.
-    """
-    with workspace.store.read() as db:
-        found = runs.find(db, run)
-    folder = workspace.run_folder(found.id)
-    if not folder.exists:
-        return found
-    refuse_live(folder)
-    if status_of(folder).state == found.status:
-        return found
-    run_control.settle(workspace, found.id)
-    with workspace.store.read() as db:
-        return runs.find(db, found.id)
 
 
 def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Problem]]:

@@ -16,7 +16,7 @@ from core.base.texts import printable
 from core.base.types import Flag, Rejected, RunRecord
 from core.features.importing import bundle_tables as records
 from core.features.importing.bundle_parts import select_rows
-from core.features.importing.bundles import Bundle, BundledDataset, pairs_sha256
+from core.features.importing.bundles import Bundle, BundledDataset
 from core.features.importing.files import BundleFile
 from core.features.importing.import_target import (
     Imported,
@@ -52,7 +52,12 @@ def bundled_dataset(db: Cursor, dataset: Dataset) -> BundledDataset:
     frame = pairs.frame(db, dataset.id)
     rows = zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)
     return BundledDataset(
-        dataset.name, "ternary", dataset.organism, dataset.context, len(frame), pairs_sha256(rows)
+        dataset.name,
+        "ternary",
+        dataset.organism,
+        dataset.context,
+        len(frame),
+        pairs.pairs_sha256(rows),
     )
 
 

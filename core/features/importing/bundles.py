@@ -31,7 +31,7 @@ from core.base.compressed import open_archive
 from core.base.errors import InputError
 from core.base.file_io import UnnamedFile
 from core.base.file_limits import MAX_UNPACKED_BYTES
-from core.base.hashes import sha256_of, sha256_of_open
+from core.base.hashes import sha256_of_open
 from core.base.records import Misfit, fit, to_json
 from core.base.row_schema import VERSION, field_names
 from core.base.texts import quote
@@ -156,7 +156,7 @@ class BundledRun(RunRecord):
 
 @dataclass(frozen=True, slots=True)
 class BundledDataset:
-    """The dataset that a bundled run is on. sha256: as in `pairs_sha256`, of all its rows."""
+    """The dataset that a bundled run is on. sha256: `pairs.pairs_sha256` of its rows."""
 
     name: Line
     kind: Literal["ternary"]
@@ -173,11 +173,6 @@ class Bundle:
     run: BundledRun
     dataset: BundledDataset
     parts: Parts
-
-
-def pairs_sha256(pairs: Iterable[tuple[str, str, str]]) -> str:
-    """Return the hash of (pair id, perturbation, gene) in any order."""
-    return sha256_of(json.dumps(sorted(map(list, pairs))))
 
 
 def differences(first: Bundle, second: Bundle) -> list[str]:

@@ -23,9 +23,9 @@ from core.base.errors import InputError, StateError
 from core.base.net.scrubber import SHORTEST
 from core.base.texts import number_text
 from core.base.types import RowResult, TraceEvent
-from core.features.importing.bundle_actions import settle_run
 from core.features.importing.inspect_logs import log_members
 from core.features.importing.packaged_trace import KEY, write_trace
+from core.runs import run_control
 from core.runs.workspace import Workspace
 from core.store import Cursor, datasets, pairs, predictions, runs, traces
 from core.store.predictions import RowFilter
@@ -152,7 +152,7 @@ def write_log(out: IO[bytes], workspace: Workspace, run: str) -> int:
     Raise StateError while a worker is on the run, or if it contains an API key; InputError for a
     run without rows.
     """
-    found = runs.refuse_reading(settle_run(workspace, run))
+    found = runs.refuse_reading(run_control.settle_run(workspace, run))
     with workspace.store.read() as db:
         ids = predictions.find_pair_ids(db, found.id, RowFilter())
         if not ids:

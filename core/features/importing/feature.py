@@ -45,4 +45,6 @@ FEATURE = Feature(
             "Operate",
         ),
     },
+    uploads=("core.features.importing.page.after_import:show_usual_upload",),
+    news=("core.features.importing.page.after_import:show",),
 )

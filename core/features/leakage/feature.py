@@ -12,5 +12,5 @@ FEATURE = Feature(
             "core.features.leakage.commands:app", "Audit debates and leakage.", "Judge"
         ),
     },
-    figures=("core.features.leakage.figures.gene_rows:FIGURE",),
+    report_parts=("core.features.leakage.figures.gene_rows:PART",),
 )

@@ -12,5 +12,5 @@ FEATURE = Feature(
             "core.features.published.command:app", "Recompute the published numbers.", "Judge"
         ),
     },
-    figures=("core.features.published.figures.published:FIGURE",),
+    report_parts=("core.features.published.figures.published:PART",),
 )

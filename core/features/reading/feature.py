@@ -26,4 +26,9 @@ FEATURE = Feature(
             "Look",
         ),
     },
+    report_parts=(
+        "core.features.reading.report_parts:LABELS",
+        "core.features.reading.report_parts:LADDER",
+    ),
+    row_reasons=("core.features.reading.row_reason:reason_of_row",),
 )

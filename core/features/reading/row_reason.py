@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.base.texts import parse_json
+from core.base.texts import cut_at_word, parse_json
 from core.base.types import MarkedPassage
+from core.features import hooks
 from core.methods.text_rules.text import (
     FEWEST_SENTENCES,
     SHORT,
@@ -23,6 +24,8 @@ from core.methods.text_rules.text import (
     split_sentences,
 )
 from core.scoring.row_trace import SIDES
+from core.store import Cursor
+from core.store.runs import Run
 
 Event = Mapping[str, Any]
 LONGEST = 90  # characters of a quotation
@@ -58,7 +61,7 @@ def find_reason(
     characters.
     """
     reason = _find_whole(row, events, passages)
-    return None if reason is None else replace(reason, quote=shorten(reason.quote, longest))
+    return None if reason is None else replace(reason, quote=cut_at_word(reason.quote, longest))
 
 
 def passages_in(event: Event, passages: Sequence[MarkedPassage]) -> tuple[str, ...]:
@@ -159,7 +162,7 @@ def _conduct(brief: Event) -> str:
         return f"answers {text.answer}{at_length}"
     if at_length:
         return f"argues{at_length}"
-    return f"says “{shorten(brief['content'], 24)}”" if text.content.strip() else "says nothing"
+    return f"says “{cut_at_word(brief['content'], 24)}”" if text.content.strip() else "says nothing"
 
 
 def _final_reason(event: Event) -> str:
@@ -198,10 +201,16 @@ def _says_something(sentence: str) -> bool:
     return len(sentence.split()) >= _FEWEST_WORDS
 
 
-def shorten(text: str, longest: int = LONGEST) -> str:
-    """Return a text on one line, cut at a word with an ellipsis if it is too long."""
-    line = " ".join(text.split())
-    if len(line) <= longest:
-        return line
-    words = line[:longest].rsplit(" ", 1)[0] if " " in line[:longest] else line[: longest - 1]
-    return f"{words} …"
+def reason_of_row(
+    db: Cursor,
+    run: Run,
+    numbers: Mapping[str, Any],
+    events: Sequence[Event],
+    longest: int,
+) -> str:
+    """Return the reason of a row in words, "" for none."""
+    passages = [each for mark in hooks("marks") for each in mark(db, run.id, numbers["pair_id"])]
+    reason = find_reason(numbers, events, passages, longest=longest)
+    if reason is None:
+        return ""
+    return f"“{reason.quote}” — {reason.source}" if reason.quote else reason.source

@@ -32,4 +32,14 @@ FEATURE = Feature(
             is_hidden=True,
         ),
     },
+    report_parts=(
+        "core.features.scores.report_parts:BASELINES",
+        "core.features.scores.report_parts:SLICES",
+        "core.features.scores.report_parts:ROC_CURVES",
+        "core.features.scores.report_parts:MACRO_SCORES",
+        "core.features.scores.report_parts:SCORE_SPREAD",
+        "core.features.scores.report_parts:RELIABILITY",
+        "core.features.scores.report_parts:PAIRED_CHANGES",
+        "core.features.scores.report_parts:RANK_SCATTER",
+    ),
 )

@@ -14,18 +14,16 @@ from core.base.errors import InputError
 from core.base.fields.setting import split_names
 from core.base.records import from_json
 from core.cli import names
-from core.cli.base import Out, Replace, say, show, show_deleted, show_file
+from core.cli.base import Replace, say, show, show_deleted, show_file
 from core.cli.names import RunName
-from core.features.fuse import fusion_files
+from core.features import hooks
 from core.features.sharing import actions as reports
 from core.features.sharing import walk_actions, walk_commands
 from core.features.sharing.report.build import build_file, load_parts
 from core.features.sharing.report.byline import Byline
-from core.features.sharing.report.figures.registry import KINDS
 from core.features.sharing.report.printing import as_pdf
-from core.features.sharing.report.selection import Explorers, ReportSelection, select
+from core.features.sharing.report.selection import PARTS, Explorers, ReportSelection, select
 from core.features.sharing.report.walk import AT_HOME, Links
-from core.features.sharing.report_finders import finders_of
 from core.features.sharing.site import actions as site_action
 from core.plots.captioned import CaptionedFigure
 
@@ -72,7 +70,7 @@ def new(
         typer.Option(
             metavar="NAME,…",
             help=(
-                f"Of {', '.join(KINDS)}; by default six that answer the question first, the others"
+                f"Of {', '.join(PARTS)}; by default six that answer the question first, the others"
                 " as an appendix."
             ),
         ),
@@ -144,12 +142,9 @@ def build(
     selection = from_json(
         ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}"
     )
-    find = finders_of(context.obj)
     links = Links(context.obj.settings.base_url or AT_HOME)
     byline = Byline(*(reports.author_and_day(context.obj, name) or ()))
-    parts = dataclasses.replace(
-        load_parts(context.obj.store, name, selection, find, links), byline=byline
-    )
+    parts = dataclasses.replace(load_parts(context.obj, name, selection, links), byline=byline)
     built = build_file(parts, slides=slides)
     machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
     content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
@@ -159,7 +154,7 @@ def build(
 @app.command()
 def figure(
     context: typer.Context,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(PARTS)}.")],
     run_names: Runs,
     compare: Compare = None,
 ) -> None:
@@ -173,7 +168,7 @@ def figure(
             (kind,),
             "no",
         )
-    parts = load_parts(context.obj.store, "", chosen, finders_of(context.obj))
+    parts = load_parts(context.obj, "", chosen)
     found = [one for _, one in parts.figures]
     if not found:
         raise InputError(
@@ -184,26 +179,8 @@ def figure(
     show(result, "\n\n".join(filter(None, (marks.sentence, *map(_figure_text, found)))))
 
 
-@app.command()
-def fusion(
-    context: typer.Context,
-    run: RunName,
-    out: Out,
-    labels: Annotated[
-        bool,
-        typer.Option(
-            "--labels/--no-labels", help="Whether the labels of its rows are in the file."
-        ),
-    ] = True,
-    replace: Replace = False,
-) -> None:
-    """Write a fusion as one HTML file, in which its weights are moved by hand; it opens without a
-    network.
-
-    Without labels it moves ranks alone, and says what the saved weights score.
-    """
-    content = fusion_files.fusion_file(context.obj, run, labels=labels)
-    show_file(out, content, {"bytes": len(content), "labels": labels}, replace=replace)
+for _brought in hooks("report_commands"):
+    app.registered_commands += _brought.registered_commands
 
 
 @app.command()

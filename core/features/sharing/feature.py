@@ -15,4 +15,6 @@ FEATURE = Feature(
             "Show",
         ),
     },
+    keepers=("core.features.sharing.page.stop_buttons:show",),
+    run_files=("core.features.sharing.page.site_file:show",),
 )

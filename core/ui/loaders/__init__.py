@@ -22,7 +22,6 @@ from core.ui.loaders.records import (
     all_imports,
     all_presets,
     all_runs,
-    all_walks,
     count_labelled,
     dataset_counts,
     dataset_notes,
@@ -38,7 +37,6 @@ from core.ui.loaders.records import (
     search_texts,
     settle_runs,
     tokens_by_run,
-    walk_stops,
 )
 from core.ui.loaders.rows import (
     RowDetails,
@@ -84,7 +82,6 @@ __all__ = [
     "all_presets",
     "all_runs",
     "all_spaces",
-    "all_walks",
     "calls_tools",
     "comparison",
     "cosine_cache",
@@ -144,5 +141,4 @@ __all__ = [
     "text_counts",
     "tokens_by_run",
     "versions_of",
-    "walk_stops",
 ]

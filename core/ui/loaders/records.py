@@ -11,7 +11,6 @@ from typing import Literal
 
 from core.base.types import TRAIN, Label, Pair
 from core.features.experiments import ledger_table
-from core.features.sharing import walk_tables
 from core.runs.jobs import control, overview
 from core.runs.jobs.kinds import Job, kinds
 from core.store import calls, changes, datasets, imports, notes, pairs, runs, text_search
@@ -33,8 +32,6 @@ all_imports = from_store(imports.list_imports)
 rejected_rows = from_store(imports.rejected_rows)
 latest_changes = from_store(changes.latest)
 dataset_notes = cache_by("notes", "runs")(from_store(notes.of_dataset))
-all_walks = cache_by("walks", entries=1)(from_store(walk_tables.list_all))
-walk_stops = cache_by("walks")(from_store(walk_tables.of_walk))
 all_presets = cache_by("presets")(from_store(notes.presets_of_page))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,10 @@ import pytest
 
 from core.base.errors import InputError
 from core.features.fuse import fusion_files
-from core.features.fuse.explorer.component import ExplorerData, make_file
+from core.features.fuse.explorer.component import ExplorerData
 from core.features.fuse.explorer.content import METRICS, FusionRows, make_content
 from core.features.fuse.explorer.prepare import Mix, starters, state_of_file
 from core.features.fuse.explorer.travel import Fusion, data_of_file
-from core.features.sharing.report.material import Finders
 from core.features.sharing.report.selection import Explorers, select
 from core.features.sharing.site.actions import write_site
 from core.runs.workspace import Workspace
@@ -68,13 +66,12 @@ def test_a_file_of_ten_thousand_rows_is_small() -> None:
     fusion, mix = large_fusion(3)
     state = state_of_file(mix, starters(3), None, {"caution": "", "rest": "", "note": ""})
     assert (
-        len(make_file(ExplorerData("large", make_content(fusion.live, fusion.rows), state)))
-        <= LARGEST
+        len(ExplorerData("large", make_content(fusion.live, fusion.rows), state).file()) <= LARGEST
     )
 
 
 def test_without_labels_a_file_says_what_its_mix_scores() -> None:
-    [data] = data_in(make_file(data_of_file(*large_fusion(1), labels=False)))
+    [data] = data_in(data_of_file(*large_fusion(1), labels=False).file())
     assert [data["content"][name] for name in ("outcome", "cells", "reach")] == [None] * 3
     assert data["state"]["caution"].startswith(
         "On its author's labels, which are not in the file, now: mean 0."
@@ -82,9 +79,8 @@ def test_without_labels_a_file_says_what_its_mix_scores() -> None:
 
 
 def test_a_title_is_text_and_no_part_of_the_page() -> None:
-    file = make_file(
-        data_of_file(*large_fusion(1, "</title><script>{place}{script}"), labels=False)
-    ).decode()
+    fusion = large_fusion(1, "</title><script>{place}{script}")
+    file = data_of_file(*fusion, labels=False).file().decode()
     assert "&lt;/title&gt;&lt;script&gt;{place}{script}" in file
     assert set(re.findall(r"https?://[^\s\"'<>]*", file)) == {
         "http://www.w3.org/2000/svg"
@@ -124,9 +120,8 @@ def test_report_and_slides_hold_it_as_their_author_wants(
 ) -> None:
     with fused_demo.store.read() as db:
         selection = select(db, [LABELLED, FUSED], figures=["ladder"], explorers=wanted)
-    find = Finders(explorer=partial(fusion_files.find_explorer, fused_demo))
     for slides in (False, True):
-        file = build_report(fused_demo.store, "r", selection, find, slides=slides).content
+        file = build_report(fused_demo, "r", selection, slides=slides).content
         assert [data["content"]["outcome"] is not None for data in data_in(file)] == has_labels
 
 

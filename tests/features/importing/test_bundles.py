@@ -22,10 +22,10 @@ from core.features.importing.bundles import (
     BundledRun,
     differences,
     is_bundle,
-    pairs_sha256,
     read_bundle,
     write_bundle_into,
 )
+from core.store.pairs import pairs_sha256
 from tests.bundled import closed, opened, with_files, with_manifest, with_rows, written
 
 AT = datetime(2026, 1, 5, 9, 30, 0, 123)

@@ -14,9 +14,9 @@ from pyarrow import parquet
 
 from core.features.importing import bundle_actions
 from core.features.importing.actions import import_upload
-from core.features.importing.bundles import pairs_sha256
 from core.runs.workspace import Workspace
 from core.store import runs
+from core.store.pairs import pairs_sha256
 from core.transfer.knn_settings import read_knn_settings
 from tests import cases
 from tests.bundled import stored

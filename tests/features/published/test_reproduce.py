@@ -11,7 +11,7 @@ from core.base.errors import NotFound
 from core.features.published import reproduce
 from core.features.published.reproduce import choose_numbers, reproduce_numbers
 from core.features.published.result import Reproduced, Reproduction
-from core.features.sharing.report.figures.registry import DEFAULTS, KINDS
+from core.features.sharing.report.selection import DEFAULTS, PARTS
 from core.plots.results import captioned
 from core.runs.workspace import Workspace
 from tests.commands import core, core_json
@@ -81,7 +81,7 @@ def test_a_figure_says_how_many_agree_or_why_none_was_computed() -> None:
 
 
 def test_a_report_shows_the_figure_only_if_it_is_asked_for() -> None:
-    assert "published" in KINDS
+    assert "published" in PARTS
     assert "published" not in DEFAULTS
 
 

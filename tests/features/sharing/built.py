@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from core.features.sharing.report.build import BuiltReport, build_file, load_parts
-from core.features.sharing.report.material import Finders
-from core.features.sharing.report.material_loader import NOTHING
 from core.features.sharing.report.selection import ReportSelection
-from core.store import Store
+from core.runs.workspace import Workspace
 
 
 def build_report(
-    store: Store,
-    name: str,
-    selection: ReportSelection,
-    find: Finders = NOTHING,
-    *,
-    slides: bool = False,
+    workspace: Workspace, name: str, selection: ReportSelection, *, slides: bool = False
 ) -> BuiltReport:
     """The file of a selection that is called `name`."""
-    return build_file(load_parts(store, name, selection, find), slides=slides)
+    return build_file(load_parts(workspace, name, selection), slides=slides)

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.features.sharing.report.figures.registry import KINDS
 from core.features.sharing.report.material import Material
 from core.features.sharing.report.question import MOST_FIGURES, find_abstract, find_title
-from core.features.sharing.report.selection import ReportSelection, select
+from core.features.sharing.report.selection import PARTS, ReportSelection, select
 from core.runs.workspace import Workspace
 from tests.features.sharing.built import build_report
 from tests.features.sharing.test_report import COLLAPSED, LABELLED, material_of
@@ -36,11 +35,14 @@ def test_several_runs_are_in_one_figure_with_the_numbers_of_each(
     little_demo: Workspace, material: Material, kind: str
 ) -> None:
     """What is drawn of a run beside others is what is drawn of it alone."""
-    drawn = [one for one in KINDS[kind].make(material) if one.chart is not None]
+    drawn = [one for one in PARTS[kind].make(little_demo, material) if one.chart is not None]
     assert len({one.title for one in drawn}) == len(drawn)
     with little_demo.store.read() as db:
         alone = [material_of(little_demo, select(db, [run])) for run in (LABELLED, COLLAPSED)]
-    of_each = [[one for one in KINDS[kind].make(each) if one.chart is not None] for each in alone]
+    of_each = [
+        [one for one in PARTS[kind].make(little_demo, each) if one.chart is not None]
+        for each in alone
+    ]
     for together, *apart in zip(drawn, *of_each, strict=True):
         told = {
             round(value, 9)
@@ -66,7 +68,7 @@ def test_several_runs_are_in_one_figure_with_the_numbers_of_each(
 def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
     little_demo: Workspace, selection: ReportSelection, material: Material
 ) -> None:
-    report = build_report(little_demo.store, "ours", selection).content.decode()
+    report = build_report(little_demo, "ours", selection).content.decode()
     verdict = material.comparison(*selection.compare[0]).sentence
     title = find_title(material, selection)
     assert verdict.startswith(title.partition(" on ")[0])
@@ -85,7 +87,7 @@ def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
     edited = replace(
         selection, title="Ours", abstract="One.\n\nTwo <b>.", authors="Ada", compare=()
     )
-    page = build_report(little_demo.store, "ours", edited).content.decode()
+    page = build_report(little_demo, "ours", edited).content.decode()
     assert "<h1>Ours</h1>" in page
     assert "<p>One.</p><p>Two &lt;b&gt;.</p>" in page
     assert "Draft, made" not in page

@@ -16,12 +16,10 @@ from core.base.records import from_json, to_json
 from core.base.texts import number_text
 from core.features.importing import undo
 from core.features.sharing.report.build import make_sections
-from core.features.sharing.report.figures.registry import KINDS, kind_named
 from core.features.sharing.report.markup import data, element
-from core.features.sharing.report.material import Material
-from core.features.sharing.report.material_loader import load_material
+from core.features.sharing.report.material import Material, load_material
 from core.features.sharing.report.question import MOST_FIGURES
-from core.features.sharing.report.selection import ReportSelection, select
+from core.features.sharing.report.selection import PARTS, ReportSelection, select
 from core.features.sharing.report.tables import table
 from core.plots.captioned import CaptionedFigure
 from core.runs.workspace import Workspace
@@ -66,7 +64,7 @@ def material(little_demo: Workspace, selection: ReportSelection) -> Material:
 
 @pytest.fixture(scope="module")
 def report(little_demo: Workspace, selection: ReportSelection) -> str:
-    return build_report(little_demo.store, "ours", selection).content.decode()
+    return build_report(little_demo, "ours", selection).content.decode()
 
 
 class Words(HTMLParser):
@@ -131,7 +129,9 @@ def test_figures_hold_the_numbers_of_the_commands(little_demo: Workspace) -> Non
     with little_demo.store.read() as db:
         alone = {run: material_of(little_demo, select(db, [run])) for run in (LABELLED, COLLAPSED)}
     baselines = next(
-        one for one in KINDS["baselines"].make(alone[LABELLED]) if one.title.startswith("DE")
+        one
+        for one in PARTS["baselines"].make(little_demo, alone[LABELLED])
+        if one.title.startswith("DE")
     )
     drawn = baselines.table.set_index("name")["estimate"]
     assert drawn["count-only"] == pytest.approx(controls["count-only"]["de"], abs=1e-12)
@@ -139,7 +139,7 @@ def test_figures_hold_the_numbers_of_the_commands(little_demo: Workspace) -> Non
         each["name"]: each
         for each in core_json(place, "score", LABELLED, "--by", "gene's rows")["slices"]
     }
-    found = KINDS["slices"].make(alone[LABELLED])[0].table.set_index("slice")
+    found = PARTS["slices"].make(little_demo, alone[LABELLED])[0].table.set_index("slice")
     shown = {
         name: describe_slice("gene's rows", name)
         for name in ORDERS["gene's rows"]
@@ -153,12 +153,12 @@ def test_figures_hold_the_numbers_of_the_commands(little_demo: Workspace) -> Non
                 part["mean"]["estimate"], abs=1e-12
             )
             assert found.loc[shown[name], "cost"] == pytest.approx(part["cost"], abs=1e-12)
-    means = KINDS["macro_scores"].make(alone[LABELLED])[0].table
+    means = PARTS["macro_scores"].make(little_demo, alone[LABELLED])[0].table
     assert {"name", "estimate", "low", "high", "n"} < set(means.columns)
     assert means["estimate"].iloc[0] == pytest.approx(
         core_json(place, "score", LABELLED)["de"]["estimate"], abs=1e-12
     )
-    lengths = KINDS["brief_lengths"].make(alone[COLLAPSED])[0].table
+    lengths = PARTS["brief_lengths"].make(little_demo, alone[COLLAPSED])[0].table
     roles = core_json(place, "audit", "debate", COLLAPSED)["roles"]
     assert dict(zip(lengths["role"], lengths["a letter"].astype(int), strict=True)) == {
         role: each["bare"] for role, each in roles.items()
@@ -166,9 +166,11 @@ def test_figures_hold_the_numbers_of_the_commands(little_demo: Workspace) -> Non
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_figure_says_what_it_is_of(material: Material, kind: str) -> None:
-    figures = KINDS[kind].make(material)
+@pytest.mark.parametrize("kind", PARTS)
+def test_every_figure_says_what_it_is_of(
+    little_demo: Workspace, material: Material, kind: str
+) -> None:
+    figures = PARTS[kind].make(little_demo, material)
     assert figures
     for one in figures:
         assert one.title
@@ -186,7 +188,7 @@ def test_every_figure_says_what_it_is_of(material: Material, kind: str) -> None:
 def test_a_run_without_labels_has_sentences_instead_of_empty_axes(little_demo: Workspace) -> None:
     with little_demo.store.read() as db:
         alone = select(db, [TEST])
-    sections = make_sections(material_of(little_demo, alone), alone)
+    sections = make_sections(little_demo, material_of(little_demo, alone), alone)
     drawn = {
         kind for kind, figures in sections.items() for _, one in figures if one.chart is not None
     }
@@ -196,7 +198,7 @@ def test_a_run_without_labels_has_sentences_instead_of_empty_axes(little_demo: W
         for kind, figures in sections.items()
         if kind in ("ladder", "slices")
     )
-    text = " ".join(Words(build_report(little_demo.store, "x", alone).content.decode()).words)
+    text = " ".join(Words(build_report(little_demo, "x", alone).content.decode()).words)
     assert "no labels" in text
     assert not re.search(r"\bnan\b", text)
 
@@ -206,12 +208,10 @@ def test_the_same_input_gives_the_same_bytes(
     little_demo: Workspace, selection: ReportSelection, report: str
 ) -> None:
     again = build_report(
-        little_demo.store, "ours", from_json(ReportSelection, to_json(selection), "report")
+        little_demo, "ours", from_json(ReportSelection, to_json(selection), "report")
     )
     assert again.content.decode() == report
-    slides = [
-        build_report(little_demo.store, "ours", selection, slides=True).content for _ in range(2)
-    ]
+    slides = [build_report(little_demo, "ours", selection, slides=True).content for _ in range(2)]
     assert slides[0] == slides[1]
     assert again.rows == 2
     assert (
@@ -257,7 +257,7 @@ def test_what_cannot_be_shown_is_refused(little_demo: Workspace) -> None:
             select(db, ["nobody"])
     with pytest.raises(InputError, match="cannot be read"):
         from_json(ReportSelection, {"runs": 3}, "report")
-    assert kind_named("ladder").name == "ladder"
+    assert PARTS["ladder"].name == "ladder"
 
 
 def test_text_stays_text() -> None:
@@ -293,14 +293,14 @@ def test_a_run_that_was_deleted_is_named(small_workspace: Workspace, tmp_path: P
     del tmp_path
     with small_workspace.store.read() as db:
         found = select(db, ["debate"], rows=["Pa_Gb"])
-    built = build_report(small_workspace.store, "x", found)
+    built = build_report(small_workspace, "x", found)
     text = " ".join(Words(built.content.decode()).words)
     assert "3 of 4 advocates argued" in text
     assert "against its own side" in text
     assert "This file has no dossier" in text
     undo.undo(small_workspace, "debate.csv")
     with pytest.raises(NotFound, match="not in this workspace"):
-        build_report(small_workspace.store, "x", found)
+        build_report(small_workspace, "x", found)
 
 
 def test_a_figure_may_be_a_sentence() -> None:

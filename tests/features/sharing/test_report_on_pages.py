@@ -10,8 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.features.sharing import actions as reports
 from core.features.sharing.report import printing
-from core.features.sharing.report.figures.registry import KINDS
-from core.features.sharing.report.selection import select
+from core.features.sharing.report.selection import PARTS, select
 from core.plots import printed
 from core.runs.workspace import Workspace
 from core.store import pairs, predictions, runs
@@ -110,7 +109,7 @@ def written(tmp_path: Path) -> tuple[Path, Path, hostile.Listener]:
         name = f"<img src={listener.address}/name.png onerror='{hostile.CANARY}'>"
         files = [tmp_path / "report.html", tmp_path / "slides.html"]
         for file in files:
-            built = build_report(workspace.store, name, found, slides=file.stem == "slides")
+            built = build_report(workspace, name, found, slides=file.stem == "slides")
             file.write_bytes(built.content)
             assert len(built.content) < 15e6
         yield (*files, listener)
@@ -135,7 +134,7 @@ def test_files_opened_from_disk_ask_for_nothing_and_run_nothing_else(
     tab.goto(report.as_uri())
     tab.wait_for_selector("html[data-drawn=all]", state="attached")
     drawn = tab.locator(".chart .main-svg").count()
-    assert drawn >= len(KINDS)
+    assert drawn >= len(PARTS)
     before = background(tab)
     tab.click("#theme")
     assert background(tab) != before
@@ -178,7 +177,7 @@ def test_a_report_is_printed_as_pdf(little_demo: Workspace) -> None:
         pytest.skip("needs Chromium on the path")
     with little_demo.store.read() as db:
         found = select(db, [LABELLED], figures=["labels"])
-    page = build_report(little_demo.store, "ours", found).content
+    page = build_report(little_demo, "ours", found).content
     assert printing.as_pdf(page).startswith(b"%PDF")
 
 

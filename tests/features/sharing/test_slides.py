@@ -26,7 +26,7 @@ STAGES = """() => [...document.querySelectorAll(".slide")].map((slide) => {
 def slides_of(workspace: Workspace) -> bytes:
     with workspace.store.read() as db:
         chosen = select(db, [LABELLED, COLLAPSED], [(COLLAPSED, LABELLED)])
-    return build_report(workspace.store, "ours", chosen, slides=True).content
+    return build_report(workspace, "ours", chosen, slides=True).content
 
 
 def pages_of(pdf: bytes) -> list[np.ndarray]:

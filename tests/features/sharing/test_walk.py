@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from core.features.reading.report_parts import labels_of_dataset
 from core.features.sharing import walk_actions
 from core.features.sharing import walk_tables as stored
-from core.features.sharing.report.figures import labels
 from core.features.sharing.report.selection import select
 from core.features.sharing.report.walk import Links, keep_figure, walk_file
 from core.features.sharing.walk_tables import Stop
@@ -29,7 +29,7 @@ def walked(small_workspace: Workspace) -> Workspace:
     """A workspace with a walk-through of three stops: a row, a figure, and a view."""
     with small_workspace.store.read() as db:
         run, counts = runs.find(db, "debate"), datasets.counts(db)
-    figure = keep_figure(labels.of_dataset("bmdm", counts))
+    figure = keep_figure(labels_of_dataset("bmdm", counts))
     row = Stop(
         dataset=run.dataset,
         walk="Monday",
@@ -96,7 +96,7 @@ def test_a_report_has_the_stops_of_its_walk_through(walked: Workspace) -> None:
     with walked.store.read() as db:
         chosen = replace(select(db, ["debate"], figures=["labels"]), walk="Monday")
     for slides in (False, True):
-        built = build_report(walked.store, "r", chosen, slides=slides)
+        built = build_report(walked, "r", chosen, slides=slides)
         assert built.figures == 2
         text = built.content.decode()
         assert text.count('class="chart"') == 2

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.features.sharing.report.figure_kind import FigureKind
-from core.features.sharing.report.material import Material
+from core.features.arguments.debate_audit import audit_debate
+
+from core.features.arguments import finding_tables
 from core.plots.captioned import CaptionedFigure
 from core.plots.results import captioned
+from core.runs.workspace import Workspace
+from core.scoring.report_part import ReportPart, ShownRuns
 
 _TITLE = "Lengths of the briefs"
 
 
-def _make(material: Material) -> Sequence[CaptionedFigure]:
-    audits = [material.audits[run.id] for run in material.runs]
+def _make(workspace: Workspace, shown: ShownRuns) -> Sequence[CaptionedFigure]:
+    with workspace.store.read() as db:
+        facts = [(finding_tables.debate_facts(db, run.id), run.name) for run in shown.runs]
+    audits = [audit_debate(*each) for each in facts]
     without = (
         f"{audit.run}: it writes no briefs, so there is no debate to audit."
         for audit in audits
@@ -25,6 +30,6 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     ]
 
 
-FIGURE = FigureKind(
+PART = ReportPart(
     "brief_lengths", "Did the advocates argue?", "Lengths of the briefs of each role.", 100, _make
 )

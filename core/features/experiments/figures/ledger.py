@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from core.features.experiments import ledger_table
 from core.features.experiments.ledger_result import ledger_of
-from core.features.sharing.report.figure_kind import FigureKind
+from core.plots.captioned import CaptionedFigure
 from core.plots.results import captioned
+from core.runs.comparison_log import looked_by_dataset
+from core.runs.workspace import Workspace
+from core.scoring.report_part import ReportPart, ShownRuns
 
-FIGURE = FigureKind(
+
+def _make(workspace: Workspace, _: ShownRuns) -> list[CaptionedFigure]:
+    with workspace.store.read() as db:
+        entries = ledger_table.list_all(db)
+    return [captioned(ledger_of(entries, looked_by_dataset(workspace)), "")]
+
+
+PART = ReportPart(
     "ledger",
     "The ledger of hypotheses",
     "Which ideas survived, with corrected p, and the scores in order.",
     95,
-    lambda material: [captioned(ledger_of(material.ledger, material.find.looked()), "")],
+    _make,
 )

@@ -60,30 +60,31 @@ class ExplorerData:
     content: dict[str, Any]
     state: dict[str, Any]
 
+    script = staticmethod(file_script)
+    style = staticmethod(style)
 
-def place(key: str, data: ExplorerData) -> str:
-    """Return the HTML of the place in which `component.file_script` draws an explorer, and of its
-    data, which no browser runs."""
-    text = json.dumps(
-        {"content": data.content, "state": data.state}, ensure_ascii=False, allow_nan=False
-    )
-    for character in "<\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    name = html.escape(key)
-    return (
-        f'<div class="explorer-place" id="{name}"></div><script type="application/json"'
-        f' id="{name}-data">{text}</script>'
-    )
+    def place(self, key: str) -> str:
+        """Return the HTML of the place in which `file_script` draws it, and of its data, which no
+        browser runs."""
+        text = json.dumps(
+            {"content": self.content, "state": self.state}, ensure_ascii=False, allow_nan=False
+        )
+        for character in "<\u2028\u2029":
+            text = text.replace(character, f"\\u{ord(character):04x}")
+        name = html.escape(key)
+        return (
+            f'<div class="explorer-place" id="{name}"></div><script type="application/json"'
+            f' id="{name}-data">{text}</script>'
+        )
 
-
-def make_file(data: ExplorerData) -> bytes:
-    """Return the file; the same data give the same bytes."""
-    script = file_script()
-    parts = {
-        "policy": html.escape(policy([script])),
-        "style": f"{colours()}\n{style()}\n{_read('file.css')}",
-        "script": script,
-        "title": html.escape(data.title),
-        "place": place("fusion", data),
-    }
-    return re.sub(r"\{(\w+)\}", lambda found: parts[found[1]], _read("file.html")).encode()
+    def file(self) -> bytes:
+        """Return the file; the same data give the same bytes."""
+        script = self.script()
+        parts = {
+            "policy": html.escape(policy([script])),
+            "style": f"{colours()}\n{self.style()}\n{_read('file.css')}",
+            "script": script,
+            "title": html.escape(self.title),
+            "place": self.place("fusion"),
+        }
+        return re.sub(r"\{(\w+)\}", lambda found: parts[found[1]], _read("file.html")).encode()

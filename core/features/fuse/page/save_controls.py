@@ -11,15 +11,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.base import machine_names
 from core.base.fields.record import option_of
-from core.features.fuse.explorer.component import make_file
 from core.features.fuse.explorer.prepare import Mix, describe_rest
 from core.features.fuse.explorer.travel import Fusion, data_of_file
 from core.features.fuse.page import at_rest, explorer, figures, fusion_controls
 from core.features.fuse.page.fusion_controls import KNN, PAGE, FusionChoice, title_of
-from core.features.sharing import walk_actions
-from core.features.sharing.page import stop_buttons
-from core.features.sharing.report.walk import keep_figure
-from core.features.sharing.walk_tables import Stop
 from core.runs import actions as runs
 from core.runs import derived_runs, launch
 from core.runs.derived_runs import FusionRequest
@@ -30,9 +25,9 @@ from core.transfer.knn_settings import read_knn_settings
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import describe_scoring
-from core.ui import links, loaders, neighbour_controls
+from core.ui import figure_menu, links, loaders, neighbour_controls
 from core.ui.confirmation import confirm
-from core.ui.figure_menu import file_name_of
+from core.ui.figure_menu import View, file_name_of
 from core.ui.linked import bind, choose_one
 from core.ui.option_controls import show_control, with_missing
 from core.ui.shell import PageContext, explain_errors
@@ -70,31 +65,28 @@ def show_save_controls(
     ):
         _show_test_twin(context, choice)
     with five.container(horizontal=True, gap=None):
-        stop_buttons.show(
-            context.workspace, partial(_make_stop, choice, baseline, prepared), "fusion"
+        figure_menu.show_keepers(
+            context.workspace, partial(_make_view, choice, baseline, prepared), "fusion"
         )
 
 
-def _make_stop(choice: FusionChoice, baseline: Run, prepared: LiveFusion, walk: str) -> Stop:
-    """Return the fusion on screen as a stop: its weights, scores, weight map and view."""
+def _make_view(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> View:
+    """Return the fusion on screen: its weights, scores, weight map and address."""
     parts = zip(map(title_of, choice.others), choice.w_de, choice.w_dir, strict=True)
     shares = "; ".join(
         f"{name} by {de:.2f} in P(DE), {up:.2f} in P(up | DE)" for name, de, up in parts
     )
     title = f"{choice.base.name} with {shares}, against {baseline.name}"
-    address = stop_buttons.address_of_view()
-    stop = Stop(
-        dataset=choice.dataset.id, walk=walk, title=title, address=address, run=choice.base.id
-    )
+    view = View(choice.dataset.id, title, links.address_of_view(), run=choice.base.id)
     plane = figures.draw_plane(choice, prepared) if choice.labelled else None
     if plane is None:
-        return stop
+        return view
     change = prepared.score_at(choice.settings().weights()).mean.change.shown
     said = (
         f"This fusion changes the mean by {interval_text(change, signed=True)} against"
         f" {baseline.name}."
     )
-    return replace(stop, sentence=said[: walk_actions.LONGEST], figure=keep_figure(plane))
+    return replace(view, sentence=said, figure=plane)
 
 
 def show_baseline(context: PageContext, choice: FusionChoice, place: DeltaGenerator) -> Run:
@@ -289,6 +281,6 @@ def show_take_along(
 def _make(
     workspace: Workspace, fusion: Fusion, now: Mix, saved: list[Mix], *, labels: bool
 ) -> bytes:
-    content = make_file(data_of_file(fusion, now, saved, labels=labels))
+    content = data_of_file(fusion, now, saved, labels=labels).file()
     machine_names.refuse_secrets(workspace.settings, "the fusion", [content])
     return content

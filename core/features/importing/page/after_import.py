@@ -167,6 +167,11 @@ def show_upload(workspace: Workspace, key: str, options: ImportOptions) -> None:
             )
 
 
+def show_usual_upload(workspace: Workspace, key: str) -> None:
+    """Show the upload with what an import does unless told otherwise."""
+    show_upload(workspace, key, ImportOptions())
+
+
 def show_progress() -> OnFile:
     """Show a progress bar, and return the function that moves it and names the step."""
     bar = st.progress(0.0, "Reading …")

@@ -6,13 +6,10 @@ from functools import partial
 
 import streamlit as st
 
+from core.features import hooks
 from core.features.importing import bundle_actions, export
-from core.features.sharing import walk_actions
-from core.features.sharing.page.stop_buttons import links_of_stops
-from core.features.sharing.site import actions as site
 from core.plots.printed import file_name
 from core.store.runs import Run
-from core.ui import loaders
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text
 
@@ -28,14 +25,14 @@ _WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "eval": "Lo
 
 
 def show(context: PageContext, run: Run) -> None:
-    """Show the exports of a run: a bundle, its rows as tables, and a site to read."""
+    """Show the exports of a run: a bundle, its rows as tables, and what other features write."""
     with st.container(horizontal=True):
         with st.popover("Send to a colleague", icon=":material/ios_share:", width="content"):
             _show_bundle(context, run)
         with st.popover("Rows as a table", icon=":material/download:", width="content"):
             _show_tables(context, run)
-        with st.popover("For a colleague without the app", icon=":material/web:", width="content"):
-            _show_site(context, run)
+        for show_files in hooks("run_files"):
+            show_files(context, run)
 
 
 def _show_tables(context: PageContext, run: Run) -> None:
@@ -85,36 +82,3 @@ def _show_bundle(context: PageContext, run: Run) -> None:
             on_click="ignore",
         )
         st.caption(f"{len(content):,} bytes, SHA-256 {bundle.sha256}")
-
-
-def _show_site(context: PageContext, run: Run) -> None:
-    """Show a button that makes the run's site as one zip, and then its download."""
-    st.markdown(
-        "A folder of plain files. Any browser shows every debate, with filters and search, without"
-        " the app."
-    )
-    st.caption("It contains the labels, the dossiers and all texts of the run, but no notes.")
-    names = [
-        name
-        for home, name, _ in loaders.all_walks()
-        if home == run.dataset and name != walk_actions.REPORT
-    ]
-    chosen = (
-        st.multiselect("Walk-throughs in it", names, key=f"note-site-{run.id}", placeholder="none")
-        if names
-        else []
-    )
-    if not st.button("Make the site", key=f"site-{run.id}"):
-        return
-    with explain_errors():
-        with st.spinner("Packing …"):
-            made, content = site.zip_site(context.workspace, run.id, chosen, links_of_stops())
-        st.download_button(
-            "Download the site",
-            content,
-            f"{made.name}.zip",
-            "application/zip",
-            type="primary",
-            on_click="ignore",
-        )
-        st.caption(f"{made.rows:,} rows, {len(content):,} bytes")

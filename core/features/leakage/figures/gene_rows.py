@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from core.features.leakage.plots import gene_row_counts
-from core.features.sharing.report.figure_kind import FigureKind
 from core.plots.captioned import CaptionedFigure
+from core.scoring.report_part import ReportPart
 
 _TITLE = "Labels by how often a gene was measured"
 
@@ -38,10 +38,10 @@ def _times(rows: str) -> str:
     )
 
 
-FIGURE = FigureKind(
+PART = ReportPart(
     "gene_rows",
     "How often genes were measured",
     "What row counts alone reveal of the labels.",
     20,
-    lambda material: [of_dataset(material.dataset.name, material.dataset_rows)],
+    lambda _, shown: [of_dataset(shown.dataset.name, shown.dataset_rows)],
 )

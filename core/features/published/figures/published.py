@@ -3,15 +3,16 @@ computed."""
 
 from __future__ import annotations
 
-from core.features.sharing.report.figure_kind import FigureKind
+from core.features.published.reproduce import reproduce_numbers
 from core.plots.results import captioned
+from core.scoring.report_part import ReportPart
 
-FIGURE = FigureKind(
+PART = ReportPart(
     "published",
     "Published numbers, recomputed",
     "Published numbers beside recomputed ones; this takes seconds, or a minute with a sentence"
     " encoder.",
     90,
-    lambda material: [captioned(material.published_numbers(), material.dataset.name)],
+    lambda workspace, shown: [captioned(reproduce_numbers(workspace), shown.dataset.name)],
     by_default=False,
 )

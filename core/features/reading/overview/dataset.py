@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.features.importing.actions import ImportOptions
-from core.features.importing.page import after_import
+from core.features import hooks
 from core.ui import links
 from core.ui.shell import PageContext
 from core.ui.widgets import Number, show_empty, show_numbers
@@ -22,7 +21,8 @@ def show_welcome(context: PageContext) -> None:
         lambda: links.to_data("Go to Data"),
     )
     if not context.read_only:
-        after_import.show_upload(context.workspace, "-overview", ImportOptions())
+        for show_upload in hooks("uploads"):
+            show_upload(context.workspace, "-overview")
 
 
 def say_if_simulated(context: PageContext) -> None:

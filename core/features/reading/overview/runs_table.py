@@ -13,7 +13,7 @@ import streamlit as st
 
 from core.base.texts import NO_BIOLOGY, describe_duration
 from core.base.types import Flag
-from core.features.sharing.report.figures.ladder import group_runs
+from core.features.reading.report_parts import group_runs
 from core.runs.model_servers import ENDPOINT_FILE, prices_of_runs
 from core.runs.request import Price
 from core.scoring import terms

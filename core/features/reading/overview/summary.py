@@ -10,10 +10,9 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from core.features.importing.actions import ImportOptions
-from core.features.importing.page import after_import
+from core.features import hooks
+from core.features.reading import report_parts
 from core.features.reading.overview import concerns
-from core.features.sharing.report.figures import ladder
 from core.scoring import terms
 from core.scoring.debate_audit import debates_sentence
 from core.scoring.public_noise import PublicNoise, public_noise
@@ -41,9 +40,10 @@ def show_first_screen(context: PageContext) -> None:
     flush()
     with side:
         _show_next(context)
-        if not context.read_only:
+        if not context.read_only and (uploads := [*hooks("uploads")]):
             with st.expander("Bring your own data", icon=":material/upload:"):
-                after_import.show_upload(context.workspace, "-overview", ImportOptions())
+                for show_upload in uploads:
+                    show_upload(context.workspace, "-overview")
                 st.caption("Or `perturbdesk import FOLDER`. Data has more options.")
     with picture:
         _show_picture(context, standings)
@@ -55,7 +55,7 @@ def show_first_screen(context: PageContext) -> None:
 
 
 def _show_picture(context: PageContext, standings: Mapping[str, Standing]) -> None:
-    groups = ladder.group_runs(context.runs, standings)
+    groups = report_parts.group_runs(context.runs, standings)
     if not groups:
         show_empty(
             "No run has labelled rows here, so none has a score.",
@@ -67,7 +67,7 @@ def _show_picture(context: PageContext, standings: Mapping[str, Standing]) -> No
         context.dataset.name if context.dataset else "",
         context.run.id if context.run else None,
     )
-    show_captioned(ladder.of_all(dataset, groups, standings, counts, chosen), "standings")
+    show_captioned(report_parts.of_all(dataset, groups, standings, counts, chosen), "standings")
 
 
 def _show_next(context: PageContext) -> None:
@@ -97,11 +97,13 @@ def noise_of(context: PageContext, n_unlabelled: int) -> PublicNoise | None:
 
 def show_published(context: PageContext, noise: PublicNoise | None) -> None:
     """Show the public scores of runs. They are on other rows than the scores here."""
-    published = ladder.runs_with_public_score(context.runs)
+    published = report_parts.runs_with_public_score(context.runs)
     if published:
         dataset, chosen = (
             context.dataset.name if context.dataset else "",
             context.run.id if context.run else None,
         )
         st.markdown("### Public scores")
-        show_captioned(ladder.of_published(dataset, published, noise, chosen), "ladder-public")
+        show_captioned(
+            report_parts.of_published(dataset, published, noise, chosen), "ladder-public"
+        )

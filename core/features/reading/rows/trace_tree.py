@@ -14,8 +14,8 @@ from typing import Any
 import streamlit as st
 
 from core.base.config import REPOSITORY
-from core.base.texts import count_text, number_text, parse_json
-from core.features.reading.row_reason import REASON_KEYS, shorten
+from core.base.texts import count_text, cut_at_word, number_text, parse_json
+from core.features.reading.row_reason import REASON_KEYS
 from core.features.reading.rows.marked_text import Marks, lines_of, without_emphasis
 from core.store.traces import FAILED
 from core.ui.widgets import percent_text
@@ -113,7 +113,7 @@ def _answer(events: Sequence[Event], passages: Passages) -> dict[str, Any]:
             reason = next((str(handed_in[key]) for key in REASON_KEYS if key in handed_in), "")
             if answer or reason:
                 return {
-                    "title": shorten(answer, 80),
+                    "title": cut_at_word(answer, 80),
                     "text": reason,
                     "passages": _marked_lines(event, passages),
                 }
@@ -201,7 +201,7 @@ def _draw_step(step: Step, passages: Passages, depth: int) -> dict[str, Any]:
         "kind": "" if call else str(first["kind"]) if first else "",
         "tool": call["role"] if call else "",
         "arguments": _short_arguments(call["content"]) if call else "",
-        "says": "" if call or not first else shorten(first["content"], 90),
+        "says": "" if call or not first else cut_at_word(first["content"], 90),
         "error": error,
         "tokens": _total([event["tokens"] for event in events]),
         "ms": _total([event.get("latency_ms") for event in events]),
@@ -269,7 +269,7 @@ def _object(text: str) -> dict[str, Any]:
 
 def _short_arguments(text: str) -> str:
     values = _object(text)
-    return shorten(
+    return cut_at_word(
         ", ".join(map(str, values.values())) if values else "" if text.strip() == "{}" else text,
         _SHORT_ARGUMENTS,
     )
@@ -282,7 +282,7 @@ def _error(event: Event) -> str:
         return ""
     if marked := event["meta"].get("error"):
         return str(marked)
-    return shorten(event["content"], 90) if _FAILED.match(event["content"]) else ""
+    return cut_at_word(event["content"], 90) if _FAILED.match(event["content"]) else ""
 
 
 def _leaning(events: Sequence[Event]) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.base.texts import number_text
-from core.features.sharing.report.figures import rank_scatter
+from core.features.scores import figures
 from core.runs.comparison_log import look_at
 from core.scoring import terms
 from core.scoring.compare_runs import RunComparison, SeveralComparisons
@@ -179,6 +179,6 @@ def show_rank_changes(comparison: RunComparison) -> None:
     """Show the ranks of the two runs against each other and how far they agree; labels are not
     needed."""
     st.markdown("### How they differ")
-    figure = rank_scatter.of_pair(comparison)
+    figure = figures.ranks_of_pair(comparison)
     st.caption(as_text(figure.sentence))
     show_captioned(figure, "ranks")

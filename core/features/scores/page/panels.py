@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core.features.scores import figures
 from core.features.scores.calibration import NUMBERS
-from core.features.sharing.report.figures import roc_curves, score_spread
 from core.plots.results import captioned
 from core.scoring import slices
 from core.scoring.run_scores import RunRows, RunScore
@@ -79,14 +79,14 @@ def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
 def show_curves(rows: RunRows, score: RunScore) -> None:
     """Show the ROC curves of DE and DIR beside those of the no-biology baseline, and the
     probabilities of each class."""
-    show_captioned(roc_curves.of_run(rows, score), "roc")
+    show_captioned(figures.curves_of_run(rows, score), "roc")
     for column, number in zip(st.columns(2), NUMBERS, strict=True):
         with column:
-            show_captioned(score_spread.of_run(rows, number), f"spread-{number}")
+            show_captioned(figures.spread_of_run(rows, number), f"spread-{number}")
     show_ties(rows)
 
 
 def show_ties(rows: RunRows) -> None:
     """Show how many values of the DE score are distinct, and how far breaking ties could change the
     score."""
-    st.caption(as_text(score_spread.ties_sentence(rows)))
+    st.caption(as_text(figures.ties_sentence(rows)))

@@ -15,10 +15,10 @@ import streamlit as st
 
 from core.base.records import from_json
 from core.features.sharing import walk_actions
-from core.features.sharing.report.figures.registry import KINDS
+from core.features.sharing.page.stop_buttons import all_walks
 from core.features.sharing.report.parts import Parts
 from core.features.sharing.report.question import find_abstract, find_title
-from core.features.sharing.report.selection import Explorers, ReportSelection, select
+from core.features.sharing.report.selection import PARTS, Explorers, ReportSelection, select
 from core.store.runs import Run
 from core.ui import links, loaders
 from core.ui.linked import bind, choose_one, choose_several
@@ -76,7 +76,7 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
     )
     walk = _choose_walk(context)
     with st.expander("Figures and rows"):
-        titles = {name: kind.title for name, kind in KINDS.items()}
+        titles = {name: part.title for name, part in PARTS.items()}
         figures = choose_several(
             st.multiselect,
             "figures",
@@ -112,9 +112,7 @@ def _choose_walk(context: PageContext) -> str:
     return its name."""
     dataset = context.dataset
     counts = {
-        name: n
-        for home, name, n in loaders.all_walks()
-        if dataset is not None and home == dataset.id
+        name: n for home, name, n in all_walks() if dataset is not None and home == dataset.id
     }
     titles = {_NO_WALK: "none", **{name: f"{name} ({n:,})" for name, n in counts.items()}}
     usual = walk_actions.REPORT if walk_actions.REPORT in counts else _NO_WALK

@@ -17,7 +17,6 @@ from core.features.sharing.report.page import DRAFT
 from core.features.sharing.report.parts import Parts
 from core.features.sharing.report.question import answer_sentences, find_abstract, question_text
 from core.features.sharing.report.selection import ReportSelection
-from core.features.sharing.report_finders import finders_of
 from core.plots import theme
 from core.plots.captioned import CaptionedFigure
 from core.runs.comparison_log import looked_by_dataset
@@ -49,12 +48,8 @@ def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
 def _load(selection: str, _versions: tuple[object, ...]) -> Parts:
     """Return the parts of a selection, as JSON. _versions: of its runs and of the tested
     hypotheses, only for the key."""
-    workspace = read_workspace()
     return load_parts(
-        workspace.store,
-        "",
-        from_json(ReportSelection, json.loads(selection), "report"),
-        finders_of(workspace),
+        read_workspace(), "", from_json(ReportSelection, json.loads(selection), "report")
     )
 
 

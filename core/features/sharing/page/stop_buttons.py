@@ -1,5 +1,5 @@
-"""Two buttons beside an element: add it to the report or to the walk-through. Both store a stop in
-a list."""
+"""Stops on pages: two buttons beside an element add it to the report or to the walk-through, which
+both are lists of stops."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.features.sharing import walk_actions
-from core.features.sharing.report.walk import AT_HOME, Links
+from core.features.sharing import walk_actions, walk_tables
+from core.features.sharing.report.walk import AT_HOME, Links, keep_figure
 from core.features.sharing.walk_tables import Stop
 from core.runs.workspace import Workspace
 from core.ui import links
+from core.ui.figure_menu import View
+from core.ui.loaders.cache import cache_by, from_store
 
-# Session keys: the walk-through that receives stops, and the page on screen.
-WALK, _PAGE = "_walk", "_page_of_stops"
-Make = Callable[[str], Stop]  # the stop as one of the walk-through of a name
-
-
-def begin_page(file: str) -> None:
-    """Set the page on screen, by its file in pages/, "" for the first."""
-    st.session_state[_PAGE] = file
+WALK = "_walk"  # session key: the walk-through that receives stops
+all_walks = cache_by("walks", entries=1)(from_store(walk_tables.list_all))
+walk_stops = cache_by("walks")(from_store(walk_tables.of_walk))
 
 
 def current_walk() -> str:
@@ -34,12 +31,7 @@ def links_of_stops() -> Links:
     return Links(links.base_address() or (opened if opened.startswith("http") else AT_HOME))
 
 
-def address_of_view() -> str:
-    """Return the address of the view on screen, relative to any page's."""
-    return links.page_address(st.session_state.get(_PAGE, ""), **links.read_parameters())
-
-
-def show(workspace: Workspace, make: Make, key: str) -> None:
+def show(workspace: Workspace, make: Callable[[], View], key: str) -> None:
     """Show both buttons, except to readers. key: of the element beside them, on its page.
 
     Their words are for screen readers and tooltips; the style sheet shows only the signs.
@@ -52,9 +44,23 @@ def show(workspace: Workspace, make: Make, key: str) -> None:
     )
     for walk, name, icon, words in buttons:
         if st.button(words, icon=icon, help=words, key=name, type="tertiary"):
-            walk_actions.add_stop(workspace, make(walk))
+            walk_actions.add_stop(workspace, _stop_of(make(), walk))
             st.toast(
                 f"Added to {'the report' if walk == walk_actions.REPORT else walk}. See it on"
                 " Share.",
                 icon=":material/check:",
             )
+
+
+def _stop_of(view: View, walk: str) -> Stop:
+    """Return a view as a stop of the walk-through of a name."""
+    return Stop(
+        dataset=view.dataset,
+        walk=walk,
+        title=view.title,
+        address=view.address,
+        sentence=view.sentence[: walk_actions.LONGEST],
+        run=view.run,
+        pair_id=view.pair_id,
+        figure=None if view.figure is None else keep_figure(view.figure),
+    )

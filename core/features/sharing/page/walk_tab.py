@@ -20,7 +20,6 @@ from core.features.sharing.report.walk import walk_file
 from core.features.sharing.walk_tables import Stop
 from core.plots import printed
 from core.runs.workspace import Workspace
-from core.ui import loaders
 from core.ui.linked import choose_one
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, show_empty
@@ -51,7 +50,7 @@ def show(context: PageContext) -> None:
         show_empty(_NONE)
         return
     workspace, dataset = context.workspace, context.dataset.id
-    known = [name for home, name, _ in loaders.all_walks() if home == dataset]
+    known = [name for home, name, _ in stop_buttons.all_walks() if home == dataset]
     left, right = st.columns([0.6, 0.4], vertical_alignment="bottom")
     with right:
         _show_new(workspace)
@@ -64,7 +63,7 @@ def show(context: PageContext) -> None:
         )
     if chosen is None:
         return
-    stops = loaders.walk_stops(dataset, chosen)
+    stops = stop_buttons.walk_stops(dataset, chosen)
     form, view = st.columns([0.42, 0.58], gap="medium")
     with view:
         _show_slides(workspace, dataset, chosen)

@@ -5,20 +5,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from core.features import hooks
 from core.features.sharing import walk_tables
 from core.features.sharing.report.byline import NOBODY
 from core.features.sharing.report.document import render
-from core.features.sharing.report.figures.registry import KINDS
-from core.features.sharing.report.material import Finders, Material
-from core.features.sharing.report.material_loader import load_material
+from core.features.sharing.report.material import Material, load_material
 from core.features.sharing.report.page import make_page
 from core.features.sharing.report.parts import Parts, Sections, arrange
 from core.features.sharing.report.question import kinds_in_order
-from core.features.sharing.report.selection import ReportSelection
+from core.features.sharing.report.selection import PARTS, ReportSelection
 from core.features.sharing.report.slides import make_slides
 from core.features.sharing.report.walk import HOME, Links, load_stops
 from core.plots.captioned import CaptionedFigure
-from core.store import Store
+from core.runs.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +30,26 @@ class BuiltReport:
 
 
 def load_parts(
-    store: Store, name: str, selection: ReportSelection, find: Finders, links: Links = HOME
+    workspace: Workspace, name: str, selection: ReportSelection, links: Links = HOME
 ) -> Parts:
     """Return the parts of the report of a selection named `name`, without an author. links: base
     addresses of its stops' links.
 
     Raise NotFound for runs that were deleted.
     """
-    with store.read() as db:
-        material = load_material(db, selection, find)
+    with workspace.store.read() as db:
+        material = load_material(db, selection)
         stops = load_stops(db, walk_tables.of_walk(db, selection.dataset, selection.walk))
     wanted = material.runs if selection.explorers != "no" else ()
-    explorers = {run.id: find.explorer(run, selection.explorers == "labels") for run in wanted}
-    material = replace(
-        material, explorers={key: data for key, data in explorers.items() if data is not None}
-    )
-    figures, appendix = arrange(selection, make_sections(material, selection))
+    with_labels = selection.explorers == "labels"
+    tools = {
+        run.id: tool
+        for run in wanted
+        for find in hooks("hand_tools")
+        if (tool := find(workspace, run, with_labels)) is not None
+    }
+    material = replace(material, tools=tools)
+    figures, appendix = arrange(selection, make_sections(workspace, material, selection))
     keyed = {f"stop-{i}": one for i, one in enumerate(stops, start=1)}
     return Parts(name, material, selection, NOBODY, figures, appendix, keyed, links)
 
@@ -58,13 +61,13 @@ def build_file(parts: Parts, *, slides: bool = False) -> BuiltReport:
     return BuiltReport(render(document), drawn, len(parts.material.chosen_rows))
 
 
-def make_sections(material: Material, selection: ReportSelection) -> Sections:
+def make_sections(workspace: Workspace, material: Material, selection: ReportSelection) -> Sections:
     """Return the figures of each chosen kind, in order, each under a key that is the same for the
     same selection."""
     prefix = f"{material.dataset.name} · "
     sections: dict[str, list[tuple[str, CaptionedFigure]]] = {}
     for kind in kinds_in_order(material, selection.figure_names):
-        made = KINDS[kind].make(material)
+        made = PARTS[kind].make(workspace, material)
         named = [
             one
             if one.chart is None

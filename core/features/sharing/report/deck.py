@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from core.base.feature import HandTool
 from core.features.sharing.report.document import Document, theme_switch
 from core.features.sharing.report.markup import Html, element
 from core.plots.captioned import CaptionedFigure
@@ -13,8 +14,7 @@ def make_deck(
     title: str,
     slides: Sequence[Html],
     figures: Mapping[str, CaptionedFigure],
-    *,
-    explores: bool = False,
+    tools: Sequence[HandTool] = (),
 ) -> Document:
     """Return slides with the bar that moves through them. figures: by the keys of their places."""
     bar = element(
@@ -25,9 +25,7 @@ def make_deck(
         theme_switch(),
         class_="bar",
     )
-    return Document(
-        "slides", title, [element("main", *slides), bar], dict(figures), explores=explores
-    )
+    return Document("slides", title, [element("main", *slides), bar], dict(figures), tools)
 
 
 def show_words(key: str, title: str, content: Sequence[Html]) -> Html:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.features.fuse.explorer import component
-from core.features.fuse.explorer.component import ExplorerData
+from core.base.feature import HandTool
 from core.features.sharing.report.markup import Content, Html, data, element, join
 from core.plots import offline_page, theme
 from core.plots.captioned import CaptionedFigure
@@ -22,14 +21,14 @@ class Document:
     """A file to build. name: of its style sheet and script in `assets`. figures: id of a place →
     its figure.
 
-    explores: whether the body has places of explorers (`explorer_place`).
+    tools: those that have a place in the body.
     """
 
     name: str
     title: str
     body: Sequence[Content]
     figures: dict[str, CaptionedFigure]
-    explores: bool = False
+    tools: Sequence[HandTool] = ()
 
 
 def render(document: Document) -> bytes:
@@ -41,9 +40,8 @@ def render(document: Document) -> bytes:
     }
     scripts = [offline_page.library(), _read("figures.js"), _read(f"{document.name}.js")]
     styles = [colours(), _read("shared.css"), _read(f"{document.name}.css")]
-    if document.explores:
-        scripts.append(component.file_script())
-        styles.append(component.style())
+    scripts += dict.fromkeys(tool.script() for tool in document.tools)
+    styles += dict.fromkeys(tool.style() for tool in document.tools)
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -71,11 +69,6 @@ def render(document: Document) -> bytes:
 
 def _read(name: str) -> str:
     return (_ASSETS / name).read_text("utf-8")
-
-
-def explorer_place(key: str, data: ExplorerData) -> Html:
-    """Return the place of an explorer, with its data."""
-    return Html(component.place(key, data))
 
 
 def theme_switch() -> Html:

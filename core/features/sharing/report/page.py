@@ -11,16 +11,15 @@ from core.features.sharing.report.debates import show_row
 from core.features.sharing.report.document import (
     Document,
     chart_place,
-    explorer_place,
     theme_switch,
 )
-from core.features.sharing.report.figures.registry import KINDS
 from core.features.sharing.report.markup import Html, element, join
 from core.features.sharing.report.material import Material
 from core.features.sharing.report.methods import show_methods
 from core.features.sharing.report.parts import Parts
 from core.features.sharing.report.provenance import show_provenance
 from core.features.sharing.report.question import answer_sentences, find_abstract, question_text
+from core.features.sharing.report.selection import PARTS
 from core.features.sharing.report.tables import table
 from core.features.sharing.report.walk import show_stop
 from core.plots.captioned import CaptionedFigure
@@ -71,7 +70,7 @@ def make_page(parts: Parts) -> Document:
         **parts.drawn_first,
         **dict(keyed for figures in parts.appendix.values() for keyed in figures),
     }
-    return Document("report", parts.title, [layout], drawn, explores=bool(material.explorers))
+    return Document("report", parts.title, [layout], drawn, tools=[*material.tools.values()])
 
 
 def show_abstract(parts: Parts) -> Html:
@@ -94,7 +93,7 @@ def _appendix(parts: Parts) -> list[Part]:
     blocks = [
         join(
             [
-                element("h3", KINDS[kind].title),
+                element("h3", PARTS[kind].title),
                 *(_figure(key, found, "h4") for key, found in figures),
             ]
         )
@@ -178,9 +177,9 @@ def _figure(key: str, found: CaptionedFigure, tag: str = "h3") -> Html:
 def _explorers(material: Material) -> list[Part]:
     """Return each fusion among the runs, to weigh again in the page."""
     return [
-        (f"weigh-{i}", f"{names[run]}: change its weights", explorer_place(f"explorer-{i}", data))
+        (f"weigh-{i}", f"{names[run]}: change its weights", Html(tool.place(f"explorer-{i}")))
         for names in ({run.id: run.name for run in material.runs},)
-        for i, (run, data) in enumerate(material.explorers.items(), start=1)
+        for i, (run, tool) in enumerate(material.tools.items(), start=1)
     ]
 
 

@@ -3,16 +3,28 @@ workspace."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
+from core.base.declared import find_named
 from core.base.errors import InputError
 from core.base.records import to_json
-from core.features.sharing.report.figures.registry import DEFAULTS, KINDS, kind_named
+from core.features import hooks
+from core.scoring.report_part import ReportPart
 from core.store import Cursor, predictions, runs
 
 Explorers = Literal["labels", "ranks", "no"]
+# What features bring for a report, in the order of its sections.
+PARTS: Mapping[str, ReportPart] = MappingProxyType(
+    {
+        part.name: part
+        for part in sorted(hooks("report_parts"), key=lambda part: (part.order, part.name))
+    }
+)
+# those that a report shows unless told otherwise
+DEFAULTS = tuple(name for name, part in PARTS.items() if part.by_default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +53,7 @@ class ReportSelection:
     def figure_names(self) -> tuple[str, ...]:
         """The figures in the order of a report's sections."""
         wanted = self.figures or DEFAULTS
-        return tuple(name for name in KINDS if name in wanted)
+        return tuple(name for name in PARTS if name in wanted)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data from which `records.from_json` makes an equal record.
@@ -95,7 +107,7 @@ def select(
         )
         known = predictions.find_pair_ids(db, next(iter(chosen)), predictions.RowFilter())
         raise InputError(f"report: {of}{f', expected ids such as {known[0]!r}' if known else ''}")
-    names = tuple(kind_named(name).name for name in figures)
+    names = tuple(find_named(PARTS, "figure", name).name for name in figures)
     ids = tuple((a.id, b.id) for a, b in pairs)
     return ReportSelection(
         dataset, tuple(chosen), ids, tuple(dict.fromkeys(rows)), names, explorers

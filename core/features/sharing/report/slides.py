@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from core.base.version import describe
 from core.features.sharing.report.deck import make_deck, show_words
-from core.features.sharing.report.document import Document, chart_place, explorer_place
+from core.features.sharing.report.document import Document, chart_place
 from core.features.sharing.report.markup import Html, element
 from core.features.sharing.report.material import Material
 from core.features.sharing.report.page import show_abstract, show_marks
@@ -48,7 +48,7 @@ def make_slides(parts: Parts) -> Document:
         *_explorers(material),
         show_words("end", "Sources of these numbers", sources),
     ]
-    return make_deck(parts.title, slides, parts.drawn_first, explores=bool(material.explorers))
+    return make_deck(parts.title, slides, parts.drawn_first, tools=[*material.tools.values()])
 
 
 def _figure(key: str, found: CaptionedFigure) -> Html:
@@ -70,8 +70,8 @@ def _explorers(material: Material) -> list[Html]:
         element(
             "section",
             element("h2", names[run]),
-            explorer_place(f"explorer-{i}", data),
+            Html(tool.place(f"explorer-{i}")),
             class_="slide weigh",
         )
-        for i, (run, data) in enumerate(material.explorers.items(), start=1)
+        for i, (run, tool) in enumerate(material.tools.items(), start=1)
     ]

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from core.base.errors import NotFound
-from core.base.texts import count_text, number_text
-from core.features.reading.row_reason import find_reason, shorten
+from core.base.texts import count_text, cut_at_word, number_text
+from core.features import hooks
 from core.features.sharing import walk_tables
 from core.features.sharing.report.byline import Byline
 from core.features.sharing.report.deck import make_deck, show_words
 from core.features.sharing.report.document import chart_place, render
 from core.features.sharing.report.markup import Html, element
-from core.features.sharing.report.material import ChosenRow
-from core.features.sharing.report.material_loader import load_row
+from core.features.sharing.report.material import ChosenRow, load_row
 from core.features.sharing.walk_tables import Stop
 from core.plots import offline_page, theme
 from core.plots.captioned import CaptionedFigure
@@ -32,11 +31,12 @@ _OPEN = "Open in PerturbDesk"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownStop:
-    """A stop with its content. row: None unless it is about a row of an existing run; figure: as
-    saved."""
+    """A stop with its content. row: None unless it is about a row of an existing run; reason: of
+    its prediction, in words, "" for none; figure: as saved."""
 
     stop: Stop
     row: ChosenRow | None = None
+    reason: str = ""
     figure: CaptionedFigure | None = None
 
 
@@ -60,7 +60,11 @@ HOME = Links()
 
 def load_stops(db: Cursor, stops: Sequence[Stop]) -> list[ShownStop]:
     """Return the content of stops."""
-    return [ShownStop(stop, _load_row(db, stop), _read_figure(stop)) for stop in stops]
+    rows = [_load_row(db, stop) for stop in stops]
+    return [
+        ShownStop(stop, row, "" if row is None else _find_reason(db, row), _read_figure(stop))
+        for stop, row in zip(stops, rows, strict=True)
+    ]
 
 
 def _load_row(db: Cursor, stop: Stop) -> ChosenRow | None:
@@ -72,6 +76,11 @@ def _load_row(db: Cursor, stop: Stop) -> ChosenRow | None:
     except NotFound:  # the run was deleted since
         return None
     return load_row(db, run, stop.pair_id, numbers)
+
+
+def _find_reason(db: Cursor, row: ChosenRow) -> str:
+    found = (tell(db, row.run, row.numbers, row.events, _EXCERPT) for tell in hooks("row_reasons"))
+    return next(filter(None, found), "")
 
 
 def keep_figure(found: CaptionedFigure) -> dict[str, object]:
@@ -149,12 +158,12 @@ def _stop_content(key: str, shown: ShownStop) -> list[Html]:
     if shown.figure is not None:
         return [element("div", chart_place(key, shown.figure), class_="stage")]
     if shown.row is not None:
-        return list(_row(shown.row))
+        return list(_row(shown.row, shown.reason))
     gone = "Its run was deleted from this workspace." if shown.stop.pair_id else shown.stop.title
     return [element("p", gone, class_="sentence")]
 
 
-def _row(row: ChosenRow) -> Iterator[Html]:
+def _row(row: ChosenRow, reason: str) -> Iterator[Html]:
     """Yield a row on a slide: the pair, the answer, why, and how each side began."""
     numbers = row.numbers
     pair = [element("em", numbers["pert"]), " ⟶ ", element("em", numbers["gene"])]
@@ -173,10 +182,8 @@ def _row(row: ChosenRow) -> Iterator[Html]:
     yield element(
         "p", element("strong", *pair), " · ", " · ".join(filter(None, answer)), class_="sentence"
     )
-    reason = find_reason(numbers, row.events, row.passages, longest=_EXCERPT)
-    if reason is not None and (reason.quote or reason.source):
-        quote = f"“{reason.quote}” — {reason.source}" if reason.quote else reason.source
-        yield element("p", quote, class_="reason")
+    if reason:
+        yield element("p", reason, class_="reason")
     briefs = [event for event in row.events if event["kind"] == "brief"]
     columns = [
         _brief(event) for stage in row_trace.SIDES for event in briefs if event["stage"] == stage
@@ -187,7 +194,7 @@ def _row(row: ChosenRow) -> Iterator[Html]:
 
 def _brief(event: Mapping[str, object]) -> Html:
     role = str(event["role"])
-    text = shorten(row_trace.spell_tags(str(event["content"])).replace("**", ""), _EXCERPT)
+    text = cut_at_word(row_trace.spell_tags(str(event["content"])).replace("**", ""), _EXCERPT)
     return element(
         "div",
         element("h3", role),

@@ -15,16 +15,14 @@ from core.base.archives import pack_into
 from core.base.errors import StateError
 from core.base.file_io import replace_file, temporary_folder
 from core.base.system_errors import explain
-from core.features.fuse import fusion_files
-from core.features.fuse.explorer.component import make_file
-from core.features.importing.bundle_actions import settle_run
-from core.features.importing.bundled_run import bundled_dataset
+from core.features import hooks
 from core.features.sharing.report.walk import HOME, Links, walk_file
 from core.features.sharing.site.content import Sources, read_content
 from core.features.sharing.site.files import PAGE, SiteFiles
 from core.features.sharing.walk_actions import find_walk
+from core.runs import run_control
 from core.runs.workspace import Workspace
-from core.store import datasets, runs
+from core.store import pairs, runs
 
 __all__ = ["PAGE", "BuiltSite", "build_site", "write_site", "zip_site"]
 _OLD = re.compile(r"texts-\d{4,}\.js|walk-\d+\.html")  # files of an earlier site
@@ -50,11 +48,12 @@ def build_site(
     lead, apart from the run's rows. Raise StateError while a worker is on the run, or if it
     contains an API key; InputError for a run without rows; NotFound.
     """
-    found = runs.refuse_reading(settle_run(workspace, run))
+    found = runs.refuse_reading(run_control.settle_run(workspace, run))
     files = SiteFiles(folder)
     with workspace.store.read() as db:
-        dataset = bundled_dataset(db, datasets.find(db, found.dataset))
-        sources = Sources(machine_names.remover(workspace.settings), dataset.sha256)
+        frame = pairs.frame(db, found.dataset)
+        rows = zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)
+        sources = Sources(machine_names.remover(workspace.settings), pairs.pairs_sha256(rows))
         for name in walks:
             find_walk(db, name, found.dataset)
         content = read_content(db, found, sources, files.add_texts)
@@ -62,8 +61,9 @@ def build_site(
             (name, walk_file(db, found.dataset, name, replace_in(links, site=found.id)))
             for name in walks
         ]
-    explorer = fusion_files.find_explorer(workspace, found, labels=True)
-    files.finish(content, None if explorer is None else make_file(explorer), slides)
+    tools = (find(workspace, found, labels=True) for find in hooks("hand_tools"))
+    tool = next(filter(None, tools), None)
+    files.finish(content, None if tool is None else tool.file(), slides)
     written = [folder / path for path in files.paths]
     machine_names.refuse_secrets(
         workspace.settings, f"run {found.name}", (file.read_bytes() for file in written)

@@ -1,4 +1,5 @@
-"""The distribution of a run's scores over the rows of each label."""
+"""Figures of Scores and Compare that a report shows, too: ROC curves, the scores of each label, and
+two runs against each other."""
 
 from __future__ import annotations
 
@@ -9,19 +10,47 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from core.base.texts import NO_BIOLOGY
 from core.features.scores.calibration import NUMBERS, labelled_values
-from core.features.sharing.report.figure_kind import FigureKind
-from core.features.sharing.report.material import Material
-from core.plots import score_histograms, scores
+from core.plots import rank_scatter, roc_curves, score_histograms, scores
 from core.plots.captioned import CaptionedFigure, together
+from core.plots.results import captioned
+from core.scoring import run_scores
+from core.scoring.compare_runs import RunComparison
 from core.scoring.row_numbers import score_name
-from core.scoring.run_scores import RunRows
+from core.scoring.run_scores import RunRows, RunScore
+from core.scoring.sentences import TWO_WAY, interval_text, scored_text
 from core.stats.calibration import tie_bounds
-from core.stats.ranks import round_for_ranks
+from core.stats.ranks import ranks_from_top, round_for_ranks
 from core.stats.scores_and_labels import outcome_of, tasks
 
+RANKS_TITLE = "Ranks in both runs"
 
-def of_run(rows: RunRows, number: str) -> CaptionedFigure:
+
+def curves_of_run(rows: RunRows, score: RunScore) -> CaptionedFigure:
+    """Return the curves of a labelled run and of the baseline on its rows."""
+    name, whole = rows.run.name, score.whole
+    curves = {name: rows, NO_BIOLOGY: run_scores.count_rows(rows)}
+    table = pd.concat(
+        [
+            roc_curves.table(rows.labels, {who: each.scores}, rows.cells)
+            for who, each in curves.items()
+        ],
+        ignore_index=True,
+    )
+    return CaptionedFigure(
+        "ROC curves of DE and DIR",
+        name,
+        f"AUROC of DE and of DIR: {name} {interval_text(whole.de.shown)} and"
+        f" {interval_text(whole.dir.shown)}.",
+        f"{name} · {whole.n_labelled:,} labelled rows, {scored_text(rows.scored)} · {NO_BIOLOGY}:"
+        f" how often genes were measured, on the rows of the first run · 95% intervals {TWO_WAY}",
+        roc_curves.figure(table),
+        table,
+    )
+
+
+def spread_of_run(rows: RunRows, number: str) -> CaptionedFigure:
     """Return the values of a number of `NUMBERS` by label."""
     _, positive, values = labelled_values(rows, number)
     name = score_name(rows.run, number)
@@ -67,10 +96,10 @@ def ties_sentence(rows: RunRows) -> str:
     )
 
 
-def of_runs(runs: Sequence[RunRows], number: str) -> CaptionedFigure:
+def spread_of_runs(runs: Sequence[RunRows], number: str) -> CaptionedFigure:
     """Return the middle half of a number of `NUMBERS` by label, of two or more runs in one
     figure."""
-    made = [of_run(rows, number) for rows in runs]
+    made = [spread_of_run(rows, number) for rows in runs]
     of_labels = [
         one if one.chart is None else replace(one, table=_quartiles(one.table)) for one in made
     ]
@@ -98,28 +127,29 @@ def _quartiles(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _make(material: Material) -> Sequence[CaptionedFigure]:
-    labelled = material.labelled_runs
-    runs = [material.rows[run.id] for run in labelled]
-    figures = [
-        of_runs(runs, number) if len(runs) > 1 else of_run(runs[0], number)
-        for number in NUMBERS
-        if runs
-    ]
-    without = [
-        (run.name, ties_sentence(material.rows[run.id]))
-        for run in material.runs
-        if run not in labelled
-    ]
-    return [
-        *figures,
-        *(
-            CaptionedFigure("Scores of each class", run, f"No labels here. {ties}")
-            for run, ties in without
-        ),
-    ]
+def changes_of_pair(comparison: RunComparison) -> CaptionedFigure:
+    """Return a run less a baseline, with intervals by every unit of resampling."""
+    a, b = comparison.names
+    return replace(captioned(comparison, f"{b} against {a}"), finding=comparison.finding)
 
 
-FIGURE = FigureKind(
-    "score_spread", "Distributions of the scores", "Scores of rows by label.", 80, _make
-)
+def ranks_of_pair(comparison: RunComparison) -> CaptionedFigure:
+    """Return the ranks of the DE score in a baseline and a run on the rows of both."""
+    a, b = comparison.names
+    moved = comparison.a.frame[["pair_id", "pert", "gene", "label"]].assign(
+        rank_a=ranks_from_top(comparison.a.scores.p_de),
+        rank_b=ranks_from_top(comparison.b.scores.p_de),
+    )
+    caption = (
+        f"{b} and {a} · {len(moved):,} rows of both runs · ranks of the DE score, 1 is the largest;"
+        " rows with equal scores share a rank · ranks, so no interval"
+    )
+    chart = rank_scatter.figure(moved, a, b)
+    return CaptionedFigure(
+        RANKS_TITLE,
+        f"{b} and {a}",
+        " ".join(comparison.difference_sentences()),
+        caption,
+        chart,
+        moved,
+    )

@@ -1,5 +1,8 @@
-"""The ladder of scores: one figure for runs in groups on the same rows that are scored alike, and
-one for public scores."""
+"""Figures of Overview that a report shows, too: the labels of a dataset, and the ladder of scores.
+
+The ladder is one figure for runs in groups on the same rows that are scored alike, and one for
+public scores.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,32 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from core.base.texts import NO_BIOLOGY
-from core.features.sharing.report.figure_kind import FigureKind
-from core.features.sharing.report.material import Material
-from core.plots import scores
+from core.plots import label_counts, scores
 from core.plots.captioned import CaptionedFigure
 from core.scoring.public_noise import PublicNoise, public_noise
+from core.scoring.report_part import ReportPart, ShownRuns
 from core.scoring.run_scores import RunScore
 from core.scoring.sentences import TWO_WAY
 from core.scoring.standing import Standing, headline
 from core.store.runs import Run
 
 MOST_OF_GROUP = 6  # runs that are drawn where all groups are in one figure
+
+
+def labels_of_dataset(name: str, counts: pd.DataFrame) -> CaptionedFigure:
+    """Return the numbers of labels in each split. counts: `store.datasets.counts` of the
+    dataset."""
+    rows, unlabelled = int(counts["rows"].sum()), int(counts["unlabelled"].sum())
+    changed = int(counts[["up", "down", "de"]].to_numpy().sum())
+    return CaptionedFigure(
+        "Labels of the dataset",
+        name,
+        f"{rows - unlabelled:,} of {rows:,} rows have a label; {changed:,} of these have an"
+        " effect.",
+        f"{name} · {rows:,} rows · counts, so no interval",
+        label_counts.figure(counts),
+        counts.drop(columns="dataset"),
+    )
 
 
 def group_runs(runs: Sequence[Run], standings: Mapping[str, Standing]) -> list[list[Run]]:
@@ -126,16 +144,16 @@ def runs_with_public_score(runs: Sequence[Run]) -> list[Run]:
     )
 
 
-def _make(material: Material) -> Sequence[CaptionedFigure]:
-    standings = {run.id: material.standing(run.id) for run in material.runs}
-    dataset, first = material.dataset.name, material.runs[0].id
-    groups = group_runs(material.runs, standings)
-    counts = {group[0].id: material.count_score(group[0].id) for group in groups}
-    most = MOST_OF_GROUP if len(groups) > 1 else len(material.runs)
+def _make_ladder(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
+    standings = {run.id: shown.standing(run.id) for run in shown.runs}
+    dataset, first = shown.dataset.name, shown.runs[0].id
+    groups = group_runs(shown.runs, standings)
+    counts = {group[0].id: shown.count_score(group[0].id) for group in groups}
+    most = MOST_OF_GROUP if len(groups) > 1 else len(shown.runs)
     figures = [of_all(dataset, groups, standings, counts, first, most)] if groups else []
-    if published := runs_with_public_score(material.runs):
+    if published := runs_with_public_score(shown.runs):
         noise = public_noise(
-            [each.score for each in standings.values()], int(material.counts["unlabelled"].sum())
+            [each.score for each in standings.values()], int(shown.counts["unlabelled"].sum())
         )
         figures.append(of_published(dataset, published, noise, first))
     return figures or [
@@ -145,10 +163,17 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     ]
 
 
-FIGURE = FigureKind(
+LADDER = ReportPart(
     "ladder",
     "The ladder of scores",
     "The score of each run, beside the no-biology baseline.",
     30,
-    _make,
+    _make_ladder,
+)
+LABELS = ReportPart(
+    "labels",
+    "Labels",
+    "Numbers of rows by split and label.",
+    10,
+    lambda _, shown: [labels_of_dataset(shown.dataset.name, shown.counts)],
 )
