@@ -22,10 +22,6 @@ FEATURE = Feature(
             "Predict from the labels of similar genes.",
             "Predict",
         ),
-        "fuse": Command(
-            "core.features.neighbours.commands:app",
-            "Fuse runs by rank percentiles, or take a fusion apart.",
-            "Predict",
-        ),
     },
+    needs=("importing",),
 )

@@ -18,5 +18,6 @@ FEATURE = Feature(
             "Data",
         ),
     },
+    needs=("neighbours",),
     methods=("core.features.perturbqa.methods.summer:METHOD",),
 )

@@ -12,5 +12,6 @@ FEATURE = Feature(
             "core.features.published.command:app", "Recompute the published numbers.", "Judge"
         ),
     },
+    needs=("leakage", "neighbours"),
     figures=("core.features.published.figures.published:FIGURE",),
 )

@@ -54,7 +54,7 @@ Compare = Annotated[
     ),
 ]
 Name = Annotated[
-    str, typer.Argument(help="The report's name.", autocompletion=names.complete_report)
+    str, typer.Argument(help="The report's name.", autocompletion=names.complete(reports.saved_reports))
 ]
 
 
@@ -90,7 +90,7 @@ def new(
     walk: Annotated[
         str,
         typer.Option(
-            help="Include the stops of this walk-through.", autocompletion=names.complete_walk
+            help="Include the stops of this walk-through.", autocompletion=walk_commands.complete_name
         ),
     ] = "",
     replace: Replace = False,
@@ -216,7 +216,7 @@ def site(
         typer.Option(
             metavar="NAME",
             help="Include a walk-through of the run's dataset; may be repeated.",
-            autocompletion=names.complete_walk,
+            autocompletion=walk_commands.complete_name,
         ),
     ] = None,
     replace: Replace = False,
