@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from core.base.errors import InputError
 from core.cli.names import DatasetName, RunName
 from core.cli.results import show_result
-from core.features.arguments import finding_tables, pack_texts
+from core.features.arguments import finding_tables
+from core.features.leakage import pack_texts
 from core.features.arguments.debate_audit import audit_debate
 from core.features.leakage.leak_power import leak_power
 from core.features.leakage.result import LeakageAudit, check_counts

@@ -3,7 +3,7 @@ the probes of spaces."""
 
 from __future__ import annotations
 
-from core.features.arguments import pack_texts
+from core.features.leakage import pack_texts
 from core.features.leakage import result as leakage
 from core.features.leakage import run_leaks, space_leaks
 from core.features.leakage.label_statements import TextCheck

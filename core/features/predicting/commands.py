@@ -20,7 +20,7 @@ from core.cli.settings import listing, takes
 from core.features.predicting.run_status import show_status
 from core.features.predicting.serve import HOST, ServerOptions
 from core.features.predicting.serve import serve as serve_model
-from core.llm.health import Health, describe_logprobs
+from core.llm.health import PORT, Health, describe_logprobs
 from core.methods.base import method_named, methods
 from core.runs import launch, model_servers, run_control
 from core.runs.request import RunRequest

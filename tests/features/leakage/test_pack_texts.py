@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from core.features.arguments import pack_texts
+from core.features.leakage import pack_texts
 from core.features.importing.actions import ImportOptions, import_upload
 from core.runs.workspace import Workspace
 
