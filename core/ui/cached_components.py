@@ -16,7 +16,10 @@ from core.store.runs import Run, refuse_reading
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, rows_to_predict
 from core.transfer.row_index import RowIndex
-from core.ui import loaders, neighbour_controls
+from core.ui import neighbour_controls
+from core.ui.loaders.records import all_runs
+from core.ui.loaders.scores import run_rows
+from core.ui.loaders.spaces import knn_contents, prior_cache, row_index
 from core.ui.server_workspace import read_workspace
 
 MAX_PRIORS = 48  # cached at a time; the oldest is dropped
@@ -34,16 +37,16 @@ class CachedComponents:
         return self.dataset.id
 
     def run(self, name: str) -> Run:
-        found = next((run for run in loaders.all_runs() if name in (run.id, run.name)), None)
+        found = next((run for run in all_runs() if name in (run.id, run.name)), None)
         if found is None:
             raise NotFound(f"run {name!r}: not in this workspace")
         return refuse_reading(found)
 
     def predictions(self, run: str) -> pd.DataFrame:
-        return loaders.run_rows(run)
+        return run_rows(run)
 
     def index(self) -> RowIndex:
-        return loaders.row_index(self.dataset.id)
+        return row_index(self.dataset.id)
 
     def priors(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> Priors:
         """Return the priors of these rows (None: all rows that the protocol predicts), from the
@@ -52,7 +55,7 @@ class CachedComponents:
         rows = pair_ids or [
             index.pair_ids[row] for row in rows_to_predict(index, settings.protocol)
         ]
-        cache, key = loaders.prior_cache(self.dataset.id), (settings, hash(tuple(rows)))
+        cache, key = prior_cache(self.dataset.id), (settings, hash(tuple(rows)))
         if key not in cache:
             while len(cache) >= MAX_PRIORS:
                 cache.pop(next(iter(cache)), None)
@@ -64,4 +67,4 @@ class CachedComponents:
         return WorkspaceComponents(read_workspace(), self.dataset).predict_knn(settings, pair_ids)
 
     def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
-        return loaders.knn_contents(self.dataset.id, settings.spaces)
+        return knn_contents(self.dataset.id, settings.spaces)

@@ -20,8 +20,14 @@ from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import KnnPrediction, cells_of
 from core.transfer.row_index import RowIndex
-from core.ui import loaders
 from core.ui.linked import bind
+from core.ui.loaders.spaces import (
+    all_spaces,
+    cosine_cache,
+    row_index,
+    space_coverage,
+    space_vectors,
+)
 from core.ui.option_controls import choose_title, key_of, names_of_rest, show_settings, title_of
 from core.ui.widgets import as_text
 
@@ -51,12 +57,12 @@ class LiveNeighbours:
 def usable_spaces(dataset: Dataset) -> list[SpaceRecord]:
     """Return the spaces that can be evaluated on a dataset's labels directly: those not built from
     them."""
-    return [space for space in loaders.all_spaces() if space.built_from != dataset.name]
+    return [space for space in all_spaces() if space.built_from != dataset.name]
 
 
 def show_unusable_spaces(dataset: Dataset) -> None:
     """Show the spaces built from the dataset's labels, and the command that evaluates them."""
-    for space in loaders.all_spaces():
+    for space in all_spaces():
         if space.built_from == dataset.name:
             st.caption(
                 f"{as_text(space.name)} is built from the labels of {as_text(dataset.name)}, so it"
@@ -162,7 +168,7 @@ def _default_axis(dataset: Dataset) -> Axis:
 
 def _widest_space(dataset: Dataset, spaces: list[SpaceRecord]) -> str:
     """Return the space that covers the most rows of the dataset."""
-    covered = {space.name: loaders.space_coverage(space.id, dataset.id) for space in spaces}
+    covered = {space.name: space_coverage(space.id, dataset.id) for space in spaces}
     return max(covered, key=lambda name: found.rows_by_gene if (found := covered[name]) else 0.0)
 
 
@@ -171,13 +177,13 @@ def find_neighbours(
 ) -> LiveNeighbours:
     """Return the neighbours of some rows of a dataset; the similarities are cached for all
     visitors."""
-    index = loaders.row_index(dataset.id)
+    index = row_index(dataset.id)
     rows = index.positions_of(pair_ids)
     queries = index.rows.take(rows)
-    spaces = [loaders.space_vectors(dataset.id, name) for name in settings.spaces]
+    spaces = [space_vectors(dataset.id, name) for name in settings.spaces]
     evaluated = UNLABELLED if settings.protocol.kind == "test" else dataset.name
     neighbourhood = live_knn(
-        settings.protocol, queries, index.known, spaces, evaluated, loaders.cosine_cache(dataset.id)
+        settings.protocol, queries, index.known, spaces, evaluated, cosine_cache(dataset.id)
     )
     return LiveNeighbours(
         index,

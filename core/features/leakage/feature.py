@@ -12,5 +12,6 @@ FEATURE = Feature(
             "core.features.leakage.commands:app", "Audit debates and leakage.", "Judge"
         ),
     },
+    concerns=("core.features.leakage.loaders:leaks",),
     figures=("core.features.leakage.figures.gene_rows:FIGURE",),
 )

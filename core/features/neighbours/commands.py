@@ -7,32 +7,23 @@ from typing import Annotated, Any
 
 import typer
 
-from core.base.errors import SettingError
-from core.base.fields.record import make, options_of, values_of
-from core.base.types import Flag
-from core.cli import names
+from core.base.fields.record import make
 from core.cli.base import Replace, say_if_named_otherwise
 from core.cli.names import DatasetName
 from core.cli.progress import working
 from core.cli.results import show_result
 from core.cli.settings import takes
-from core.features.fuse.verdict import FusionVerdict
 from core.features.neighbours import knn_numbers
 from core.features.neighbours.result import KnnResult, NeighboursResult
-from core.methods.recovered import RecoveredSettings
 from core.runs import derived_runs, launch
 from core.runs.component_loader import WorkspaceComponents, default_dataset
-from core.runs.derived_runs import FusionRequest, KnnRequest
-from core.runs.request import RunRequest
-from core.runs.workspace import Workspace
-from core.scoring.fusion_caveats import fusion_caveats
+from core.runs.derived_runs import KnnRequest
 from core.scoring.run_scores import MACRO_HEADLINE
-from core.scoring.score_result import constant_parents
-from core.store import predictions, runs
 from core.transfer.knn_settings import KnnSettings, refuse_cut_without_effect, with_power_of_effects
 from core.transfer.protocols import Kind
 
 app = typer.Typer()
+
 
 @app.command()
 @takes(KnnRequest, required=("spaces",))

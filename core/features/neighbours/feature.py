@@ -23,5 +23,6 @@ FEATURE = Feature(
             "Predict",
         ),
     },
+    spaces=("core.features.neighbours.spaces:load",),
     needs=("importing",),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 from annotated_types import Ge, Le
 
 from core.base.errors import InputError, NotFound, StateError
+from core.base.feature import Labelled
 from core.base.fields.record import keep_identity, values_of
 from core.base.fields.setting import Count, setting
 from core.base.hashes import sha256_of
@@ -23,7 +24,7 @@ from core.base.texts import list_some
 from core.base.types import TRAIN, Label
 from core.embeddings.load import load_space
 from core.embeddings.space import Space
-from core.embeddings.symbol_matching import Coverage, SymbolMatches, coverage, match_symbols
+from core.embeddings.symbol_matching import SymbolMatches, match_symbols
 from core.features.importing import pack_files, space_files
 from core.features.importing.space_files import Spec
 from core.features.neighbours.build import (
@@ -121,8 +122,6 @@ SPACE_SETTINGS: Final[Mapping[str, type]] = {
 
 
 Built = TextSettings | NetworkSettings | ResponseSettings | CoresponseSettings
-# perturbations, genes and labels, row by row
-Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]
 _BETWEEN = re.compile(r"[|;:,/_ ().]+")  # what joins a symbol to something else
 
 
@@ -285,11 +284,14 @@ def specify(
         }
 
 
-def load(workspace: Workspace, record: SpaceRecord) -> Space:
-    """Return a space's vectors, rebuilt if the cache was emptied.
+def load(workspace: Workspace, record: SpaceRecord, labelled: Labelled | None = None) -> Space:
+    """Return a space's vectors, rebuilt if the cache was emptied; built from these labelled rows
+    instead if they are given.
 
     Raise StateError if the space's file, or its source, is missing or has changed.
     """
+    if labelled is not None:
+        return coresponse_of(labelled, record.name, record.spec)
     path = space_files.file_of(workspace.settings, record)
     space = (
         _rebuild(workspace, record, path)
@@ -312,24 +314,6 @@ def _rebuild(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
         except OSError as error:  # it is built again next time
             LOGGER.warning("space %s: not kept: %s", record.name, explain(error, path))
         return space
-
-
-def coverage_of(
-    workspace: Workspace, record: SpaceRecord, dataset: str | None = None
-) -> Coverage | None:
-    """Return how much of a dataset (a name; None for the default one) a space covers; None in a
-    workspace without one."""
-    with workspace.store.read() as db:
-        found = datasets.find(db, dataset) if dataset else datasets.default(db)
-        if found is None:
-            return None
-        rows = pairs.frame(db, found.id)
-    return coverage(
-        load(workspace, record),
-        rows["pert"].tolist(),
-        rows["gene"].tolist(),
-        packs.read_orthologs(workspace, found.organism),
-    )
 
 
 def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:

@@ -54,7 +54,8 @@ Compare = Annotated[
     ),
 ]
 Name = Annotated[
-    str, typer.Argument(help="The report's name.", autocompletion=names.complete(reports.saved_reports))
+    str,
+    typer.Argument(help="The report's name.", autocompletion=names.complete(reports.saved_reports)),
 ]
 
 
@@ -90,7 +91,8 @@ def new(
     walk: Annotated[
         str,
         typer.Option(
-            help="Include the stops of this walk-through.", autocompletion=walk_commands.complete_name
+            help="Include the stops of this walk-through.",
+            autocompletion=walk_commands.complete_name,
         ),
     ] = "",
     replace: Replace = False,

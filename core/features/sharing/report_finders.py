@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from core.features.cells.actions import control_expression_of
+from core.features.experiments.comparison_log import looked_by_dataset
 from core.features.fuse import fusion_files
-from core.features.neighbours.knn_numbers import kept_vectors
 from core.features.published.reproduce import reproduce_numbers
 from core.features.sharing.report.material import Finders
-from core.runs.comparison_log import looked_by_dataset
+from core.runs.control_inputs import control_expression_of, kept_vectors
 from core.runs.workspace import Workspace
 
 

@@ -23,9 +23,7 @@ complete_name = names.complete(
         "core.features.sharing.walk_tables:list_all", lambda walks: [name for _, name, _ in walks]
     )
 )
-Name = Annotated[
-    str, typer.Argument(help="The walk-through's name.", autocompletion=complete_name)
-]
+Name = Annotated[str, typer.Argument(help="The walk-through's name.", autocompletion=complete_name)]
 Page = Annotated[
     Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")
 ]

@@ -8,12 +8,12 @@ import streamlit as st
 
 from core.features.arguments import labels
 from core.features.arguments.finding_kinds import kinds
-from core.features.arguments.page import choices, reader
+from core.features.arguments.page import choices, loaders, reader
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import Sample
 from core.features.arguments.text_sampling import SampleRequest
 from core.store.runs import Run
-from core.ui import loaders, shell
+from core.ui import shell
 from core.ui.confirmation import confirm
 from core.ui.linked import choose_one
 from core.ui.option_controls import names_of_rest, show_settings

@@ -20,12 +20,11 @@ from core.base import log
 from core.base.errors import DeskError
 from core.base.hashes import sha256_of
 from core.features.arguments import labels
-from core.features.arguments.page import revealed
+from core.features.arguments.page import loaders, revealed
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import Sample, TextLabel
 from core.runs.workspace import Workspace
 from core.store.runs import Run
-from core.ui import loaders
 
 # most texts in the browser: enough for the store to keep up with fast typing
 AHEAD, AHEAD_CHARACTERS = 60, 200_000

@@ -12,7 +12,7 @@ from core.features.sharing.page.stop_buttons import links_of_stops
 from core.features.sharing.site import actions as site
 from core.plots.printed import file_name
 from core.store.runs import Run
-from core.ui import loaders
+from core.ui.loaders.records import all_walks
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text
 
@@ -95,9 +95,7 @@ def _show_site(context: PageContext, run: Run) -> None:
     )
     st.caption("It contains the labels, the dossiers and all texts of the run, but no notes.")
     names = [
-        name
-        for home, name, _ in loaders.all_walks()
-        if home == run.dataset and name != walk_actions.REPORT
+        name for home, name, _ in all_walks() if home == run.dataset and name != walk_actions.REPORT
     ]
     chosen = (
         st.multiselect("Walk-throughs in it", names, key=f"note-site-{run.id}", placeholder="none")

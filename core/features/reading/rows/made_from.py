@@ -9,8 +9,9 @@ from core.base.errors import InputError, NotFound, StateError
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn_settings import read_knn_settings
-from core.ui import links, loaders, neighbour_controls, tables
-from core.ui.loaders import RowDetails
+from core.ui import links, neighbour_controls, tables
+from core.ui.loaders.records import all_runs
+from core.ui.loaders.rows import RowDetails, row_details
 from core.ui.widgets import as_text
 
 LISTED = 10  # neighbours with the largest weights
@@ -83,13 +84,13 @@ def _show_neighbours(dataset: Dataset, run: Run, details: RowDetails) -> None:
 def _show_parents(run: Run, details: RowDetails) -> None:
     """Show the row in the runs that a run was made from. Raise NotFound if one of them was
     deleted."""
-    known = {each.id: each for each in loaders.all_runs()}
+    known = {each.id: each for each in all_runs()}
     missing = [key for key in run.parents if key not in known]
     if missing:
         raise NotFound(f"run {missing[0]!r}: not in this workspace")
     pair_id = details.numbers["pair_id"]
     covering = {
-        key: loaders.row_details(key, pair_id).numbers for key in run.parents if key in details.runs
+        key: row_details(key, pair_id).numbers for key in run.parents if key in details.runs
     }
     numbers = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de"}
     table = pd.DataFrame(

@@ -20,8 +20,10 @@ from core.features.sharing.report.parts import Parts
 from core.features.sharing.report.question import find_abstract, find_title
 from core.features.sharing.report.selection import Explorers, ReportSelection, select
 from core.store.runs import Run
-from core.ui import links, loaders
+from core.ui import links
 from core.ui.linked import bind, choose_one, choose_several
+from core.ui.loaders.records import all_walks
+from core.ui.loaders.rows import shared_row_counts
 from core.ui.shell import PageContext
 
 _DRAFT_KEEPER = Path(__file__).with_name("draft_keeper.js").read_text("utf-8")
@@ -59,7 +61,7 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
     chosen = choose_several(
         st.multiselect, "runs", "Runs (the first is highlighted)", names, [run.id]
     )
-    shared = {key: loaders.shared_row_counts(key) for key in chosen}
+    shared = {key: shared_row_counts(key) for key in chosen}
     pairs = {
         f"{a}|{b}": f"{names[b]} against {names[a]}"
         for a, b in permutations(chosen, 2)
@@ -112,9 +114,7 @@ def _choose_walk(context: PageContext) -> str:
     return its name."""
     dataset = context.dataset
     counts = {
-        name: n
-        for home, name, n in loaders.all_walks()
-        if dataset is not None and home == dataset.id
+        name: n for home, name, n in all_walks() if dataset is not None and home == dataset.id
     }
     titles = {_NO_WALK: "none", **{name: f"{name} ({n:,})" for name, n in counts.items()}}
     usual = walk_actions.REPORT if walk_actions.REPORT in counts else _NO_WALK

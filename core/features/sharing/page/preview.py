@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.base.records import from_json, to_json
+from core.features.experiments.comparison_log import looked_by_dataset
 from core.features.sharing.page.stop_buttons import links_of_stops
 from core.features.sharing.report.build import load_parts
 from core.features.sharing.report.byline import Byline
@@ -20,10 +21,9 @@ from core.features.sharing.report.selection import ReportSelection
 from core.features.sharing.report_finders import finders_of
 from core.plots import theme
 from core.plots.captioned import CaptionedFigure
-from core.runs.comparison_log import looked_by_dataset
 from core.runs.workspace import Workspace
-from core.ui import loaders, score_box
-from core.ui.loaders.cache import cache_by
+from core.ui import score_box
+from core.ui.loaders.cache import cache_by, run_version
 from core.ui.server_workspace import read_workspace
 from core.ui.widgets import as_text
 
@@ -36,7 +36,7 @@ def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
     # The versions of the runs, and the comparisons looked at: not in the store, they have no
     # version
     shown = sorted({*selection.runs, *(run for pair in selection.compare for run in pair)})
-    versions = (*(loaders.run_version(run) for run in shown), repr(looked_by_dataset(workspace)))
+    versions = (*(run_version(run) for run in shown), repr(looked_by_dataset(workspace)))
     parts = _load(
         json.dumps(to_json(replace(selection, title="", abstract="", authors="")), sort_keys=True),
         versions,

@@ -20,8 +20,8 @@ from core.features.sharing.report.walk import walk_file
 from core.features.sharing.walk_tables import Stop
 from core.plots import printed
 from core.runs.workspace import Workspace
-from core.ui import loaders
 from core.ui.linked import choose_one
+from core.ui.loaders.records import all_walks, walk_stops
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, show_empty
 
@@ -51,7 +51,7 @@ def show(context: PageContext) -> None:
         show_empty(_NONE)
         return
     workspace, dataset = context.workspace, context.dataset.id
-    known = [name for home, name, _ in loaders.all_walks() if home == dataset]
+    known = [name for home, name, _ in all_walks() if home == dataset]
     left, right = st.columns([0.6, 0.4], vertical_alignment="bottom")
     with right:
         _show_new(workspace)
@@ -64,7 +64,7 @@ def show(context: PageContext) -> None:
         )
     if chosen is None:
         return
-    stops = loaders.walk_stops(dataset, chosen)
+    stops = walk_stops(dataset, chosen)
     form, view = st.columns([0.42, 0.58], gap="medium")
     with view:
         _show_slides(workspace, dataset, chosen)
