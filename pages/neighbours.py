@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from core.features.neighbours.page import panels, space_builder
-from core.ui import neighbour_controls, run_browser, score_box, shell, widgets
+from core.features.neighbours.page import neighbour_controls, panels, space_builder
+from core.ui import run_browser, score_box, shell, widgets
 from core.ui.loaders.records import dataset_row, is_training_row
 
 context = shell.open_page(__file__)

@@ -97,7 +97,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "runs.component_loader": (
         "",
-        "coverage_of default_dataset hash_contents load_index load_spaces",
+        "default_dataset hash_contents load_index load_spaces",
     ),
     "features.demo.actions": ("make_demo", ""),
     "runs.derived_runs": ("", "neighbours_of"),
@@ -169,7 +169,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "features.sharing.site.actions": ("build_site write_site zip_site", ""),
     "features.neighbours.spaces": (
         "delete embed",
-        "build load match_dataset refuse_uncovering specify",
+        "build coverage_of load match_dataset refuse_uncovering specify",
     ),
     "features.submissions.actions": ("package", "check_file check_run expected_ids"),
     "features.targets.actions": (

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from core.base.result import Result
     from core.runs.workspace import Workspace
+    from core.store.datasets import Dataset
     from core.store.runs import Run
     from core.store.spaces import SpaceRecord
 
@@ -149,6 +150,19 @@ class OpenSpace(Protocol):
     ) -> Any: ...
 
 
+class ProtocolSentences(Protocol):
+    """Return what to know of the scores of a run (its id) and of those that it was made from: the
+    kind of protocol, and a sentence."""
+
+    def __call__(self, run: str) -> Sequence[tuple[str, str]]: ...
+
+
+class RowSources(Protocol):
+    """Show where a row of a kNN's run comes from. row: its numbers (`predictions.frame`)."""
+
+    def __call__(self, dataset: Dataset, run: Run, row: Mapping[str, Any]) -> None: ...
+
+
 class Look(Protocol):
     """Return comparisons of runs on one dataset as somebody looks at them, each counted among all
     that were made on it (`RunComparison.looked_at`)."""
@@ -191,6 +205,8 @@ CALLED: Mapping[str, type] = MappingProxyType(
         "checks": Check,
         "concerns": Concerns,
         "looks": Look,
+        "protocol_sentences": ProtocolSentences,
+        "row_sources": RowSources,
         "spaces": OpenSpace,
         "control_expression": ControlExpression,
     }
@@ -237,6 +253,8 @@ class Feature:
     checks: tuple[Reference, ...] = ()
     concerns: tuple[Reference, ...] = ()
     looks: tuple[Reference, ...] = ()
+    protocol_sentences: tuple[Reference, ...] = ()
+    row_sources: tuple[Reference, ...] = ()
     spaces: tuple[Reference, ...] = ()
     control_expression: tuple[Reference, ...] = ()
     assets: str = ""

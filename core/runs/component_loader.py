@@ -13,7 +13,6 @@ import pandas as pd
 from core.base.errors import InputError, StateError
 from core.base.feature import Labelled
 from core.embeddings.space import Space as Vectors
-from core.embeddings.symbol_matching import Coverage, coverage
 from core.features import hooks
 from core.methods.fusion_components import DatasetPriors
 from core.runs import packs
@@ -104,24 +103,6 @@ def _open_space(
         found: Vectors = open_space(workspace, record, labelled)
         return found
     raise StateError(f"space {record.name}: nothing here opens spaces")
-
-
-def coverage_of(
-    workspace: Workspace, record: spaces.SpaceRecord, dataset: str | None = None
-) -> Coverage | None:
-    """Return how much of a dataset (a name; None for the default one) a space covers; None in a
-    workspace without one."""
-    with workspace.store.read() as db:
-        found = datasets.find(db, dataset) if dataset else datasets.default(db)
-        if found is None:
-            return None
-        rows = pairs.frame(db, found.id)
-    return coverage(
-        _open_space(workspace, record),
-        rows["pert"].tolist(),
-        rows["gene"].tolist(),
-        packs.read_orthologs(workspace, found.organism),
-    )
 
 
 def hash_contents(workspace: Workspace, dataset: str, names: Sequence[str]) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from core.features.neighbours.spaces import (
     TextSettings,
 )
 from core.runs import component_loader
-from core.runs.component_loader import coverage_of
 from core.runs.workspace import Workspace
 from core.store import spaces
 from core.store.spaces import SpaceRecord
@@ -166,14 +165,14 @@ def delete(
 def _show(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> None:
     for note in space.notes:
         say(f"{space.name}: {note}")
-    show_result(_summary(space, coverage_of(workspace, space, dataset)))
+    show_result(_summary(space, actions.coverage_of(workspace, space, dataset)))
 
 
 def _listed(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> Summary:
     """Return a space in the list; one that cannot be loaded says so in a note and does not hide the
     others."""
     try:
-        return _summary(space, coverage_of(workspace, space, dataset))
+        return _summary(space, actions.coverage_of(workspace, space, dataset))
     except (InputError, StateError) as error:
         say(str(error))
         return _summary(space, None, str(error))

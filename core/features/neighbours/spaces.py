@@ -24,7 +24,7 @@ from core.base.texts import list_some
 from core.base.types import TRAIN, Label
 from core.embeddings.load import load_space
 from core.embeddings.space import Space
-from core.embeddings.symbol_matching import SymbolMatches, match_symbols
+from core.embeddings.symbol_matching import Coverage, SymbolMatches, coverage, match_symbols
 from core.features.importing import pack_files, space_files
 from core.features.importing.space_files import Spec
 from core.features.neighbours.build import (
@@ -314,6 +314,24 @@ def _rebuild(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
         except OSError as error:  # it is built again next time
             LOGGER.warning("space %s: not kept: %s", record.name, explain(error, path))
         return space
+
+
+def coverage_of(
+    workspace: Workspace, record: SpaceRecord, dataset: str | None = None
+) -> Coverage | None:
+    """Return how much of a dataset (a name; None for the default one) a space covers; None in a
+    workspace without one."""
+    with workspace.store.read() as db:
+        found = datasets.find(db, dataset) if dataset else datasets.default(db)
+        if found is None:
+            return None
+        rows = pairs.frame(db, found.id)
+    return coverage(
+        load(workspace, record),
+        rows["pert"].tolist(),
+        rows["gene"].tolist(),
+        packs.read_orthologs(workspace, found.organism),
+    )
 
 
 def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:

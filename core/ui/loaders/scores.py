@@ -5,26 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.base.errors import NotFound, StateError
-from core.runs.component_loader import WorkspaceComponents
 from core.scoring import run_scores
-from core.scoring.knn_sentences import knn_sentence
 from core.scoring.run_scores import RunRows, RunScore
-from core.scoring.sentences import scored_text
 from core.scoring.standing import Standing, standing_of
 from core.stats.row_changes import rank_movement
-from core.store import datasets, pairs, predictions, runs
-from core.store.datasets import Dataset
+from core.store import pairs, predictions, runs
 from core.store.predictions import RowFilter
-from core.store.runs import Run
-from core.transfer.knn_settings import read_knn_settings
-from core.transfer.permutation_null import KnnNumbers
 from core.transfer.row_index import RowIndex
 from core.ui.loaders.cache import cache_by, reading
 from core.ui.loaders.records import all_datasets, all_runs
 from core.ui.loaders.rows import matching_ids
 from core.ui.loaders.spaces import row_index
-from core.ui.server_workspace import read_workspace
 
 
 @cache_by("run:{0}", "datasets", entries=12, shared=True)
@@ -69,47 +60,6 @@ def count_score(run: str) -> RunScore:
 def standing(run: str) -> Standing:
     """Return the standing of a run, without permutations, so that a list of runs shows at once."""
     return standing_of(scored_rows(run), run_score(run), count_score(run))
-
-
-@cache_by("run:{0}", "datasets", "spaces", entries=30)
-def protocol_sentences(run: str) -> list[tuple[str, str]]:
-    """Return (protocol, sentence) for each kNN on labelled rows in a run: its own score, or a
-    caution for reading it.
-
-    A kNN by folds has no sentence about itself, which would repeat its score.
-    """
-    with reading() as db:
-        knn_runs = [
-            (each, datasets.find(db, each.dataset))
-            for each in runs.lineage(db, [runs.find(db, run)])
-            if each.method == "knn"
-        ]
-    found: list[tuple[str, str]] = []
-    for each, dataset in knn_runs:
-        protocol = read_knn_settings(each.spec).protocol.kind
-        if protocol == "folds" and each.id != run:
-            score = run_score(each.id)
-            found.append(
-                (
-                    protocol,
-                    (
-                        f"{each.name} alone, {scored_text(score.whole.scored)}:"
-                        f" {score.sentence.removesuffix('.')}"
-                    ),
-                )
-            )
-        elif protocol == "loo":
-            found.append((protocol, f"{each.name}: {_knn_sentence(dataset, each)}"))
-    return found
-
-
-def _knn_sentence(dataset: Dataset, run: Run) -> str:
-    settings = read_knn_settings(run.spec)
-    try:
-        predicted = WorkspaceComponents(read_workspace(), dataset).predict_knn(settings, None)
-    except (NotFound, StateError) as error:  # a space that was deleted
-        return f"cannot be evaluated again: {error}"
-    return knn_sentence(KnnNumbers(settings.protocol, predicted.evaluation()))
 
 
 @cache_by("run:{0}", "run:{1}", "datasets", "notes", entries=20, shared=True)

@@ -7,8 +7,7 @@ import numpy as np
 from core.base.label_marks import UNMARKED
 from core.base.result import to_json
 from core.cli.results import result_lines
-from core.features.neighbours.result import KnnResult
-from core.scoring.knn_sentences import knn_sentence
+from core.features.neighbours.result import KnnResult, knn_sentence
 from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.evaluation import evaluate
 from core.transfer.labelled_rows import knowledge_of, rows_of

@@ -16,7 +16,6 @@ from core.embeddings.space import Space
 from core.features.importing.actions import ImportOptions, import_paths, import_space, import_upload
 from core.features.importing.undo import undo
 from core.features.neighbours import spaces
-from core.runs.component_loader import coverage_of
 from core.runs.workspace import Workspace, open_workspace
 from core.store import spaces as records
 from core.store.spaces import SpaceRecord
@@ -424,7 +423,7 @@ def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Workspace) -> No
         worlds.table_of({"GENEA": [1, 0], "genec": [0, 1], "pb": [1, 1], "Elsewhere": [1, 2]}),
         "human.csv",
     )
-    found = coverage_of(furnished, all_spaces(furnished)[0])
+    found = spaces.coverage_of(furnished, all_spaces(furnished)[0])
     assert found is not None
     assert (found.genes, found.rows_by_gene) == (pytest.approx(2 / 4), pytest.approx(3 / 6))
     assert (found.perts, found.rows_by_pert, found.rows_by_both) == tuple(
@@ -433,17 +432,17 @@ def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Workspace) -> No
     matched = spaces.match_dataset(furnished, all_spaces(furnished)[0], "bmdm")
     assert (matched.count("ortholog"), matched.count("case"), matched.count("exact")) == (2, 1, 0)
     undo(furnished, "orthologs.json")
-    found = coverage_of(furnished, all_spaces(furnished)[0], "bmdm")
+    found = spaces.coverage_of(furnished, all_spaces(furnished)[0], "bmdm")
     assert found is not None
     assert found.rows_by_gene == 0
     with pytest.raises(NotFound, match="dataset 'other'"):
-        coverage_of(furnished, all_spaces(furnished)[0], "other")
+        spaces.coverage_of(furnished, all_spaces(furnished)[0], "other")
 
 
 @pytest.mark.soak
 def test_a_workspace_without_rows_has_no_coverage(workspace: Workspace) -> None:
     import_upload(workspace, worlds.pack("lps_response"), "lps.json")
-    assert coverage_of(workspace, build(workspace, "response")) is None
+    assert spaces.coverage_of(workspace, build(workspace, "response")) is None
     with pytest.raises(
         NotFound, match=r"a pack of descriptions: .* which has lps \(lps_response\)"
     ):

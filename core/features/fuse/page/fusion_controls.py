@@ -15,9 +15,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.base.fields.record import make, options_of
+from core.features.fuse.cached_components import CachedComponents
 from core.features.fuse.explorer.prepare import Mix, starters
 from core.features.fuse.explorer.prepare import prepare_fusion as prepare
-from core.features.neighbours.page import space_builder
+from core.features.neighbours.page import neighbour_controls, space_builder
 from core.methods.cut_scores import fusion_protocols
 from core.methods.fusion_settings import FusionSettings
 from core.scoring.run_scores import RunRows
@@ -27,8 +28,6 @@ from core.transfer.fusion import shares_of
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
-from core.ui import neighbour_controls
-from core.ui.cached_components import CachedComponents
 from core.ui.linked import choose_one, choose_several, keep_one, keep_shares
 from core.ui.loaders.cache import versions_of
 from core.ui.loaders.records import all_presets, all_runs, count_labelled

@@ -11,17 +11,16 @@ from core.base.errors import NothingCovered
 from core.features.fuse.page import at_rest, fusion_controls
 from core.features.fuse.page.fusion_controls import FusionChoice
 from core.features.fuse.verdict import FusionVerdict
-from core.features.neighbours.page import space_numbers
+from core.features.neighbours.page import neighbour_controls, space_numbers
+from core.features.neighbours.result import knn_sentence
 from core.scoring.compare_runs import add_cut_noise
 from core.scoring.fusion_caveats import CHOSEN, RANK_SCORES, RANKED
-from core.scoring.knn_sentences import knn_sentence
 from core.scoring.run_scores import score_run
 from core.store.runs import Run
 from core.transfer.constant_components import constant_sentences
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.transfer.permutation_null import KnnNumbers
 from core.transfer.run_cells import describe_scoring
-from core.ui import neighbour_controls
 from core.ui.loaders.scores import run_rows, scored_rows
 from core.ui.results import show_result
 from core.ui.widgets import as_text

@@ -16,6 +16,7 @@ from core.features.fuse.explorer.prepare import Mix, describe_rest
 from core.features.fuse.explorer.travel import Fusion, data_of_file
 from core.features.fuse.page import at_rest, explorer, figures, fusion_controls
 from core.features.fuse.page.fusion_controls import KNN, PAGE, FusionChoice, title_of
+from core.features.neighbours.page import neighbour_controls
 from core.features.sharing import walk_actions
 from core.features.sharing.page import stop_buttons
 from core.features.sharing.report.walk import keep_figure
@@ -30,7 +31,7 @@ from core.transfer.knn_settings import read_knn_settings
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import describe_scoring
-from core.ui import links, neighbour_controls
+from core.ui import links
 from core.ui.confirmation import confirm
 from core.ui.figure_menu import file_name_of
 from core.ui.linked import bind, choose_one

@@ -12,6 +12,7 @@ import streamlit as st
 from core.base.texts import number_text
 from core.features.neighbours.page import space_numbers
 from core.features.neighbours.page.loaders import principal_axes
+from core.features.neighbours.page.neighbour_controls import LiveNeighbours, majority_label
 from core.features.neighbours.plots import cumulative_share, gene_map
 from core.scoring import terms
 from core.store.datasets import Dataset
@@ -23,7 +24,6 @@ from core.ui import links, tables, widgets
 from core.ui.linked import bind, select_rows
 from core.ui.loaders.records import dataset_rows
 from core.ui.loaders.rows import runs_with_row
-from core.ui.neighbour_controls import LiveNeighbours, majority_label
 from core.ui.shell import PageContext
 from core.ui.widgets import Number, as_text, show_figure, show_numbers
 

@@ -9,9 +9,9 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from core.features.neighbours.result import space_sentence
 from core.runs import control_inputs
 from core.scoring import terms
-from core.scoring.knn_sentences import space_sentence
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
 from core.transfer.knn_settings import KnnSettings

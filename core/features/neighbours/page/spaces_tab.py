@@ -11,8 +11,8 @@ import streamlit as st
 from core.base.texts import number_text
 from core.features.neighbours import spaces as actions
 from core.features.neighbours.encoders import MINILM
-from core.features.neighbours.page import space_builder, space_numbers
-from core.features.neighbours.page.loaders import all_packs, space_matches
+from core.features.neighbours.page import neighbour_controls, space_builder, space_numbers
+from core.features.neighbours.page.loaders import all_packs, space_coverage, space_matches
 from core.features.neighbours.page.space_numbers import SpaceTask
 from core.features.neighbours.spaces import SPACE_SETTINGS
 from core.scoring.sentences import UNSEEN, interval_text
@@ -22,10 +22,10 @@ from core.transfer import cuts
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import means_of
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui import links, neighbour_controls, shell, tables
+from core.ui import links, shell, tables
 from core.ui.confirmation import confirm
 from core.ui.linked import bind
-from core.ui.loaders.spaces import all_spaces, row_index, space_coverage
+from core.ui.loaders.spaces import all_spaces, row_index
 from core.ui.option_controls import show_settings
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text, show_empty

@@ -18,7 +18,6 @@ from core.store.runs import Run
 from core.ui import links, shell
 from core.ui.loaders.records import all_runs, other_jobs, rejected_rows
 from core.ui.loaders.rows import flag_counts
-from core.ui.loaders.scores import protocol_sentences
 from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text
@@ -90,7 +89,10 @@ def _collect(context: PageContext) -> list[Line]:
             # The score of each leave-one-out kNN beside that without gene information, which
             # leave-one-out inflates too.
             remarks=tuple(
-                sentence for kind, sentence in protocol_sentences(run.id) if kind == "loo"
+                sentence
+                for describe in hooks("protocol_sentences")
+                for kind, sentence in describe(run.id)
+                if kind == "loo"
             ),
         )
         for run in context.runs

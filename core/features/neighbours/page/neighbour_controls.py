@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -9,9 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from core.base.fields.record import options_of, values_of
+from core.features.neighbours.page.loaders import cosine_cache, space_coverage
 from core.runs.component_loader import UNLABELLED
 from core.stats.arrays import Codes
 from core.store.datasets import Dataset
+from core.store.runs import Run
 from core.store.spaces import SpaceRecord
 from core.transfer.evaluation import Evaluation, evaluate
 from core.transfer.knn_settings import KnnSettings, read_knn_settings, with_power_of_effects
@@ -20,17 +23,14 @@ from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import KnnPrediction, cells_of
 from core.transfer.row_index import RowIndex
+from core.ui import links, tables
 from core.ui.linked import bind
-from core.ui.loaders.spaces import (
-    all_spaces,
-    cosine_cache,
-    row_index,
-    space_coverage,
-    space_vectors,
-)
+from core.ui.loaders.spaces import all_spaces, row_index, space_vectors
 from core.ui.option_controls import choose_title, key_of, names_of_rest, show_settings, title_of
 from core.ui.widgets import as_text
 
+LISTED = 10  # neighbours of a row in Rows, those with the largest weights
+SAME = 1e-6  # largest difference of equal probabilities
 _KNN = {option.name: option for option in options_of(KnnSettings)}
 # of rows with a label of their own
 PROTOCOL = replace(_KNN["protocol"], part=Literal["folds", "loo"])
@@ -259,3 +259,51 @@ def pair_of(live: LiveNeighbours, at: int) -> str:
     """The perturbation and the gene of a labelled row, by its place among these."""
     known = live.index.known.rows
     return f"{live.index.symbol(int(known.pert[at]))} ⟶ {live.index.symbol(int(known.gene[at]))}"
+
+
+def show_sources(dataset: Dataset, run: Run, row: Mapping[str, Any]) -> None:
+    """Show the neighbours behind a row of a kNN's run, as they are today. row: its numbers."""
+    settings = read_knn_settings(run.spec)
+    live = find_neighbours(dataset, settings, (row["pair_id"],))
+    provenance = live.neighbourhood.explain(0, settings.spaces, settings.similarity)
+    n = len(provenance.neighbours)
+    st.markdown(
+        f"**Neighbours** · {n:,} labelled rows have a weight · {as_text(settings.describe())}"
+    )
+    prior = provenance.prior_de  # before the support strength, which depends on other rows
+    if not settings.similarity.strength and abs(prior - row["p_de"]) > SAME:  # False for NaN
+        st.caption(
+            ":orange[⚠ Spaces or labels have changed since this run]: today P(DE) would be"
+            f" {prior:.2f}."
+        )
+    if not n:
+        st.markdown(
+            "No labelled row that this row may use is similar to it, so base rates are used."
+        )
+        return
+    table = neighbour_table(live, provenance, grouped=True)
+    shown = table[["neighbour", "up", "down", "none", "similarity"]].assign(
+        share=100 * table["share"], of_up=100 * table["share_up"]
+    )
+    number = st.column_config.NumberColumn
+    tables.show_table(
+        shown.head(LISTED),
+        f"neighbours of {run.name}",
+        {
+            "similarity": number(format="%.3f"),
+            "share": number("% of P(DE)", format="%.2f"),
+            "of_up": number("% of P(up | DE)", format="%.2f"),
+        },
+    )
+    more = {
+        "dataset": dataset.id,
+        "run": run.id,
+        "row": row["pair_id"],
+        **link_parameters(dataset, settings),
+    }
+    st.page_link(
+        links.NEIGHBOURS,
+        label=f"Open all {len(table):,} in Neighbours",
+        query_params=more,
+        width="content",
+    )

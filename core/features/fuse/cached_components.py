@@ -9,20 +9,36 @@ from typing import Any
 import pandas as pd
 
 from core.base.errors import NotFound
+from core.features.neighbours.page import neighbour_controls
 from core.methods.fusion_components import DatasetPriors
+from core.runs import component_loader
 from core.runs.component_loader import WorkspaceComponents
 from core.store.datasets import Dataset
 from core.store.runs import Run, refuse_reading
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, rows_to_predict
 from core.transfer.row_index import RowIndex
-from core.ui import neighbour_controls
+from core.ui.loaders.cache import cache_by
 from core.ui.loaders.records import all_runs
 from core.ui.loaders.scores import run_rows
-from core.ui.loaders.spaces import knn_contents, prior_cache, row_index
+from core.ui.loaders.spaces import row_index
 from core.ui.server_workspace import read_workspace
 
 MAX_PRIORS = 48  # cached at a time; the oldest is dropped
+
+
+@cache_by("spaces", "datasets", entries=50)
+def knn_contents(dataset: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the hashes of a kNN's inputs: the spaces of these names and a dataset (id)."""
+    return component_loader.hash_contents(read_workspace(), dataset, names)
+
+
+@cache_by("spaces", "datasets", entries=3, shared=True)
+def prior_cache(dataset: str) -> dict[tuple[KnnSettings, int], Priors]:
+    """Return a dataset's priors, filled as they are needed: (settings, hash of the pair ids) →
+    priors."""
+    del dataset  # part of the key only
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
