@@ -9,7 +9,6 @@ changed_cards     a dossier with cards left out or edited by hand
 describe          the same as people read it
 label_view        the labelled rows that a tool may see
 packs             tables by gene symbol, and knowledge packs as such tables
-knowledge_graph   which genes are close to which
 retrieval         labelled rows that are most like a row to be predicted
 pubmed            the requests of PubMed; those of the other sources are in their tools
 sources           addresses, rates and requests of public sources

@@ -1,6 +1,5 @@
 """The numbers of a run and the words for them: the only way from a run to a score.
 
-arm_loader    the rows of the runs of an experiment, each read once
 run_scores    the rows of a run as it is scored, and its score
 compare_runs  two runs on the rows that both cover, scored alike
 baselines     baselines without biology on a split of a dataset

@@ -12,12 +12,10 @@ prior_provenance      a prior's neighbours                             run_cells
 prior_support         shrinking and weighting by support
 fusion                rank-percentile fusion                           knn_settings      a kNN's
                       settings as plain data
-weight_grid       scores over all weights
 live_knn              kNN priors while settings change                 live_fusion       scores
                       while weights change
 cut_priors        priors of several cuts of folds
 cuts                  the mean score over ten cuts             permutation_null  the same with
                       permuted vectors
-gene_graph        a network over a dataset's symbols
 constant_components   components of a fusion that change no order
 """

@@ -14,6 +14,7 @@ import streamlit as st
 
 from core.base.errors import InputError
 from core.base.texts import number_text
+from core.features.fuse import weight_grid
 from core.features.fuse.page import fusion_controls
 from core.features.fuse.page.fusion_controls import FusionChoice
 from core.features.fuse.plots import weight_heatmap
@@ -21,7 +22,6 @@ from core.plots import rank_scatter
 from core.plots.captioned import CaptionedFigure
 from core.scoring.sentences import TWO_WAY
 from core.stats.ranks import ranks_from_top
-from core.transfer import weight_grid
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.ui import links, tables
 from core.ui.linked import bind
