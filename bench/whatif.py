@@ -15,6 +15,7 @@ from sklearn.metrics import roc_auc_score
 
 from bench.knn import labels_of, lean_priors, make_table
 from bench.measure import alone, median_s
+from core.features.fuse.weight_grid import move_one, weight_grid, weight_optimism
 from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.fusion import Component, weights_of
 from core.transfer.knn import Weighting
@@ -22,7 +23,6 @@ from core.transfer.labelled_rows import DIRECTED, EFFECT, UP, Knowledge
 from core.transfer.live_fusion import FusionComparison, LiveFusion, live_fusion
 from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of, parts_of
-from core.transfer.weight_grid import move_one, weight_grid, weight_optimism
 
 REPEATS = 9
 WEIGHTS = weights_of([0.4], [0.6])

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from core.features.neighbours.page import panels, space_builder
-from core.ui import loaders, neighbour_controls, run_browser, score_box, shell, widgets
+from core.features.neighbours.page import neighbour_controls, panels, space_builder
+from core.ui import run_browser, score_box, shell, widgets
+from core.ui.loaders.records import dataset_row, is_training_row
 
 context = shell.open_page(__file__)
 st.markdown("## Neighbours")
@@ -17,10 +18,8 @@ if not spaces:
     st.stop()
 
 pair_id = panels.choose_row(dataset, st.query_params.get("row"))
-pair = loaders.dataset_row(dataset.id, pair_id)
-settings = neighbour_controls.choose_settings(
-    dataset, spaces, training=loaders.is_training_row(pair)
-)
+pair = dataset_row(dataset.id, pair_id)
+settings = neighbour_controls.choose_settings(dataset, spaces, training=is_training_row(pair))
 if settings is None:
     st.stop()
 

@@ -5,7 +5,8 @@ import streamlit as st
 from core.features import hooks
 from core.features.reading import report_parts
 from core.features.reading.overview import concerns, dataset, runs_table, summary
-from core.ui import loaders, shell, widgets
+from core.ui import shell, widgets
+from core.ui.loaders.records import dataset_counts
 
 context = shell.open_page(__file__).without_asked()
 st.markdown("## Overview")
@@ -17,7 +18,7 @@ if context.dataset is None:
 
 dataset.say_if_simulated(context)
 summary.show_first_screen(context)
-counts = loaders.dataset_counts()
+counts = dataset_counts()
 counts = counts[counts["dataset"] == context.dataset.id]
 noise = summary.noise_of(context, int(counts["unlabelled"].sum()))
 

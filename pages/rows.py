@@ -3,7 +3,8 @@
 import streamlit as st
 
 from core.features.reading.rows import audit_tab, row
-from core.ui import filters, loaders, run_browser, shell, widgets
+from core.ui import filters, run_browser, shell, widgets
+from core.ui.loaders.rows import debate_audit, read_ahead, row_details
 
 context = shell.open_page(__file__)
 with st.container(key="title-line"):
@@ -28,16 +29,14 @@ def rows() -> None:
             pair_id = run_browser.choose_row(found.ids)
         with row_side, run_browser.row_pane():
             shell.set_title(pair_id.replace("_", " → "), "Rows")
-            row.show(context, run, loaders.row_details(run.id, pair_id), found.ids)
+            row.show(context, run, row_details(run.id, pair_id), found.ids)
         with list_side:
             run_browser.show_list(run, found, pair_id)
-        loaders.read_ahead(
+        read_ahead(
             [run.id, *st.query_params.get_all("with")], run_browser.beside(found.ids, pair_id)
         )
 
     browse()
 
 
-widgets.show_tabs(
-    "tab", {"Rows": rows, "Audit": lambda: audit_tab.show(run, loaders.debate_audit(run.id))}
-)
+widgets.show_tabs("tab", {"Rows": rows, "Audit": lambda: audit_tab.show(run, debate_audit(run.id))})

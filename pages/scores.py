@@ -2,22 +2,32 @@
 
 import streamlit as st
 
-from core.features.perturbqa import tab as split_baselines
+from core.features import tabs
+from core.features.scores.loaders import score_result
 from core.features.scores.page import baselines, other_scores, panels
-from core.ui import links, loaders, run_browser, score_box, shell, widgets
+from core.ui import links, run_browser, score_box, shell, widgets
+from core.ui.loaders.scores import scored_rows
 
 context = shell.open_page(__file__)
+
+
+def show_more_baselines() -> None:
+    """Show baselines of other features, such as simple methods on a split."""
+    for show in tabs("scores", "Baselines"):
+        show(context)
+
+
 st.markdown("## Scores")
 if context.dataset is not None:
     score_box.show_marks(context.dataset.marks)
 run = context.run
 if run is None:
     run_browser.show_no_run(context)
-    split_baselines.show_where_possible(context)
+    show_more_baselines()
     st.stop()
 
 with st.spinner(f"Scoring {widgets.as_text(run.name)} …"):
-    result, rows = loaders.score_result(run.id), loaders.scored_rows(run.id)
+    result, rows = score_result(run.id), scored_rows(run.id)
 score = result.score
 if score.whole.n_labelled == 0:
     score_box.show_no_labels(score.whole.n)
@@ -29,7 +39,7 @@ if score.whole.n_labelled == 0:
 def show_baselines() -> None:
     """Show the scores of baselines without biology, and of simple methods on a split."""
     baselines.show_baselines(rows)
-    split_baselines.show_where_possible(context)
+    show_more_baselines()
 
 
 score_box.show_run_score(result)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from core.base.feature import CALLED, OBJECTS, Feature, Page, resolve
+from core.base.feature import CALLED, IN_RECORDS, OBJECTS, Feature, Page, resolve
 from core.features import NAMES, features
 
 SHOWN = {"pages": "ShowPage", "tabs": "ShowTab"}
@@ -34,9 +34,7 @@ def misfits(feature: Feature) -> list[str]:
             }
             fits = all(hasattr(named, name) for name in members if not name.startswith("_"))
         else:
-            wanted = inspect.signature(
-                (CALLED.get(hook) or resolve(f"core.base.feature:{SHOWN[hook]}")).__call__
-            )
+            wanted = inspect.signature((CALLED | IN_RECORDS)[hook].__call__)
             fits = (
                 callable(named)
                 and [*inspect.signature(named).parameters] == [*wanted.parameters][1:]

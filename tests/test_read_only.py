@@ -51,6 +51,8 @@ from core.runs.jobs.work import Reporter
 from core.runs.request import RunRequest
 from core.runs.run_state import Counts, Heartbeat, write_heartbeat
 from core.runs.workspace import Person, Workspace, open_workspace
+from core.scoring.compare_runs import RunComparison, compare_runs
+from core.scoring.run_scores import load_scored_rows
 from core.store import runs
 from core.store.runs import Run
 from core.store.spaces import PackRecord, SpaceRecord
@@ -89,8 +91,14 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "control_expression_of describe_typed job_of screen_folder",
     ),
     "runs.changed_settings": ("check_change", ""),
-    "runs.comparison_log": ("write_looked", "look_at looked_by_dataset read_looked"),
-    "runs.component_loader": ("", "default_dataset hash_contents load_index load_spaces"),
+    "features.experiments.comparison_log": (
+        "write_looked",
+        "count_comparisons look_at looked_by_dataset read_looked",
+    ),
+    "runs.component_loader": (
+        "",
+        "default_dataset hash_contents load_index load_spaces",
+    ),
     "features.demo.actions": ("make_demo", ""),
     "runs.derived_runs": ("", "neighbours_of"),
     "features.asking.expectations": ("expect", "expectation_of has_label tally"),
@@ -107,10 +115,12 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "resume start",
         "find_unsettled folder_of list_folders settle_crashed settle_ended unsettled_runs with_present_states",
     ),
-    "features.neighbours.knn_numbers": (
+    "features.neighbours.knn_numbers": ("", "numbers_of"),
+    "runs.control_inputs": (
         "",
-        "find_null kept_null kept_vectors null_of_run numbers_of space_to_scramble",
+        "control_expression_of find_null kept_null kept_vectors null_of_run",
     ),
+    "features.scores.space_controls": ("", "space_to_scramble"),
     "features.arguments.label_files": ("import_csv", "export_csv"),
     "features.arguments.labels": ("draw_sample give_labels take_back", ""),
     "runs.launch": (
@@ -220,6 +230,12 @@ class Stage:
     priors: DatasetPriors
 
     @property
+    def comparison(self) -> RunComparison:
+        with self.workspace.store.read() as db:
+            rows = load_scored_rows(db, "r")
+        return compare_runs(rows, rows)
+
+    @property
     def run(self) -> Run:
         with self.workspace.store.read() as db:
             return runs.find(db, "r")
@@ -300,6 +316,7 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "Callable[[str], None]": print,
         "Callable[[str], object]": print,
         "Iterable[tuple[str, str, float]]": [("a", "b", 0.5)],
+        "Sequence[RunComparison]": [stage.comparison],
         "dict[Pair, float]": {("a", "b"): 0.5},
         "Mapping[str, bytes]": {"report": b"", "slides": b""},
         "Mapping[str, Any]": {},
@@ -333,7 +350,7 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
 MORE: Mapping[str, Mapping[str, Any]] = {
     "features.importing.backups.back_up": {"replace": True},
     "features.importing.export.export": {"form": "eval"},
-    "features.neighbours.knn_numbers.find_null": {"n": 3},
+    "runs.control_inputs.find_null": {"n": 3},
     "features.neighbours.knn_numbers.numbers_of": {"permutations": 3},
 }
 

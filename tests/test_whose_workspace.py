@@ -16,13 +16,13 @@ MAY_USE = {
     "open_workspace": {SERVER, "core/ui/start.py"},  # before there is a server
     "load_settings": {
         "core/features/server/server.py",
-        "core/features/server/sign_ins.py",
+        "core/ui/sign_in.py",
     },  # how it is served; who has which role
     "_own_workspace": {SERVER},
     "open_for": {SERVER, "core/ui/sign_in.py"},
     "session_workspace": {"core/ui/sign_in.py", "core/ui/shell.py"},
     "for_person": {SERVER},
-    "settle_runs": {SERVER, "core/ui/loaders/__init__.py", "core/ui/loaders/records.py"}
+    "settle_runs": {SERVER, "core/ui/loaders/records.py"}
     | {
         "core/ui/shell.py",
         "core/features/predicting/page/run_list.py",

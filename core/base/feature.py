@@ -15,12 +15,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from core.base.types import Label
+
 if TYPE_CHECKING:
+    import pandas as pd
+
     from core.base.types import MarkedPassage
     from core.runs.workspace import Workspace
     from core.store.connection import Cursor
+    from core.store.datasets import Dataset
     from core.store.runs import Run
+    from core.store.spaces import SpaceRecord
 
+# perturbations, genes and labels, row by row
+Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]
 Reference = str  # "package.module:name"
 PANELS = ("Data", "Look", "Predict", "Judge", "Show", "Operate")  # of `--help`, in this order
 
@@ -28,7 +36,8 @@ PANELS = ("Data", "Look", "Predict", "Judge", "Show", "Operate")  # of `--help`,
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page. name: its address. icon: a Material symbol. group: its heading in the navigation,
-    which leaves out what is_hidden. show: a `ShowPage`; "" for the file of that name in pages/."""
+    which leaves out what is_hidden. show: a `ShowPage`; "" for the file of that name in pages/.
+    holds: a `Holds`; while it returns nothing, a page of the group More is folded away."""
 
     name: str
     title: str
@@ -36,11 +45,13 @@ class Page:
     group: str = ""
     is_hidden: bool = False
     show: Reference = ""
+    holds: Reference = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A tab on the page of another feature. show: a `ShowTab`."""
+    """A tab on the page of another feature, or a part of one there with that title. show: a
+    `ShowTab`."""
 
     page: str
     title: str
@@ -195,7 +206,58 @@ class Check(Protocol):
     def __call__(self, workspace: Workspace) -> Sequence[str]: ...
 
 
-# Hooks that are called: field of `Feature` → the Protocol of what its strings name.
+class OpenSpace(Protocol):
+    """Return the vectors of a gene space (`core.embeddings.space.Space`), or those built from other
+    labelled rows. Raise StateError if they are gone."""
+
+    def __call__(
+        self, workspace: Workspace, record: SpaceRecord, labelled: Labelled | None
+    ) -> Any: ...
+
+
+class ProtocolSentences(Protocol):
+    """Return what to know of the scores of a run (its id) and of those that it was made from: the
+    kind of protocol, and a sentence."""
+
+    def __call__(self, run: str) -> Sequence[tuple[str, str]]: ...
+
+
+class RowSources(Protocol):
+    """Show where a row of a kNN's run comes from. row: its numbers (`predictions.frame`)."""
+
+    def __call__(self, dataset: Dataset, run: Run, row: Mapping[str, Any]) -> None: ...
+
+
+class Look(Protocol):
+    """Return comparisons of runs on one dataset as somebody looks at them, each counted among all
+    that were made on it (`RunComparison.looked_at`)."""
+
+    def __call__(self, workspace: Workspace, comparisons: Sequence[Any]) -> Sequence[Any]: ...
+
+
+class Holds(Protocol):
+    """Return whether the workspace holds something that a page shows, as a truth value."""
+
+    def __call__(self, workspace: Workspace) -> object: ...
+
+
+class Concerns(Protocol):
+    """Return what to check before trusting a number on a dataset (its id): what it is about, and a
+    sentence."""
+
+    def __call__(self, dataset: str) -> Sequence[tuple[str, str]]: ...
+
+
+class ControlExpression(Protocol):
+    """Return statistics of a dataset's (id) genes in control cells: gene, mean, variance, detected;
+    None if it does not have them."""
+
+    def __call__(self, workspace: Workspace, dataset: str) -> pd.DataFrame | None: ...
+
+
+# Strings in the records of a field of `Feature` → the Protocol of what they name.
+IN_RECORDS: Mapping[str, type] = MappingProxyType({"pages": Holds, "tabs": ShowTab})
+# Hooks that are called: likewise, of strings that are the whole field.
 CALLED: Mapping[str, type] = MappingProxyType(
     {
         "row_panels": RowPanel,
@@ -211,6 +273,12 @@ CALLED: Mapping[str, type] = MappingProxyType(
         "run_files": RunFiles,
         "exports": Export,
         "checks": Check,
+        "concerns": Concerns,
+        "looks": Look,
+        "protocol_sentences": ProtocolSentences,
+        "row_sources": RowSources,
+        "spaces": OpenSpace,
+        "control_expression": ControlExpression,
     }
 )
 # Hooks that name an object of the kernel's own kinds: field of `Feature` → that kind.
@@ -260,6 +328,12 @@ class Feature:
     run_files: tuple[Reference, ...] = ()
     exports: tuple[Reference, ...] = ()
     checks: tuple[Reference, ...] = ()
+    concerns: tuple[Reference, ...] = ()
+    looks: tuple[Reference, ...] = ()
+    protocol_sentences: tuple[Reference, ...] = ()
+    row_sources: tuple[Reference, ...] = ()
+    spaces: tuple[Reference, ...] = ()
+    control_expression: tuple[Reference, ...] = ()
     assets: str = ""
     needs: tuple[str, ...] = ()
 
@@ -267,6 +341,7 @@ class Feature:
         """Return every string of the feature that names something, with the hook that it stands
         under."""
         yield from (("pages", page.show) for page in self.pages if page.show)
+        yield from (("pages", page.holds) for page in self.pages if page.holds)
         yield from (("tabs", tab.show) for tab in self.tabs)
         yield from (("commands", command.app) for command in self.commands.values())
         for hook in (*CALLED, *OBJECTS):

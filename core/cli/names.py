@@ -21,7 +21,7 @@ Complete = Callable[[typer.Context, str], list[str]]
 ListNames = Callable[["Workspace"], Iterable[Any]]  # names, or records that have one
 
 
-def _complete(list_names: ListNames, *, several: bool = False, mark: str = ",") -> Complete:
+def complete(list_names: ListNames, *, several: bool = False, mark: str = ",") -> Complete:
     """Return what lists, for the shell, the names that begin as the word does; none where the store
     cannot be read.
 
@@ -29,7 +29,7 @@ def _complete(list_names: ListNames, *, several: bool = False, mark: str = ",") 
     cannot stand in such a list. mark: what else stands before the name that is completed.
     """
 
-    def complete(context: typer.Context, begun: str) -> list[str]:
+    def complete_word(context: typer.Context, begun: str) -> list[str]:
         from core.base.errors import DeskError
         from core.runs.workspace import open_workspace
 
@@ -48,7 +48,7 @@ def _complete(list_names: ListNames, *, several: bool = False, mark: str = ",") 
             return []
         return _as_words(found)
 
-    return complete
+    return complete_word
 
 
 def _as_words(found: list[str]) -> list[str]:
@@ -72,8 +72,8 @@ def _is_typed_bare() -> bool:
     return is_bash and not typed.startswith(("'", '"'))
 
 
-def _stored(source: Reference, names_of: Callable[[Any], Iterable[Any]] = list) -> ListNames:
-    """Return what lists what a function of the store lists."""
+def stored(source: Reference, names_of: Callable[[Any], Iterable[Any]] = list) -> ListNames:
+    """Return what lists what a function of the store lists. source: imported when it is called."""
 
     def list_names(workspace: Workspace) -> Iterable[Any]:
         with workspace.store.read() as db:
@@ -82,42 +82,23 @@ def _stored(source: Reference, names_of: Callable[[Any], Iterable[Any]] = list) 
     return list_names
 
 
-def _saved(source: Reference) -> ListNames:
-    """Return what lists what a function of a workspace lists."""
-    return lambda workspace: resolve(source)(workspace)
-
-
 def _jobs(workspace: Workspace) -> list[str]:
     from core.runs.jobs import control
 
     return [name for job in control.list_jobs(workspace) for name in (job.name, job.title)]
 
 
-_RUNS, _SPACES = _stored("core.store.runs:list_all"), _stored("core.store.spaces:list_all")
-_RUBRICS = _saved("core.features.arguments.rubrics:list_all")
-complete_run, complete_runs = _complete(_RUNS), _complete(_RUNS, several=True)
-complete_dataset = _complete(_stored("core.store.datasets:list_all"))
-complete_space, complete_spaces = _complete(_SPACES), _complete(_SPACES, several=True)
-complete_pack = _complete(_stored("core.store.spaces:list_packs"))
-complete_import = _complete(
-    _stored("core.store.imports:list_imports", lambda imports: imports["file"])
+_RUNS, _SPACES = stored("core.store.runs:list_all"), stored("core.store.spaces:list_all")
+complete_run, complete_runs = complete(_RUNS), complete(_RUNS, several=True)
+complete_dataset = complete(stored("core.store.datasets:list_all"))
+complete_space, complete_spaces = complete(_SPACES), complete(_SPACES, several=True)
+complete_pack = complete(stored("core.store.spaces:list_packs"))
+complete_import = complete(
+    stored("core.store.imports:list_imports", lambda imports: imports["file"])
 )
-complete_walk = _complete(
-    _stored(
-        "core.features.sharing.walk_tables:list_all", lambda walks: [name for _, name, _ in walks]
-    )
-)
-complete_hypothesis = _complete(_stored("core.features.experiments.ledger_table:list_all"))
-complete_job = _complete(_jobs)
-complete_method = _complete(lambda _: resolve("core.methods.base:methods")())
-complete_report = _complete(_saved("core.features.sharing.actions:saved_reports"))
-complete_rubric, complete_rubrics = _complete(_RUBRICS), _complete(_RUBRICS, several=True)
-complete_experiment_kind = _complete(
-    lambda _: resolve("core.features.experiments.registry:kinds")()
-)
-complete_experiment = _complete(_saved("core.features.experiments.engine:list_saved"))
-complete_ranking = _complete(_saved("core.features.targets.actions:list_all"))
-_complete_reference = _complete(_RUNS, several=True, mark="=")
+complete_job = complete(_jobs)
+complete_method = complete(lambda _: resolve("core.methods.base:methods")())
+_complete_reference = complete(_RUNS, several=True, mark="=")
 
 RunName = Annotated[
     str, typer.Argument(metavar="RUN", help="A run's name or id.", autocompletion=complete_run)
@@ -136,14 +117,6 @@ JobName = Annotated[
         metavar="JOB",
         help="A name or id of `jobs list`, with its kind if several have it.",
         autocompletion=complete_job,
-    ),
-]
-RubricName = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME",
-        help="A rubric's name, as `rubric list` prints it.",
-        autocompletion=complete_rubric,
     ),
 ]
 
@@ -170,13 +143,14 @@ def complete_option(option: Option) -> Complete | None:
     None of another."""
     if option.choices:
         return _complete_choice(option)
+    if option.about.names_from:
+        return complete(lambda workspace: resolve(option.about.names_from)(workspace))
     of_names = {
         "dataset": complete_dataset,
         "run": complete_run,
         "method": complete_method,
         "pack": complete_pack,
     }
-    of_names["ranking"] = complete_ranking
     of_named = {"run": complete_run, "runs": complete_runs, "spaces": complete_spaces}
     if option.kind is Mapping:
         return _complete_reference if option.about.names else None

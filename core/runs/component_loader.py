@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.base.errors import InputError
-from core.features.neighbours import spaces as space_actions
+from core.base.errors import InputError, StateError
+from core.base.feature import Labelled
+from core.embeddings.space import Space as Vectors
+from core.features import hooks
 from core.methods.fusion_components import DatasetPriors
 from core.runs import packs
 from core.runs.dependencies import load_pairs
@@ -73,7 +75,7 @@ def load_spaces(
     orthologs = packs.read_orthologs(workspace, dataset.organism)
     loaded = []
     for space in records:
-        vectors = space_actions.load(workspace, space)
+        vectors = _open_space(workspace, space)
 
         def rebuild(visible: Bools, of: spaces.SpaceRecord = space) -> Floats:
             rows = index.known_positions[visible]
@@ -82,9 +84,7 @@ def load_spaces(
                 [symbols[code] for code in axis[rows]]
                 for axis in (index.rows.pert, index.rows.gene)
             )
-            built = space_actions.coresponse_of(
-                (pert, gene, list(index.labels[rows])), of.name, of.spec
-            )
+            built = _open_space(workspace, of, (pert, gene, list(index.labels[rows])))
             return space_over(built, symbols, orthologs).columns
 
         can_rebuild = space.kind == "coresponse" and space.built_from == dataset.name
@@ -92,6 +92,17 @@ def load_spaces(
             space_over(vectors, index.symbols, orthologs, rebuild if can_rebuild else None)
         )
     return loaded
+
+
+def _open_space(
+    workspace: Workspace, record: spaces.SpaceRecord, labelled: Labelled | None = None
+) -> Vectors:
+    """Return a space's vectors, or those built from other labelled rows. Raise StateError if no
+    feature brings spaces."""
+    for open_space in hooks("spaces"):
+        found: Vectors = open_space(workspace, record, labelled)
+        return found
+    raise StateError(f"space {record.name}: nothing here opens spaces")
 
 
 def hash_contents(workspace: Workspace, dataset: str, names: Sequence[str]) -> dict[str, Any]:

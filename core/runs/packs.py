@@ -120,12 +120,14 @@ def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
             raise StateError(
                 f"knowledge pack {name}: {planned_with}; import it again, or start a new run"
             )
-        contents[name] = _read_here_or_kept(workspace, records[sha256]).entries
+        contents[name] = read_here_or_kept(workspace, records[sha256]).entries
         sources[name] = Source(records[sha256].source, sha256)
     return Packs(**contents, sources=sources)
 
 
-def _read_here_or_kept(workspace: Workspace, record: PackRecord) -> Pack:
+def read_here_or_kept(workspace: Workspace, record: PackRecord) -> Pack:
+    """Return a pack, from what was kept of it if it was replaced. Raise StateError or InputError if
+    it cannot be read."""
     try:
         return pack_files.read(workspace.settings, record.name, record.sha256)
     # replaced, perhaps just now: before that, its contents were kept

@@ -86,7 +86,7 @@ class ReportPart:
 
     name: as in `--figures`. order: of the section in a report. make: the figures of the runs and
     comparisons that are shown; it gets the workspace, too. by_default: whether a report shows it by
-    default.
+    default. files: what it reads beside the store, in a form that changes with it.
     """
 
     name: str
@@ -95,3 +95,4 @@ class ReportPart:
     order: int
     make: Callable[[Any, ShownRuns], Sequence[CaptionedFigure]]
     by_default: bool = True
+    files: Callable[[Any], object] | None = None

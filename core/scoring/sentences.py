@@ -9,6 +9,7 @@ from core.transfer.run_cells import ALL_ROWS
 TWO_WAY = "allowing for shared perturbations and genes"  # describes a two-way interval
 # what scoring inside the cells of folds does
 UNSEEN = "only on genes and perturbations whose labels the neighbours never saw"
+BIASED = "Leave-one-out is biased if all genes are about equally similar. Base claims on folds."
 FEW_CLUSTERS = 40  # an interval mentions smaller numbers of clusters
 _AXES: dict[Unit, str] = {
     "two-way": TWO_WAY,

@@ -18,8 +18,9 @@ from core.runs import actions as run_actions
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.ui import links, loaders
+from core.ui import links
 from core.ui.confirmation import confirm
+from core.ui.loaders.records import dataset_notes
 
 _FORM_WORDS = {"png": f"PNG, {printed.DPI} dpi"}
 _ABOUT = "_figures_are_about"  # a session key: fragments run without the page
@@ -89,7 +90,7 @@ def show_notes_button(name: str, title: str) -> None:
     workspace, dataset, run = _about()
     if dataset is None or run is None:
         return
-    notes = loaders.dataset_notes(dataset.id)
+    notes = dataset_notes(dataset.id)
     own = notes[(notes["run_id"] == run.id) & (notes["figure"] == title)]
     if own.empty and workspace.settings.read_only:
         return

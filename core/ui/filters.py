@@ -26,8 +26,10 @@ from core.store.predictions import (
     RowFilter,
 )
 from core.store.runs import Run
-from core.ui import links, loaders
+from core.ui import links
 from core.ui.linked import bind
+from core.ui.loaders.rows import calls_tools, filter_choices, matching_ids, says_all_or_nothing
+from core.ui.loaders.scores import ids_unlike
 from core.ui.row_list import ListedRows, Quantity
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, show_empty
@@ -148,17 +150,15 @@ def choose_rows(context: PageContext, run: Run, wanted: RowFilter) -> ListedRows
     orders: list[Order | str] = [order for order in get_args(Order) if _applies(run, order)] + (
         [UNLIKE] if other else []
     )
-    if loaders.says_all_or_nothing(run.id):  # whose probabilities do not distinguish rows
+    if says_all_or_nothing(run.id):  # whose probabilities do not distinguish rows
         orders.sort(key=lambda order: order not in BY_STEPS)
     chosen = st.selectbox("Order", orders, **bind("order", orders[0]), label_visibility="collapsed")
     if chosen == UNLIKE and other:
-        return ListedRows(
-            loaders.ids_unlike(run.id, other, wanted), "file order", COUNTED[UNLIKE], other
-        )
+        return ListedRows(ids_unlike(run.id, other, wanted), "file order", COUNTED[UNLIKE], other)
     order = cast(Order, chosen)
     name = score_name(run, "P(up | DE)" if order.startswith("P(up") else "P(DE)")
     return ListedRows(
-        loaders.matching_ids(run.id, wanted, order), order, COUNTED.get(order, Quantity(name))
+        matching_ids(run.id, wanted, order), order, COUNTED.get(order, Quantity(name))
     )
 
 
@@ -166,9 +166,9 @@ def _applies(run: Run, order: Order) -> bool:
     """Return whether a run's rows can be sorted so: rank scores are not wrong, and most runs have
     no advocates or steps."""
     if order == CONFIDENTLY_WRONG:
-        return not run.has_rank_scores and loaders.filter_choices(run.id)["label"] != [NO_LABEL]
+        return not run.has_rank_scores and filter_choices(run.id)["label"] != [NO_LABEL]
     if order in BY_STEPS:
-        return run.method in STEP_METHODS and (order == LONGEST or loaders.calls_tools(run.id))
+        return run.method in STEP_METHODS and (order == LONGEST or calls_tools(run.id))
     return order not in (MOST_ARGUED, ADVOCATES_DISAGREE) or run.method == "debate"
 
 
@@ -210,7 +210,7 @@ def _describe(key: str, value: object) -> str:
 
 def show(run: Run) -> RowFilter:
     """Show the filters that apply to a run; return the chosen filter."""
-    choices = loaders.filter_choices(run.id)
+    choices = filter_choices(run.id)
     labelled = choices["label"] != [NO_LABEL]
     labels: list[str] = []
     outcome = ""

@@ -18,8 +18,9 @@ from core.features.predicting.prompt_files import PromptFile
 from core.llm.call_settings import CallSettings
 from core.methods.base import Method
 from core.store.datasets import Dataset
-from core.ui import loaders
 from core.ui.linked import bind, choose_one, choose_several
+from core.ui.loaders.records import predicting_runs
+from core.ui.loaders.spaces import all_spaces
 from core.ui.run_choice import option_text
 from core.ui.sign_in import may_upload
 
@@ -290,11 +291,9 @@ def _show_sources(dataset: Dataset, key: str, option: Option) -> str:
     help = option.about.help
     if option.about.names == "spaces":
         return ",".join(
-            st.multiselect(
-                title, [space.name for space in loaders.all_spaces()], help=help, **bind(key)
-            )
+            st.multiselect(title, [space.name for space in all_spaces()], help=help, **bind(key))
         )
-    names = {run.id: run.name for run in loaders.predicting_runs() if run.dataset == dataset.id}
+    names = {run.id: run.name for run in predicting_runs() if run.dataset == dataset.id}
     if option.about.names == "runs":
         return ",".join(choose_several(st.multiselect, key, title, names, help=help))
     return (

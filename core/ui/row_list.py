@@ -14,8 +14,9 @@ import streamlit as st
 from core.base.hashes import sha256_of
 from core.plots import theme
 from core.store.predictions import Order
-from core.ui import loaders
 from core.ui.loaders.cache import cache_by
+from core.ui.loaders.rows import list_rows
+from core.ui.loaders.scores import ranks_moved
 
 _HERE = Path(__file__)
 _HTML = """<div class="row-list"><div class="head"><span class="count"></span>
@@ -78,11 +79,9 @@ def load(
 
     count: the number of these rows.
     """
-    rows = loaders.list_rows(run, pair_ids, order)
+    rows = list_rows(run, pair_ids, order)
     if other:
-        rows = rows.assign(
-            quantity=loaders.ranks_moved(run, other).reindex(rows["pair_id"]).to_numpy()
-        )
+        rows = rows.assign(quantity=ranks_moved(run, other).reindex(rows["pair_id"]).to_numpy())
     return content(rows, quantity, count)
 
 

@@ -17,9 +17,11 @@ from streamlit.delta_generator import DeltaGenerator
 from core.base.types import Flag
 from core.stats.ranks import rank_from_top
 from core.store.runs import Run
-from core.ui import links, loaders, row_list
+from core.ui import links, row_list
 from core.ui.figure_menu import View, show_keepers
 from core.ui.linked import bind, choose_several
+from core.ui.loaders.records import count_labelled
+from core.ui.loaders.rows import p_de_values
 from core.ui.row_list import ListedRows
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, show_empty
@@ -198,7 +200,7 @@ def rank_sentence(run: Run, row: dict[str, Any]) -> str:
     failed or has no score for DE."""
     if row["error"] or Flag.NO_DE in row["flags"]:
         return ""
-    values = loaders.p_de_values(run.id)
+    values = p_de_values(run.id)
     rank, n_equal = rank_from_top(values, row["p_de"])
     ties = f", shared by {n_equal:,} rows" if n_equal > 1 else ""
     return f"Rank {rank:,} of {len(values):,} from the top{ties}."
@@ -219,11 +221,10 @@ def show_no_run(context: PageContext) -> None:
 def offer_labelled_run(context: PageContext, page: str) -> None:
     """Show a link to the same page with the dataset's latest labelled run, if the chosen run has no
     labels."""
-    found = next((run for run in reversed(context.runs) if loaders.count_labelled(run.id)), None)
-    if found is not None and context.run is not None and not loaders.count_labelled(context.run.id):
+    found = next((run for run in reversed(context.runs) if count_labelled(run.id)), None)
+    if found is not None and context.run is not None and not count_labelled(context.run.id):
         text = (
-            f"Open {as_text(found.name)} here: {loaders.count_labelled(found.id):,} of its rows"
-            " have labels"
+            f"Open {as_text(found.name)} here: {count_labelled(found.id):,} of its rows have labels"
         )
         st.page_link(
             page,

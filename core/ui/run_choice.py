@@ -14,7 +14,7 @@ import streamlit as st
 
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.ui import loaders
+from core.ui.loaders.records import all_runs, count_labelled, dataset_counts, default_dataset
 
 _METHODS = {"knn": "kNN"}
 
@@ -47,7 +47,7 @@ def choose(address: str, datasets: Sequence[Dataset], runs: Sequence[Run]) -> Ch
     run = next((each for each in runs if wanted_run in (each.id, each.name)), None)
     warning = ""
     if wanted_run is not None and run is None:
-        is_reading = any(wanted_run in (each.id, each.name) for each in loaders.all_runs())
+        is_reading = any(wanted_run in (each.id, each.name) for each in all_runs())
         what = (
             "reads the texts of another run and predicts nothing"
             if is_reading
@@ -57,7 +57,7 @@ def choose(address: str, datasets: Sequence[Dataset], runs: Sequence[Run]) -> Ch
     in_dataset = run.dataset if run else wanted_dataset
     dataset = (
         next((each for each in datasets if in_dataset in (each.id, each.name)), None)
-        or loaders.default_dataset()
+        or default_dataset()
     )
     why = st.session_state.get(_WHY, "") if run is not None and run.id == shown else ""
     if dataset is not None and (run is None or why):
@@ -95,7 +95,7 @@ def forget() -> None:
 def describe_dataset(dataset: Dataset) -> str:
     """Return how many rows of a dataset have a label and how many have none: "7,705 labelled ·
     1,813 not"."""
-    counts = loaders.dataset_counts()
+    counts = dataset_counts()
     counts = counts[counts["dataset"] == dataset.id]
     without = int(counts["unlabelled"].sum())
     return f"{int(counts['rows'].sum()) - without:,} labelled · {without:,} not"
@@ -103,7 +103,7 @@ def describe_dataset(dataset: Dataset) -> str:
 
 def describe_run(run: Run) -> str:
     """Return how many rows of a run have a label, and its method: "no labels · debate"."""
-    labelled = loaders.count_labelled(run.id)
+    labelled = count_labelled(run.id)
     has = (
         "no labels"
         if not labelled
@@ -127,13 +127,13 @@ def _choose_for(
         found,
         ""
         if found is None
-        else f"the latest {what}{' with labels' * bool(loaders.count_labelled(found.id))}",
+        else f"the latest {what}{' with labels' * bool(count_labelled(found.id))}",
     )
 
 
 def _suits(run: Run, address: str) -> bool:
     if address in _NEED_LABELS:
-        return loaders.count_labelled(run.id) > 0
+        return count_labelled(run.id) > 0
     return run.method == "debate" if address in _NEED_BRIEFS else True
 
 
@@ -144,7 +144,7 @@ def _merits(run: Run, address: str) -> tuple[bool, ...]:
     is_arm = bool(run.parents and run.model)
     return (
         _suits(run, address),
-        loaders.count_labelled(run.id) > 0 and not run.has_rank_scores,
+        count_labelled(run.id) > 0 and not run.has_rank_scores,
         not is_arm,
         run.method == "debate",
     )

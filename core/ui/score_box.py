@@ -6,13 +6,12 @@ import streamlit as st
 
 from core.base.label_marks import LabelMarks
 from core.base.texts import number_text, rows_behind
-from core.features.neighbours.result import BIASED
+from core.features import hooks
 from core.scoring import terms
 from core.scoring.run_scores import RunScore
 from core.scoring.score_result import ScoreResult
-from core.scoring.sentences import TWO_WAY, axes_text, interval_text, limits_text
+from core.scoring.sentences import BIASED, TWO_WAY, axes_text, interval_text, limits_text
 from core.stats.intervals import Interval
-from core.ui import loaders
 from core.ui.widgets import Number, as_text, show_numbers
 
 _INTERVALS = f"{TWO_WAY}, by rows alone"  # the caption of every score
@@ -102,6 +101,7 @@ def show_no_labels(n: int) -> None:
 def show_protocols(run: str) -> None:
     """Show the score of each kNN in a run; under leave-one-out, beside the score without gene
     information."""
-    for kind, sentence in loaders.protocol_sentences(run):
-        biased = f" {BIASED}" if kind == "loo" else ""
-        st.caption(as_text(f"{sentence}.{biased}"), help=terms.explain(sentence))
+    for describe in hooks("protocol_sentences"):
+        for kind, sentence in describe(run):
+            biased = f" {BIASED}" if kind == "loo" else ""
+            st.caption(as_text(f"{sentence}.{biased}"), help=terms.explain(sentence))

@@ -20,18 +20,11 @@ from core.features import features
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.ui import (
-    figure_menu,
-    linked,
-    links,
-    loaders,
-    run_choice,
-    server_workspace,
-    sidebar,
-    sign_in,
-)
+from core.ui import figure_menu, linked, links, run_choice, server_workspace, sidebar, sign_in
 from core.ui.background import background
 from core.ui.confirmation import repeat_confirmation, show_confirmation
+from core.ui.loaders.cache import refresh
+from core.ui.loaders.records import all_datasets, predicting_runs, settle_runs
 from core.ui.widgets import as_text, draw_figures_last, show_empty
 
 PRODUCT = "PerturbDesk"
@@ -77,7 +70,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         st.switch_page(requested, query_params=params)
     st.html(STYLE)
     with background().pause(), _record_unexpected_errors(), explain_errors():
-        loaders.refresh()
+        refresh()
         context = st.session_state[_CONTEXT] = _choose(workspace, pages, page)
         figure_menu.begin_page(context.workspace, context.dataset, context.run)
         links.begin_page(page.url_path)
@@ -99,8 +92,8 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
 
 def _choose(workspace: Workspace, pages: Mapping[str, Sequence[Any]], page: Any) -> PageContext:
     """Choose dataset and run, set them in the address, and draw the sidebar."""
-    loaders.settle_runs()
-    choice = run_choice.choose(page.url_path, loaders.all_datasets(), loaders.predicting_runs())
+    settle_runs()
+    choice = run_choice.choose(page.url_path, all_datasets(), predicting_runs())
     if choice.warning:
         st.warning(choice.warning)
     chosen = {
@@ -218,7 +211,7 @@ def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable
             # it runs without its page, which would have checked and read these
             if _CONTEXT not in st.session_state:
                 sign_in.draw_anew_if_changed()
-                loaders.refresh()
+                refresh()
             with linked.note_at_end():
                 draw()
 

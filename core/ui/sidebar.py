@@ -7,19 +7,26 @@ hundred thousand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from core.features.targets import actions as target_ranking
+from core.base.feature import resolve
+from core.features import features
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.ui import linked, links, loaders, run_choice, sign_in
+from core.ui import linked, links, run_choice, sign_in
 from core.ui.loaders.cache import cache_by
+from core.ui.loaders.records import (
+    all_datasets,
+    dataset_rows,
+    predicting_runs,
+)
+from core.ui.loaders.rows import runs_with_row
 from core.ui.run_choice import Choice
 from core.ui.server_workspace import read_workspace
 from core.ui.widgets import as_text
@@ -46,11 +53,6 @@ _palette = st.components.v2.component(
 
 MORE = "More"  # the group of pages that are listed under it while they are empty
 _LONGEST = 22  # characters of a name that its choice shows in full
-# Address of a page under MORE → whether this workspace has content for it.
-_HOLDS: Mapping[str, Callable[[], object]] = {
-    "targets": lambda: target_ranking.list_all(read_workspace()),
-    "experiments": lambda: loaders.ledger_entries() or loaders.all_presets("experiments"),
-}
 
 
 def show(
@@ -77,7 +79,7 @@ def show(
                 empty = [
                     p
                     for p in listed
-                    if title == MORE and p != open_page and not _HOLDS.get(p.url_path, bool)()
+                    if title == MORE and p != open_page and not _has_content(p.url_path)
                 ]
                 if title not in ("", MORE) and listed:
                     st.caption(title)
@@ -93,6 +95,12 @@ def show(
         sign_in.show_person(workspace)
 
 
+def _has_content(page: str) -> bool:
+    """Return whether this workspace has content for a page."""
+    holds = (each.holds for of in features().values() for each in of.pages if each.name == page)
+    return any(resolve(each)(read_workspace()) for each in holds if each)
+
+
 def _show_choices(choice: Choice) -> None:
     """Show the choice of dataset and run, each with facts below it, and its full name if the choice
     cuts it."""
@@ -104,7 +112,7 @@ def _show_choices(choice: Choice) -> None:
             "Dataset",
             "dataset",
             dataset.id if dataset else None,
-            {each.id: _title(each) for each in loaders.all_datasets()},
+            {each.id: _title(each) for each in all_datasets()},
         )
         if dataset is not None:
             _show_facts(_title(dataset), run_choice.describe_dataset(dataset))
@@ -152,11 +160,7 @@ def _show_links(listed: Sequence[Any], parameters: Mapping[str, str]) -> None:
 
 def runs_of(dataset: Dataset | None) -> list[Run]:
     """Return the predicting runs of a dataset, oldest first."""
-    return [
-        run
-        for run in loaders.predicting_runs()
-        if dataset is not None and run.dataset == dataset.id
-    ]
+    return [run for run in predicting_runs() if dataset is not None and run.dataset == dataset.id]
 
 
 def _show_palette(
@@ -180,7 +184,7 @@ def _show_palette(
             "label": run.name,
             "link": links.page_address("rows", dataset=run.dataset, run=run.id),
         }
-        for run in reversed(loaders.predicting_runs())
+        for run in reversed(predicting_runs())
     ]
 
     @st.fragment
@@ -189,9 +193,7 @@ def _show_palette(
         found = (
             []
             if dataset is None
-            else list(
-                find_hits(loaders.dataset_rows(dataset.id), _symbols(dataset.id), wanted, query)
-            )
+            else list(find_hits(dataset_rows(dataset.id), _symbols(dataset.id), wanted, query))
         )
         _palette(
             key="palette",
@@ -231,7 +233,7 @@ def find_hits(
     for row in rows[mask].head(MOST).itertuples():
         pair_id = str(row.pair_id)
         link = links.page_address("neighbours", **query, row=pair_id)
-        if having := loaders.runs_with_row(query["dataset"], pair_id):
+        if having := runs_with_row(query["dataset"], pair_id):
             run = query["run"] if query.get("run") in having else having[-1]
             link = links.page_address("rows", dataset=query["dataset"], run=run, row=pair_id)
         yield {"kind": "row", "label": f"{row.pert} ⟶ {row.gene}", "link": link}
@@ -240,5 +242,5 @@ def find_hits(
 @cache_by("datasets", entries=4, shared=True)
 def _symbols(dataset: str) -> dict[str, list[str]]:
     """Return the symbols of each role in a dataset (id), sorted."""
-    rows = loaders.dataset_rows(dataset)
+    rows = dataset_rows(dataset)
     return {column: sorted(rows[column].unique(), key=str.lower) for column in _ROLES}

@@ -18,7 +18,9 @@ from core.scoring.compare_runs import add_cut_noise
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui import loaders
+from core.ui.loaders.cache import refresh
+from core.ui.loaders.records import all_runs
+from core.ui.loaders.scores import run_score
 from tests.commands import core_json
 from tests.ui.conftest import forget
 
@@ -46,8 +48,8 @@ def workspace(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def prepare(workspace: Workspace, settings: KnnSettings) -> tuple[FusionChoice, LiveFusion]:
-    loaders.refresh()
-    base = next(run for run in loaders.all_runs() if run.name == POOL)
+    refresh()
+    base = next(run for run in all_runs() if run.name == POOL)
     dataset = default_dataset(workspace, None)
     how = FusionSettings(others=(), w_de=(), w_dir=())
     choice = FusionChoice(dataset, base, (KNN,), settings, (W_DE,), (W_DIR,), how, labelled=True)
@@ -77,8 +79,8 @@ def test_the_page_shows_the_score_of_the_run_that_it_saves(
     run = launch.start(
         workspace, derived_runs.fusion_request(choice.dataset.id, saved, f"fused {protocol.kind}")
     )
-    loaders.refresh()
-    found = loaders.run_score(run.id)
+    refresh()
+    found = run_score(run.id)
     assert (
         found.whole.scored
         == {"folds": "inside 5×5 cells, cut 0", "loo": "leave-one-out"}[protocol.kind]

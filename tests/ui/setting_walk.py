@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.base.fields.record import options_of
 from core.base.fields.setting import Option
-from core.ui.neighbour_controls import NEAREST, SLIDERS
+from core.features.neighbours.page.neighbour_controls import NEAREST, SLIDERS
 from core.ui.option_controls import SOURCES, key_of, title_of
 
 _KINDS = (

@@ -16,7 +16,7 @@ from core.base.config import REPOSITORY, Settings
 from core.base.errors import InputError
 from core.features.server import server
 from core.runs.workspace import Workspace, open_workspace
-from core.ui import loaders, start
+from core.ui import shell, start
 from tests import commands, mounts
 from tests.ui.conftest import Visit
 
@@ -51,7 +51,7 @@ def test_every_error_that_a_page_shows_is_in_the_log_with_its_traceback(
     def fail(*_arguments: object) -> None:
         raise InputError("planted: got 1, expected 2")
 
-    monkeypatch.setattr(loaders, "predicting_runs", fail)
+    monkeypatch.setattr(shell, "predicting_runs", fail)
     app = visit(small_workspace, "rows", row="Pa_Ga")
     assert [error.value.replace("\\", "") for error in app.error] == ["planted: got 1, expected 2"]
     text = log.log_file(small_workspace.settings).read_text("utf-8")
@@ -66,7 +66,7 @@ def test_an_error_that_nobody_foresaw_is_in_the_log_too(
     def fail(*_arguments: object) -> None:
         raise ZeroDivisionError("planted")
 
-    monkeypatch.setattr(loaders, "predicting_runs", fail)
+    monkeypatch.setattr(shell, "predicting_runs", fail)
     assert visit(small_workspace, "rows").exception
     [line] = log.last_problems(small_workspace.settings)
     assert line.endswith("ZeroDivisionError: planted")
@@ -106,7 +106,7 @@ def test_what_the_system_refuses_is_a_sentence(
     def fail(*_arguments: object) -> None:
         raise planted
 
-    monkeypatch.setattr(loaders, "predicting_runs", fail)
+    monkeypatch.setattr(shell, "predicting_runs", fail)
     app = visit(small_workspace, "rows")
     assert not app.exception
     assert [words in error.value.replace("\\", "") for error in app.error] == [True]
@@ -130,7 +130,7 @@ def test_pages_of_a_disk_that_nobody_can_write_to(
 FIRST_START = """
 import os
 from core.features.demo import actions as demo
-from core.ui import start
+from core.ui import shell, start
 
 demo.make_demo = os.execv = lambda *_: None
 start.main()

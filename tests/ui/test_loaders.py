@@ -11,8 +11,11 @@ import pytest
 from core.runs import actions
 from core.runs.workspace import Workspace
 from core.store import predictions, runs
-from core.ui import loaders
 from core.ui.loaders import cache, rows
+from core.ui.loaders.cache import refresh
+from core.ui.loaders.records import all_runs
+from core.ui.loaders.rows import read_ahead, row_details
+from core.ui.loaders.scores import run_rows
 from tests.ui.conftest import forget
 
 
@@ -28,27 +31,27 @@ def small_workspace_is_shown(
 
 @pytest.mark.soak
 def test_a_loader_asks_again_after_a_change_and_a_refresh(small_workspace: Workspace) -> None:
-    loaders.refresh()
-    assert [run.name for run in loaders.all_runs()] == ["debate"]
+    refresh()
+    assert [run.name for run in all_runs()] == ["debate"]
     actions.rename(small_workspace, "debate", "renamed")
-    assert [run.name for run in loaders.all_runs()] == ["debate"]  # one page shows one state
-    loaders.refresh()
-    assert [run.name for run in loaders.all_runs()] == ["renamed"]
+    assert [run.name for run in all_runs()] == ["debate"]  # one page shows one state
+    refresh()
+    assert [run.name for run in all_runs()] == ["renamed"]
 
 
 @pytest.mark.soak
 def test_a_shared_result_is_one_object() -> None:
-    loaders.refresh()
+    refresh()
     with cache.reading() as db:
         run = runs.find(db, "debate").id
-    assert loaders.run_rows(run) is loaders.run_rows(run)
+    assert run_rows(run) is run_rows(run)
 
 
 @pytest.mark.soak
 def test_a_cached_loader_refuses_to_run_inside_a_reading_block() -> None:
-    loaders.refresh()
+    refresh()
     with cache.reading(), pytest.raises(AssertionError, match="inside a reading block"):
-        loaders.all_runs()
+        all_runs()
 
 
 @pytest.mark.soak
@@ -64,12 +67,12 @@ def test_a_store_that_nobody_changed_is_not_opened_for_its_counters(
     ]
     for file in filter(Path.exists, files):
         os.utime(file, (1, 1))  # changed long ago
-    loaders.refresh()
-    loaders.refresh()
+    refresh()
+    refresh()
     assert len(opened) == 1
     actions.rename(small_workspace, "debate", "renamed")
-    loaders.refresh()
-    loaders.refresh()  # so soon after a change, the file may change again without a sign
+    refresh()
+    refresh()  # so soon after a change, the file may change again without a sign
     assert len(opened) == 3
 
 
@@ -78,14 +81,12 @@ def test_a_row_is_read_ahead(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate").id
         ids = predictions.find_pair_ids(db, run, predictions.RowFilter())
-    loaders.refresh()
-    loaders.read_ahead([run], [*ids[:2], "no such row"])
+    refresh()
+    read_ahead([run], [*ids[:2], "no such row"])
     rows._AHEAD.submit(lambda: None).result()
     small_workspace.store.file.rename(small_workspace.store.file.with_suffix(".away"))
     try:
-        assert [loaders.row_details(run, pair_id).numbers["pair_id"] for pair_id in ids[:2]] == ids[
-            :2
-        ]
+        assert [row_details(run, pair_id).numbers["pair_id"] for pair_id in ids[:2]] == ids[:2]
     finally:
         small_workspace.store.file.with_suffix(".away").rename(small_workspace.store.file)
 

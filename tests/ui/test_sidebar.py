@@ -58,7 +58,7 @@ def test_a_page_that_holds_something_or_is_open_stands_by_itself(
 def test_words_find_symbols_and_rows(
     monkeypatch: pytest.MonkeyPatch, wanted: str, expected: list[tuple[str, str]]
 ) -> None:
-    monkeypatch.setattr(sidebar.loaders, "runs_with_row", lambda *_: ["r"])
+    monkeypatch.setattr(sidebar, "runs_with_row", lambda *_: ["r"])
     found = list(sidebar.find_hits(ROWS, SYMBOLS, wanted, {"dataset": "d", "run": "r"}))
     assert [(each["kind"], each["label"]) for each in found] == expected
 
@@ -69,7 +69,7 @@ def test_a_row_opens_in_a_run_that_has_it(monkeypatch: pytest.MonkeyPatch) -> No
         (["old", "new"], "./rows?dataset=d&run=new&row=Stat2_Mx1"),
         ([], "./neighbours?dataset=d&run=r&row=Stat2_Mx1"),
     ):
-        monkeypatch.setattr(sidebar.loaders, "runs_with_row", lambda *_, having=having: having)
+        monkeypatch.setattr(sidebar, "runs_with_row", lambda *_, having=having: having)
         [row] = sidebar.find_hits(ROWS, SYMBOLS, "stat2 mx1", {"dataset": "d", "run": "r"})
         assert row["link"] == link
 

@@ -50,7 +50,8 @@ class Setting:
 
     title: on a form; the name in words without one. names: what its texts name: gene spaces or
     runs, which forms offer; a file of prompts that the workspace keeps, by its SHA-256; or the
-    address of a model server or a cluster, which no link has. words: the titles of its choices.
+    address of a model server or a cluster, which no link has. names_from: what lists them in a
+    workspace, "package.module:name", for the shell. words: the titles of its choices.
     missing: what stands on a form while there is no value. name: where it is another than the
     field's. option: on the command line. metavar: what stands for the value in --help; several
     texts with one that has no comma take an option each. key: in links, by default the name. where:
@@ -62,6 +63,7 @@ class Setting:
     help: str
     title: str = ""
     names: Names = ""
+    names_from: str = ""
     words: Mapping[str, str] | None = None
     missing: str = "none"
     name: str = ""

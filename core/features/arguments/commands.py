@@ -12,13 +12,12 @@ import typer
 from core.base.fields.record import make, options_of
 from core.base.result import plain
 from core.base.types import LIVE_STATES
-from core.cli import names
 from core.cli.base import Detach, say_progress, show, show_list
-from core.cli.names import RubricName, RunName
+from core.cli.names import RunName, complete, complete_run
 from core.cli.results import show_result
 from core.cli.settings import takes
 from core.features.arguments import rubrics
-from core.features.arguments.label_commands import label
+from core.features.arguments.label_commands import RubricName, label
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
 
@@ -62,7 +61,7 @@ ReadingName = Annotated[
         "--reading",
         metavar="RUN",
         help="A model's finished reading by name or id; rate and worth take the newest by default.",
-        autocompletion=names.complete_run,
+        autocompletion=complete_run,
     ),
 ]
 Answer = Annotated[
@@ -225,7 +224,7 @@ def worth(
         typer.Argument(
             metavar="NAME[,NAME2…]",
             help="Rubrics that are tested together.",
-            autocompletion=names.complete_rubrics,
+            autocompletion=complete(rubrics.list_all, several=True),
         ),
     ],
     run: RunName,

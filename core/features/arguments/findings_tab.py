@@ -11,9 +11,11 @@ from core.features.arguments.finding_kinds import FindingKind, kinds
 from core.features.arguments.page import choices, rubric_forms
 from core.features.arguments.schema_reading import SchemaReading, reading_of_run
 from core.store.runs import Run
-from core.ui import links, loaders, tables
+from core.ui import links, tables
 from core.ui.background import Result, background
 from core.ui.linked import choose_one
+from core.ui.loaders.cache import versions_of
+from core.ui.loaders.rows import text_counts
 from core.ui.results import show_result
 from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext, draw_until_ready
@@ -30,7 +32,7 @@ def show(context: PageContext, run: Run) -> None:
     rubric = kind.schema.rubric
     readers = choices.judges_of(run, rubric)
     if not choices.asks_about(run, rubric) or (
-        kind.schema.of == "debate" and "verdict" not in loaders.text_counts(run.id)
+        kind.schema.of == "debate" and "verdict" not in text_counts(run.id)
     ):
         show_empty(f"This run has no {kind.texts} to read.")
         return
@@ -48,7 +50,7 @@ def _ask(run: Run, kind: FindingKind, reader: str) -> Result:
         return reading_of_run(read_workspace(), kind, run.id, reader)
 
     return background().ask(
-        ("findings", kind.name, run.id, reader, *loaders.versions_of([run.id])), compute
+        ("findings", kind.name, run.id, reader, *versions_of([run.id])), compute
     )
 
 

@@ -13,7 +13,7 @@ from core.base.errors import InputError
 from core.base.fields.record import make
 from core.base.file_io import read_file, replace_file
 from core.cli.base import show
-from core.cli.names import RubricName, RunName
+from core.cli.names import RunName, complete
 from core.cli.settings import takes
 from core.features.arguments import rubrics
 from core.features.arguments.text_sampling import SampleRequest
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from core.features.arguments.rubric import Rubric
     from core.runs.workspace import Workspace
 
+RubricName = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="A rubric's name, as `rubric list` prints it.",
+        autocompletion=complete(rubrics.list_all),
+    ),
+]
 MOST_BYTES = 1 << 28  # of a file of labels
 
 

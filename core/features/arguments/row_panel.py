@@ -14,8 +14,9 @@ from core.features.arguments.readings import answers_rubric
 from core.runs.workspace import Workspace
 from core.store import Cursor, runs
 from core.store.runs import Run
-from core.ui import loaders, tables
+from core.ui import tables
 from core.ui.background import Result, background
+from core.ui.loaders.cache import versions_of
 from core.ui.shell import draw_until_ready
 
 
@@ -48,7 +49,7 @@ def _knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge | None:
         return load_knowledge(workspace, dataset)
 
     def ask() -> Result:
-        return background().ask(("claim knowledge", dataset, loaders.versions_of([])), compute)
+        return background().ask(("claim knowledge", dataset, versions_of([])), compute)
 
     draw_until_ready(lambda: None, lambda: ask().ready)
     if ask() == Result(ready=True):

@@ -23,10 +23,12 @@ from core.features.asking.result import row_asked_again
 from core.runs.request import cost_sentence
 from core.runs.workspace import Workspace
 from core.store.runs import Run
-from core.ui import links, loaders
+from core.ui import links
 from core.ui.confirmation import confirm
 from core.ui.job_panel import job_of_run, show_job
 from core.ui.linked import bind, choose_one, choose_several
+from core.ui.loaders.records import all_runs
+from core.ui.loaders.rows import row_details
 from core.ui.option_controls import show_calls, show_more, show_settings
 from core.ui.results import show_result
 from core.ui.shell import draw_until_ready, explain_errors
@@ -48,7 +50,7 @@ def show(
     readings: Sequence[str],  # noqa: ARG001
 ) -> None:
     """Show the panel on a row that was answered."""
-    if not loaders.row_details(run.id, pair).numbers["error"]:
+    if not row_details(run.id, pair).numbers["error"]:
         show_again(workspace, run, pair)
 
 
@@ -72,9 +74,7 @@ def show_again(workspace: Workspace, run: Run, pair: str, *, hides_label: bool =
 
 
 def _show_askings(workspace: Workspace, run: Run, pair: str, *, hides_label: bool) -> None:
-    asked = {
-        (made[1] or made[0]).id: made for made in pair_askings(loaders.all_runs(), run.id, pair)
-    }
+    asked = {(made[1] or made[0]).id: made for made in pair_askings(all_runs(), run.id, pair)}
     if not asked:
         return
     titles = {key: _title(changed or unchanged) for key, (unchanged, changed) in asked.items()}
@@ -83,7 +83,7 @@ def _show_askings(workspace: Workspace, run: Run, pair: str, *, hides_label: boo
     ids = [made.id for made in asked[chosen] if made is not None]
 
     def present() -> list[Run]:
-        every = {made.id: made for made in loaders.all_runs()}
+        every = {made.id: made for made in all_runs()}
         return [every[key] for key in ids]
 
     draw_until_ready(
@@ -147,7 +147,7 @@ def _show_form(workspace: Workspace, run: Run, pair: str) -> None:
 
 
 def _choose_changes(run: Run, pair_id: str) -> tuple[CardChange, ...]:
-    details = loaders.row_details(run.id, pair_id)
+    details = row_details(run.id, pair_id)
     pair = Pair(pair_id, details.numbers["pert"], details.numbers["gene"], None, "")
     items = [Evidence(**{**item, "body": dict(item["body"])}) for item in details.dossier]
     cards = {card_name(item.tool, item.key): item for item in items}

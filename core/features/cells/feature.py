@@ -15,4 +15,5 @@ FEATURE = Feature(
         ),
     },
     jobs=("core.features.cells.jobs:KIND",),
+    control_expression=("core.features.cells.actions:control_expression_of",),
 )

@@ -75,7 +75,7 @@ Target = Annotated[
             "A kind that `experiment list` names, or a TOML file; `experiment KIND --help` lists"
             " its settings."
         ),
-        autocompletion=names.complete_experiment_kind,
+        autocompletion=names.complete(lambda _: kinds()),
     ),
 ]
 OfRun = Annotated[
@@ -187,7 +187,7 @@ def show_(
         typer.Argument(
             metavar="KIND|FILE|NAME",
             help="An experiment made here, its TOML file, or a kind that is computed.",
-            autocompletion=names.complete_experiment,
+            autocompletion=names.complete(engine.list_saved),
         ),
     ],
 ) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from core.base.errors import InputError, StateError
 from core.base.experiment import Arm, Experiment, Metric, Runs
+from core.features.experiments.arm_loader import ArmLoader
 from core.features.experiments.moved import changes, mean_change, moved_more, of_both, take_ids
 from core.features.experiments.result import (
     ArmResult,
@@ -26,7 +27,6 @@ from core.features.experiments.result import (
     judge_contrasts,
 )
 from core.methods.base import method_named
-from core.scoring.arm_loader import ArmLoader
 from core.scoring.compare_runs import compare_runs
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats

@@ -7,7 +7,15 @@ from core.base.feature import Command, Feature, Page
 FEATURE = Feature(
     "experiments",
     "Runs that differ in one thing, compared, with a verdict; and the ledger of hypotheses.",
-    pages=(Page("experiments", "Experiments", "science", group="More"),),
+    pages=(
+        Page(
+            "experiments",
+            "Experiments",
+            "science",
+            group="More",
+            holds="core.features.experiments.page.results:has_experiments",
+        ),
+    ),
     commands={
         "experiment": Command(
             "core.features.experiments.commands:app",
@@ -21,5 +29,6 @@ FEATURE = Feature(
         ),
     },
     report_parts=("core.features.experiments.figures.ledger:PART",),
+    looks=("core.features.experiments.comparison_log:count_comparisons",),
     jobs=("core.features.experiments.jobs:KIND",),
 )

@@ -28,7 +28,12 @@ MAX_BYTES = 10_000_000  # of a file of hypotheses
 
 Name = Annotated[
     str,
-    typer.Argument(help="The hypothesis's name.", autocompletion=names.complete_hypothesis),
+    typer.Argument(
+        help="The hypothesis's name.",
+        autocompletion=names.complete(
+            names.stored("core.features.experiments.ledger_table:list_all")
+        ),
+    ),
 ]
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from core.base.result import Figure, Table, inline
 from core.base.texts import estimate_text, quantity_text
+from core.features.experiments.comparison_log import LookedAt, p_of, pair_of_entry
 from core.features.experiments.ledger_table import HERE, PUBLISHED, Entry
-from core.runs.comparison_log import LookedAt, p_of, pair_of_entry
 from core.stats.intervals import Z95
 from core.stats.multiplicity import adjust
 from core.stats.power import LEVEL

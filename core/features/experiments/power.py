@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.base.experiment import Experiment, Metric, Runs
+from core.features.experiments.arm_loader import ArmLoader
 from core.features.experiments.compare import ArmRows
 from core.features.experiments.result import METRICS
-from core.scoring.arm_loader import ArmLoader
 from core.scoring.run_scores import score_run
 from core.stats.delong import Estimate
 from core.stats.power import LEVEL, detectable_difference

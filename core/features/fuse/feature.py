@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from core.base.feature import Feature, Page
+from core.base.feature import Command, Feature, Page
 
 FEATURE = Feature(
     "fuse",
     "Runs fused by rank percentiles, with weights that move.",
     pages=(Page("fuse", "Fuse", "tune", group="Score"),),
+    commands={
+        "fuse": Command(
+            "core.features.fuse.commands:app",
+            "Fuse runs by rank percentiles, or take a fusion apart.",
+            "Predict",
+        ),
+    },
     hand_tools=("core.features.fuse.fusion_files:find_explorer",),
     report_commands=("core.features.fuse.fusion_files:app",),
+    needs=("neighbours",),
 )

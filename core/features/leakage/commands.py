@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from core.base.errors import InputError
 from core.cli.names import DatasetName, RunName
 from core.cli.results import show_result
-from core.features.arguments import pack_texts
+from core.features.leakage import pack_texts
 from core.features.leakage.leak_power import leak_power
 from core.features.leakage.result import LeakageAudit, check_counts
 from core.features.leakage.row_leaks import check_rows

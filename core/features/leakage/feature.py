@@ -13,4 +13,5 @@ FEATURE = Feature(
         ),
     },
     report_parts=("core.features.leakage.figures.gene_rows:PART",),
+    concerns=("core.features.leakage.loaders:leaks",),
 )

@@ -3,9 +3,8 @@ the probes of spaces."""
 
 from __future__ import annotations
 
-from core.features.arguments import pack_texts
+from core.features.leakage import pack_texts, run_leaks, space_leaks
 from core.features.leakage import result as leakage
-from core.features.leakage import run_leaks, space_leaks
 from core.features.leakage.label_statements import TextCheck
 from core.features.leakage.leak_power import LeakPower, leak_power
 from core.features.leakage.result import LeakageAudit
@@ -13,12 +12,12 @@ from core.features.leakage.row_leaks import RowFinding, check_rows
 from core.features.leakage.run_leaks import RunCheck
 from core.features.leakage.shared_symbols import SplitOverlap, compare_splits
 from core.features.leakage.space_leaks import SpaceCheck
-from core.features.neighbours.page.loaders import all_spaces, row_index, space_vectors
 from core.runs import packs
 from core.stats.count_controls import CountControls
 from core.ui.loaders.cache import cache_by
 from core.ui.loaders.records import all_datasets, dataset_rows, predicting_runs
 from core.ui.loaders.scores import run_score, scored_rows
+from core.ui.loaders.spaces import all_spaces, row_index, space_vectors
 from core.ui.server_workspace import read_workspace
 
 
@@ -37,6 +36,11 @@ def leakage_audit(dataset: str) -> LeakageAudit:
         tuple(_run_check(run.id) for run in predicting_runs() if run.dataset == dataset),
         notes,
     )
+
+
+def leaks(dataset: str) -> list[tuple[str, str]]:
+    """Return where a dataset (id) leaks, and how."""
+    return [(leak.name, leak.what) for leak in leakage_audit(dataset).findings]
 
 
 @cache_by("datasets", entries=4)

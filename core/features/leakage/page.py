@@ -7,7 +7,8 @@ from dataclasses import replace
 import streamlit as st
 
 from core.features.leakage.figures import gene_rows
-from core.ui import loaders
+from core.features.leakage.loaders import leakage_audit, probe_power
+from core.ui.loaders.records import dataset_rows
 from core.ui.results import show_result
 from core.ui.shell import PageContext
 from core.ui.widgets import show_captioned, show_empty
@@ -21,10 +22,10 @@ def show(context: PageContext) -> None:
         return
     with st.spinner("Checking splits, spaces and runs for leaks …"):
         rows, audit = (
-            loaders.dataset_rows(context.dataset.id),
-            loaders.leakage_audit(context.dataset.id),
+            dataset_rows(context.dataset.id),
+            leakage_audit(context.dataset.id),
         )
-        power = loaders.probe_power(context.dataset.id) if audit.spaces else ()
+        power = probe_power(context.dataset.id) if audit.spaces else ()
     show_result(replace(audit, power=power), context.dataset.name, "leakage")
     if rows["label"].notna().any():
         show_captioned(gene_rows.of_dataset(context.dataset.name, rows), "gene-counts")

@@ -1,4 +1,4 @@
-"""Commands that transfer labels and combine runs: knn, neighbours, fuse."""
+"""Commands that transfer labels: knn, neighbours."""
 
 from __future__ import annotations
 
@@ -7,34 +7,22 @@ from typing import Annotated, Any
 
 import typer
 
-from core.base.errors import SettingError
-from core.base.fields.record import make, options_of, values_of
-from core.base.types import Flag
-from core.cli import names
+from core.base.fields.record import make
 from core.cli.base import Replace, say_if_named_otherwise
 from core.cli.names import DatasetName
 from core.cli.progress import working
 from core.cli.results import show_result
 from core.cli.settings import takes
-from core.features.fuse.verdict import FusionVerdict
 from core.features.neighbours import knn_numbers
 from core.features.neighbours.result import KnnResult, NeighboursResult
-from core.methods.recovered import RecoveredSettings
 from core.runs import derived_runs, launch
 from core.runs.component_loader import WorkspaceComponents, default_dataset
-from core.runs.derived_runs import FusionRequest, KnnRequest
-from core.runs.request import RunRequest
-from core.runs.workspace import Workspace
-from core.scoring.fusion_caveats import fusion_caveats
+from core.runs.derived_runs import KnnRequest
 from core.scoring.run_scores import MACRO_HEADLINE
-from core.scoring.score_result import constant_parents
-from core.store import predictions, runs
 from core.transfer.knn_settings import KnnSettings, refuse_cut_without_effect, with_power_of_effects
 from core.transfer.protocols import Kind
 
 app = typer.Typer()
-
-_WITH_FROM = ("name", "base", "w_de", "w_dir")  # settings of a fusion that --from takes too
 
 
 @app.command()
@@ -108,87 +96,4 @@ def neighbours(
         NeighboursResult.of(
             pair, found.settings.describe(), found.why, found.pair_ids, found.labels
         )
-    )
-
-
-@app.command()
-@takes(FusionRequest, required=("name", "base", "w_de", "w_dir"))
-def fuse(
-    context: typer.Context,
-    chosen: dict[str, Any],
-    fused: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            metavar="RUN",
-            help=(
-                "Instead, take this published fusion of the base apart: recover the run that was"
-                " fused with it."
-            ),
-            autocompletion=names.complete_run,
-        ),
-    ] = "",
-    replace: Replace = False,
-) -> None:
-    """Fuse runs by rank percentiles, as a new run; with --from, recover the other component of a
-    fusion."""
-    request, uncovered = (
-        _recover(context.obj, fused, chosen) if fused else _fuse(context.obj, chosen)
-    )
-    with working(f"making {launch.name_of(request)}"):
-        run = launch.start(context.obj, request, replace=replace)
-    say_if_named_otherwise(run, launch.name_of(request))
-    with context.obj.store.read() as db:
-        n = predictions.flag_counts(db, run.id).get(uncovered, 0)
-        constant = constant_parents(db, run) if uncovered == Flag.PARTLY_COVERED else []
-    verdict = FusionVerdict(
-        run.name, run.total, n, run.id, tuple(constant), remarks=fusion_caveats(run)
-    )
-    show_result(verdict)
-
-
-def _fuse(workspace: Workspace, chosen: dict[str, Any]) -> tuple[RunRequest, Flag]:
-    if not chosen["with"]:
-        raise typer.BadParameter(
-            "is missing; expected the runs to fuse, or --from", param_hint="--with"
-        )
-    asked = make(FusionRequest, chosen)
-    named = asked.settings
-    with workspace.store.read() as db:
-        base, *others = (runs.find_predicting(db, str(run)) for run in (named.base, *named.others))
-        references = {
-            runs.find_predicting(db, run).id: runs.find_predicting(db, reference).id
-            for run, reference in named.references.items()
-        }
-    settings = replaced(
-        named, base=base.id, others=tuple(run.id for run in others), references=references
-    )
-    return derived_runs.fusion_request(base.dataset, settings, asked.name), Flag.PARTLY_COVERED
-
-
-def _recover(workspace: Workspace, fused: str, chosen: dict[str, Any]) -> tuple[RunRequest, Flag]:
-    """Return the request of the other component of a fusion. Raise BadParameter for an option that
-    only a new fusion has."""
-    for option in options_of(FusionRequest):
-        if option.name not in _WITH_FROM and chosen[option.name] != option.default:
-            raise typer.BadParameter("has no effect beside --from", param_hint=option.option)
-    for name in ("w_de", "w_dir"):
-        if (n := len(chosen[name])) != 1:
-            raise SettingError(
-                name, f"got {n} weights, expected that of the component that --from recovers"
-            )
-    [w_de], [w_dir] = chosen["w_de"], chosen["w_dir"]
-    settings = make(
-        RecoveredSettings, {"base": chosen["base"], "fused": fused, "w_de": w_de, "w_dir": w_dir}
-    )
-    with workspace.store.read() as db:
-        base = runs.find_predicting(db, settings.base)
-    return (
-        RunRequest(
-            "recovered",
-            base.dataset,
-            values_of(replaced(settings, base=base.id)),
-            name=chosen["name"],
-        ),
-        Flag.UNCOVERED,
     )

@@ -22,10 +22,9 @@ FEATURE = Feature(
             "Predict from the labels of similar genes.",
             "Predict",
         ),
-        "fuse": Command(
-            "core.features.neighbours.commands:app",
-            "Fuse runs by rank percentiles, or take a fusion apart.",
-            "Predict",
-        ),
     },
+    protocol_sentences=("core.features.neighbours.page.loaders:protocol_sentences",),
+    row_sources=("core.features.neighbours.page.neighbour_controls:show_sources",),
+    spaces=("core.features.neighbours.spaces:load",),
+    needs=("importing",),
 )

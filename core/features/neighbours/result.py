@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from core.base.label_marks import UNMARKED, LabelMarks
 from core.base.result import Table, hidden, inline
 from core.base.texts import number_text
-from core.scoring.sentences import TWO_WAY, UNSEEN, axes_text
+from core.scoring.sentences import BIASED, TWO_WAY, UNSEEN, axes_text
 from core.stats.delong import Estimate
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
@@ -17,9 +17,6 @@ from core.transfer.prior_provenance import Provenance
 
 AXES: Final = ("de", "dir", "mean")
 MAX_LISTED: Final = 20  # neighbours in the table; the JSON has all
-BIASED: Final = (
-    "Leave-one-out is biased if all genes are about equally similar. Base claims on folds."
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 from annotated_types import Ge, Le
 
 from core.base.errors import InputError, NotFound, StateError
+from core.base.feature import Labelled
 from core.base.fields.record import keep_identity, values_of
 from core.base.fields.setting import Count, setting
 from core.base.hashes import sha256_of
@@ -121,8 +122,6 @@ SPACE_SETTINGS: Final[Mapping[str, type]] = {
 
 
 Built = TextSettings | NetworkSettings | ResponseSettings | CoresponseSettings
-# perturbations, genes and labels, row by row
-Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]
 _BETWEEN = re.compile(r"[|;:,/_ ().]+")  # what joins a symbol to something else
 
 
@@ -285,11 +284,14 @@ def specify(
         }
 
 
-def load(workspace: Workspace, record: SpaceRecord) -> Space:
-    """Return a space's vectors, rebuilt if the cache was emptied.
+def load(workspace: Workspace, record: SpaceRecord, labelled: Labelled | None = None) -> Space:
+    """Return a space's vectors, rebuilt if the cache was emptied; built from these labelled rows
+    instead if they are given.
 
     Raise StateError if the space's file, or its source, is missing or has changed.
     """
+    if labelled is not None:
+        return coresponse_of(labelled, record.name, record.spec)
     path = space_files.file_of(workspace.settings, record)
     space = (
         _rebuild(workspace, record, path)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.base.types import TRAIN
-from core.features.cells import actions as cells
 from core.features.perturbqa.baselines.attention_settings import AttentionGrid
 from core.features.perturbqa.baselines.material import (
     benchmark_of_lines,
@@ -18,6 +17,7 @@ from core.features.perturbqa.baselines.published_scores import load_published_sc
 from core.features.perturbqa.baselines.split import SplitBaselines
 from core.features.perturbqa.baselines.table import Reach, measure_coverage, score_baselines
 from core.runs import packs
+from core.runs.control_inputs import control_expression_of
 from core.runs.workspace import Workspace
 from core.scoring.baselines import dataset_baselines
 from core.store import datasets, pairs
@@ -50,9 +50,7 @@ def compute_baselines(
         frame = pairs.frame(db, scored.id)
         if training.id != scored.id:
             frame = benchmark_of_lines(pairs.frame(db, training.id), frame, request.split)
-    baselines = dataset_baselines(
-        frame, request.split, cells.control_expression_of(workspace, scored.id)
-    )
+    baselines = dataset_baselines(frame, request.split, control_expression_of(workspace, scored.id))
     coverage: tuple[Reach, ...] = ()
     sources: tuple[str, ...] = ()
     if request.split != TRAIN:

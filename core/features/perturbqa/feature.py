@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from core.base.feature import Command, Feature
+from core.base.feature import Command, Feature, Tab
 
 FEATURE = Feature(
     "perturbqa",
     "Simple methods on a labelled split, beside published scores of PerturbQA; SUMMER and"
     " descriptions of gene sets.",
+    tabs=(Tab("scores", "Baselines", "core.features.perturbqa.tab:show_where_possible"),),
     commands={
         "baselines": Command(
             "core.features.perturbqa.command:app", "Score simple methods on a split.", "Judge"
@@ -18,5 +19,6 @@ FEATURE = Feature(
             "Data",
         ),
     },
+    needs=("neighbours",),
     methods=("core.features.perturbqa.methods.summer:METHOD",),
 )

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from core.base.types import Label, Pair
-from core.evidence.knowledge_graph import KnowledgeGraph
 from core.evidence.label_view import LabelView
+from core.features.perturbqa.knowledge_graph import KnowledgeGraph
 
 Budget = Literal["pert", "gene", "both"]
 Preference = Literal[

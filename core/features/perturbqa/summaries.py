@@ -15,12 +15,12 @@ from typing import Any, Literal
 
 from core.base.errors import MissingPackage
 from core.base.types import Evidence, Label, Pair, TraceEvent
-from core.evidence.knowledge_graph import GeneNames
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
 from core.evidence.registry import tool_named
 from core.evidence.render import MAX_CHARACTERS, render
 from core.evidence.tool import Tool
+from core.features.perturbqa.knowledge_graph import GeneNames
 from core.features.perturbqa.retrieval import Retrieved
 from core.llm.answers import Unread, read_option
 from core.llm.messages import Message, Reply, Request

@@ -11,9 +11,10 @@ from core.features.perturbqa.baselines.split import SplitBaselines
 from core.features.perturbqa.baselines.table import BASELINES
 from core.features.perturbqa.compute import BaselineRequest, compute_baselines
 from core.store.datasets import Dataset
-from core.ui import loaders
 from core.ui.background import Result, background
 from core.ui.linked import choose_one
+from core.ui.loaders.cache import versions_of
+from core.ui.loaders.records import all_datasets, dataset_rows
 from core.ui.results import show_result
 from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext, draw_until_ready
@@ -31,7 +32,7 @@ def show_where_possible(context: PageContext) -> None:
     """Show the baselines of a split, once they are computed; nothing for a dataset without such a
     split."""
     dataset = context.dataset
-    splits = [] if dataset is None else predictable_splits(loaders.dataset_rows(dataset.id))
+    splits = [] if dataset is None else predictable_splits(dataset_rows(dataset.id))
     if dataset is None or not splits:
         return
     st.caption(_ABOUT)
@@ -47,9 +48,7 @@ def show_where_possible(context: PageContext) -> None:
 
 def _choose_training(dataset: Dataset) -> str | None:
     """Return the id of the dataset with the training rows; None for the dataset itself."""
-    names = {
-        each.id: each.name for each in loaders.all_datasets() if each.organism == dataset.organism
-    }
+    names = {each.id: each.name for each in all_datasets() if each.organism == dataset.organism}
     if len(names) == 1:
         return None
     chosen = choose_one(st.selectbox, "training", "Training rows of", names, dataset.id)
@@ -62,7 +61,7 @@ def _ask(request: BaselineRequest) -> Result:
     def compute(progress: Callable[[float], object]) -> SplitBaselines:
         return compute_baselines(workspace, request, progress)
 
-    return background().ask(("baselines", request, loaders.versions_of(())), compute)
+    return background().ask(("baselines", request, versions_of(())), compute)
 
 
 def _draw(request: BaselineRequest) -> None:

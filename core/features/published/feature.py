@@ -13,4 +13,5 @@ FEATURE = Feature(
         ),
     },
     report_parts=("core.features.published.figures.published:PART",),
+    needs=("leakage", "neighbours"),
 )

@@ -12,7 +12,8 @@ import streamlit as st
 
 from core.plots import theme
 from core.store.datasets import Dataset
-from core.ui import links, loaders
+from core.ui import links
+from core.ui.loaders.rows import symbol_facts
 from core.ui.widgets import symbol_text
 
 _NO_DESCRIPTION = "This workspace has no description of this gene."
@@ -31,7 +32,7 @@ def pages_of(
     the pair's own symbols are always included. Another symbol without a digit, such as Impact or
     Max, may be a word and does not count.
     """
-    facts = loaders.symbol_facts(dataset.id)
+    facts = symbol_facts(dataset.id)
     words = {word.rstrip(".-") for text in texts for word in _WORD.findall(text)}
     named = {word for word in words if any(map(str.isdigit, word)) and word in facts}
     roles = {
@@ -51,7 +52,7 @@ def pages_of(
 
 def show(dataset: Dataset, symbols: Iterable[str]) -> None:
     """Attach the cards of these symbols (in capitals) to all links to their pages."""
-    facts = {name.upper(): each for name, each in loaders.symbol_facts(dataset.id).items()}
+    facts = {name.upper(): each for name, each in symbol_facts(dataset.id).items()}
     _cards(
         key="gene-cards",
         data={"cards": {name: _card(dataset, facts[name]) for name in symbols if name in facts}},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -11,11 +12,17 @@ from core.base.texts import count_text
 from core.features.reading import gene_cards
 from core.plots import theme
 from core.store.datasets import Dataset
-from core.ui import links, loaders, tables, widgets
+from core.transfer.similarity import cosine_similarity
+from core.ui import links, tables, widgets
 from core.ui.linked import bind, choose_one, read_ids
+from core.ui.loaders.cache import cache_by
+from core.ui.loaders.records import dataset_rows
+from core.ui.loaders.rows import gene_description, symbol_rows
+from core.ui.loaders.spaces import all_spaces, row_index, space_vectors
 from core.ui.shell import PageContext
 from core.ui.widgets import show_empty
 
+MOST_SIMILAR = 15  # symbols that are listed
 TITLES = {"pert": "Perturbation", "gene": "Target gene"}
 OTHER_ROLE = {"pert": "gene", "gene": "pert"}
 
@@ -43,20 +50,18 @@ def show(context: PageContext, role: str) -> None:
             show_empty("There are no rows yet.", lambda: links.to_data("Go to Data"))
         return
     title.markdown(f"## {widgets.symbol_text(chosen)}")
-    rows = loaders.symbol_rows(context.dataset.id, role, chosen)
+    rows = symbol_rows(context.dataset.id, role, chosen)
     _show_description(context, role, chosen, rows)
     _show_rows(context, role, rows)
     _show_most_similar(context.dataset, role, chosen)
 
 
 def _symbols(context: PageContext, role: str) -> list[str]:
-    return (
-        sorted(loaders.dataset_rows(context.dataset.id)[role].unique()) if context.dataset else []
-    )
+    return sorted(dataset_rows(context.dataset.id)[role].unique()) if context.dataset else []
 
 
 def _show_description(context: PageContext, role: str, name: str, rows: pd.DataFrame) -> None:
-    kind, description = loaders.gene_description(name)
+    kind, description = gene_description(name)
     if context.dataset is not None:
         gene_cards.show_description(context.dataset, name, description)
     labels = rows.drop_duplicates("pair_id")["label"]
@@ -123,14 +128,33 @@ def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
     )
 
 
+@cache_by("spaces", "datasets", entries=50)
+def _most_similar(dataset: str, space: str, role: str, symbol: str) -> pd.DataFrame:
+    """Return the perturbations or genes of a dataset (id) that are most similar to one: symbol,
+    similarity, counts of labels."""
+    rows = dataset_rows(dataset)
+    names = sorted(rows[role].unique())
+    code_of = {name: i for i, name in enumerate(row_index(dataset).symbols)}
+    codes = np.array([code_of[name] for name in names])
+    similarity = cosine_similarity([space_vectors(dataset, space)]).block(
+        np.array([code_of[symbol]]), codes
+    )[0]
+    table = pd.DataFrame({"symbol": names, "similarity": similarity})
+    table = table[(table["similarity"] > 0) & (table["symbol"] != symbol)].nlargest(
+        MOST_SIMILAR, "similarity"
+    )
+    counts = rows.groupby([role, "label"]).size().unstack(fill_value=0)
+    return table.join(counts, on="symbol").fillna(0).astype(dict.fromkeys(counts.columns, int))
+
+
 def _show_most_similar(dataset: Dataset, role: str, name: str) -> None:
     """Show the most similar symbols of the dataset in one gene space, with their labels."""
-    spaces = [space.name for space in loaders.all_spaces()]
+    spaces = [space.name for space in all_spaces()]
     if not spaces:
         return
     st.markdown("### Most similar")
     space = st.selectbox("Gene space", spaces, **bind("alike_space"))
-    similar = loaders.most_similar(dataset.id, space, role, name)
+    similar = _most_similar(dataset.id, space, role, name)
     if similar.empty:
         st.markdown(
             f"{widgets.as_text(space)} does not cover {widgets.symbol_text(name)}, or has no"

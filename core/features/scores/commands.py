@@ -15,7 +15,7 @@ from core.cli.base import show
 from core.cli.lazy_group import Output
 from core.cli.names import RunName
 from core.cli.results import show_result
-from core.runs import comparison_log
+from core.features import hooks
 from core.runs.workspace import Workspace
 from core.scoring import run_scores
 from core.scoring.compare_runs import SeveralComparisons, compare_runs
@@ -112,11 +112,8 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None) -> 
     if not others:
         raise InputError("compare: got one run, expected two or more")
     results = [replace(compare_runs(first, other), margin=margin) for other in others]
-    tested = [
-        (first.run.id, other.run.id, each.p) for other, each in zip(others, results, strict=True)
-    ]
-    counted = comparison_log.look_at(context.obj, first.run.dataset, tested)
-    results = [replace(each, looked_at=seen) for each, seen in zip(results, counted, strict=True)]
+    for count in hooks("looks"):
+        results = count(context.obj, results)
     show_result(results[0] if len(results) == 1 else SeveralComparisons.of(results))
 
 

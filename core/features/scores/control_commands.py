@@ -8,9 +8,8 @@ import typer
 
 from core.cli.names import RunName
 from core.cli.results import show_result
-from core.features.cells.actions import control_expression_of
-from core.features.neighbours import knn_numbers
-from core.features.scores.space_controls import control_spaces
+from core.features.scores.space_controls import control_spaces, space_to_scramble
+from core.runs.control_inputs import control_expression_of, null_of_run
 from core.scoring import run_scores
 from core.scoring.baselines import add_expression
 from core.scoring.controls import control_run
@@ -25,13 +24,9 @@ def controls(context: typer.Context, run: RunName) -> None:
     with context.obj.store.read() as db:
         rows = run_scores.load_scored_rows(db, run)
         splits = pairs.frame(db, rows.run.dataset)["split"].to_numpy(dtype=object)
-    null = knn_numbers.null_of_run(
-        context.obj, rows.run, rows.frame["pair_id"].tolist(), compute=True
-    )
+    null = null_of_run(context.obj, rows.run, rows.frame["pair_id"].tolist(), compute=True)
     found = control_run(rows, splits, None if null is None else null.values)
     found = add_expression(found, rows, control_expression_of(context.obj, rows.run.dataset))
-    without_biology = control_spaces(
-        rows, knn_numbers.space_to_scramble(context.obj, rows.run, rows.index)
-    )
+    without_biology = control_spaces(rows, space_to_scramble(context.obj, rows.run, rows.index))
     found = replace(found, controls=(*found.controls, *without_biology))
     show_result(found)

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from core.features.cells.actions import control_expression_of
-from core.features.neighbours.knn_numbers import kept_vectors
 from core.features.scores.calibration import NUMBERS, RANKS, CalibrationResult
 from core.features.scores.figures import (
     RANKS_TITLE,
@@ -23,6 +21,7 @@ from core.features.scores.means import TITLE, MeansResult
 from core.plots import roc_curves
 from core.plots.captioned import CaptionedFigure, together
 from core.plots.results import captioned_runs
+from core.runs.control_inputs import control_expression_of, kept_vectors
 from core.runs.workspace import Workspace
 from core.scoring import run_scores
 from core.scoring.baselines import add_expression

@@ -12,16 +12,23 @@ from dataclasses import replace
 
 import numpy as np
 
+from core.base.errors import NotFound, StateError
+from core.runs.component_loader import load_spaces
+from core.runs.workspace import Workspace
 from core.scoring.controls import FINGERPRINT_CUT, Control, control_of_values, score_control
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Floats
 from core.stats.official_score import point_values
 from core.stats.scores_and_labels import outcome_of
 from core.stats.within_axis import score_within
+from core.store import datasets, spaces
+from core.store.runs import Run
 from core.transfer.cut_priors import prepare_cuts
 from core.transfer.evaluation import scores_with_stand_ins
 from core.transfer.knn import Similarities, knn_priors
+from core.transfer.knn_settings import read_knn_settings
 from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, parts_of
+from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import describe_scoring, folds_among
 from core.transfer.similarity import ConstantSimilarity, Space
 
@@ -44,6 +51,25 @@ def control_spaces(rows: RunRows, space: Space | None) -> tuple[Control, ...]:
         *scrambled,
         _equal_weights(rows, EvaluationProtocol("loo")),
     )
+
+
+def space_to_scramble(workspace: Workspace, run: Run, index: RowIndex) -> Space | None:
+    """Return the space whose symbols are scrambled beside a run: its first that was built without
+    labels, else the oldest such.
+
+    None without one, or if its file is missing.
+    """
+    own = read_knn_settings(run.spec).spaces if run.method == "knn" else ()
+    with workspace.store.read() as db:
+        free = [space.name for space in spaces.list_all(db) if space.built_from is None]
+        dataset = datasets.find(db, run.dataset)
+    chosen = next((name for name in (*own, *free) if name in free), None)
+    if chosen is None:
+        return None
+    try:
+        return load_spaces(workspace, index, dataset, [chosen])[0]
+    except (NotFound, StateError):
+        return None
 
 
 def random_space(n_symbols: int, anisotropy: float, rng: np.random.Generator) -> Space:

@@ -7,7 +7,6 @@ for it, and routes that are not listed are refused.
 
 from __future__ import annotations
 
-from threading import Event
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -24,8 +23,8 @@ from streamlit.web.server.starlette import starlette_websocket as websocket
 
 from core.base.config import CALLBACK, Settings
 from core.features.server import sign_ins
-from core.features.server.sign_ins import account_of, may_upload
 from core.runs.workspace import Person
+from core.ui.sign_in import ENFORCED, account_of, may_upload_with
 
 HEALTH = f"/{routes.ROUTE_HEALTH}"
 METRICS = f"/{routes.ROUTE_METRICS}"
@@ -47,7 +46,6 @@ FOR_PEOPLE = {
     f"/{routes._ROUTE_COMPONENTS_V2}",
 }
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_ENFORCED = Event()
 _Refusal = tuple[int, str]
 _SIGN_IN_FIRST: _Refusal = (401, "Sign in first.")
 _NOT_FOR_YOU: _Refusal = (403, "You may not open this, or a shared server does not offer it.")
@@ -63,7 +61,7 @@ class Access:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         self.settings = settings
-        _ENFORCED.set()
+        ENFORCED.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -107,7 +105,7 @@ class Access:
     def _may_upload(self, person: Person | None, session: str) -> bool:
         """Return whether a person may upload files and owns the session."""
         found = runtime.get_instance().get_app_session(session)
-        may_change = may_upload(self.settings) and (person is None or person.role == "editor")
+        may_change = may_upload_with(self.settings) and (person is None or person.role == "editor")
         return (
             may_change and found is not None and owner_of(found, self.settings) == email_of(person)
         )
@@ -137,12 +135,6 @@ def person_at(scope: Scope, settings: Settings) -> Person | None:
     """Return who sent a request, by the cookie that Streamlit signed when they signed in; None if
     nobody has a role."""
     return sign_ins.person_at(HTTPConnection(scope).cookies) if settings.sign_in else None
-
-
-def is_enforced() -> bool:
-    """Return whether this process serves a shared workspace behind `Access`, or serves nothing, as
-    in a test of a page."""
-    return _ENFORCED.is_set() or not runtime.exists()
 
 
 def sessions() -> list[AppSession]:

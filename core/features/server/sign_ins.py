@@ -4,35 +4,17 @@ sign-outs."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from streamlit.auth_util import get_origin_from_redirect_uri
 from streamlit.web.server.starlette import starlette_websocket as websocket
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
-from core.base.config import Settings, load_settings
 from core.base.errors import InputError
 from core.base.hashes import sha256_of
 from core.base.log import record_error
-from core.runs.workspace import Person, person_of
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """An account whose address is not marked as unverified by its provider."""
-
-    email: str
-    name: str = ""
-
-    def person(self) -> Person | None:
-        """Return the person with the present role of the address in the environment or the file of
-        secrets; None without a role.
-
-        Raise InputError if that file cannot be read.
-        """
-        return person_of(load_settings(), self.email, self.name)
-
+from core.runs.workspace import Person
+from core.ui.sign_in import Account, account_of
 
 SIGNED_IN = USER_COOKIE_NAME  # a long one has further parts
 MOST_SIGNED_OUT = 10_000  # cookies that are remembered
@@ -77,22 +59,3 @@ def person_of_account(account: Account) -> Person | None:
 
 def _hash(cookies: Mapping[str, str]) -> str:
     return sha256_of(cookies.get(SIGNED_IN, ""))
-
-
-def account_of(user: Mapping[str, Any]) -> Account | None:
-    """Return the account signed in according to Streamlit; None if there is none, or if its address
-    is unverified."""
-    email, name = user.get("email"), user.get("name")
-    if (
-        user.get("is_logged_in") is not True
-        or not isinstance(email, str)
-        or user.get("email_verified") is False
-    ):
-        return None
-    return Account(email, name if isinstance(name, str) else "")
-
-
-def may_upload(settings: Settings) -> bool:
-    """Return whether a person with these settings may upload files: on a shared server, only
-    editors."""
-    return not (settings.is_shared and settings.read_only)

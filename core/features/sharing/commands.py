@@ -52,7 +52,8 @@ Compare = Annotated[
     ),
 ]
 Name = Annotated[
-    str, typer.Argument(help="The report's name.", autocompletion=names.complete_report)
+    str,
+    typer.Argument(help="The report's name.", autocompletion=names.complete(reports.saved_reports)),
 ]
 
 
@@ -88,7 +89,8 @@ def new(
     walk: Annotated[
         str,
         typer.Option(
-            help="Include the stops of this walk-through.", autocompletion=names.complete_walk
+            help="Include the stops of this walk-through.",
+            autocompletion=walk_commands.complete_name,
         ),
     ] = "",
     replace: Replace = False,
@@ -193,7 +195,7 @@ def site(
         typer.Option(
             metavar="NAME",
             help="Include a walk-through of the run's dataset; may be repeated.",
-            autocompletion=names.complete_walk,
+            autocompletion=walk_commands.complete_name,
         ),
     ] = None,
     replace: Replace = False,

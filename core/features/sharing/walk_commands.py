@@ -18,9 +18,12 @@ from core.store import datasets
 
 app = typer.Typer(no_args_is_help=True)
 
-Name = Annotated[
-    str, typer.Argument(help="The walk-through's name.", autocompletion=names.complete_walk)
-]
+complete_name = names.complete(
+    names.stored(
+        "core.features.sharing.walk_tables:list_all", lambda walks: [name for _, name, _ in walks]
+    )
+)
+Name = Annotated[str, typer.Argument(help="The walk-through's name.", autocompletion=complete_name)]
 Page = Annotated[
     Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")
 ]

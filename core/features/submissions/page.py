@@ -18,8 +18,10 @@ from core.features.submissions.actions import CheckedPackage, PackageOptions
 from core.features.submissions.rules import is_valid
 from core.features.submissions.rules.registry import Problem
 from core.store.runs import Run
-from core.ui import links, loaders, run_browser, tables
+from core.ui import links, run_browser, tables
 from core.ui.linked import bind
+from core.ui.loaders.cache import run_version
+from core.ui.loaders.scores import run_rows
 from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext, explain_errors
 from core.ui.sign_in import may_upload
@@ -63,7 +65,7 @@ def show_package(run: Run) -> None:
     option, more, download = st.columns([0.36, 0.32, 0.32], vertical_alignment="bottom")
     # The numbers in the traces may differ from the submitted ones.
     differs = run.method == "fusion" or any(
-        Flag.TRACE_DIFFERS in row for row in loaders.run_rows(run.id)["flags"]
+        Flag.TRACE_DIFFERS in row for row in run_rows(run.id)["flags"]
     )
     fusion_trace = differs and option.toggle(
         "Add the fusion's arithmetic to each trace",
@@ -73,10 +75,8 @@ def show_package(run: Run) -> None:
     with more.popover("Prompt and tools", width="stretch", icon=":material/attach_file:"):
         prompt, tools = _choose_attachments(track)
     with explain_errors():
-        with st.spinner(f"Packaging {len(loaders.run_rows(run.id)):,} rows …"):
-            package = _make_package(
-                run.id, track, prompt, tools, fusion_trace, loaders.run_version(run.id)
-            )
+        with st.spinner(f"Packaging {len(run_rows(run.id)):,} rows …"):
+            package = _make_package(run.id, track, prompt, tools, fusion_trace, run_version(run.id))
         valid = is_valid(package.problems)
         download.download_button(
             "Download the zip",
@@ -232,7 +232,7 @@ def _show_rows(problem: Problem, run: Run | None, name: str) -> None:
     table = pd.DataFrame({"row": [str(row) for row in problem.rows]})
     config = {}
     if run is not None:
-        known = set(loaders.run_rows(run.id)["pair_id"])
+        known = set(run_rows(run.id)["pair_id"])
         addresses = [links.row_address(run, row) if row in known else None for row in table["row"]]
         if any(addresses):
             table["debate"] = addresses

@@ -120,7 +120,10 @@ def table(
 def delete(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(help="The target ranking.", autocompletion=names.complete_ranking)
+        str,
+        typer.Argument(
+            help="The target ranking.", autocompletion=names.complete(target_ranking.list_all)
+        ),
     ],
 ) -> None:
     """Delete a target ranking with its models and evaluations."""

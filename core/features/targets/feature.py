@@ -7,7 +7,15 @@ from core.base.feature import Command, Feature, Page
 FEATURE = Feature(
     "targets",
     "Target ranking: which gene was perturbed.",
-    pages=(Page("targets", "Targets", "my_location", group="More"),),
+    pages=(
+        Page(
+            "targets",
+            "Targets",
+            "my_location",
+            group="More",
+            holds="core.features.targets.actions:list_all",
+        ),
+    ),
     commands={
         "targets": Command(
             "core.features.targets.commands:app",

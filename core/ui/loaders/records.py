@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Literal
 
 from core.base.types import TRAIN, Label, Pair
-from core.features.experiments import ledger_table
 from core.runs.jobs import control, overview
 from core.runs.jobs.kinds import Job, kinds
 from core.store import calls, changes, datasets, imports, notes, pairs, runs, text_search
@@ -27,7 +26,6 @@ dataset_rows = cache_by("datasets", entries=4, shared=True)(from_store(pairs.fra
 _recorded_runs = cache_by("runs", "datasets")(from_store(runs.list_all))
 _label_counts = cache_by("runs", "datasets")(from_store(runs.label_counts))
 tokens_by_run = cache_by("runs")(from_store(calls.tokens_by_run))
-ledger_entries = cache_by("ledger")(from_store(ledger_table.list_all))
 all_imports = from_store(imports.list_imports)
 rejected_rows = from_store(imports.rejected_rows)
 latest_changes = from_store(changes.latest)

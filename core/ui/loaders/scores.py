@@ -5,35 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.base.errors import NotFound, StateError
-from core.features.cells.actions import control_expression_of
-from core.features.neighbours.knn_numbers import kept_vectors, space_to_scramble
-from core.features.neighbours.page.loaders import row_index
-from core.features.neighbours.result import knn_sentence
-from core.features.scores.space_controls import control_spaces
-from core.runs.component_loader import WorkspaceComponents
 from core.scoring import run_scores
-from core.scoring.baselines import add_expression
-from core.scoring.compare_runs import RunComparison, compare_runs
-from core.scoring.controls import Control, RunControls, control_run
-from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
-from core.scoring.score_result import ScoreResult
-from core.scoring.score_result import score_result as score_result_of
-from core.scoring.sentences import scored_text
 from core.scoring.standing import Standing, standing_of
 from core.stats.row_changes import rank_movement
-from core.store import datasets, pairs, predictions, runs
-from core.store.datasets import Dataset
+from core.store import pairs, predictions, runs
 from core.store.predictions import RowFilter
-from core.store.runs import Run
-from core.transfer.knn_settings import read_knn_settings
-from core.transfer.permutation_null import KnnNumbers
 from core.transfer.row_index import RowIndex
 from core.ui.loaders.cache import cache_by, reading
-from core.ui.loaders.records import all_datasets, all_runs, dataset_rows
+from core.ui.loaders.records import all_datasets, all_runs
 from core.ui.loaders.rows import matching_ids
-from core.ui.server_workspace import read_workspace
+from core.ui.loaders.spaces import row_index
 
 
 @cache_by("run:{0}", "datasets", entries=12, shared=True)
@@ -62,24 +44,10 @@ def scored_rows(run: str) -> RunRows:
     return run_scores.scored_rows(known[run], known.get, run_rows(run), index, found)
 
 
-@cache_by("run:{0}", "run:{1}", "datasets", entries=12, shared=True)
-def comparison(baseline: str, run: str) -> RunComparison:
-    """Return the comparison of a run with a baseline on their shared rows."""
-    return compare_runs(scored_rows(baseline), scored_rows(run))
-
-
 @cache_by("run:{0}", "datasets", entries=50)
 def run_score(run: str) -> RunScore:
     """Return a run's score."""
     return run_scores.score_run(scored_rows(run))
-
-
-@cache_by("run:{0}", "runs", "datasets", entries=50)
-def score_result(run: str) -> ScoreResult:
-    """Return a run's score with its caveats."""
-    rows, score = scored_rows(run), run_score(run)
-    with reading() as db:
-        return score_result_of(db, rows, score)
 
 
 @cache_by("run:{0}", "datasets", entries=50)
@@ -88,81 +56,10 @@ def count_score(run: str) -> RunScore:
     return run_scores.score_counts(scored_rows(run))
 
 
-@cache_by("run:{0}", "datasets", entries=12)
-def other_scores(run: str) -> tuple[OtherScores, OtherScores]:
-    """Return other scores of a run's rows, and those of row counts alone on the same rows."""
-    rows = scored_rows(run)
-    counts = run_scores.count_rows(rows).under(rows.protocols)
-    return other_scores_of_run(rows, run_score(run)), other_scores_of_run(counts, count_score(run))
-
-
 @cache_by("run:{0}", "datasets", entries=200)
 def standing(run: str) -> Standing:
     """Return the standing of a run, without permutations, so that a list of runs shows at once."""
     return standing_of(scored_rows(run), run_score(run), count_score(run))
-
-
-@cache_by("run:{0}", "datasets", "spaces", entries=8)
-def run_controls(run: str) -> RunControls:
-    """Return the controls without biology of a run; permuted vectors only if they were computed
-    before."""
-    rows = scored_rows(run)
-    vectors = kept_vectors(read_workspace(), rows.run, rows.frame["pair_id"].tolist())
-    splits = dataset_rows(rows.run.dataset)["split"].to_numpy(dtype=object)
-    return add_expression(
-        control_run(rows, splits, vectors),
-        rows,
-        control_expression_of(read_workspace(), rows.run.dataset),
-    )
-
-
-@cache_by("run:{0}", "datasets", "spaces", entries=8)
-def space_controls(run: str) -> tuple[Control, ...]:
-    """Return the kNN without biology beside a run, over one of the workspace's spaces if it has
-    any."""
-    rows = scored_rows(run)
-    return control_spaces(rows, space_to_scramble(read_workspace(), rows.run, rows.index))
-
-
-@cache_by("run:{0}", "datasets", "spaces", entries=30)
-def protocol_sentences(run: str) -> list[tuple[str, str]]:
-    """Return (protocol, sentence) for each kNN on labelled rows in a run: its own score, or a
-    caution for reading it.
-
-    A kNN by folds has no sentence about itself, which would repeat its score.
-    """
-    with reading() as db:
-        knn_runs = [
-            (each, datasets.find(db, each.dataset))
-            for each in runs.lineage(db, [runs.find(db, run)])
-            if each.method == "knn"
-        ]
-    found: list[tuple[str, str]] = []
-    for each, dataset in knn_runs:
-        protocol = read_knn_settings(each.spec).protocol.kind
-        if protocol == "folds" and each.id != run:
-            score = run_score(each.id)
-            found.append(
-                (
-                    protocol,
-                    (
-                        f"{each.name} alone, {scored_text(score.whole.scored)}:"
-                        f" {score.sentence.removesuffix('.')}"
-                    ),
-                )
-            )
-        elif protocol == "loo":
-            found.append((protocol, f"{each.name}: {_knn_sentence(dataset, each)}"))
-    return found
-
-
-def _knn_sentence(dataset: Dataset, run: Run) -> str:
-    settings = read_knn_settings(run.spec)
-    try:
-        predicted = WorkspaceComponents(read_workspace(), dataset).predict_knn(settings, None)
-    except (NotFound, StateError) as error:  # a space that was deleted
-        return f"cannot be evaluated again: {error}"
-    return knn_sentence(KnnNumbers(settings.protocol, predicted.evaluation()))
 
 
 @cache_by("run:{0}", "run:{1}", "datasets", "notes", entries=20, shared=True)

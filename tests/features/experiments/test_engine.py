@@ -16,6 +16,7 @@ from core.base.experiment import Arm
 from core.features.asking import actions as ask
 from core.features.asking.actions import Question
 from core.features.experiments import engine, ledger_table
+from core.features.experiments.arm_loader import ArmLoader
 from core.features.experiments.arms import refuse_meeting_seeds, under_seed
 from core.features.experiments.engine import SavedExperiment
 from core.features.experiments.kinds.asking import AskingSettings
@@ -27,7 +28,6 @@ from core.runs import launch, run_control
 from core.runs.jobs import control, overview
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace, open_workspace
-from core.scoring.arm_loader import ArmLoader
 from tests import worlds
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script

@@ -11,12 +11,12 @@ from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.types import Flag
 from core.features.experiments import engine
+from core.features.experiments.arm_loader import ArmLoader
 from core.features.experiments.kinds.tools import ToolsSettings
 from core.features.experiments.result import ExperimentResult
 from core.runs import launch
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace, open_workspace
-from core.scoring.arm_loader import ArmLoader
 from core.scoring.run_scores import RunRows
 from core.stats.sign_flips import sign_flip_test
 from core.store import runs

@@ -11,6 +11,7 @@ import pytest
 from core.base.errors import InputError
 from core.features.fuse.explorer import component
 from core.features.fuse.explorer.content import noise_of_cuts
+from core.features.fuse.weight_grid import move_one, weight_grid
 from core.scoring.compare_runs import add_cut_noise
 from core.stats.arrays import Floats
 from core.stats.delong import Estimate
@@ -19,7 +20,6 @@ from core.stats.ranks import ranks_from_top
 from core.stats.row_changes import agreement
 from core.transfer.fusion import shares_of, weights_of
 from core.transfer.live_fusion import FusionComparison, MetricChange
-from core.transfer.weight_grid import move_one, weight_grid
 from tests.features.fuse.fusion_cases import Case, cases
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from core.base.errors import InputError
-from core.evidence.knowledge_graph import graph_of_packs
 from core.evidence.packs import Packs
 from core.features.perturbqa.baselines.material import (
     Material,
@@ -26,6 +25,7 @@ from core.features.perturbqa.baselines.table import (
     measure_coverage,
     score_baselines,
 )
+from core.features.perturbqa.knowledge_graph import graph_of_packs
 from core.scoring.baselines import BaselineScore
 from core.transfer.row_index import RowIndex
 from tests.features.perturbqa import cases

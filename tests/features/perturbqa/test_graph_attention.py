@@ -16,6 +16,7 @@ from core.features.perturbqa.baselines.attention_settings import (
     AttentionGrid,
     read_grid,
 )
+from core.features.perturbqa.baselines.gene_graph import make_gene_graph
 from core.features.perturbqa.baselines.graph_attention import (
     edges_of,
     hold_out_perturbations,
@@ -25,7 +26,6 @@ from core.features.perturbqa.baselines.graph_attention import (
 )
 from core.features.perturbqa.baselines.material import Prediction
 from core.features.perturbqa.baselines.table import score_baselines
-from core.transfer.gene_graph import make_gene_graph
 from tests.features.perturbqa import cases
 
 FRAME, PACKS = cases.screen(), cases.packs()

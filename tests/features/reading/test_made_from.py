@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.features.neighbours.page.neighbour_controls import link_parameters, parameters_of
 from core.methods.fusion_settings import FusionSettings
 from core.runs import actions as run_actions
 from core.runs import derived_runs
@@ -15,7 +16,6 @@ from core.store.runs import Run
 from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui.neighbour_controls import link_parameters, parameters_of
 from tests.derived import save_fusion, save_recovered
 from tests.ui.conftest import KNN, LABELLED, Visit
 from tests.ui.test_apptest import text_of as escaped_text_of

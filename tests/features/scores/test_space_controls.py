@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.features.neighbours.knn_numbers import space_to_scramble
-from core.features.scores.space_controls import ANISOTROPIES, control_spaces, random_space
+from core.features.scores.space_controls import (
+    ANISOTROPIES,
+    control_spaces,
+    random_space,
+    space_to_scramble,
+)
 from core.runs.workspace import Workspace
 from core.scoring.controls import Control
 from core.scoring.run_scores import load_scored_rows

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.features.arguments.debate_audit import audit_debate
-
-from core.features.arguments import finding_tables
 from core.plots.captioned import CaptionedFigure
 from core.plots.results import captioned
 from core.runs.workspace import Workspace
+from core.scoring.debate_audit import load_audit
 from core.scoring.report_part import ReportPart, ShownRuns
 
 _TITLE = "Lengths of the briefs"
@@ -17,8 +15,7 @@ _TITLE = "Lengths of the briefs"
 
 def _make(workspace: Workspace, shown: ShownRuns) -> Sequence[CaptionedFigure]:
     with workspace.store.read() as db:
-        facts = [(finding_tables.debate_facts(db, run.id), run.name) for run in shown.runs]
-    audits = [audit_debate(*each) for each in facts]
+        audits = [load_audit(db, run.id) for run in shown.runs]
     without = (
         f"{audit.run}: it writes no briefs, so there is no debate to audit."
         for audit in audits

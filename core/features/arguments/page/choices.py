@@ -12,16 +12,17 @@ from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import KINDS
 from core.runs.workspace import Workspace
 from core.store.runs import Run
-from core.ui import loaders
 from core.ui.linked import choose_one
 from core.ui.loaders.cache import reading
+from core.ui.loaders.records import all_runs
+from core.ui.loaders.rows import text_counts
 
 
 def asks_about(run: Run, rubric: Rubric) -> bool:
     """Return whether a run has texts that a rubric asks about, whatever their stage."""
     roles = [
         role
-        for kind, of_kind in loaders.text_counts(run.id).items()
+        for kind, of_kind in text_counts(run.id).items()
         if kind in KINDS[rubric.unit]
         for role in of_kind
     ]
@@ -38,9 +39,7 @@ def choose_rubric(
     """
     known = {rubric.name: rubric for rubric in rubrics.list_all(workspace)}
     if to_label:
-        of_run = [
-            each for each in loaders.all_runs() if each.is_reading and each.parents == (run.id,)
-        ]
+        of_run = [each for each in all_runs() if each.is_reading and each.parents == (run.id,)]
         known = {
             name: rubric for name, rubric in known.items() if labels.takes_labels(rubric, of_run)
         }

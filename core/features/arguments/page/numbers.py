@@ -12,8 +12,8 @@ from core.features.arguments import readings, rubric_tables
 from core.features.arguments.rates import RULE, RubricRates, load_rates
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.worth import RubricWorth, load_outcomes, rubric_worth
-from core.ui import loaders
 from core.ui.loaders.cache import cache_by, reading
+from core.ui.loaders.scores import scored_rows
 from core.ui.server_workspace import read_workspace
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def rates(run: str, rubric: Rubric, judged_by: str, answer: str) -> RubricRates 
 @cache_by("run:{0}", "runs", "datasets", entries=10, shared=True)
 def worth(run: str, judged: tuple[tuple[Rubric, str], ...]) -> RubricWorth:
     """Return what rubrics are worth on a run, all tested together."""
-    rows = loaders.scored_rows(run)
+    rows = scored_rows(run)
     said = [(rubric, answers(run, rubric, judged_by)) for rubric, judged_by in judged]
     with reading() as db:
         outcomes = load_outcomes(db, rows)

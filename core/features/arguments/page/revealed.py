@@ -12,7 +12,7 @@ from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import TextLabel
 from core.runs.workspace import Workspace
 from core.store.runs import Run
-from core.ui import loaders
+from core.ui.loaders.rows import row_details
 from core.ui.widgets import label_text, percent_text
 
 
@@ -24,7 +24,7 @@ def describe(
     texts: Mapping[tuple[str, int], Mapping[str, str]],
 ) -> dict[str, Any]:
     """Return the key, the title, and lines of (name, value)."""
-    numbers = loaders.row_details(run.id, label.pair_id).numbers
+    numbers = row_details(run.id, label.pair_id).numbers
     text = texts[label.pair_id, label.seq]
     shares = (numbers["p_de"], numbers["p_up_given_de"])
     predicted = (

@@ -15,9 +15,11 @@ from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
 from core.runs.request import money_text
 from core.store.runs import Run
-from core.ui import links, loaders
+from core.ui import links
 from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
+from core.ui.loaders.records import all_runs
+from core.ui.loaders.rows import stages, text_counts
 from core.ui.option_controls import names_of_rest, show_calls, show_more, show_settings, title_of
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text
@@ -43,10 +45,10 @@ def _show_rubric(context: PageContext, run: Run) -> None:
         chosen = show_settings(Rubric, _RUBRIC, ["name", "question", "answers"], in_link=False)
     with right:
         chosen |= show_settings(Rubric, _RUBRIC, ["unit"], in_link=False)
-        roles = {role: None for counts in loaders.text_counts(run.id).values() for role in counts}
+        roles = {role: None for counts in text_counts(run.id).values() for role in counts}
         chosen |= {
             "roles": _choose("roles", list(roles)),
-            "stages": _choose("stages", loaders.stages(run.id)),
+            "stages": _choose("stages", stages(run.id)),
         }
         chosen |= show_settings(Rubric, _RUBRIC, names_of_rest(Rubric, chosen), in_link=False)
     is_ready = bool(chosen["name"] and chosen["question"])
@@ -76,7 +78,7 @@ def _choose(name: str, known: list[str]) -> tuple[str, ...]:
 def show_reading(context: PageContext, run: Run, rubric: Rubric, *, unfolded: bool = False) -> None:
     """Show the unfinished readings for a rubric, and the form that starts another, folded by
     default."""
-    for reading in loaders.all_runs():
+    for reading in all_runs():
         is_live = reading.is_reading and reading.parents == (run.id,) and reading.status != "done"
         if is_live and readings.answers_rubric(reading, rubric):
             watch_job(context.workspace, READING.name, reading.id)
@@ -118,7 +120,7 @@ def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
     if st.button(
         "Start reading", type="primary", icon=":material/play_arrow:", key="start-reading"
     ):
-        known = {each.id for each in loaders.all_runs()}
+        known = {each.id for each in all_runs()}
         with explain_errors(), st.spinner("Starting …"):
             started = readings.start_reading(
                 context.workspace, rubric, run.id, detach=True, plan=plan

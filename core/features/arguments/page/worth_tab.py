@@ -9,8 +9,9 @@ from core.features.arguments import rubrics
 from core.features.arguments.page import choices, numbers
 from core.features.arguments.rubric import Rubric
 from core.store.runs import Run
-from core.ui import links, loaders, run_browser
+from core.ui import links, run_browser
 from core.ui.linked import choose_several
+from core.ui.loaders.records import count_labelled
 from core.ui.results import show_result
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, show_empty
@@ -21,7 +22,7 @@ FIRST_TRIED = ("argues", "cites", "genes", "own_side")
 
 def show(context: PageContext, run: Run) -> None:
     """Show the table and the forest plot of the rubrics that are tested together."""
-    if not loaders.count_labelled(run.id):
+    if not count_labelled(run.id):
         show_empty(f"{as_text(run.name)} has no labelled row, so hits and misses are unknown.")
         run_browser.offer_labelled_run(context, links.ARGUMENTS)
         return

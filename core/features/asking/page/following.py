@@ -24,8 +24,9 @@ from core.runs.row_watch import Watcher
 from core.runs.run_state import state_of
 from core.runs.workspace import Workspace
 from core.store.runs import Run
-from core.ui import links, loaders
+from core.ui import links
 from core.ui.job_panel import Button, job_of_run, show_job
+from core.ui.loaders.rows import row_details
 from core.ui.shell import PageContext, draw_page_anew, fragment
 
 LOOK_S = 0.04  # between two reads of the events
@@ -123,7 +124,7 @@ def _from_store(workspace: Workspace, run: Run) -> LiveRow | None:
     """Return the row of an ad-hoc run once it has ended, else None."""
     if not run.done and not run.failed:
         return None
-    details = loaders.row_details(run.id, ask.pair_of(workspace, run).pair_id)
+    details = row_details(run.id, ask.pair_of(workspace, run).pair_id)
     return live_row.of_store(details.numbers, details.events, details.dossier)
 
 

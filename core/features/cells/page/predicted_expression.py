@@ -15,8 +15,8 @@ from core.features.cells.predictions import PredictionOptions
 from core.features.importing import page_imports
 from core.features.importing.page import after_import
 from core.features.importing.page.paths import ask_path
-from core.ui import loaders
 from core.ui.linked import bind
+from core.ui.loaders.records import all_datasets
 from core.ui.option_controls import (
     choose_setting,
     key_of,
@@ -40,7 +40,7 @@ def show_form(context: PageContext) -> None:
             " `.h5ad`. Or a table of predicted log2 fold changes: `.csv`, `.tsv`, `.parquet` or"
             " `.xlsx`. Each pair of the dataset gets P(DE) and P(up | DE)."
         )
-        names = {each.id: each.name for each in loaders.all_datasets()}
+        names = {each.id: each.name for each in all_datasets()}
         if not names:
             st.caption("There is no dataset with pairs to predict yet.")
             return

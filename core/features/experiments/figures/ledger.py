@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from core.features.experiments import ledger_table
+from core.features.experiments.comparison_log import looked_by_dataset
 from core.features.experiments.ledger_result import ledger_of
 from core.plots.captioned import CaptionedFigure
 from core.plots.results import captioned
-from core.runs.comparison_log import looked_by_dataset
 from core.runs.workspace import Workspace
 from core.scoring.report_part import ReportPart, ShownRuns
 
@@ -23,4 +23,5 @@ PART = ReportPart(
     "Which ideas survived, with corrected p, and the scores in order.",
     95,
     _make,
+    files=looked_by_dataset,
 )

@@ -11,11 +11,11 @@ import numpy as np
 from core.base.experiment import Arm, Experiment, Kind, Runs
 from core.base.result import Table
 from core.base.texts import estimate_text
+from core.features.experiments.arm_loader import ArmLoader
 from core.features.experiments.kinds.asking import AskingSettings, ask_again, missing_run
 from core.features.experiments.moved import ANSWERS, read_answers, take_ids
 from core.features.experiments.result import ExperimentResult
 from core.runs.workspace import Workspace
-from core.scoring.arm_loader import ArmLoader
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Floats
 from core.stats.clustered_mean import means_within

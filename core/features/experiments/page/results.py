@@ -8,13 +8,15 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from core.features.experiments import engine, ledger
+from core.features.experiments import engine, ledger, ledger_table
 from core.features.experiments.registry import kinds
 from core.features.experiments.result import MOST_ALIKE, ExperimentResult
-from core.ui import links, loaders, tables
+from core.runs.workspace import Workspace
+from core.ui import links, tables
 from core.ui.job_panel import watch_job
 from core.ui.linked import choose_one
-from core.ui.loaders.cache import cache_by
+from core.ui.loaders.cache import cache_by, from_store
+from core.ui.loaders.records import all_presets, all_runs
 from core.ui.results import show_result
 from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext, explain_errors
@@ -35,7 +37,7 @@ def show(context: PageContext) -> None:
             "No experiment of this dataset yet. A question, a run and a few rows are enough.", how
         )
         return
-    states = {run.id: run.status for run in loaders.all_runs()}
+    states = {run.id: run.status for run in all_runs()}
     by_key = {saved.key: saved for saved in here}
     verdicts: dict[str, dict[str, list[str]]] = {}
     for line in ledger.list_ledger(context.workspace).hypotheses:
@@ -88,3 +90,12 @@ def _verdict_text(arms_by_verdict: Mapping[str, list[str]], is_done: bool) -> st
 def _result_of(key: str) -> ExperimentResult:
     workspace = read_workspace()
     return engine.result_of(workspace, engine.find_saved(workspace, key))
+
+
+_entries = cache_by("ledger")(from_store(ledger_table.list_all))
+
+
+def has_experiments(workspace: Workspace) -> bool:
+    """Return whether there is an experiment, or an entry of the ledger."""
+    del workspace  # all visitors see the same
+    return bool(_entries() or all_presets(engine.PAGE))

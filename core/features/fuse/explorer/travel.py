@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core.base.errors import InputError, NotFound, StateError
 from core.base.version import describe
+from core.features.fuse import weight_grid
 from core.features.fuse.explorer.component import ExplorerData
 from core.features.fuse.explorer.content import FusionRows, make_content
 from core.features.fuse.explorer.prepare import (
@@ -26,7 +27,6 @@ from core.scoring.compare_runs import add_cut_noise
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import interval_text, scored_text
 from core.store.runs import Run
-from core.transfer import weight_grid
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.run_cells import describe_scoring
 

@@ -9,18 +9,18 @@ from typing import Any
 import streamlit as st
 
 from core.base.records import to_json
+from core.features.fuse import weight_grid
+from core.features.fuse.cached_components import CachedComponents
 from core.features.fuse.explorer import prepare as states
 from core.features.fuse.explorer.prepare import CutNoise, prepare_noise
 from core.features.fuse.page import explorer, fusion_controls
 from core.features.fuse.page.fusion_controls import FusionChoice
 from core.stats.selection_optimism import Optimism
 from core.store.runs import Run
-from core.transfer import weight_grid
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.run_cells import folds_among
 from core.ui import links, shell
 from core.ui.background import Result, background
-from core.ui.cached_components import CachedComponents
 from core.ui.widgets import flush
 
 _NOISE = "_cut_noise"  # session key: the cuts of the fusion on screen, with its key

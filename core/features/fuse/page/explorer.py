@@ -16,7 +16,7 @@ from core.features.fuse.page import fusion_controls
 from core.features.fuse.page.fusion_controls import FusionChoice
 from core.store.runs import Run
 from core.transfer.live_fusion import LiveFusion
-from core.ui import loaders
+from core.ui.loaders.scores import run_rows
 
 KEY = "fusion-explorer"
 # session key: the explorer's last content, with the key of its fusion
@@ -90,7 +90,7 @@ def _read_weights(sent: object, n: int) -> list[float] | None:
 
 def name_rows(choice: FusionChoice, baseline: Run) -> FusionRows:
     """Return the names of a fusion's rows and components on its page."""
-    rows = loaders.run_rows(choice.base.id)
+    rows = run_rows(choice.base.id)
     names = [choice.base.name, *(fusion_controls.title_of(key) for key in choice.others)]
     return FusionRows(
         rows["pair_id"].tolist(),

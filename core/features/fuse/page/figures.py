@@ -14,6 +14,7 @@ import streamlit as st
 
 from core.base.errors import InputError
 from core.base.texts import number_text
+from core.features.fuse import weight_grid
 from core.features.fuse.page import fusion_controls
 from core.features.fuse.page.fusion_controls import FusionChoice
 from core.features.fuse.plots import weight_heatmap
@@ -21,10 +22,10 @@ from core.plots import rank_scatter
 from core.plots.captioned import CaptionedFigure
 from core.scoring.sentences import TWO_WAY
 from core.stats.ranks import ranks_from_top
-from core.transfer import weight_grid
 from core.transfer.live_fusion import FusionComparison, LiveFusion
-from core.ui import links, loaders, tables
+from core.ui import links, tables
 from core.ui.linked import bind
+from core.ui.loaders.scores import run_rows, scored_rows
 from core.ui.widgets import as_text, label_text, show_captioned, show_figure
 
 LISTED = 20  # rows that move most
@@ -74,8 +75,8 @@ def draw_plane(choice: FusionChoice, prepared: LiveFusion) -> CaptionedFigure | 
 
 def _show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
     """Show, without labels, where the fusion ranks the base's rows."""
-    before, after = loaders.scored_rows(choice.base.id).scores.p_de, found.fused.scores().p_de
-    rows = loaders.run_rows(choice.base.id)[["pair_id", "pert", "gene", "label"]]
+    before, after = scored_rows(choice.base.id).scores.p_de, found.fused.scores().p_de
+    rows = run_rows(choice.base.id)[["pair_id", "pert", "gene", "label"]]
     moved: pd.DataFrame = rows.assign(rank_a=ranks_from_top(before), rank_b=ranks_from_top(after))
     caption = (
         f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of the DE score, 1 is the"
@@ -91,7 +92,7 @@ def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
     which = st.segmented_control(
         "Rows that move most in", MOVED, default=MOVED[0], **bind("moved"), required=True
     )
-    rows = loaders.run_rows(choice.base.id)
+    rows = run_rows(choice.base.id)
     base, fused = (
         (rows["p_de"], found.fused.p_de)
         if which == "P(DE)"

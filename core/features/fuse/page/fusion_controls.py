@@ -15,9 +15,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.base.fields.record import make, options_of
+from core.features.fuse.cached_components import CachedComponents
 from core.features.fuse.explorer.prepare import Mix, starters
 from core.features.fuse.explorer.prepare import prepare_fusion as prepare
-from core.features.neighbours.page import space_builder
+from core.features.neighbours.page import neighbour_controls, space_builder
 from core.methods.cut_scores import fusion_protocols
 from core.methods.fusion_settings import FusionSettings
 from core.scoring.run_scores import RunRows
@@ -27,9 +28,11 @@ from core.transfer.fusion import shares_of
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
-from core.ui import loaders, neighbour_controls
-from core.ui.cached_components import CachedComponents
 from core.ui.linked import choose_one, choose_several, keep_one, keep_shares
+from core.ui.loaders.cache import versions_of
+from core.ui.loaders.records import all_presets, all_runs, count_labelled
+from core.ui.loaders.rows import shared_row_counts
+from core.ui.loaders.scores import run_rows, scored_rows
 from core.ui.option_controls import choose_title, key_of, names_of_rest, show_settings
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text
@@ -104,7 +107,7 @@ def show_fusion_controls(
     to fuse yet."""
     spaces = neighbour_controls.usable_spaces(dataset)
     names = {run.id: run.name for run in context.runs}
-    same_rows = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
+    same_rows = {key: names[key] for key in shared_row_counts(base.id) if key in names}
     titles = ({KNN: NEIGHBOURS} if spaces else {}) | same_rows
     if not spaces:
         with places.offers:
@@ -124,7 +127,7 @@ def show_fusion_controls(
     if KNN in others and found.knn is None:
         places.components.markdown("Choose at least one gene space, in the settings below.")
         return None
-    labelled = bool(loaders.run_rows(base.id)["label"].notna().any())
+    labelled = bool(run_rows(base.id)["label"].notna().any())
     even = round(1 / (len(others) + 1), 2)
     kept = keep_shares({f"{prefix}_{key}": even for _, prefix in WEIGHTS for key in others})
     values = [[kept[f"{prefix}_{key}"] for key in others] for _, prefix in WEIGHTS]
@@ -148,7 +151,7 @@ def _show_settings(
         how |= show_settings(FusionSettings, "", rest)
     knn = None
     if KNN in others:
-        training = loaders.count_labelled(base.id, "training") > 0
+        training = count_labelled(base.id, "training") > 0
         knn = neighbour_controls.choose_settings(
             dataset, neighbour_controls.usable_spaces(dataset), training=training
         )
@@ -160,7 +163,7 @@ def _show_settings(
 
 def knn_ids() -> set[str]:
     """Return the ids of the components that are a kNN: runs, and the live one."""
-    return {KNN, *(run.id for run in loaders.all_runs() if run.method == "knn")}
+    return {KNN, *(run.id for run in all_runs() if run.method == "knn")}
 
 
 def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:
@@ -174,7 +177,7 @@ def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:
 def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> dict[str, str]:
     """Show the choice of a labelled run for every component but a kNN, which has its own priors
     under folds."""
-    labelled = {run.id: run.name for run in runs if loaders.count_labelled(run.id, "training")}
+    labelled = {run.id: run.name for run in runs if count_labelled(run.id, "training")}
     needing = [base.id, *(key for key in others if key not in knn_ids())]
     chosen = {}
     for column, key in zip(st.columns(max(len(needing), 2)), needing, strict=False):
@@ -196,7 +199,7 @@ def key_against(choice: FusionChoice, baseline: Run) -> tuple[Any, ...]:
     """Return everything that a fusion and its comparison depend on except the weights, as a cache
     key."""
     runs = [choice.base.id, *choice.others, *choice.how.references.values(), baseline.id]
-    versions = loaders.versions_of(run for run in runs if run != KNN)
+    versions = versions_of(run for run in runs if run != KNN)
     # its mapping has no hash
     return choice.base.id, choice.others, choice.knn, repr(choice.how), baseline.id, versions
 
@@ -232,8 +235,8 @@ def protocols_of(choice: FusionChoice) -> tuple[EvaluationProtocol, ...]:
 
 def rows_of_baseline(choice: FusionChoice, baseline: Run) -> RunRows:
     """Return the baseline's predictions for the rows of the base. It has all of them."""
-    rows = loaders.scored_rows(baseline.id)
-    ids = loaders.run_rows(choice.base.id)["pair_id"]
+    rows = scored_rows(baseline.id)
+    ids = run_rows(choice.base.id)["pair_id"]
     return (
         rows
         if baseline.id == choice.base.id
@@ -243,7 +246,7 @@ def rows_of_baseline(choice: FusionChoice, baseline: Run) -> RunRows:
 
 def title_of(key: str) -> str:
     """Return the title of a component on pages: its run's name, or that of the live kNN."""
-    return next((run.name for run in loaders.all_runs() if run.id == key), NEIGHBOURS)
+    return next((run.name for run in all_runs() if run.id == key), NEIGHBOURS)
 
 
 def moved_component(choice: FusionChoice) -> int:
@@ -259,7 +262,7 @@ PAGE = "what-if"  # whose presets the saved mixes are
 def of_choice(choice: FusionChoice) -> list[Mix]:
     """Return the mixes of the chosen components: the standard ones, and saved ones with the
     settings on screen."""
-    saved = [_as_mix(choice, name, values) for name, values in loaders.all_presets(PAGE).items()]
+    saved = [_as_mix(choice, name, values) for name, values in all_presets(PAGE).items()]
     return [*starters(len(choice.others)), *(mix for mix in saved if mix is not None)]
 
 

@@ -11,7 +11,7 @@ from core.base.errors import NothingCovered
 from core.features.fuse.page import at_rest, fusion_controls
 from core.features.fuse.page.fusion_controls import FusionChoice
 from core.features.fuse.verdict import FusionVerdict
-from core.features.neighbours.page import space_numbers
+from core.features.neighbours.page import neighbour_controls, space_numbers
 from core.features.neighbours.result import knn_sentence
 from core.scoring.compare_runs import add_cut_noise
 from core.scoring.fusion_caveats import CHOSEN, RANK_SCORES, RANKED
@@ -21,7 +21,7 @@ from core.transfer.constant_components import constant_sentences
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.transfer.permutation_null import KnnNumbers
 from core.transfer.run_cells import describe_scoring
-from core.ui import loaders, neighbour_controls
+from core.ui.loaders.scores import run_rows, scored_rows
 from core.ui.results import show_result
 from core.ui.widgets import as_text
 
@@ -96,13 +96,13 @@ def _remarks_on_scoring(
         )
     # under folds, it takes a while and stands below
     if choice.knn is not None and choice.knn.protocol.kind != "folds":
-        ids = tuple(loaders.run_rows(choice.base.id)["pair_id"])
+        ids = tuple(run_rows(choice.base.id)["pair_id"])
         live = neighbour_controls.find_neighbours(choice.dataset, choice.knn, ids)
         numbers = KnnNumbers(choice.knn.protocol, neighbour_controls.evaluate_neighbours(live))
         sentence = knn_sentence(numbers)
         yield f"{sentence[0].upper()}{sentence[1:]}."
     if choice.dataset.headline != "mean":
-        rows = replace(loaders.scored_rows(choice.base.id), scores=found.fused.scores())
+        rows = replace(scored_rows(choice.base.id), scores=found.fused.scores())
         headline = score_run(rows.under(fusion_controls.protocols_of(choice))).headline
         parts = ", ".join(f"{name} {text}" for name, text in headline.texts.items())
         yield (

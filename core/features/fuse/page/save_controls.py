@@ -15,6 +15,7 @@ from core.features.fuse.explorer.prepare import Mix, describe_rest
 from core.features.fuse.explorer.travel import Fusion, data_of_file
 from core.features.fuse.page import at_rest, explorer, figures, fusion_controls
 from core.features.fuse.page.fusion_controls import KNN, PAGE, FusionChoice, title_of
+from core.features.neighbours.page import neighbour_controls
 from core.runs import actions as runs
 from core.runs import derived_runs, launch
 from core.runs.derived_runs import FusionRequest
@@ -25,10 +26,12 @@ from core.transfer.knn_settings import read_knn_settings
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import describe_scoring
-from core.ui import figure_menu, links, loaders, neighbour_controls
+from core.ui import figure_menu, links
 from core.ui.confirmation import confirm
 from core.ui.figure_menu import View, file_name_of
 from core.ui.linked import bind, choose_one
+from core.ui.loaders.records import all_presets, all_runs, count_labelled
+from core.ui.loaders.rows import shared_row_counts
 from core.ui.option_controls import show_control, with_missing
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text
@@ -56,7 +59,7 @@ def show_save_controls(
             st.caption("The neighbours are saved as a separate run, the fusion's parent.")
         if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
             _save_fusion(context.workspace, choice, name, choice.base, {})
-    has_training_rows = loaders.count_labelled(choice.base.id, "training") > 0
+    has_training_rows = count_labelled(choice.base.id, "training") > 0
     with three.popover(
         "Apply to a test run",
         width="stretch",
@@ -97,7 +100,7 @@ def show_baseline(context: PageContext, choice: FusionChoice, place: DeltaGenera
     base = choice.base
     if not choice.labelled:
         return base
-    shared = loaders.shared_row_counts(base.id)
+    shared = shared_row_counts(base.id)
     options = {base.id: base} | {
         run.id: run for run in context.runs if shared.get(run.id) == base.total
     }
@@ -107,7 +110,7 @@ def show_baseline(context: PageContext, choice: FusionChoice, place: DeltaGenera
 
 
 def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
-    named = loaders.all_presets(PAGE)
+    named = all_presets(PAGE)
     for name, settings in named.items():
         st.button(
             as_text(name),
@@ -144,7 +147,7 @@ def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
 def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
     """Show the form that applies the weights and settings to runs on test rows, each in place of a
     component's run."""
-    test = {run.id: run for run in context.runs if not loaders.count_labelled(run.id, "training")}
+    test = {run.id: run for run in context.runs if not count_labelled(run.id, "training")}
     if not test:
         st.markdown("No run of this dataset has only test rows.")
         return
@@ -226,7 +229,7 @@ def _save_component(
     other rows."""
     if key in twins:
         return twins[key]
-    run = next((run for run in loaders.all_runs() if run.id == key), None)
+    run = next((run for run in all_runs() if run.id == key), None)
     settings = (
         choice.knn
         if run is None

@@ -17,8 +17,11 @@ from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
-from core.ui import links, loaders, run_choice
+from core.ui import links, run_choice
 from core.ui.confirmation import confirm
+from core.ui.loaders.cache import refresh
+from core.ui.loaders.records import all_datasets, count_labelled, predicting_runs
+from core.ui.loaders.scores import standing
 from core.ui.shell import explain_errors
 from core.ui.widgets import as_text
 
@@ -29,13 +32,13 @@ _OF_RUNS = ("submission", "bundle", "external_score", "predicted_expression", "i
 
 def take(results: Sequence[Imported]) -> None:
     """Choose the imported content for the pages, store the message about it, and rerun the page."""
-    loaders.refresh()
+    refresh()
     import_preview.forget()
     imported = [each for each in results if each.kind not in NOTHING]
     runs = _runs_of(imported)
     best = _choose_best(runs)
     if best is not None:
-        is_labelled = bool(loaders.count_labelled(best.id))
+        is_labelled = bool(count_labelled(best.id))
         run_choice.open_next(
             best,
             "imported just now"
@@ -95,7 +98,7 @@ def _ways(imported: Sequence[Imported]) -> list[Callable[[], object]]:
 
 def _link_to_rows(run: Run) -> None:
     name, icon = as_text(run.name), ":material/arrow_forward:"
-    if loaders.count_labelled(run.id) and not run.has_rank_scores:
+    if count_labelled(run.id) and not run.has_rank_scores:
         links.to_rows(run, f"Errors of {name}", icon=icon, order=CONFIDENTLY_WRONG)
     else:
         links.to_rows(run, f"Rows of {name}", icon=icon)
@@ -104,19 +107,19 @@ def _link_to_rows(run: Run) -> None:
 def _dataset_of(imported: Sequence[Imported]) -> Dataset | None:
     """Return the dataset made from these files."""
     names = {each.name for each in imported}
-    return next((each for each in loaders.all_datasets() if each.name in names), None)
+    return next((each for each in all_datasets() if each.name in names), None)
 
 
 def _runs_of(imported: Sequence[Imported]) -> list[Run]:
     """Return the runs made from these files, each the newest of its name."""
     names = {each.name for each in imported if each.kind in _OF_RUNS}
-    return list({run.name: run for run in loaders.predicting_runs() if run.name in names}.values())
+    return list({run.name: run for run in predicting_runs() if run.name in names}.values())
 
 
 def _choose_best(runs: Sequence[Run]) -> Run | None:
     """Return the run with the highest score, of probabilities before rank scores; the latest run if
     none has labels."""
-    labelled = [run for run in runs if loaders.count_labelled(run.id)]
+    labelled = [run for run in runs if count_labelled(run.id)]
     if len(labelled) < 2:
         return (
             labelled[0]
@@ -127,7 +130,7 @@ def _choose_best(runs: Sequence[Run]) -> Run | None:
         labelled,
         key=lambda run: (
             not run.has_rank_scores,
-            loaders.standing(run.id).score.headline.value.estimate,
+            standing(run.id).score.headline.value.estimate,
         ),
     )
 

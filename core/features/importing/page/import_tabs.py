@@ -24,9 +24,11 @@ from core.features.importing.page.paths import ask_path
 from core.methods.base import methods
 from core.runs import actions as runs
 from core.store.runs import Run
-from core.ui import links, loaders, run_choice, tables
+from core.ui import links, run_choice, tables
 from core.ui.confirmation import confirm
 from core.ui.linked import bind, choose_one
+from core.ui.loaders.cache import refresh
+from core.ui.loaders.records import all_datasets, all_runs
 from core.ui.option_controls import title_of
 from core.ui.run_choice import method_text, option_text
 from core.ui.shell import PageContext, explain_errors
@@ -92,7 +94,7 @@ def show_import(context: PageContext) -> None:
     with public:
         _show_public_files(context)
     predicted_expression.show_form(context)
-    if not any(d.origin == "simulated" for d in loaders.all_datasets()) and st.button(
+    if not any(d.origin == "simulated" for d in all_datasets()) and st.button(
         "Make the simulated demo"
     ):
         with st.spinner("Simulating …"):
@@ -158,11 +160,11 @@ def show_imports(context: PageContext, files: pd.DataFrame) -> None:
     with_runs = which.toggle("Also delete the runs on its rows", key="undo_with_runs")
     if not go.button("Undo import", disabled=chosen is None):
         return
-    before = loaders.all_runs()
+    before = all_runs()
     with explain_errors():
         found = undo.undo(context.workspace, str(chosen), with_runs=with_runs)
-        loaders.refresh()
-        left = {run.id for run in loaders.all_runs()}
+        refresh()
+        left = {run.id for run in all_runs()}
         gone = [run.name for run in before if run.id not in left]
         runs_gone = (
             f", and {'the run' if len(gone) == 1 else 'the runs'} {', '.join(gone)}" if gone else ""
@@ -177,7 +179,7 @@ def show_run(context: PageContext) -> None:
     if run is None:
         show_empty("No run is chosen: this dataset has none.")
         return
-    names = {each.id: each.name for each in loaders.all_runs()}
+    names = {each.id: each.name for each in all_runs()}
     st.markdown(
         "  \n".join(f"**{title}**: {as_text(value)}" for title, value in describe_run(run, names))
     )

@@ -16,7 +16,8 @@ from core.features.importing.page import import_tabs
 from core.features.leakage import page as leakage_tab
 from core.features.neighbours.page import spaces_tab
 from core.features.reading.page import notes_tab
-from core.ui import loaders, tables
+from core.ui import tables
+from core.ui.loaders.records import all_imports, latest_changes, rejected_rows
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, show_empty
 
@@ -51,9 +52,9 @@ def show_runs_and_notes(context: PageContext) -> None:
 def show_history(context: PageContext) -> None:
     """Show what was imported, which rows could not be read, and every change."""
     st.markdown("### Imported files")
-    import_tabs.show_imports(context, loaders.all_imports())
+    import_tabs.show_imports(context, all_imports())
     st.markdown("### Rejected rows")
-    rejected = loaders.rejected_rows()
+    rejected = rejected_rows()
     if rejected.empty:
         show_empty("Every row of every imported file could be read.")
     else:
@@ -61,7 +62,7 @@ def show_history(context: PageContext) -> None:
         tables.show_table(counts, "rejected rows counted")
         tables.show_table(rejected, "rejected rows", height="auto")
     st.markdown("### Changes")
-    changes = loaders.latest_changes()
+    changes = latest_changes()
     if changes.empty:
         show_empty("Nothing has been changed yet.")
         return

@@ -1,37 +1,28 @@
-"""Gene spaces, knowledge packs, and what is computed from them."""
+"""Knowledge packs, and what is computed from gene spaces."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from core.base.errors import NotFound, StateError
 from core.embeddings.space import project_to_two_axes
 from core.embeddings.symbol_matching import Coverage, Rule
 from core.features.neighbours import spaces as space_actions
-from core.runs import component_loader
-from core.store import datasets, spaces
-from core.transfer.knn import Priors
-from core.transfer.knn_settings import KnnSettings
-from core.transfer.row_index import RowIndex
-from core.transfer.similarity import Space, cosine_similarity
+from core.features.neighbours.result import knn_sentence
+from core.runs.component_loader import WorkspaceComponents
+from core.scoring.sentences import scored_text
+from core.store import datasets, runs, spaces
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.transfer.knn_settings import read_knn_settings
+from core.transfer.permutation_null import KnnNumbers
 from core.ui.loaders.cache import cache_by, from_store, reading
-from core.ui.loaders.records import dataset_rows
+from core.ui.loaders.scores import run_score
+from core.ui.loaders.spaces import space_vectors
 from core.ui.server_workspace import read_workspace
 
-MOST_SIMILAR = 15  # symbols that are listed
-all_spaces = cache_by("spaces")(from_store(spaces.list_all))
 all_packs = cache_by("spaces")(from_store(spaces.list_packs))
-
-
-@cache_by("spaces", "datasets", entries=100)
-def space_coverage(space: str, dataset: str) -> Coverage | None:
-    """Return how much of a dataset (id) a space (id) covers."""
-    with reading() as db:
-        record = spaces.find(db, space)
-    return space_actions.coverage_of(read_workspace(), record, dataset)
 
 
 @cache_by("spaces", "datasets", entries=50)
@@ -47,44 +38,6 @@ def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
     }, sorted(found.ambiguous)
 
 
-@cache_by("spaces", "datasets", entries=50)
-def knn_contents(dataset: str, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the hashes of a kNN's inputs: the spaces of these names and a dataset (id)."""
-    return component_loader.hash_contents(read_workspace(), dataset, names)
-
-
-@cache_by("datasets", entries=4, shared=True)
-def row_index(dataset: str) -> RowIndex:
-    """Return the rows of a dataset (id) as integer codes."""
-    with reading() as db:
-        record = datasets.find(db, dataset)
-    return component_loader.load_index(read_workspace(), record)
-
-
-@cache_by("spaces", "datasets", entries=12, shared=True)
-def space_vectors(dataset: str, space: str) -> Space:
-    """Return the vectors of a space (name) for the symbols of a dataset (id)."""
-    with reading() as db:
-        record = datasets.find(db, dataset)
-    return component_loader.load_spaces(read_workspace(), row_index(dataset), record, [space])[0]
-
-
-@cache_by("spaces", "datasets", entries=3, shared=True)
-def cosine_cache(dataset: str) -> dict[tuple[str, bool], NDArray[np.float64]]:
-    """Return the cosines of a dataset's symbols, filled as they are needed: (space, centred) →
-    matrix."""
-    del dataset  # part of the key only
-    return {}
-
-
-@cache_by("spaces", "datasets", entries=3, shared=True)
-def prior_cache(dataset: str) -> dict[tuple[KnnSettings, int], Priors]:
-    """Return a dataset's priors, filled as they are needed: (settings, hash of the pair ids) →
-    priors."""
-    del dataset  # part of the key only
-    return {}
-
-
 @cache_by("spaces", "datasets", entries=8, shared=True)
 def principal_axes(dataset: str, space: str) -> tuple[NDArray[np.float64], tuple[float, float]]:
     """Return the first two principal components of a dataset's symbols in a space, and their shares
@@ -95,20 +48,58 @@ def principal_axes(dataset: str, space: str) -> tuple[NDArray[np.float64], tuple
     return project_to_two_axes(space_vectors(dataset, space).columns)
 
 
-@cache_by("spaces", "datasets", entries=50)
-def most_similar(dataset: str, space: str, role: str, symbol: str) -> pd.DataFrame:
-    """Return the perturbations or genes of a dataset (id) that are most similar to one: symbol,
-    similarity, counts of labels."""
-    rows = dataset_rows(dataset)
-    names = sorted(rows[role].unique())
-    code_of = {name: i for i, name in enumerate(row_index(dataset).symbols)}
-    codes = np.array([code_of[name] for name in names])
-    similarity = cosine_similarity([space_vectors(dataset, space)]).block(
-        np.array([code_of[symbol]]), codes
-    )[0]
-    table = pd.DataFrame({"symbol": names, "similarity": similarity})
-    table = table[(table["similarity"] > 0) & (table["symbol"] != symbol)].nlargest(
-        MOST_SIMILAR, "similarity"
-    )
-    counts = rows.groupby([role, "label"]).size().unstack(fill_value=0)
-    return table.join(counts, on="symbol").fillna(0).astype(dict.fromkeys(counts.columns, int))
+@cache_by("spaces", "datasets", entries=100)
+def space_coverage(space: str, dataset: str) -> Coverage | None:
+    """Return how much of a dataset (id) a space (id) covers."""
+    with reading() as db:
+        record = spaces.find(db, space)
+    return space_actions.coverage_of(read_workspace(), record, dataset)
+
+
+@cache_by("spaces", "datasets", entries=3, shared=True)
+def cosine_cache(dataset: str) -> dict[tuple[str, bool], NDArray[np.float64]]:
+    """Return the cosines of a dataset's symbols, filled as they are needed: (space, centred) →
+    matrix."""
+    del dataset  # part of the key only
+    return {}
+
+
+@cache_by("run:{0}", "datasets", "spaces", entries=30)
+def protocol_sentences(run: str) -> list[tuple[str, str]]:
+    """Return (protocol, sentence) for each kNN on labelled rows in a run: its own score, or a
+    caution for reading it.
+
+    A kNN by folds has no sentence about itself, which would repeat its score.
+    """
+    with reading() as db:
+        knn_runs = [
+            (each, datasets.find(db, each.dataset))
+            for each in runs.lineage(db, [runs.find(db, run)])
+            if each.method == "knn"
+        ]
+    found: list[tuple[str, str]] = []
+    for each, dataset in knn_runs:
+        protocol = read_knn_settings(each.spec).protocol.kind
+        if protocol == "folds" and each.id != run:
+            score = run_score(each.id)
+            found.append(
+                (
+                    protocol,
+                    (
+                        f"{each.name} alone, {scored_text(score.whole.scored)}:"
+                        f" {score.sentence.removesuffix('.')}"
+                    ),
+                )
+            )
+        elif protocol == "loo":
+            found.append((protocol, f"{each.name}: {_knn_sentence(dataset, each)}"))
+    return found
+
+
+def _knn_sentence(dataset: Dataset, run: Run) -> str:
+    settings = read_knn_settings(run.spec)
+    try:
+        predicted = WorkspaceComponents(read_workspace(), dataset).predict_knn(settings, None)
+    except (NotFound, StateError) as error:  # a space that was deleted
+        return f"cannot be evaluated again: {error}"
+    return knn_sentence(KnnNumbers(settings.protocol, predicted.evaluation()))

@@ -11,6 +11,8 @@ import streamlit as st
 
 from core.base.texts import number_text
 from core.features.neighbours.page import space_numbers
+from core.features.neighbours.page.loaders import principal_axes
+from core.features.neighbours.page.neighbour_controls import LiveNeighbours, majority_label
 from core.features.neighbours.plots import cumulative_share, gene_map
 from core.scoring import terms
 from core.store.datasets import Dataset
@@ -18,9 +20,10 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import visible_rows
 from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import EvaluationProtocol
-from core.ui import links, loaders, tables, widgets
+from core.ui import links, tables, widgets
 from core.ui.linked import bind, select_rows
-from core.ui.neighbour_controls import LiveNeighbours, majority_label
+from core.ui.loaders.records import dataset_rows
+from core.ui.loaders.rows import runs_with_row
 from core.ui.shell import PageContext
 from core.ui.widgets import Number, as_text, show_figure, show_numbers
 
@@ -35,7 +38,7 @@ def choose_row(dataset: Dataset, linked: str | None) -> str:
     The default is the linked row, else the dataset's first. The address names a chosen row, but not
     the first: naming it would add a step to the browser's history.
     """
-    rows = loaders.dataset_rows(dataset.id)
+    rows = dataset_rows(dataset.id)
     named = rows[rows["pair_id"] == linked]
     if linked is not None and named.empty:
         st.warning("This dataset does not have the linked row; another is shown.")
@@ -242,7 +245,7 @@ def _show_map(dataset: Dataset, live: LiveNeighbours, rows: pd.DataFrame, captio
     space."""
     axis = "pert" if live.settings.similarity.weighting.axis == "pert" else "gene"
     index, space = live.index, live.settings.spaces[0]
-    coordinates, variances = loaders.principal_axes(dataset.id, space)
+    coordinates, variances = principal_axes(dataset.id, space)
     query = int(getattr(live.neighbourhood.queries, axis)[0])
     known = np.unique(getattr(index.known.rows, axis))
     codes = known if query in known else np.append(known, query)
@@ -278,7 +281,7 @@ def _show_map(dataset: Dataset, live: LiveNeighbours, rows: pd.DataFrame, captio
 def show_links(context: PageContext, pair_id: str, pert: str, gene: str) -> None:
     """Show links to the row in the chosen run and to the pages of both symbols."""
     with st.container(horizontal=True):
-        if context.run is not None and context.run.id in loaders.runs_with_row(
+        if context.run is not None and context.run.id in runs_with_row(
             context.run.dataset, pair_id
         ):
             links.to_row(context.run, pair_id, f"This row in {as_text(context.run.name)}")

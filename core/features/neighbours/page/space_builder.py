@@ -9,9 +9,10 @@ import streamlit as st
 
 from core.base.fields.record import option_of
 from core.features.neighbours import spaces
+from core.features.neighbours.page.loaders import all_packs
 from core.features.neighbours.spaces import SPACE_SETTINGS
 from core.store.spaces import PackRecord, SpaceRecord
-from core.ui import links, loaders
+from core.ui import links
 from core.ui.confirmation import confirm
 from core.ui.option_controls import names_of_rest
 from core.ui.shell import PageContext, explain_errors
@@ -56,7 +57,7 @@ def build(
 def offer(context: PageContext) -> None:
     """Offer to build a gene space from the existing packs; without such a pack, show what to do
     first."""
-    found = {pack.kind: pack for pack in loaders.all_packs()}
+    found = {pack.kind: pack for pack in all_packs()}
     kinds = [
         (kind, found[needed])
         for kind, needed in KINDS.values()

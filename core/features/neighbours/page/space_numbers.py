@@ -9,17 +9,19 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from core.features.neighbours import knn_numbers
 from core.features.neighbours.result import space_sentence
+from core.runs import control_inputs
 from core.scoring import terms
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import N_PERMUTATIONS, content_key
 from core.transfer.protocols import KnnInputs
-from core.ui import loaders, server_workspace, shell
+from core.ui import server_workspace, shell
 from core.ui.background import Progress, Result, background
 from core.ui.loaders.cache import cache_by
+from core.ui.loaders.scores import run_rows
+from core.ui.loaders.spaces import row_index, space_vectors
 from core.ui.widgets import as_text
 
 
@@ -40,17 +42,17 @@ def task_on_rows(
 ) -> SpaceTask:
     """Return the task of a kNN under folds on all labelled rows of a dataset (its id and its name),
     or on those of a run (id)."""
-    index = loaders.row_index(dataset)
+    index = row_index(dataset)
     rows = (
         index.known_positions
         if run is None
-        else index.positions_of(loaders.run_rows(run)["pair_id"].tolist())
+        else index.positions_of(run_rows(run)["pair_id"].tolist())
     )
-    spaces = tuple(loaders.space_vectors(dataset, space) for space in settings.spaces)
+    spaces = tuple(space_vectors(dataset, space) for space in settings.spaces)
     inputs = KnnInputs(index.rows.take(rows), index.known, spaces, settings.similarity, name)
     k, labels = settings.protocol.k, index.labels[rows]
     return SpaceTask(
-        inputs, labels, k, content_key(inputs, labels, k, N_PERMUTATIONS, knn_numbers.SEED)
+        inputs, labels, k, content_key(inputs, labels, k, N_PERMUTATIONS, control_inputs.SEED)
     )
 
 
@@ -66,7 +68,7 @@ def ask_cuts(task: SpaceTask) -> Result:
 
 def ask_null(task: SpaceTask) -> Result:
     """Return the null, from the cache or once it is computed."""
-    kept = knn_numbers.kept_null(server_workspace.read_workspace(), task.key)
+    kept = control_inputs.kept_null(server_workspace.read_workspace(), task.key)
     if kept is not None:
         return Result(ready=True, value=kept)
 

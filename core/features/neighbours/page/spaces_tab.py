@@ -11,7 +11,8 @@ import streamlit as st
 from core.base.texts import number_text
 from core.features.neighbours import spaces as actions
 from core.features.neighbours.encoders import MINILM
-from core.features.neighbours.page import space_builder, space_numbers
+from core.features.neighbours.page import neighbour_controls, space_builder, space_numbers
+from core.features.neighbours.page.loaders import all_packs, space_coverage, space_matches
 from core.features.neighbours.page.space_numbers import SpaceTask
 from core.features.neighbours.spaces import SPACE_SETTINGS
 from core.scoring.sentences import UNSEEN, interval_text
@@ -21,9 +22,10 @@ from core.transfer import cuts
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import means_of
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui import links, loaders, neighbour_controls, shell, tables
+from core.ui import links, shell, tables
 from core.ui.confirmation import confirm
 from core.ui.linked import bind
+from core.ui.loaders.spaces import all_spaces, row_index
 from core.ui.option_controls import show_settings
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text, show_empty
@@ -49,7 +51,7 @@ _ORGANISM_HELP = (
 def show(context: PageContext) -> None:
     """Show every space with its coverage of the dataset, ways to build and delete one, and the
     knowledge packs."""
-    spaces = loaders.all_spaces()
+    spaces = all_spaces()
     if spaces:
         _show_table(context.dataset, spaces)
         if context.dataset is not None:
@@ -93,7 +95,7 @@ def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
         several = {
             space.name: names
             for space in spaces
-            if (names := loaders.space_matches(space.id, dataset.id)[1])
+            if (names := space_matches(space.id, dataset.id)[1])
         }
         for name, symbols in several.items():
             st.caption(
@@ -105,8 +107,8 @@ def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
 
 
 def _space_line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
-    covered = loaders.space_coverage(space.id, dataset.id) if dataset else None
-    matched = loaders.space_matches(space.id, dataset.id)[0] if dataset else {}
+    covered = space_coverage(space.id, dataset.id) if dataset else None
+    matched = space_matches(space.id, dataset.id)[0] if dataset else {}
     return {
         "space": space.name,
         "target gene": covered.rows_by_gene if covered else None,
@@ -125,7 +127,7 @@ def _show_numbers(dataset: Dataset) -> None:
     """Show how well each space alone predicts the dataset's labels, beside the same space with
     permuted vectors."""
     usable = neighbour_controls.usable_spaces(dataset)
-    if not usable or not len(loaders.row_index(dataset.id).known):
+    if not usable or not len(row_index(dataset.id).known):
         return
     tasks = {
         each.name: space_numbers.task_on_rows(
@@ -177,7 +179,7 @@ def _numbers_line(name: str, task: SpaceTask) -> dict[str, Any]:
 
 def _show_build(context: PageContext) -> None:
     st.markdown("**Build a space**")
-    packs = {pack.kind for pack in loaders.all_packs()}
+    packs = {pack.kind for pack in all_packs()}
     kind_side, name_side = st.columns(2)
     title = kind_side.selectbox(
         "From", list(space_builder.KINDS), label_visibility="collapsed", **bind("build_kind")
@@ -243,7 +245,7 @@ def _show_delete(context: PageContext, spaces: list[SpaceRecord]) -> None:
 
 def _show_packs() -> None:
     st.markdown("### Knowledge packs")
-    packs = loaders.all_packs()
+    packs = all_packs()
     if not packs:
         show_empty(
             "No knowledge pack yet. Import descriptions, networks, orthologs and more like any file"

@@ -26,6 +26,7 @@ from core.features.perturbqa.baselines.attention_settings import (
     WEIGHT_DECAY,
     AttentionGrid,
 )
+from core.features.perturbqa.baselines.gene_graph import GeneGraph
 from core.features.perturbqa.baselines.material import (
     NO_NETWORK,
     KnowledgeBaseline,
@@ -37,7 +38,6 @@ from core.scoring.baselines import score_baseline
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Outcome, scores_from_probabilities
-from core.transfer.gene_graph import GeneGraph
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Rows
 
 _SLOPE = 0.2  # of the leaky rectifier of attention (Veličković et al. 2018)

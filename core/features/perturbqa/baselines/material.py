@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from core.base.errors import DeskError, InputError
 from core.base.types import TRAIN
 from core.embeddings.space import Space as GeneSpace
-from core.evidence.knowledge_graph import CLOSE_SCORE, GeneNames, graph_of_packs
 from core.evidence.packs import Packs
 from core.features.neighbours.build import build_network, build_text
 from core.features.perturbqa.baselines.attention_settings import AttentionGrid
+from core.features.perturbqa.baselines.gene_graph import GeneGraph, make_gene_graph
+from core.features.perturbqa.knowledge_graph import CLOSE_SCORE, GeneNames, graph_of_packs
 from core.stats.arrays import Bools, Floats
 from core.stats.scores_and_labels import Outcome, outcome_of
-from core.transfer.gene_graph import GeneGraph, make_gene_graph
 from core.transfer.knn import Priors, Similarities, knn_priors
 from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of
 from core.transfer.row_index import RowIndex

@@ -17,11 +17,11 @@ from annotated_types import Ge, Le
 
 from core.base.fields.setting import Count, setting
 from core.base.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
-from core.evidence.knowledge_graph import CLOSE_SCORE, graph_of_packs
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by, tool_named
 from core.features.perturbqa import summaries as texts
+from core.features.perturbqa.knowledge_graph import CLOSE_SCORE, graph_of_packs
 from core.features.perturbqa.retrieval import (
     DEFAULT_BUDGET,
     Budget,

@@ -17,10 +17,11 @@ from core.runs.dependencies import ReadsTexts
 from core.runs.request import RowSelection, RunRequest, cost_sentence
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
-from core.ui import links, loaders
+from core.ui import links
 from core.ui.backend_choice import choose_backend
 from core.ui.confirmation import confirm
 from core.ui.linked import bind, choose_one
+from core.ui.loaders.records import all_runs, dataset_rows
 from core.ui.option_controls import (
     key_of,
     show_control,
@@ -77,9 +78,7 @@ def launchable_methods() -> dict[str, Method]:
 
 def _show_rows(dataset: Dataset) -> str:
     """Show the choice of rows and return it in the form of the command line."""
-    splits = sorted(
-        loaders.dataset_rows(dataset.id)["split"].unique(), key=lambda split: split != "test"
-    )
+    splits = sorted(dataset_rows(dataset.id)["split"].unique(), key=lambda split: split != "test")
     one, two, three = st.columns(3, vertical_alignment="bottom")
     option = _ROWS["split"]
     split = one.selectbox(title_of(option), splits, help=option.about.help, **bind("launch_split"))
@@ -144,7 +143,7 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
         st.caption("This workspace is read-only: you cannot start runs here.")
         return
     if st.button("Start run", type="primary", icon=":material/play_arrow:", key="start-run"):
-        known = {run.id for run in loaders.all_runs()}
+        known = {run.id for run in all_runs()}
         with st.spinner("Starting …"):
             run = launch.start(context.workspace, wanted, spec=spec, detach=True)
         again = run.id in known

@@ -18,10 +18,11 @@ from core.runs.jobs.kinds import Job
 from core.runs.run_state import Status
 from core.runs.workspace import Workspace
 from core.store.runs import Run
-from core.ui import links, loaders, tables
+from core.ui import links, tables
 from core.ui.backend_choice import choose_backend
 from core.ui.job_panel import Button, job_of_run, show_job
 from core.ui.linked import read_ids
+from core.ui.loaders.records import all_runs, settle_runs
 from core.ui.option_controls import names_of_rest, show_settings
 from core.ui.run_choice import method_text
 from core.ui.shell import PageContext, draw_until_ready, fragment
@@ -55,7 +56,7 @@ def _is_any_live(context: PageContext) -> bool:
 
 def _draw_runs(context: PageContext) -> None:
     states = run_control.states(context.workspace)
-    named = {run.id: run for run in loaders.all_runs()}
+    named = {run.id: run for run in all_runs()}
     here = {
         key: named[key]
         for key in reversed(list(named))
@@ -64,7 +65,7 @@ def _draw_runs(context: PageContext) -> None:
     if not here:
         show_empty("No run was started here yet.")
         return
-    loaders.settle_runs()
+    settle_runs()
     chosen = _choose_run(here, states)
     _show_run(context, here[chosen], states[chosen])
 

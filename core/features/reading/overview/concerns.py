@@ -10,9 +10,12 @@ from itertools import groupby
 import streamlit as st
 
 from core.base.types import FLAG_NAMES, LIVE_STATES, Flag
+from core.features import hooks
 from core.runs.jobs.kinds import kinds
 from core.store.runs import Run
-from core.ui import links, loaders, shell
+from core.ui import links, shell
+from core.ui.loaders.records import all_runs, other_jobs, rejected_rows
+from core.ui.loaders.rows import flag_counts
 from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text
@@ -185,19 +188,23 @@ def _collect(context: PageContext) -> list[Line]:
             done=run.done,
             failed=run.failed,
             tokens_unknown=run.tokens_unknown,
-            flags=loaders.flag_counts(run.id),
+            flags=flag_counts(run.id),
             # The score of each leave-one-out kNN beside that without gene information, which
             # leave-one-out inflates too.
             remarks=tuple(
-                sentence for kind, sentence in loaders.protocol_sentences(run.id) if kind == "loo"
+                sentence
+                for describe in hooks("protocol_sentences")
+                for kind, sentence in describe(run.id)
+                if kind == "loo"
             ),
         )
         for run in context.runs
     ]
-    found = find_concerns(facts, len(loaders.rejected_rows()))
+    found = find_concerns(facts, len(rejected_rows()))
     waiting = {each.run for each in found if each.on_run_page}
     of_runs = [(each, by_run[each.run]) for each in found if each.run is not None]
-    leaks = loaders.leakage_audit(context.dataset.id).findings if context.dataset else []
+    id_ = context.dataset.id if context.dataset else None
+    leaks = [leak for find in hooks("concerns") if id_ for leak in find(id_)]
     return [
         *(_line_of_concern(each, run) for each, run in of_runs if run.id in waiting),
         *(
@@ -206,13 +213,10 @@ def _collect(context: PageContext) -> list[Line]:
                 partial(links.to_job, job, f"{kinds()[job.kind].title}: {job.words}"),
                 job.cause or "",
             )
-            for job in loaders.other_jobs()
+            for job in other_jobs()
             if job.ended_early
         ),
-        *(
-            Line(leak.name, partial(st.markdown, as_text(leak.what)), is_leak=True)
-            for leak in leaks
-        ),
+        *(Line(name, partial(st.markdown, as_text(what)), is_leak=True) for name, what in leaks),
         *(_line_of_concern(each, run) for each, run in of_runs if run.id not in waiting),
         *(
             Line("imported files", partial(links.to_data, each.text, tab="History"))
@@ -234,12 +238,12 @@ def _line_of_concern(concern: Concern, run: Run) -> Line:
 
 def watch_states(context: PageContext) -> None:
     """Redraw the page when the state of a run or job changes, as long as one is running."""
-    jobs = loaders.other_jobs()
+    jobs = other_jobs()
     drawn = {run.id: run.status for run in context.runs} | {job.key: job.state for job in jobs}
 
     def look() -> None:
-        now = {run.id: run.status for run in loaders.all_runs()} | {
-            job.key: job.state for job in loaders.other_jobs()
+        now = {run.id: run.status for run in all_runs()} | {
+            job.key: job.state for job in other_jobs()
         }
         if any(drawn.get(key, state) != state for key, state in now.items()):
             shell.draw_page_anew()

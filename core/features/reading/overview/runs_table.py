@@ -23,7 +23,11 @@ from core.scoring.sentences import TWO_WAY, UNSEEN
 from core.scoring.standing import Standing
 from core.store.runs import Run
 from core.transfer.run_cells import ALL_ROWS
-from core.ui import links, loaders, score_box, tables
+from core.ui import links, score_box, tables
+from core.ui.loaders.records import tokens_by_run
+from core.ui.loaders.rows import flag_counts
+from core.ui.loaders.scores import count_score
+from core.ui.loaders.scores import standing as load_standing
 from core.ui.run_choice import method_text
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import show_empty
@@ -90,8 +94,8 @@ def _build_table(
 ) -> tuple[list[Run | None], pd.DataFrame]:
     """Return the table of runs, and the run of each line; None for a group's no-biology
     baseline."""
-    standings = {run.id: loaders.standing(run.id) for run in runs}
-    spent = loaders.tokens_by_run() if prices else {}
+    standings = {run.id: load_standing(run.id) for run in runs}
+    spent = tokens_by_run() if prices else {}
 
     def line(run: Run) -> dict[str, object]:
         work = {
@@ -104,7 +108,7 @@ def _build_table(
             "model": run.model,
             "origin": run.origin,
             "fallbacks": run.fallbacks,
-            "fewer seeds": loaders.flag_counts(run.id).get(Flag.FEWER_SEEDS),
+            "fewer seeds": flag_counts(run.id).get(Flag.FEWER_SEEDS),
             "collapsed": run.collapsed if run.method == "debate" else None,
             "failed": run.failed,
         }
@@ -122,7 +126,7 @@ def _build_table(
                 {
                     "run": NO_BIOLOGY,
                     "rows": lines[-1]["rows"],
-                    **_score_texts(loaders.count_score(group[0].id)),
+                    **_score_texts(count_score(group[0].id)),
                 }
             )
     others = sorted(
@@ -221,7 +225,7 @@ def tokens_text(run: Run) -> str | None:
 
 
 def cost_text(run: Run, spent: Mapping[str, tuple[int, int]], price: Price | None) -> str | None:
-    """Return what a run cost, from the tokens of its calls (`loaders.tokens_by_run`).
+    """Return what a run cost, from the tokens of its calls (`tokens_by_run`).
 
     A run whose calls are not recorded knows only the sum of its tokens: a range if prompts and
     answers differ in price. None without a price, or if the tokens of some rows are unknown.

@@ -18,7 +18,10 @@ from core.scoring.debate_audit import debates_sentence
 from core.scoring.public_noise import PublicNoise, public_noise
 from core.scoring.standing import Standing, headline
 from core.store.predictions import CONFIDENTLY_WRONG
-from core.ui import links, loaders, score_box
+from core.ui import links, score_box
+from core.ui.loaders.records import count_labelled
+from core.ui.loaders.rows import debate_audit
+from core.ui.loaders.scores import count_score, standing
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, flush, show_captioned, show_empty
 
@@ -34,7 +37,7 @@ def show_first_screen(context: PageContext) -> None:
             score_box.show_marks(context.dataset.marks)
     place.skeleton(height=30)
     with picture, st.spinner("Scoring the runs …"):
-        standings = {run.id: loaders.standing(run.id) for run in context.runs}
+        standings = {run.id: standing(run.id) for run in context.runs}
     said = headline({run.name: standings[run.id] for run in context.runs})
     place.markdown(f"**{as_text(said)}**", help=terms.explain(f"no-biology {said}"))
     flush()
@@ -49,7 +52,7 @@ def show_first_screen(context: PageContext) -> None:
         _show_picture(context, standings)
     with side:
         concerns.show_first(context)
-    audits = [loaders.debate_audit(run.id) for run in context.runs if run.method == "debate"]
+    audits = [debate_audit(run.id) for run in context.runs if run.method == "debate"]
     if sentence := debates_sentence(audit for audit in audits if audit.roles):
         verdict.markdown(as_text(sentence), help=terms.explain(sentence) or None)
 
@@ -62,7 +65,7 @@ def _show_picture(context: PageContext, standings: Mapping[str, Standing]) -> No
             lambda: links.to_data("Import a labelled split or a run"),
         )
         return
-    counts = {group[0].id: loaders.count_score(group[0].id) for group in groups}
+    counts = {group[0].id: count_score(group[0].id) for group in groups}
     dataset, chosen = (
         context.dataset.name if context.dataset else "",
         context.run.id if context.run else None,
@@ -77,7 +80,7 @@ def _show_next(context: PageContext) -> None:
         return
     st.markdown("**Next**")
     with st.container(gap="xxsmall"):
-        if loaders.count_labelled(run.id) and not run.has_rank_scores:
+        if count_labelled(run.id) and not run.has_rank_scores:
             links.to_rows(
                 run,
                 f"See what {as_text(run.name)} gets wrong",
@@ -92,7 +95,7 @@ def _show_next(context: PageContext) -> None:
 
 def noise_of(context: PageContext, n_unlabelled: int) -> PublicNoise | None:
     """Return the noise of a public score of the chosen dataset."""
-    return public_noise([loaders.standing(run.id).score for run in context.runs], n_unlabelled)
+    return public_noise([standing(run.id).score for run in context.runs], n_unlabelled)
 
 
 def show_published(context: PageContext, noise: PublicNoise | None) -> None:

@@ -11,8 +11,9 @@ import streamlit as st
 from core.base.texts import count_text
 from core.plots.printed import file_name
 from core.runs import actions as run_actions
-from core.ui import figure_menu, links, loaders, tables
+from core.ui import figure_menu, links, tables
 from core.ui.confirmation import confirm
+from core.ui.loaders.records import dataset_notes
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import show_empty
 
@@ -23,7 +24,7 @@ def show(context: PageContext) -> None:
     if context.dataset is None:
         show_empty("There is no dataset yet.")
         return
-    notes = loaders.dataset_notes(context.dataset.id)
+    notes = dataset_notes(context.dataset.id)
     if notes.empty:
         show_empty(
             "There are no notes yet. Write them below a row of Rows, or with the pencil below a"

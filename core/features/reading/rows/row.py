@@ -17,9 +17,9 @@ from core.features.reading.rows.marked_text import Marks
 from core.runs import actions as run_actions
 from core.scoring.row_numbers import MODEL_FREE, arithmetic
 from core.store.runs import Run
-from core.ui import links, loaders, tables
+from core.ui import links, tables
 from core.ui.confirmation import confirm
-from core.ui.loaders import RowDetails
+from core.ui.loaders.rows import RowDetails, row_details
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, flush, symbol_text
 
@@ -115,7 +115,7 @@ def _show_runs(context: PageContext, shown: Sequence[str], pair_id: str, marks: 
     """Show the same row in up to three runs (ids): the numbers in one table, then the rows side by
     side."""
     runs = {run.id: run for run in context.runs}
-    rows = {key: loaders.row_details(key, pair_id) for key in shown}
+    rows = {key: row_details(key, pair_id) for key in shown}
     table = pd.DataFrame(
         {
             "run": [

@@ -17,7 +17,7 @@ from core.scoring.row_numbers import FLAG_HELP, score_name
 from core.scoring.terms import PROBABILITY_HELP, RANK_HELP
 from core.store.runs import Run
 from core.ui import links, run_browser
-from core.ui.loaders import RowDetails
+from core.ui.loaders.rows import RowDetails
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, coloured_text, percent_text, symbol_text
 

@@ -11,7 +11,7 @@ from core.methods.text_rules.text import SHORT
 from core.plots import theme
 from core.scoring.row_trace import NO_TRACE, Stage, Step, stages_of
 from core.store.runs import Run
-from core.ui.loaders import RowDetails
+from core.ui.loaders.rows import RowDetails
 from core.ui.widgets import as_text, coloured_text, percent_text
 
 NARROW = 0.26  # share of the width for a side that only answers

@@ -18,8 +18,9 @@ import streamlit as st
 from core.base.texts import count_text
 from core.plots import theme
 from core.store.text_search import Hit, TextQuery
-from core.ui import links, loaders, run_browser, shell
+from core.ui import links, run_browser, shell
 from core.ui.linked import bind, choose_one
+from core.ui.loaders.records import dataset_rows, search_texts
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, show_empty, symbol_text
 
@@ -54,7 +55,7 @@ def show(context: PageContext) -> None:
         )
         return
     shell.set_title(phrase, "Search")
-    rows = loaders.dataset_rows(context.dataset.id)
+    rows = dataset_rows(context.dataset.id)
     for role, title in PAGE_ROLES.items():
         for symbol in rows.loc[rows[role].str.lower() == phrase.strip().lower(), role].unique():
             links.to_symbol(role, symbol, f"{symbol_text(symbol)} as {title}: all its rows")
@@ -64,7 +65,7 @@ def show(context: PageContext) -> None:
 def _show_found(names: Mapping[str, str], dataset: str, wanted: TextQuery) -> None:
     """Show the number of texts with the phrase, by run and role, and the chosen hits. names: of
     runs, by id."""
-    found = loaders.search_texts(dataset, wanted)
+    found = search_texts(dataset, wanted)
     if not found.counts:
         show_empty(
             f"No text of {count_text(len(names), 'run')} contains “{as_text(wanted.phrase)}”."
@@ -79,7 +80,7 @@ def _show_found(names: Mapping[str, str], dataset: str, wanted: TextQuery) -> No
         of_roles[role] += n * (run in ("", each))
     role = _choose("Role", "role", +of_roles, {})
     if run or role:
-        found = loaders.search_texts(dataset, replace(wanted, run=run, role=role))
+        found = search_texts(dataset, replace(wanted, run=run, role=role))
     of_chosen = [
         (each, n) for (each, r), n in found.counts.items() if run in ("", each) and role in ("", r)
     ]

@@ -9,11 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from core.base.result import Table
+from core.features.scores.loaders import run_controls, space_controls
 from core.plots.results import captioned
 from core.scoring import terms
 from core.scoring.controls import Control
 from core.scoring.run_scores import RunRows
-from core.ui import loaders, tables
+from core.ui import tables
 from core.ui.widgets import as_text, show_captioned
 
 _INSIDE = (
@@ -36,10 +37,10 @@ def show_baselines(rows: RunRows) -> None:
     """Show whether the run beats the controls without biology, the controls, and separately the
     fingerprint of the sampling."""
     with st.spinner("Permuting labels …"):
-        found = loaders.run_controls(rows.run.id)
+        found = run_controls(rows.run.id)
     st.markdown(as_text(found.sentence), help=terms.explain(found.sentence))
     with st.spinner("Permuting vectors …"):
-        both = replace(found, controls=(*found.controls, *loaders.space_controls(rows.run.id)))
+        both = replace(found, controls=(*found.controls, *space_controls(rows.run.id)))
     for axis in ("de", "dir"):
         show_captioned(captioned(replace(both, axis=axis), rows.run.name), f"controls-{axis}")
     controls, fingerprint = both.tables()

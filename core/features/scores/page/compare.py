@@ -9,14 +9,16 @@ import pandas as pd
 import streamlit as st
 
 from core.base.texts import number_text
+from core.features import hooks
 from core.features.scores import figures
-from core.runs.comparison_log import look_at
+from core.features.scores.loaders import comparison as load_comparison
 from core.scoring import terms
 from core.scoring.compare_runs import RunComparison, SeveralComparisons
 from core.stats.row_changes import row_changes
 from core.store.runs import Run
-from core.ui import links, loaders, tables
+from core.ui import links, tables
 from core.ui.linked import bind, choose_one, choose_several
+from core.ui.loaders.rows import shared_row_counts
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, label_text, show_captioned, show_empty
 
@@ -34,7 +36,7 @@ def choose_baselines(context: PageContext, run: Run) -> tuple[list[Run], float |
     difference that would not matter (None: not chosen). Show a sentence and return no run if no
     other is on the same rows.
     """
-    shared = loaders.shared_row_counts(run.id)
+    shared = shared_row_counts(run.id)
     others = {other.id: other for other in context.runs if other.id in shared}
     if not others:
         show_empty(
@@ -86,13 +88,10 @@ def compare_with(
     context: PageContext, run: Run, others: Sequence[Run], margin: float | None
 ) -> list[RunComparison]:
     """Return the comparisons with each chosen run, counted among all made on the dataset."""
-    results = [loaders.comparison(other.id, run.id) for other in others]
-    tested = [(each.a.run.id, run.id, each.p) for each in results]
-    counted = look_at(context.workspace, run.dataset, tested)
-    return [
-        replace(each, margin=margin, looked_at=seen)
-        for each, seen in zip(results, counted, strict=True)
-    ]
+    results = [replace(load_comparison(other.id, run.id), margin=margin) for other in others]
+    for count in hooks("looks"):
+        results = count(context.workspace, results)
+    return results
 
 
 def show_several(results: Sequence[RunComparison]) -> None:

@@ -6,13 +6,14 @@ import pandas as pd
 import streamlit as st
 
 from core.features.scores.calibration import NUMBERS, RANKS, CalibrationResult
+from core.features.scores.loaders import other_scores
 from core.features.scores.means import MeansResult
 from core.plots.results import captioned
 from core.scoring.other_scores import METRICS
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
-from core.ui import loaders, tables
+from core.ui import tables
 from core.ui.linked import bind
 from core.ui.widgets import show_captioned
 
@@ -20,7 +21,7 @@ from core.ui.widgets import show_captioned
 def show_macro(run: Run, rows: RunRows) -> None:
     """Show the means of the AUROCs of genes and of perturbations, beside the AUROC over all
     rows."""
-    own, counts = loaders.other_scores(run.id)
+    own, counts = other_scores(run.id)
     for column, name in zip(st.columns(2, gap="medium"), METRICS, strict=True):
         with column:
             result = MeansResult.of(rows, name, own, counts)
@@ -33,7 +34,7 @@ def show_macro(run: Run, rows: RunRows) -> None:
 
 def show_top(run: Run, rows: RunRows) -> None:
     """Show how good the top of the list is: precision at k."""
-    scores, _ = loaders.other_scores(run.id)
+    scores, _ = other_scores(run.id)
     number = st.column_config.NumberColumn
     for column, name in zip(st.columns(2, gap="medium"), METRICS, strict=True):
         with column:

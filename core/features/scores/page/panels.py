@@ -11,8 +11,9 @@ from core.plots.results import captioned
 from core.scoring import slices
 from core.scoring.run_scores import RunRows, RunScore
 from core.store.runs import Run
-from core.ui import links, loaders, tables
+from core.ui import links, tables
 from core.ui.linked import bind, choose_one
+from core.ui.loaders.scores import count_score
 from core.ui.widgets import as_text, show_captioned
 
 # Kind of slice → the query parameter of Rows that shows its rows.
@@ -38,7 +39,7 @@ def show_slices(run: Run, rows: RunRows, score: RunScore) -> None:
         right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", **bind("metric"))
         or "mean"
     )
-    counts = loaders.count_score(run.id)
+    counts = count_score(run.id)
     result = slices.SlicesResult.of(rows, by, metric, score, counts)
     show_captioned(captioned(result, run.name), f"slices-{by}")
     names: list[str | list[str]] = [part.name for part in result.in_order]

@@ -20,8 +20,9 @@ from core.features.sharing.report.parts import Parts
 from core.features.sharing.report.question import find_abstract, find_title
 from core.features.sharing.report.selection import PARTS, Explorers, ReportSelection, select
 from core.store.runs import Run
-from core.ui import links, loaders
+from core.ui import links
 from core.ui.linked import bind, choose_one, choose_several
+from core.ui.loaders.rows import shared_row_counts
 from core.ui.shell import PageContext
 
 _DRAFT_KEEPER = Path(__file__).with_name("draft_keeper.js").read_text("utf-8")
@@ -59,7 +60,7 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
     chosen = choose_several(
         st.multiselect, "runs", "Runs (the first is highlighted)", names, [run.id]
     )
-    shared = {key: loaders.shared_row_counts(key) for key in chosen}
+    shared = {key: shared_row_counts(key) for key in chosen}
     pairs = {
         f"{a}|{b}": f"{names[b]} against {names[a]}"
         for a, b in permutations(chosen, 2)

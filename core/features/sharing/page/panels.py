@@ -16,9 +16,10 @@ from core.features.sharing.report.printing import as_pdf
 from core.features.sharing.report.selection import ReportSelection
 from core.plots import printed
 from core.runs.workspace import Workspace
-from core.ui import links, loaders
+from core.ui import links
 from core.ui.confirmation import confirm
 from core.ui.linked import bind
+from core.ui.loaders.records import all_presets
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text
 
@@ -30,7 +31,7 @@ def show_name(context: PageContext) -> str:
     left, right = st.columns([0.55, 0.45], vertical_alignment="bottom")
     usual = f"Report on {context.dataset.name}" if context.dataset else "Report"
     name = left.text_input("Name", placeholder=usual, max_chars=60, **bind("title")) or usual
-    saved = loaders.all_presets(reports.PAGE)
+    saved = all_presets(reports.PAGE)
     with right.popover(
         "Saved",
         width="stretch",
@@ -60,7 +61,7 @@ def show_save(workspace: Workspace, name: str, selection: ReportSelection) -> No
     """Show the button that saves the choices under the name, unless the workspace is read-only."""
     if workspace.settings.read_only:
         return
-    known = loaders.all_presets(reports.PAGE).get(name)
+    known = all_presets(reports.PAGE).get(name)
     is_saved = known == selection.as_json()
     label = "Saved" if is_saved else "Replace the saved report" if known else "Save report"
     if st.button(label, key="save-report", disabled=is_saved, icon=":material/save:"):

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.base.records import from_json, to_json
+from core.features import hooks
 from core.features.sharing.page.stop_buttons import links_of_stops
 from core.features.sharing.report.build import load_parts
 from core.features.sharing.report.byline import Byline
@@ -19,10 +20,9 @@ from core.features.sharing.report.question import answer_sentences, find_abstrac
 from core.features.sharing.report.selection import ReportSelection
 from core.plots import theme
 from core.plots.captioned import CaptionedFigure
-from core.runs.comparison_log import looked_by_dataset
 from core.runs.workspace import Workspace
-from core.ui import loaders, score_box
-from core.ui.loaders.cache import cache_by
+from core.ui import score_box
+from core.ui.loaders.cache import cache_by, run_version
 from core.ui.server_workspace import read_workspace
 from core.ui.widgets import as_text
 
@@ -32,10 +32,10 @@ _TABLES = ("runs", "datasets", "labels", "rubrics", "ledger", "walks")  # whose 
 def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
     """Return the parts of a report with the reader's name and today's date; numbers are computed
     once per selection."""
-    # The versions of the runs, and the comparisons looked at: not in the store, they have no
-    # version
+    # The versions of the runs, and what parts read beside the store, which has no version
+    files = [repr(part.files(workspace)) for part in hooks("report_parts") if part.files]
     shown = sorted({*selection.runs, *(run for pair in selection.compare for run in pair)})
-    versions = (*(loaders.run_version(run) for run in shown), repr(looked_by_dataset(workspace)))
+    versions = (*(run_version(run) for run in shown), *files)
     parts = _load(
         json.dumps(to_json(replace(selection, title="", abstract="", authors="")), sort_keys=True),
         versions,

@@ -66,10 +66,7 @@ def load_material(db: Cursor, selection: ReportSelection) -> Material:
         counts=counts[counts["dataset"] == selection.dataset].reset_index(drop=True),
         dataset_rows=pairs.frame(db, selection.dataset),
         rows=rows,
-        audits={
-            run.id: load_audit(db, run.id)
-            for run in chosen
-        },
+        audits={run.id: load_audit(db, run.id) for run in chosen},
         chosen_rows={
             pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows
         },

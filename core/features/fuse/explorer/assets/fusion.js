@@ -1,6 +1,6 @@
 // A fusion whose weights change: its scores, their change against the baseline, the plane of weights, the rows that move.
 
-const GRID = Array.from({ length: 21 }, (_, i) => Math.round(i * 5) / 100); // as in core/transfer/weight_grid.py
+const GRID = Array.from({ length: 21 }, (_, i) => Math.round(i * 5) / 100); // as in core/features/fuse/weight_grid.py
 const LABELLED = 1; // flags of a row's outcome, as in core/features/fuse/explorer/content.py
 const EFFECT = 2;
 const UP = 4;

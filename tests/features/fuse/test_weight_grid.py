@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
+from core.features.fuse.weight_grid import GridWeights, move_one, weight_grid, weight_optimism
 from core.stats.scored_rows import scored_rows
 from core.stats.selection_optimism import CutPlan, selection_optimism
 from core.transfer.fusion import weights_of
 from core.transfer.live_fusion import live_fusion
-from core.transfer.weight_grid import GridWeights, move_one, weight_grid, weight_optimism
 from tests.transfer.test_live_fusion import BASE, LABELS, OTHER, ROWS
 
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -16,7 +16,7 @@ GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @pytest.fixture(autouse=True)
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.transfer.weight_grid.GRID", GRID)
+    monkeypatch.setattr("core.features.fuse.weight_grid.GRID", GRID)
 
 
 def first_moves() -> GridWeights:

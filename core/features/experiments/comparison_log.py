@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from core.base.texts import parse_json
 from core.features.experiments import ledger_table
 from core.features.experiments.ledger_table import HERE, Entry
 from core.runs.workspace import Workspace
-from core.scoring.compare_runs import CountedComparison
+from core.scoring.compare_runs import CountedComparison, RunComparison
 from core.stats.intervals import Interval
 from core.stats.multiplicity import holm, p_value
 from core.store import datasets
@@ -52,6 +53,17 @@ def look_at(
     others = _results_beside(workspace, dataset, found)
     adjusted = dict(zip(found, holm([*found.values(), *others]).tolist(), strict=False))
     return [CountedComparison(len(found) + len(others), p, adjusted[pair]) for pair, p in asked]
+
+
+def count_comparisons(
+    workspace: Workspace, comparisons: Sequence[RunComparison]
+) -> list[RunComparison]:
+    """Return comparisons of runs on one dataset, each counted among all that were made on it."""
+    tested = [(each.a.run.id, each.b.run.id, each.p) for each in comparisons]
+    counted = look_at(workspace, comparisons[0].a.run.dataset, tested)
+    return [
+        replace(each, looked_at=among) for each, among in zip(comparisons, counted, strict=True)
+    ]
 
 
 def looked_by_dataset(workspace: Workspace) -> dict[str, dict[Pair, float]]:

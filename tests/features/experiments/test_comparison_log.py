@@ -9,9 +9,9 @@ import pytest
 
 from core.base.errors import ReadOnly
 from core.features.experiments import ledger_table
+from core.features.experiments.comparison_log import look_at, read_looked, write_looked
 from core.features.experiments.ledger import list_ledger
 from core.features.experiments.ledger_table import HERE, Entry
-from core.runs.comparison_log import look_at, read_looked, write_looked
 from core.runs.workspace import Workspace
 from core.store import datasets
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from core.features.arguments import pack_texts
 from core.features.importing.actions import ImportOptions, import_upload
+from core.features.leakage import pack_texts
 from core.runs.workspace import Workspace
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -9,9 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from core.base.fields.record import options_of, values_of
+from core.features.neighbours.page.loaders import cosine_cache, space_coverage
 from core.runs.component_loader import UNLABELLED
 from core.stats.arrays import Codes
 from core.store.datasets import Dataset
+from core.store.runs import Run
 from core.store.spaces import SpaceRecord
 from core.transfer.evaluation import Evaluation, evaluate
 from core.transfer.knn_settings import KnnSettings, read_knn_settings, with_power_of_effects
@@ -20,11 +23,14 @@ from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import KnnPrediction, cells_of
 from core.transfer.row_index import RowIndex
-from core.ui import loaders
+from core.ui import links, tables
 from core.ui.linked import bind
+from core.ui.loaders.spaces import all_spaces, row_index, space_vectors
 from core.ui.option_controls import choose_title, key_of, names_of_rest, show_settings, title_of
 from core.ui.widgets import as_text
 
+LISTED = 10  # neighbours of a row in Rows, those with the largest weights
+SAME = 1e-6  # largest difference of equal probabilities
 _KNN = {option.name: option for option in options_of(KnnSettings)}
 # of rows with a label of their own
 PROTOCOL = replace(_KNN["protocol"], part=Literal["folds", "loo"])
@@ -51,12 +57,12 @@ class LiveNeighbours:
 def usable_spaces(dataset: Dataset) -> list[SpaceRecord]:
     """Return the spaces that can be evaluated on a dataset's labels directly: those not built from
     them."""
-    return [space for space in loaders.all_spaces() if space.built_from != dataset.name]
+    return [space for space in all_spaces() if space.built_from != dataset.name]
 
 
 def show_unusable_spaces(dataset: Dataset) -> None:
     """Show the spaces built from the dataset's labels, and the command that evaluates them."""
-    for space in loaders.all_spaces():
+    for space in all_spaces():
         if space.built_from == dataset.name:
             st.caption(
                 f"{as_text(space.name)} is built from the labels of {as_text(dataset.name)}, so it"
@@ -162,7 +168,7 @@ def _default_axis(dataset: Dataset) -> Axis:
 
 def _widest_space(dataset: Dataset, spaces: list[SpaceRecord]) -> str:
     """Return the space that covers the most rows of the dataset."""
-    covered = {space.name: loaders.space_coverage(space.id, dataset.id) for space in spaces}
+    covered = {space.name: space_coverage(space.id, dataset.id) for space in spaces}
     return max(covered, key=lambda name: found.rows_by_gene if (found := covered[name]) else 0.0)
 
 
@@ -171,13 +177,13 @@ def find_neighbours(
 ) -> LiveNeighbours:
     """Return the neighbours of some rows of a dataset; the similarities are cached for all
     visitors."""
-    index = loaders.row_index(dataset.id)
+    index = row_index(dataset.id)
     rows = index.positions_of(pair_ids)
     queries = index.rows.take(rows)
-    spaces = [loaders.space_vectors(dataset.id, name) for name in settings.spaces]
+    spaces = [space_vectors(dataset.id, name) for name in settings.spaces]
     evaluated = UNLABELLED if settings.protocol.kind == "test" else dataset.name
     neighbourhood = live_knn(
-        settings.protocol, queries, index.known, spaces, evaluated, loaders.cosine_cache(dataset.id)
+        settings.protocol, queries, index.known, spaces, evaluated, cosine_cache(dataset.id)
     )
     return LiveNeighbours(
         index,
@@ -253,3 +259,51 @@ def pair_of(live: LiveNeighbours, at: int) -> str:
     """The perturbation and the gene of a labelled row, by its place among these."""
     known = live.index.known.rows
     return f"{live.index.symbol(int(known.pert[at]))} ⟶ {live.index.symbol(int(known.gene[at]))}"
+
+
+def show_sources(dataset: Dataset, run: Run, row: Mapping[str, Any]) -> None:
+    """Show the neighbours behind a row of a kNN's run, as they are today. row: its numbers."""
+    settings = read_knn_settings(run.spec)
+    live = find_neighbours(dataset, settings, (row["pair_id"],))
+    provenance = live.neighbourhood.explain(0, settings.spaces, settings.similarity)
+    n = len(provenance.neighbours)
+    st.markdown(
+        f"**Neighbours** · {n:,} labelled rows have a weight · {as_text(settings.describe())}"
+    )
+    prior = provenance.prior_de  # before the support strength, which depends on other rows
+    if not settings.similarity.strength and abs(prior - row["p_de"]) > SAME:  # False for NaN
+        st.caption(
+            ":orange[⚠ Spaces or labels have changed since this run]: today P(DE) would be"
+            f" {prior:.2f}."
+        )
+    if not n:
+        st.markdown(
+            "No labelled row that this row may use is similar to it, so base rates are used."
+        )
+        return
+    table = neighbour_table(live, provenance, grouped=True)
+    shown = table[["neighbour", "up", "down", "none", "similarity"]].assign(
+        share=100 * table["share"], of_up=100 * table["share_up"]
+    )
+    number = st.column_config.NumberColumn
+    tables.show_table(
+        shown.head(LISTED),
+        f"neighbours of {run.name}",
+        {
+            "similarity": number(format="%.3f"),
+            "share": number("% of P(DE)", format="%.2f"),
+            "of_up": number("% of P(up | DE)", format="%.2f"),
+        },
+    )
+    more = {
+        "dataset": dataset.id,
+        "run": run.id,
+        "row": row["pair_id"],
+        **link_parameters(dataset, settings),
+    }
+    st.page_link(
+        links.NEIGHBOURS,
+        label=f"Open all {len(table):,} in Neighbours",
+        query_params=more,
+        width="content",
+    )
