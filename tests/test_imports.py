@@ -26,7 +26,7 @@ KERNEL: dict[str, set[str]] = {  # each room, and the rooms that it may import b
     "methods": {"evidence", "llm", "stats", "transfer"},
     "plots": {"stats"},
     "scoring": {"methods", "plots", "stats", "store", "transfer"},
-    "runs": {"evidence", "llm", "methods", "scoring", "stats", "store", "transfer"},
+    "runs": {"embeddings", "evidence", "llm", "methods", "stats", "store", "transfer"},
     "ui": {"llm", "methods", "plots", "runs", "scoring", "stats", "store", "transfer"},
     "cli": {"methods", "runs", "store"},
 }
