@@ -2,8 +2,7 @@
 judge's words come first.
 
 Many judges write only a number; then it is the passage marked by a rubric's reading, else the
-concluding sentence of the advocate whom the judge followed, found by the rules of
-`core.features.arguments`.
+concluding sentence of the advocate whom the judge followed, found by `core.methods.text_rules`.
 """
 
 from __future__ import annotations
