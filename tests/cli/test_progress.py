@@ -83,9 +83,10 @@ def test_the_long_commands_do(
     file.write_bytes(cases.submission([("Pa_Ga", 0.2, 0.3, "x")]))
     assert commands.core(folder, "import", str(file)).status == 0
     real = progress.working
-    for room in ("files", "embed", "transfer"):
+    rooms = ("importing.commands", "neighbours.space_commands", "neighbours.commands", "fuse.commands")
+    for room in rooms:
         monkeypatch.setattr(
-            f"core.cli.{room}.working", lambda what: (begun.append(what), real(what))[1]
+            f"core.features.{room}.working", lambda what: (begun.append(what), real(what))[1]
         )
     done = commands.core(folder, *(str(file) if word == "FILE" else word for word in command))
     assert len(begun) == 1, done
