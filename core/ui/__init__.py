@@ -2,7 +2,7 @@
 
 shell             what every page has: its context, the sidebar, errors explained in words
 server_workspace  the workspace as the server itself has it open, which pages only read
-sign_in           who is at the browser, and what they may do now
+sign_in, accounts who is at the browser, and what they may do now
 loaders/          what pages load from the store, cached until it changes; a feature's own loaders
                   stand in the feature
 links             links between pages, and their query parameters
