@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,6 @@ from core.runs.jobs.work import Reporter
 from core.runs.request import RunRequest
 from core.runs.run_state import Counts, Heartbeat, write_heartbeat
 from core.runs.workspace import Person, Workspace, open_workspace
-from core.scoring.compare_runs import RunComparison, compare_runs
-from core.scoring.run_scores import load_scored_rows
 from core.store import runs
 from core.store.runs import Run
 from core.store.spaces import PackRecord, SpaceRecord
@@ -133,7 +132,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "check_each refuse_unfit",
         "call_settings endpoint_of price_at prices_of_runs refuse_unlisted",
     ),
-    "features.arguments.pack_texts": ("", "check_all list_with_texts read"),
+    "features.leakage.pack_texts": ("", "check_all list_with_texts read"),
     "runs.packs": (
         "",
         "name_of_latest names_of_kind pack_hashes read_latest read_orthologs read_packs read_symbol_tables",
@@ -219,6 +218,16 @@ def test_every_action_refuses_or_reads() -> None:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """What is counted of a comparison of two runs."""
+
+    a: object
+    b: object
+    p: float = 0.5
+    looked_at: object = None
+
+
+@dataclass(frozen=True)
 class Stage:
     """What the actions are called with. workspace: one with a run "r" of which the store does not know that it is dead; files: a
     folder with files; elsewhere: one that any reader may write to; priors: a kNN of another workspace."""
@@ -230,10 +239,9 @@ class Stage:
     priors: DatasetPriors
 
     @property
-    def comparison(self) -> RunComparison:
-        with self.workspace.store.read() as db:
-            rows = load_scored_rows(db, "r")
-        return compare_runs(rows, rows)
+    def comparison(self) -> Compared:
+        rows = SimpleNamespace(run=self.run)
+        return Compared(rows, rows)
 
     @property
     def run(self) -> Run:

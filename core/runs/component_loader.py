@@ -12,7 +12,6 @@ import pandas as pd
 
 from core.base.errors import InputError, StateError
 from core.base.feature import Labelled
-from core.embeddings.space import Space as Vectors
 from core.features import hooks
 from core.methods.fusion_components import DatasetPriors
 from core.runs import packs
@@ -96,12 +95,11 @@ def load_spaces(
 
 def _open_space(
     workspace: Workspace, record: spaces.SpaceRecord, labelled: Labelled | None = None
-) -> Vectors:
-    """Return a space's vectors, or those built from other labelled rows. Raise StateError if no
-    feature brings spaces."""
+) -> Any:
+    """Return a space's vectors (`core.embeddings.space.Space`), or those built from other labelled
+    rows. Raise StateError if no feature brings spaces."""
     for open_space in hooks("spaces"):
-        found: Vectors = open_space(workspace, record, labelled)
-        return found
+        return open_space(workspace, record, labelled)
     raise StateError(f"space {record.name}: nothing here opens spaces")
 
 
