@@ -9,7 +9,6 @@ space_controls  kNN without biology beside a run: equal weights, random embeddin
                 symbols
 label_means   means of labels over rows that share a gene or a perturbation
 public_noise  how far a leaderboard's score can be from the truth
-slices        the score of each slice of a run's rows
 fusion_verdict  what a fusion gains over its baseline
 calibration_result  how often rows of each predicted probability have an effect, or go up
 fusion_caveats  what has to be known of a fusion wherever a score of it is shown

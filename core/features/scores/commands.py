@@ -15,6 +15,7 @@ from core.cli.base import show
 from core.cli.lazy_group import Output
 from core.cli.names import RunName
 from core.cli.results import show_result
+from core.features.scores.slices import SHORT_NAMES, SLICES, SlicesResult, available_slices
 from core.runs import comparison_log
 from core.runs.workspace import Workspace
 from core.scoring import run_scores
@@ -22,7 +23,6 @@ from core.scoring.compare_runs import SeveralComparisons, compare_runs
 from core.scoring.other_scores import other_scores_of_run
 from core.scoring.run_scores import RunRows
 from core.scoring.score_result import score_result
-from core.scoring.slices import SHORT_NAMES, SLICES, SlicesResult, available_slices
 
 app = typer.Typer()
 
