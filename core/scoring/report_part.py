@@ -36,24 +36,6 @@ class ShownRuns:
     rows: Mapping[str, RunRows]
     _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
-    @property
-    def labelled_runs(self) -> list[Run]:
-        """The runs that have a row with a label."""
-        return [run for run in self.runs if self.score(run.id).whole.n_labelled]
-
-    def say_unlabelled(self, title: str) -> list[CaptionedFigure]:
-        """Return a sentence for each run that has no row with a label, instead of the figure that
-        is called so."""
-        return [
-            CaptionedFigure(
-                title,
-                run.name,
-                f"{run.name}: no labels here, none of its {len(self.rows[run.id]):,} rows has one.",
-            )
-            for run in self.runs
-            if run not in self.labelled_runs
-        ]
-
     def score(self, run: str) -> RunScore:
         """Return a run's score."""
         return self._once(("score", run), lambda: run_scores.score_run(self.rows[run]))

@@ -83,7 +83,12 @@ def test_the_long_commands_do(
     file.write_bytes(cases.submission([("Pa_Ga", 0.2, 0.3, "x")]))
     assert commands.core(folder, "import", str(file)).status == 0
     real = progress.working
-    rooms = ("importing.commands", "neighbours.space_commands", "neighbours.commands", "fuse.commands")
+    rooms = (
+        "importing.commands",
+        "neighbours.space_commands",
+        "neighbours.commands",
+        "fuse.commands",
+    )
     for room in rooms:
         monkeypatch.setattr(
             f"core.features.{room}.working", lambda what: (begun.append(what), real(what))[1]

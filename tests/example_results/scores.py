@@ -11,11 +11,11 @@ from core.base.result import Result
 from core.features.neighbours.result import KnnResult, NeighboursResult
 from core.features.scores.calibration import CalibrationResult
 from core.features.scores.means import MeansResult
+from core.features.scores.slices import SlicesResult
 from core.scoring.controls import control_run
 from core.scoring.other_scores import other_scores_of_run
 from core.scoring.run_scores import RunRows, count_rows, resample_mean, score_counts, score_run
 from core.scoring.score_result import ScoreResult
-from core.scoring.slices import SlicesResult
 from core.transfer.prior_provenance import Provenance
 from tests.example_results.comparisons import MARKS, N, rows
 from tests.features.neighbours.test_knn_result import FOLDS, LOO, NULL, numbers

@@ -39,6 +39,9 @@ FEATURES = {
     "gene_row_counts": "leakage",
     "knockdown": "cells",
     "published_differences": "published",
+    "reliability": "scores",
+    "roc_curves": "scores",
+    "score_histograms": "scores",
     "volcano": "cells",
     "weight_heatmap": "fuse",
 }

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from core.base.texts import NO_BIOLOGY
-from core.plots import label_counts, scores
+from core.features.reading.plots import label_counts
+from core.plots import scores
 from core.plots.captioned import CaptionedFigure
 from core.scoring.public_noise import PublicNoise, public_noise
 from core.scoring.report_part import ReportPart, ShownRuns

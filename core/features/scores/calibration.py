@@ -108,7 +108,7 @@ class CalibrationResult:
             return None
         again = None if self.recalibrated is None else bins(self.recalibrated)
         values = {"table": bins(self.reliability), "score": self.number, "recalibrated": again}
-        return Figure("core.plots.reliability:figure", values, self.sentence)
+        return Figure("core.features.scores.plots.reliability:figure", values, self.sentence)
 
 
 def labelled_values(rows: RunRows, number: str) -> tuple[Bools, Bools, Floats]:

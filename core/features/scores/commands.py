@@ -16,13 +16,13 @@ from core.cli.lazy_group import Output
 from core.cli.names import RunName
 from core.cli.results import show_result
 from core.features import hooks
+from core.features.scores.slices import SHORT_NAMES, SLICES, SlicesResult, available_slices
 from core.runs.workspace import Workspace
 from core.scoring import run_scores
 from core.scoring.compare_runs import SeveralComparisons, compare_runs
 from core.scoring.other_scores import other_scores_of_run
 from core.scoring.run_scores import RunRows
 from core.scoring.score_result import score_result
-from core.scoring.slices import SHORT_NAMES, SLICES, SlicesResult, available_slices
 
 app = typer.Typer()
 

@@ -12,7 +12,8 @@ import pandas as pd
 
 from core.base.texts import NO_BIOLOGY
 from core.features.scores.calibration import NUMBERS, labelled_values
-from core.plots import rank_scatter, roc_curves, score_histograms, scores
+from core.features.scores.plots import roc_curves, score_histograms
+from core.plots import rank_scatter, scores
 from core.plots.captioned import CaptionedFigure, together
 from core.plots.results import captioned
 from core.scoring import run_scores

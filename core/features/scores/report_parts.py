@@ -18,7 +18,8 @@ from core.features.scores.figures import (
     ties_sentence,
 )
 from core.features.scores.means import TITLE, MeansResult
-from core.plots import roc_curves
+from core.features.scores.plots import roc_curves
+from core.features.scores.slices import GENE_ROWS_KIND, SlicesResult
 from core.plots.captioned import CaptionedFigure, together
 from core.plots.results import captioned_runs
 from core.runs.control_inputs import control_expression_of, kept_vectors
@@ -28,10 +29,30 @@ from core.scoring.baselines import add_expression
 from core.scoring.controls import RunControls, control_run
 from core.scoring.other_scores import METRICS, other_scores_of_run
 from core.scoring.report_part import ReportPart, ShownRuns
-from core.scoring.slices import GENE_ROWS_KIND, SlicesResult
+from core.store.runs import Run
 
 _AXES: tuple[Literal["de", "dir"], ...] = ("de", "dir")
 MOST_OVERLAID = 4  # runs whose curves can be distinguished in one figure
+
+
+def _labelled(shown: ShownRuns) -> list[Run]:
+    """Return the runs that have a row with a label."""
+    return [run for run in shown.runs if shown.score(run.id).whole.n_labelled]
+
+
+def _say_unlabelled(shown: ShownRuns, title: str) -> list[CaptionedFigure]:
+    """Return a sentence for each run that has no row with a label, instead of the figure that is
+    called so."""
+    labelled = _labelled(shown)
+    return [
+        CaptionedFigure(
+            title,
+            run.name,
+            f"{run.name}: no labels here, none of its {len(shown.rows[run.id]):,} rows has one.",
+        )
+        for run in shown.runs
+        if run not in labelled
+    ]
 
 
 def _controls(workspace: Workspace, shown: ShownRuns, run: str) -> RunControls:
@@ -74,9 +95,9 @@ def _beside_baselines(
 
 
 def _make_baselines(workspace: Workspace, shown: ShownRuns) -> Sequence[CaptionedFigure]:
-    results = [_controls(workspace, shown, run.id) for run in shown.labelled_runs]
+    results = [_controls(workspace, shown, run.id) for run in _labelled(shown)]
     figures = [_beside_baselines(results, axis) for axis in _AXES if results]
-    return [*figures, *shown.say_unlabelled("the baselines without biology")]
+    return [*figures, *_say_unlabelled(shown, "the baselines without biology")]
 
 
 BASELINES = ReportPart(
@@ -90,14 +111,14 @@ BASELINES = ReportPart(
 
 def _make_slices(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
     results = []
-    for run in shown.labelled_runs:
+    for run in _labelled(shown):
         scores = shown.score(run.id), shown.count_score(run.id)
         results.append(
             (run.name, SlicesResult.of(shown.rows[run.id], GENE_ROWS_KIND, "mean", *scores))
         )
     beside = {"by": "slice", "names": "run", "overall": None, "control": None}
     figures = [captioned_runs(results, **beside)] if results else []
-    return [*figures, *shown.say_unlabelled("Slices")]
+    return [*figures, *_say_unlabelled(shown, "Slices")]
 
 
 SLICES = ReportPart(
@@ -110,11 +131,11 @@ SLICES = ReportPart(
 
 
 def _make_roc_curves(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
-    made = [curves_of_run(shown.rows[run.id], shown.score(run.id)) for run in shown.labelled_runs]
+    made = [curves_of_run(shown.rows[run.id], shown.score(run.id)) for run in _labelled(shown)]
     parts = (made[i : i + MOST_OVERLAID] for i in range(0, len(made), MOST_OVERLAID))
     return [
         *(together(part, roc_curves.figure) for part in parts),
-        *shown.say_unlabelled("ROC curves"),
+        *_say_unlabelled(shown, "ROC curves"),
     ]
 
 
@@ -128,7 +149,7 @@ ROC_CURVES = ReportPart(
 
 
 def _make_macro_scores(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
-    runs, figures = shown.labelled_runs, []
+    runs, figures = _labelled(shown), []
     if runs:
         own = {run.id: other_scores_of_run(shown.rows[run.id], shown.score(run.id)) for run in runs}
         first = shown.rows[runs[0].id]
@@ -141,7 +162,7 @@ def _make_macro_scores(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]
                 for run, beside in zip(runs, beside_first, strict=True)
             ]
             figures.append(captioned_runs(results))
-    return [*figures, *shown.say_unlabelled(f"AUROC: {TITLE}")]
+    return [*figures, *_say_unlabelled(shown, f"AUROC: {TITLE}")]
 
 
 MACRO_SCORES = ReportPart(
@@ -154,7 +175,7 @@ MACRO_SCORES = ReportPart(
 
 
 def _make_score_spread(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
-    labelled = shown.labelled_runs
+    labelled = _labelled(shown)
     runs = [shown.rows[run.id] for run in labelled]
     figures = [
         spread_of_runs(runs, number) if len(runs) > 1 else spread_of_run(runs[0], number)
@@ -183,7 +204,7 @@ SCORE_SPREAD = ReportPart(
 
 
 def _make_reliability(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
-    calibrated = [shown.rows[run.id] for run in shown.labelled_runs if not run.has_rank_scores]
+    calibrated = [shown.rows[run.id] for run in _labelled(shown) if not run.has_rank_scores]
     of_numbers = (
         [(rows.run.name, CalibrationResult.of(rows, name)) for rows in calibrated]
         for name in NUMBERS
@@ -192,10 +213,10 @@ def _make_reliability(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
         *(captioned_runs(results) for results in of_numbers if results),
         *(
             CaptionedFigure("Reliability", run.name, f"{run.name}: {RANKS}")
-            for run in shown.labelled_runs
+            for run in _labelled(shown)
             if run.has_rank_scores
         ),
-        *shown.say_unlabelled("Reliability"),
+        *_say_unlabelled(shown, "Reliability"),
     ]
 
 

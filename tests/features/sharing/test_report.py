@@ -15,6 +15,7 @@ from core.base.errors import InputError, NotFound
 from core.base.records import from_json, to_json
 from core.base.texts import number_text
 from core.features.importing import undo
+from core.features.scores.slices import ORDERS, describe_slice
 from core.features.sharing.report.build import make_sections
 from core.features.sharing.report.markup import data, element
 from core.features.sharing.report.material import Material, load_material
@@ -24,7 +25,6 @@ from core.features.sharing.report.tables import table
 from core.plots.captioned import CaptionedFigure
 from core.runs.workspace import Workspace
 from core.scoring.sentences import interval_text
-from core.scoring.slices import ORDERS, describe_slice
 from core.stats.intervals import Interval
 from core.store import traces
 from tests.commands import core_json

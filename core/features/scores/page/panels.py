@@ -5,10 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.features.scores import figures
+from core.features.scores import figures, slices
 from core.features.scores.calibration import NUMBERS
 from core.plots.results import captioned
-from core.scoring import slices
 from core.scoring.run_scores import RunRows, RunScore
 from core.store.runs import Run
 from core.ui import links, tables

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.plots import label_counts, theme
+from core.features.reading.plots import label_counts
+from core.plots import theme
 
 COUNTS = pd.DataFrame(
     {

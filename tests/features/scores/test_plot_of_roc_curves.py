@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.texts import NO_BIOLOGY
-from core.plots import roc_curves
+from core.features.scores.plots import roc_curves
 from core.stats.auroc import roc_curve
 from core.stats.scores_and_labels import scores_from_probabilities
 

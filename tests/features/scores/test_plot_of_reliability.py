@@ -7,7 +7,7 @@ import re
 import pytest
 
 from core.features.scores.calibration import bins, summary
-from core.plots import reliability
+from core.features.scores.plots import reliability
 from core.stats.calibration import Reliability
 from core.stats.calibration import reliability as reliability_of
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.plots import score_histograms, theme
+from core.features.scores.plots import score_histograms
+from core.plots import theme
 
 TABLE = pd.DataFrame(
     {"label": ["up", "up", "down", "up", "up"], "value": [0.99, 1.0, 0.0, 0.5, 0.1]}
