@@ -124,6 +124,18 @@ class Export(Protocol):
     def __call__(self, workspace: Workspace, run: Run, out: Path) -> None: ...
 
 
+class UploadTask(Protocol):
+    """Return, as plain data, what comes of uploaded files (name, content), in the process without
+    keys and network that reads them on a shared server. options: as plain data."""
+
+    def __call__(
+        self,
+        workspace: Workspace,
+        files: Sequence[tuple[str, bytes]],
+        options: Mapping[str, Any],
+    ) -> Any: ...
+
+
 class Check(Protocol):
     """Return what `doctor` should say about the workspace, a line each; nothing if all is well."""
 
@@ -141,6 +153,7 @@ CALLED: Mapping[str, type] = MappingProxyType(
         "report_parts": ReportPart,
         "exports": Export,
         "checks": Check,
+        "upload_tasks": UploadTask,
     }
 )
 # Hooks that name an object of the kernel's own kinds: field of `Feature` → that kind.
@@ -157,8 +170,8 @@ OBJECTS: Mapping[str, Reference] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What a feature brings. commands: by name. assets: a folder in its own. needs: the features
-    that it imports.
+    """What a feature brings. commands, upload_tasks: by name. assets: a folder in its own. needs:
+    the features that it imports.
 
     Every other hook is a tuple of references, by the Protocol or the kind that CALLED and OBJECTS
     say.
@@ -183,6 +196,7 @@ class Feature:
     report_parts: tuple[Reference, ...] = ()
     exports: tuple[Reference, ...] = ()
     checks: tuple[Reference, ...] = ()
+    upload_tasks: Mapping[str, Reference] = field(default_factory=dict)
     assets: str = ""
     needs: tuple[str, ...] = ()
 
@@ -192,7 +206,9 @@ class Feature:
         yield from (("tabs", tab.show) for tab in self.tabs)
         yield from (("commands", command.app) for command in self.commands.values())
         for hook in (*CALLED, *OBJECTS):
-            yield from ((hook, reference) for reference in getattr(self, hook))
+            named = getattr(self, hook)
+            references = named.values() if isinstance(named, Mapping) else named
+            yield from ((hook, reference) for reference in references)
 
 
 def resolve(reference: Reference) -> Any:

@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.features.importing.export import encode, encode_for_spreadsheets
+from core.base.frames import encode, encode_for_spreadsheets
 from core.features.sharing import walk_actions
 from core.features.sharing.page import stop_buttons
 from core.features.sharing.report.walk import keep_figure

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import InputError, StateError
-from core.features.importing import pack_files
+from core.evidence.knowledge_packs import read_knowledge
 from core.features.importing.actions import Imported, ImportOptions, import_paths, import_upload
-from core.features.importing.knowledge_packs import read_knowledge
 from core.features.importing.undo import undo
+from core.features.leakage.shared_symbols import read_symbol_tables
 from core.features.neighbours.spaces import embed
 from core.runs import packs
+from core.runs import packs as pack_files
 from core.runs.workspace import Workspace
 from core.store import changes, imports, pairs, spaces
 from tests import cases, worlds
@@ -234,7 +235,7 @@ def test_a_mixed_folder_imports_what_it_recognises_and_names_the_rest(
 
 
 def test_tables_of_symbols_say_what_is_missing(workspace: Workspace) -> None:
-    nothing = packs.read_symbol_tables(workspace)
+    nothing = read_symbol_tables(workspace)
     assert (nothing.proteins, nothing.orthologs) == ({}, {})
     assert nothing.notes == (
         "two names of one gene are not recognised: the workspace has no knowledge pack of proteins",
@@ -242,14 +243,14 @@ def test_tables_of_symbols_say_what_is_missing(workspace: Workspace) -> None:
     )
     for kind in ("proteins", "orthologs"):
         import_upload(workspace, worlds.pack(kind), f"{kind}.json")
-    tables = packs.read_symbol_tables(workspace)
+    tables = read_symbol_tables(workspace)
     assert (tables.proteins, tables.orthologs, tables.notes) == (
         worlds.PACKS["proteins"],
         worlds.PACKS["orthologs"],
         (),
     )
     (workspace.settings.data / "knowledge" / "proteins.json").unlink()
-    [note] = packs.read_symbol_tables(workspace).notes
+    [note] = read_symbol_tables(workspace).notes
     assert note.startswith(
         "two names of one gene are not recognised: pack 'proteins': its file proteins.json is missing"
     )
@@ -304,7 +305,7 @@ def test_tables_of_symbols_are_those_of_the_organism(workspace: Workspace) -> No
     assert packs.read_orthologs(workspace, "human") == {"STAT1": "Stat1", "IRF1": "Irf1"}
     assert (
         "two names of one gene are not recognised: the workspace has no knowledge pack of proteins of human genes"
-        in (packs.read_symbol_tables(workspace, "human").notes)
+        in (read_symbol_tables(workspace, "human").notes)
     )
 
 

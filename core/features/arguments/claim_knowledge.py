@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from core.evidence.knowledge_packs import Pack
 from core.features.arguments.claim_checks import (
     DECIDES,
     SYMMETRIC,
@@ -15,9 +16,8 @@ from core.features.arguments.claim_checks import (
     Verdict,
     narrow_pathways,
 )
-from core.features.importing import pack_files
-from core.features.importing.knowledge_packs import Pack
 from core.runs import packs
+from core.runs import packs as pack_files
 from core.runs.component_loader import default_dataset
 from core.runs.workspace import Workspace
 from core.store import pairs

@@ -21,6 +21,7 @@ from core.base.hashes import KEY_DIGITS, sha256_of
 from core.base.system_errors import explain
 from core.base.texts import check_name
 from core.base.types import Label, Pair
+from core.evidence.pack_kinds import organism_of
 from core.features.cells.cell_formats import hash_cells, is_cell_file
 from core.features.cells.changes_table import label_changes
 from core.features.cells.differential_expression import compare_on_one_processor
@@ -33,11 +34,11 @@ from core.features.cells.screen import (
     label_screen,
 )
 from core.features.cells.tables import ScreenFolder
-from core.features.importing import pack_files, screen_tables
+from core.features.importing import screen_tables
 from core.features.importing.allowed_paths import check_typed_path
 from core.features.importing.import_target import ImportedRows, record_import
 from core.features.importing.other_formats import refuse_other_format
-from core.features.importing.pack_kinds import organism_of
+from core.runs import packs
 from core.runs.jobs import overview
 from core.runs.jobs.folder import JobFolder
 from core.runs.jobs.state import last_heartbeat, status_of
@@ -253,7 +254,7 @@ def _write_rows(
     )
     pairs.add(db, target.id, rows, source)
     pairs.add_genes(db, [symbol for row in rows for symbol in (row.pert, row.gene)], {})
-    pack_files.describe_genes(db, workspace.settings)
+    packs.describe_genes(db, workspace.settings)
     changes.bump(db, "datasets")
 
 

@@ -15,4 +15,6 @@ FEATURE = Feature(
         ),
     },
     jobs=("core.features.cells.jobs:KIND",),
+    upload_tasks={"predictions": "core.features.cells.predictions:predictions_task"},
+    needs=("importing",),
 )

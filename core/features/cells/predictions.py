@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from core.base.fields.record import values_with_effect
 from core.base.fields.setting import setting
 from core.base.file_io import temporary_folder
 from core.base.hashes import sha256_of
-from core.base.records import from_json
+from core.base.records import from_json, to_json
 from core.base.roles import TableOptions
 from core.base.system_errors import in_words
 from core.base.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
@@ -36,12 +36,12 @@ from core.features.importing.import_target import (
     refuse_empty_import,
 )
 from core.features.importing.other_formats import refuse_other_format
-from core.features.importing.uploads_apart import read_apart
 from core.runs import run_writer
 from core.runs.audited_rows import audit_rows
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
 from core.runs.spec import dataset_sha256
+from core.runs.uploads_apart import read_apart
 from core.runs.workspace import Workspace
 from core.store import changes
 from core.store import imports as stored_imports
@@ -167,7 +167,7 @@ def import_uploaded(
 ) -> Imported:
     """Import as `import_predictions` does, from (name, bytes) of the predictions and of the real
     cells; on a shared server in a separate process, whose errors are raised (see
-    `core.features.importing.uploads_apart`).
+    `core.runs.uploads_apart`).
     """
     workspace.refuse_if_read_only("cells predictions", file[0])
     if workspace.settings.is_shared:
@@ -181,6 +181,16 @@ def import_uploaded(
     with _files_of_upload(file, real) as (path, real_path):
         cells = replace(options.cells, real=real_path)
         return import_predictions(workspace, path, replace(options, cells=cells))
+
+
+def predictions_task(
+    workspace: Workspace, files: Sequence[tuple[str, bytes]], options: Mapping[str, Any]
+) -> Any:
+    """Make a run of an upload in the process that reads it (`core.runs.upload_process`)."""
+    wanted = from_json(PredictionOptions, options, "options of an import")
+    return to_json(
+        import_uploaded(workspace, files[0], files[1] if len(files) > 1 else None, wanted)
+    )
 
 
 @contextmanager

@@ -7,4 +7,5 @@ from core.base.feature import Feature
 FEATURE = Feature(
     "demo",
     "The simulated demo: a dataset with its runs.",
+    needs=("importing",),
 )

@@ -45,4 +45,8 @@ FEATURE = Feature(
             "Operate",
         ),
     },
+    upload_tasks={
+        "import": "core.features.importing.actions:import_task",
+        "preview": "core.features.importing.previews:preview_task",
+    },
 )

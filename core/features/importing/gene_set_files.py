@@ -16,7 +16,7 @@ from core.base.file_io import open_file
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.base.symbols.kinds import kind_of_names
 from core.base.symbols.spelling import clean
-from core.features.importing.pack_kinds import are_genes
+from core.evidence.pack_kinds import are_genes
 
 Kind = Literal["gmt", "gaf", "string", "omnipath"]
 _GAF_SYMBOL, _GAF_QUALIFIER, _GAF_TERM, _GAF_COLUMNS = 2, 3, 4, 15

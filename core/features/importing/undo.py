@@ -7,7 +7,8 @@ from functools import partial
 
 from core.base.config import Settings
 from core.base.errors import StateError
-from core.features.importing import imported_rows, pack_files, screen_tables, space_files
+from core.features.importing import imported_rows, screen_tables, space_files
+from core.runs import packs
 from core.runs.run_folder import folder_of_run
 from core.runs.run_state import refuse_live
 from core.runs.workspace import Workspace
@@ -62,9 +63,9 @@ def _delete_packs_and_spaces(
     removals: list[Callable[[], None]] = []
     for pack in spaces.list_packs(db):
         if pack.source_file == entry.id:
-            pack_files.keep_for_runs(db, settings, pack)
+            packs.keep_for_runs(db, settings, pack)
             spaces.delete_pack(db, pack.name)
-            removals.append(partial(pack_files.remove_file, settings, pack))
+            removals.append(partial(packs.remove_file, settings, pack))
     for space in spaces.list_all(db):
         if space.source_file == entry.id:
             spaces.delete(db, space.id)

@@ -24,7 +24,7 @@ from core.base.types import TRAIN, Label
 from core.embeddings.load import load_space
 from core.embeddings.space import Space
 from core.embeddings.symbol_matching import Coverage, SymbolMatches, coverage, match_symbols
-from core.features.importing import pack_files, space_files
+from core.features.importing import space_files
 from core.features.importing.space_files import Spec
 from core.features.neighbours.build import (
     build_coresponse,
@@ -34,6 +34,7 @@ from core.features.neighbours.build import (
 )
 from core.features.neighbours.encoders import MINILM, Endpoint, build_endpoint, build_sentences
 from core.runs import packs
+from core.runs import packs as pack_files
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, datasets, pairs, spaces
 from core.store.spaces import SpaceRecord

@@ -12,8 +12,8 @@ import pandas as pd
 
 from core.base.errors import InputError
 from core.base.file_io import replace_file
+from core.base.frames import encode_for_spreadsheets
 from core.evidence.packs import Packs
-from core.features.importing.export import encode_for_spreadsheets
 from core.features.importing.gene_sets import GeneSet, read_gene_sets
 from core.features.perturbqa.summaries import rouge_1_recall, summary_request
 from core.llm.client import Client

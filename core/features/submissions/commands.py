@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+from core.base.texts import list_names
 from core.base.types import Track
 from core.cli import names
 from core.cli.base import Out, Replace, say, show
 from core.cli.names import DatasetName, RunName
 from core.features.submissions import actions as submissions
 from core.features.submissions.rules import is_valid
-from core.features.submissions.rules.registry import Problem, list_names
+from core.features.submissions.rules.registry import Problem
 
 app = typer.Typer()
 

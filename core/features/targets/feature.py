@@ -16,4 +16,5 @@ FEATURE = Feature(
         ),
     },
     jobs=("core.features.targets.jobs:KIND",),
+    needs=("cells",),
 )

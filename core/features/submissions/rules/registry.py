@@ -3,11 +3,11 @@ findings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from core.base.texts import list_some, printable
+from core.base.texts import printable
 from core.base.types import Track
 from core.features.submissions.parsed import File, Finding, Row
 
@@ -58,8 +58,3 @@ def rule(name: str, severity: Severity, *tracks: Track) -> Callable[[Find], Find
         return find
 
     return register
-
-
-def list_names(names: Sequence[object]) -> str:
-    """Return the first names, and the number of remaining ones."""
-    return printable(list_some([*map(str, names)]))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core import __version__
-from core.runs.lineage import prompts_of, provenance_of
+from core.features.importing.lineage import prompts_of
+from core.features.submissions.provenance import provenance_of
 from core.runs.workspace import Workspace
 from core.store import runs
 

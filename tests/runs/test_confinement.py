@@ -18,8 +18,8 @@ from core.base.config import REPOSITORY
 _TRIES = """
 import json, os, socket, sys
 from pathlib import Path
-from core.features.importing.confinement import Limits, confine
-from core.features.importing.upload_process import _code
+from core.runs.confinement import Limits, confine
+from core.runs.upload_process import _code
 
 own, secret, port = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 found = {"enforced": confine(Limits(300, 60.0), _code(), [own, Path("/dev/null")])}

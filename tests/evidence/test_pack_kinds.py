@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError, UnknownFormat
-from core.features.importing.knowledge_packs import Pack, organism_of, read_knowledge
-from core.features.importing.pack_kinds import is_symbol, kind_of
-from core.features.importing.pack_kinds import organism_of as organism_of_symbols
+from core.evidence.knowledge_packs import Pack, organism_of, read_knowledge
+from core.evidence.pack_kinds import is_symbol, kind_of
+from core.evidence.pack_kinds import organism_of as organism_of_symbols
 
 META = {"source": "somewhere"}
 MOUSE = ("Stat1", "Il6", "H2-K1", "1110059E24Rik", "mt-Nd1", "Gm12345", "Fas")

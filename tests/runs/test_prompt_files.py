@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 
 from core.base.errors import InputError, StateError
-from core.features.predicting import prompt_files
-from core.features.predicting.prompt_texts import PromptFile, read_prompts
 from core.methods.prompts import A_PROMPT_TOKENS
-from core.runs import launch, run_control
+from core.runs import launch, prompt_files, run_control
 from core.runs.journal import read_progress
+from core.runs.prompt_files import PromptFile, read_prompts
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
 from core.store import calls, runs

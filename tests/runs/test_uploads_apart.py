@@ -18,12 +18,11 @@ from core.base.types import Rejected
 from core.features.cells import predictions
 from core.features.cells.predictions import PredictionOptions
 from core.features.importing import actions as imports
-from core.features.importing import upload_process, uploads_apart
 from core.features.importing.import_target import Imported, ImportOptions
-from core.features.importing.upload_process import TASKS
-from core.features.importing.uploads_apart import read_apart
-from core.features.predicting import prompt_files
 from core.features.submissions import actions as submissions
+from core.runs import prompt_files, upload_process, uploads_apart
+from core.runs.upload_process import task_named
+from core.runs.uploads_apart import read_apart
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes
 from tests import cases
@@ -53,7 +52,10 @@ def test_what_a_setting_may_not_be_comes_back_from_the_process_in_words(shared: 
         "options": {},
         "settings": {"workspace": str(shared.settings.workspace)},
     }
-    with mock.patch.dict(TASKS, failing=failing), mock.patch("core.base.log.configure"):
+    with (
+        mock.patch.object(upload_process, "task_named", {"failing": failing}.get),
+        mock.patch("core.base.log.configure"),
+    ):
         found = upload_process._carry_out(request)["error"]
     error = uploads_apart._as_error(shared.settings, found, "a file")
     assert (type(error), str(error)) == (InputError, "k: got 0, expected 1 or more")
@@ -162,7 +164,7 @@ def here(
     import json
 
     return json.loads(
-        json.dumps(TASKS[task](private(workspace), files, json.loads(json.dumps(options))))
+        json.dumps(task_named(task)(private(workspace), files, json.loads(json.dumps(options))))
     )
 
 

@@ -1,6 +1,6 @@
 """Uploads to a shared server are read by a separate process, which this one starts and waits for.
 
-Only plain data are accepted from it. The process is `core.features.importing.upload_process`: it
+Only plain data are accepted from it. The process is `core.runs.upload_process`: it
 has the person's name, no key and no network, and so much memory and time as the settings allow. It
 writes to the store itself, as a command does, and leaves its result in a folder as JSON.
 """
@@ -46,7 +46,7 @@ _places = threading.BoundedSemaphore(AT_ONCE)
 def read_apart(
     workspace: Workspace, task: str, files: Sequence[Upload], options: Mapping[str, Any]
 ) -> Any:
-    """Return the result of a task of `core.features.importing.upload_process` on uploaded files, as
+    """Return the result of a task of `core.runs.upload_process` on uploaded files, as
     plain data.
 
     Raise what the task raised, InputError for files that take more memory or time than an upload
@@ -101,7 +101,7 @@ def _run(settings: Settings, folder: Path, names: str) -> int:
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     with (folder / LOG).open("wb") as log:
         process = subprocess.Popen(
-            (sys.executable, "-m", "core.features.importing.upload_process", str(folder)),
+            (sys.executable, "-m", "core.runs.upload_process", str(folder)),
             cwd=REPOSITORY,
             env={**environment, **_FRUGAL, "TMPDIR": str(folder)},
             # which closes when this process ends, however that is: then the other ends, too

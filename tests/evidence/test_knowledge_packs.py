@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError, UnknownFormat
-from core.features.importing.knowledge_packs import (
+from core.evidence.knowledge_packs import (
     Edge,
     LpsResponse,
     Pack,

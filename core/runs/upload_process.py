@@ -13,18 +13,17 @@ import site
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.features.importing.confinement import Limits, confine
+from core.runs.confinement import Limits, confine
 
 if TYPE_CHECKING:
-    from core.runs.workspace import Workspace
+    from core.base.feature import UploadTask
 
-Files = list[tuple[str, bytes]]
 # `core.base.config` would bring more than is wanted before the limits hold
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = Path(__file__).resolve().parents[2]
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime")
 _STATE = ("/proc", "/sys/devices/system/cpu", "/sys/fs/cgroup", "/dev/urandom", "/dev/shm")
 _COMMIT = (".git/HEAD", ".git/refs", ".git/packed-refs")
@@ -85,7 +84,9 @@ def _carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         files = [(name, Path(path).read_bytes()) for name, path in request["files"]]
         return {
-            "result": TASKS[request["task"]](open_workspace(settings), files, request["options"])
+            "result": task_named(request["task"])(
+                open_workspace(settings), files, request["options"]
+            )
         }
     except DeskError as error:
         # which a message alone makes
@@ -98,59 +99,15 @@ def _carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
         return {"error": {"type": "SystemFailure", "message": str(explain(error))}}
 
 
-def _import(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    from core.base.records import from_json, to_json
-    from core.features.importing.actions import import_uploads
-    from core.features.importing.import_target import ImportOptions
+def task_named(name: str) -> UploadTask:
+    """Return what a feature does with uploads under this name (`Feature.upload_tasks`)."""
+    from core.base.feature import resolve
+    from core.features import features
 
-    wanted = from_json(ImportOptions, options, "options of an import")
-    return [to_json(outcome) for outcome in import_uploads(workspace, files, wanted)]
+    tasks = {name: task for each in features().values() for name, task in each.upload_tasks.items()}
+    task: UploadTask = resolve(tasks[name])
+    return task
 
-
-def _preview(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> dict[str, Any]:
-    from core.base.records import from_json, to_json
-    from core.features.importing.import_target import ImportOptions
-    from core.features.importing.previews import preview_upload
-
-    [(name, content)] = files
-    return to_json(
-        preview_upload(
-            workspace, name, content, from_json(ImportOptions, options, "options of an import")
-        )
-    )
-
-
-def _predictions(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> dict[str, Any]:
-    from core.base.records import from_json, to_json
-    from core.features.cells.predictions import PredictionOptions, import_uploaded
-
-    wanted = from_json(PredictionOptions, options, "options of an import")
-    return to_json(
-        import_uploaded(workspace, files[0], files[1] if len(files) > 1 else None, wanted)
-    )
-
-
-def _check(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> list[list[Any]]:
-    from core.features.submissions.actions import check_file
-
-    [(name, content)] = files
-    return [list(problem) for problem in check_file(workspace, content, name=name, **options)]
-
-
-def _prompts(_: Workspace, files: Files, __: Mapping[str, Any]) -> int:
-    from core.features.predicting.prompt_texts import PromptFile, read_prompts
-
-    [(name, content)] = files
-    return len(read_prompts(PromptFile(name, content)))
-
-
-TASKS: Mapping[str, Callable[[Workspace, Files, Mapping[str, Any]], Any]] = {
-    "import": _import,
-    "preview": _preview,
-    "predictions": _predictions,
-    "check": _check,
-    "prompts": _prompts,
-}
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]))

@@ -67,9 +67,7 @@ def until_reader(process: psutil.Process) -> psutil.Process:
     while time.monotonic() < deadline:
         for child in process.children():
             try:
-                if "core.features.importing.upload_process" in child.cmdline() and is_at_the_store(
-                    child
-                ):
+                if "core.runs.upload_process" in child.cmdline() and is_at_the_store(child):
                     return child
             except psutil.Error:
                 continue

@@ -15,8 +15,8 @@ from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import read_file
 from core.base.hashes import sha256_of
 from core.base.row_schema import is_finite_number
-from core.features.importing import pack_kinds
-from core.features.importing.pack_kinds import Kind, Organism
+from core.evidence import pack_kinds
+from core.evidence.pack_kinds import Kind, Organism
 
 MAX_BYTES = 1 << 28
 

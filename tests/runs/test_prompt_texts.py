@@ -12,13 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError
-from core.features.predicting import prompt_texts
-from core.features.predicting.prompt_texts import (
-    PromptFile,
-    read_prompts,
-    split_prompts,
-    write_prompts,
-)
+from core.runs import prompt_files
+from core.runs.prompt_files import PromptFile, read_prompts, split_prompts, write_prompts
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0")).filter(
     lambda text: bool(text.strip())
@@ -136,7 +131,7 @@ def test_what_cannot_be_read_is_named(content: str | bytes, said: str) -> None:
 
 
 def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prompt_texts, "MAX_BYTES", 10)
+    monkeypatch.setattr(prompt_files, "MAX_BYTES", 10)
     with pytest.raises(InputError, match=r"mine\.csv: 14 bytes, expected at most 10"):
         read_prompts(of("id,prompt\na,x\n"))
 
