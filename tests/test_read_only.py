@@ -83,7 +83,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "build_bundle import_bundle settle_run write_bundle_file",
         "",
     ),
-    "features.cells.predictions": ("import_predictions import_uploaded", ""),
+    "features.cells.predictions": ("import_predictions import_typed import_uploaded", ""),
     "features.cells.actions": (
         "label_cells start_labels",
         "control_expression_of describe_typed job_of screen_folder",
@@ -128,7 +128,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "",
         "name_of_latest names_of_kind pack_hashes read_latest read_orthologs read_packs",
     ),
-    "features.importing.page_imports": ("import_path import_predictions", ""),
+    "features.importing.allowed_paths": ("import_path", ""),
     "features.importing.previews": (
         "save_columns",
         "preview_paths preview_upload with_saved_columns",
@@ -159,7 +159,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "features.sharing.site.actions": ("build_site write_site zip_site", ""),
     "features.neighbours.spaces": (
         "delete embed",
-        "build coverage_of load match_dataset refuse_uncovering specify",
+        "build coverage_of load match_dataset specify",
     ),
     "features.submissions.actions": ("package", "check_file check_run expected_ids"),
     "features.targets.actions": (

@@ -38,11 +38,14 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A tab on the page of another feature. show: a `ShowTab`."""
+    """A tab of a page that is made of them, or a part of one: those of one title stand below one
+    another, each under its heading. show: a `ShowTab`. order: among all parts of the page."""
 
     page: str
     title: str
     show: Reference
+    heading: str = ""
+    order: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,19 @@ class UploadTask(Protocol):
     ) -> Any: ...
 
 
+class FileFormat(Protocol):
+    """Return what a file or folder is that `import` cannot read, and what to do with it; "" for
+    what the feature does not know."""
+
+    def __call__(self, path: Path) -> str: ...
+
+
+class EmptyWorkspace(Protocol):
+    """Fill an empty workspace when the app is started on it."""
+
+    def __call__(self, workspace: Workspace) -> object: ...
+
+
 class Check(Protocol):
     """Return what `doctor` should say about the workspace, a line each; nothing if all is well."""
 
@@ -153,6 +169,8 @@ CALLED: Mapping[str, type] = MappingProxyType(
         "report_parts": ReportPart,
         "exports": Export,
         "checks": Check,
+        "file_formats": FileFormat,
+        "empty_workspace": EmptyWorkspace,
         "upload_tasks": UploadTask,
     }
 )
@@ -196,6 +214,8 @@ class Feature:
     report_parts: tuple[Reference, ...] = ()
     exports: tuple[Reference, ...] = ()
     checks: tuple[Reference, ...] = ()
+    file_formats: tuple[Reference, ...] = ()
+    empty_workspace: tuple[Reference, ...] = ()
     upload_tasks: Mapping[str, Reference] = field(default_factory=dict)
     assets: str = ""
     needs: tuple[str, ...] = ()

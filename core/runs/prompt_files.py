@@ -284,7 +284,9 @@ def _named_prompts(
 
 
 def prompts_task(
-    workspace: Workspace, files: Sequence[tuple[str, bytes]], options: Mapping[str, Any]
+    workspace: Workspace,  # noqa: ARG001
+    files: Sequence[tuple[str, bytes]],
+    options: Mapping[str, Any],  # noqa: ARG001
 ) -> int:
     """Read an upload in the process that does so (`core.runs.upload_process`)."""
     [(name, content)] = files

@@ -16,7 +16,6 @@ from core.features.importing.undo import undo
 from core.features.leakage.shared_symbols import read_symbol_tables
 from core.features.neighbours.spaces import embed
 from core.runs import packs
-from core.runs import packs as pack_files
 from core.runs.workspace import Workspace
 from core.store import changes, imports, pairs, spaces
 from tests import cases, worlds
@@ -79,9 +78,7 @@ def test_a_pack_comes_once_and_goes_whole(workspace: Workspace, tmp_path: Path, 
             told.get(kind, "mine.json"),
         )
         assert (listed["kind"], listed["rows"], listed["file"]) == (kind, entries, "mine.json")
-        assert pack_files.read(workspace.settings, "mine", pack.sha256) == read_knowledge(
-            content, "x"
-        )
+        assert packs.read(workspace.settings, "mine", pack.sha256) == read_knowledge(content, "x")
 
         here, stored = everything(workspace), worlds.kept_files(workspace)
         again = second(content, "another.json", ImportOptions(name="other"))
@@ -110,7 +107,7 @@ def test_other_content_under_a_name_needs_replace(workspace: Workspace, tmp_path
         assert bring(
             content, "mine.json", ImportOptions(replace=True)
         ).new  # the import of what it replaced went with it
-        assert pack_files.read(workspace.settings, "mine") == read_knowledge(content, "x")
+        assert packs.read(workspace.settings, "mine") == read_knowledge(content, "x")
         with workspace.store.read() as db:
             assert len(imports.list_imports(db)) == len(spaces.list_packs(db)) == 1
 
@@ -160,16 +157,16 @@ def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(
     ):
         damage()
         with pytest.raises((InputError, StateError), match=message):
-            pack_files.read(workspace.settings, "mine")
+            packs.read(workspace.settings, "mine")
         again = import_upload(workspace, content, "mine.json")
         assert (again.new, again.name) == (False, "mine")
         assert "its lost file is restored" in again.message
-        assert pack_files.read(workspace.settings, "mine") == read_knowledge(content, "x")
+        assert packs.read(workspace.settings, "mine") == read_knowledge(content, "x")
     file.write_bytes(worlds.pack("proteins"))
     with pytest.raises(
         StateError, match=r"pack 'mine': mine\.json has changed since; import the file with hash"
     ):
-        pack_files.read(workspace.settings, "mine", read_knowledge(content, "x").sha256)
+        packs.read(workspace.settings, "mine", read_knowledge(content, "x").sha256)
     assert "its lost file is restored" in import_upload(workspace, content, "mine.json").message
     assert everything(workspace) == before
 
@@ -183,11 +180,11 @@ def test_two_packs_never_share_a_file(workspace: Workspace, names: tuple[str, st
     for name, content in zip(names, contents, strict=True):
         assert import_upload(workspace, content, "x.json", ImportOptions(name=name)).name == name
     for name, content in zip(names, contents, strict=True):
-        assert pack_files.read(workspace.settings, name) == read_knowledge(content, "x")
+        assert packs.read(workspace.settings, name) == read_knowledge(content, "x")
     with workspace.store.read() as db:
         second = spaces.list_packs(db)[1]
     undo(workspace, second.source_file)
-    assert pack_files.read(workspace.settings, names[0]) == read_knowledge(contents[0], "x")
+    assert packs.read(workspace.settings, names[0]) == read_knowledge(contents[0], "x")
 
 
 @pytest.mark.soak
@@ -286,10 +283,10 @@ def test_a_folder_with_gene_sets_and_splits_imports_the_packs_and_lists_the_rest
             ("human", "human"),
             ("mouse", "mouse"),
         ]
-    assert packs.read_latest(workspace, "pathways", "human") == pack_files.read(
+    assert packs.read_latest(workspace, "pathways", "human") == packs.read(
         workspace.settings, "human"
     )
-    assert packs.read_latest(workspace, "pathways") == pack_files.read(
+    assert packs.read_latest(workspace, "pathways") == packs.read(
         workspace.settings, "mouse"
     )  # the latest of any
 

@@ -17,7 +17,6 @@ from core.features.arguments.claim_checks import (
     narrow_pathways,
 )
 from core.runs import packs
-from core.runs import packs as pack_files
 from core.runs.component_loader import default_dataset
 from core.runs.workspace import Workspace
 from core.store import pairs
@@ -51,7 +50,7 @@ def load_knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge:
     kinds = ("regulation", "signalling", "network", "descriptions")
     names = [packs.name_of_latest(workspace, kind, organism) for kind in kinds]
     names += packs.names_of_kind(workspace, "pathways", organism)
-    found = {name: pack_files.read(workspace.settings, name) for name in names if name is not None}
+    found = {name: packs.read(workspace.settings, name) for name in names if name is not None}
     genes |= {gene for pack in found.values() for gene in _genes(pack)}
     spellings = {gene.casefold(): gene for gene in sorted(genes, reverse=True)}
     return ClaimKnowledge({**spellings, **{gene: gene for gene in genes}}, _knowledge(found))

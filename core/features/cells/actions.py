@@ -34,9 +34,8 @@ from core.features.cells.screen import (
     label_screen,
 )
 from core.features.cells.tables import ScreenFolder
-from core.features.importing import screen_tables
 from core.features.importing.allowed_paths import check_typed_path
-from core.features.importing.import_target import ImportedRows, record_import
+from core.features.importing.import_target import ImportedRows, folder_of, record_import
 from core.features.importing.other_formats import refuse_other_format
 from core.runs import packs
 from core.runs.jobs import overview
@@ -82,7 +81,7 @@ class LabelRequest:
     ray_address: ClusterAddress = ""
 
 
-KIND = screen_tables.KIND  # of imports and of jobs
+KIND = "cells"  # of imports and of jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,14 +275,14 @@ def _replace_folder(workspace: Workspace, dataset: Dataset) -> Iterator[ScreenFo
 def screen_folder(workspace: Workspace, dataset: Dataset) -> ScreenFolder:
     """Return the folder of a dataset's screen, which is there for datasets that were made of
     cells."""
-    return screen_tables.folder_of(workspace.settings, dataset.id)
+    return ScreenFolder(folder_of(workspace.settings, KIND, dataset.id))
 
 
 def control_expression_of(workspace: Workspace, dataset: str) -> pd.DataFrame | None:
     """Return statistics of a dataset's (id) genes in control cells: gene, mean, variance, detected;
     None if it was not made from cells. Raise StoreDamaged.
     """
-    return screen_tables.folder_of(workspace.settings, dataset).genes()
+    return ScreenFolder(folder_of(workspace.settings, KIND, dataset)).genes()
 
 
 def describe_file(path: Path, settings: LabelSettings) -> Description:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from core.base.errors import InputError
+from core.base.errors import InputError, NotFound
 from core.base.fields.record import values_with_effect
 from core.base.fields.setting import setting
 from core.base.file_io import temporary_folder
@@ -25,6 +25,7 @@ from core.features.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.features.cells.predicted_expression import DIFFERS, CellOptions, read_predicted_cells
 from core.features.cells.predicted_rows import PredictedRows, build_rows
 from core.features.cells.predicted_table import read_predicted_table
+from core.features.importing.allowed_paths import allowed_folders, inside, unseen
 from core.features.importing.import_target import (
     Imported,
     ImportedRows,
@@ -181,6 +182,37 @@ def import_uploaded(
     with _files_of_upload(file, real) as (path, real_path):
         cells = replace(options.cells, real=real_path)
         return import_predictions(workspace, path, replace(options, cells=cells))
+
+
+def import_typed(
+    workspace: Workspace,
+    text: str,
+    real: str | None,
+    options: PredictionOptions,
+    server_address: str | None,
+) -> Imported:
+    """Make a run from predicted expression by a path that a visitor typed; real: the path of real
+    control cells.
+
+    The error for a refused table does not reveal its content. Raise what `check_typed_path` and
+    `import_predictions` raise.
+    """
+    workspace.refuse_if_read_only("cells predictions", text)
+    roots = allowed_folders(workspace.settings, server_address)
+    path = inside(text, roots)
+    cells = replace(options.cells, real=None if real is None else inside(real, roots))
+    try:
+        return import_predictions(workspace, path, replace(options, cells=cells))
+    except NotFound:
+        raise
+    except InputError as error:
+        if is_cell_file(path):
+            raise
+        raise type(error)(
+            unseen(
+                path, "no table of predicted changes of this dataset's pairs", "cells predictions"
+            )
+        ) from None
 
 
 def predictions_task(

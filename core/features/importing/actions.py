@@ -47,7 +47,6 @@ from core.features.importing.pairs import PairTable
 from core.features.importing.previews import save_columns, with_saved_columns
 from core.features.importing.reader import collector_paused
 from core.features.importing.score_columns import Importable, name_by_datasets, split_scores
-from core.features.neighbours import spaces
 from core.runs import packs
 from core.runs.actions import set_values
 from core.runs.uploads_apart import read_apart
@@ -355,7 +354,7 @@ def _write_space(
     workspace: Workspace, file: SpaceFile, path: str, options: ImportOptions
 ) -> Imported:
     space = replace(file.space, name=options.name or Path(bare_name(path)).stem)
-    spaces.refuse_uncovering(workspace, space, path)
+    space_files.refuse_uncovering(workspace, space, path)
     with workspace.change("import", path) as (db, detail):
         spec = space_files.spec_of_loaded(space, Path(path).name)
         source = record_import(db, workspace.settings, file, path, ImportedRows(len(space.symbols)))

@@ -36,7 +36,7 @@ from core.features.importing.bundles import (
 from core.features.importing.files import BundleFile
 from core.features.importing.import_target import Imported, ImportOptions
 from core.features.importing.lineage import missing_parents, prompts_of
-from core.features.submissions.rules.registry import Problem
+from core.features.importing.problems import Problem
 from core.runs import run_control
 from core.runs.run_state import refuse_live, status_of
 from core.runs.workspace import Workspace

@@ -25,12 +25,11 @@ from core.base.types import Rejected
 from core.embeddings.load import FORMATS, is_checkpoint, load_space
 from core.embeddings.space import Space
 from core.evidence.knowledge_packs import Pack, read_knowledge, read_knowledge_path
-from core.features.cells.other_cells import is_zarr
 from core.features.importing.bundles import Bundle, is_bundle, read_bundle
 from core.features.importing.external_scores import ScoreTable
 from core.features.importing.gene_set_files import kind_of_gene_sets, read_gene_sets
 from core.features.importing.inspect_logs import Epochs
-from core.features.importing.other_formats import refuse_other_format, refuse_other_json
+from core.features.importing.other_formats import is_zarr, refuse_other_format, refuse_other_json
 from core.features.importing.pairs import PairTable
 from core.features.importing.reader import read_path
 from core.features.importing.submissions import SubmissionTable

@@ -177,6 +177,12 @@ class ImportedRows:
     run: str | None = None
 
 
+def folder_of(settings: Settings, kind: str, dataset: str) -> Path:
+    """Return where files lie that an import of a kind wrote beside its dataset (id): its undo
+    deletes them."""
+    return settings.data / kind / dataset
+
+
 def record_import(
     db: Cursor, settings: Settings, file: ImportedContent, path: str, rows: ImportedRows
 ) -> str:

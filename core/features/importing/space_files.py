@@ -7,6 +7,7 @@ encoder or a server made, lie in data/embeddings.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,21 @@ from typing import Any
 from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.hashes import sha256_of
-from core.base.texts import check_name
+from core.base.symbols.kinds import kind_of_names
+from core.base.texts import check_name, list_some
 from core.embeddings.load import load_space
 from core.embeddings.space import Space, save_space
-from core.store import Cursor, changes, imports, spaces
+from core.embeddings.symbol_matching import match_symbols
+from core.runs import packs
+from core.runs.workspace import Workspace
+from core.store import Cursor, changes, datasets, imports, pairs, spaces
 from core.store.spaces import SpaceRecord
 
 Spec = Mapping[str, Any]
 MAX_NAME = 60  # characters
 # kinds that are built from the workspace's own files in seconds
 REBUILT = ("text", "network", "response", "coresponse")
+_BETWEEN = re.compile(r"[|;:,/_ ().]+")  # what joins a symbol to something else
 
 
 def spec_of_loaded(space: Space, file: str) -> dict[str, Any]:
@@ -145,3 +151,41 @@ def write(space: Space, path: Path) -> None:
     """Write a space's vectors to its file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     save_space(space, path)
+
+
+def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:
+    """Raise InputError for a space without a vector for any gene of the datasets here, with what
+    its names look like.
+
+    Simulated datasets do not count; without other datasets there is no check.
+    """
+    known = set[str]()
+    with workspace.store.read() as db:
+        real = [each for each in datasets.list_all(db) if each.origin != "simulated"]
+        symbols = {
+            each: {*map(str, pairs.frame(db, each.id)[["pert", "gene"]].to_numpy().ravel())}
+            for each in real
+        }
+    for dataset, names in symbols.items():
+        orthologs = packs.read_orthologs(workspace, dataset.organism)
+        if match_symbols(space, sorted(names), orthologs).covered.any():
+            return
+        known |= names
+    if not known:
+        return
+    kind = kind_of_names(space.symbols)
+    folded = {symbol.casefold() for symbol in known}
+    if not kind and any(
+        part in folded for symbol in space.symbols for part in _BETWEEN.split(symbol.casefold())
+    ):
+        kind = "symbols with additional text"
+    alike = f"which look like {kind}; expected" if kind else "expected"
+    later = (
+        ", in a column symbol"
+        if kind
+        else "; a space of other genes is imported after their dataset"
+    )
+    raise InputError(
+        f"{path}: covers no gene of {', '.join(each.name for each in real)}: its names are "
+        f"{list_some(list(space.symbols), 3)}, {alike} symbols such as {min(known)}{later}"
+    )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from functools import partial
 
 from core.base.config import Settings
 from core.base.errors import StateError
-from core.features.importing import imported_rows, screen_tables, space_files
+from core.features.importing import imported_rows, space_files
+from core.features.importing.import_target import folder_of
 from core.runs import packs
 from core.runs.run_folder import folder_of_run
 from core.runs.run_state import refuse_live
@@ -45,8 +47,8 @@ def delete_import(
         changes.bump(db, f"run:{found.run}")
     elif found.dataset is not None:
         files += _undo_pairs(db, settings, found, with_runs)
-        if found.kind == screen_tables.KIND:
-            files.append(partial(screen_tables.remove, settings, found.dataset))
+        written = folder_of(settings, found.kind, found.dataset)
+        files.append(partial(shutil.rmtree, written, ignore_errors=True))
     imports.delete(db, found.id)
     dropped = found.dataset is not None and datasets.drop_if_empty(db, found.dataset)
     changes.bump(db, "runs", "notes")

@@ -17,12 +17,12 @@ from core.base.hashes import sha256_of
 from core.base.machine_names import refuse_secrets
 from core.base.types import RowResult, Track
 from core.features.importing.lineage import Prompts, prompts_of
+from core.features.importing.problems import Problem
 from core.features.submissions import package as packages
 from core.features.submissions.package import Contents, add_base_events, explain_fusion
 from core.features.submissions.parsed import UNKNOWN_RUN, RunProvenance
 from core.features.submissions.provenance import provenance_of, tools_of
 from core.features.submissions.rules import check, is_valid
-from core.features.submissions.rules.registry import Problem
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
 from core.runs.request import parse_row_selection, read_ids, select_rows

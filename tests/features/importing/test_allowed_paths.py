@@ -11,8 +11,8 @@ import pytest
 from core.base import log
 from core.base.config import Settings, default_import_roots, import_folders
 from core.base.errors import InputError, StateError
+from core.features.importing.allowed_paths import import_path
 from core.features.importing.import_target import DEFAULT_OPTIONS, Imported
-from core.features.importing.page_imports import import_path
 from core.runs.workspace import Workspace, open_workspace
 from tests import cases, worlds
 
