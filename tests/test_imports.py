@@ -43,7 +43,6 @@ STILL: dict[str, set[str]] = {
     "fuse": {"neighbours", "sharing"},
     "importing": {"arguments", "sharing"},
     "leakage": {"arguments", "neighbours", "sharing"},
-    "llm": {"predicting"},
     "methods": {"arguments"},
     "neighbours": {"fuse", "importing"},
     "perturbqa": {"cells", "neighbours"},

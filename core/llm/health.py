@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from core.base.net.retry import Fault
 from core.base.texts import list_some, parse_json
-from core.features.predicting.serve import FLAGS, PORT
 from core.llm.client import Client
 from core.llm.completion import (
     Answer,
@@ -25,6 +24,10 @@ from core.llm.messages import MAX_TOP_LOGPROBS, Message, Request
 from core.llm.streaming import CHAT, whole_answer
 from core.llm.structured import letter_schema
 
+PORT = 8000  # of the server that `serve` starts
+# Without eager mode GPT-OSS returned null content after the first requests; prefixes are few and
+# short here.
+FLAGS = ("--enforce-eager", "--no-enable-prefix-caching")
 START_COMMAND = f"vllm serve openai/gpt-oss-120b --port {PORT} {' '.join(FLAGS)}"
 # that are read of a list, of a name, and shown of a list
 _MOST_MODELS, _LONGEST_NAME, MOST_NAMED = 10_000, 1_000, 20

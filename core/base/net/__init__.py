@@ -2,7 +2,6 @@
 only its protocol.
 
 transport         one HTTP exchange: a response or a typed fault
-download          a large file, from where a broken transfer stopped
 retry             the one retry policy; Retry-After
 rate_limit        how fast a source may be asked, also across processes
 sqlite_cache      a SQLite file that may be damaged or deleted at any time

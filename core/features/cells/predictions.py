@@ -16,7 +16,6 @@ from core.base.fields.setting import setting
 from core.base.file_io import temporary_folder
 from core.base.hashes import sha256_of
 from core.base.records import from_json, to_json
-from core.base.roles import TableOptions
 from core.base.system_errors import in_words
 from core.base.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 from core.features.cells.cell_formats import hash_cells, is_cell_file
@@ -37,6 +36,7 @@ from core.features.importing.import_target import (
     refuse_empty_import,
 )
 from core.features.importing.other_formats import refuse_other_format
+from core.features.importing.roles import TableOptions
 from core.runs import run_writer
 from core.runs.audited_rows import audit_rows
 from core.runs.component_loader import default_dataset
@@ -65,8 +65,9 @@ class PredictionOptions:
     """How to make a run from predicted expression.
 
     dataset: its name or id, by default the workspace's. name: of the run, by default the file's.
-    cells: of AnnData. columns: of a table, role → column; see `core.base.roles`. rank_only:
-    percentiles instead of probabilities. strict, replace: as in `ImportOptions`.
+    cells: of AnnData. columns: of a table, role → column; see
+    `core.features.importing.roles`. rank_only: percentiles instead of probabilities. strict,
+    replace: as in `ImportOptions`.
     """
 
     dataset: Annotated[

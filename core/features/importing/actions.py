@@ -17,9 +17,8 @@ from core.base.log import record_error
 from core.base.records import from_json, to_json
 from core.base.texts import check_name
 from core.base.types import Rejected
-from core.embeddings.load import load_space
 from core.evidence.knowledge_packs import organism_of
-from core.features.importing import bundle_actions, imported_rows, space_files
+from core.features.importing import bundle_actions, imported_rows
 from core.features.importing.external_scores import ScoreTable
 from core.features.importing.fetch import GITHUB, SOURCES, Progress, fetch
 from core.features.importing.files import (
@@ -47,6 +46,8 @@ from core.features.importing.pairs import PairTable
 from core.features.importing.previews import save_columns, with_saved_columns
 from core.features.importing.reader import collector_paused
 from core.features.importing.score_columns import Importable, name_by_datasets, split_scores
+from core.features.importing.spaces import space_files
+from core.features.importing.spaces.load import load_space
 from core.runs import packs
 from core.runs.actions import set_values
 from core.runs.uploads_apart import read_apart

@@ -14,7 +14,6 @@ from pathlib import Path
 from core.base.config import Settings, import_folders
 from core.base.errors import DeskError, InputError, MissingPackage, StateError, UnknownFormat
 from core.base.file_io import read_head
-from core.base.roles import AS_GUESSED, TableOptions
 from core.base.system_errors import explain
 from core.features.importing import actions as imports
 from core.features.importing.actions import OnFile
@@ -22,6 +21,7 @@ from core.features.importing.files import FileContent, FoundFile, expand, recogn
 from core.features.importing.import_target import Imported, ImportOptions
 from core.features.importing.previews import with_saved_columns
 from core.features.importing.reader import collector_paused
+from core.features.importing.roles import AS_GUESSED, TableOptions
 from core.runs.workspace import Workspace
 
 _VARIABLE = "PERTURBDESK_IMPORT_ROOTS"

@@ -12,7 +12,6 @@ import typer
 from core.base.errors import InputError
 from core.base.file_io import write_by
 from core.base.result import plain
-from core.base.roles import TableOptions
 from core.base.texts import printable, table_lines
 from core.cli import names
 from core.cli.base import Replace, say, say_progress, show, show_list
@@ -24,6 +23,7 @@ from core.features.importing import bundle_actions, previews
 from core.features.importing import export as export_action
 from core.features.importing import undo as undo_action
 from core.features.importing.problems import problem_lines, problem_records
+from core.features.importing.roles import TableOptions
 from core.runs.workspace import Workspace
 
 app = typer.Typer()

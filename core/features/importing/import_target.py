@@ -10,10 +10,10 @@ from typing import Literal, Protocol
 
 from core.base.config import Settings
 from core.base.errors import InputError, StateError
-from core.base.roles import AS_GUESSED, TableOptions
 from core.base.texts import quote
 from core.base.types import Rejected
 from core.features.importing.inspect_logs import Epochs
+from core.features.importing.roles import AS_GUESSED, TableOptions
 from core.runs.run_folder import folder_of_run
 from core.runs.run_state import refuse_live
 from core.store import Cursor, changes, datasets, imports, notes, pairs, runs, spaces

@@ -14,7 +14,6 @@ from core.base.errors import DeskError, UnknownFormat, UnsafeFile
 from core.base.file_io import open_file
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.base.records import from_json, to_json
-from core.base.roles import SavedColumns, header_key
 from core.features.importing.files import (
     FileContent,
     FoundFile,
@@ -31,6 +30,7 @@ from core.features.importing.preview import (
     preview_content,
 )
 from core.features.importing.reader import collector_paused
+from core.features.importing.roles import SavedColumns, header_key
 from core.runs.uploads_apart import read_apart
 from core.runs.workspace import Workspace
 from core.store import changes, notes

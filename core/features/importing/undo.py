@@ -8,8 +8,9 @@ from functools import partial
 
 from core.base.config import Settings
 from core.base.errors import StateError
-from core.features.importing import imported_rows, space_files
+from core.features.importing import imported_rows
 from core.features.importing.import_target import folder_of
+from core.features.importing.spaces import space_files
 from core.runs import packs
 from core.runs.run_folder import folder_of_run
 from core.runs.run_state import refuse_live

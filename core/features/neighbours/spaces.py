@@ -18,11 +18,11 @@ from core.base.hashes import sha256_of
 from core.base.log import LOGGER
 from core.base.system_errors import explain
 from core.base.types import TRAIN, Label
-from core.embeddings.load import load_space
 from core.embeddings.space import Space
 from core.embeddings.symbol_matching import Coverage, SymbolMatches, coverage, match_symbols
-from core.features.importing import space_files
-from core.features.importing.space_files import Spec
+from core.features.importing.spaces import space_files
+from core.features.importing.spaces.load import load_space
+from core.features.importing.spaces.space_files import Spec
 from core.features.neighbours.build import (
     build_coresponse,
     build_network,

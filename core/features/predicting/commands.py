@@ -18,9 +18,9 @@ from core.cli.base import Detach, Replace, say, say_if_named_otherwise, say_prog
 from core.cli.names import RunName
 from core.cli.settings import listing, takes
 from core.features.predicting.run_status import show_status
-from core.features.predicting.serve import HOST, PORT, ServerOptions
+from core.features.predicting.serve import HOST, ServerOptions
 from core.features.predicting.serve import serve as serve_model
-from core.llm.health import Health, describe_logprobs
+from core.llm.health import PORT, Health, describe_logprobs
 from core.methods.base import method_named, methods
 from core.runs import launch, model_servers, run_control
 from core.runs.request import RunRequest

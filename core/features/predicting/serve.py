@@ -27,6 +27,7 @@ from core.base.config import REPOSITORY
 from core.base.environment import HUB_VARIABLES, bare_environment
 from core.base.errors import InputError, MissingPackage, StateError
 from core.base.net.addresses import is_loopback
+from core.llm.health import FLAGS, PORT
 from core.llm.messages import check_value
 
 Device = Literal["cpu", "gpu"]
@@ -35,11 +36,7 @@ Place = tuple[str, int]  # host and port
 
 HOST = "127.0.0.1"
 KEY_VARIABLE = "VLLM_API_KEY"  # vLLM reads the key that requests must carry from this variable
-PORT = 8000
 OWN_PYTHON = REPOSITORY / ".venv-serve" / "bin" / "python"
-# Without eager mode GPT-OSS returned null content after the first requests; prefixes are few and
-# short here.
-FLAGS = ("--enforce-eager", "--no-enable-prefix-caching")
 # On a CPU vLLM crashes on a request with a seed whose prompt it reads in several steps ("CPU
 # Generator does not use offset").
 CPU_FLAGS = ("--no-enable-chunked-prefill",)

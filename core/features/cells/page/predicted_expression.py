@@ -7,13 +7,13 @@ from typing import Any
 import streamlit as st
 
 from core.base.fields.record import make, options_of
-from core.base.roles import CHANGES, ROLES
 from core.features.cells import predictions
 from core.features.cells.conditions import READING
 from core.features.cells.predicted_table import FORMATS as TABLES
 from core.features.cells.predictions import PredictionOptions
 from core.features.importing.page import after_import
 from core.features.importing.page.paths import ask_path
+from core.features.importing.roles import CHANGES, ROLES
 from core.ui import loaders
 from core.ui.linked import bind
 from core.ui.option_controls import (

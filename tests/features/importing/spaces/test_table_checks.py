@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from core.base.errors import InputError
-from core.embeddings.load import load_space
+from core.features.importing.spaces.load import load_space
 
 SYMBOLS = ["STAT1", "IRF1", "MYD88", "TLR4"]
 VECTORS = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)

@@ -17,9 +17,9 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from core.base.errors import InputError
-from core.base.symbols.controls import looks_like_control
-from core.base.symbols.spelling import clean, is_missing
 from core.base.texts import list_some
+from core.features.importing.symbols.controls import looks_like_control
+from core.features.importing.symbols.spelling import clean, is_missing
 
 Kind = Literal["control", "set aside", "missing", "genes"]
 How = Literal["", "guide", "combination", "spelling"]

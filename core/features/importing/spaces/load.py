@@ -21,10 +21,11 @@ from core.base.file_io import refuse_special
 from core.base.tables import first_character
 from core.base.texts import list_some, parse_json
 from core.base.workbook import is_workbook, text_of_workbook
-from core.embeddings import checkpoints, tables
+from core.embeddings import checkpoints
 from core.embeddings.plain_pickle import read_pickled_vectors
 from core.embeddings.space import Space, first_line, make_space
-from core.embeddings.table_checks import make_imported_space
+from core.features.importing.spaces import tables
+from core.features.importing.spaces.table_checks import make_imported_space
 
 FORMATS = (
     "safetensors, npz, parquet, CSV, xlsx, word2vec text, a pickle of GenePT, or a folder of scGPT"

@@ -20,7 +20,7 @@ from core.base.parquet_walk import text_bytes, walk_parquet
 from core.base.tables import NumberStyle, Table, is_text, number_style, text_table
 from core.base.texts import list_some
 from core.embeddings.space import Space, first_line
-from core.embeddings.table_checks import make_imported_space
+from core.features.importing.spaces.table_checks import make_imported_space
 
 _MOST_BYTES = 1 << 32  # of a space
 _BYTES_A_NUMBER = 8

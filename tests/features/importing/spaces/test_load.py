@@ -15,8 +15,8 @@ from pyarrow import parquet
 from safetensors.numpy import save_file
 
 from core.base.errors import InputError, UnknownFormat, UnsafeFile
-from core.base.symbols.spelling import spreadsheet_damage
-from core.embeddings.load import load_space
+from core.features.importing.spaces.load import load_space
+from core.features.importing.symbols.spelling import spreadsheet_damage
 from tests.cases import zip_of
 from tests.embeddings.hostile import refusal_of, touches
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.base.errors import InputError
-from core.base.symbols.perturbations import gene_of_condition
-from core.base.symbols.spelling import clean
 from core.base.texts import list_some
+from core.features.importing.symbols.perturbations import gene_of_condition
+from core.features.importing.symbols.spelling import clean
 
 DIMENSION: Final = re.compile(
     r"(?:d|dim|pc|pca|x|v|f|feature|emb|embedding|component|latent|z|factor|col)?[_ .-]?\d+", re.I

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.base.errors import InputError
-from core.base.symbols.kinds import DIMENSION, refuse_counts, refuse_matrix
-from core.base.symbols.spelling import clean, is_missing, spreadsheet_damage
 from core.base.texts import list_some
 from core.embeddings.space import Space, make_space
+from core.features.importing.symbols.kinds import DIMENSION, refuse_counts, refuse_matrix
+from core.features.importing.symbols.spelling import clean, is_missing, spreadsheet_damage
 
 # Columns of numbers about a gene, or of groups, that are not dimensions of a space.
 _ABOUT: Final = re.compile(
