@@ -36,19 +36,7 @@ ONLY_IN = {
     "plotly": {"plots", "ui", "features"},
 }
 # What still imports a feature that it may not, to be cut: this list only becomes shorter.
-STILL: dict[str, set[str]] = {
-    "arguments": {"importing"},
-    "asking": {"predicting"},
-    "cells": {"importing"},
-    "demo": {"importing"},
-    "importing": {"cells", "demo", "leakage", "neighbours", "predicting", "reading", "submissions", "targets"},
-    "perturbqa": {"importing"},
-    "predicting": {"importing", "submissions"},
-    "runs": {"importing", "leakage", "predicting", "submissions"},
-    "submissions": {"importing", "predicting"},
-    "targets": {"cells"},
-    "ui": {"demo", "importing", "predicting"},
-}
+STILL: dict[str, set[str]] = {}
 STILL_MORE = {"compare", "overview", "run", "share"}  # pages, likewise
 STATS_MAY_USE = {"numpy", "scipy"}
 STANDARD = {

@@ -37,7 +37,6 @@ from core.features.importing import actions as imports
 from core.features.importing import bundle_actions
 from core.features.importing.files import FoundFile, recognise_upload
 from core.features.importing.import_target import ImportOptions
-from core.features.predicting.prompt_texts import PromptFile
 from core.features.sharing.walk_tables import Stop
 from core.features.submissions.actions import PackageOptions
 from core.features.targets.evaluate import EvaluationRequest
@@ -49,6 +48,7 @@ from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.jobs.folder import JobFolder
 from core.runs.jobs.kinds import Job
 from core.runs.jobs.work import Reporter
+from core.runs.prompt_files import PromptFile
 from core.runs.request import RunRequest
 from core.runs.run_state import Counts, Heartbeat, write_heartbeat
 from core.runs.workspace import Person, Workspace, open_workspace
@@ -84,7 +84,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "build_bundle import_bundle write_bundle_file",
         "",
     ),
-    "features.cells.predictions": ("import_predictions import_uploaded", ""),
+    "features.cells.predictions": ("import_predictions import_typed import_uploaded", ""),
     "features.cells.actions": (
         "label_cells start_labels",
         "control_expression_of describe_typed job_of screen_folder",
@@ -126,7 +126,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "health start",
         "describe_not_asked estimate execution_settings rate_of resolve settings_to_resume",
     ),
-    "runs.lineage": ("", "prompts_of"),
+    "features.importing.lineage": ("", "prompts_of"),
     "runs.made_runs": ("run_to_end", "find_done server_of"),
     "runs.model_servers": (
         "check_each refuse_unfit",
@@ -135,14 +135,14 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "features.leakage.pack_texts": ("", "check_all list_with_texts read"),
     "runs.packs": (
         "",
-        "name_of_latest names_of_kind pack_hashes read_latest read_orthologs read_packs read_symbol_tables",
+        "name_of_latest names_of_kind pack_hashes read_latest read_orthologs read_packs",
     ),
-    "features.importing.page_imports": ("import_path import_predictions", ""),
+    "features.importing.allowed_paths": ("import_path", ""),
     "features.importing.previews": (
         "save_columns",
         "preview_paths preview_upload with_saved_columns",
     ),
-    "features.predicting.prompt_files": (
+    "runs.prompt_files": (
         "check_lengths keep",
         "check describe_unknown read_kept rows_of",
     ),
@@ -167,7 +167,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "features.sharing.site.actions": ("build_site write_site zip_site", ""),
     "features.neighbours.spaces": (
         "delete embed",
-        "build coverage_of load match_dataset refuse_uncovering specify",
+        "build coverage_of load match_dataset specify",
     ),
     "features.submissions.actions": ("package", "check_file check_run expected_ids"),
     "features.targets.actions": (
@@ -175,7 +175,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "find list_all",
     ),
     "features.importing.undo": ("undo", ""),
-    "features.importing.uploads_apart": ("read_apart", ""),
+    "runs.uploads_apart": ("read_apart", ""),
     "features.sharing.walk_actions": (
         "add_stop delete_stop delete_walk move_stop set_sentence",
         "",
@@ -200,6 +200,7 @@ def actions() -> set[str]:
         for node in ast.parse(text).body
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and not node.name.startswith("_")
+        and not node.name.endswith("_task")  # of the process for uploads, started by read_apart
         if any(re.search(r"\bWorkspace\b", ast.unparse(each)) for each in annotations_of(node))
     }
 

@@ -36,8 +36,8 @@ from core.features.experiments.decision import DecisionRule
 from core.features.finetune import actions as finetunes
 from core.features.finetune.actions import FinetuneRequest
 from core.features.finetune.settings import FinetuneSettings
-from core.features.importing import space_files
 from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.spaces import space_files
 from core.features.neighbours import spaces
 from core.features.neighbours.spaces import (
     CoresponseSettings,

@@ -50,12 +50,14 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A tab on the page of another feature, or a part of one there with that title. show: a
-    `ShowTab`."""
+    """A part of a page of another feature: a tab, or a part of one; those of one title stand below
+    one another, each under its heading. show: a `ShowTab`. order: among all parts of the page."""
 
     page: str
     title: str
     show: Reference
+    heading: str = ""
+    order: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,31 @@ class Export(Protocol):
     def __call__(self, workspace: Workspace, run: Run, out: Path) -> None: ...
 
 
+class UploadTask(Protocol):
+    """Return, as plain data, what comes of uploaded files (name, content), in the process without
+    keys and network that reads them on a shared server. options: as plain data."""
+
+    def __call__(
+        self,
+        workspace: Workspace,
+        files: Sequence[tuple[str, bytes]],
+        options: Mapping[str, Any],
+    ) -> Any: ...
+
+
+class FileFormat(Protocol):
+    """Return what a file or folder is that `import` cannot read, and what to do with it; "" for
+    what the feature does not know."""
+
+    def __call__(self, path: Path) -> str: ...
+
+
+class EmptyWorkspace(Protocol):
+    """Fill an empty workspace when the app is started on it."""
+
+    def __call__(self, workspace: Workspace) -> object: ...
+
+
 class Check(Protocol):
     """Return what `doctor` should say about the workspace, a line each; nothing if all is well."""
 
@@ -279,6 +306,9 @@ CALLED: Mapping[str, type] = MappingProxyType(
         "row_sources": RowSources,
         "spaces": OpenSpace,
         "control_expression": ControlExpression,
+        "file_formats": FileFormat,
+        "empty_workspace": EmptyWorkspace,
+        "upload_tasks": UploadTask,
     }
 )
 # Hooks that name an object of the kernel's own kinds: field of `Feature` → that kind.
@@ -296,8 +326,8 @@ OBJECTS: Mapping[str, Reference] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What a feature brings. commands: by name. assets: a folder in its own. needs: the features
-    that it imports.
+    """What a feature brings. commands, upload_tasks: by name. assets: a folder in its own. needs:
+    the features that it imports.
 
     Every other hook is a tuple of references, by the Protocol or the kind that CALLED and OBJECTS
     say.
@@ -334,6 +364,9 @@ class Feature:
     row_sources: tuple[Reference, ...] = ()
     spaces: tuple[Reference, ...] = ()
     control_expression: tuple[Reference, ...] = ()
+    file_formats: tuple[Reference, ...] = ()
+    empty_workspace: tuple[Reference, ...] = ()
+    upload_tasks: Mapping[str, Reference] = field(default_factory=dict)
     assets: str = ""
     needs: tuple[str, ...] = ()
 
@@ -345,7 +378,9 @@ class Feature:
         yield from (("tabs", tab.show) for tab in self.tabs)
         yield from (("commands", command.app) for command in self.commands.values())
         for hook in (*CALLED, *OBJECTS):
-            yield from ((hook, reference) for reference in getattr(self, hook))
+            named = getattr(self, hook)
+            references = named.values() if isinstance(named, Mapping) else named
+            yield from ((hook, reference) for reference in references)
 
 
 def resolve(reference: Reference) -> Any:

@@ -1,7 +1,7 @@
 """The table in a file: CSV and its kin, Excel, Parquet, JSON, packed or in a zip; row by row, with
 lines.
 
-What its columns mean is said by `core.base.roles`.
+What its columns mean is said by `core.features.importing.roles`.
 """
 
 from __future__ import annotations

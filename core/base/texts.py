@@ -230,6 +230,11 @@ def list_some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
+def list_names(names: Sequence[object]) -> str:
+    """Return the same of what a file says, on one line."""
+    return printable(list_some([*map(str, names)]))
+
+
 def shorten(text: str, most: int) -> str:
     """Return the text with its middle left out if it is longer than `most` characters: what is
     wrong stands at the beginning of a message, what is expected at its end."""

@@ -1,1 +1,1 @@
-"""Gene spaces: load them, build them, and match them to a dataset's symbols."""
+"""Gene spaces: their vectors, checkpoints of models, and the match to a dataset's symbols."""

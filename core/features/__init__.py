@@ -17,6 +17,7 @@ from typing import Any
 from core.base.feature import Feature, Reference, resolve
 
 NAMES = (  # the order of pages in a group, of commands under a heading
+    "demo",
     "importing",
     "reading",
     "arguments",
@@ -34,7 +35,6 @@ NAMES = (  # the order of pages in a group, of commands under a heading
     "finetune",
     "perturbqa",
     "published",
-    "demo",
     "server",
 )
 ENTRY_POINT = "perturbdesk.features"

@@ -16,8 +16,6 @@ from core.base.file_io import read_file
 from core.base.net.addresses import normalise
 from core.base.texts import check_name, list_some
 from core.base.types import READING_METHODS
-from core.features.predicting import prompt_files
-from core.features.predicting.prompt_texts import PromptFile
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import asks_several
 from core.llm.health import MOST_NAMED, Health
@@ -30,11 +28,12 @@ from core.methods.base import (
     method_named,
 )
 from core.methods.fusion_components import ComponentLoader
-from core.runs import model_servers, run_control
+from core.runs import model_servers, prompt_files, run_control
 from core.runs.changed_settings import change_settings
 from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.jobs import overview
 from core.runs.packs import pack_hashes
+from core.runs.prompt_files import PromptFile
 from core.runs.ray_cluster import check_ray
 from core.runs.request import Expectation, Rate, RunRequest, expect, expected_calls
 from core.runs.resolve import check_typed

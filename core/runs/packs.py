@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from core.base.config import Settings
 from core.base.errors import InputError, StateError
+from core.base.file_io import replace_file
+from core.base.hashes import sha256_of
+from core.evidence.knowledge_packs import Pack, organism_of, read_knowledge
 from core.evidence.packs import PackName, Packs, Source
-from core.features.importing import pack_files
-from core.features.importing.knowledge_packs import Pack
-from core.features.leakage.shared_symbols import SymbolTables
 from core.runs.workspace import Workspace
-from core.store import spaces
+from core.store import Cursor, changes, pairs, runs, spaces
 from core.store.spaces import PackRecord
 
 ORGANISMS = ("mouse", "human")
@@ -37,40 +40,13 @@ def read_latest(workspace: Workspace, kind: str, organism: str = "") -> Pack | N
     Raise StateError if its file is missing.
     """
     name = name_of_latest(workspace, kind, organism)
-    return None if name is None else pack_files.read(workspace.settings, name)
+    return None if name is None else read(workspace.settings, name)
 
 
 def read_orthologs(workspace: Workspace, organism: str) -> Mapping[str, str]:
     """Return the workspace's latest table of an organism's orthologs; empty if there is none."""
     pack = read_latest(workspace, "orthologs", organism)
     return pack.entries if pack else {}
-
-
-def read_symbol_tables(workspace: Workspace, organism: str = "") -> SymbolTables:
-    """Return the latest tables of proteins and orthologs; one that is missing or unreadable is
-    empty and named in the notes."""
-    notes: list[str] = []
-    proteins = _read_or_note(
-        workspace, "proteins", organism, "two names of one gene are not recognised", notes
-    )
-    orthologs = _read_or_note(workspace, "orthologs", organism, "paralogs are not listed", notes)
-    return SymbolTables(
-        proteins.entries if proteins else {}, orthologs.entries if orthologs else {}, tuple(notes)
-    )
-
-
-def _read_or_note(
-    workspace: Workspace, kind: str, organism: str, effect: str, notes: list[str]
-) -> Pack | None:
-    try:
-        pack = read_latest(workspace, kind, organism)
-    except (InputError, StateError) as error:
-        notes.append(f"{effect}: {error}")
-        return None
-    if pack is None:
-        whose = f" of {organism} genes" if organism in ORGANISMS else ""
-        notes.append(f"{effect}: the workspace has no knowledge pack of {kind}{whose}")
-    return pack
 
 
 # Kind of a pack that evidence tools read → its field of `Packs`.
@@ -129,10 +105,127 @@ def read_here_or_kept(workspace: Workspace, record: PackRecord) -> Pack:
     """Return a pack, from what was kept of it if it was replaced. Raise StateError or InputError if
     it cannot be read."""
     try:
-        return pack_files.read(workspace.settings, record.name, record.sha256)
+        return read(workspace.settings, record.name, record.sha256)
     # replaced, perhaps just now: before that, its contents were kept
     except (InputError, StateError):
-        pack = pack_files.read_kept(workspace.settings, record)
+        pack = read_kept(workspace.settings, record)
         if pack is None or pack.sha256 != record.sha256:
             raise
         return pack
+
+
+MAX_FILE_NAME = 100  # characters of a pack's name in its file's name
+
+
+def add_pack(
+    db: Cursor, settings: Settings, pack: Pack, content: bytes, name: str, source: str
+) -> PackRecord:
+    """Record an imported pack and write its file, in the caller's transaction.
+
+    A pack of that name is replaced, but stored for the runs planned with it. A pack of descriptions
+    also describes the genes of the workspace.
+    """
+    record = PackRecord(
+        name,
+        pack.kind,
+        pack.sha256,
+        len(pack),
+        pack.source or f"{name}.json",
+        source,
+        organism_of(pack),
+    )
+    for replaced in (known for known in spaces.list_packs(db) if known.name == name):
+        keep_for_runs(db, settings, replaced)
+    _write(_file(settings, name), content)
+    spaces.delete_pack(db, name)
+    spaces.add_pack(db, record)
+    describe_genes(db, settings)
+    changes.bump(db, "spaces", "datasets")
+    return record
+
+
+def describe_genes(db: Cursor, settings: Settings) -> None:
+    """Set the descriptions of the workspace's genes from its packs; if several packs have one, the
+    latest counts."""
+    for record in spaces.list_packs(db):
+        if record.kind == "descriptions":
+            pairs.describe(db, read(settings, record.name).entries)
+
+
+def keep_for_runs(db: Cursor, settings: Settings, record: PackRecord) -> None:
+    """Store the contents of a deleted pack if an unfinished run was planned with it, in the
+    caller's transaction.
+
+    Delete stored packs that no run needs.
+    """
+    planned = [
+        run.spec.get("packs") for run in runs.list_all(db) if run.status != "done" or run.failed
+    ]
+    needed = {
+        sha256 for packs in planned if isinstance(packs, Mapping) for sha256 in packs.values()
+    }
+    for kept in spaces.list_kept_packs(db):
+        if kept.sha256 not in needed:
+            spaces.forget_kept_pack(db, kept.sha256)
+            _kept_file(settings, kept.sha256).unlink(missing_ok=True)
+    path = _file(settings, record.name)
+    if record.sha256 in needed and path.exists():
+        content = path.read_bytes()
+        if sha256_of(content) == record.sha256:
+            _write(_kept_file(settings, record.sha256), content)
+            spaces.keep_pack(db, record.sha256)
+
+
+def read(settings: Settings, name: str, sha256: str | None = None) -> Pack:
+    """Return a pack's contents. Raise StateError if its file is missing, or has another hash."""
+    path = _file(settings, name)
+    if not path.exists():
+        raise StateError(
+            f"pack {name!r}: its file {path.name} is missing in {path.parent}; import it again"
+        )
+    pack = read_knowledge(path.read_bytes(), path.name)
+    if sha256 is not None and pack.sha256 != sha256:
+        raise StateError(
+            f"pack {name!r}: {path.name} has changed since; import the file with hash {sha256[:12]}"
+            " again"
+        )
+    return pack
+
+
+def read_kept(settings: Settings, record: PackRecord) -> Pack | None:
+    """Return the contents of a pack that are kept for runs; None if they are not."""
+    kept = _kept_file(settings, record.sha256)
+    return read_knowledge(kept.read_bytes(), f"{record.name}.json") if kept.exists() else None
+
+
+def restore(settings: Settings, name: str, content: bytes, sha256: str) -> bool:
+    """Write a pack's file again if it was removed or changed; return whether that was needed."""
+    try:
+        read(settings, name, sha256)
+    except (InputError, StateError):
+        _write(_file(settings, name), content)
+        return True
+    return False
+
+
+def remove_file(settings: Settings, record: PackRecord) -> None:
+    """Delete a pack's file, after its record."""
+    _file(settings, record.name).unlink(missing_ok=True)
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, content)
+
+
+def _file(settings: Settings, name: str) -> Path:
+    """Return a pack's file, named after it; with a hash if the name is unfit for a file, so that no
+    two packs share a file."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:MAX_FILE_NAME]
+    stem = name if plain == name else f"{plain}-{sha256_of(name)[:8]}"
+    return settings.data / "knowledge" / f"{stem}.json"
+
+
+def _kept_file(settings: Settings, sha256: str) -> Path:
+    """Return the file of a pack stored for runs, named by its content."""
+    return settings.data / "knowledge" / "kept" / f"{sha256}.json"

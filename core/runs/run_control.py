@@ -13,10 +13,9 @@ from core.base.texts import check_name
 from core.base.types import LIVE_STATES
 from core.base.version import describe as describe_version
 from core.evidence.sources import source_settings_of
-from core.features.predicting import prompt_files
 from core.methods.base import DerivedMethod, Method, method_named
 from core.methods.fusion_components import ComponentLoader
-from core.runs import packs, same_runs
+from core.runs import packs, prompt_files, same_runs
 from core.runs.changed_settings import check_change
 from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.dependencies import INGEST_EVERY_S, Dependencies

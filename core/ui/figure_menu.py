@@ -10,8 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from core.base.frames import encode, encode_for_spreadsheets
 from core.features import hooks
-from core.features.importing.export import encode, encode_for_spreadsheets
 from core.plots import printed
 from core.plots.captioned import CaptionedFigure
 from core.runs import actions as run_actions

@@ -14,9 +14,9 @@ import streamlit as st
 
 from core.base.fields.record import make, option_of, options_of
 from core.base.fields.setting import Option
-from core.features.predicting.prompt_files import PromptFile
 from core.llm.call_settings import CallSettings
 from core.methods.base import Method
+from core.runs.prompt_files import PromptFile
 from core.store.datasets import Dataset
 from core.ui.linked import bind, choose_one, choose_several
 from core.ui.loaders.records import predicting_runs

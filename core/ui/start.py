@@ -11,6 +11,7 @@ from pathlib import Path
 from core.base import log
 from core.base.config import REPOSITORY, default_import_roots
 from core.base.errors import DeskError, InputError
+from core.features import hooks
 from core.runs.workspace import open_workspace
 from core.store import datasets
 
@@ -41,9 +42,8 @@ def main(server: Path = SERVER) -> None:
             # start should read.
             with subprocess.Popen(compiling, cwd=REPOSITORY, stderr=subprocess.DEVNULL):
                 # only a new workspace waits for these imports
-                from core.features.demo.actions import make_demo
-
-                make_demo(workspace)
+                for fill in hooks("empty_workspace"):
+                    fill(workspace)
     except DeskError as error:  # the app shows it again with a remedy
         log.record_error("the simulated demo", error)
         print(f"error: {error}", file=sys.stderr)

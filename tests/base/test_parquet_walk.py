@@ -15,9 +15,9 @@ from core.base.errors import InputError, UnsafeFile
 from core.base.parquet_walk import text_bytes, walk_parquet
 from core.base.tables import table_of
 from core.base.types import Pair
-from core.embeddings.load import load_space
 from core.features.cells.predicted_changes import WantedPairs
 from core.features.cells.predicted_table import read_predicted_table
+from core.features.importing.spaces.load import load_space
 
 WANTED = WantedPairs.of((Pair("A_B", "A", "B", None, "test"),))
 

@@ -12,10 +12,10 @@ import pytest
 from core.base import workbook
 from core.base.errors import InputError, UnknownFormat, UnsafeFile
 from core.base.workbook import text_of_workbook
-from core.embeddings.load import load_space
 from core.features.importing.external_scores import ScoreTable
 from core.features.importing.files import recognise
 from core.features.importing.pairs import PairTable
+from core.features.importing.spaces.load import load_space
 
 openpyxl = pytest.importorskip("openpyxl")
 LABELS = [

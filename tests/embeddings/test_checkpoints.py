@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 
 from core.base.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
 from core.embeddings.checkpoints import GENEFORMER_KEY, SCGPT_KEY
-from core.embeddings.load import load_space
+from core.features.importing.spaces.load import load_space
 from tests.embeddings.hostile import Calls, touches
 
 WEIGHTS = np.arange(12, dtype=np.float32).reshape(6, 2) + 1  # row i is (2i + 1, 2i + 2)

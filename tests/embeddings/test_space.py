@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from core.base.errors import InputError
-from core.embeddings.load import load_space
 from core.embeddings.space import Space, make_space, project_to_two_axes, save_space
+from core.features.importing.spaces.load import load_space
 
 
 def test_rows_of_one_symbol_are_averaged_and_zero_vectors_dropped() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from core.evidence import knowledge_packs
 from core.evidence.packs import Packs, Source
-from core.features.importing import knowledge_packs
 
 FILES = {
     "descriptions": "gene_desc",

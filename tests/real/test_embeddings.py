@@ -9,7 +9,7 @@ import pytest
 from core.base.errors import UnknownFormat
 from core.embeddings.space import Space
 from core.embeddings.symbol_matching import coverage, match_symbols
-from core.features.importing import knowledge_packs
+from core.evidence import knowledge_packs
 from core.features.importing.pairs import PairTable
 from core.features.importing.reader import read_path
 from core.features.neighbours.build import build_network, build_response, build_text

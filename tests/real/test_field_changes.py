@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import InputError
-from core.base.roles import TableOptions
 from core.base.types import Pair
 from core.features.cells.changes_table import label_changes
 from core.features.cells.groups import GroupSettings
@@ -16,6 +15,7 @@ from core.features.cells.predicted_changes import WantedPairs
 from core.features.cells.predicted_table import read_predicted_table
 from core.features.cells.sampling import SamplingSettings
 from core.features.cells.screen import LabelSettings, ScreenLabels
+from core.features.importing.roles import TableOptions
 from tests.conftest import SHARED_DATA
 
 FIELD = SHARED_DATA.parent / "field" / "data"

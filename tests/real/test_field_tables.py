@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.base.roles import choose_roles
 from core.base.tables import open_table
-from core.embeddings.load import load_space
 from core.features.cells.anndata_file import open_cells
 from core.features.cells.screen import LabelSettings, describe_cells, label_screen
 from core.features.cells.value_facts import measure_values
@@ -19,6 +17,8 @@ from core.features.importing.external_scores import ScoreTable
 from core.features.importing.files import PackFile, SpaceFile, recognise
 from core.features.importing.pairs import PairTable
 from core.features.importing.reader import read_path
+from core.features.importing.roles import choose_roles
+from core.features.importing.spaces.load import load_space
 from core.features.importing.submissions import SubmissionTable
 from tests.conftest import SHARED_DATA
 

@@ -12,9 +12,9 @@ from core.base.fields.record import read_options
 from core.base.types import Flag, Label, Pair, RowResult
 from core.evidence.label_view import all_training
 from core.evidence.packs import Packs
-from core.features.importing.gene_sets import read_gene_sets
 from core.features.importing.pairs import PairTable
 from core.features.importing.reader import read_path
+from core.features.perturbqa.gene_sets import read_gene_sets
 from core.features.perturbqa.knowledge_graph import GeneNames
 from core.features.perturbqa.methods.summer import METHOD
 from core.llm.client import Client

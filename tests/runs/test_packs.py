@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import InputError, StateError
-from core.features.importing import pack_files
+from core.evidence.knowledge_packs import read_knowledge
 from core.features.importing.actions import Imported, ImportOptions, import_paths, import_upload
-from core.features.importing.knowledge_packs import read_knowledge
 from core.features.importing.undo import undo
+from core.features.leakage.shared_symbols import read_symbol_tables
 from core.features.neighbours.spaces import embed
 from core.runs import packs
 from core.runs.workspace import Workspace
@@ -78,9 +78,7 @@ def test_a_pack_comes_once_and_goes_whole(workspace: Workspace, tmp_path: Path, 
             told.get(kind, "mine.json"),
         )
         assert (listed["kind"], listed["rows"], listed["file"]) == (kind, entries, "mine.json")
-        assert pack_files.read(workspace.settings, "mine", pack.sha256) == read_knowledge(
-            content, "x"
-        )
+        assert packs.read(workspace.settings, "mine", pack.sha256) == read_knowledge(content, "x")
 
         here, stored = everything(workspace), worlds.kept_files(workspace)
         again = second(content, "another.json", ImportOptions(name="other"))
@@ -109,7 +107,7 @@ def test_other_content_under_a_name_needs_replace(workspace: Workspace, tmp_path
         assert bring(
             content, "mine.json", ImportOptions(replace=True)
         ).new  # the import of what it replaced went with it
-        assert pack_files.read(workspace.settings, "mine") == read_knowledge(content, "x")
+        assert packs.read(workspace.settings, "mine") == read_knowledge(content, "x")
         with workspace.store.read() as db:
             assert len(imports.list_imports(db)) == len(spaces.list_packs(db)) == 1
 
@@ -159,16 +157,16 @@ def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(
     ):
         damage()
         with pytest.raises((InputError, StateError), match=message):
-            pack_files.read(workspace.settings, "mine")
+            packs.read(workspace.settings, "mine")
         again = import_upload(workspace, content, "mine.json")
         assert (again.new, again.name) == (False, "mine")
         assert "its lost file is restored" in again.message
-        assert pack_files.read(workspace.settings, "mine") == read_knowledge(content, "x")
+        assert packs.read(workspace.settings, "mine") == read_knowledge(content, "x")
     file.write_bytes(worlds.pack("proteins"))
     with pytest.raises(
         StateError, match=r"pack 'mine': mine\.json has changed since; import the file with hash"
     ):
-        pack_files.read(workspace.settings, "mine", read_knowledge(content, "x").sha256)
+        packs.read(workspace.settings, "mine", read_knowledge(content, "x").sha256)
     assert "its lost file is restored" in import_upload(workspace, content, "mine.json").message
     assert everything(workspace) == before
 
@@ -182,11 +180,11 @@ def test_two_packs_never_share_a_file(workspace: Workspace, names: tuple[str, st
     for name, content in zip(names, contents, strict=True):
         assert import_upload(workspace, content, "x.json", ImportOptions(name=name)).name == name
     for name, content in zip(names, contents, strict=True):
-        assert pack_files.read(workspace.settings, name) == read_knowledge(content, "x")
+        assert packs.read(workspace.settings, name) == read_knowledge(content, "x")
     with workspace.store.read() as db:
         second = spaces.list_packs(db)[1]
     undo(workspace, second.source_file)
-    assert pack_files.read(workspace.settings, names[0]) == read_knowledge(contents[0], "x")
+    assert packs.read(workspace.settings, names[0]) == read_knowledge(contents[0], "x")
 
 
 @pytest.mark.soak
@@ -234,7 +232,7 @@ def test_a_mixed_folder_imports_what_it_recognises_and_names_the_rest(
 
 
 def test_tables_of_symbols_say_what_is_missing(workspace: Workspace) -> None:
-    nothing = packs.read_symbol_tables(workspace)
+    nothing = read_symbol_tables(workspace)
     assert (nothing.proteins, nothing.orthologs) == ({}, {})
     assert nothing.notes == (
         "two names of one gene are not recognised: the workspace has no knowledge pack of proteins",
@@ -242,14 +240,14 @@ def test_tables_of_symbols_say_what_is_missing(workspace: Workspace) -> None:
     )
     for kind in ("proteins", "orthologs"):
         import_upload(workspace, worlds.pack(kind), f"{kind}.json")
-    tables = packs.read_symbol_tables(workspace)
+    tables = read_symbol_tables(workspace)
     assert (tables.proteins, tables.orthologs, tables.notes) == (
         worlds.PACKS["proteins"],
         worlds.PACKS["orthologs"],
         (),
     )
     (workspace.settings.data / "knowledge" / "proteins.json").unlink()
-    [note] = packs.read_symbol_tables(workspace).notes
+    [note] = read_symbol_tables(workspace).notes
     assert note.startswith(
         "two names of one gene are not recognised: pack 'proteins': its file proteins.json is missing"
     )
@@ -285,10 +283,10 @@ def test_a_folder_with_gene_sets_and_splits_imports_the_packs_and_lists_the_rest
             ("human", "human"),
             ("mouse", "mouse"),
         ]
-    assert packs.read_latest(workspace, "pathways", "human") == pack_files.read(
+    assert packs.read_latest(workspace, "pathways", "human") == packs.read(
         workspace.settings, "human"
     )
-    assert packs.read_latest(workspace, "pathways") == pack_files.read(
+    assert packs.read_latest(workspace, "pathways") == packs.read(
         workspace.settings, "mouse"
     )  # the latest of any
 
@@ -304,7 +302,7 @@ def test_tables_of_symbols_are_those_of_the_organism(workspace: Workspace) -> No
     assert packs.read_orthologs(workspace, "human") == {"STAT1": "Stat1", "IRF1": "Irf1"}
     assert (
         "two names of one gene are not recognised: the workspace has no knowledge pack of proteins of human genes"
-        in (packs.read_symbol_tables(workspace, "human").notes)
+        in (read_symbol_tables(workspace, "human").notes)
     )
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from core.base.errors import StateError
 from core.base.fields.record import read_options
-from core.features.importing import pack_files
 from core.features.importing.actions import ImportOptions, import_upload
 from core.features.importing.undo import undo
 from core.methods.base import methods, packs_read
@@ -219,7 +218,7 @@ def test_an_import_that_breaks_off_leaves_the_run_its_pack(
     run = planned(workspace)
     with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="power cut"):
         patched.setattr(
-            pack_files,
+            packs,
             "describe_genes",
             lambda *_: (_ for _ in ()).throw(RuntimeError("power cut")),
         )
@@ -292,14 +291,14 @@ def test_a_method_that_finds_genes_by_their_orthologs_reads_the_packs_of_another
     )
     request = RunRequest("summer", "people", model=MODEL)
     mouse = {
-        "edges": pack_files.read(workspace.settings, "edges").sha256,
-        "signs": pack_files.read(workspace.settings, "signs").sha256,
+        "edges": packs.read(workspace.settings, "edges").sha256,
+        "signs": packs.read(workspace.settings, "signs").sha256,
     }
     assert launch.resolve(workspace, request).packs == mouse
     bring(workspace, HUMAN_EDGES, "human.json")
     assert launch.resolve(workspace, request).packs == {
         **mouse,
-        "edges": pack_files.read(workspace.settings, "human").sha256,
+        "edges": packs.read(workspace.settings, "human").sha256,
     }
     assert (
         launch.resolve(

@@ -9,10 +9,11 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from core.base.frames import encode
 from core.features.arguments import rubric_tables
 from core.features.importing import bundle_actions, bundle_tables
 from core.features.importing.bundles import differences, read_bundle
-from core.features.importing.export import RunFormat, encode, export
+from core.features.importing.export import RunFormat, export
 from core.features.sharing.site.actions import zip_site
 from core.runs.workspace import Workspace
 from core.store import Cursor, runs, traces

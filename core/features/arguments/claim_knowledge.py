@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from core.evidence.knowledge_packs import Pack
 from core.features.arguments.claim_checks import (
     DECIDES,
     SYMMETRIC,
@@ -15,8 +16,6 @@ from core.features.arguments.claim_checks import (
     Verdict,
     narrow_pathways,
 )
-from core.features.importing import pack_files
-from core.features.importing.knowledge_packs import Pack
 from core.runs import packs
 from core.runs.component_loader import default_dataset
 from core.runs.workspace import Workspace
@@ -51,7 +50,7 @@ def load_knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge:
     kinds = ("regulation", "signalling", "network", "descriptions")
     names = [packs.name_of_latest(workspace, kind, organism) for kind in kinds]
     names += packs.names_of_kind(workspace, "pathways", organism)
-    found = {name: pack_files.read(workspace.settings, name) for name in names if name is not None}
+    found = {name: packs.read(workspace.settings, name) for name in names if name is not None}
     genes |= {gene for pack in found.values() for gene in _genes(pack)}
     spellings = {gene.casefold(): gene for gene in sorted(genes, reverse=True)}
     return ClaimKnowledge({**spellings, **{gene: gene for gene in genes}}, _knowledge(found))

@@ -16,15 +16,14 @@ from core.base.errors import InputError, NotFound, StateError
 from core.base.fields.setting import Whole, setting
 from core.base.texts import check_name
 from core.base.types import ASKED_HERE, LIVE_STATES, Pair
-from core.features.predicting import prompt_files
-from core.features.predicting.prompt_texts import PromptFile
 from core.llm.call_settings import CallSettings
 from core.llm.health import Health
 from core.methods.base import DerivedMethod, Method, RowMethod, method_named, methods
-from core.runs import launch, run_control
+from core.runs import launch, prompt_files, run_control
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import ReadsTexts
 from core.runs.jobs import overview
+from core.runs.prompt_files import PromptFile
 from core.runs.request import RunRequest, expected_calls
 from core.runs.row_watch import Watcher
 from core.runs.shared_settings import DatasetName, Model, Server

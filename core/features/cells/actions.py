@@ -21,6 +21,7 @@ from core.base.hashes import KEY_DIGITS, sha256_of
 from core.base.system_errors import explain
 from core.base.texts import check_name
 from core.base.types import Label, Pair
+from core.evidence.pack_kinds import organism_of
 from core.features.cells.cell_formats import hash_cells, is_cell_file
 from core.features.cells.changes_table import label_changes
 from core.features.cells.differential_expression import compare_on_one_processor
@@ -33,11 +34,10 @@ from core.features.cells.screen import (
     label_screen,
 )
 from core.features.cells.tables import ScreenFolder
-from core.features.importing import pack_files, screen_tables
 from core.features.importing.allowed_paths import check_typed_path
-from core.features.importing.import_target import ImportedRows, record_import
+from core.features.importing.import_target import ImportedRows, folder_of, record_import
 from core.features.importing.other_formats import refuse_other_format
-from core.features.importing.pack_kinds import organism_of
+from core.runs import packs
 from core.runs.jobs import overview
 from core.runs.jobs.folder import JobFolder
 from core.runs.jobs.state import last_heartbeat, status_of
@@ -81,7 +81,7 @@ class LabelRequest:
     ray_address: ClusterAddress = ""
 
 
-KIND = screen_tables.KIND  # of imports and of jobs
+KIND = "cells"  # of imports and of jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ def _write_rows(
     )
     pairs.add(db, target.id, rows, source)
     pairs.add_genes(db, [symbol for row in rows for symbol in (row.pert, row.gene)], {})
-    pack_files.describe_genes(db, workspace.settings)
+    packs.describe_genes(db, workspace.settings)
     changes.bump(db, "datasets")
 
 
@@ -275,14 +275,14 @@ def _replace_folder(workspace: Workspace, dataset: Dataset) -> Iterator[ScreenFo
 def screen_folder(workspace: Workspace, dataset: Dataset) -> ScreenFolder:
     """Return the folder of a dataset's screen, which is there for datasets that were made of
     cells."""
-    return screen_tables.folder_of(workspace.settings, dataset.id)
+    return ScreenFolder(folder_of(workspace.settings, KIND, dataset.id))
 
 
 def control_expression_of(workspace: Workspace, dataset: str) -> pd.DataFrame | None:
     """Return statistics of a dataset's (id) genes in control cells: gene, mean, variance, detected;
     None if it was not made from cells. Raise StoreDamaged.
     """
-    return screen_tables.folder_of(workspace.settings, dataset).genes()
+    return ScreenFolder(folder_of(workspace.settings, KIND, dataset)).genes()
 
 
 def describe_file(path: Path, settings: LabelSettings) -> Description:

@@ -14,14 +14,20 @@ import numpy as np
 import pandas as pd
 
 from core.base.errors import InputError
-from core.base.roles import CHANGES, TableOptions, choose_roles, explain_repeats, stack
-from core.base.symbols.spelling import clean, is_missing, spreadsheet_damage
 from core.base.tables import Table, open_table
 from core.base.texts import quote
 from core.base.types import Rejected, RejectReason
 from core.features.cells.change_scales import count_kinds, refuse_other_scale
 from core.features.cells.columns import texts
 from core.features.cells.differential_expression import FOLD_LIMIT, log2_fold_change
+from core.features.importing.roles import (
+    CHANGES,
+    TableOptions,
+    choose_roles,
+    explain_repeats,
+    stack,
+)
+from core.features.importing.symbols.spelling import clean, is_missing, spreadsheet_damage
 from core.stats.arrays import Bools
 
 MOST_BYTES: Final = 1 << 40  # it is read in parts

@@ -10,9 +10,6 @@ import numpy as np
 import pandas as pd
 
 from core.base.errors import InputError
-from core.base.roles import TableOptions
-from core.base.symbols.perturbations import PerturbationNames, read_perturbations
-from core.base.symbols.spelling import looks_like_treatment
 from core.base.texts import list_some
 from core.features.cells.anndata_file import CountSummary
 from core.features.cells.change_rows import ChangeRows, ask_about_repeats, open_changes
@@ -25,6 +22,9 @@ from core.features.cells.groups import CellGroups
 from core.features.cells.labels import knockdown_table, label_pairs
 from core.features.cells.sampling import sample_pairs
 from core.features.cells.screen import LabelSettings, ScreenLabels
+from core.features.importing.roles import TableOptions
+from core.features.importing.symbols.perturbations import PerturbationNames, read_perturbations
+from core.features.importing.symbols.spelling import looks_like_treatment
 from core.stats.multiplicity import benjamini_hochberg
 
 # Settings that a table can have.

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from core.base.errors import InputError
-from core.base.symbols.controls import looks_like_control
-from core.base.symbols.perturbations import matches_control
-from core.base.symbols.spelling import clean
 from core.base.texts import list_some
+from core.features.importing.symbols.controls import looks_like_control
+from core.features.importing.symbols.perturbations import matches_control
+from core.features.importing.symbols.spelling import clean
 
 PERTURBATION_NAMES = (  # the first that fits
     *(

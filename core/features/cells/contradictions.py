@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from core.base.errors import InputError
-from core.base.symbols.perturbations import read_perturbations
 from core.features.cells.columns import texts
+from core.features.importing.symbols.perturbations import read_perturbations
 from core.stats.arrays import Bools
 
 _FLAGS: Final = {

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from core.base.feature import Command, Feature
+from core.base.feature import Command, Feature, Tab
 
 FEATURE = Feature(
     "cells",
     "Labels from a screen of single cells, and runs from predicted expression.",
+    tabs=(
+        Tab("data", "Import", "core.features.cells.page.predicted_expression:show", order=11),
+        Tab(
+            "data",
+            "Import",
+            "core.features.cells.page.labels_tab:show",
+            "Screens of single cells",
+            order=13,
+        ),
+    ),
     commands={
         "cells": Command(
             "core.features.cells.commands:app",
@@ -16,4 +26,7 @@ FEATURE = Feature(
     },
     jobs=("core.features.cells.jobs:KIND",),
     control_expression=("core.features.cells.actions:control_expression_of",),
+    file_formats=("core.features.cells.other_cells:describe_cells",),
+    upload_tasks={"predictions": "core.features.cells.predictions:predictions_task"},
+    needs=("importing",),
 )

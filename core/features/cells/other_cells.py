@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from core.base.compressed import packing_of, unpack_file
-from core.base.errors import InputError
+from core.base.errors import InputError, MissingPackage
 from core.base.file_io import open_file, read_head
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.features.cells.anndata_parts import is_group
-from core.features.cells.hdf5_walk import Hdf5File
+from core.features.cells.hdf5_walk import Hdf5File, open_hdf5
+from core.features.importing.other_formats import is_zarr
 
 HDF5: Final = b"\x89HDF\r\n\x1a\n"
 USE: Final = (
@@ -19,7 +20,6 @@ USE: Final = (
     " run; vectors of genes are read from CSV, Parquet or .npz"
 )
 _TEXT: Final = b"%%MatrixMarket"
-ZARR_FILES: Final = (".zgroup", ".zattrs", ".zmetadata", "zarr.json")
 _UNPACK: Final = {"gzip": "gunzip", "bz2": "bunzip2", "zstd": "unzstd"}
 # With pandas 3, anndata 0.12 cannot write the texts that it reads.
 WITH_PANDAS_3: Final = "with pandas 3, first `pandas.set_option('future.infer_string', False)`"
@@ -42,9 +42,16 @@ def is_hdf5(path: Path) -> bool:
         return False
 
 
-def is_zarr(path: Path) -> bool:
-    """Return whether a path is the folder of a Zarr store."""
-    return path.is_dir() and any((path / name).is_file() for name in ZARR_FILES)
+def describe_cells(path: Path) -> str:
+    """Return what a file or folder of cells is, and what to do with it; "" for anything else. Raise
+    what `describe_other_cells` raises."""
+    if path.is_dir() or not is_hdf5(path):
+        return describe_other_cells(path)
+    try:
+        with open_hdf5(path) as file:
+            return describe_hdf5(file) or f"cells as AnnData (.h5ad): {USE}"
+    except MissingPackage:
+        return f"HDF5, perhaps cells: {USE}"
 
 
 def describe_other_cells(path: Path) -> str:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from core.base.errors import InputError
+from core.base.errors import InputError, NotFound
 from core.base.fields.record import values_with_effect
 from core.base.fields.setting import setting
 from core.base.file_io import temporary_folder
 from core.base.hashes import sha256_of
-from core.base.records import from_json
-from core.base.roles import TableOptions
+from core.base.records import from_json, to_json
 from core.base.system_errors import in_words
 from core.base.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 from core.features.cells.cell_formats import hash_cells, is_cell_file
@@ -25,6 +24,7 @@ from core.features.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.features.cells.predicted_expression import DIFFERS, CellOptions, read_predicted_cells
 from core.features.cells.predicted_rows import PredictedRows, build_rows
 from core.features.cells.predicted_table import read_predicted_table
+from core.features.importing.allowed_paths import allowed_folders, inside, unseen
 from core.features.importing.import_target import (
     Imported,
     ImportedRows,
@@ -36,12 +36,13 @@ from core.features.importing.import_target import (
     refuse_empty_import,
 )
 from core.features.importing.other_formats import refuse_other_format
-from core.features.importing.uploads_apart import read_apart
+from core.features.importing.roles import TableOptions
 from core.runs import run_writer
 from core.runs.audited_rows import audit_rows
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
 from core.runs.spec import dataset_sha256
+from core.runs.uploads_apart import read_apart
 from core.runs.workspace import Workspace
 from core.store import changes
 from core.store import imports as stored_imports
@@ -64,8 +65,9 @@ class PredictionOptions:
     """How to make a run from predicted expression.
 
     dataset: its name or id, by default the workspace's. name: of the run, by default the file's.
-    cells: of AnnData. columns: of a table, role → column; see `core.base.roles`. rank_only:
-    percentiles instead of probabilities. strict, replace: as in `ImportOptions`.
+    cells: of AnnData. columns: of a table, role → column; see
+    `core.features.importing.roles`. rank_only: percentiles instead of probabilities. strict,
+    replace: as in `ImportOptions`.
     """
 
     dataset: Annotated[
@@ -167,7 +169,7 @@ def import_uploaded(
 ) -> Imported:
     """Import as `import_predictions` does, from (name, bytes) of the predictions and of the real
     cells; on a shared server in a separate process, whose errors are raised (see
-    `core.features.importing.uploads_apart`).
+    `core.runs.uploads_apart`).
     """
     workspace.refuse_if_read_only("cells predictions", file[0])
     if workspace.settings.is_shared:
@@ -181,6 +183,47 @@ def import_uploaded(
     with _files_of_upload(file, real) as (path, real_path):
         cells = replace(options.cells, real=real_path)
         return import_predictions(workspace, path, replace(options, cells=cells))
+
+
+def import_typed(
+    workspace: Workspace,
+    text: str,
+    real: str | None,
+    options: PredictionOptions,
+    server_address: str | None,
+) -> Imported:
+    """Make a run from predicted expression by a path that a visitor typed; real: the path of real
+    control cells.
+
+    The error for a refused table does not reveal its content. Raise what `check_typed_path` and
+    `import_predictions` raise.
+    """
+    workspace.refuse_if_read_only("cells predictions", text)
+    roots = allowed_folders(workspace.settings, server_address)
+    path = inside(text, roots)
+    cells = replace(options.cells, real=None if real is None else inside(real, roots))
+    try:
+        return import_predictions(workspace, path, replace(options, cells=cells))
+    except NotFound:
+        raise
+    except InputError as error:
+        if is_cell_file(path):
+            raise
+        raise type(error)(
+            unseen(
+                path, "no table of predicted changes of this dataset's pairs", "cells predictions"
+            )
+        ) from None
+
+
+def predictions_task(
+    workspace: Workspace, files: Sequence[tuple[str, bytes]], options: Mapping[str, Any]
+) -> Any:
+    """Make a run of an upload in the process that reads it (`core.runs.upload_process`)."""
+    wanted = from_json(PredictionOptions, options, "options of an import")
+    return to_json(
+        import_uploaded(workspace, files[0], files[1] if len(files) > 1 else None, wanted)
+    )
 
 
 @contextmanager

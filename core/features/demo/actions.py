@@ -7,7 +7,7 @@ from dataclasses import replace
 from core.base.hashes import sha256_of
 from core.embeddings.space import make_space
 from core.features.demo.files import simulate
-from core.features.importing import space_files
+from core.features.importing.spaces import space_files
 from core.methods.fusion_settings import FusionSettings
 from core.runs import derived_runs, launch
 from core.runs.audited_rows import audit_rows

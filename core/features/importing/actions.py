@@ -3,21 +3,22 @@ recognised by their content."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from dataclasses import replace as replace_in
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from core.base.archives import Content
 from core.base.compressed import bare_name
 from core.base.errors import DeskError, InputError, StateError, UnknownFormat
 from core.base.log import record_error
-from core.base.records import from_json
+from core.base.records import from_json, to_json
 from core.base.texts import check_name
 from core.base.types import Rejected
-from core.embeddings.load import load_space
-from core.features.importing import bundle_actions, imported_rows, pack_files, space_files
+from core.evidence.knowledge_packs import organism_of
+from core.features.importing import bundle_actions, imported_rows
 from core.features.importing.external_scores import ScoreTable
 from core.features.importing.fetch import GITHUB, SOURCES, Progress, fetch
 from core.features.importing.files import (
@@ -40,15 +41,16 @@ from core.features.importing.import_target import (
     describe_existing,
     record_import,
 )
-from core.features.importing.knowledge_packs import organism_of
 from core.features.importing.other_formats import refuse_other_format
 from core.features.importing.pairs import PairTable
 from core.features.importing.previews import save_columns, with_saved_columns
 from core.features.importing.reader import collector_paused
 from core.features.importing.score_columns import Importable, name_by_datasets, split_scores
-from core.features.importing.uploads_apart import read_apart
-from core.features.neighbours import spaces
+from core.features.importing.spaces import space_files
+from core.features.importing.spaces.load import load_space
+from core.runs import packs
 from core.runs.actions import set_values
+from core.runs.uploads_apart import read_apart
 from core.runs.workspace import Workspace
 from core.store import changes, imports
 from core.store import spaces as space_records
@@ -175,6 +177,14 @@ def import_uploads(
         on_file((at + 0.5) / len(files), f"writing {name}")
         outcomes += _import_or_report(workspace, table, name, options)
     return outcomes
+
+
+def import_task(
+    workspace: Workspace, files: Sequence[tuple[str, bytes]], options: Mapping[str, Any]
+) -> list[Any]:
+    """Import uploads in the process that reads them (`core.runs.upload_process`)."""
+    wanted = from_json(ImportOptions, options, "options of an import")
+    return [to_json(outcome) for outcome in import_uploads(workspace, files, wanted)]
 
 
 def _import_apart(
@@ -306,7 +316,7 @@ def _restore_file(workspace: Workspace, table: Importable, existing: Imported) -
     name = str(existing.name)
     if isinstance(table, PackFile):
         existing = replace(existing, organism=organism_of(table.pack))
-        restored = pack_files.restore(workspace.settings, name, table.content, table.sha256)
+        restored = packs.restore(workspace.settings, name, table.content, table.sha256)
     elif isinstance(table, SpaceFile):
         with workspace.store.read() as db:
             record = space_records.find(db, name)
@@ -334,7 +344,7 @@ def _write_pack(
                 " --replace"
             )
         source = record_import(db, workspace.settings, file, path, ImportedRows(len(file.pack)))
-        pack_files.add_pack(db, workspace.settings, file, name, source)
+        packs.add_pack(db, workspace.settings, file.pack, file.content, name, source)
         if existing is not None:
             imports.delete(db, existing.source_file)
         detail |= {"kind": file.kind, "name": name, "rows": len(file.pack)}
@@ -345,7 +355,7 @@ def _write_space(
     workspace: Workspace, file: SpaceFile, path: str, options: ImportOptions
 ) -> Imported:
     space = replace(file.space, name=options.name or Path(bare_name(path)).stem)
-    spaces.refuse_uncovering(workspace, space, path)
+    space_files.refuse_uncovering(workspace, space, path)
     with workspace.change("import", path) as (db, detail):
         spec = space_files.spec_of_loaded(space, Path(path).name)
         source = record_import(db, workspace.settings, file, path, ImportedRows(len(space.symbols)))

@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from core.base.config import Settings, import_folders
 from core.base.errors import DeskError, InputError, MissingPackage, StateError, UnknownFormat
 from core.base.file_io import read_head
-from core.base.roles import AS_GUESSED, TableOptions
 from core.base.system_errors import explain
-from core.features.importing.files import FileContent, FoundFile, recognise
+from core.features.importing import actions as imports
+from core.features.importing.actions import OnFile
+from core.features.importing.files import FileContent, FoundFile, expand, recognise
+from core.features.importing.import_target import Imported, ImportOptions
+from core.features.importing.previews import with_saved_columns
+from core.features.importing.reader import collector_paused
+from core.features.importing.roles import AS_GUESSED, TableOptions
+from core.runs.workspace import Workspace
 
 _VARIABLE = "PERTURBDESK_IMPORT_ROOTS"
 
@@ -89,3 +96,31 @@ def unseen(path: Path, what: str, command: str = "import") -> str:
     return (
         f"{path}: {what}; details are not shown here, but by `perturbdesk {command}` or an upload"
     )
+
+
+def import_path(
+    workspace: Workspace,
+    text: str,
+    options: ImportOptions,
+    server_address: str | None,
+    on_file: OnFile = lambda *_: None,
+) -> list[Imported]:
+    """Import a file, or recognised files in a folder, by a path that a visitor typed.
+
+    Links are followed before this check. Files other than tables, packs, bundles and spaces are
+    refused without a word on their content. server_address: as in `import_folders`. on_file: as in
+    `imports.import_paths`. Raise InputError outside of the allowed folders, StateError if the app
+    listens beyond this machine.
+    """
+    workspace.refuse_if_read_only("import", text)
+    roots = allowed_folders(workspace.settings, server_address)
+    path = inside(text, roots)
+    options = with_saved_columns(workspace, options)
+    with collector_paused():
+        return imports.import_files(
+            workspace,
+            [confine(file, roots) for file in expand([path])],
+            options,
+            partial(recognise_unseen, options=options.table),
+            on_file,
+        )

@@ -24,8 +24,8 @@ from core.base.file_io import part_of, refuse_special, replacing
 from core.base.hashes import sha256_of_file, sha256_of_open
 from core.base.log import LOGGER
 from core.base.system_errors import explain
-from core.features.targets.results import RankingFolder
-from core.runs.jobs.folder import OF_PROCESS
+from core.runs.jobs.folder import OF_PROCESS, JobFolder
+from core.runs.jobs.state import status_of
 from core.runs.workspace import Workspace
 from core.store import open_store, runs
 
@@ -115,8 +115,8 @@ def _files_under_gate(data: Path) -> Iterator[Path]:
 def _is_of_trained(data: Path, parts: tuple[str, ...]) -> bool:
     """Return whether a path in data/targets belongs to a finished target ranking and not to its
     process."""
-    ranking = RankingFolder(data / parts[0] / parts[1])
-    return ranking.status().state == "done" and parts[-1] not in OF_PROCESS
+    training = status_of(JobFolder(data / parts[0] / parts[1]))
+    return training.state == "done" and parts[-1] not in OF_PROCESS
 
 
 def _add_run(tar: tarfile.TarFile, sums: dict[str, str], folder: Path, scratch: Path) -> None:

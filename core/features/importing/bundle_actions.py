@@ -21,6 +21,7 @@ from core.base.file_io import UnnamedFile, write_by
 from core.base.hashes import sha256_of_open
 from core.base.net.scrubber import SHORTEST
 from core.base.row_schema import TABLES, field_names
+from core.base.texts import list_names
 from core.features.importing import bundle_tables as records
 from core.features.importing.bundle_parts import LARGE, SCHEMAS, contains_text, write_part
 from core.features.importing.bundled_run import bundled_dataset, find_run, record_values, store_run
@@ -34,9 +35,9 @@ from core.features.importing.bundles import (
 )
 from core.features.importing.files import BundleFile
 from core.features.importing.import_target import Imported, ImportOptions
-from core.features.submissions.rules.registry import Problem, list_names
+from core.features.importing.lineage import missing_parents, prompts_of
+from core.features.importing.problems import Problem
 from core.runs import run_control
-from core.runs.lineage import missing_parents, prompts_of
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, datasets, runs
 from core.store.runs import Run

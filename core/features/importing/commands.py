@@ -1,4 +1,4 @@
-"""Commands that bring rows in and take them out: demo, import, fetch, undo, export."""
+"""Commands that bring rows in and take them out: import, fetch, undo, export."""
 
 from __future__ import annotations
 
@@ -12,30 +12,21 @@ import typer
 from core.base.errors import InputError
 from core.base.file_io import write_by
 from core.base.result import plain
-from core.base.roles import TableOptions
 from core.base.texts import printable, table_lines
 from core.cli import names
 from core.cli.base import Replace, say, say_progress, show, show_list
 from core.cli.lazy_group import Output
 from core.cli.names import RunName
 from core.cli.progress import working
-from core.features.demo import actions as demo_actions
 from core.features.importing import actions as imports
 from core.features.importing import bundle_actions, previews
 from core.features.importing import export as export_action
 from core.features.importing import undo as undo_action
+from core.features.importing.problems import problem_lines, problem_records
+from core.features.importing.roles import TableOptions
 from core.runs.workspace import Workspace
-from core.store import datasets
 
 app = typer.Typer()
-
-
-@app.command()
-def demo(context: typer.Context) -> None:
-    """Create the simulated demo: a dataset with its runs."""
-    made = demo_actions.make_demo(context.obj)
-    names = [run.name for run in made]
-    show({"dataset": datasets.DEMO, "runs": names}, f"dataset {datasets.DEMO}: {', '.join(names)}")
 
 
 @app.command("import")
@@ -252,8 +243,6 @@ def export(
 
 
 def _export_bundle(workspace: Workspace, run: str, out: Path, replace: bool) -> None:
-    from core.features.submissions.commands import problem_lines, problem_records
-
     written = bundle_actions.write_bundle_file(workspace, run, out, replace=replace)
     result = {
         "path": str(out),

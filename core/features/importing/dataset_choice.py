@@ -11,10 +11,10 @@ from core.base.compressed import bare_name
 from core.base.errors import StateError
 from core.base.hashes import sha256_of
 from core.base.texts import quote
+from core.evidence.pack_kinds import Organism, organism_of
 from core.features.importing import challenge
 from core.features.importing.cell_lines import cell_line_context
 from core.features.importing.import_target import ImportOptions
-from core.features.importing.pack_kinds import Organism, organism_of
 from core.features.importing.pairs import PairTable
 from core.store import Cursor, datasets, imports, pairs
 from core.store.datasets import Dataset

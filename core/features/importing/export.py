@@ -20,6 +20,7 @@ from core.base.archives import pack_into
 from core.base.clock import utc_of
 from core.base.config import Settings
 from core.base.errors import InputError, StateError
+from core.base.frames import Format, encode
 from core.base.net.scrubber import SHORTEST
 from core.base.texts import number_text
 from core.base.types import RowResult, TraceEvent
@@ -34,9 +35,7 @@ from core.store.runs import Run
 JsonObject = dict[str, Any]
 
 
-Format = Literal["csv", "parquet", "jsonl"]
 RunFormat = Literal[Format, "eval"]  # a log of Inspect AI holds a run, no table
-_FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # how formulas begin; spreadsheets read wide signs, too
 
 
 def export(
@@ -104,45 +103,6 @@ def _write_parquet(out: IO[bytes], frames: Iterator[pd.DataFrame]) -> int:
     if writer is not None:
         writer.close()
     return n_rows
-
-
-def encode(frame: pd.DataFrame, form: Format, *, header: bool = True) -> bytes:
-    """Return a frame as a file's bytes; in CSV, lists are joined with a space, below a `header`."""
-    if form == "parquet":
-        buffer = io.BytesIO()
-        frame.to_parquet(buffer, index=False)
-        return buffer.getvalue()
-    if form == "jsonl":
-        return frame.to_json(orient="records", lines=True, force_ascii=False).encode()
-    lists = {c: frame[c].map(" ".join) for c in ("flags", "findings") if c in frame}
-    return frame.assign(**lists).to_csv(index=False, header=header).encode()
-
-
-def encode_for_spreadsheets(frame: pd.DataFrame) -> bytes:
-    """Return a table as CSV that spreadsheets show unchanged: text that looks like a formula begins
-    with an apostrophe.
-
-    Numbers stay unchanged, also as text. For tables that pages offer to people; files that programs
-    read are written by `encode`.
-    """
-    safe = frame.rename(columns=_defuse)
-    for i, kind in enumerate(safe.dtypes):
-        if not pd.api.types.is_numeric_dtype(kind):
-            safe.isetitem(i, safe.iloc[:, i].astype(object).map(_defuse).to_numpy())
-    return encode(safe, "csv")
-
-
-def _defuse(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    text = value.replace("\r\n", "\n").replace("\r", "\n")  # a lone CR would end the row
-    if not text.startswith(_FORMULAS):
-        return text
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}"
-    return text
 
 
 def write_log(out: IO[bytes], workspace: Workspace, run: str) -> int:

@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.base.roles import NO_SCORES, ROLES, Roles, fold
-from core.base.symbols.p_values import is_log_p_name, is_p_value_name, is_rank_name
-from core.base.symbols.spelling import clean
 from core.base.tables import NumberStyle, Table
 from core.base.texts import quote
 from core.base.types import Rejected
 from core.features.importing.pairs import IDENTITY, TableRows, name_row, place_keys, unique_rows
+from core.features.importing.roles import NO_SCORES, ROLES, Roles, fold
+from core.features.importing.symbols.p_values import is_log_p_name, is_p_value_name, is_rank_name
+from core.features.importing.symbols.spelling import clean
 
 # Roles of columns that rank nothing: text, counts and facts of a call.
 _NO_SCORES = frozenset(

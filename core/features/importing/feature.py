@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from core.base.feature import Command, Feature, Page
+from core.base.feature import Command, Feature, Page, Tab
+
+_PAGE = "core.features.importing.page.import_tabs"
 
 FEATURE = Feature(
     "importing",
     "Files in and out: imports and their undo, bundles, exports, backups.",
     pages=(Page("data", "Data", "database", group="Workspace"),),
-    commands={
-        "demo": Command(
-            "core.features.importing.commands:app",
-            "Create the simulated demo: a dataset with its runs.",
-            "Data",
+    tabs=(
+        Tab("data", "Import", f"{_PAGE}:show_import", order=10),
+        Tab(
+            "data",
+            "Runs and notes",
+            f"{_PAGE}:show_run",
+            "The chosen run",
+            order=30,
         ),
+        Tab("data", "History", f"{_PAGE}:show_history", order=40),
+    ),
+    commands={
         "import": Command(
             "core.features.importing.commands:app",
             "Import files or folders, recognised by content.",
@@ -47,4 +55,8 @@ FEATURE = Feature(
     },
     uploads=("core.features.importing.page.after_import:show_usual_upload",),
     news=("core.features.importing.page.after_import:show",),
+    upload_tasks={
+        "import": "core.features.importing.actions:import_task",
+        "preview": "core.features.importing.previews:preview_task",
+    },
 )

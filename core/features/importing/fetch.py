@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from core.base.errors import InputError, Unreachable, WrongContent
 from core.base.file_io import replace_file
 from core.base.hashes import sha256_of_file
-from core.base.net.download import Download, download, open_download_client
 from core.base.texts import parse_json
+from core.features.importing.download import Download, download, open_download_client
 
 if TYPE_CHECKING:
     from httpx2 import Client

@@ -17,22 +17,21 @@ from core.base.errors import InputError, MissingPackage, UnknownFormat, UnsafeFi
 from core.base.file_io import read_file, read_head, temporary_folder
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.base.hashes import sha256_of
-from core.base.roles import AS_GUESSED, TableOptions
 from core.base.system_errors import explain, in_words
 from core.base.tables import first_character
 from core.base.texts import is_encodable, shorten
 from core.base.types import Rejected
-from core.embeddings.load import FORMATS, is_checkpoint, load_space
 from core.embeddings.space import Space
-from core.features.cells.other_cells import is_zarr
+from core.evidence.knowledge_packs import Pack, read_knowledge, read_knowledge_path
 from core.features.importing.bundles import Bundle, is_bundle, read_bundle
 from core.features.importing.external_scores import ScoreTable
 from core.features.importing.gene_set_files import kind_of_gene_sets, read_gene_sets
 from core.features.importing.inspect_logs import Epochs
-from core.features.importing.knowledge_packs import Pack, read_knowledge, read_knowledge_path
-from core.features.importing.other_formats import refuse_other_format, refuse_other_json
+from core.features.importing.other_formats import is_zarr, refuse_other_format, refuse_other_json
 from core.features.importing.pairs import PairTable
 from core.features.importing.reader import read_path
+from core.features.importing.roles import AS_GUESSED, TableOptions
+from core.features.importing.spaces.load import FORMATS, is_checkpoint, load_space
 from core.features.importing.submissions import SubmissionTable
 from core.runs.audited_rows import AuditedRows, RowSpool
 

@@ -10,10 +10,10 @@ from typing import Literal, Protocol
 
 from core.base.config import Settings
 from core.base.errors import InputError, StateError
-from core.base.roles import AS_GUESSED, TableOptions
 from core.base.texts import quote
 from core.base.types import Rejected
 from core.features.importing.inspect_logs import Epochs
+from core.features.importing.roles import AS_GUESSED, TableOptions
 from core.runs.run_folder import folder_of_run
 from core.runs.run_state import refuse_live
 from core.store import Cursor, changes, datasets, imports, notes, pairs, runs, spaces
@@ -175,6 +175,12 @@ class ImportedRows:
     rejected: Sequence[Rejected] = ()
     dataset: str | None = None
     run: str | None = None
+
+
+def folder_of(settings: Settings, kind: str, dataset: str) -> Path:
+    """Return where files lie that an import of a kind wrote beside its dataset (id): its undo
+    deletes them."""
+    return settings.data / kind / dataset
 
 
 def record_import(

@@ -13,7 +13,7 @@ from core.base.config import Settings
 from core.base.hashes import sha256_of
 from core.base.texts import NO_LABEL
 from core.base.types import Label, Rejected
-from core.features.importing import challenge, pack_files
+from core.features.importing import challenge
 from core.features.importing.cell_lines import CellLine, combine_files
 from core.features.importing.dataset_choice import choose_dataset
 from core.features.importing.files import SubmissionFile
@@ -31,7 +31,7 @@ from core.features.importing.import_target import (
 from core.features.importing.pairs import PairTable
 from core.features.importing.score_columns import run_name
 from core.features.importing.submissions import SubmissionTable
-from core.runs import run_writer
+from core.runs import packs, run_writer
 from core.scoring.score_result import same_runs_sentence
 from core.store import Cursor, datasets, file_rows, imports, pairs, runs
 from core.store.datasets import Dataset
@@ -67,7 +67,7 @@ def write_pairs(
     source = record_import(db, settings, table, path, ImportedRows(n_rows, rejected, target.id))
     pairs.add(db, target.id, new_pairs, source)
     pairs.add_genes(db, [symbol for pair in new_pairs for symbol in (pair.pert, pair.gene)], {})
-    pack_files.describe_genes(db, settings)
+    packs.describe_genes(db, settings)
     n_known = n_rows - len(new_pairs)
     known_rows_said = (f"{n_known} rows were already in {target.name}",) if n_known else ()
     why = (
@@ -205,7 +205,7 @@ def write_file(
         path, n_rows, [*rejected, *elsewhere] if options.strict else rejected, options
     )
     pairs.add_genes(db, [symbol for pair in table.pairs for symbol in (pair.pert, pair.gene)], {})
-    pack_files.describe_genes(db, settings)
+    packs.describe_genes(db, settings)
     message = "; ".join((*_describe_rows(line, target.name, elsewhere), *table.notes))
     return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
 

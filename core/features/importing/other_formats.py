@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.base.compressed import DAMAGE, open_archive, unpack_file
-from core.base.errors import InputError, MissingPackage, UnknownFormat
+from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import open_file, read_head
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.base.tables import json_rows
 from core.base.texts import parse_json
-from core.features.cells.other_cells import HDF5, USE, describe_hdf5, describe_other_cells
+from core.features import hooks
 
 _TEXTS: Final[Mapping[bytes, str]] = {
     b"format-version:": (
@@ -78,6 +78,7 @@ _JSON: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "examples for fine-tuning": (("messages",), ("prompt", "completion")),
     "prompts": (("id", "prompt"), ("pair_id", "prompt")),
 }
+_ZARR: Final = (".zgroup", ".zattrs", ".zmetadata", "zarr.json")
 _TAR_AT, _TAR = 257, b"ustar"
 _READ: Final = 1 << 12
 
@@ -85,9 +86,18 @@ _READ: Final = 1 << 12
 def refuse_other_format(path: Path, name: str) -> None:
     """Raise UnknownFormat for a file of a known format that is not read, or by another command,
     with its name and what to do."""
-    words = describe_other_cells(path) if path.is_dir() else _other_file(path, name)
+    words = _of_features(path) if path.is_dir() else _other_file(path, name)
     if words:
         raise UnknownFormat(f"{name}: {words}")
+
+
+def is_zarr(path: Path) -> bool:
+    """Return whether a path is the folder of a Zarr store."""
+    return path.is_dir() and any((path / name).is_file() for name in _ZARR)
+
+
+def _of_features(path: Path) -> str:
+    return next(filter(None, (describe(path) for describe in hooks("file_formats"))), "")
 
 
 def _other_file(path: Path, name: str) -> str:
@@ -95,9 +105,7 @@ def _other_file(path: Path, name: str) -> str:
         head = read_head(path, _READ)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    if head.startswith(HDF5):
-        return _hdf5(path)
-    if words := describe_other_cells(path):
+    if words := _of_features(path):
         return words
     if head.startswith(b"PK"):
         return _zip(path)
@@ -117,16 +125,6 @@ def _other_file(path: Path, name: str) -> str:
         ),
         "",
     )
-
-
-def _hdf5(path: Path) -> str:
-    from core.features.cells.hdf5_walk import open_hdf5
-
-    try:
-        with open_hdf5(path) as file:
-            return describe_hdf5(file) or f"cells as AnnData (.h5ad): {USE}"
-    except MissingPackage:
-        return f"HDF5, perhaps cells: {USE}"
 
 
 def _zip(path: Path) -> str:

@@ -10,12 +10,12 @@ from pathlib import PurePosixPath
 from typing import Literal, TypeVar
 
 from core.base.errors import InputError
-from core.base.roles import Repeats
-from core.base.symbols.perturbations import gene_of_condition
-from core.base.symbols.spelling import clean, spreadsheet_damage
 from core.base.tables import Table
 from core.base.texts import quote
 from core.base.types import Label, Pair, Rejected
+from core.features.importing.roles import Repeats
+from core.features.importing.symbols.perturbations import gene_of_condition
+from core.features.importing.symbols.spelling import clean, spreadsheet_damage
 
 Row = TypeVar("Row")
 PairKind = Literal["challenge_train", "challenge_test", "perturbqa"]

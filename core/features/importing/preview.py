@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from core.base.archives import Content
 from core.base.errors import DeskError, InputError
-from core.base.roles import ROLES, TableOptions, choose_roles, named_columns
 from core.base.tables import Table, table_of
 from core.base.texts import shorten
 from core.features.importing.dataset_choice import choose_dataset
@@ -30,6 +29,7 @@ from core.features.importing.import_target import (
 )
 from core.features.importing.pairs import PairTable, TableRows
 from core.features.importing.reader import KEYS, LABELS
+from core.features.importing.roles import ROLES, TableOptions, choose_roles, named_columns
 from core.features.importing.score_columns import choose_columns, name_by_datasets, run_name
 from core.store import Cursor, imports
 
@@ -40,8 +40,8 @@ _LONGEST_VALUE: Final = 40  # characters
 
 @dataclass(frozen=True, slots=True)
 class ColumnPreview:
-    """A column of a table. role: as in `core.base.roles`, "score" of external scores, "" if it is
-    not used.
+    """A column of a table. role: as in `core.features.importing.roles`, "score" of external scores,
+    "" if it is not used.
 
     guessed: whether nobody said so. first: its first values.
     """

@@ -7,14 +7,13 @@ from dataclasses import asdict, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from core.base.archives import Content
 from core.base.errors import DeskError, UnknownFormat, UnsafeFile
 from core.base.file_io import open_file
 from core.base.file_limits import MAX_UNPACKED_BYTES
-from core.base.records import from_json
-from core.base.roles import SavedColumns, header_key
+from core.base.records import from_json, to_json
 from core.features.importing.files import (
     FileContent,
     FoundFile,
@@ -31,7 +30,8 @@ from core.features.importing.preview import (
     preview_content,
 )
 from core.features.importing.reader import collector_paused
-from core.features.importing.uploads_apart import read_apart
+from core.features.importing.roles import SavedColumns, header_key
+from core.runs.uploads_apart import read_apart
 from core.runs.workspace import Workspace
 from core.store import changes, notes
 
@@ -72,6 +72,15 @@ def preview_upload(
     return _preview(
         workspace, name, read, lambda: preview_columns(content, name, options.table), options
     )
+
+
+def preview_task(
+    workspace: Workspace, files: Sequence[tuple[str, bytes]], options: Mapping[str, Any]
+) -> Any:
+    """Preview an upload in the process that reads it (`core.runs.upload_process`)."""
+    [(name, content)] = files
+    wanted = from_json(ImportOptions, options, "options of an import")
+    return to_json(preview_upload(workspace, name, content, wanted))
 
 
 def _preview_file(workspace: Workspace, file: FoundFile, options: ImportOptions) -> Preview:

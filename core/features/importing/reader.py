@@ -15,15 +15,6 @@ from core.base.errors import UnknownFormat
 from core.base.file_io import open_file
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.base.hashes import sha256_of_open
-from core.base.roles import (
-    AS_GUESSED,
-    CHANGES,
-    Roles,
-    TableOptions,
-    choose_roles,
-    named_columns,
-    stack,
-)
 from core.base.tables import Table, table_of
 from core.base.texts import quote
 from core.features.importing.external_scores import ScoreTable, read_external_scores, score_columns
@@ -36,6 +27,15 @@ from core.features.importing.pairs import (
     read_perturbqa,
 )
 from core.features.importing.replies import are_replies, read_replies
+from core.features.importing.roles import (
+    AS_GUESSED,
+    CHANGES,
+    Roles,
+    TableOptions,
+    choose_roles,
+    named_columns,
+    stack,
+)
 from core.features.importing.submissions import (
     COLUMN_OF,
     SubmissionTable,

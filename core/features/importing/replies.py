@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.base.roles import Roles
 from core.base.tables import Table
 from core.base.types import Flag, Label, Prediction, Rejected, RowResult, TraceEvent
 from core.features.importing.pairs import IDENTITY, name_row, unique_rows
+from core.features.importing.roles import Roles
 from core.features.importing.submissions import SubmissionTable, TakeRow, count_in, split_sum
 from core.llm.answers import read_label
 from core.llm.thinking import part_thinking

@@ -13,7 +13,6 @@ import numpy as np
 from core.base.compressed import bare_name
 from core.base.errors import InputError
 from core.base.hashes import sha256_of
-from core.base.symbols.perturbations import read_perturbations
 from core.base.texts import quote
 from core.base.types import EXTERNAL_SCORE, Flag, Prediction, Rejected, RowResult, TraceEvent
 from core.features.importing.external_scores import ScoreTable
@@ -27,6 +26,7 @@ from core.features.importing.files import (
 from core.features.importing.import_target import ImportOptions, Zeros
 from core.features.importing.pairs import PairTable
 from core.features.importing.submissions import SubmissionTable, TakeRow
+from core.features.importing.symbols.perturbations import read_perturbations
 from core.runs.audited_rows import RowSpool
 from core.stats.ranks import percentiles
 from core.store import Cursor, datasets, pairs

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from functools import partial
 
 from core.base.config import Settings
 from core.base.errors import StateError
-from core.features.importing import imported_rows, pack_files, screen_tables, space_files
+from core.features.importing import imported_rows
+from core.features.importing.import_target import folder_of
+from core.features.importing.spaces import space_files
+from core.runs import packs
 from core.runs.run_folder import folder_of_run
 from core.runs.run_state import refuse_live
 from core.runs.workspace import Workspace
@@ -44,8 +48,8 @@ def delete_import(
         changes.bump(db, f"run:{found.run}")
     elif found.dataset is not None:
         files += _undo_pairs(db, settings, found, with_runs)
-        if found.kind == screen_tables.KIND:
-            files.append(partial(screen_tables.remove, settings, found.dataset))
+        written = folder_of(settings, found.kind, found.dataset)
+        files.append(partial(shutil.rmtree, written, ignore_errors=True))
     imports.delete(db, found.id)
     dropped = found.dataset is not None and datasets.drop_if_empty(db, found.dataset)
     changes.bump(db, "runs", "notes")
@@ -62,9 +66,9 @@ def _delete_packs_and_spaces(
     removals: list[Callable[[], None]] = []
     for pack in spaces.list_packs(db):
         if pack.source_file == entry.id:
-            pack_files.keep_for_runs(db, settings, pack)
+            packs.keep_for_runs(db, settings, pack)
             spaces.delete_pack(db, pack.name)
-            removals.append(partial(pack_files.remove_file, settings, pack))
+            removals.append(partial(packs.remove_file, settings, pack))
     for space in spaces.list_all(db):
         if space.source_file == entry.id:
             spaces.delete(db, space.id)

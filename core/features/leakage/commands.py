@@ -14,9 +14,9 @@ from core.features.leakage.leak_power import leak_power
 from core.features.leakage.result import LeakageAudit, check_counts
 from core.features.leakage.row_leaks import check_rows
 from core.features.leakage.run_leaks import check_run
-from core.features.leakage.shared_symbols import compare_splits
+from core.features.leakage.shared_symbols import compare_splits, read_symbol_tables
 from core.features.leakage.space_leaks import SpaceCheck, check_space
-from core.runs import component_loader, packs
+from core.runs import component_loader
 from core.runs.workspace import Workspace
 from core.scoring.debate_audit import load_audit
 from core.scoring.run_scores import add_count_controls, score_run, scored_rows
@@ -51,7 +51,7 @@ def leakage(
     baseline scores."""
     chosen = component_loader.default_dataset(context.obj, dataset)
     index = component_loader.load_index(context.obj, chosen)
-    tables = packs.read_symbol_tables(context.obj, chosen.organism)
+    tables = read_symbol_tables(context.obj, chosen.organism)
     with context.obj.store.read() as db:
         rows, known_spaces = pairs.frame(db, chosen.id), spaces.list_all(db)
         known_runs = {run.id: run for run in runs.list_predicting(db, chosen.id)}

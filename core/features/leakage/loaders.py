@@ -10,9 +10,8 @@ from core.features.leakage.leak_power import LeakPower, leak_power
 from core.features.leakage.result import LeakageAudit
 from core.features.leakage.row_leaks import RowFinding, check_rows
 from core.features.leakage.run_leaks import RunCheck
-from core.features.leakage.shared_symbols import SplitOverlap, compare_splits
+from core.features.leakage.shared_symbols import SplitOverlap, compare_splits, read_symbol_tables
 from core.features.leakage.space_leaks import SpaceCheck
-from core.runs import packs
 from core.stats.count_controls import CountControls
 from core.ui.loaders.cache import cache_by
 from core.ui.loaders.records import all_datasets, dataset_rows, predicting_runs
@@ -64,7 +63,7 @@ def _check_splits_and_texts(
     """Return what the splits of a dataset share, splits that could not be compared, and what texts
     of packs say of its rows."""
     [record] = [each for each in all_datasets() if each.id == dataset]
-    tables = packs.read_symbol_tables(read_workspace(), record.organism)
+    tables = read_symbol_tables(read_workspace(), record.organism)
     overlaps = tuple(compare_splits(dataset_rows(dataset), tables))
     return overlaps, tables.notes, pack_texts.check_all(read_workspace(), row_index(dataset))
 

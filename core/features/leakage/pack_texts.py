@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from core.base.errors import InputError, StateError
 from core.features.leakage.label_statements import TextCheck
 from core.features.leakage.text_leaks import check_pack
-from core.runs.packs import read_here_or_kept
+from core.runs import packs
 from core.runs.workspace import Workspace
 from core.store import spaces
 from core.store.spaces import PackRecord
@@ -41,7 +41,7 @@ def list_with_texts(workspace: Workspace) -> list[PackRecord]:
 def read(workspace: Workspace, record: PackRecord) -> Mapping[str, str]:
     """Return a pack's texts by gene; of edges a sentence each. Raise StateError or InputError if it
     cannot be read."""
-    pack = read_here_or_kept(workspace, record)
+    pack = packs.read(workspace.settings, record.name, record.sha256)
     if pack.kind == "descriptions":
         texts: Mapping[str, str] = pack.entries
         return texts

@@ -15,8 +15,12 @@ from typing import Any
 
 import pandas as pd
 
+from core.base.errors import InputError, StateError
 from core.base.result import HIDDEN
 from core.base.texts import list_some
+from core.evidence.knowledge_packs import Pack
+from core.runs import packs
+from core.runs.workspace import Workspace
 
 SHOWN = 3  # symbols to name in a text; the rest is counted
 
@@ -33,6 +37,33 @@ class SymbolTables:
     proteins: Mapping[str, str] = field(default_factory=dict)
     orthologs: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+
+def read_symbol_tables(workspace: Workspace, organism: str = "") -> SymbolTables:
+    """Return the latest tables of proteins and orthologs; one that is missing or unreadable is
+    empty and named in the notes."""
+    notes: list[str] = []
+    proteins = _read_or_note(
+        workspace, "proteins", organism, "two names of one gene are not recognised", notes
+    )
+    orthologs = _read_or_note(workspace, "orthologs", organism, "paralogs are not listed", notes)
+    return SymbolTables(
+        proteins.entries if proteins else {}, orthologs.entries if orthologs else {}, tuple(notes)
+    )
+
+
+def _read_or_note(
+    workspace: Workspace, kind: str, organism: str, effect: str, notes: list[str]
+) -> Pack | None:
+    try:
+        pack = packs.read_latest(workspace, kind, organism)
+    except (InputError, StateError) as error:
+        notes.append(f"{effect}: {error}")
+        return None
+    if pack is None:
+        whose = f" of {organism} genes" if organism in packs.ORGANISMS else ""
+        notes.append(f"{effect}: the workspace has no knowledge pack of {kind}{whose}")
+    return pack
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from core.base.feature import Command, Feature, Page
+from core.base.feature import Command, Feature, Page, Tab
 
 FEATURE = Feature(
     "neighbours",
     "Gene spaces, and what the labels of similar genes say.",
     pages=(Page("neighbours", "Neighbours", "hub", group="Score"),),
+    tabs=(
+        Tab(
+            "data",
+            "Spaces and leaks",
+            "core.features.neighbours.page.spaces_tab:show",
+            "Gene spaces",
+            order=20,
+        ),
+    ),
     commands={
         "embed": Command(
             "core.features.neighbours.space_commands:app", "Gene spaces: build, load, list.", "Data"

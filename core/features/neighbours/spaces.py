@@ -18,15 +18,13 @@ from core.base.fields.record import keep_identity, values_of
 from core.base.fields.setting import Count, setting
 from core.base.hashes import sha256_of
 from core.base.log import LOGGER
-from core.base.symbols.kinds import kind_of_names
 from core.base.system_errors import explain
-from core.base.texts import list_some
 from core.base.types import TRAIN, Label
-from core.embeddings.load import load_space
 from core.embeddings.space import Space
 from core.embeddings.symbol_matching import Coverage, SymbolMatches, coverage, match_symbols
-from core.features.importing import pack_files, space_files
-from core.features.importing.space_files import Spec
+from core.features.importing.spaces import space_files
+from core.features.importing.spaces.load import load_space
+from core.features.importing.spaces.space_files import Spec
 from core.features.neighbours.build import (
     build_coresponse,
     build_network,
@@ -129,7 +127,7 @@ def build(workspace: Workspace, kind: str, spec: Spec, name: str) -> Space:
     """Build a space of a kind of PACK_OF, or of labels, from what its specification names."""
     if kind == "coresponse":
         return coresponse_of(_source_labels(workspace, spec, name), name, spec)
-    pack = pack_files.read(workspace.settings, spec["pack"], spec["pack_sha256"])
+    pack = packs.read(workspace.settings, spec["pack"], spec["pack_sha256"])
     if pack.kind == "network":
         return build_network(pack.entries, name, spec["columns"], spec["seed"])
     if pack.kind == "lps_response":
@@ -331,44 +329,6 @@ def coverage_of(
         rows["pert"].tolist(),
         rows["gene"].tolist(),
         packs.read_orthologs(workspace, found.organism),
-    )
-
-
-def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:
-    """Raise InputError for a space without a vector for any gene of the datasets here, with what
-    its names look like.
-
-    Simulated datasets do not count; without other datasets there is no check.
-    """
-    known = set[str]()
-    with workspace.store.read() as db:
-        real = [each for each in datasets.list_all(db) if each.origin != "simulated"]
-        symbols = {
-            each: {*map(str, pairs.frame(db, each.id)[["pert", "gene"]].to_numpy().ravel())}
-            for each in real
-        }
-    for dataset, names in symbols.items():
-        orthologs = packs.read_orthologs(workspace, dataset.organism)
-        if match_symbols(space, sorted(names), orthologs).covered.any():
-            return
-        known |= names
-    if not known:
-        return
-    kind = kind_of_names(space.symbols)
-    folded = {symbol.casefold() for symbol in known}
-    if not kind and any(
-        part in folded for symbol in space.symbols for part in _BETWEEN.split(symbol.casefold())
-    ):
-        kind = "symbols with additional text"
-    alike = f"which look like {kind}; expected" if kind else "expected"
-    later = (
-        ", in a column symbol"
-        if kind
-        else "; a space of other genes is imported after their dataset"
-    )
-    raise InputError(
-        f"{path}: covers no gene of {', '.join(each.name for each in real)}: its names are "
-        f"{list_some(list(space.symbols), 3)}, {alike} symbols such as {min(known)}{later}"
     )
 
 

@@ -7,14 +7,16 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
+from annotated_types import MinLen
 
 from core.base.errors import InputError
-from core.base.file_io import replace_file
+from core.base.file_io import read_file, replace_file
+from core.base.frames import encode_for_spreadsheets
+from core.base.records import parse
 from core.evidence.packs import Packs
-from core.features.importing.export import encode_for_spreadsheets
-from core.features.importing.gene_sets import GeneSet, read_gene_sets
 from core.features.perturbqa.summaries import rouge_1_recall, summary_request
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint, asks_several
@@ -103,3 +105,25 @@ async def _summarise(
         else None
     )
     return " ".join(each.genes), len(each.genes), n_known, each.label, summary, score, error
+
+
+MAX_BYTES = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class GeneSet:
+    """A set of genes; label: a person's description of it, or None."""
+
+    genes: Annotated[tuple[Annotated[str, MinLen(1)], ...], MinLen(1), "a list of symbols"]
+    label: str | None
+
+
+_Sets = Annotated[
+    tuple[GeneSet, ...], MinLen(1), 'a list of {"genes": [symbols], "label": text or null}'
+]
+
+
+def read_gene_sets(path: Path) -> tuple[GeneSet, ...]:
+    """Return the gene sets of a file of at most 16 MiB. Raise InputError that names the entry that
+    is wrong."""
+    return parse(_Sets, read_file(path, MAX_BYTES), path.name, unknown="ignore")

@@ -64,4 +64,5 @@ FEATURE = Feature(
         ),
     },
     jobs=("core.runs.jobs.run_kind:KIND",),
+    upload_tasks={"prompts": "core.runs.prompt_files:prompts_task"},
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.base.feature import Command, Feature, Page
+from core.base.feature import Command, Feature, Page, Tab
 
 FEATURE = Feature(
     "reading",
@@ -13,6 +13,11 @@ FEATURE = Feature(
         Page("gene", "Target gene", "", is_hidden=True),
         Page("rows", "Rows", "forum", group="Read"),
         Page("search", "Search", "search", group="Read"),
+    ),
+    tabs=(
+        Tab(
+            "data", "Runs and notes", "core.features.reading.page.notes_tab:show", "Notes", order=31
+        ),
     ),
     commands={
         "search": Command(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from pathlib import Path
+from typing import Any
 
 from core.base.errors import InputError, NotFound
 from core.base.file_io import read_file, write_file
@@ -14,16 +16,17 @@ from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.base.hashes import sha256_of
 from core.base.machine_names import refuse_secrets
 from core.base.types import RowResult, Track
-from core.features.importing.uploads_apart import read_apart
+from core.features.importing.lineage import Prompts, prompts_of
+from core.features.importing.problems import Problem
 from core.features.submissions import package as packages
 from core.features.submissions.package import Contents, add_base_events, explain_fusion
 from core.features.submissions.parsed import UNKNOWN_RUN, RunProvenance
+from core.features.submissions.provenance import provenance_of, tools_of
 from core.features.submissions.rules import check, is_valid
-from core.features.submissions.rules.registry import Problem
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
-from core.runs.lineage import Prompts, prompts_of, provenance_of, tools_of
 from core.runs.request import parse_row_selection, read_ids, select_rows
+from core.runs.uploads_apart import read_apart
 from core.runs.workspace import Workspace
 from core.store import Cursor, evidence, runs, traces
 from core.store.runs import Run
@@ -99,6 +102,14 @@ def check_file(
         facts = replace_in(facts, prompt=_read_text(prompt), prompt_fault="")
     expected = expected_ids(workspace, default_dataset(workspace, dataset).id, rows)
     return check(content, name if isinstance(file, bytes) else file.name, track, expected, facts)
+
+
+def check_task(
+    workspace: Workspace, files: Sequence[tuple[str, bytes]], options: Mapping[str, Any]
+) -> list[list[Any]]:
+    """Check an upload in the process that reads it (`core.runs.upload_process`)."""
+    [(name, content)] = files
+    return [list(problem) for problem in check_file(workspace, content, name=name, **options)]
 
 
 def expected_ids(workspace: Workspace, dataset: str, rows: str = "") -> tuple[str, ...]:

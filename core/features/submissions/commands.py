@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,9 +11,9 @@ from core.base.types import Track
 from core.cli import names
 from core.cli.base import Out, Replace, say, show
 from core.cli.names import DatasetName, RunName
+from core.features.importing.problems import count, problem_lines, problem_records
 from core.features.submissions import actions as submissions
 from core.features.submissions.rules import is_valid
-from core.features.submissions.rules.registry import Problem, list_names
 
 app = typer.Typer()
 
@@ -84,27 +83,5 @@ def package(
     show(result, "\n".join([headline, *problem_lines(package.problems)]))
     if path is None:
         errors = sum(problem.severity == "error" for problem in package.problems)
-        say(f"error: {run}: {_count(errors, 'error')}, so nothing was written to {out}")
+        say(f"error: {run}: {count(errors, 'error')}, so nothing was written to {out}")
         raise typer.Exit(1)
-
-
-def problem_records(problems: Sequence[Problem]) -> list[dict[str, Any]]:
-    """Return problems as JSON."""
-    return [{**problem._asdict(), "rows": list(problem.rows)} for problem in problems]
-
-
-def problem_lines(problems: Sequence[Problem]) -> list[str]:
-    """Return errors, then warnings, each with how many rows it names and the first of them."""
-    lines = []
-    for severity in ("error", "warning"):
-        chosen = [problem for problem in problems if problem.severity == severity]
-        lines += [_count(len(chosen), severity)] if chosen else []
-        for problem in chosen:
-            lines.append(f"  {problem.rule}: {problem.message}")
-            if problem.rows:
-                lines.append(f"    {_count(len(problem.rows), 'row')}: {list_names(problem.rows)}")
-    return lines
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"

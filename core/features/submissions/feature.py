@@ -19,4 +19,6 @@ FEATURE = Feature(
             "core.features.submissions.commands:app", "Write a run as a submission.", "Show"
         ),
     },
+    upload_tasks={"check": "core.features.submissions.actions:check_task"},
+    needs=("importing",),
 )

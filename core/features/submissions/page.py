@@ -13,10 +13,10 @@ from core.base.file_io import temporary_folder
 from core.base.hashes import sha256_of
 from core.base.texts import count_text
 from core.base.types import Flag, Track
+from core.features.importing.problems import Problem
 from core.features.submissions import actions as submissions
 from core.features.submissions.actions import CheckedPackage, PackageOptions
 from core.features.submissions.rules import is_valid
-from core.features.submissions.rules.registry import Problem
 from core.store.runs import Run
 from core.ui import links, run_browser, tables
 from core.ui.linked import bind

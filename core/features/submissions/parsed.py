@@ -17,10 +17,9 @@ from core.base.errors import InputError, UnknownFormat, UnsafeFile
 from core.base.tables import delimiter_of, refuse_wide_encodings, text_table
 from core.base.texts import quote
 from core.base.types import RowResult
+from core.features.importing.problems import Row
 from core.features.importing.submissions import read_submission
 from core.features.submissions.tracks import CSV, IDENTITY, PROMPT, TOOLS, Layout
-
-Row = str | int  # an id, or a line number (from 1)
 
 
 class Finding(NamedTuple):

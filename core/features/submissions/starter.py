@@ -24,13 +24,13 @@ from core.base.fields.record import read_options
 from core.base.file_io import read_file, write_file
 from core.base.tables import text_table
 from core.base.types import Label
-from core.features.predicting.prompt_texts import MAX_BYTES
 from core.features.submissions.tracks import IDENTITY
 from core.llm.answers import OPTIONS, REFUSES, TAKES_BACK, Unread, read_label, readable
 from core.llm.thinking import part_thinking
 from core.methods.prompt_only import HARD, METHOD
 from core.methods.prompts import cell_desc as describe_cells
 from core.methods.prompts import fill, prompt_text
+from core.runs.prompt_files import MAX_BYTES
 
 _ANSWER = re.compile(r"\banswer\s*:", re.IGNORECASE)
 _OPTION = re.compile(

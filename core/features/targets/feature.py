@@ -24,4 +24,5 @@ FEATURE = Feature(
         ),
     },
     jobs=("core.features.targets.jobs:KIND",),
+    needs=("cells",),
 )

@@ -14,9 +14,9 @@ from core.features.asking import actions as ask
 from core.features.asking import expectations
 from core.features.asking.actions import Question
 from core.features.asking.expectations import Tally
-from core.features.predicting.prompt_texts import PromptFile
 from core.llm.call_settings import CallSettings
 from core.runs import launch, run_control
+from core.runs.prompt_files import PromptFile
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
 from core.store import datasets, pairs, predictions, runs

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from core.base.errors import InputError, UnknownFormat
-from core.base.roles import TableOptions
 from core.base.types import Pair
 from core.features.cells.changes_table import label_changes
 from core.features.cells.groups import GroupSettings
@@ -22,6 +21,7 @@ from core.features.cells.predicted_table import read_predicted_table
 from core.features.cells.sampling import SamplingSettings
 from core.features.cells.screen import LabelSettings
 from core.features.importing.reader import read
+from core.features.importing.roles import TableOptions
 from core.stats.multiplicity import benjamini_hochberg
 
 PERTS = ("Stat1", "Rela", "Jun")

@@ -12,11 +12,12 @@ import pytest
 
 from core.base.errors import InputError
 from core.features.cells.anndata_file import open_cells
-from core.features.cells.conditions import ReadingSettings, compare_within, read_conditions
+from core.features.cells.conditions import ReadingSettings, read_conditions
 from core.features.cells.confounders import refuse_mixed_lines
 from core.features.cells.groups import GroupSettings, group_cells
 from core.features.cells.labels import LEFT_OUT, Thresholds, label_pairs
 from core.features.cells.screen import LabelSettings, describe_cells
+from core.features.cells.strata import compare_within
 from core.features.cells.summaries import describe
 from tests.features.cells.test_labels import changes
 

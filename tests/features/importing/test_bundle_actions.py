@@ -15,13 +15,13 @@ import pytest
 from core.base.config import Settings
 from core.base.errors import StateError
 from core.base.types import Call, Evidence, Failed, Pair
-from core.features.importing import bundle_actions
+from core.features.importing import bundle_actions, lineage
 from core.features.importing.actions import Imported, ImportOptions, import_paths, import_upload
+from core.features.importing.problems import Problem
 from core.features.importing.undo import undo
-from core.features.submissions.rules.registry import Problem
 from core.methods.fusion_settings import FusionSettings
 from core.runs import actions as runs
-from core.runs import lineage, run_control
+from core.runs import run_control
 from core.runs.journal import Journal
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes

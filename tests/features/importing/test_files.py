@@ -19,7 +19,7 @@ from core.runs.workspace import Workspace
 from tests import cases, worlds
 from tests.embeddings.hostile import refusal_of, touches
 from tests.embeddings.test_checkpoints import geneformer
-from tests.embeddings.test_load import MALFORMED, VECTORS, WRITERS
+from tests.features.importing.spaces.test_load import MALFORMED, VECTORS, WRITERS
 
 TABLES = {
     "challenge_train": cases.TRAIN,

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from core.base.errors import InputError, UnknownFormat
-from core.base.roles import TableOptions
 from core.features.importing.files import recognise
 from core.features.importing.reader import read
+from core.features.importing.roles import TableOptions
 from core.features.importing.submissions import SubmissionTable
 
 ROWS = [

@@ -7,10 +7,10 @@ import re
 import pytest
 
 from core.base.errors import InputError
-from core.base.roles import TableOptions
 from core.features.importing.external_scores import ScoreTable
 from core.features.importing.pairs import PairTable
 from core.features.importing.reader import read
+from core.features.importing.roles import TableOptions
 from core.features.importing.submissions import SubmissionTable
 
 PERTS = [f"Stat{i}" for i in range(1, 7)]

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.base.roles import TableOptions
 from core.features.importing import previews
 from core.features.importing.actions import ImportOptions, import_upload
 from core.features.importing.preview import Preview
 from core.features.importing.previews import preview_paths, preview_upload
-from core.features.importing.upload_process import TASKS
+from core.features.importing.roles import TableOptions
+from core.runs.upload_process import task_named
 from core.runs.workspace import Workspace
 from core.store import datasets, pairs
 from tests import cases, worlds
@@ -140,7 +140,7 @@ def test_the_process_for_uploads_gives_the_same(
         _: Workspace, task: str, files: list[tuple[str, bytes]], options: dict[str, object]
     ) -> object:
         return json.loads(
-            json.dumps(TASKS[task](small_workspace, files, json.loads(json.dumps(options))))
+            json.dumps(task_named(task)(small_workspace, files, json.loads(json.dumps(options))))
         )
 
     monkeypatch.setattr(previews, "read_apart", apart)

@@ -9,8 +9,7 @@ import pytest
 
 from core.base.fields.record import options_of
 from core.base.texts import title_in_sentence
-from core.features.importing.page.import_tabs import describe_run
-from core.features.importing.page.tabs import detail_text
+from core.features.importing.page.import_tabs import describe_run, detail_text
 from core.methods.base import methods
 from core.runs import actions
 from core.runs.workspace import Workspace

@@ -22,7 +22,7 @@ from core.store.spaces import SpaceRecord
 from tests import cases, worlds
 from tests.embeddings.hostile import refusal_of, touches
 from tests.embeddings.test_checkpoints import geneformer
-from tests.embeddings.test_load import SYMBOLS, VECTORS, WRITERS
+from tests.features.importing.spaces.test_load import SYMBOLS, VECTORS, WRITERS
 from tests.features.importing.test_actions import everything
 from tests.features.neighbours.test_encoders import by_length, serving
 

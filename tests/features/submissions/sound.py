@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.base.types import Track
+from core.features.importing.problems import Problem
 from core.features.submissions.parsed import RunProvenance
 from core.features.submissions.rules import check
-from core.features.submissions.rules.registry import Problem
 from core.features.submissions.tracks import LAYOUTS
 from tests.cases import as_csv, zip_of
 

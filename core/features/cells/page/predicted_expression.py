@@ -7,14 +7,13 @@ from typing import Any
 import streamlit as st
 
 from core.base.fields.record import make, options_of
-from core.base.roles import CHANGES, ROLES
 from core.features.cells import predictions
 from core.features.cells.conditions import READING
 from core.features.cells.predicted_table import FORMATS as TABLES
 from core.features.cells.predictions import PredictionOptions
-from core.features.importing import page_imports
 from core.features.importing.page import after_import
 from core.features.importing.page.paths import ask_path
+from core.features.importing.roles import CHANGES, ROLES
 from core.ui.linked import bind
 from core.ui.loaders.records import all_datasets
 from core.ui.option_controls import (
@@ -32,8 +31,10 @@ _OPTIONS = {option.name: option for option in options_of(PredictionOptions)}
 _ROLES = ("pert", "gene", *CHANGES, "standard_error", "z", "p", "adjusted_p")  # columns of a table
 
 
-def show_form(context: PageContext) -> None:
+def show(context: PageContext) -> None:
     """Show the form that makes a run from predicted expression."""
+    if context.workspace.settings.read_only:
+        return
     with st.expander("A run from predicted expression"):
         st.markdown(
             "What STATE, GEARS or another model predicts. Cells, or one profile a perturbation:"
@@ -111,7 +112,7 @@ def _show_path(context: PageContext, options: PredictionOptions) -> None:
     with explain_errors(), st.spinner("Reading …"):
         after_import.take(
             [
-                page_imports.import_predictions(
+                predictions.import_typed(
                     context.workspace, path, real or None, options, st.get_option("server.address")
                 )
             ]

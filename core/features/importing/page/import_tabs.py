@@ -5,6 +5,8 @@ Data, tab Runs and notes: the facts about a run, and below them the record with 
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,10 +16,8 @@ import streamlit as st
 from core.base.fields.record import options_of
 from core.base.fields.setting import Option, split_names
 from core.base.texts import title_in_sentence
-from core.features.cells.page import predicted_expression
-from core.features.demo import actions as demo
 from core.features.importing import actions as imports
-from core.features.importing import page_imports, undo
+from core.features.importing import allowed_paths, undo
 from core.features.importing.actions import ImportOptions
 from core.features.importing.page import after_import, exports
 from core.features.importing.page.paths import ask_path
@@ -28,7 +28,7 @@ from core.ui import links, run_choice, tables
 from core.ui.confirmation import confirm
 from core.ui.linked import bind, choose_one
 from core.ui.loaders.cache import refresh
-from core.ui.loaders.records import all_datasets, all_runs
+from core.ui.loaders.records import all_imports, all_runs, latest_changes, rejected_rows
 from core.ui.option_controls import title_of
 from core.ui.run_choice import method_text, option_text
 from core.ui.shell import PageContext, explain_errors
@@ -51,8 +51,7 @@ FETCHABLE = {
 
 
 def show_import(context: PageContext) -> None:
-    """Show the ways to import: by upload, by path, from public sources; and the demo if it does not
-    exist yet."""
+    """Show the ways to import: by upload, by path, from public sources."""
     if context.workspace.settings.read_only:
         show_empty("This workspace is read-only: you cannot import here.")
         return
@@ -93,16 +92,6 @@ def show_import(context: PageContext) -> None:
         _show_path(context, options)
     with public:
         _show_public_files(context)
-    predicted_expression.show_form(context)
-    if not any(d.origin == "simulated" for d in all_datasets()) and st.button(
-        "Make the simulated demo"
-    ):
-        with st.spinner("Simulating …"):
-            simulated = demo.make_demo(context.workspace)
-        confirm(
-            f"Made the simulated demo: {len(simulated)} runs.",
-            lambda: links.to_rows(simulated[0], "Open rows"),
-        )
 
 
 def _show_path(context: PageContext, options: ImportOptions) -> None:
@@ -111,7 +100,7 @@ def _show_path(context: PageContext, options: ImportOptions) -> None:
     if path is not None and st.button("Import path", disabled=not path):
         with explain_errors():
             address = st.get_option("server.address")
-            made = page_imports.import_path(
+            made = allowed_paths.import_path(
                 context.workspace, path, options, address, after_import.show_progress()
             )
             after_import.take(made)
@@ -319,3 +308,61 @@ def _value_text(option: Option | None, value: Any, names: Mapping[str, str]) -> 
             f"{names.get(other, other)} for {names.get(run, run)}" for run, _, other in pairs
         )
     return option.titles.get(str(value), str(value))
+
+
+_HASH = re.compile(r"\b[0-9a-f]{64}\b")
+_HASH_DIGITS = 12  # characters of a SHA-256, enough to distinguish files
+
+
+def show_history(context: PageContext) -> None:
+    """Show what was imported, which rows could not be read, and every change."""
+    st.markdown("### Imported files")
+    show_imports(context, all_imports())
+    st.markdown("### Rejected rows")
+    rejected = rejected_rows()
+    if rejected.empty:
+        show_empty("Every row of every imported file could be read.")
+    else:
+        counts = rejected.groupby(["file", "reason"]).size().rename("rows").reset_index()
+        tables.show_table(counts, "rejected rows counted")
+        tables.show_table(rejected, "rejected rows", height="auto")
+    st.markdown("### Changes")
+    changes = latest_changes()
+    if changes.empty:
+        show_empty("Nothing has been changed yet.")
+        return
+    shown = pd.DataFrame(
+        {
+            "when": changes["changed_at"].dt.strftime("%Y-%m-%d %H:%M"),
+            "by": changes["author"].map(as_text),
+            "what": changes["action"].map(as_text),
+            "of": changes["subject"].map(as_text),
+            "detail": changes["detail"].map(detail_text).map(as_text),
+        }
+    )
+    # the style sheet sets its column widths; a static table wraps its lines
+    with st.container(key="changes"):
+        st.table(shown, border="horizontal", hide_index=True, alt="The latest changes")
+
+
+def detail_text(detail: str) -> str:
+    """Return the detail of a change, recorded as JSON, as "rows: 2,499, name: debate"; a SHA-256 is
+    shortened.
+
+    Text that is not a JSON object, since the store's file was edited, is shown unchanged.
+    """
+    try:
+        recorded = json.loads(detail)
+    except ValueError:
+        return detail
+    if not isinstance(recorded, dict):
+        return detail
+    return ", ".join(
+        f"{name.replace('_', ' ')}: {_recorded_text(value)}" for name, value in recorded.items()
+    )
+
+
+def _recorded_text(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return _HASH.sub(lambda found: found[0][:_HASH_DIGITS], str(value))

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from core.base.types import Track
+from core.features.importing.problems import Problem
 from core.features.submissions.parsed import UNKNOWN_RUN, RunProvenance, parse_submission
 from core.features.submissions.rules import cells, eligibility, files, traces
-from core.features.submissions.rules.registry import RULES, Problem
+from core.features.submissions.rules.registry import RULES
 from core.features.submissions.tracks import LAYOUTS
 
 __all__ = ["Problem", "cells", "check", "eligibility", "files", "is_valid", "traces"]

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 
 from core.base.row_schema import FILE_SUM_TOLERANCE
-from core.base.texts import quote
+from core.base.texts import list_names, quote
+from core.features.importing.problems import Row
 from core.features.importing.submissions import count_in, number_in
-from core.features.submissions.parsed import File, Finding, Row
-from core.features.submissions.rules.registry import list_names, rule
+from core.features.submissions.parsed import File, Finding
+from core.features.submissions.rules.registry import rule
 from core.features.submissions.tracks import LAYOUTS
 from core.methods.prompts import B_TOOL_CALLS, B_TOOLS
 

@@ -6,8 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.features.submissions.parsed import File, Finding, Row
-from core.features.submissions.rules.registry import list_names, rule
+from core.base.texts import list_names
+from core.features.importing.problems import Row
+from core.features.submissions.parsed import File, Finding
+from core.features.submissions.rules.registry import rule
 from core.features.submissions.tracks import MODEL, PROMPT
 from core.methods.prompts import C_NEW_TOKENS, C_PARAMETERS_B
 

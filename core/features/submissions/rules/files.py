@@ -6,12 +6,13 @@ import ast
 import warnings
 from collections.abc import Iterator, Sequence
 
-from core.features.predicting.prompt_texts import split_prompts
+from core.base.texts import list_names
 from core.features.submissions.parsed import File, Finding, is_tool
-from core.features.submissions.rules.registry import list_names, rule
+from core.features.submissions.rules.registry import rule
 from core.features.submissions.tracks import CSV, MODEL, PROMPT, TOOLS
 from core.llm.kept_answer import count_with_tiktoken
 from core.methods.prompts import B_TOOLS
+from core.runs.prompt_files import split_prompts
 
 OPENING = (
     "zip_damaged",

@@ -3,28 +3,15 @@ findings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
 
-from core.base.texts import list_some, printable
+from core.base.texts import printable
 from core.base.types import Track
-from core.features.submissions.parsed import File, Finding, Row
+from core.features.importing.problems import Problem, Severity
+from core.features.submissions.parsed import File, Finding
 
-Severity = Literal["error", "warning"]
 Find = Callable[[File], Iterable[Finding]]
-
-
-class Problem(NamedTuple):
-    """One error or warning.
-
-    rows: the affected rows, by id, or by line number if a row has no id; empty for the whole file.
-    """
-
-    rule: str
-    severity: Severity
-    rows: tuple[Row, ...]
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +45,3 @@ def rule(name: str, severity: Severity, *tracks: Track) -> Callable[[Find], Find
         return find
 
     return register
-
-
-def list_names(names: Sequence[object]) -> str:
-    """Return the first names, and the number of remaining ones."""
-    return printable(list_some([*map(str, names)]))

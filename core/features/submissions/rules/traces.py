@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from core.base.texts import list_names
 from core.base.types import FALLBACKS, FLAG_NAMES, Flag
 from core.features.importing.submissions import count_in, describe_differing, is_uniform
 from core.features.submissions.parsed import File, Finding
-from core.features.submissions.rules.registry import list_names, rule
+from core.features.submissions.rules.registry import rule
 from core.features.submissions.tracks import NO_TRACE
 
 MANY_TIES = 0.1  # of the rows

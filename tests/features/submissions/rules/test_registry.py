@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.texts import list_names
 from core.base.types import Track
 from core.features.submissions.parsed import UNKNOWN_RUN, RunProvenance
 from core.features.submissions.rules import check, is_valid
 from core.features.submissions.rules.eligibility import parameters_b
-from core.features.submissions.rules.registry import RULES, list_names, rule
+from core.features.submissions.rules.registry import RULES, rule
 from core.features.submissions.tracks import LAYOUTS
 from tests.cases import debate_trace, zip_of
 from tests.features.submissions.sound import IDS, TOOL, Sound, problems, sound

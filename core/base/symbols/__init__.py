@@ -1,1 +1,0 @@
-"""Read gene symbols and names of perturbations as laboratories write them."""

@@ -1,0 +1,230 @@
+"""Knowledge packs: facts about genes apart from the labels. One JSON file per kind, recognised by
+its content."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from core.base.errors import InputError, UnknownFormat
+from core.base.file_io import read_file
+from core.base.hashes import sha256_of
+from core.base.row_schema import is_finite_number
+from core.evidence import pack_kinds
+from core.evidence.pack_kinds import Kind, Organism
+
+MAX_BYTES = 1 << 28
+
+_LPS_FIELDS = ("logfc", "p_value", "p_adj", "mean_lps", "mean_ctrl")
+_GENE_SETS = "; a list of gene sets is summarised by `perturbdesk gene-sets FILE`"
+_KINDS = (
+    "descriptions, orthologs, proteins, pathways, STRING edges, signed regulation or signalling, or"
+    " an LPS response"
+)
+
+
+class Edge(NamedTuple):
+    """A STRING interaction without direction; score in 1–1000."""
+
+    a: str
+    b: str
+    score: int
+
+
+class LpsResponse(NamedTuple):
+    """How a gene answers LPS: log fold change, p-values in [0, 1], mean expression (at least 0)
+    with and without."""
+
+    logfc: float
+    p_value: float
+    p_adj: float
+    mean_lps: float
+    mean_ctrl: float
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Facts of one kind about genes. source: where they come from, "" if the file does not say.
+
+    entries: gene → its text, its ortholog's symbol, its Ensembl protein, its pathways or its
+    `LpsResponse`; of a network the `Edge`s, each pair of genes once under its highest score and no
+    gene with itself; of regulation and signalling (factor, target) → 1 activates, −1 represses, 0
+    acts in an unknown direction.
+    """
+
+    kind: Kind
+    entries: Any
+    sha256: str
+    source: str = ""
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+def read_knowledge(content: bytes, name: str) -> Pack:
+    """Return the pack in a JSON file; `name` is for messages. Raise UnknownFormat, or InputError
+    with the wrong entry."""
+    found = _parse(content, name)
+    recognised = pack_kinds.kind_of(found)
+    if recognised.kind is None:
+        is_sets = (
+            isinstance(found, list)
+            and bool(found)
+            and isinstance(found[0], dict)
+            and "genes" in found[0]
+        )
+        message = (
+            f"JSON that is no knowledge pack: {recognised.found}; expected"
+            f" {_KINDS}{_GENE_SETS * is_sets}"
+        )
+        raise UnknownFormat(f"{name}: {message}")
+    has_meta = recognised.kind in ("regulation", "signalling", "lps_response")
+    source = _source(found["meta"], name) if has_meta else ""
+    return Pack(recognised.kind, _entries(found, recognised.kind, name), sha256_of(content), source)
+
+
+def _entries(found: Any, kind: Kind, name: str) -> Any:
+    match kind:
+        case "network":
+            return _edges(found, name)
+        case "regulation" | "signalling":
+            return _signs(found["pairs"], name)
+        case "lps_response":
+            return _lps(found["prior"], name)
+        case "pathways":
+            return {gene: _texts(gene, value, name) for gene, value in found.items()}
+        case "proteins":
+            return _require_valid(
+                found, pack_kinds.PROTEIN_ID.fullmatch, "an Ensembl protein id", name
+            )
+        case "descriptions":
+            return _require_valid(found, lambda _: True, "text", name)
+        case "orthologs":
+            return _require_valid(found, re.compile(r"\S+").fullmatch, "a gene symbol", name)
+
+
+def organism_of(pack: Pack) -> Organism:
+    """Return the organism whose genes a pack is about, for orthologs that of the keys; "" if its
+    symbols do not show it."""
+    symbols = pack.entries.values() if pack.kind == "proteins" else pack.entries
+    if pack.kind in ("network", "regulation", "signalling"):
+        symbols = (symbol for pair in symbols for symbol in pair[:2])
+    return pack_kinds.organism_of(symbols)
+
+
+def read_knowledge_path(path: Path, name: str = "") -> Pack:
+    """As `read_knowledge`, from a file of at most 256 MiB; name: by default the path's. Raise
+    InputError if it cannot be."""
+    return read_knowledge(read_file(path, MAX_BYTES), name or path.name)
+
+
+def _parse(content: bytes, name: str) -> Any:
+    def require_distinct_keys(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(entries)
+        if len(found) < len(entries):
+            twice = next(key for key, n in Counter(key for key, _ in entries).items() if n > 1)
+            raise InputError(f"{name}: {twice!r} stands there twice, expected every key once")
+        return found
+
+    def refuse_constant(constant: str) -> NoReturn:
+        raise InputError(f"{name}: the number {constant}, expected finite numbers")
+
+    try:
+        found = json.loads(
+            content.decode("utf-8-sig"),
+            object_pairs_hook=require_distinct_keys,
+            parse_constant=refuse_constant,
+        )
+        if b"\\ud" in content.lower():  # half of a surrogate pair, perhaps, which nothing can store
+            json.dumps(found, ensure_ascii=False).encode()
+        return found
+    except (ValueError, RecursionError) as error:
+        raise UnknownFormat(f"{name}: not JSON ({error}), expected {_KINDS}") from error
+
+
+def _require_valid(
+    entries: Mapping[str, Any], valid: Callable[[str], object], expected: str, name: str
+) -> dict[str, str]:
+    """Return texts by gene. Raise InputError for an entry without a key, that is not a text, or
+    that is not valid."""
+    for key, value in entries.items():
+        if not key or not isinstance(value, str) or not valid(value):
+            raise InputError(f"{name}: {key!r} has {str(value)[:60]!r}, expected {expected}")
+    return dict(entries)
+
+
+def _texts(gene: str, value: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise InputError(f"{name}: {gene!r} has {str(value)[:60]!r}, expected a list of pathways")
+    return tuple(value)
+
+
+def _edges(edges: list[Any], name: str) -> tuple[Edge, ...]:
+    scores: dict[tuple[str, str], int] = {}
+    for i, edge in enumerate(edges):
+        match edge:
+            case [str(a), str(b), int(score)] if (
+                a and b and 1 <= score <= 1000 and type(score) is int
+            ):
+                pair = (a, b) if a <= b else (b, a)
+                if a != b and score > scores.get(pair, 0):
+                    scores[pair] = score
+            case _:
+                raise InputError(
+                    f"{name}: edge {i + 1} is {str(edge)[:60]}, expected two genes and a score in"
+                    " 1–1000"
+                )
+    return tuple(Edge(a, b, score) for (a, b), score in scores.items())
+
+
+def _source(meta: Any, name: str) -> str:
+    if not isinstance(meta, dict) or not isinstance(meta.get("source"), str):
+        raise InputError(f"{name}: 'meta' has no 'source', expected where the data come from")
+    return str(meta["source"])
+
+
+def _signs(pairs: dict[str, Any], name: str) -> dict[tuple[str, str], int]:
+    signs: dict[tuple[str, str], int] = {}
+    for key, sign in pairs.items():
+        factor, bar, target = key.partition("|")
+        if (
+            not (factor and bar and target)
+            or "|" in target
+            or type(sign) is not int
+            or sign not in (-1, 0, 1)
+        ):
+            raise InputError(
+                f"{name}: {key!r} has {str(sign)[:60]}, expected factor|target with 1, 0 or −1"
+            )
+        signs[factor, target] = sign
+    return signs
+
+
+def _lps(prior: dict[str, Any], name: str) -> dict[str, LpsResponse]:
+    genes: dict[str, LpsResponse] = {}
+    for gene, value in prior.items():
+        numbers: list[Any] = (
+            [value.get(field) for field in _LPS_FIELDS] if isinstance(value, dict) else []
+        )
+        if not numbers or not all(map(is_finite_number, numbers)):
+            raise InputError(
+                f"{name}: {gene!r} has {str(value)[:60]}, expected finite numbers"
+                f" {', '.join(_LPS_FIELDS)}"
+            )
+        response = LpsResponse(*map(float, numbers))
+        if not (
+            0 <= response.p_value <= 1
+            and 0 <= response.p_adj <= 1
+            and min(response.mean_lps, response.mean_ctrl) >= 0
+        ):
+            raise InputError(
+                f"{name}: {gene!r} has {str(value)[:60]}, expected p-values in [0, 1] and means of"
+                " at least 0"
+            )
+        genes[gene] = response
+    return genes

@@ -1,0 +1,282 @@
+"""Load gene spaces from files. The format is recognised by content."""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+from core.base.compressed import plain_file
+from core.base.errors import InputError, UnknownFormat, UnsafeFile
+from core.base.file_io import refuse_special
+from core.base.tables import first_character
+from core.base.texts import list_some, parse_json
+from core.base.workbook import is_workbook, text_of_workbook
+from core.embeddings import checkpoints
+from core.embeddings.plain_pickle import read_pickled_vectors
+from core.embeddings.space import Space, first_line, make_space
+from core.features.importing.spaces import tables
+from core.features.importing.spaces.table_checks import make_imported_space
+
+FORMATS = (
+    "safetensors, npz, parquet, CSV, xlsx, word2vec text, a pickle of GenePT, or a folder of scGPT"
+    " or Geneformer"
+)
+
+_MOST_MEMBERS = 1_000  # of an npz
+_NUMPY_DAMAGE = (
+    *(
+        ValueError,
+        EOFError,
+        LookupError,
+        MemoryError,
+        NotImplementedError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ),
+    *(TypeError, OverflowError, RecursionError, SyntaxError, struct.error),
+)
+_MAX_LINE_BYTES = 1 << 24
+
+
+def load_space(path: Path, name: str, *, named: bool = False, kept: Collection[str] = ()) -> Space:
+    """Return the space in a file or folder of one of FORMATS. name: its name here. named: accept a
+    CSV only if a column is called symbol or gene, or if the first column has no name; for tables
+    that may not be spaces. kept: columns of a table to use although they do not look like
+    dimensions.
+
+    Raise UnknownFormat, UnsafeFile (a pickle that imports anything, an archive that unpacks to too
+    much), MissingPackage (a scGPT checkpoint without torch) or InputError (damaged, incomplete, or
+    without one finite vector for each gene).
+    """
+    try:
+        if path.is_dir():
+            return _load_folder(path, name)
+        refuse_special(path)
+        with plain_file(path, path.name) as (plain, _):
+            try:
+                space = _load_file(plain, name, named, kept)
+            except InputError as error:
+                if plain == path:
+                    raise
+                # people know the name of the file, not of its unpacked content
+                raise type(error)(str(error).replace(plain.name, path.name, 1)) from error
+            return space if plain == path else replace(space, source=path.name)
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror or first_line(error)})"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path.name}: text that is not UTF-8 ({first_line(error)})") from error
+
+
+def is_checkpoint(folder: Path) -> bool:
+    """Return whether a folder is a checkpoint to load as a whole, as for scGPT or Geneformer."""
+    inside = {file.name for file in folder.iterdir()}
+    if {checkpoints.VOCABULARY, checkpoints.CHECKPOINT} <= inside:
+        return True
+    pickles = sum(name.endswith((".pkl", ".pickle")) for name in inside)
+    # Geneformer has two dictionaries
+    return pickles >= 2 and any(name.endswith(".safetensors") for name in inside)
+
+
+def _load_folder(path: Path, name: str) -> Space:
+    for file in path.iterdir():
+        refuse_special(file)
+    inside = sorted(file.name for file in path.iterdir())
+    if {checkpoints.VOCABULARY, checkpoints.CHECKPOINT} <= set(inside):
+        return checkpoints.read_scgpt(path, name)
+    if any(file.endswith(".safetensors") for file in inside):
+        return checkpoints.read_geneformer(path, name)
+    raise UnknownFormat(
+        f"{path.name}: a folder with {list_some(inside) or 'nothing'}, expected scGPT's"
+        f" {checkpoints.VOCABULARY} and {checkpoints.CHECKPOINT}, or Geneformer's *.safetensors and"
+        " its two dictionaries (*.pkl)"
+    )
+
+
+def _load_file(path: Path, name: str, named: bool, kept: Collection[str]) -> Space:
+    with path.open("rb") as file:
+        first = file.readline(_MAX_LINE_BYTES)
+        if is_workbook(file):
+            text = text_of_workbook(file, path.name)
+            return tables.load_text(
+                lambda: io.BytesIO(text), path.name, name, named=named, kept=kept
+            )
+    if first.startswith(b"PAR1"):
+        return tables.load_parquet(path, name, named=named, kept=kept)
+    if first.startswith(b"PK"):
+        return _load_npz(path, name)
+    if first[8:9] == b"{" and int.from_bytes(first[:8], "little") <= path.stat().st_size:
+        return _load_safetensors(path, name)
+    if first[:1] == b"\x80" or path.suffix in {".pkl", ".pickle"}:
+        # raises UnsafeFile, which names the import of a hostile pickle
+        vectors = read_pickled_vectors(path)
+        return make_imported_space(
+            name, list(vectors), np.array(list(vectors.values()), dtype=np.float64), path.name
+        )
+    if first_character(first) == b"{":
+        return _load_json(path, name)
+    if _is_word2vec(first.decode("utf-8-sig", "replace")):
+        return _load_word2vec(path, name)
+    try:
+        return tables.load_text(lambda: path.open("rb"), path.name, name, named=named, kept=kept)
+    except UnknownFormat as error:
+        raise UnknownFormat(f"{error}; expected {FORMATS}") from error
+
+
+def _load_json(path: Path, name: str) -> Space:
+    """Return the space in {symbol: [numbers]}."""
+    try:
+        vectors = parse_json(path.read_bytes())
+        values = np.array(list(vectors.values()), dtype=np.float64)
+        if values.ndim != 2:
+            raise ValueError
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise UnknownFormat(
+            f"{path.name}: JSON, expected {{symbol: [numbers]}}, all of one length, or {FORMATS}"
+        ) from error
+    return make_imported_space(name, list(vectors), values, path.name)
+
+
+def _load_safetensors(path: Path, name: str) -> Space:
+    """Return one matrix, with one symbol per line in the metadata, as written by `save_space`."""
+    try:
+        with safe_open(path, framework="np") as file:
+            keys, metadata = sorted(file.keys()), file.metadata() or {}
+    except SafetensorError as error:
+        raise InputError(f"{path.name}: damaged safetensors ({first_line(error)})") from error
+    if len(keys) != 1 or "symbols" not in metadata:
+        raise InputError(
+            f"{path.name}: tensors {list_some(keys)}, metadata"
+            f" {list_some(sorted(metadata)) or 'none'}. Expected one matrix and its genes, one per"
+            " line, under 'symbols' (a Geneformer checkpoint is loaded as a folder with its"
+            " dictionaries)"
+        )
+    try:
+        notes = [str(note) for note in parse_json(metadata.get("notes", "[]"))]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"{path.name}: the metadata's notes are not a JSON list ({error})"
+        ) from error
+    return make_space(
+        name,
+        metadata["symbols"].split("\n"),
+        checkpoints.tensor(path, keys[0]),
+        metadata.get("source", path.name),
+        notes=notes,
+        built_from_labels=metadata.get("built_from_labels"),
+    )
+
+
+def _load_npz(path: Path, name: str) -> Space:
+    """Return the space from one list of texts and one matrix, with any names."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _check_members(archive, path)
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {
+                key: value for key in file.files if isinstance(value := file[key], np.ndarray)
+            }
+    except _NUMPY_DAMAGE as error:
+        raise InputError(f"{path.name}: cannot be read as npz ({first_line(error)})") from error
+    texts = [array for array in arrays.values() if array.ndim == 1 and array.dtype.kind in "US"]
+    matrices = [array for array in arrays.values() if array.ndim == 2 and array.dtype.kind in "fiu"]
+    if len(texts) != 1 or len(matrices) != 1:
+        found = (
+            list_some([f"{key} {value.dtype}{value.shape}" for key, value in arrays.items()])
+            or "no array"
+        )
+        raise InputError(
+            f"{path.name}: contains {found}, expected one list of symbols and one matrix"
+        )
+    symbols = (
+        texts[0] if texts[0].dtype.kind == "U" else np.char.decode(texts[0], "utf-8", "replace")
+    )
+    return make_imported_space(name, symbols.tolist(), matrices[0], path.name)
+
+
+def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
+    """Raise UnsafeFile for an archive that unpacks to too much and for pickled arrays. Raise
+    InputError for arrays that claim to be larger than their members, and NumPy's errors for damaged
+    headers.
+    """
+    members = archive.infolist()
+    if len(members) > _MOST_MEMBERS or len({member.filename for member in members}) < len(members):
+        raise UnsafeFile(
+            f"{path.name}: {len(members):,} members, expected at most {_MOST_MEMBERS:,}, each once"
+        )
+    tables.refuse_large(path, sum(member.file_size for member in members))
+    for member in members:
+        if member.filename.endswith(".npy"):
+            with archive.open(member) as file:
+                # NumPy limits the length of a header, so reading it cannot take long
+                version = np.lib.format.read_magic(file)
+                read = (
+                    np.lib.format.read_array_header_1_0
+                    if version == (1, 0)
+                    else np.lib.format.read_array_header_2_0
+                )
+                shape, _, dtype = read(file)
+            if dtype.hasobject:
+                raise UnsafeFile(
+                    f"{path.name}: contains a pickled array of objects, expected arrays of numbers"
+                    " and text"
+                )
+            if math.prod(shape) * dtype.itemsize > member.file_size:
+                raise InputError(
+                    f"{path.name}: {member.filename!r} claims {math.prod(shape) * dtype.itemsize:,}"
+                    f" bytes, and has {member.file_size:,}"
+                )
+
+
+def _is_word2vec(header: str) -> bool:
+    """Return whether a first line is "genes columns", or a symbol and numbers separated by
+    spaces."""
+    fields = header.split()
+    if len(fields) == 2 and all(field.isdecimal() for field in fields):
+        return True
+    return (
+        " " in header.strip()
+        and not set(",;") & set(header)
+        and len(fields) > 1
+        and all(map(tables.is_number, fields[1:]))
+    )
+
+
+def _load_word2vec(path: Path, name: str) -> Space:
+    symbols: list[str] = []
+    vectors: list[NDArray[np.float64]] = []
+    count, width = None, None
+    with path.open(encoding="utf-8-sig") as file:
+        for line, text in enumerate(file, 1):
+            fields = text.split()
+            if line == 1 and len(fields) == 2 and fields[0].isdecimal() and fields[1].isdecimal():
+                count, width = int(fields[0]), int(fields[1])
+            elif fields:
+                width = len(fields) - 1 if width is None else width
+                symbols.append(fields[0])
+                vectors.append(_numbers(fields[1:], width, f"{path.name}, line {line}"))
+    if not vectors or len(vectors) != (count or len(vectors)):
+        raise InputError(
+            f"{path.name}: {len(vectors):,} vectors, expected {count or 1:,}, as stated in line 1"
+        )
+    return make_imported_space(name, symbols, np.stack(vectors), path.name)
+
+
+def _numbers(fields: list[str], width: int, where: str) -> NDArray[np.float64]:
+    if len(fields) != width:
+        raise InputError(f"{where}: {len(fields):,} numbers, expected {width:,}")
+    try:
+        return np.array(fields, dtype=np.float64)
+    except ValueError as error:
+        raise InputError(f"{where}: {first_line(error)}, expected numbers") from error
