@@ -130,7 +130,7 @@ def test_pages_of_a_disk_that_nobody_can_write_to(
 FIRST_START = """
 import os
 from core.features.demo import actions as demo
-from core.ui import shell, start
+from core.ui import start
 
 demo.make_demo = os.execv = lambda *_: None
 start.main()
