@@ -6,4 +6,4 @@ from core.ui import shell, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Data")
-widgets.show_tabs_of_features("data", context)
+widgets.show_tabs("tab", shell.tabs_of("data", context))

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from core.features.finetune import page as finetune_tab
 from core.features.predicting.page import run_form, run_list
 from core.ui import run_browser, shell, widgets
 
@@ -23,6 +22,4 @@ def show_runs() -> None:
         run_list.show_runs(context)
 
 
-widgets.show_tabs(
-    "tab", {"Runs": show_runs, "Fine-tune": lambda: finetune_tab.show(context, dataset)}
-)
+widgets.show_tabs("tab", {"Runs": show_runs, **shell.tabs_of("run", context)})

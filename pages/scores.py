@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from core.features import tabs
 from core.features.scores.loaders import score_result
 from core.features.scores.page import baselines, other_scores, panels
 from core.ui import links, run_browser, score_box, shell, widgets
@@ -13,8 +12,8 @@ context = shell.open_page(__file__)
 
 def show_more_baselines() -> None:
     """Show baselines of other features, such as simple methods on a split."""
-    for show in tabs("scores", "Baselines"):
-        show(context)
+    for show in shell.tabs_of("scores", context).values():
+        show()
 
 
 st.markdown("## Scores")

@@ -56,12 +56,6 @@ def references(name: str) -> tuple[Reference, ...]:
     )
 
 
-def tabs(page: str, title: str) -> Iterator[Any]:
-    """Import and return what features show on a tab of a page."""
-    every = (tab for feature in features().values() for tab in feature.tabs)
-    return (resolve(tab.show) for tab in every if (tab.page, tab.title) == (page, title))
-
-
 def hooks(name: str) -> Iterator[Any]:
     """Import and return what every feature brings under a hook, in their order."""
     return map(resolve, references(name))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial, wraps
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -123,12 +124,18 @@ def _open_workspace() -> Workspace | None:
 
 def tabs_of(page: str, context: PageContext) -> dict[str, Callable[[], None]]:
     """Return the tabs that features bring to a page, by title."""
-    tabs = [tab for feature in features().values() for tab in feature.tabs if tab.page == page]
-    return {tab.title: partial(_show_tab, tab, context) for tab in tabs}
+    tabs = (tab for feature in features().values() for tab in feature.tabs if tab.page == page)
+    parts: dict[str, list[Tab]] = {}
+    for tab in sorted(tabs, key=attrgetter("order")):
+        parts.setdefault(tab.title, []).append(tab)
+    return {title: partial(_show_parts, each, context) for title, each in parts.items()}
 
 
-def _show_tab(tab: Tab, context: PageContext) -> None:
-    resolve(tab.show)(context)
+def _show_parts(parts: Sequence[Tab], context: PageContext) -> None:
+    for part in parts:
+        if part.heading:
+            st.markdown(f"### {part.heading}")
+        resolve(part.show)(context)
 
 
 def set_title(*parts: str) -> None:

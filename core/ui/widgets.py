@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -20,8 +19,6 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.base.feature import Tab, resolve
-from core.features import features
 from core.plots import theme
 from core.plots.captioned import CaptionedFigure
 from core.ui import figure_menu
@@ -84,22 +81,6 @@ def show_tabs(key: str, parts: Mapping[str, Callable[[], object]]) -> None:
         if tab.open:
             with tab:
                 draw()
-
-
-def show_tabs_of_features(page: str, context: object) -> None:
-    """Show the tabs that features bring to a page."""
-    parts: dict[str, list[Tab]] = {}
-    tabs = (tab for feature in features().values() for tab in feature.tabs if tab.page == page)
-    for tab in sorted(tabs, key=attrgetter("order")):
-        parts.setdefault(tab.title, []).append(tab)
-
-    def show(title: str) -> None:
-        for part in parts[title]:
-            if part.heading:
-                st.markdown(f"### {part.heading}")
-            resolve(part.show)(context)
-
-    show_tabs("tab", {title: partial(show, title) for title in parts})
 
 
 def show_empty(text: str, action: Callable[[], object] | None = None) -> None:

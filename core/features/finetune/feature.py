@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.base.feature import Command, Feature
+from core.base.feature import Command, Feature, Tab
 
 FEATURE = Feature(
     "finetune",
@@ -14,6 +14,7 @@ FEATURE = Feature(
             "Predict",
         ),
     },
+    tabs=(Tab("run", "Fine-tune", "core.features.finetune.page:show"),),
     jobs=("core.features.finetune.jobs:KIND",),
     methods=("core.features.finetune.methods.local_model:METHOD",),
 )

@@ -29,7 +29,7 @@ from core.ui.widgets import show_empty, show_figure
 LOSSES: Final = {"loss": "training", "validation_loss": "validation"}
 
 
-def show(context: PageContext, dataset: Dataset) -> None:
+def show(context: PageContext) -> None:
     """Show the fine-tunes of this workspace, and the form that starts one."""
     known = {folder.key: folder for folder in finetunes.list_all(context.workspace)}
     if known:
@@ -46,7 +46,7 @@ def show(context: PageContext, dataset: Dataset) -> None:
         )
     if not context.read_only:
         with st.expander("Start a fine-tune", expanded=not known):
-            _show_form(context.workspace, dataset)
+            _show_form(context.workspace, context.dataset)
 
 
 def _show_details(folder: FinetuneFolder) -> None:

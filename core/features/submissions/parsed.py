@@ -19,7 +19,8 @@ from core.base.texts import quote
 from core.base.types import RowResult
 from core.features.importing.problems import Row
 from core.features.importing.submissions import read_submission
-from core.features.submissions.tracks import CSV, IDENTITY, PROMPT, TOOLS, Layout
+from core.features.submissions.tracks import CSV, PROMPT, TOOLS, Layout
+from core.submission import IDENTITY
 
 
 class Finding(NamedTuple):

@@ -8,13 +8,13 @@ from types import MappingProxyType
 
 from core.base.types import Track
 from core.methods import prompts
+from core.submission import IDENTITY
 
 CSV, PROMPT, TOOLS = "submission.csv", "prompt.txt", "tools/"  # members of a zip
 SEEDS = (42, 43, 44)  # of track A
 NO_TRACE = "none"  # the text of an empty trace, because no cell may be empty
 MODEL = "gpt-oss-120b"  # the only model allowed in tracks A and B
 
-IDENTITY = ("id", "prediction_up", "prediction_down")
 PLAIN_TRACE = "reasoning_trace"
 
 

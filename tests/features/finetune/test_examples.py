@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import submission
 from core.base.errors import InputError
 from core.base.fields.record import read_options
 from core.base.types import Label, Pair
 from core.features.finetune.examples import LETTER_OF, as_lines, cut
 from core.features.finetune.methods.local_model import METHOD
 from core.features.finetune.settings import FinetuneSettings
-from core.features.submissions import starter
 from core.llm.answers import read_label
 from core.methods.prompt_only import prompt_for
 from tests.methods.world import context
@@ -82,7 +82,7 @@ def test_the_prompt_is_the_one_that_the_model_will_be_asked_and_the_answer_its_l
     # The starter kit's prompt, but for how the answer is to be written: the letter alone.
     assert (
         example["prompt"].rpartition("\n\n")[0]
-        == starter.format_prompt("P0", "G0").rpartition("\n\n")[0]
+        == submission.format_prompt("P0", "G0").rpartition("\n\n")[0]
     )
     assert [read_label(f"<answer>{LETTER_OF[each]}</answer>") for each in LABELS] == list(LABELS)
 
