@@ -17,29 +17,29 @@ CORE = Path(__file__).resolve().parent.parent / "core"
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 NAMED = re.compile(r"(?:perturbdesk |`)(?:perturbdesk )?([a-z-]+(?: [a-z-]+)?)([^`,;]*)")
 # Options of other programs: Streamlit, vLLM, a browser, and the scripted server by itself.
-OTHER_PROGRAMS = {"ui/start.py", "llm/serve.py", "plots/export.py"}
+OTHER_PROGRAMS = {"ui/start.py", "features/predicting/serve.py", "plots/images.py"}
 OTHER_COMMANDS = ("vllm serve", "Options of vLLM", "ray start", "pip install")
 CELLS = {"cells describe", "cells labels", "cells predictions", "targets train"}
 PREDICTED = {"cells predictions"}
 # Modules whose messages several commands may end with; each of these has to have the option.
 SAID_BY = {
-    "cells/columns.py": CELLS,
-    "cells/conditions.py": CELLS,
-    "cells/gene_names.py": CELLS,
-    "cells/anndata_parts.py": CELLS,
-    "cells/anndata_file.py": CELLS,
-    "cells/contradictions.py": CELLS,
-    "cells/transforms.py": CELLS,
-    "cells/scales.py": PREDICTED,
-    "cells/value_facts.py": PREDICTED,
-    "cells/predicted_expression.py": PREDICTED,
-    "cells/predicted_table.py": {"cells predictions"},
-    "cells/confounders.py": {"cells labels"},
-    "cells/groups.py": {"cells labels"},
-    "cells/sampling.py": {"cells labels"},
-    "cells/strata.py": {"cells labels"},
+    "features/cells/columns.py": CELLS,
+    "features/cells/conditions.py": CELLS,
+    "features/cells/gene_names.py": CELLS,
+    "features/cells/anndata_parts.py": CELLS,
+    "features/cells/anndata_file.py": CELLS,
+    "features/cells/contradictions.py": CELLS,
+    "features/cells/transforms.py": CELLS,
+    "features/cells/scales.py": PREDICTED,
+    "features/cells/value_facts.py": PREDICTED,
+    "features/cells/predicted_expression.py": PREDICTED,
+    "features/cells/predicted_table.py": {"cells predictions"},
+    "features/cells/confounders.py": {"cells labels"},
+    "features/cells/groups.py": {"cells labels"},
+    "features/cells/sampling.py": {"cells labels"},
+    "features/cells/strata.py": {"cells labels"},
     "embeddings/table_checks.py": {"embed load"},
-    "target_ranking/reading.py": {"targets train"},
+    "features/targets/reading.py": {"targets train"},
 }
 
 

@@ -20,7 +20,6 @@ from core.features.cells.anndata_file import CellFile, ValueScale
 from core.features.cells.columns import Columns, choose_columns, require_column, texts
 from core.features.cells.confounders import Confounder, describe_even, find_confounders
 from core.features.cells.contradictions import describe_other_controls, describe_second_genes
-from core.features.cells.strata import LEAST_CONTROLS, number_strata
 from core.stats.arrays import Bools, Codes
 
 FOUND = "found by name"
@@ -220,38 +219,6 @@ def read_conditions(
     )
     return replace(
         found, confounders=confounders, even=even, contradictions=tuple(filter(None, said))
-    )
-
-
-def compare_within(file: CellFile, found: Conditions, columns: Sequence[str]) -> Conditions:
-    """Return the conditions with strata: the values of some columns of obs, inside of which cells
-    are compared.
-
-    Cells without a stratum, or of one without controls, are not chosen. Raise InputError for
-    columns that obs does not have, and if no stratum has controls.
-    """
-    if not columns:
-        return found
-    for name in columns:
-        require_column(file.obs, "within", name)
-    parts = [texts(file.obs[name]) for name in columns]
-    names = np.array(
-        [" / ".join(each) if all(each) else "" for each in zip(*parts, strict=True)], dtype=object
-    )
-    strata = number_strata(names, found.is_control)
-    if (strata < 0).all():
-        raise InputError(
-            f"{file.path}: no stratum of --within has {LEAST_CONTROLS} control cells, expected at"
-            " least one that has"
-        )
-    lost = found.is_chosen & (strata < 0)
-    even = tuple(each for each in found.even if each.column not in columns)
-    return replace(
-        found,
-        is_chosen=found.is_chosen & ~lost,
-        strata=strata,
-        without_stratum=int(lost.sum()),
-        even=even,
     )
 
 

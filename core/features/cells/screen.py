@@ -26,7 +26,6 @@ from core.features.cells.conditions import (
     READING_VERSION,
     Conditions,
     ReadingSettings,
-    compare_within,
     read_conditions,
 )
 from core.features.cells.confounders import refuse_mixed_lines
@@ -50,7 +49,7 @@ from core.features.cells.labels import (
     label_pairs,
 )
 from core.features.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
-from core.features.cells.strata import Within, strata_of_batches
+from core.features.cells.strata import Within, compare_within, strata_of_batches
 from core.features.cells.transforms import read_counts
 from core.stats.arrays import Codes
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Final
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
+from core.base.errors import InputError
 from core.base.fields.setting import setting
+from core.features.cells.anndata_file import CellFile
+from core.features.cells.columns import require_column, texts
+from core.features.cells.conditions import Conditions
 from core.stats.arrays import Bools, Codes, Floats
 
 LEAST_CONTROLS: Final = 2  # fewest controls of a stratum for comparing perturbed cells
@@ -24,6 +30,38 @@ Within = Annotated[
         metavar="COLUMN",
     ),
 ]
+
+
+def compare_within(file: CellFile, found: Conditions, columns: Sequence[str]) -> Conditions:
+    """Return the conditions with strata: the values of some columns of obs, inside of which cells
+    are compared.
+
+    Cells without a stratum, or of one without controls, are not chosen. Raise InputError for
+    columns that obs does not have, and if no stratum has controls.
+    """
+    if not columns:
+        return found
+    for name in columns:
+        require_column(file.obs, "within", name)
+    parts = [texts(file.obs[name]) for name in columns]
+    names = np.array(
+        [" / ".join(each) if all(each) else "" for each in zip(*parts, strict=True)], dtype=object
+    )
+    strata = number_strata(names, found.is_control)
+    if (strata < 0).all():
+        raise InputError(
+            f"{file.path}: no stratum of --within has {LEAST_CONTROLS} control cells, expected at"
+            " least one that has"
+        )
+    lost = found.is_chosen & (strata < 0)
+    even = tuple(each for each in found.even if each.column not in columns)
+    return replace(
+        found,
+        is_chosen=found.is_chosen & ~lost,
+        strata=strata,
+        without_stratum=int(lost.sum()),
+        even=even,
+    )
 
 
 def strata_of_batches(batch: np.ndarray, is_control: Bools) -> Codes | None:

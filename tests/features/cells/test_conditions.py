@@ -12,11 +12,12 @@ import pytest
 
 from core.base.errors import InputError
 from core.features.cells.anndata_file import open_cells
-from core.features.cells.conditions import ReadingSettings, compare_within, read_conditions
+from core.features.cells.conditions import ReadingSettings, read_conditions
 from core.features.cells.confounders import refuse_mixed_lines
 from core.features.cells.groups import GroupSettings, group_cells
 from core.features.cells.labels import LEFT_OUT, Thresholds, label_pairs
 from core.features.cells.screen import LabelSettings, describe_cells
+from core.features.cells.strata import compare_within
 from core.features.cells.summaries import describe
 from tests.features.cells.test_labels import changes
 
@@ -171,7 +172,10 @@ def test_batches_that_differ_are_named_and_even_ones_are_said_to_be_pooled(
     with open_cells(cells_file(np.ones((8, 1), dtype=np.float32), columns, ["A"])) as file:
         found = read_conditions(file, ReadingSettings())
         assert [each.column for each in found.confounders] == ["donor"]
-        said = "even between controls and perturbed cells, and pooled: lane (2 values); --within lane compares inside"
+        said = (
+            "even between controls and perturbed cells, and pooled: lane (2 values);"
+            " `perturbdesk cells labels --within lane` compares inside"
+        )
         assert found.lines()[-1] == said
         assert "even between" not in " ".join(compare_within(file, found, ("lane",)).lines())
         assert "even between" not in " ".join(
