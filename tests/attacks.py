@@ -211,7 +211,7 @@ CONTENTS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
         "no row could be imported",
     ),
     "million-quotes": ("x.csv", b'"' * 1_000_001, ""),
-    "long-line": ("x.csv", b"x" * 20_000_000, ""),
+    "long-line": ("x.csv", b"x" * 20_000_000, "a name of 20,000,000 characters"),
     "deep-json": ("x.json", b"[" * 1_000_000, ""),
     "deep-objects": ("x.json", b'{"a":' * 100_000, ""),
     "huge-number": (

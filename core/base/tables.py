@@ -128,8 +128,8 @@ class Table:
 
     header: the names without outer blanks, "" for a column without one. rejected: grows while rows
     are read. notes: what was understood of the file's form, for people. Raise InputError for a name
-    that stands twice or too many columns, UnknownFormat without a header. form: of a text, None for
-    other formats.
+    that stands twice or too many columns, UnknownFormat without a header or with a name that is no
+    name of a column. form: of a text, None for other formats.
     """
 
     def __init__(
