@@ -178,7 +178,8 @@ CONTENTS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     "only-a-mark": ("x.csv", b"\xef\xbb\xbf", ""),
     "only-line-ends": ("x.csv", b"\n" * 1_000_000, ""),
     "only-zeros": ("x.csv", bytes(1_000_000), ""),
-    "utf-16": ("x.csv", cases.TRAIN.decode().encode("utf-16"), "UTF-16"),
+    "utf-16-without-a-mark": ("x.csv", cases.TRAIN.decode().encode("utf-16-le"), "UTF-16"),
+    "half-utf-16": ("x.csv", cases.TRAIN.decode().encode("utf-16")[:-1], "truncated data"),
     "utf-32": ("x.csv", cases.TRAIN.decode().encode("utf-32"), ""),
     "not-utf-8": ("x.csv", b"id,pert,g\xe4ne,label\n", ""),
     "prose": ("x.csv", b"Dear colleague, here are the results.\n", ""),
@@ -210,7 +211,7 @@ CONTENTS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
         "no row could be imported",
     ),
     "million-quotes": ("x.csv", b'"' * 1_000_001, ""),
-    "long-line": ("x.csv", b"x" * 20_000_000, ""),
+    "long-line": ("x.csv", b"x" * 20_000_000, "a name of 20,000,000 characters"),
     "deep-json": ("x.json", b"[" * 1_000_000, ""),
     "deep-objects": ("x.json", b'{"a":' * 100_000, ""),
     "huge-number": (

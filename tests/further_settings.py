@@ -9,8 +9,8 @@ from annotated_types import Ge, Le
 
 NAME = "odd_"  # the beginning of each further setting
 # What a run is made of is declared inside these, and forms of runs show that. They add a run's name and what only commands do.
-# An entry of the ledger has a column for each setting of its rule.
-LEFT_OUT = ("FusionRequest", "KnnRequest", "DecisionRule")
+# An entry of the ledger has a column for each setting of its rule. The page Targets chooses a ranking, and asks for nothing else of it.
+LEFT_OUT = ("FusionRequest", "KnnRequest", "DecisionRule", "RankingChoice", "RankingTableRequest")
 # Options of these are checked by their own tests.
 _OTHERS = ("core.methods.", "core.features.finetune.", "core.features.targets.models.")
 _REQUESTED = ("FusionSettings", "RecoveredSettings")

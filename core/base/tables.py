@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 # The most that the csv module takes on every platform; its default is less than a long trace.
 MAX_CELL_CHARACTERS: Final = 2**31 - 1
 MAX_COLUMNS: Final = 100_000
+MAX_NAME_CHARACTERS: Final = 1 << 15  # of a column; a cell of a workbook has at most as many
 PARQUET: Final = b"PAR1"
 DELIMITERS: Final = (",", "\t", ";", "|")
 FRAME_ROWS: Final = 100_000
@@ -127,8 +128,8 @@ class Table:
 
     header: the names without outer blanks, "" for a column without one. rejected: grows while rows
     are read. notes: what was understood of the file's form, for people. Raise InputError for a name
-    that stands twice or too many columns, UnknownFormat without a header. form: of a text, None for
-    other formats.
+    that stands twice or too many columns, UnknownFormat without a header or with a name that is no
+    name of a column. form: of a text, None for other formats.
     """
 
     def __init__(
@@ -571,6 +572,12 @@ def _refuse_no_header(cells: list[str], name: str) -> list[str]:
 def _check_header(header: Sequence[str], name: str) -> tuple[str, ...]:
     if len(header) > MAX_COLUMNS:
         raise InputError(f"{name}: {len(header):,} columns, expected at most {MAX_COLUMNS:,}")
+    longest = max(map(len, header), default=0)
+    if longest > MAX_NAME_CHARACTERS:
+        raise UnknownFormat(
+            f"{name}: a column with a name of {longest:,} characters, expected at most"
+            f" {MAX_NAME_CHARACTERS:,}"
+        )
     twice = sorted(column for column, n in Counter(header).items() if n > 1)
     if twice:
         raise InputError(

@@ -143,8 +143,8 @@ def complete_option(option: Option) -> Complete | None:
     None of another."""
     if option.choices:
         return _complete_choice(option)
-    if option.about.names_from:
-        return complete(lambda workspace: resolve(option.about.names_from)(workspace))
+    if ":" in option.about.names:
+        return complete(lambda workspace: resolve(option.about.names)(workspace))
     of_names = {
         "dataset": complete_dataset,
         "run": complete_run,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from core.base.label_marks import UNMARKED, LabelMarks
@@ -74,4 +76,9 @@ def test_it_stands_in_a_report(marked: Workspace, slides: bool) -> None:
     with marked.store.read() as db:
         selection = select(db, RUNS)
     content = build_report(marked, "ours", selection, slides=slides).content.decode()
-    assert content.count(MARKED.sentence) == 1
+    said = re.escape(MARKED.sentence)
+    assert len(re.findall(f'<p class="caution">{said}</p>', content)) == 1
+    captions = re.findall('<(?:figcaption|p class="muted")>(.*?)</', content)
+    scored = [caption for caption in captions if "AUROC, scored over" in caption]
+    assert len(scored) == 2
+    assert all(MARKED.sentence in caption for caption in scored)

@@ -181,7 +181,7 @@ def test_a_command_records_its_error_and_prints_one_line(small_workspace: Worksp
     settings = small_workspace.settings
     done = commands.core(settings.workspace, "runs", "rename", "nothing", "x")
     assert (done.status, len(done.err.splitlines())) == (1, 1)
-    assert " ERROR rename[" in events(settings)[-1]
+    assert " ERROR runs[" in events(settings)[-1]
     assert "NotFound: run 'nothing'" in events(settings)[-1]
     assert commands.core(settings.workspace, "runs", "rename", "debate", "argued").status == 0
     assert "] rename debate (audit log: entry " in events(settings)[-1]

@@ -27,11 +27,10 @@ def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_published_graph_features_say_little_of_an_effect(place: Path) -> None:
     assert core_json(place, "score", "graph")["de"]["estimate"] == pytest.approx(0.51, abs=0.002)
     found = core_json(place, "experiment", "run", "graph_features")
-    own = {arm["name"]: arm["de"] for arm in found["arms"]}
-    assert own["connectivity"]["estimate"] == pytest.approx(0.5, abs=0.01)
-    assert own["file: graph"]["estimate"] == pytest.approx(0.51, abs=0.002)
-    [files] = [table for table in found["details"] if table["title"] == "Files"]
-    assert files["rows"][0]["n"] == 7705
+    own = {arm["name"]: arm for arm in found["arms"]}
+    assert own["connectivity"]["de"]["estimate"] == pytest.approx(0.5, abs=0.01)
+    assert own["file: graph"]["de"]["estimate"] == pytest.approx(0.51, abs=0.002)
+    assert own["file: graph"]["n"] == 7705
 
 
 @pytest.mark.soak

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from core.base.roles import TableOptions
 
 from core.base import file_io
 from core.base.config import REPOSITORY, Settings
@@ -29,15 +30,20 @@ from tests import cases, mounts
 
 WAIT_S = 60.0
 SHARED = "https://desk.example.org"
+# Nothing is saved of earlier tables, so that only the reader waits for the store.
+NOTHING_SAVED = ImportOptions(table=TableOptions(saved={}))
 # The app, of which only the import matters here.
 APP = """
 import sys
 from pathlib import Path
+from core.base.config import Settings
+from core.base.roles import TableOptions
 from core.features.importing import actions as imports
 from core.runs.workspace import open_workspace
-from core.base.config import Settings
 workspace = open_workspace(Settings(workspace=Path(sys.argv[1]), base_url=sys.argv[2]))
-imports.import_uploads(workspace, [("train.csv", sys.stdin.buffer.read())])
+table = TableOptions(saved={})
+options = imports.ImportOptions(table=table)
+imports.import_uploads(workspace, [("train.csv", sys.stdin.buffer.read())], options)
 """
 
 
@@ -97,7 +103,7 @@ def test_a_reader_that_is_killed_leaves_nothing(temporary: Path, tmp_path: Path)
     outcomes: list[imports.Imported] = []
     importing = threading.Thread(
         target=lambda: outcomes.extend(
-            imports.import_uploads(workspace, [("train.csv", cases.TRAIN)])
+            imports.import_uploads(workspace, [("train.csv", cases.TRAIN)], NOTHING_SAVED)
         )
     )
     with workspace.store.write():  # the reader waits for the store

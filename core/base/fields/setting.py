@@ -26,7 +26,6 @@ Whole = Annotated[int, Ge(0)]
 Positive = Annotated[float, Gt(0)]
 Share = Annotated[float, Ge(0), Le(1)]
 Effect = Annotated[float, Gt(0), Lt(1)]  # a difference of scores
-Names = Literal["", "spaces", "run", "runs", "prompts", "server", "cluster"]
 _ENDS = {
     "ge": "{:.15g} or more",
     "gt": "more than {:.15g}",
@@ -48,10 +47,10 @@ _WORDS = {
 class Setting:
     """What a field of a record means to a person.
 
-    title: on a form; the name in words without one. names: what its texts name: gene spaces or
-    runs, which forms offer; a file of prompts that the workspace keeps, by its SHA-256; or the
-    address of a model server or a cluster, which no link has. names_from: what lists them in a
-    workspace, "package.module:name", for the shell. words: the titles of its choices.
+    title: on a form; the name in words without one. names: what its texts name: spaces, run or
+    runs, which forms offer; prompts, a file that the workspace keeps, by its SHA-256; server or
+    cluster, an address, which no link has; or "package.module:name", which lists them in a
+    workspace for the shell. words: the titles of its choices.
     missing: what stands on a form while there is no value. name: where it is another than the
     field's. option: on the command line. metavar: what stands for the value in --help; several
     texts with one that has no comma take an option each. key: in links, by default the name. where:
@@ -62,8 +61,7 @@ class Setting:
 
     help: str
     title: str = ""
-    names: Names = ""
-    names_from: str = ""
+    names: str = ""
     words: Mapping[str, str] | None = None
     missing: str = "none"
     name: str = ""

@@ -156,8 +156,8 @@ def describe_even(even: Collection[Confounder]) -> list[str]:
         return []
     shown = ", ".join(f"{one.column} ({len(one.counts):,} values)" for one in even)
     return [
-        f"even between controls and perturbed cells, and pooled: {shown}; --within"
-        f" {next(iter(even)).column} compares inside"
+        f"even between controls and perturbed cells, and pooled: {shown}; `perturbdesk cells"
+        f" labels --within {next(iter(even)).column}` compares inside"
     ]
 
 

@@ -32,6 +32,38 @@ Within = Annotated[
 ]
 
 
+def compare_within(file: CellFile, found: Conditions, columns: Sequence[str]) -> Conditions:
+    """Return the conditions with strata: the values of some columns of obs, inside of which cells
+    are compared.
+
+    Cells without a stratum, or of one without controls, are not chosen. Raise InputError for
+    columns that obs does not have, and if no stratum has controls.
+    """
+    if not columns:
+        return found
+    for name in columns:
+        require_column(file.obs, "within", name)
+    parts = [texts(file.obs[name]) for name in columns]
+    names = np.array(
+        [" / ".join(each) if all(each) else "" for each in zip(*parts, strict=True)], dtype=object
+    )
+    strata = number_strata(names, found.is_control)
+    if (strata < 0).all():
+        raise InputError(
+            f"{file.path}: no stratum of --within has {LEAST_CONTROLS} control cells, expected at"
+            " least one that has"
+        )
+    lost = found.is_chosen & (strata < 0)
+    even = tuple(each for each in found.even if each.column not in columns)
+    return replace(
+        found,
+        is_chosen=found.is_chosen & ~lost,
+        strata=strata,
+        without_stratum=int(lost.sum()),
+        even=even,
+    )
+
+
 def strata_of_batches(batch: np.ndarray, is_control: Bools) -> Codes | None:
     """Return the number of each cell's stratum, its batch; -1 in batches with fewer than
     LEAST_CONTROLS controls or without a name. None where all cells are in one batch. batch: texts
@@ -123,35 +155,3 @@ class PooledTests:
         (n_targets, n_genes)."""
         n = np.where(self._n > 0, self._n, np.nan)
         return self._sums / n, self._control_sums / n
-
-
-def compare_within(file: CellFile, found: Conditions, columns: Sequence[str]) -> Conditions:
-    """Return the conditions with strata: the values of some columns of obs, inside of which cells
-    are compared.
-
-    Cells without a stratum, or of one without controls, are not chosen. Raise InputError for
-    columns that obs does not have, and if no stratum has controls.
-    """
-    if not columns:
-        return found
-    for name in columns:
-        require_column(file.obs, "within", name)
-    parts = [texts(file.obs[name]) for name in columns]
-    names = np.array(
-        [" / ".join(each) if all(each) else "" for each in zip(*parts, strict=True)], dtype=object
-    )
-    strata = number_strata(names, found.is_control)
-    if (strata < 0).all():
-        raise InputError(
-            f"{file.path}: no stratum of --within has {LEAST_CONTROLS} control cells, expected at"
-            " least one that has"
-        )
-    lost = found.is_chosen & (strata < 0)
-    even = tuple(each for each in found.even if each.column not in columns)
-    return replace(
-        found,
-        is_chosen=found.is_chosen & ~lost,
-        strata=strata,
-        without_stratum=int(lost.sum()),
-        even=even,
-    )

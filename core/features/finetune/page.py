@@ -44,7 +44,7 @@ def show(context: PageContext) -> None:
             " labelled rows. It sees prompts as `local_model` sends them, and learns to answer with"
             " the letter of the outcome."
         )
-    if not context.read_only:
+    if context.dataset is not None and not context.read_only:
         with st.expander("Start a fine-tune", expanded=not known):
             _show_form(context.workspace, context.dataset)
 

@@ -104,7 +104,7 @@ class RankingChoice:
             title="Target ranking",
             missing="the latest",
             option="--name",
-            names_from="core.features.targets.actions:list_all",
+            names="core.features.targets.actions:list_all",
         ),
     ] = None
     split_file: Annotated[SplitFile, setting("", changes_result=False)] = None

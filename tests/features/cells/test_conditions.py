@@ -172,7 +172,10 @@ def test_batches_that_differ_are_named_and_even_ones_are_said_to_be_pooled(
     with open_cells(cells_file(np.ones((8, 1), dtype=np.float32), columns, ["A"])) as file:
         found = read_conditions(file, ReadingSettings())
         assert [each.column for each in found.confounders] == ["donor"]
-        said = "even between controls and perturbed cells, and pooled: lane (2 values); --within lane compares inside"
+        said = (
+            "even between controls and perturbed cells, and pooled: lane (2 values);"
+            " `perturbdesk cells labels --within lane` compares inside"
+        )
         assert found.lines()[-1] == said
         assert "even between" not in " ".join(compare_within(file, found, ("lane",)).lines())
         assert "even between" not in " ".join(

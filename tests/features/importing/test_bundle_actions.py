@@ -193,15 +193,12 @@ def test_rows_that_are_other_pairs_here_are_rejected(tmp_path: Path, sent: bytes
 @pytest.mark.soak
 def test_the_dataset_has_to_be_of_its_organism(tmp_path: Path, sent: bytes) -> None:
     workspace = open_workspace(Settings(workspace=tmp_path / "de"))
-    rows = [["Pa", "Ga", "1", "train"], ["Pa", "Gb", "0", "train"]]
-    assert (
-        import_upload(
-            workspace, cases.as_csv(["pert", "gene", "label", "split"], rows), "k562-de.csv"
-        ).rows
-        == 2
-    )
+    # Human rows, and one that the bundle has, too.
+    rows = [["Pa", "Ga", "up"], *(["STAT1", f"TP{n}", "none"] for n in range(40))]
+    file = cases.as_csv(["pert", "gene", "label"], rows)
+    assert import_upload(workspace, file, "screen.csv").rows == 41
     refused(workspace, sent, "expected bmdm (mouse, bone-marrow-derived macrophages; 6 rows, hash ")
-    refused(workspace, sent, "but k562 is human", dataset="k562")
+    refused(workspace, sent, "but screen is human", dataset="screen")
     refused(workspace, sent, "not in this workspace", dataset="nothing")
 
 
