@@ -261,7 +261,7 @@ def test_a_file_of_secrets_that_cannot_be_read_is_not_shown(
 def test_a_traceback_that_nobody_foresaw_shows_none(workspace: Path) -> None:
     program = (
         "import logging, sys\n"
-        "from core import log\n"
+        "from core.base import log\n"
         "from core.base.config import load_settings\n"
         "early = logging.getLogger('library'); early.addHandler(logging.StreamHandler())\n"
         "log.scrub_output(load_settings())\n"

@@ -27,7 +27,7 @@ WRITERS = {
 }
 PROGRAM = """
 import sys, time
-from core import file_io
+from core.base import file_io
 path = file_io.Path(sys.argv[1])
 def wait():
     print('begun', flush=True)

@@ -153,7 +153,7 @@ def test_a_log_that_cannot_be_written_stops_nothing(
 @pytest.mark.soak
 def test_several_processes_write_whole_lines_and_rotate_together(settings: Settings) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nfrom core import log\nfrom core.base.config import Settings\nlog._MAX_BYTES = 15_000\n"
+        "import sys\nfrom pathlib import Path\nfrom core.base import log\nfrom core.base.config import Settings\nlog._MAX_BYTES = 15_000\n"
         "log.configure(Settings(workspace=Path(sys.argv[1])), 'writer')\n"
         "for number in range(200):\n    log.LOGGER.info('%s %d %s', sys.argv[2], number, 'x' * 40)\n"
     )
