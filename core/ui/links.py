@@ -7,11 +7,14 @@ Controls whose values are in links are in `linked`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
+from core.base.config import REPOSITORY
 from core.runs.jobs.kinds import Job
 from core.store.datasets import Dataset
 from core.store.runs import Run
@@ -106,9 +109,21 @@ def ncbi_gene_address(symbol: str, organism: str) -> str:
     return f"https://www.ncbi.nlm.nih.gov/gene/?{urlencode({'term': term})}"
 
 
+@cache
+def has_page(page: str) -> bool:
+    """Return whether the app has a page, by its file: its feature may be gone."""
+    return (REPOSITORY / page).exists()
+
+
+def show_link(page: str, **options: Any) -> None:
+    """Show a link to a page, nothing where there is no such page. options: of `st.page_link`."""
+    if has_page(page):
+        st.page_link(page, **options)
+
+
 def to_page(page: str, label: str, icon: str | None = None, **parameters: str | list[str]) -> None:
     """Show a link to a page about the chosen dataset and run."""
-    st.page_link(
+    show_link(
         page,
         label=label,
         icon=icon,
@@ -125,7 +140,7 @@ def to_rows(run: Run, label: str, *, icon: str | None = None, **filters: str | l
         "run": run.parents[0] if run.is_reading else run.id,
         **filters,
     }
-    st.page_link(ROWS, label=label, icon=icon, query_params=params, width="content")
+    show_link(ROWS, label=label, icon=icon, query_params=params, width="content")
 
 
 def to_row(run: Run, pair_id: str, label: str) -> None:
@@ -138,20 +153,20 @@ def to_submit(run: Run, label: str) -> None:
     traces."""
     more = {"fusion_trace": "true"} if run.method == "fusion" else {}
     query = {"dataset": run.dataset, "run": run.id, "tab": "Package a run", **more}
-    st.page_link(SHARE, label=label, query_params=query, width="content")
+    show_link(SHARE, label=label, query_params=query, width="content")
 
 
 def to_report(run: Run, baseline: Run, label: str) -> None:
     """Show a link to a report on Share that compares a run with a baseline."""
     query = {"dataset": run.dataset, "run": run.id, "runs": [run.id, baseline.id]}
-    st.page_link(
+    show_link(
         SHARE, label=label, icon=":material/description:", query_params=query, width="content"
     )
 
 
 def to_run_page(run: Run, label: str) -> None:
     """Show a link to the page Run, with a run watched there."""
-    st.page_link(
+    show_link(
         RUN,
         label=label,
         query_params={"dataset": run.dataset, "run": run.id, "watched": run.id},
@@ -165,18 +180,18 @@ def to_job(job: Job, label: str) -> None:
         **({"dataset": st.query_params["dataset"]} if "dataset" in st.query_params else {}),
         **job.view,
     }
-    st.page_link(f"pages/{job.page}.py", label=label, query_params=view, width="content")
+    show_link(f"pages/{job.page}.py", label=label, query_params=view, width="content")
 
 
 def to_symbol(role: str, symbol: str, label: str) -> None:
     """Show a link to the page of one perturbation (role "pert") or target gene ("gene")."""
     page = "pages/perturbation.py" if role == "pert" else "pages/gene.py"
-    st.page_link(page, label=label, query_params={**dataset_and_run(), "name": symbol})
+    show_link(page, label=label, query_params={**dataset_and_run(), "name": symbol})
 
 
 def to_dataset(dataset: str) -> None:
     """Show a link to a dataset (id) in Overview."""
-    st.page_link(
+    show_link(
         OVERVIEW, label="Open the dataset", query_params={"dataset": dataset}, width="content"
     )
 

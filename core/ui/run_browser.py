@@ -226,7 +226,7 @@ def offer_labelled_run(context: PageContext, page: str) -> None:
         text = (
             f"Open {as_text(found.name)} here: {count_labelled(found.id):,} of its rows have labels"
         )
-        st.page_link(
+        links.show_link(
             page,
             label=text,
             query_params={"dataset": found.dataset, "run": found.id},

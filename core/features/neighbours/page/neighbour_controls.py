@@ -301,7 +301,7 @@ def show_sources(dataset: Dataset, run: Run, row: Mapping[str, Any]) -> None:
         "row": row["pair_id"],
         **link_parameters(dataset, settings),
     }
-    st.page_link(
+    links.show_link(
         links.NEIGHBOURS,
         label=f"Open all {len(table):,} in Neighbours",
         query_params=more,

@@ -152,7 +152,7 @@ def _show_details(status: Status) -> None:
 def _show_links(run: Run, status: Status) -> None:
     links.to_rows(run, "Open rows")
     if status.has_worker and run.expected_calls and not run.is_reading:
-        st.page_link(
+        links.show_link(
             links.ASK,
             label="Watch a debate" if run.method == "debate" else "Watch a row",
             icon=":material/visibility:",
