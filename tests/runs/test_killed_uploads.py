@@ -15,7 +15,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from core.base.roles import TableOptions
 
 from core.base import file_io
 from core.base.config import REPOSITORY, Settings
@@ -24,6 +23,7 @@ from core.features.cells import predictions
 from core.features.cells.predictions import PredictionOptions
 from core.features.importing import actions as imports
 from core.features.importing.import_target import ImportOptions
+from core.features.importing.roles import TableOptions
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes
 from tests import cases, mounts
@@ -37,7 +37,7 @@ APP = """
 import sys
 from pathlib import Path
 from core.base.config import Settings
-from core.base.roles import TableOptions
+from core.features.importing.roles import TableOptions
 from core.features.importing import actions as imports
 from core.runs.workspace import open_workspace
 workspace = open_workspace(Settings(workspace=Path(sys.argv[1]), base_url=sys.argv[2]))
