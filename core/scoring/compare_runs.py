@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final, Self
 
 import numpy as np
@@ -118,7 +119,7 @@ class CountedComparison:
         return f"{one_of}: p = {quantity_text(self.p)}{after}."
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # without slots, for what is computed once
 class RunComparison:
     """The result "is run b better than run a?".
 
@@ -192,7 +193,7 @@ class RunComparison:
             else equivalence(self.covered.mean.change.shown, self.margin)
         )
 
-    @property
+    @cached_property
     def differences(self) -> dict[str, QuestionDifference]:
         """The differences in ranks, by question."""
         return {each.name.lower(): each for each in run_differences(self.a, self.b)}

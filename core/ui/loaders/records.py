@@ -24,7 +24,6 @@ default_dataset = cache_by("datasets", "runs")(from_store(datasets.default))
 dataset_counts = cache_by("datasets")(from_store(datasets.counts))
 dataset_rows = cache_by("datasets", entries=4, shared=True)(from_store(pairs.frame))
 _recorded_runs = cache_by("runs", "datasets")(from_store(runs.list_all))
-_label_counts = cache_by("runs", "datasets")(from_store(runs.label_counts))
 tokens_by_run = cache_by("runs")(from_store(calls.tokens_by_run))
 all_imports = from_store(imports.list_imports)
 rejected_rows = from_store(imports.rejected_rows)
@@ -52,10 +51,19 @@ def all_runs() -> list[Run]:
     return overview.with_present_states(read_workspace(), _recorded_runs())
 
 
+@cache_by("runs", "datasets", shared=True)
+def _label_counts() -> dict[str, dict[str, int]]:
+    """Return `runs.label_counts` by run: a page asks for many."""
+    with reading() as db:
+        counts = runs.label_counts(db)
+    columns = (counts[name].tolist() for name in ("run", "labelled", "training"))
+    return {run: {"labelled": n, "training": of} for run, n, of in zip(*columns, strict=True)}
+
+
 def count_labelled(run: str, of: Literal["labelled", "training"] = "labelled") -> int:
     """Return how many rows of a run (id) have a label, or how many of these are in the training
     split."""
-    return int(_label_counts().set_index("run")[of].get(run, 0))
+    return int(_label_counts().get(run, {}).get(of, 0))
 
 
 def predicting_runs() -> list[Run]:
