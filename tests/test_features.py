@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import typer
 
 from core.base.feature import CALLED, IN_RECORDS, OBJECTS, Feature, Page, resolve
 from core.features import NAMES, features
+from tests.test_imports import FILES, parsed
 
 SHOWN = {"pages": "ShowPage", "tabs": "ShowTab"}
 FOLDER = Path(__file__).parent.parent / "core" / "features"
@@ -58,11 +60,11 @@ def test_a_string_that_names_nothing_or_something_else_is_found() -> None:
     bad = Feature(
         "bad",
         "",
-        checks=(f"{here}:show_nothing",),
-        exports=(f"{here}:no_such",),
+        concerns=(f"{here}:show_nothing",),
+        keepers=(f"{here}:no_such",),
         jobs=(f"{here}:show_nothing",),
     )
-    assert {line.partition(" ")[0] for line in misfits(bad)} == {"jobs", "exports", "checks"}
+    assert {line.partition(" ")[0] for line in misfits(bad)} == {"jobs", "keepers", "concerns"}
 
 
 def test_every_folder_is_a_feature_and_is_listed() -> None:
@@ -76,3 +78,18 @@ def test_every_page_has_a_file() -> None:
         isinstance(page, Page) and (FOLDER.parent.parent / "pages" / f"{page.name}.py").exists()
         for page in pages
     )
+
+
+def test_every_hook_is_asked_for() -> None:
+    """What a feature brings under one that nobody asks for would be ignored without a word."""
+    asked = {
+        ast.literal_eval(node.args[0])
+        for file in FILES
+        for node in ast.walk(parsed(file))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("hooks", "references")
+        and isinstance(node.args[0], ast.Constant)
+    }
+    by_name = {"upload_tasks"}  # looked up as `feature.upload_tasks`
+    assert asked == {*CALLED, *OBJECTS} - by_name

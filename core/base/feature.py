@@ -74,17 +74,6 @@ class Command:
     settles: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """The tables that a feature owns. file: SQL, in its folder. run_column: the column with the id
-    of a run, whose rows go with that run. bundled: whether a run's rows travel in its bundle."""
-
-    file: str
-    version: int
-    run_column: str = ""
-    bundled: bool = False
-
-
 class ShowPage(Protocol):
     """Show a page. Its context: `core.ui.shell.open_page`."""
 
@@ -105,19 +94,6 @@ class RowPanel(Protocol):
     ) -> None: ...
 
 
-class RowFilter(Protocol):
-    """Return the ids of the rows of a run that a choice keeps, None for all."""
-
-    def __call__(self, workspace: Workspace, run: Run) -> Sequence[str] | None: ...
-
-
-class RowColumn(Protocol):
-    """Return a value for each row of a run: pair id → value, for a column with the function's
-    title."""
-
-    def __call__(self, workspace: Workspace, run: Run) -> Mapping[str, Any]: ...
-
-
 class Mark(Protocol):
     """Return the passages to mark in the texts of a row of a run (id)."""
 
@@ -134,12 +110,6 @@ class News(Protocol):
     """Show what was done last in this session, such as an import, at the top of a page."""
 
     def __call__(self) -> None: ...
-
-
-class OverviewCard(Protocol):
-    """Show a card about a dataset (its id) on Overview; nothing where there is nothing to say."""
-
-    def __call__(self, workspace: Workspace, dataset: str) -> None: ...
 
 
 class HandTool(Protocol):
@@ -196,12 +166,6 @@ class RunFiles(Protocol):
     def __call__(self, context: Any, run: Run) -> None: ...
 
 
-class Export(Protocol):
-    """Write a run to a file in the format of the function's name."""
-
-    def __call__(self, workspace: Workspace, run: Run, out: Path) -> None: ...
-
-
 class UploadTask(Protocol):
     """Return, as plain data, what comes of uploaded files (name, content), in the process without
     keys and network that reads them on a shared server. options: as plain data."""
@@ -225,12 +189,6 @@ class EmptyWorkspace(Protocol):
     """Fill an empty workspace when the app is started on it."""
 
     def __call__(self, workspace: Workspace) -> object: ...
-
-
-class Check(Protocol):
-    """Return what `doctor` should say about the workspace, a line each; nothing if all is well."""
-
-    def __call__(self, workspace: Workspace) -> Sequence[str]: ...
 
 
 class OpenSpace(Protocol):
@@ -288,18 +246,13 @@ IN_RECORDS: Mapping[str, type] = MappingProxyType({"pages": Holds, "tabs": ShowT
 CALLED: Mapping[str, type] = MappingProxyType(
     {
         "row_panels": RowPanel,
-        "row_filters": RowFilter,
-        "row_columns": RowColumn,
         "marks": Mark,
         "uploads": Upload,
         "news": News,
-        "overview_cards": OverviewCard,
         "hand_tools": FindTool,
         "row_reasons": RowReason,
         "keepers": Keeper,
         "run_files": RunFiles,
-        "exports": Export,
-        "checks": Check,
         "concerns": Concerns,
         "looks": Look,
         "protocol_sentences": ProtocolSentences,
@@ -315,7 +268,6 @@ CALLED: Mapping[str, type] = MappingProxyType(
 OBJECTS: Mapping[str, Reference] = MappingProxyType(
     {
         "methods": "core.methods.base:Method",
-        "tools": "core.evidence.tool:Tool",
         "jobs": "core.runs.jobs.kinds:JobKind",
         "experiments": "core.base.experiment:Kind",
         "report_parts": "core.scoring.report_part:ReportPart",
@@ -326,7 +278,7 @@ OBJECTS: Mapping[str, Reference] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What a feature brings. commands, upload_tasks: by name. assets: a folder in its own. needs:
+    """What a feature brings. commands, upload_tasks: by name. needs:
     the features that it imports.
 
     Every other hook is a tuple of references, by the Protocol or the kind that CALLED and OBJECTS
@@ -339,25 +291,18 @@ class Feature:
     tabs: tuple[Tab, ...] = ()
     commands: Mapping[str, Command] = field(default_factory=dict)
     methods: tuple[Reference, ...] = ()
-    tools: tuple[Reference, ...] = ()
     jobs: tuple[Reference, ...] = ()
     experiments: tuple[Reference, ...] = ()
-    tables: Tables | None = None
     row_panels: tuple[Reference, ...] = ()
-    row_filters: tuple[Reference, ...] = ()
-    row_columns: tuple[Reference, ...] = ()
     marks: tuple[Reference, ...] = ()
     uploads: tuple[Reference, ...] = ()
     news: tuple[Reference, ...] = ()
-    overview_cards: tuple[Reference, ...] = ()
     report_parts: tuple[Reference, ...] = ()
     report_commands: tuple[Reference, ...] = ()
     hand_tools: tuple[Reference, ...] = ()
     row_reasons: tuple[Reference, ...] = ()
     keepers: tuple[Reference, ...] = ()
     run_files: tuple[Reference, ...] = ()
-    exports: tuple[Reference, ...] = ()
-    checks: tuple[Reference, ...] = ()
     concerns: tuple[Reference, ...] = ()
     looks: tuple[Reference, ...] = ()
     protocol_sentences: tuple[Reference, ...] = ()
@@ -367,7 +312,6 @@ class Feature:
     file_formats: tuple[Reference, ...] = ()
     empty_workspace: tuple[Reference, ...] = ()
     upload_tasks: Mapping[str, Reference] = field(default_factory=dict)
-    assets: str = ""
     needs: tuple[str, ...] = ()
 
     def references(self) -> Iterator[tuple[str, Reference]]:
