@@ -6,7 +6,10 @@ import re
 
 import pytest
 
+from core.features.importing.actions import import_upload
 from core.runs.workspace import Workspace
+from core.store import datasets, pairs
+from tests import cases
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run
 
@@ -37,3 +40,17 @@ def test_rows_gained_and_lost_sum_to_the_change_and_comparisons_are_counted(
     assert re.search(
         r"(only comparison|One of [\d,]+ comparisons) of runs on this dataset so far.*: p = ", text
     )
+
+
+def test_without_labels_the_difference_is_said_once(
+    visit: Visit, small_workspace: Workspace
+) -> None:
+    with small_workspace.store.read() as db:
+        frame = pairs.frame(db, datasets.default(db).id)
+    unlabelled = frame[frame["label"].isna()]["pair_id"].tolist()
+    for name, shares in (("a", (0.2, 0.3)), ("b", (0.3, 0.1))):
+        rows = [(pair, share, 0.1, "x") for pair, share in zip(unlabelled, shares, strict=False)]
+        import_upload(small_workspace, cases.submission(rows), f"{name}.csv")
+    app = visit(small_workspace, "compare", run="b", baseline=the_run(small_workspace, "a").id)
+    assert not app.exception
+    assert text_of(app).count("rank correlation") == 2  # of DE and of DIR

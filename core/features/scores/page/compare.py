@@ -179,5 +179,6 @@ def show_rank_changes(comparison: RunComparison) -> None:
     needed."""
     st.markdown("### How they differ")
     figure = figures.ranks_of_pair(comparison)
-    st.caption(as_text(figure.sentence))
+    if comparison.covered.n_labelled:  # without labels it stands with the verdict
+        st.caption(as_text(figure.sentence))
     show_captioned(figure, "ranks")
