@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -207,3 +208,18 @@ def test_a_file_that_is_run_defines_everything_first() -> None:
         assert "__name__ == '__main__'" not in names[:-1], (
             f"{path.relative_to(ROOT)}: what follows is missing when it is run"
         )
+
+
+OTHERS = [
+    file for place in ("tests/serve", "soak", "bench") for file in (ROOT / place).glob("*.py")
+]
+
+
+@pytest.mark.parametrize("file", OTHERS, ids=lambda file: f"{file.parent.name}/{file.name}")
+def test_what_only_long_checks_import_exists(file: Path) -> None:
+    for node in import_statements(file):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("core"):
+            module = importlib.import_module(node.module or "")
+            for alias in node.names:
+                if not hasattr(module, alias.name):
+                    importlib.import_module(f"{node.module}.{alias.name}")

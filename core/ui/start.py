@@ -15,6 +15,7 @@ from core.features import hooks
 from core.runs.workspace import open_workspace
 from core.store import datasets
 
+# of the feature server, which may be gone
 SERVER = REPOSITORY / "core" / "features" / "server" / "server.py"
 # the server closes a session without a tab before that; Streamlit itself would forget it without
 # freeing memory
@@ -54,6 +55,9 @@ def main(server: Path = SERVER) -> None:
             if folder.is_dir() and os.pathsep not in str(folder)
         ]
         os.environ["PERTURBDESK_IMPORT_ROOTS"] = os.pathsep.join(roots)
+    if not server.exists():
+        print("Without the feature server: no content-security policy, no sign-in.", flush=True)
+        server = REPOSITORY / "app.py"
     os.chdir(REPOSITORY)  # where .streamlit/config.toml is
     os.environ.setdefault(
         "MALLOC_ARENA_MAX", "2"

@@ -9,12 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from streamlit.proto.Alert_pb2 import Alert
 
 from core.base.config import REPOSITORY
 from core.features import features
 from core.runs.workspace import Workspace
 from tests.ui.conftest import FUSED, KNN, LABELLED
-from tests.ui.page_client import browsing
+from tests.ui.page_client import Drawn, browsing
 from tests.ui.serving import WAIT_S, serving
 
 NEEDED = {name for feature in features().values() for name in feature.needs}
@@ -65,6 +66,13 @@ def run_in(copy: Path, *arguments: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def wrong_in(drawn: Drawn) -> list[str]:
+    """The exceptions and errors that a page shows."""
+    elements = [message.delta.new_element for message in drawn.messages]
+    errors = [each.alert.body for each in elements if each.alert.format == Alert.ERROR]
+    return errors + [each.exception.message for each in elements if each.HasField("exception")]
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("without", REMOVED, indirect=True)
 def test_the_rest_works(without: Path, fused_demo: Workspace, tmp_path: Path) -> None:
@@ -78,12 +86,9 @@ def test_the_rest_works(without: Path, fused_demo: Workspace, tmp_path: Path) ->
     if (without / "core" / "features" / "sharing").exists():
         run_in(without, *core, "report", "new", "of all", "--runs", f"{FUSED},{KNN},{LABELLED}")
         run_in(without, *core, "report", "build", "of all", "--out", str(tmp_path / "all.html"))
-    start = ("-m", "streamlit", "run", "app.py")
     pages = [file.stem for file in (without / "pages").glob("*.py")]
-    with serving(place, start, folder=without) as server, browsing(server.address) as client:
+    with serving(place, folder=without) as server, browsing(server.address) as client:
         for page in pages:
             for run in (LABELLED, FUSED):
                 drawn = client.run("" if page == "overview" else page, f"run={run}")
-                assert "exception" not in {
-                    message.delta.new_element.WhichOneof("type") for message in drawn.messages
-                }, (page, run, drawn.text[-3000:])
+                assert wrong_in(drawn) == [], (page, run)

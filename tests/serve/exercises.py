@@ -25,7 +25,8 @@ from core.evidence.registry import gather
 from core.evidence.render import dossier
 from core.features.demo.files import simulate
 from core.features.importing.actions import import_upload
-from core.features.perturbqa import summaries, summer
+from core.features.perturbqa import summaries
+from core.features.perturbqa.methods import summer
 from core.llm.answers import Unread
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint

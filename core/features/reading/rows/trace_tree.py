@@ -38,7 +38,7 @@ _CODE = re.compile(
 )
 _HERE = Path(__file__)
 # draws text literally, with a few marks
-_TEXT = REPOSITORY / "core" / "features" / "sharing" / "site" / "static" / "text.js"
+_TEXT = REPOSITORY / "core" / "ui" / "text.js"
 _tree = st.components.v2.component(
     "trace_tree",
     html='<div class="trace"></div>',

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from core.base.config import REPOSITORY
 from core.features.sharing.report.row_texts import Row
 from core.features.sharing.site.content import SiteContent
 from core.plots.offline_page import colours
@@ -21,6 +22,7 @@ WALK = "walk-{}.html"
 _TO_WALK = '<a class="walk" href="{file}">▶ {name}</a>'
 TEXTS = "data/texts-{:04d}.js"
 _STATIC = Path(__file__).parent / "static"
+_TEXT = REPOSITORY / "core" / "ui" / "text.js"  # draws text literally, as pages do
 
 
 class SiteFiles:
@@ -58,7 +60,7 @@ class SiteFiles:
         run = content.run | {"chunks": self._n_texts, "chunkRows": CHUNK_ROWS}
         self._write("data/run.js", _script("receiveRun", run))
         self._write("data/rows.js", _script("receiveRows", content.rows))
-        for file in sorted(_STATIC.iterdir()):
+        for file in sorted((*_STATIC.iterdir(), _TEXT), key=lambda file: file.name):
             if file.name != PAGE:
                 palette = f"{colours()}\n".encode() if file.name == "style.css" else b""
                 self._write(file.name, palette + file.read_bytes())
