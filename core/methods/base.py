@@ -3,9 +3,9 @@ folder."""
 
 from __future__ import annotations
 
+import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 import core.methods as room
 from core.base.declared import declared_in, find_named
 from core.base.errors import InputError
-from core.base.feature import resolve
 from core.base.fields.record import NoSettings, options_of
 from core.base.fields.setting import split_names
 from core.base.types import Call, Evidence, Pair, RowResult, TraceEvent
@@ -334,11 +333,11 @@ def method_named(name: str) -> Method:
 
     Raise NotFound, with the known names, if there is no such method.
     """
-    own = (f"{room.__name__}.{file.name}:METHOD" for file in pkgutil.iter_modules(room.__path__))
-    for reference in (*own, *references("methods")):
-        if reference.endswith(f".{name}:METHOD"):
-            with suppress(AttributeError):
-                method: Method = resolve(reference)
-                if method.name == name:
-                    return method
+    own = (f"{room.__name__}.{file.name}" for file in pkgutil.iter_modules(room.__path__))
+    brought = (reference.partition(":")[0] for reference in references("methods"))
+    for module in (*own, *brought):
+        if module.rpartition(".")[2] == name:
+            method: Method | None = getattr(importlib.import_module(module), "METHOD", None)
+            if method is not None and method.name == name:
+                return method
     return find_named(methods(), "method", name)
