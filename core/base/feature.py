@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from core.base.types import MarkedPassage
     from core.runs.workspace import Workspace
+    from core.store import Store
     from core.store.connection import Cursor
     from core.store.datasets import Dataset
     from core.store.runs import Run
@@ -233,6 +234,12 @@ class Concerns(Protocol):
     def __call__(self, dataset: str) -> Sequence[tuple[str, str]]: ...
 
 
+class KeepResults(Protocol):
+    """Compute what the store keeps of its runs and is missing or out of date, such as scores."""
+
+    def __call__(self, store: Store) -> None: ...
+
+
 class ControlExpression(Protocol):
     """Return statistics of a dataset's (id) genes in control cells: gene, mean, variance, detected;
     None if it does not have them."""
@@ -261,6 +268,7 @@ CALLED: Mapping[str, type] = MappingProxyType(
         "control_expression": ControlExpression,
         "file_formats": FileFormat,
         "empty_workspace": EmptyWorkspace,
+        "kept_results": KeepResults,
         "upload_tasks": UploadTask,
     }
 )
@@ -311,6 +319,7 @@ class Feature:
     control_expression: tuple[Reference, ...] = ()
     file_formats: tuple[Reference, ...] = ()
     empty_workspace: tuple[Reference, ...] = ()
+    kept_results: tuple[Reference, ...] = ()
     upload_tasks: Mapping[str, Reference] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
 

@@ -82,7 +82,10 @@ def work_on(
         source_settings=partial(source_settings_of, workspace.settings),
         read_prompts=partial(prompt_files.read_kept, workspace),
     )
-    return work(workspace.run_folder(found.id), dependencies)
+    status = work(workspace.run_folder(found.id), dependencies)
+    if status.state == "done":
+        workspace.keep_results()
+    return status
 
 
 def find_same(

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from core.plots.captioned import CaptionedFigure
-from core.scoring import run_scores
 from core.scoring.compare_runs import RunComparison, compare_runs
+from core.scoring.kept_scores import KeptScore
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.standing import Standing, standing_of
 from core.store.datasets import Dataset
@@ -26,6 +26,7 @@ class ShownRuns:
 
     comparisons: pairs of a baseline and a run. counts: `datasets.counts` of the dataset;
     dataset_rows: `pairs.frame`. rows: by run, of all that are shown or compared.
+    kept: by run, of those whose score is kept.
     """
 
     dataset: Dataset
@@ -34,22 +35,22 @@ class ShownRuns:
     counts: pd.DataFrame
     dataset_rows: pd.DataFrame
     rows: Mapping[str, RunRows]
+    kept: Mapping[str, KeptScore] = field(default_factory=dict)
     _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
     def score(self, run: str) -> RunScore:
         """Return a run's score."""
-        return self._once(("score", run), lambda: run_scores.score_run(self.rows[run]))
+        return self.standing(run).score
 
     def count_score(self, run: str) -> RunScore:
         """Return the score of row counts alone on a run's rows."""
-        return self._once(("counts", run), lambda: run_scores.score_counts(self.rows[run]))
+        return self.standing(run).counts
 
     def standing(self, run: str) -> Standing:
         """Return where a run stands."""
-        return self._once(
-            ("standing", run),
-            lambda: standing_of(self.rows[run], self.score(run), self.count_score(run)),
-        )
+        if run in self.kept:
+            return self.kept[run].standing
+        return self._once(("standing", run), lambda: standing_of(self.rows[run]))
 
     def comparison(self, a: str, b: str) -> RunComparison:
         """Run b against run a."""

@@ -177,7 +177,7 @@ class RunScore:
     """
 
     covered: ScoreIntervals | None
-    cuts: Floats
+    cuts: tuple[tuple[float, float], ...]
     headline: Headline
     whole: ScoreIntervals = inline()
     json_properties = ("n_uncovered",)
@@ -209,8 +209,8 @@ class RunScore:
             "; the scores of other cuts of the folds are not recorded, so the intervals do not"
             " include them"
         )
-        if len(self.cuts):
-            low, high = self.cuts.min(axis=0), self.cuts.max(axis=0)
+        if self.cuts:
+            low, high = np.min(self.cuts, axis=0), np.max(self.cuts, axis=0)
             of_cuts = (
                 f"; {len(self.cuts)} cuts of the folds score DE {low[0]:.3f} to {high[0]:.3f}, DIR"
                 f" {low[1]:.3f} to {high[1]:.3f}, which is part of the intervals"
@@ -334,7 +334,7 @@ def score_run(rows: RunRows) -> RunScore:
     return RunScore(
         whole=whole,
         covered=None if covered.all() else _score(without_stand_ins(rows)),
-        cuts=rows.cuts,
+        cuts=tuple((de, direction) for de, direction in rows.cuts.tolist()),
         headline=_headline(rows, whole),
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 from core.base.hashes import sha256_of
 from core.base.texts import number_text
 from core.scoring.controls import Verdicts, judge_run
-from core.scoring.run_scores import RunRows, RunScore
+from core.scoring.run_scores import RunRows, RunScore, score_counts, score_run
 from core.scoring.sentences import interval_text
 
 CHANCE = 0.5
@@ -23,21 +23,22 @@ _MOST_WORDS = 3  # of a run's name in a headline
 class Standing:
     """The standing of a run among others.
 
-    verdicts: against baselines without biology. counts: the mean score of row counts on its rows.
+    verdicts: against baselines without biology. counts: the score of row counts on its rows.
     rows: equal for runs on the same labelled rows.
     """
 
     score: RunScore
     verdicts: Verdicts
-    counts: float
+    counts: RunScore
     rows: str
 
 
-def standing_of(rows: RunRows, score: RunScore, counts: RunScore) -> Standing:
-    """Return the standing of a run. score: the run's; counts: the score of row counts
-    (`run_scores.score_counts`)."""
+def standing_of(rows: RunRows) -> Standing:
+    """Return the standing of a run."""
     labelled = np.sort(rows.positions[rows.arrays.outcome.labelled])
-    return Standing(score, judge_run(rows), counts.whole.mean.value, sha256_of(labelled.tobytes()))
+    return Standing(
+        score_run(rows), judge_run(rows), score_counts(rows), sha256_of(labelled.tobytes())
+    )
 
 
 def headline(standings: Mapping[str, Standing]) -> str:
@@ -61,7 +62,7 @@ def headline(standings: Mapping[str, Standing]) -> str:
     beating = [name for name in known if axes[name]]
     best = max(beating or known, key=lambda name: known[name].score.headline.value.estimate)
     found = known[best].score.headline
-    rival = CHANCE if found.genes is not None else known[best].counts
+    rival = CHANCE if found.genes is not None else known[best].counts.whole.mean.value
     numbers = f"mean {interval_text(found.value)} against {number_text(rival)}"
     if not beating:
         return f"No run beats the baselines without biology yet: best {_name(best)}, {numbers}."

@@ -52,6 +52,10 @@ class ScoreIntervals(Metrics[Estimate]):
     scored: which pairs of rows count, in words, such as "all rows" or "inside 5×5 cells, cut 0".
     """
 
+    # again, with their type: what reads a kept score from JSON does not see through the generic one
+    de: Estimate
+    dir: Estimate
+    mean: Estimate
     scored: str = "all rows"
 
 

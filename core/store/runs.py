@@ -225,6 +225,7 @@ def delete(cursor: Cursor, run: str) -> None:
     has."""
     for table in (*ROW_TABLES, "note"):
         cursor.execute(f"DELETE FROM {table} WHERE run = ?", [run])
+    cursor.execute("DELETE FROM kept_result WHERE subject = ?", [run])
     cursor.execute("DELETE FROM evidence WHERE id NOT IN (SELECT evidence FROM row_evidence)")
     cursor.execute("DELETE FROM call WHERE id NOT IN (SELECT call FROM row_call)")
     cursor.execute(

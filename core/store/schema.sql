@@ -84,6 +84,14 @@ CREATE TABLE prediction (
     tool_calls INTEGER
 );
 
+CREATE TABLE kept_result (
+    name VARCHAR NOT NULL,
+    subject VARCHAR NOT NULL,
+    basis VARCHAR NOT NULL,
+    record VARCHAR NOT NULL,
+    PRIMARY KEY (name, subject)
+);
+
 CREATE TABLE trace_event (
     run VARCHAR NOT NULL,
     pair_id VARCHAR NOT NULL,

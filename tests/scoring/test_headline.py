@@ -27,7 +27,8 @@ def standing(
     verdicts = Verdicts(*(Verdict(name, interval(sum(ends) / 2, *ends)) for name, ends in controls))
     value = interval(mean, mean - 0.02, mean + 0.02)
     score = SimpleNamespace(headline=Headline("mean", value, value, genes, value))
-    return Standing(score, verdicts, 0.55, "rows")
+    counts = SimpleNamespace(whole=SimpleNamespace(mean=SimpleNamespace(value=0.55)))
+    return Standing(score, verdicts, counts, "rows")
 
 
 def test_nothing_with_labels_has_no_score() -> None:

@@ -341,6 +341,7 @@ def _write(
         detail |= {"kind": KIND, "name": name, "rows": run.done, "rejected": len(found.rejected)}
     if "replaced" in detail:
         workspace.run_folder(detail["replaced"]).remove()
+    workspace.keep_results()
     return Imported(str(path), KIND, name, run.done, found.rejected, message=describe(found, rows))
 
 

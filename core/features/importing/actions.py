@@ -128,6 +128,7 @@ def import_files(
     ):
         on_file(0.5 + at / (2 * len(tables)), f"writing {path.name}")
         outcomes += _import_or_report(workspace, table, str(path), options)
+    workspace.keep_results()
     return outcomes
 
 
@@ -161,6 +162,17 @@ def import_uploads(
 ) -> list[Imported]:
     """Import files by their names and contents, in their order; on a shared server each in its own
     process."""
+    outcomes = _import_uploads(workspace, files, options, on_file)
+    workspace.keep_results()
+    return outcomes
+
+
+def _import_uploads(
+    workspace: Workspace,
+    files: Sequence[tuple[str, Content]],
+    options: ImportOptions,
+    on_file: OnFile = lambda *_: None,
+) -> list[Imported]:
     outcomes: list[Imported] = []
     for at, (name, content) in enumerate(files):
         on_file(at / len(files), f"importing {name}")
@@ -184,7 +196,7 @@ def import_task(
 ) -> list[Any]:
     """Import uploads in the process that reads them (`core.runs.upload_process`)."""
     wanted = from_json(ImportOptions, options, "options of an import")
-    return [to_json(outcome) for outcome in import_uploads(workspace, files, wanted)]
+    return [to_json(outcome) for outcome in _import_uploads(workspace, files, wanted)]
 
 
 def _import_apart(

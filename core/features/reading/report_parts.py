@@ -18,7 +18,6 @@ from core.plots import scores
 from core.plots.captioned import CaptionedFigure
 from core.scoring.public_noise import PublicNoise, public_noise
 from core.scoring.report_part import ReportPart, ShownRuns
-from core.scoring.run_scores import RunScore
 from core.scoring.sentences import TWO_WAY
 from core.scoring.standing import Standing, headline
 from core.store.runs import Run
@@ -64,15 +63,14 @@ def of_all(
     dataset: str,
     groups: Sequence[Sequence[Run]],
     standings: Mapping[str, Standing],
-    counts: Mapping[str, RunScore],
     chosen: str | None,
     most: int = MOST_OF_GROUP,
 ) -> CaptionedFigure:
     """Return the runs of all groups in one figure, each group in order with the baselines without
     biology on its rows.
 
-    The group whose best run scores highest comes first. dataset: its name. counts: of the first run
-    of each group, by its id. chosen: the id of the run that stands out. most: of a larger group the
+    The group whose best run scores highest comes first. dataset: its name. chosen: the id of the
+    run that stands out. most: of a larger group the
     best are drawn, and the chosen one.
     """
     lines: list[dict[str, object]] = []
@@ -85,7 +83,8 @@ def of_all(
         first = standings[group[0].id].score
         name = f"{first.whole.n_labelled:,} labelled rows · {first.whole.scored}"
         if first.headline.genes is None:
-            values.append((NO_BIOLOGY, "baseline", False, counts[group[0].id].headline.value))
+            counts = standings[group[0].id].counts.headline.value
+            values.append((NO_BIOLOGY, "baseline", False, counts))
         else:
             name += f", over {first.headline.counted}"
         name += f", {len(drawn)} of {len(group)} runs" if len(drawn) < len(group) else ""
@@ -149,9 +148,8 @@ def _make_ladder(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
     standings = {run.id: shown.standing(run.id) for run in shown.runs}
     dataset, first = shown.dataset.name, shown.runs[0].id
     groups = group_runs(shown.runs, standings)
-    counts = {group[0].id: shown.count_score(group[0].id) for group in groups}
     most = MOST_OF_GROUP if len(groups) > 1 else len(shown.runs)
-    figures = [of_all(dataset, groups, standings, counts, first, most)] if groups else []
+    figures = [of_all(dataset, groups, standings, first, most)] if groups else []
     if published := runs_with_public_score(shown.runs):
         noise = public_noise(
             [each.score for each in standings.values()], int(shown.counts["unlabelled"].sum())

@@ -13,7 +13,6 @@ import pandas as pd
 
 from core.base.types import Call, MarkedPassage
 from core.features import hooks
-from core.scoring.debate_audit import DebateAudit, load_audit
 from core.store import calls, evidence, notes, pairs, predictions, traces
 from core.store.runs import finished_readings
 from core.ui.loaders.cache import cache_by, from_store, reading
@@ -25,7 +24,6 @@ list_rows = cache_by("run:{0}", "datasets", "notes", entries=20)(from_store(pred
 filter_choices = cache_by("run:{0}", "datasets")(from_store(predictions.filter_choices))
 p_de_values = cache_by("run:{0}", shared=True)(from_store(predictions.p_de_of))
 calls_tools = cache_by("run:{0}", entries=50)(from_store(traces.calls_tools))
-flag_counts = cache_by("run:{0}", entries=50)(from_store(predictions.flag_counts))
 text_counts = cache_by("run:{0}")(from_store(traces.text_counts))
 stages = cache_by("run:{0}")(from_store(traces.stages))
 runs_with_row = from_store(predictions.runs_with)
@@ -90,13 +88,6 @@ def read_ahead(runs: Sequence[str], pair_ids: Sequence[str]) -> None:
 def says_all_or_nothing(run: str) -> bool:
     """Return whether P(DE) is 0 or 1 in every row of a run."""
     return bool(np.isin(p_de_values(run), (0, 1)).all())
-
-
-@cache_by("run:{0}")
-def debate_audit(run: str) -> DebateAudit:
-    """Return a run's audit."""
-    with reading() as db:
-        return load_audit(db, run)
 
 
 @cache_by("datasets", entries=4, shared=True)

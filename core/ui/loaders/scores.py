@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
 from core.scoring import run_scores
+from core.scoring.debate_audit import DebateAudit
+from core.scoring.kept_scores import KeptScore, compute_score, find_kept
 from core.scoring.run_scores import RunRows, RunScore
-from core.scoring.standing import Standing, standing_of
+from core.scoring.standing import Standing
 from core.stats.row_changes import rank_movement
 from core.store import pairs, predictions, runs
 from core.store.predictions import RowFilter
@@ -16,6 +20,7 @@ from core.ui.loaders.cache import cache_by, reading
 from core.ui.loaders.records import all_datasets, all_runs
 from core.ui.loaders.rows import matching_ids
 from core.ui.loaders.spaces import row_index
+from core.ui.server_workspace import read_workspace
 
 
 @cache_by("run:{0}", "datasets", entries=12, shared=True)
@@ -44,22 +49,44 @@ def scored_rows(run: str) -> RunRows:
     return run_scores.scored_rows(known[run], known.get, run_rows(run), index, found)
 
 
-@cache_by("run:{0}", "datasets", entries=50)
-def run_score(run: str) -> RunScore:
-    """Return a run's score."""
-    return run_scores.score_run(scored_rows(run))
+@cache_by("runs", "datasets", entries=4, shared=True)
+def _kept_scores(dataset: str) -> dict[str, KeptScore]:
+    """Return what the store keeps of the scores of a dataset's (id) runs, by run."""
+    with reading() as db:
+        return find_kept(db, dataset)
 
 
-@cache_by("run:{0}", "datasets", entries=50)
-def count_score(run: str) -> RunScore:
-    """Return the score of row counts alone on a run's rows, scored as the run is."""
-    return run_scores.score_counts(scored_rows(run))
+@cache_by("run:{0}", "datasets", entries=200, shared=True)
+def _score_of(run: str) -> KeptScore:
+    [dataset] = [each.dataset for each in all_runs() if each.id == run]
+    if kept := _kept_scores(dataset).get(run):
+        return kept
+    return compute_score(read_workspace().store, run)  # of a run that works, say
 
 
-@cache_by("run:{0}", "datasets", entries=200)
 def standing(run: str) -> Standing:
     """Return the standing of a run, without permutations, so that a list of runs shows at once."""
-    return standing_of(scored_rows(run), run_score(run), count_score(run))
+    return _score_of(run).standing
+
+
+def run_score(run: str) -> RunScore:
+    """Return a run's score."""
+    return standing(run).score
+
+
+def count_score(run: str) -> RunScore:
+    """Return the score of row counts alone on a run's rows, scored as the run is."""
+    return standing(run).counts
+
+
+def flag_counts(run: str) -> Mapping[str, int]:
+    """Return how many of a run's rows have each flag."""
+    return _score_of(run).flags
+
+
+def debate_audit(run: str) -> DebateAudit:
+    """Return a run's audit."""
+    return _score_of(run).debate
 
 
 @cache_by("run:{0}", "run:{1}", "datasets", "notes", entries=20, shared=True)

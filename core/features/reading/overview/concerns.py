@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,13 +10,18 @@ from itertools import groupby
 
 import streamlit as st
 
+from core.base.hashes import sha256_of
 from core.base.types import FLAG_NAMES, LIVE_STATES, Flag
+from core.base.version import describe as describe_version
 from core.features import hooks
 from core.runs.jobs.kinds import kinds
+from core.store import kept_results
 from core.store.runs import Run
 from core.ui import links, shell
+from core.ui.background import Progress, Result, background
+from core.ui.loaders.cache import cache_by, reading, versions_of
 from core.ui.loaders.records import all_runs, other_jobs, rejected_rows
-from core.ui.loaders.rows import flag_counts
+from core.ui.loaders.scores import flag_counts
 from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text
@@ -125,6 +131,7 @@ def _concerns_of_run(run: RunFacts) -> list[Concern]:
     return found
 
 
+_LEAKS = "concerns"
 _WATCH_S = 5.0  # between two reads of the states of runs
 MOST_FIRST = 3  # on the first screen
 
@@ -203,8 +210,7 @@ def _collect(context: PageContext) -> list[Line]:
     found = find_concerns(facts, len(rejected_rows()))
     waiting = {each.run for each in found if each.on_run_page}
     of_runs = [(each, by_run[each.run]) for each in found if each.run is not None]
-    id_ = context.dataset.id if context.dataset else None
-    leaks = [leak for find in hooks("concerns") if id_ for leak in find(id_)]
+    leaks = _find_leaks(context)
     return [
         *(_line_of_concern(each, run) for each, run in of_runs if run.id in waiting),
         *(
@@ -216,7 +222,11 @@ def _collect(context: PageContext) -> list[Line]:
             for job in other_jobs()
             if job.ended_early
         ),
-        *(Line(name, partial(st.markdown, as_text(what)), is_leak=True) for name, what in leaks),
+        *(
+            Line(name, partial(st.markdown, as_text(what)), is_leak=True)
+            for name, what in leaks.value or ()
+        ),
+        *([] if leaks.ready else [Line("leaks", partial(st.caption, "Looking for leaks …"))]),
         *(_line_of_concern(each, run) for each, run in of_runs if run.id not in waiting),
         *(
             Line("imported files", partial(links.to_data, each.text, tab="History"))
@@ -224,6 +234,32 @@ def _collect(context: PageContext) -> list[Line]:
             if each.run is None
         ),
     ]
+
+
+def _find_leaks(context: PageContext) -> Result:
+    """Return where the dataset leaks, and how: as it is kept, else computed in the background."""
+    if context.dataset is None:
+        return Result(ready=True)
+    dataset, workspace = context.dataset.id, context.workspace
+    followed = (describe_version(), *versions_of(run.id for run in context.runs))
+    basis = sha256_of(json.dumps(followed))
+    if (kept := _kept_leaks(dataset, basis)) is not None:
+        return Result(ready=True, value=json.loads(kept))
+
+    def compute(_: Progress) -> list[tuple[str, str]]:
+        found = [leak for find in hooks("concerns") for leak in find(dataset)]
+        if not workspace.settings.read_only:
+            with workspace.store.write() as db:
+                kept_results.put(db, _LEAKS, [(dataset, basis, json.dumps(found))])
+        return found
+
+    return background().ask(("leaks", dataset, basis), compute)
+
+
+@cache_by(entries=4)
+def _kept_leaks(dataset: str, basis: str) -> str | None:
+    with reading() as db:
+        return kept_results.find(db, _LEAKS, {dataset: basis}).get(dataset)
 
 
 def _line_of_concern(concern: Concern, run: Run) -> Line:
@@ -237,16 +273,22 @@ def _line_of_concern(concern: Concern, run: Run) -> Line:
 
 
 def watch_states(context: PageContext) -> None:
-    """Redraw the page when the state of a run or job changes, as long as one is running."""
+    """Redraw the page when the state of a run or job changes, as long as one is running, and when
+    the search for leaks has ended."""
     jobs = other_jobs()
     drawn = {run.id: run.status for run in context.runs} | {job.key: job.state for job in jobs}
 
+    is_looking = not _find_leaks(context).ready
+
     def look() -> None:
+        if is_looking and _find_leaks(context).ready:
+            shell.draw_page_anew()
         now = {run.id: run.status for run in all_runs()} | {
             job.key: job.state for job in other_jobs()
         }
         if any(drawn.get(key, state) != state for key, state in now.items()):
             shell.draw_page_anew()
 
-    if any(state in LIVE_STATES for state in drawn.values()) or any(job.is_live for job in jobs):
+    is_working = any(state in LIVE_STATES for state in drawn.values())
+    if is_looking or is_working or any(job.is_live for job in jobs):
         shell.fragment(look, every_s=_WATCH_S)()

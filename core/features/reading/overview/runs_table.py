@@ -25,8 +25,7 @@ from core.store.runs import Run
 from core.transfer.run_cells import ALL_ROWS
 from core.ui import links, score_box, tables
 from core.ui.loaders.records import tokens_by_run
-from core.ui.loaders.rows import flag_counts
-from core.ui.loaders.scores import count_score
+from core.ui.loaders.scores import flag_counts
 from core.ui.loaders.scores import standing as load_standing
 from core.ui.run_choice import method_text
 from core.ui.shell import PageContext, explain_errors
@@ -126,7 +125,7 @@ def _build_table(
                 {
                     "run": NO_BIOLOGY,
                     "rows": lines[-1]["rows"],
-                    **_score_texts(count_score(group[0].id)),
+                    **_score_texts(first.counts),
                 }
             )
     others = sorted(

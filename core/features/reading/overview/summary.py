@@ -20,8 +20,7 @@ from core.scoring.standing import Standing, headline
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.ui import links, score_box
 from core.ui.loaders.records import count_labelled
-from core.ui.loaders.rows import debate_audit
-from core.ui.loaders.scores import count_score, standing
+from core.ui.loaders.scores import debate_audit, standing
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, flush, show_captioned, show_empty
 
@@ -65,12 +64,11 @@ def _show_picture(context: PageContext, standings: Mapping[str, Standing]) -> No
             lambda: links.to_data("Import a labelled split or a run"),
         )
         return
-    counts = {group[0].id: count_score(group[0].id) for group in groups}
     dataset, chosen = (
         context.dataset.name if context.dataset else "",
         context.run.id if context.run else None,
     )
-    show_captioned(report_parts.of_all(dataset, groups, standings, counts, chosen), "standings")
+    show_captioned(report_parts.of_all(dataset, groups, standings, chosen), "standings")
 
 
 def _show_next(context: PageContext) -> None:

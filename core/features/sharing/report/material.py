@@ -12,6 +12,7 @@ from core.base.feature import HandTool
 from core.features.sharing.report.selection import ReportSelection
 from core.scoring import run_scores
 from core.scoring.debate_audit import DebateAudit, load_audit
+from core.scoring.kept_scores import find_kept
 from core.scoring.report_part import ShownRuns
 from core.store import Cursor, datasets, evidence, imports, pairs, predictions, runs, traces
 from core.store.imports import Import
@@ -66,6 +67,7 @@ def load_material(db: Cursor, selection: ReportSelection) -> Material:
         counts=counts[counts["dataset"] == selection.dataset].reset_index(drop=True),
         dataset_rows=pairs.frame(db, selection.dataset),
         rows=rows,
+        kept=find_kept(db, selection.dataset),
         audits={run.id: load_audit(db, run.id) for run in chosen},
         chosen_rows={
             pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows
