@@ -22,7 +22,6 @@ from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.cut_priors import SEEDS
 from core.transfer.cuts import cut_values
 from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
-from core.transfer.labelled_rows import DIRECTED, EFFECT, UP, Knowledge, knowledge_of, rows_of
 from core.transfer.permutation_null import permutation_null
 from core.transfer.protocols import (
     EvaluationProtocol,
@@ -31,6 +30,7 @@ from core.transfer.protocols import (
     cells_of,
     parts_of,
 )
+from core.transfer.row_index import DIRECTED, EFFECT, UP, Knowledge, knowledge_of, rows_of
 from core.transfer.similarity import Space, cosine_similarity
 from tests.stats.oracles import pairs_won
 from tests.transfer.oracles import World, oracle

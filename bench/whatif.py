@@ -19,10 +19,10 @@ from core.features.fuse.weight_grid import move_one, weight_grid, weight_optimis
 from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.fusion import Component, weights_of
 from core.transfer.knn import Weighting
-from core.transfer.labelled_rows import DIRECTED, EFFECT, UP, Knowledge
 from core.transfer.live_fusion import FusionComparison, LiveFusion, live_fusion
 from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of, parts_of
+from core.transfer.row_index import DIRECTED, EFFECT, UP, Knowledge
 
 REPEATS = 9
 WEIGHTS = weights_of([0.4], [0.6])

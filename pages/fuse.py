@@ -2,14 +2,9 @@
 
 import streamlit as st
 
-from core.features.fuse.page import (
-    at_rest,
-    explorer,
-    figures,
-    fusion_controls,
-    results,
-    save_controls,
-)
+from core.features.fuse.page import explorer, fusion_controls, results, save_controls
+from core.features.fuse.page import explorer as at_rest
+from core.features.fuse.page import results as figures
 from core.ui import run_browser, score_box, shell
 
 context = shell.open_page(__file__)

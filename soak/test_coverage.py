@@ -16,7 +16,7 @@ import pytest
 from core.stats.bootstrap import ResamplingUnit
 from core.stats.comparison import compare, compare_macro
 from core.stats.intervals import Interval
-from core.stats.scored_rows import scored_rows
+from core.stats.scores_and_labels import scored_rows
 from soak.conftest import Record
 from tests.stats.simulations import Design, Pair, simulated_pair
 from tests.stats.test_coverage import (

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from core.stats.arrays import Floats
-from core.stats.comparison import compare
+from core.stats.comparison import compare, verdict_of
 from core.stats.intervals import Interval
 from core.stats.scores_and_labels import Scores
-from core.stats.verdicts import verdict_of
 from soak.conftest import Record
 
 PERTS, GENES = 40, 60

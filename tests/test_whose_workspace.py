@@ -16,7 +16,7 @@ MAY_USE = {
     "open_workspace": {SERVER, "core/ui/start.py"},  # before there is a server
     "load_settings": {
         "core/features/server/server.py",
-        "core/ui/accounts.py",
+        "core/ui/sign_in.py",
     },  # how it is served; who has which role
     "_own_workspace": {SERVER},
     "open_for": {SERVER, "core/ui/sign_in.py"},

@@ -18,7 +18,7 @@ from core.base.errors import InputError, NothingCovered, StateError
 from core.base.types import TRAIN
 from core.methods.fusion_settings import FusionSettings, Part
 from core.stats.arrays import Codes, Floats
-from core.transfer.evaluation import Evaluation, evaluate
+from core.transfer.cuts import Evaluation, evaluate
 from core.transfer.fusion import (
     Component,
     Reference,
@@ -28,8 +28,13 @@ from core.transfer.fusion import (
 )
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
-from core.transfer.prior_support import support_range, weights_by_support
-from core.transfer.protocols import EvaluationProtocol, KnnInputs, KnnPrediction
+from core.transfer.protocols import (
+    EvaluationProtocol,
+    KnnInputs,
+    KnnPrediction,
+    support_range,
+    weights_by_support,
+)
 from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import RunWithParents
 

@@ -29,8 +29,7 @@ from core.scoring.label_means import training_means
 from core.scoring.run_scores import RunRows, add_count_controls
 from core.stats.delong import Estimate
 from core.stats.official_score import score_of_rows
-from core.stats.scored_rows import ScoredRows
-from core.stats.scores_and_labels import Scores, outcome_of, scores_from_probabilities
+from core.stats.scores_and_labels import ScoredRows, Scores, outcome_of, scores_from_probabilities
 from core.stats.within_axis import WithinTask, score_within
 from core.transfer.row_index import RowIndex
 

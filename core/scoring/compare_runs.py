@@ -19,7 +19,6 @@ from core.base.errors import InputError
 from core.base.label_marks import LabelMarks
 from core.base.result import Figure, Table, hidden, inline
 from core.base.texts import number_text, quantity_text, rows_behind
-from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.run_scores import (
     MACRO_HEADLINE,
     NO_CUTS,
@@ -27,15 +26,25 @@ from core.scoring.run_scores import (
     headline_name,
     without_stand_ins,
 )
-from core.scoring.sentences import TWO_WAY, axes_text, describe_scored, interval_text, scored_text
+from core.scoring.sentences import (
+    TWO_WAY,
+    axes_text,
+    describe_scored,
+    fusion_caveats,
+    interval_text,
+    scored_text,
+)
 from core.stats.arrays import Floats, count_codes, sum_by_group
 from core.stats.comparison import (
     Comparison,
     Difference,
     Equivalence,
+    Verdict,
     compare,
     compare_macro,
     equivalence,
+    side_of,
+    verdict_of,
     widen_difference,
 )
 from core.stats.delong import widen
@@ -45,7 +54,6 @@ from core.stats.official_score import point_values
 from core.stats.ranks import midranks
 from core.stats.row_changes import agreement
 from core.stats.scores_and_labels import outcome_of, shared_rows
-from core.stats.verdicts import Verdict, side_of, verdict_of
 from core.stats.within_axis import scorable_genes
 from core.transfer.cuts import variances_between
 from core.transfer.live_fusion import FusionComparison, MetricChange

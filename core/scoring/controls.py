@@ -20,17 +20,16 @@ from core.base.label_marks import UNMARKED, LabelMarks
 from core.base.result import Figure, Table, hidden
 from core.base.texts import NO_BIOLOGY
 from core.scoring.compare_runs import compare_runs
-from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.label_means import means_outside_part, training_means
 from core.scoring.run_scores import MACRO_HEADLINE, RunRows, count_rows, score_run
-from core.scoring.sentences import TWO_WAY, axes_text, interval_text, scored_text
+from core.scoring.sentences import TWO_WAY, axes_text, fusion_caveats, interval_text, scored_text
 from core.stats.arrays import Floats
+from core.stats.comparison import side_of
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval, Unit
 from core.stats.official_score import score_of_rows
-from core.stats.permuted_labels import scores_of_permuted_labels
+from core.stats.permutations import scores_of_permuted_labels
 from core.stats.scores_and_labels import Scores
-from core.stats.verdicts import side_of
 from core.stats.within_axis import score_within
 from core.store.runs import Run
 from core.transfer.protocols import EvaluationProtocol

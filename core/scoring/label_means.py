@@ -8,8 +8,12 @@ from numpy.typing import NDArray
 
 from core.base.types import TRAIN
 from core.stats.arrays import Bools, Codes, Floats, count_codes, divide, sum_by_group
-from core.stats.scored_rows import combine_codes
-from core.stats.scores_and_labels import Scores, outcome_of, scores_from_probabilities
+from core.stats.scores_and_labels import (
+    Scores,
+    combine_codes,
+    outcome_of,
+    scores_from_probabilities,
+)
 from core.stats.within_axis import Axis
 from core.transfer.protocols import EvaluationProtocol, parts_of
 from core.transfer.row_index import RowIndex

@@ -14,7 +14,7 @@ from core.base.result import Table, hidden
 from core.base.texts import rows_behind
 from core.scoring.run_scores import RunRows, RunScore
 from core.stats.official_score import ScoreIntervals
-from core.stats.scored_rows import ScoredRows
+from core.stats.scores_and_labels import ScoredRows
 from core.stats.top_k import TopK, precision_at
 from core.stats.within_axis import Axis, WithinAxis, score_within
 

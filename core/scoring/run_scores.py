@@ -23,8 +23,8 @@ from core.stats.count_controls import count_only, rarer_gene
 from core.stats.delong import widen
 from core.stats.intervals import Interval, Resampled
 from core.stats.official_score import ScoreIntervals, score_of_rows
-from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import (
+    ScoredRows,
     Scores,
     outcome_of,
     ranked_scores,

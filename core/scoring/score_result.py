@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 
 from core.base.label_marks import LabelMarks
 from core.base.result import Table, hidden, inline
 from core.base.texts import rows_behind
-from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.other_scores import OtherScores
 from core.scoring.run_scores import RunRows, RunScore, load_scored_rows
-from core.scoring.sentences import TWO_WAY, axes_text, scored_text
-from core.stats.arrays import Floats
+from core.scoring.sentences import TWO_WAY, axes_text, fusion_caveats, scored_text
+from core.stats.arrays import Codes, Floats, codes_or_one
 from core.stats.intervals import Interval, Resampled
+from core.stats.ranks import round_for_ranks
 from core.store import runs
 from core.store.connection import Cursor
 from core.store.runs import Run
-from core.transfer.constant_components import constant_sentences
 
 UNIT: Final = (
     "perturbations and genes: largest of the two-way (V_pert + V_gene - V_row), perturbation, gene "
@@ -161,3 +161,41 @@ def _on_rows(part: RunRows, column: str, rows: RunRows) -> Floats:
     everywhere = np.full(len(rows.index.pair_ids), np.nan)
     everywhere[part.positions] = np.where(part.covered, getattr(part.scores, column), np.nan)
     return everywhere[rows.positions]
+
+
+def constant_sentences(
+    names: Sequence[str], de: Iterable[Floats], up: Iterable[Floats], cells: Codes | None
+) -> list[str]:
+    """Return one sentence for each number of a component that is constant in some cells, where its
+    weight changes no order.
+
+    names: of the components, the base first. de, up: their numbers, each of shape (n_rows,), NaN if
+    missing. Without cells, all rows form one cell.
+    """
+    sentences = []
+    for what, columns in (("P(DE)", de), ("P(up | DE)", up)):
+        for name, values in zip(names, columns, strict=True):
+            inside = codes_or_one(cells, len(values))
+            constant, of_cells, rows = count_constant_cells(values, inside)
+            where = (
+                f"in all {rows:,} rows"
+                if of_cells == 1
+                else f"inside {constant:,} of {of_cells:,} cells ({rows:,} rows)"
+            )
+            if constant:
+                sentences.append(
+                    f"{name} has one {what} {where}: there its weight changes no order."
+                )
+    return sentences
+
+
+def count_constant_cells(values: Floats, cells: Codes) -> tuple[int, int, int]:
+    """Return the number of constant cells, of cells with several rows, and of rows in the constant
+    cells.
+
+    values: of shape (n_rows,); NaN is left out. cells: codes of shape (n_rows,).
+    """
+    of_cells = pd.Series(round_for_ranks(values)).groupby(cells).agg(["count", "nunique"])
+    several = of_cells[of_cells["count"] > 1]
+    constant = several[several["nunique"] == 1]
+    return len(constant), len(several), int(constant["count"].sum())

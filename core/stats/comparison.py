@@ -6,7 +6,9 @@ Two runs can be called equal: two one-sided tests against a margin that a person
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +22,7 @@ from core.stats.influence import Influence
 from core.stats.intervals import Interval, p_gt_0
 from core.stats.official_score import DE, DIR, MEAN, Metrics, row_counts
 from core.stats.power import detectable_difference
-from core.stats.scored_rows import ScoredRows
-from core.stats.scores_and_labels import Scores, outcome_of, shared_rows, tasks
+from core.stats.scores_and_labels import ScoredRows, Scores, outcome_of, shared_rows, tasks
 from core.stats.within_axis import macro_influence
 
 LEVEL = 0.05
@@ -176,3 +177,34 @@ def _one_sided_p(distance: float, change: Interval) -> float:
     if change.se == 0:
         return float(distance <= 0)
     return float(stdtr(change.df, -distance / change.se))
+
+
+Verdict = Literal["confirmed", "confirmed, small", "rejected", "harmful", "undecided", "no verdict"]
+Side = Literal["above", "below", "open", "none"]
+
+
+def side_of(change: Interval) -> Side:
+    """Return the side of a difference's interval: above 0, below 0, both ("open"), or "none"
+    without an interval."""
+    if math.isnan(change.low) or math.isnan(change.high):
+        return "none"
+    return "above" if change.low > 0 else "below" if change.high < 0 else "open"
+
+
+def verdict_of(change: Interval, smallest: float) -> Verdict:
+    """Return the verdict on a difference; smallest: the smallest worth having, above 0.
+
+    confirmed: low > 0 and estimate >= smallest. confirmed, small: low > 0 and high < smallest, real
+    and not worth having. harmful: high < 0. rejected: high < smallest. undecided: anything else. no
+    verdict: without an interval.
+    """
+    side = side_of(change)
+    if side == "none":
+        return "no verdict"
+    if side == "above" and change.estimate >= smallest:
+        return "confirmed"
+    if change.high < smallest:
+        return (
+            "confirmed, small" if side == "above" else "harmful" if side == "below" else "rejected"
+        )
+    return "undecided"

@@ -13,8 +13,15 @@ from core.stats import validate
 from core.stats.arrays import Codes
 from core.stats.cell_auroc import auroc_within_cells, influence_within_cells
 from core.stats.delong import Estimate, estimates
-from core.stats.scored_rows import ScoredRows, scored_rows
-from core.stats.scores_and_labels import Outcome, Scores, outcome_of, scores_from_submission, tasks
+from core.stats.scores_and_labels import (
+    Outcome,
+    ScoredRows,
+    Scores,
+    outcome_of,
+    scored_rows,
+    scores_from_submission,
+    tasks,
+)
 
 DE, DIR, MEAN = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.5, 0.5])
 T = TypeVar("T")

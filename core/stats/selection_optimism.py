@@ -18,8 +18,7 @@ from core.base.texts import number_text
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats, codes_or_one, count_codes, sum_by_group
 from core.stats.auroc import ranking_steps
-from core.stats.scored_rows import ScoredRows
-from core.stats.scores_and_labels import Scores
+from core.stats.scores_and_labels import ScoredRows, Scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from core.stats.delong import ONE, Estimate, dependence_of, estimates_from
 from core.stats.influence import Influence
 from core.stats.intervals import Unit
 from core.stats.ranks import percentiles
-from core.stats.scored_rows import ScoredRows
-from core.stats.scores_and_labels import Task
+from core.stats.scores_and_labels import ScoredRows, Task
 
 METHODS: dict[Unit, str] = {
     "row": "infinitesimal jackknife",

@@ -20,8 +20,7 @@ from core.stats.delong import METHODS, Dependence, Estimate, dependence_of, esti
 from core.stats.influence import Influence, covariance, influence_of
 from core.stats.intervals import Unit
 from core.stats.official_score import DE, DIR, MEAN
-from core.stats.scored_rows import ScoredRows
-from core.stats.scores_and_labels import Task
+from core.stats.scores_and_labels import ScoredRows, Task
 
 Axis = Literal["pert", "gene"]
 

@@ -27,7 +27,6 @@ from scipy.sparse import csr_array
 from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.knn import Priors, Similarities, priors_of_sums, require_similarity
 from core.transfer.label_sums import batches, distinct_codes
-from core.transfer.labelled_rows import EFFECT, Knowledge, Parts, Rows
 from core.transfer.live_knn import MAX_SYMBOLS, LiveKnn
 from core.transfer.protocols import (
     EvaluationProtocol,
@@ -41,6 +40,7 @@ from core.transfer.protocols import (
     shrink_by_support,
     similarities_of,
 )
+from core.transfer.row_index import EFFECT, Knowledge, Parts, Rows
 from core.transfer.similarity import PermutedSimilarity, Similarity
 
 # label classes: none, changed, down, up; each flag counts its own class and all later ones

@@ -20,12 +20,28 @@ from core.stats.arrays import Bools, Codes, Floats
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import estimates, widen
 from core.stats.influence import mean_influence
-from core.stats.official_score import DE, DIR, MEAN, ScoreIntervals, point_values, row_counts
-from core.stats.scores_and_labels import Outcome, Scores, Task, outcome_of, tasks
+from core.stats.official_score import (
+    DE,
+    DIR,
+    MEAN,
+    ScoreIntervals,
+    point_values,
+    row_counts,
+    score_with_intervals,
+)
+from core.stats.scores_and_labels import (
+    Outcome,
+    Scores,
+    Task,
+    outcome_of,
+    ranked_scores,
+    submitted_parts,
+    tasks,
+)
 from core.transfer.cut_priors import SEEDS, prepare_cuts
-from core.transfer.evaluation import scores_with_stand_ins, without_stand_ins
-from core.transfer.labelled_rows import Rows
-from core.transfer.protocols import KnnInputs
+from core.transfer.knn import Priors
+from core.transfer.protocols import KnnInputs, KnnPrediction
+from core.transfer.row_index import Rows
 
 NAME = "mean of ten cuts (seeds 0–9)"  # the name of a space's score on every page
 
@@ -164,3 +180,67 @@ def variances_between(values: Floats) -> Floats:
     if len(values) < 2:
         return np.zeros(3)
     return np.asarray(np.column_stack((values, values.mean(axis=1))).var(axis=0, ddof=1))
+
+
+NOTHING_KNOWN = 0.5  # the stand-in for a row that sees no labelled row, or none with a direction
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The score of a kNN under a protocol.
+
+    coverage: share of rows with a prior; score: over all rows, with base rates in place of missing
+    priors; covered: score over the rows with a prior; null: score of equal weights, over all rows.
+    """
+
+    coverage: float
+    score: ScoreIntervals
+    covered: ScoreIntervals
+    null: ScoreIntervals
+
+
+def evaluate(labels: ArrayLike, rows: Rows, predicted: KnnPrediction) -> Evaluation:
+    """Return the score of the priors and of the null; labels of shape (n_rows,)."""
+    priors, null, cells = predicted.priors, predicted.null, predicted.cells
+    names, covered = np.asarray(labels, dtype=object), priors.covered
+
+    def score(scores: Scores, chosen: Bools) -> ScoreIntervals:
+        inside = None if cells is None else cells[chosen]
+        return score_with_intervals(
+            names[chosen], scores.take(chosen), rows.pert[chosen], rows.gene[chosen], inside
+        )
+
+    everyone, all_rows = np.ones(len(rows), dtype=np.bool_), scores_with_stand_ins(priors, null)
+    return Evaluation(
+        float(covered.mean()) if len(rows) else float("nan"),
+        score(all_rows, everyone),
+        score(without_stand_ins(all_rows, priors), covered),
+        score(scores_with_stand_ins(null, null), everyone),
+    )
+
+
+def scores_with_stand_ins(priors: Priors, null: Priors) -> Scores:
+    """Return the scores of all rows, computed from the submitted numbers as for a run."""
+    filled = fill_with_base_rates(priors, null)
+    return ranked_scores(*submitted_parts(filled.de, filled.up))
+
+
+def without_stand_ins(scores: Scores, priors: Priors) -> Scores:
+    """Return the scores with p_up missing in rows without a prior of up, for a score over the rows
+    with a prior."""
+    return Scores(scores.p_de, np.where(np.isnan(priors.up), np.nan, scores.p_up))
+
+
+def fill_with_base_rates(priors: Priors, null: Priors) -> Priors:
+    """Return priors with missing ones replaced by the base rates of the labelled rows that the row
+    may see.
+
+    null: the priors of equal weights, which are these base rates. If these are NaN too,
+    NOTHING_KNOWN is used.
+    """
+    uncovered = ~priors.covered
+    rate_de, rate_up = (
+        np.where(np.isnan(rate), NOTHING_KNOWN, rate) for rate in (null.de, null.up)
+    )
+    de = np.where(uncovered, rate_de, priors.de)
+    return Priors(de, np.where(uncovered | np.isnan(priors.up), rate_up, priors.up), priors.support)

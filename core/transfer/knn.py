@@ -30,7 +30,7 @@ from core.transfer.label_sums import (
     weight_chunks,
     zero_below,
 )
-from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Axis, Knowledge, Parts, Rows
+from core.transfer.row_index import DIRECTED, EFFECT, LABELLED, UP, Axis, Knowledge, Parts, Rows
 from core.transfer.similarity import Similarity
 
 

@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from core.stats.arrays import Codes, Floats, sum_by_group
-from core.transfer.labelled_rows import Knowledge, Parts, Rows
+from core.transfer.row_index import Knowledge, Parts, Rows
 from core.transfer.similarity import Similarity
 
 CHUNK_WEIGHTS = 2**24  # weights in memory at a time: 128 MB

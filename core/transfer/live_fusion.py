@@ -26,7 +26,7 @@ from core.transfer.fusion import (
     percentiles_of,
     weights_of,
 )
-from core.transfer.labelled_rows import Rows
+from core.transfer.row_index import Rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ import numpy as np
 from core.base.errors import InputError
 from core.stats.arrays import Codes, Floats
 from core.transfer.knn import Priors, Similarities, knn_priors, require_similarity
-from core.transfer.labelled_rows import Knowledge, Parts, Rows
 from core.transfer.prior_provenance import Provenance, explain_prior
 from core.transfer.protocols import (
     EvaluationProtocol,
@@ -21,6 +20,7 @@ from core.transfer.protocols import (
     shrink_by_support,
     similarities_of,
 )
+from core.transfer.row_index import Knowledge, Parts, Rows
 from core.transfer.similarity import (
     ConstantSimilarity,
     Cosines,

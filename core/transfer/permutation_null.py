@@ -25,8 +25,7 @@ from core.stats.arrays import Floats
 from core.stats.official_score import ScoreIntervals, point_values
 from core.stats.scores_and_labels import outcome_of
 from core.transfer.cut_priors import SEEDS, prepare_cuts
-from core.transfer.cuts import CutScores, MeanOfCuts
-from core.transfer.evaluation import Evaluation, scores_with_stand_ins
+from core.transfer.cuts import CutScores, Evaluation, MeanOfCuts, scores_with_stand_ins
 from core.transfer.protocols import EvaluationProtocol, KnnInputs
 
 N_PERMUTATIONS = 99

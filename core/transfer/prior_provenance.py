@@ -16,7 +16,7 @@ from core.transfer.label_sums import (
     slices_by_group,
     weight_chunks,
 )
-from core.transfer.labelled_rows import (
+from core.transfer.row_index import (
     DIRECTED,
     EFFECT,
     LABELLED,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from core.stats.arrays import Codes
-from core.stats.scored_rows import combine_codes
+from core.stats.scores_and_labels import combine_codes
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
 from core.transfer.row_index import RowIndex

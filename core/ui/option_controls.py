@@ -19,8 +19,7 @@ from core.methods.base import Method
 from core.runs.prompt_files import PromptFile
 from core.store.datasets import Dataset
 from core.ui.linked import bind, choose_one, choose_several
-from core.ui.loaders.records import predicting_runs
-from core.ui.loaders.spaces import all_spaces
+from core.ui.loaders.records import all_spaces, predicting_runs
 from core.ui.run_choice import option_text
 from core.ui.sign_in import may_upload
 

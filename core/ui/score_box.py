@@ -7,7 +7,7 @@ import streamlit as st
 from core.base.label_marks import LabelMarks
 from core.base.texts import number_text, rows_behind
 from core.features import hooks
-from core.scoring import terms
+from core.scoring import sentences
 from core.scoring.run_scores import RunScore
 from core.scoring.score_result import ScoreResult
 from core.scoring.sentences import BIASED, TWO_WAY, axes_text, interval_text, limits_text
@@ -42,7 +42,7 @@ def show_run_score(result: ScoreResult) -> None:
     else:
         _show_headline(result.score)
     caveats = " ".join(caveat for caveat in result.caveats if caveat != result.label_marks.sentence)
-    st.caption(as_text(caveats), help=terms.explain(caveats))
+    st.caption(as_text(caveats), help=sentences.explain(caveats))
 
 
 def show_marks(marks: LabelMarks) -> None:
@@ -52,7 +52,7 @@ def show_marks(marks: LabelMarks) -> None:
 
 
 def _number(name: str, shown: Interval, more: str, help_text: str = "") -> Number:
-    explained = f"{help_text or terms.SCORE_HELP[name]}\n\n{terms.explain(_INTERVALS)}"
+    explained = f"{help_text or sentences.SCORE_HELP[name]}\n\n{sentences.explain(_INTERVALS)}"
     return Number(
         name,
         number_text(shown.estimate),
@@ -78,15 +78,15 @@ def _show_headline(found: RunScore) -> None:
             value,
             f"{n:,} genes with both classes, chance 0.5  \npooled {shown_text(pooled.shown)},"
             f" {rows_behind(name, pooled.n)}",
-            f"{terms.HEADLINE_HELP}\n\n{terms.SCORE_HELP[name]} Pooled, a mean by gene would"
-            " raise it.",
+            f"{sentences.HEADLINE_HELP}\n\n{sentences.SCORE_HELP[name]} Pooled, a mean by gene"
+            " would raise it.",
         )
         for name, value, pooled, n in parts
         if value.estimate == value.estimate
     ]
     if len(numbers) != 1:  # else the headline is that score
         more = "" if numbers else "no labels of both classes"
-        numbers.insert(0, _number(headline.name, headline.value, more, terms.HEADLINE_HELP))
+        numbers.insert(0, _number(headline.name, headline.value, more, sentences.HEADLINE_HELP))
     show_numbers("score", numbers, 3)
 
 
@@ -104,4 +104,4 @@ def show_protocols(run: str) -> None:
     for describe in hooks("protocol_sentences"):
         for kind, sentence in describe(run):
             biased = f" {BIASED}" if kind == "loo" else ""
-            st.caption(as_text(f"{sentence}.{biased}"), help=terms.explain(sentence))
+            st.caption(as_text(f"{sentence}.{biased}"), help=sentences.explain(sentence))

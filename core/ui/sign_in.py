@@ -8,15 +8,18 @@ the role is checked again before each change.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
+from threading import Event
+from typing import Any
 
 import streamlit as st
-from streamlit import config
+from streamlit import config, runtime
 
-from core.base.config import Settings
-from core.runs.workspace import Workspace
+from core.base.config import Settings, load_settings
+from core.runs.workspace import Person, Workspace, person_of
 from core.ui import server_workspace
-from core.ui.accounts import account_of, is_enforced, may_upload_with
 from core.ui.widgets import as_text
 
 _DRAWN_FOR = "_drawn_for"  # a session key: the person whom the page was drawn for
@@ -106,3 +109,47 @@ def show_person(workspace: Workspace) -> None:
         return
     st.caption(f"Signed in as {as_text(workspace.person.author)}, {workspace.person.role}")
     st.button("Sign out", on_click=st.logout, key="sign-out", icon=":material/logout:")
+
+
+ENFORCED = Event()  # set by a server that checks who sends each request
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account whose address is not marked as unverified by its provider."""
+
+    email: str
+    name: str = ""
+
+    def person(self) -> Person | None:
+        """Return the person with the present role of the address in the environment or the file of
+        secrets; None without a role.
+
+        Raise InputError if that file cannot be read.
+        """
+        return person_of(load_settings(), self.email, self.name)
+
+
+def account_of(user: Mapping[str, Any]) -> Account | None:
+    """Return the account signed in according to Streamlit; None if there is none, or if its address
+    is unverified."""
+    email, name = user.get("email"), user.get("name")
+    if (
+        user.get("is_logged_in") is not True
+        or not isinstance(email, str)
+        or user.get("email_verified") is False
+    ):
+        return None
+    return Account(email, name if isinstance(name, str) else "")
+
+
+def may_upload_with(settings: Settings) -> bool:
+    """Return whether a person with these settings may upload files: on a shared server, only
+    editors."""
+    return not (settings.is_shared and settings.read_only)
+
+
+def is_enforced() -> bool:
+    """Return whether this process serves a shared workspace behind access control, or serves
+    nothing, as in a test of a page."""
+    return ENFORCED.is_set() or not runtime.exists()

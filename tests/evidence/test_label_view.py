@@ -14,8 +14,8 @@ from core.evidence.label_view import (
     fold_views,
     pool_counts,
 )
-from core.transfer.labelled_rows import rows_of
 from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
+from core.transfer.row_index import rows_of
 from tests.evidence.world import DE, DOWN, NONE, PAIRS, TEST, TRAINING, UP, pair
 
 

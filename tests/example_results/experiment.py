@@ -18,7 +18,7 @@ from core.features.experiments.result import (
 )
 from core.stats.delong import Estimate
 from core.stats.intervals import normal_interval
-from core.stats.sign_flips import sign_flip_test
+from core.stats.permutations import sign_flip_test
 from tests.estimates import plain_estimate
 
 

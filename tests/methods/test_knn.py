@@ -12,14 +12,13 @@ from core.base.types import Flag, RowResult
 from core.methods.knn import MOST_NEIGHBOURS, build_prediction, build_results
 from core.transfer.knn import Weighting, knn_priors
 from core.transfer.knn_settings import KnnSettings
-from core.transfer.labelled_rows import rows_of
 from core.transfer.protocols import (
     EvaluationProtocol,
     KnnPrediction,
     QueryGroup,
     SimilaritySettings,
 )
-from core.transfer.row_index import RowIndex
+from core.transfer.row_index import RowIndex, rows_of
 from tests.transfer.oracles import World, oracle, row_weights, some_space, worlds
 
 NAN = float("nan")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.plots import curves, theme
+from core.plots import drawing, theme
 
 TABLE = pd.DataFrame(
     {
@@ -19,7 +19,7 @@ TABLE = pd.DataFrame(
 
 
 def test_a_line_for_each_curve_with_intervals_and_a_star() -> None:
-    chart = curves.figure(TABLE, "k", "recall", ("random",))
+    chart = drawing.figure(TABLE, "k", "recall", ("random",))
     assert chart.layout.xaxis.type == "category"
     curve, reference = chart.data
     assert (list(curve.x), list(curve.y), curve.line.color) == (
@@ -39,7 +39,7 @@ def test_a_line_for_each_curve_with_intervals_and_a_star() -> None:
 
 def test_rows_without_a_value_are_left_out_and_each_of_few_steps_has_a_tick() -> None:
     table = pd.DataFrame({"curve": "net", "x": [1, 2, 3], "y": [0.9, None, 0.6]})
-    chart = curves.figure(table, "epoch", "loss")
+    chart = drawing.figure(table, "epoch", "loss")
     assert [list(line.x) for line in chart.data] == [[1, 3]]
     assert chart.layout.xaxis.dtick == 1
-    assert not curves.figure(table.head(0), "epoch", "loss").data
+    assert not drawing.figure(table.head(0), "epoch", "loss").data

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from core.features.fuse.explorer import component
+from core.features.fuse.explorer import content as component
 from core.features.fuse.explorer.content import make_content, noise_of_cuts
-from core.features.fuse.page import at_rest, explorer
+from core.features.fuse.page import explorer
+from core.features.fuse.page import explorer as at_rest
 from core.runs.workspace import Workspace
 from core.scoring.compare_runs import add_cut_noise
 from core.transfer.fusion import weights_of

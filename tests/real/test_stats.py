@@ -12,8 +12,11 @@ import pytest
 from core.stats.bootstrap import ResamplingPlan, bootstrap_score, combine_axes
 from core.stats.count_controls import score_count_controls
 from core.stats.official_score import official_score, score_with_intervals
-from core.stats.scored_rows import scored_rows
-from core.stats.scores_and_labels import scores_from_probabilities, scores_from_submission
+from core.stats.scores_and_labels import (
+    scored_rows,
+    scores_from_probabilities,
+    scores_from_submission,
+)
 from core.stats.within_axis import score_within
 
 pytestmark = pytest.mark.real

@@ -15,8 +15,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from core.stats.official_score import point_score
 from core.stats.scores_and_labels import Scores, scores_from_probabilities, submitted_parts
-from core.transfer.cuts import predict_cuts, score_cuts
-from core.transfer.evaluation import evaluate
+from core.transfer.cuts import evaluate, predict_cuts, score_cuts
 from core.transfer.fusion import (
     Component,
     RecoveredComponent,
@@ -26,7 +25,6 @@ from core.transfer.fusion import (
     weights_of,
 )
 from core.transfer.knn import Similarities, knn_priors
-from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of, rows_of
 from core.transfer.permutation_null import permutation_null
 from core.transfer.protocols import (
     EvaluationProtocol,
@@ -35,6 +33,7 @@ from core.transfer.protocols import (
     parts_of,
     predict_priors,
 )
+from core.transfer.row_index import Knowledge, Rows, knowledge_of, rows_of
 from core.transfer.similarity import Space, cosine_similarity
 
 pytestmark = pytest.mark.real

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.base.config import Settings
-from core.features.fuse.page import at_rest, fusion_controls
+from core.features.fuse.page import explorer, fusion_controls
 from core.features.fuse.page.fusion_controls import KNN, FusionChoice
 from core.methods.fusion_settings import FusionSettings
 from core.runs import derived_runs, launch
@@ -68,7 +68,7 @@ def test_the_page_shows_the_score_of_the_run_that_it_saves(
     settings = KnnSettings(("text",), protocol, SimilaritySettings(centre=True))
     choice, live = prepare(workspace, settings)
     shown = live.score_at(choice.settings().weights())
-    noise = at_rest.find_noise(choice, choice.base)
+    noise = explorer.find_noise(choice, choice.base)
     assert (noise is not None) == (protocol.kind == "folds")
     if noise is not None:
         shown = add_cut_noise(shown, noise.before, noise.scores_at(choice.settings().weights()))

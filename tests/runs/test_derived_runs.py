@@ -29,7 +29,6 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn import Priors, Weighting
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
-from core.transfer.labelled_rows import visible_rows
 from core.transfer.protocols import (
     EvaluationProtocol,
     Kind,
@@ -38,7 +37,7 @@ from core.transfer.protocols import (
     parts_of,
     predict_priors,
 )
-from core.transfer.row_index import RowIndex
+from core.transfer.row_index import RowIndex, visible_rows
 from core.transfer.similarity import Space, space_over
 from tests import cases, worlds
 from tests.derived import save_fusion, save_knn, save_recovered

@@ -12,8 +12,7 @@ from core.runs.workspace import Workspace
 from core.scoring.other_scores import other_scores, other_scores_of_run
 from core.scoring.run_scores import count_rows, load_scored_rows, score_run
 from core.stats.official_score import score_of_rows
-from core.stats.scored_rows import scored_rows
-from core.stats.scores_and_labels import scores_from_probabilities
+from core.stats.scores_and_labels import scored_rows, scores_from_probabilities
 from core.stats.within_axis import score_within
 from tests.stats.oracles import some_rows
 

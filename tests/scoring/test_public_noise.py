@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from core.runs.workspace import Workspace
-from core.scoring.public_noise import public_noise
 from core.scoring.run_scores import RunScore, score_run
+from core.scoring.standing import public_noise
 from tests.scoring.test_run_scores import loaded
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.base.texts import NO_BIOLOGY
-from core.scoring import terms
+from core.scoring import sentences
 from core.scoring.sentences import TWO_WAY, UNSEEN
 from core.transfer import cuts
 
@@ -27,8 +27,8 @@ from core.transfer import cuts
     ],
 )
 def test_a_text_is_explained_by_the_terms_in_it(text: str, names: list[str]) -> None:
-    found = (terms.explain(text) or "").split("\n\n")
+    found = (sentences.explain(text) or "").split("\n\n")
     assert [
         each[2 : 2 + len(name)] for each, name in zip(found, names, strict=bool(names))
     ] == names
-    assert bool(names) == (terms.explain(text) is not None)
+    assert bool(names) == (sentences.explain(text) is not None)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from core.stats.cell_auroc import auroc_within_cells
 from core.stats.official_score import score_with_intervals
 from core.stats.scores_and_labels import Task, scores_from_probabilities
-from core.transfer.labelled_rows import rows_of
+from core.transfer.row_index import rows_of
 from tests.stats.oracles import scored_rows, wins
 
 N = 400

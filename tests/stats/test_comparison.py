@@ -6,12 +6,10 @@ import scipy.stats
 from sklearn.metrics import roc_auc_score
 
 from core.base.errors import InputError
-from core.stats.comparison import compare, compare_macro
+from core.stats.comparison import compare, compare_macro, verdict_of
 from core.stats.official_score import score_with_intervals
 from core.stats.power import detectable_difference
-from core.stats.scored_rows import scored_rows
-from core.stats.scores_and_labels import Scores, scores_from_probabilities
-from core.stats.verdicts import verdict_of
+from core.stats.scores_and_labels import Scores, scored_rows, scores_from_probabilities
 from tests.stats.oracles import delong_covariance, some_rows
 
 RNG = np.random.default_rng(21)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from core.base.errors import InputError
-from core.stats.exact_permutation import permutation_test
+from core.stats.permutations import permutation_test
 from tests.strength import examples
 
 # Multiples of 1/64 have exact sums, so that neither side's rounding decides which ways tie.

@@ -7,9 +7,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from core.stats.official_score import point_score
-from core.stats.permuted_labels import scores_of_permuted_labels
-from core.stats.scored_rows import ScoredRows, scored_rows
-from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.stats.permutations import scores_of_permuted_labels
+from core.stats.scores_and_labels import ScoredRows, Scores, scored_rows, scores_from_probabilities
 from core.stats.within_axis import score_within
 from tests.stats.oracles import some_rows
 

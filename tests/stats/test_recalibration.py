@@ -7,8 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from core.base.errors import InputError
 from core.stats.auroc import auroc
-from core.stats.calibration import reliability
-from core.stats.recalibration import fit_logistic, recalibrate
+from core.stats.calibration import fit_logistic, recalibrate, reliability
 
 RNG = np.random.default_rng(111)
 N = 3000

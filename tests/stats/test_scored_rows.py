@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.stats.scored_rows import combine_codes, scored_rows
-from core.stats.scores_and_labels import scores_from_probabilities
+from core.stats.scores_and_labels import combine_codes, scored_rows, scores_from_probabilities
 
 
 def test_rows_keep_what_they_share() -> None:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.stats.scored_rows import ScoredRows, scored_rows
-from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.stats.scores_and_labels import ScoredRows, Scores, scored_rows, scores_from_probabilities
 from core.stats.selection_optimism import CutPlan, cut_codes, selection_optimism
 from tests.stats.oracles import pairs_won, some_rows
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError
-from core.stats.sign_flips import MOST_ENUMERATED, sign_flip_test
+from core.stats.permutations import MOST_ENUMERATED, sign_flip_test
 
 VALUES = st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 5)), min_size=1, max_size=20)
 

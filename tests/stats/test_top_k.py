@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.stats.scored_rows import scored_rows
-from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.stats.scores_and_labels import Scores, scored_rows, scores_from_probabilities
 from core.stats.top_k import precision_at
 from tests.stats.oracles import some_rows
 

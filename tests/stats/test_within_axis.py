@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from core.stats.scored_rows import scored_rows
-from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.stats.scores_and_labels import Scores, scored_rows, scores_from_probabilities
 from core.stats.within_axis import Axis, scorable_genes, score_within
 from tests.stats.oracles import delong_covariance, some_rows, wins
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from core.transfer.knn import Similarities, Weighting
-from core.transfer.labelled_rows import Knowledge, Parts, Rows, knowledge_of, rows_of
+from core.transfer.row_index import Knowledge, Parts, Rows, knowledge_of, rows_of
 from core.transfer.similarity import Space, cosine_similarity
 
 LABELS = ("up", "down", "none", "de", None)

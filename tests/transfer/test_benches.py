@@ -10,8 +10,8 @@ from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import two_way_delong
 from core.stats.scores_and_labels import Task
 from core.transfer.knn import Similarities, knn_priors
-from core.transfer.labelled_rows import EFFECT, visible_rows
 from core.transfer.protocols import EvaluationProtocol, parts_of, predict_priors
+from core.transfer.row_index import EFFECT, visible_rows
 from core.transfer.similarity import cosine_similarity
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.transfer.constant_components import constant_sentences, count_constant_cells
+from core.scoring.score_result import constant_sentences, count_constant_cells
 
 NAN = float("nan")
 CELLS = np.array(

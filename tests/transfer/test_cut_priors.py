@@ -9,7 +9,6 @@ from core.base.errors import InputError
 from core.transfer import cut_priors
 from core.transfer.cut_priors import SEEDS, prepare_cuts
 from core.transfer.knn import Priors, Weighting
-from core.transfer.labelled_rows import Knowledge, knowledge_of, rows_of
 from core.transfer.protocols import (
     EvaluationProtocol,
     KnnInputs,
@@ -18,6 +17,7 @@ from core.transfer.protocols import (
     parts_of,
     predict_priors,
 )
+from core.transfer.row_index import Knowledge, knowledge_of, rows_of
 from core.transfer.similarity import Cosines, Space
 from tests.strength import examples
 

@@ -19,7 +19,7 @@ from core.transfer.cut_priors import (
     weight_table,
 )
 from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
-from core.transfer.labelled_rows import Parts
+from core.transfer.row_index import Parts
 from core.transfer.similarity import ConstantSimilarity, PermutedSimilarity, SimilarityMatrices
 from tests.transfer.oracles import World, worlds
 

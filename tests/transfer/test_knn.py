@@ -9,7 +9,7 @@ from hypothesis import given
 from core.base.errors import InputError
 from core.transfer import label_sums
 from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
-from core.transfer.labelled_rows import Parts, knowledge_of, rows_of
+from core.transfer.row_index import Parts, knowledge_of, rows_of
 from core.transfer.similarity import ConstantSimilarity, SimilarityMatrices, Space
 from tests.transfer.oracles import World, oracle, some_space, worlds
 

@@ -8,10 +8,10 @@ from core.stats.comparison import compare
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
 from core.transfer.knn import Weighting
-from core.transfer.labelled_rows import knowledge_of, rows_of
 from core.transfer.live_fusion import live_fusion
 from core.transfer.live_knn import live_knn
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, predict_priors
+from core.transfer.row_index import knowledge_of, rows_of
 from core.transfer.similarity import Space
 
 N = 500

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.transfer.cuts import cut_values
-from core.transfer.evaluation import evaluate
+from core.transfer.cuts import cut_values, evaluate
 from core.transfer.knn import Weighting
-from core.transfer.labelled_rows import knowledge_of, rows_of
 from core.transfer.permutation_null import PermutationNull, content_key, permutation_null
 from core.transfer.protocols import (
     EvaluationProtocol,
@@ -17,6 +15,7 @@ from core.transfer.protocols import (
     SimilaritySettings,
     predict_priors,
 )
+from core.transfer.row_index import knowledge_of, rows_of
 from core.transfer.similarity import Space
 
 RNG = np.random.default_rng(8)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from core.base.errors import InputError
 from core.transfer.knn import Similarities, Weighting, knn_priors
-from core.transfer.labelled_rows import knowledge_of, rows_of
 from core.transfer.prior_provenance import Provenance, explain_prior, heaviest_symbols
+from core.transfer.row_index import knowledge_of, rows_of
 from tests.transfer.oracles import World, row_weights, worlds
 
 

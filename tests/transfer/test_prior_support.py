@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.transfer.prior_support import (
-    SupportRange,
-    shrink_to_half,
-    support_range,
-    weights_by_support,
-)
+from core.transfer.protocols import SupportRange, shrink_to_half, support_range, weights_by_support
 
 
 def test_by_hand() -> None:

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.transfer.evaluation import evaluate
+from core.transfer.cuts import evaluate
 from core.transfer.knn import Similarities, Weighting, knn_priors
-from core.transfer.labelled_rows import Rows, knowledge_of, rows_of, visible_rows
 from core.transfer.protocols import (
     EvaluationProtocol,
     SimilaritySettings,
@@ -14,6 +13,7 @@ from core.transfer.protocols import (
     parts_of,
     predict_priors,
 )
+from core.transfer.row_index import Rows, knowledge_of, rows_of, visible_rows
 from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
 
 

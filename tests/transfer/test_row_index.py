@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError
-from core.transfer.labelled_rows import EFFECT, LABELLED, UP
-from core.transfer.row_index import RowIndex
+from core.transfer.row_index import EFFECT, LABELLED, UP, RowIndex
 
 IDS = ("B_x", "a_B", "B_a", "c_x")
 

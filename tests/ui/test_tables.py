@@ -11,13 +11,13 @@ import streamlit as st
 
 from core.base.frames import encode
 from core.runs.workspace import Workspace
-from core.ui import figure_menu, tables
+from core.ui import figure_menu, results
 from tests.ui.conftest import Visit
 from tests.ui.views import VIEWS, symbol_of
 
 
 @pytest.mark.parametrize(
-    ("text", "row_height"), [("short", None), ("a long reason " * 10, tables.TALL_PX)]
+    ("text", "row_height"), [("short", None), ("a long reason " * 10, results.TALL_PX)]
 )
 def test_long_texts_take_several_lines(
     text: str, row_height: int | None, monkeypatch: pytest.MonkeyPatch
@@ -27,7 +27,7 @@ def test_long_texts_take_several_lines(
     table = pd.DataFrame(
         {"reason": [None, text], "page": ["./debates?run=0123456789" * 9] * 2, "n": [1, 2]}
     )
-    tables.show_table(table, None, {"page": tables.OPEN})
+    results.show_table(table, None, {"page": results.OPEN})
     assert given.get("row_height") == row_height
 
 

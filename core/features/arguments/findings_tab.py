@@ -11,7 +11,7 @@ from core.features.arguments.finding_kinds import FindingKind, kinds
 from core.features.arguments.page import choices, rubric_forms
 from core.features.arguments.schema_reading import SchemaReading, reading_of_run
 from core.store.runs import Run
-from core.ui import links, tables
+from core.ui import links, results
 from core.ui.background import Result, background
 from core.ui.linked import choose_one
 from core.ui.loaders.cache import versions_of
@@ -73,6 +73,6 @@ def _draw(run: Run, kind: FindingKind, reader: str) -> None:
             for row in rows
         ]
         column = st.column_config.LinkColumn("row", display_text=r"row=([^&]+)")
-        tables.show_table(
+        results.show_table(
             pd.DataFrame(rows).assign(row=addresses), kind.schema.listed, {"row": column}
         )

@@ -14,7 +14,7 @@ from core.features.arguments.readings import answers_rubric
 from core.runs.workspace import Workspace
 from core.store import Cursor, runs
 from core.store.runs import Run
-from core.ui import tables
+from core.ui import results
 from core.ui.background import Result, background
 from core.ui.loaders.cache import versions_of
 from core.ui.shell import draw_until_ready
@@ -38,7 +38,7 @@ def show(workspace: Workspace, run: Run, pair: str, readings: Sequence[str]) -> 
             rows = findings_of_row(db, newest.id, pair, kind, knowledge)
         if rows:
             with st.expander(f"{kind.name.capitalize()} ({len(rows)})"):
-                tables.show_table(pd.DataFrame(rows).dropna(axis=1, how="all"), f"row-{kind.name}")
+                results.show_table(pd.DataFrame(rows).dropna(axis=1, how="all"), f"row-{kind.name}")
 
 
 def _knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge | None:

@@ -21,8 +21,8 @@ from core.base.errors import StateError
 from core.base.result import Figure, Table
 from core.base.texts import number_text
 from core.features.asking.changed_cards import CardChange, describe_changes, read_changes
-from core.stats.exact_permutation import permutation_test
 from core.stats.multiplicity import holm
+from core.stats.permutations import permutation_test
 from core.stats.power import LEVEL, POWER, detectable_difference
 from core.store import predictions, runs, traces
 from core.store.connection import Cursor

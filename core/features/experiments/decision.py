@@ -11,9 +11,9 @@ from core.base.fields.record import check_values
 from core.base.fields.setting import Effect, setting
 from core.features.experiments.ledger_table import Entry
 from core.features.experiments.result import METRICS
+from core.stats.comparison import verdict_of
 from core.stats.intervals import Interval
 from core.stats.power import detectable_difference
-from core.stats.verdicts import verdict_of
 
 
 @dataclass(frozen=True, slots=True)

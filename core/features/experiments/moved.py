@@ -20,7 +20,7 @@ from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
 from core.stats.clustered_mean import means_within
 from core.stats.delong import Estimate
-from core.stats.sign_flips import sign_flip_test
+from core.stats.permutations import sign_flip_test
 
 ANSWERS = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de"}
 _FLIP_SEED = 0

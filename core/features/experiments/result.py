@@ -16,10 +16,10 @@ from typing import Any
 from core.base.experiment import Measure, Metric
 from core.base.result import Figure, Table, hidden
 from core.base.texts import estimate_text, number_text
+from core.stats.comparison import Verdict, verdict_of
 from core.stats.delong import Estimate
 from core.stats.multiplicity import holm, p_value
 from core.stats.power import LEVEL
-from core.stats.verdicts import Verdict, verdict_of
 
 METRICS: dict[Metric, str] = {"de": "DE", "dir": "DIR", "mean": "mean of DE and DIR"}
 MOST_ALIKE = 3  # arms that cannot be distinguished from the base and have a sentence each

@@ -16,15 +16,14 @@ from core.features.finetune.job_folder import FinetuneFolder
 from core.features.finetune.jobs import KIND
 from core.features.finetune.settings import BASE, FinetuneSettings
 from core.features.finetune.spec import describe_rows, short_name
-from core.plots import curves
+from core.plots import drawing
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
-from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
 from core.ui.linked import choose_one
 from core.ui.option_controls import show_option, show_settings
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import show_empty, show_figure
+from core.ui.widgets import confirm, show_empty, show_figure
 
 LOSSES: Final = {"loss": "training", "validation_loss": "validation"}
 
@@ -62,7 +61,7 @@ def _show_details(folder: FinetuneFolder) -> None:
             " interval · "
         )
         caption += "validation: all of its rows, after each epoch"
-        chart = curves.figure(table, "step", "loss, nats per answer token")
+        chart = drawing.figure(table, "step", "loss, nats per answer token")
         show_figure(chart, table, "training-loss", "Loss of the fine-tune", caption)
 
 

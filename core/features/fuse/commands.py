@@ -15,14 +15,14 @@ from core.cli.base import Replace, say_if_named_otherwise
 from core.cli.progress import working
 from core.cli.results import show_result
 from core.cli.settings import takes
-from core.features.fuse.verdict import FusionVerdict
+from core.features.fuse.weight_grid import FusionVerdict
 from core.methods.recovered import RecoveredSettings
 from core.runs import derived_runs, launch
 from core.runs.derived_runs import FusionRequest
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
-from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.score_result import constant_parents
+from core.scoring.sentences import fusion_caveats
 from core.store import predictions, runs
 
 app = typer.Typer()

@@ -15,7 +15,7 @@ FEATURE = Feature(
             "Predict",
         ),
     },
-    hand_tools=("core.features.fuse.fusion_files:find_explorer",),
-    report_commands=("core.features.fuse.fusion_files:app",),
+    hand_tools=("core.features.fuse.explorer.travel:find_explorer",),
+    report_commands=("core.features.fuse.explorer.travel:app",),
     needs=("neighbours",),
 )

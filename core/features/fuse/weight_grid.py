@@ -12,16 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.base.errors import InputError
+from core.base.result import Figure, Table, hidden, inline
+from core.scoring.compare_runs import change_sentence
+from core.scoring.sentences import scored_text
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import estimates
 from core.stats.official_score import MEAN
 from core.stats.ranks import round_for_ranks
-from core.stats.scored_rows import ScoredRows
-from core.stats.scores_and_labels import Outcome, Scores, tasks
+from core.stats.scores_and_labels import Outcome, ScoredRows, Scores, tasks
 from core.stats.selection_optimism import DEFAULT_CUTS, CutPlan, Optimism, selection_optimism
 from core.transfer.fusion import fuse, shares_of, weights_of
-from core.transfer.live_fusion import LiveFusion
+from core.transfer.live_fusion import FusionComparison, LiveFusion
 
 GRID = tuple(np.round(np.linspace(0, 1, 21), 2).tolist())  # steps of 0.05
 
@@ -120,3 +122,66 @@ def _scores(live: LiveFusion, weights: GridWeights) -> list[Scores]:
 def _values(outcome: Outcome, scores: Scores, cells: Codes | None) -> Floats:
     """Return DE and DIR, of shape (2,)."""
     return influence_within_cells(tasks(outcome, scores), cells).values[:, 0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FusionVerdict:
+    """A fusion of rows. run: its name. uncovered: rows that a component does not cover. constant:
+    sentences on components that change no order. comparison: with the baseline, None for a fusion
+    that was only saved. remarks: further caveats.
+    """
+
+    run: str
+    rows: int
+    uncovered: int
+    id: str = ""
+    constant: tuple[str, ...] = ()
+    baseline: str = ""
+    scored: str = ""
+    comparison: FusionComparison | None = inline(default=None)
+    remarks: tuple[str, ...] = hidden(default=())
+
+    @property
+    def title(self) -> str:
+        """The fusion."""
+        return f"What {self.run} gains"
+
+    @property
+    def sentence(self) -> str:
+        """Whether it is better than its baseline; without labels, how many rows it has."""
+        if self.comparison is None or not self.comparison.n_labelled:
+            return f"{self.run}: {self.rows:,} rows, {self.uncovered:,} without a component."
+        return change_sentence(
+            self.comparison.mean.change.shown, "mean of DE and DIR", self.baseline, self.run
+        )
+
+    @property
+    def scope(self) -> str:
+        """Which rows count, and how they are scored."""
+        return " · ".join(
+            filter(None, (f"{self.rows:,} rows", scored_text(self.scored) if self.scored else ""))
+        )
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What to know before trusting it."""
+        return (*self.remarks, *self.constant)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the scores of the baseline and of the fusion, or how many rows are covered."""
+        if self.comparison is None or not self.comparison.n_labelled:
+            return (Table("Rows", ({"rows": self.rows, "without a component": self.uncovered},)),)
+        rows = [
+            {
+                "metric": name,
+                self.baseline or "before": part.before,
+                self.run: part.after,
+                "change": part.change,
+            }
+            for name, part in self.comparison.parts.items()
+        ]
+        return (Table("Scores", tuple(rows), ("change",)),)
+
+    def figure(self) -> Figure | None:
+        """Return None: the explorer draws it."""
+        return None

@@ -14,9 +14,15 @@ from core.features.leakage.shared_symbols import SplitOverlap, compare_splits, r
 from core.features.leakage.space_leaks import SpaceCheck
 from core.stats.count_controls import CountControls
 from core.ui.loaders.cache import cache_by
-from core.ui.loaders.records import all_datasets, dataset_rows, predicting_runs
+from core.ui.loaders.records import (
+    all_datasets,
+    all_spaces,
+    dataset_rows,
+    predicting_runs,
+    row_index,
+    space_vectors,
+)
 from core.ui.loaders.scores import run_score, scored_rows
-from core.ui.loaders.spaces import all_spaces, row_index, space_vectors
 from core.ui.server_workspace import read_workspace
 
 

@@ -22,7 +22,7 @@ from core.features.leakage.shared_symbols import SymbolTables, compare_splits
 from core.features.neighbours import spaces as space_actions
 from core.features.published.result import Reproduced, Reproduction
 from core.runs.workspace import Workspace
-from core.scoring import public_noise, run_scores
+from core.scoring import run_scores, standing
 from core.scoring.debate_audit import load_audit
 from core.stats import bootstrap, power
 from core.stats.arrays import Floats
@@ -39,7 +39,8 @@ from core.stats.scores_and_labels import (
 )
 from core.stats.within_axis import score_within
 from core.store import Cursor, imports, pairs, predictions, spaces
-from core.transfer import cuts, evaluation, fusion, knn, live_fusion, protocols, similarity
+from core.transfer import cuts, fusion, knn, live_fusion, protocols, similarity
+from core.transfer import cuts as evaluation
 from core.transfer.fusion import Component
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
@@ -392,7 +393,7 @@ def standard_error(files: Files, wanted: Wanted) -> Computed:
     """Return the bootstrap's standard error of the mean of DE and DIR on the pool."""
     if wanted["name"] == "public":
         unlabelled = int(load(files, "train", pairs.frame)["label"].isna().sum())
-        noise = public_noise.public_noise([run_scores.score_run(_scored(files))], unlabelled)
+        noise = standing.public_noise([run_scores.score_run(_scored(files))], unlabelled)
         return math.nan if noise is None else noise.se
     means = _resampled(files)
     combined = bootstrap.combine_axes(means["row"], means["pert"], means["gene"])

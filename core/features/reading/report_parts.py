@@ -16,10 +16,9 @@ from core.base.texts import NO_BIOLOGY
 from core.features.reading.plots import label_counts
 from core.plots import scores
 from core.plots.captioned import CaptionedFigure
-from core.scoring.public_noise import PublicNoise, public_noise
 from core.scoring.report_part import ReportPart, ShownRuns
 from core.scoring.sentences import TWO_WAY
-from core.scoring.standing import Standing, headline
+from core.scoring.standing import PublicNoise, Standing, headline, public_noise
 from core.store.runs import Run
 
 MOST_OF_GROUP = 6  # runs that are drawn where all groups are in one figure

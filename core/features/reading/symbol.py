@@ -13,12 +13,11 @@ from core.features.reading import gene_cards
 from core.plots import theme
 from core.store.datasets import Dataset
 from core.transfer.similarity import cosine_similarity
-from core.ui import links, tables, widgets
+from core.ui import links, results, widgets
 from core.ui.linked import bind, choose_one, read_ids
 from core.ui.loaders.cache import cache_by
-from core.ui.loaders.records import dataset_rows
+from core.ui.loaders.records import all_spaces, dataset_rows, row_index, space_vectors
 from core.ui.loaders.rows import gene_description, symbol_rows
-from core.ui.loaders.spaces import all_spaces, row_index, space_vectors
 from core.ui.shell import PageContext
 from core.ui.widgets import show_empty
 
@@ -116,13 +115,13 @@ def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
         "P(DE) of each run that has the row; for a fusion its rank score, which is not a"
         " probability."
     )
-    tables.show_table(
+    results.show_table(
         table,
         "rows",
         {
             OTHER_ROLE[role]: TITLES[OTHER_ROLE[role]].lower(),
             **{str(name): st.column_config.NumberColumn(format="%.2f") for name in predicted},
-            "debate": tables.OPEN,
+            "debate": results.OPEN,
         },
         height="auto",
     )
@@ -166,13 +165,13 @@ def _show_most_similar(dataset: Dataset, role: str, name: str) -> None:
         for s in similar["symbol"]
     ]
     labels = [label for label in theme.LABEL_SIGNS if label in similar]
-    tables.show_table(
+    results.show_table(
         similar[["symbol", "similarity", *labels, "page"]],
         "most similar",
         {
             "similarity": st.column_config.NumberColumn(
                 format="%.3f", help="Cosine of the two vectors; 0 if negative."
             ),
-            "page": tables.OPEN,
+            "page": results.OPEN,
         },
     )

@@ -13,8 +13,7 @@ from core.base.result import Figure, Table, hidden, inline
 from core.base.texts import number_text, rows_behind
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
-from core.stats.calibration import Reliability, reliability
-from core.stats.recalibration import recalibrate
+from core.stats.calibration import Reliability, recalibrate, reliability
 from core.stats.scores_and_labels import outcome_of
 from core.store.runs import Run
 

@@ -14,8 +14,7 @@ from core.base.texts import NO_BIOLOGY
 from core.features.scores.calibration import NUMBERS, labelled_values
 from core.features.scores.plots import roc_curves, score_histograms
 from core.plots import rank_scatter, scores
-from core.plots.captioned import CaptionedFigure, together
-from core.plots.results import captioned
+from core.plots.captioned import CaptionedFigure, captioned, together
 from core.scoring import run_scores
 from core.scoring.compare_runs import RunComparison
 from core.scoring.row_numbers import score_name

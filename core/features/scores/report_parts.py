@@ -20,8 +20,7 @@ from core.features.scores.figures import (
 from core.features.scores.means import TITLE, MeansResult
 from core.features.scores.plots import roc_curves
 from core.features.scores.slices import GENE_ROWS_KIND, SlicesResult
-from core.plots.captioned import CaptionedFigure, together
-from core.plots.results import captioned_runs
+from core.plots.captioned import CaptionedFigure, captioned_runs, together
 from core.runs.control_inputs import control_expression_of, kept_vectors
 from core.runs.workspace import Workspace
 from core.scoring import run_scores

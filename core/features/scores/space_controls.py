@@ -24,7 +24,7 @@ from core.stats.within_axis import score_within
 from core.store import datasets, spaces
 from core.store.runs import Run
 from core.transfer.cut_priors import prepare_cuts
-from core.transfer.evaluation import scores_with_stand_ins
+from core.transfer.cuts import scores_with_stand_ins
 from core.transfer.knn import Similarities, knn_priors
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, parts_of

@@ -24,7 +24,7 @@ from streamlit.web.server.starlette import starlette_websocket as websocket
 from core.base.config import CALLBACK, Settings
 from core.features.server import sign_ins
 from core.runs.workspace import Person
-from core.ui.accounts import ENFORCED, account_of, may_upload_with
+from core.ui.sign_in import ENFORCED, account_of, may_upload_with
 
 HEALTH = f"/{routes.ROUTE_HEALTH}"
 METRICS = f"/{routes.ROUTE_METRICS}"

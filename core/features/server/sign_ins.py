@@ -14,7 +14,7 @@ from core.base.errors import InputError
 from core.base.hashes import sha256_of
 from core.base.log import record_error
 from core.runs.workspace import Person
-from core.ui.accounts import Account, account_of
+from core.ui.sign_in import Account, account_of
 
 SIGNED_IN = USER_COOKIE_NAME  # a long one has further parts
 MOST_SIGNED_OUT = 10_000  # cookies that are remembered

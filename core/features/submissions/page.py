@@ -18,7 +18,7 @@ from core.features.submissions import actions as submissions
 from core.features.submissions.actions import CheckedPackage, PackageOptions
 from core.features.submissions.rules import is_valid
 from core.store.runs import Run
-from core.ui import links, run_browser, tables
+from core.ui import links, results, run_browser
 from core.ui.linked import bind
 from core.ui.loaders.cache import run_version
 from core.ui.loaders.scores import run_rows
@@ -236,5 +236,5 @@ def _show_rows(problem: Problem, run: Run | None, name: str) -> None:
         addresses = [links.row_address(run, row) if row in known else None for row in table["row"]]
         if any(addresses):
             table["debate"] = addresses
-        config = {"debate": tables.OPEN}
-    tables.show_table(table, name, config, height="content" if len(table) <= LISTED else "auto")
+        config = {"debate": results.OPEN}
+    results.show_table(table, name, config, height="content" if len(table) <= LISTED else "auto")

@@ -216,7 +216,7 @@ class TargetTable:
             "y_title": f"{METRICS[str(self.metric)]} in the first k",
             "references": [*REFERENCES.values()],
         }
-        return Figure("core.plots.curves:figure", values, self.sentence)
+        return Figure("core.plots.drawing:figure", values, self.sentence)
 
 
 def table_of(folder: RankingFolder, saved: Evaluation, metric: str | None = None) -> TargetTable:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from core.base.errors import InputError
 from core.features.experiments.decision import DecisionRule, judged
 from core.features.experiments.ledger_table import HERE, Entry
+from core.stats.comparison import verdict_of
 from core.stats.intervals import Interval, normal_interval
-from core.stats.verdicts import verdict_of
 
 CLAIM = Entry(kind="registration", name="x", hypothesis="h", source=HERE)
 

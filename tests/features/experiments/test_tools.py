@@ -18,7 +18,7 @@ from core.runs import launch
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace, open_workspace
 from core.scoring.run_scores import RunRows
-from core.stats.sign_flips import sign_flip_test
+from core.stats.permutations import sign_flip_test
 from core.store import runs
 from tests import worlds
 from tests.fakes import scripted as scripted_server

@@ -15,8 +15,8 @@ from core.features.fuse.explorer.content import DIRECTED, EFFECT, LABELLED, METR
 from core.stats.delong import widen
 from core.stats.scores_and_labels import Outcome, Scores
 from core.transfer.fusion import Percentiles, shares_of, weights_of
-from core.transfer.labelled_rows import Rows
 from core.transfer.live_fusion import FusionComparison, LiveFusion, MetricChange
+from core.transfer.row_index import Rows
 from core.ui.row_list import HASH_BYTES
 from tests.ui.conftest import components
 

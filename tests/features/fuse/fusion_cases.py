@@ -10,8 +10,8 @@ import numpy as np
 from core.features.fuse.explorer.content import FusionRows, make_content
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.fusion import Component
-from core.transfer.labelled_rows import rows_of
 from core.transfer.live_fusion import LiveFusion, live_fusion
+from core.transfer.row_index import rows_of
 
 Rng = np.random.Generator
 KINDS = np.array(["up", "down", "none", "de", None], dtype=object)

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.base.texts import number_text
-from core.features.fuse.page import figures
+from core.features.fuse.page import results
 from core.runs.workspace import Workspace
 from tests.features.fuse import explorer_view
 from tests.features.fuse.explorer_view import move
@@ -43,7 +43,7 @@ def test_figures_are_those_of_the_weights(glance: Visit, little_demo: Workspace)
     assert not [each for each in app.dataframe if "places" in each.value]  # folded
     app = glance(little_demo, "fuse", run=LABELLED, figures="true")
     drawn = listed(app)
-    assert len(drawn) == figures.LISTED
+    assert len(drawn) == results.LISTED
     assert not listed(move(app, w_de_knn=0.9)).equals(drawn)
 
 
@@ -52,7 +52,7 @@ def test_without_labels_the_figures_show_ranks(glance: Visit, little_demo: Works
     assert not app.exception
     assert (
         max(len(each.value) for each in app.dataframe if {"rank_a", "rank_b"} <= set(each.value))
-        > figures.LISTED
+        > results.LISTED
     )
 
 

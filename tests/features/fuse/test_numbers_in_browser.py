@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.features.fuse.explorer import component
+from core.features.fuse.explorer import content as component
 from core.features.fuse.explorer.content import noise_of_cuts
 from core.features.fuse.weight_grid import move_one, weight_grid
 from core.scoring.compare_runs import add_cut_noise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.features.fuse.plots import weight_heatmap
+from core.features.fuse import weight_heatmap
 
 GRID = (0.0, 0.5, 1.0)
 MEAN = [[0.50, 0.51, 0.52], [0.60, 0.61, 0.62], [0.55, 0.56, np.nan]]  # a row is a weight of DE

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.features.fuse import fusion_files
-from core.features.fuse.explorer.component import ExplorerData
-from core.features.fuse.explorer.content import METRICS, FusionRows, make_content
+from core.features.fuse.explorer import travel
+from core.features.fuse.explorer.content import METRICS, ExplorerData, FusionRows, make_content
 from core.features.fuse.explorer.prepare import Mix, starters, state_of_file
 from core.features.fuse.explorer.travel import Fusion, data_of_file
 from core.features.sharing.report.selection import Explorers, select
@@ -21,8 +20,8 @@ from core.features.sharing.site.actions import write_site
 from core.runs.workspace import Workspace
 from core.scoring import run_scores
 from core.transfer.fusion import Component
-from core.transfer.labelled_rows import rows_of
 from core.transfer.live_fusion import live_fusion
+from core.transfer.row_index import rows_of
 from tests.commands import core_json
 from tests.features.fuse.explorer_view import live_of, widened
 from tests.features.sharing.built import build_report
@@ -91,8 +90,8 @@ def test_a_title_is_text_and_no_part_of_the_page() -> None:
 def test_a_file_holds_the_numbers_of_the_saved_run(fused_demo: Workspace) -> None:
     with fused_demo.store.read() as db:
         saved = run_scores.score_run(run_scores.load_scored_rows(db, FUSED)).whole
-    file = fusion_files.fusion_file(fused_demo, FUSED, labels=True)
-    assert file == fusion_files.fusion_file(fused_demo, FUSED, labels=True)
+    file = travel.fusion_file(fused_demo, FUSED, labels=True)
+    assert file == travel.fusion_file(fused_demo, FUSED, labels=True)
     [data] = data_in(file)
     content, state = data["content"], data["state"]
     mix = Mix("", tuple(state["de"]), tuple(state["up"]))
@@ -108,7 +107,7 @@ def test_a_file_holds_the_numbers_of_the_saved_run(fused_demo: Workspace) -> Non
 
 def test_what_is_no_fusion_is_refused(fused_demo: Workspace) -> None:
     with pytest.raises(InputError, match="expected a fusion"):
-        fusion_files.fusion_file(fused_demo, LABELLED, labels=True)
+        travel.fusion_file(fused_demo, LABELLED, labels=True)
 
 
 @pytest.mark.soak

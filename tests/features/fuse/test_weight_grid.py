@@ -5,7 +5,7 @@ import pytest
 
 from core.base.errors import InputError
 from core.features.fuse.weight_grid import GridWeights, move_one, weight_grid, weight_optimism
-from core.stats.scored_rows import scored_rows
+from core.stats.scores_and_labels import scored_rows
 from core.stats.selection_optimism import CutPlan, selection_optimism
 from core.transfer.fusion import weights_of
 from core.transfer.live_fusion import live_fusion

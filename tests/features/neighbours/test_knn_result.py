@@ -8,11 +8,10 @@ from core.base.label_marks import UNMARKED
 from core.base.result import to_json
 from core.cli.results import result_lines
 from core.features.neighbours.result import KnnResult, knn_sentence
-from core.transfer.cuts import predict_cuts, score_cuts
-from core.transfer.evaluation import evaluate
-from core.transfer.labelled_rows import knowledge_of, rows_of
+from core.transfer.cuts import evaluate, predict_cuts, score_cuts
 from core.transfer.permutation_null import KnnNumbers, PermutationNull
 from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, predict_knn
+from core.transfer.row_index import knowledge_of, rows_of
 from core.transfer.similarity import Space
 
 RNG = np.random.default_rng(0)

@@ -13,15 +13,7 @@ from core.features.perturbqa.baselines.gene_graph import make_gene_graph
 from core.features.perturbqa.baselines.retrieval_vote import TIERS, expected_share, tier_label_sums
 from core.features.perturbqa.knowledge_graph import KnowledgeGraph, make_graph
 from core.features.perturbqa.retrieval import BUDGET_OF, Budget, index_pairs
-from core.transfer.labelled_rows import (
-    DIRECTED,
-    EFFECT,
-    LABELLED,
-    UP,
-    Knowledge,
-    knowledge_of,
-    rows_of,
-)
+from core.transfer.row_index import DIRECTED, EFFECT, LABELLED, UP, Knowledge, knowledge_of, rows_of
 from tests.strength import examples
 
 NAMES = [f"g{i}" for i in range(6)]

@@ -12,7 +12,7 @@ from core.features.published import reproduce
 from core.features.published.reproduce import choose_numbers, reproduce_numbers
 from core.features.published.result import Reproduced, Reproduction
 from core.features.sharing.report.selection import DEFAULTS, PARTS
-from core.plots.results import captioned
+from core.plots.captioned import captioned
 from core.runs.workspace import Workspace
 from tests.commands import core, core_json
 

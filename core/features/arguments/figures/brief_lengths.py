@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.plots.captioned import CaptionedFigure
-from core.plots.results import captioned
+from core.plots.captioned import CaptionedFigure, captioned
 from core.runs.workspace import Workspace
 from core.scoring.debate_audit import load_audit
 from core.scoring.report_part import ReportPart, ShownRuns

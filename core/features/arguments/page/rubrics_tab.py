@@ -9,7 +9,7 @@ from core.features.arguments.page import choices, numbers, rubric_forms
 from core.features.arguments.rubric import Rubric
 from core.methods.text_rules.registry import YES_NO
 from core.store.runs import Run
-from core.ui import filters, links, tables
+from core.ui import filters, links, results
 from core.ui.linked import choose_one
 from core.ui.results import show_result
 from core.ui.shell import PageContext
@@ -88,7 +88,7 @@ def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
         "p": st.column_config.NumberColumn(f"P({answer})", format="%.2f"),
         "passage": st.column_config.TextColumn("deciding passage", width="large"),
     }
-    tables.show_table(table, "rubric-texts", columns, height=360)
+    results.show_table(table, "rubric-texts", columns, height=360)
     if len(found) > len(shown):
         st.caption(f"The first {LISTED} of each role, of {len(found):,}, in file order.")
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.features.asking.actions import SCRIPTED
 from core.store.runs import Run
-from core.ui import links, tables
+from core.ui import links, results
 from core.ui.run_choice import method_text
 from core.ui.widgets import show_empty
 
@@ -37,6 +37,6 @@ def show(asked: Sequence[Run]) -> None:
         "open": st.column_config.LinkColumn(display_text="open"),
         "tokens": st.column_config.NumberColumn(format="localized"),
     }
-    tables.show_table(
+    results.show_table(
         pd.DataFrame(rows), "what was asked", columns, height="auto", alt="What was asked before"
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from core.features.experiments import ledger_table
 from core.features.experiments.comparison_log import looked_by_dataset
 from core.features.experiments.ledger_result import ledger_of
-from core.plots.captioned import CaptionedFigure
-from core.plots.results import captioned
+from core.plots.captioned import CaptionedFigure, captioned
 from core.runs.workspace import Workspace
 from core.scoring.report_part import ReportPart, ShownRuns
 

@@ -14,7 +14,7 @@ from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import Estimate, estimates, widen
 from core.stats.influence import Influence, mean_influence
 from core.stats.scores_and_labels import Scores, outcome_of, tasks
-from core.transfer.labelled_rows import Rows
+from core.transfer.row_index import Rows
 
 Metrics = tuple[Estimate | None, Estimate | None, Estimate | None]  # DE, DIR and their mean
 _OF_SCORES = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])  # the metrics of an arm from its scores

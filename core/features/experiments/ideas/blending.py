@@ -31,7 +31,7 @@ from core.transfer.fusion import (
     weights_of,
 )
 from core.transfer.knn import Priors
-from core.transfer.prior_support import support_range, weights_by_support
+from core.transfer.protocols import support_range, weights_by_support
 from core.transfer.similarity import Space
 
 # a kNN's weight in each row, from the run's scores and the priors

@@ -20,7 +20,7 @@ from core.features.experiments.result import ArmResult
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.calibration import tie_bounds
 from core.stats.scores_and_labels import Task, scores_from_probabilities, tasks
-from core.transfer.labelled_rows import Rows
+from core.transfer.row_index import Rows
 
 SIGMOID = "recalibrated (log odds × 0.5)"
 _REMARK = "Arms that break ties use the labels: they bound the gain from better resolution."

@@ -25,8 +25,7 @@ from core.stats.scores_and_labels import Scores
 from core.store import runs, spaces
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.transfer.labelled_rows import Rows
-from core.transfer.row_index import RowIndex
+from core.transfer.row_index import RowIndex, Rows
 from core.transfer.similarity import Space
 
 _NO_MODEL = frozenset({"knn", "fusion", "recovered", *MADE_ELSEWHERE})

@@ -12,10 +12,14 @@ from core.features.experiments.ideas.arms import Ranking, Trial
 from core.features.experiments.ideas.material import Material
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
-from core.stats.scored_rows import combine_codes
-from core.stats.scores_and_labels import Scores, outcome_of, scores_from_probabilities
+from core.stats.scores_and_labels import (
+    Scores,
+    combine_codes,
+    outcome_of,
+    scores_from_probabilities,
+)
 from core.transfer.cut_priors import prepare_cuts
-from core.transfer.evaluation import scores_with_stand_ins
+from core.transfer.cuts import scores_with_stand_ins
 from core.transfer.knn import DEFAULT, Priors, Similarities, Weighting
 from core.transfer.protocols import (
     EvaluationProtocol,

@@ -15,9 +15,9 @@ from core.features.experiments.ideas.arms import Ranking, Trial
 from core.features.experiments.ideas.idea import Judged, OfRuns, idea
 from core.features.experiments.ideas.material import Material
 from core.scoring.run_scores import RunRows
-from core.stats.scored_rows import combine_codes
+from core.stats.scores_and_labels import combine_codes
 from core.store.runs import Run
-from core.transfer.labelled_rows import Rows
+from core.transfer.row_index import Rows
 
 MOST = 12
 

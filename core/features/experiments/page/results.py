@@ -12,7 +12,7 @@ from core.features.experiments import engine, ledger, ledger_table
 from core.features.experiments.registry import kinds
 from core.features.experiments.result import MOST_ALIKE, ExperimentResult
 from core.runs.workspace import Workspace
-from core.ui import links, tables
+from core.ui import links, results
 from core.ui.job_panel import watch_job
 from core.ui.linked import choose_one
 from core.ui.loaders.cache import cache_by, from_store
@@ -58,7 +58,7 @@ def show(context: PageContext) -> None:
         }
         for saved in by_key.values()
     ]
-    tables.show_table(pd.DataFrame(rows), "experiments")
+    results.show_table(pd.DataFrame(rows), "experiments")
     titles = {key: saved.name for key, saved in by_key.items()}
     latest = here[-1].key
     saved = by_key[choose_one(st.selectbox, "experiment", "Experiment", titles, latest) or latest]

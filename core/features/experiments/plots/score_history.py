@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import curves
+from core.plots import drawing
 
 
 def figure(steps: Sequence[Mapping[str, Any]]) -> go.Figure:
@@ -22,4 +22,4 @@ def figure(steps: Sequence[Mapping[str, Any]]) -> go.Figure:
     # a name may occur twice
     names = [f"{place}. {name}" for place, name in enumerate(table["step"], 1)]
     table = table.assign(curve="score", x=names, y=score, low=score - half, high=score + half)
-    return curves.figure(table.assign(is_best=table["verdict"] == "confirmed"), "", "score")
+    return drawing.figure(table.assign(is_best=table["verdict"] == "confirmed"), "", "score")

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Annotated
 
+import typer
+
+from core.base import machine_names
 from core.base.errors import InputError, NotFound, StateError
 from core.base.version import describe
+from core.cli.base import Out, Replace, show_file
+from core.cli.names import RunName
 from core.features.fuse import weight_grid
-from core.features.fuse.explorer.component import ExplorerData
-from core.features.fuse.explorer.content import FusionRows, make_content
+from core.features.fuse.explorer.content import ExplorerData, FusionRows, make_content
 from core.features.fuse.explorer.prepare import (
     CutNoise,
     Mix,
@@ -23,9 +28,12 @@ from core.features.fuse.explorer.prepare import (
 from core.methods.cut_scores import fusion_protocols
 from core.methods.fusion_components import ComponentLoader
 from core.methods.fusion_settings import read_fusion_settings
+from core.runs.component_loader import WorkspaceComponents
+from core.runs.workspace import Workspace
 from core.scoring.compare_runs import add_cut_noise
-from core.scoring.run_scores import RunRows
+from core.scoring.run_scores import RunRows, load_scored_rows
 from core.scoring.sentences import interval_text, scored_text
+from core.store import datasets, runs
 from core.store.runs import Run
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.run_cells import describe_scoring
@@ -127,3 +135,66 @@ def _score_in_words(fusion: Fusion, mix: Mix) -> str:
         f"On its author's labels, which are not in the file, {mix.name}: mean {after}, {change}"
         f" against {fusion.rows.baseline}."
     )
+
+
+app = typer.Typer()
+
+
+def fusion_data(workspace: Workspace, run: str, *, labels: bool) -> ExplorerData:
+    """Return the explorer's content for a saved fusion (name or id). labels: include the labels of
+    its rows.
+
+    Raise NotFound, InputError and StateError as `saved_fusion` does.
+    """
+
+    def load_rows(key: str) -> RunRows:
+        with workspace.store.read() as db:
+            return load_scored_rows(db, key)
+
+    with workspace.store.read() as db:
+        found = runs.find_predicting(db, run)
+        dataset = datasets.find(db, found.dataset)
+    fusion, mix = saved_fusion(
+        found, WorkspaceComponents(workspace, dataset), load_rows, dataset.name
+    )
+    return data_of_file(fusion, mix, labels=labels)
+
+
+def find_explorer(workspace: Workspace, run: Run, labels: bool) -> ExplorerData | None:
+    """Return the explorer of a run for a report; None for a run that is not a fusion, or whose
+    parts were deleted or changed."""
+    if run.method != "fusion":
+        return None
+    try:
+        return fusion_data(workspace, run.id, labels=labels)
+    except (NotFound, StateError):
+        return None
+
+
+def fusion_file(workspace: Workspace, run: str, *, labels: bool) -> bytes:
+    """Return the file. Raise StateError also if it contains an API key."""
+    content = fusion_data(workspace, run, labels=labels).file()
+    machine_names.refuse_secrets(workspace.settings, f"fusion {run}", [content])
+    return content
+
+
+@app.command()
+def fusion(
+    context: typer.Context,
+    run: RunName,
+    out: Out,
+    labels: Annotated[
+        bool,
+        typer.Option(
+            "--labels/--no-labels", help="Whether the labels of its rows are in the file."
+        ),
+    ] = True,
+    replace: Replace = False,
+) -> None:
+    """Write a fusion as one HTML file, in which its weights are moved by hand; it opens without a
+    network.
+
+    Without labels it moves ranks alone, and says what the saved weights score.
+    """
+    content = fusion_file(context.obj, run, labels=labels)
+    show_file(out, content, {"bytes": len(content), "labels": labels}, replace=replace)

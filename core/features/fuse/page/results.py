@@ -4,26 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
-from core.base.errors import NothingCovered
-from core.features.fuse.page import at_rest, fusion_controls
+from core.base.errors import InputError, NothingCovered
+from core.base.texts import number_text
+from core.features.fuse import weight_grid, weight_heatmap
+from core.features.fuse.page import explorer, fusion_controls
 from core.features.fuse.page.fusion_controls import FusionChoice
-from core.features.fuse.verdict import FusionVerdict
+from core.features.fuse.weight_grid import FusionVerdict
 from core.features.neighbours.page import neighbour_controls, space_numbers
 from core.features.neighbours.result import knn_sentence
+from core.plots import rank_scatter
+from core.plots.captioned import CaptionedFigure
 from core.scoring.compare_runs import add_cut_noise
-from core.scoring.fusion_caveats import CHOSEN, RANK_SCORES, RANKED
 from core.scoring.run_scores import score_run
+from core.scoring.score_result import constant_sentences
+from core.scoring.sentences import CHOSEN, RANK_SCORES, RANKED, TWO_WAY
+from core.stats.ranks import ranks_from_top
 from core.store.runs import Run
-from core.transfer.constant_components import constant_sentences
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.transfer.permutation_null import KnnNumbers
 from core.transfer.run_cells import describe_scoring
+from core.ui import links, results
+from core.ui.linked import bind
 from core.ui.loaders.scores import run_rows, scored_rows
 from core.ui.results import show_result
-from core.ui.widgets import as_text
+from core.ui.widgets import as_text, label_text, show_captioned, show_figure
 
 
 def prepare_or_say(choice: FusionChoice, baseline: Run) -> LiveFusion | None:
@@ -47,7 +57,7 @@ def show_verdict(
 ) -> None:
     """Show what the fusion gains at the weights on screen, with the noise of cuts, and its
     caveats."""
-    noise = at_rest.find_noise(choice, baseline) if choice.labelled else None
+    noise = explorer.find_noise(choice, baseline) if choice.labelled else None
     if noise is not None:
         found = add_cut_noise(found, noise.before, noise.scores_at(choice.settings().weights()))
     names = [choice.base.name, *map(fusion_controls.title_of, choice.others)]
@@ -109,3 +119,117 @@ def _remarks_on_scoring(
             f"{choice.dataset.name} is judged by the {headline.name}: {parts}, over"
             f" {headline.counted}. The other numbers of this page are over all pairs of rows."
         )
+
+
+LISTED = 20  # rows that move most
+MOVED = ("P(DE)", "P(up | DE)")
+
+
+def show_figures(choice: FusionChoice, prepared: LiveFusion, found: FusionComparison) -> None:
+    """Show the explorer's figures in an expander: the weight map or the ranks, and the rows that
+    move."""
+    folded = st.expander("As figures and tables, to download", **bind("figures", default=False))
+    if not folded.open:
+        return
+    with folded:
+        if choice.labelled:
+            plane = draw_plane(choice, prepared)
+            if plane is not None:
+                show_captioned(plane, "weight-plane")
+        else:
+            _show_rank_scatter(choice, found)
+        show_movers(choice, found)
+
+
+def draw_plane(choice: FusionChoice, prepared: LiveFusion) -> CaptionedFigure | None:
+    """Return the figure of the mean over all weights of a component, with the plateau. None with
+    one class only."""
+    position = fusion_controls.moved_component(choice)
+    try:
+        found = weight_grid.weight_grid(
+            prepared, weight_grid.move_one(position, choice.w_de, choice.w_dir)
+        )
+    except InputError:
+        return None
+    table = weight_heatmap.table(weight_grid.GRID, found.mean, found.plateau)
+    now = choice.w_de[position], choice.w_dir[position]
+    best = weight_grid.GRID[found.best[0]], weight_grid.GRID[found.best[1]]
+    name = fusion_controls.title_of(choice.others[position])
+    others = " · the other components keep their weights" if len(choice.others) > 1 else ""
+    caption = (
+        f"{choice.dataset.name} · {choice.base.name} and {name}{others} · "
+        f"best {found.mean[found.best]:.3f} at {best[0]:g}, {best[1]:g} · "
+        f"outline: within one standard error of it ({found.se:.3f}, {TWO_WAY})"
+    )
+    return CaptionedFigure(
+        f"Weights of {name}", "", "", caption, weight_heatmap.figure(table, now, best, name), table
+    )
+
+
+def _show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
+    """Show, without labels, where the fusion ranks the base's rows."""
+    before, after = scored_rows(choice.base.id).scores.p_de, found.fused.scores().p_de
+    rows = run_rows(choice.base.id)[["pair_id", "pert", "gene", "label"]]
+    moved: pd.DataFrame = rows.assign(rank_a=ranks_from_top(before), rank_b=ranks_from_top(after))
+    caption = (
+        f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of the DE score, 1 is the"
+        " largest"
+    )
+    chart = rank_scatter.figure(moved, choice.base.name, "the fusion")
+    show_figure(chart, moved, "mix-ranks", "Ranks before and after the fusion", caption)
+
+
+def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
+    """Show the rows whose ranks the fusion moves most against its base, up or down, with links to
+    their debates."""
+    which = st.segmented_control(
+        "Rows that move most in", MOVED, default=MOVED[0], **bind("moved"), required=True
+    )
+    rows = run_rows(choice.base.id)
+    base, fused = (
+        (rows["p_de"], found.fused.p_de)
+        if which == "P(DE)"
+        else (rows["p_up_given_de"], found.fused.p_up)
+    )
+    before = base.to_numpy(dtype=np.float64)
+    table = rows[["pair_id", "pert", "gene", "label"]].assign(
+        rank_a=ranks_from_top(before),
+        rank_b=ranks_from_top(np.where(np.isnan(before), np.nan, fused)),
+    )
+    moved = (table["rank_b"] - table["rank_a"]).abs()
+    table = table.loc[moved[moved > 0].nlargest(LISTED).index]
+    if table.empty:
+        st.markdown("No row moves at these weights.")
+        return
+    st.caption(f"{as_text(choice.base.name)} · the {len(table)} of {found.n:,} rows that move most")
+    address = {"dataset": choice.base.dataset, "run": choice.base.id}
+    shown = pd.DataFrame(
+        {
+            "row": table["pert"] + " ⟶ " + table["gene"],
+            "label": [
+                label_text(label if isinstance(label, str) else None) for label in table["label"]
+            ],
+            "places": table["rank_a"] - table["rank_b"],
+            "debate": [links.row_address(choice.base, key) for key in table["pair_id"]],
+            "neighbours": [
+                links.page_address("neighbours", **address, row=key) for key in table["pair_id"]
+            ],
+        }
+    )
+    results.show_table(
+        # The numbers stay numbers, so that the table can be sorted; a column's format has neither
+        # minus sign nor separators.
+        shown.style.format({"places": partial(number_text, form="+,.0f")}),
+        "rows that move",
+        {
+            "places": st.column_config.NumberColumn(
+                width=80,  # as formatted, which is wider than the bare number
+                help=(
+                    "How many ranks the row rises (+) or falls (−). Rank 1 is the highest; tied"
+                    " rows share a rank."
+                ),
+            ),
+            "debate": results.OPEN,
+            "neighbours": results.OPEN,
+        },
+    )

@@ -13,7 +13,8 @@ from core.base import machine_names
 from core.base.fields.record import option_of
 from core.features.fuse.explorer.prepare import Mix, describe_rest
 from core.features.fuse.explorer.travel import Fusion, data_of_file
-from core.features.fuse.page import at_rest, explorer, figures, fusion_controls
+from core.features.fuse.page import explorer, fusion_controls, results
+from core.features.fuse.page import explorer as at_rest
 from core.features.fuse.page.fusion_controls import KNN, PAGE, FusionChoice, title_of
 from core.features.neighbours.page import neighbour_controls
 from core.runs import actions as runs
@@ -27,14 +28,13 @@ from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import describe_scoring
 from core.ui import figure_menu, links
-from core.ui.confirmation import confirm
 from core.ui.figure_menu import View, file_name_of
 from core.ui.linked import bind, choose_one
 from core.ui.loaders.records import all_presets, all_runs, count_labelled
 from core.ui.loaders.rows import shared_row_counts
 from core.ui.option_controls import show_control, with_missing
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import as_text
+from core.ui.widgets import as_text, confirm
 
 _NOW = "as on the page"  # the first mix of the file
 
@@ -81,7 +81,7 @@ def _make_view(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> Vie
     )
     title = f"{choice.base.name} with {shares}, against {baseline.name}"
     view = View(choice.dataset.id, title, links.address_of_view(), run=choice.base.id)
-    plane = figures.draw_plane(choice, prepared) if choice.labelled else None
+    plane = results.draw_plane(choice, prepared) if choice.labelled else None
     if plane is None:
         return view
     change = prepared.score_at(choice.settings().weights()).mean.change.shown

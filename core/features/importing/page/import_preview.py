@@ -17,7 +17,7 @@ from core.features.importing.actions import ImportOptions
 from core.features.importing.previews import Preview, preview_upload
 from core.features.importing.roles import ROLES
 from core.runs.workspace import Workspace
-from core.ui import tables
+from core.ui import results
 from core.ui.widgets import as_text
 
 _PREVIEWS = "_import_previews"  # session key: (file, options) → preview
@@ -56,7 +56,7 @@ def ask_options(workspace: Workspace, file: Any, options: ImportOptions) -> Impo
     with summary:
         _show_summary(file.name, preview)
     with read:
-        tables.show_table(pd.DataFrame(preview.lines()), None, key=f"columns-{file.file_id}")
+        results.show_table(pd.DataFrame(preview.lines()), None, key=f"columns-{file.file_id}")
     return corrected
 
 

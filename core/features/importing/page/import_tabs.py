@@ -24,15 +24,14 @@ from core.features.importing.page.paths import ask_path
 from core.methods.base import methods
 from core.runs import actions as runs
 from core.store.runs import Run
-from core.ui import links, run_choice, tables
-from core.ui.confirmation import confirm
+from core.ui import links, results, run_choice
 from core.ui.linked import bind, choose_one
 from core.ui.loaders.cache import refresh
 from core.ui.loaders.records import all_imports, all_runs, latest_changes, rejected_rows
 from core.ui.option_controls import title_of
 from core.ui.run_choice import method_text, option_text
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import as_text, show_empty
+from core.ui.widgets import as_text, confirm, show_empty
 
 # the most important first
 _FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]
@@ -125,7 +124,7 @@ def show_imports(context: PageContext, files: pd.DataFrame) -> None:
     if files.empty:
         show_empty("Nothing has been imported yet.")
         return
-    tables.show_table(
+    results.show_table(
         files.assign(kind=files["kind"].str.replace("_", " "))[_FILE_COLUMNS],
         "imported files",
         {
@@ -324,8 +323,8 @@ def show_history(context: PageContext) -> None:
         show_empty("Every row of every imported file could be read.")
     else:
         counts = rejected.groupby(["file", "reason"]).size().rename("rows").reset_index()
-        tables.show_table(counts, "rejected rows counted")
-        tables.show_table(rejected, "rejected rows", height="auto")
+        results.show_table(counts, "rejected rows counted")
+        results.show_table(rejected, "rejected rows", height="auto")
     st.markdown("### Changes")
     changes = latest_changes()
     if changes.empty:

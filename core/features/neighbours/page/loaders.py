@@ -18,8 +18,8 @@ from core.store.runs import Run
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.permutation_null import KnnNumbers
 from core.ui.loaders.cache import cache_by, from_store, reading
+from core.ui.loaders.records import space_vectors
 from core.ui.loaders.scores import run_score
-from core.ui.loaders.spaces import space_vectors
 from core.ui.server_workspace import read_workspace
 
 all_packs = cache_by("spaces")(from_store(spaces.list_packs))

@@ -16,16 +16,15 @@ from core.stats.arrays import Codes
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.store.spaces import SpaceRecord
-from core.transfer.evaluation import Evaluation, evaluate
+from core.transfer.cuts import Evaluation, evaluate
 from core.transfer.knn_settings import KnnSettings, read_knn_settings, with_power_of_effects
-from core.transfer.labelled_rows import Axis
 from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import KnnPrediction, cells_of
-from core.transfer.row_index import RowIndex
-from core.ui import links, tables
+from core.transfer.row_index import Axis, RowIndex
+from core.ui import links, results
 from core.ui.linked import bind
-from core.ui.loaders.spaces import all_spaces, row_index, space_vectors
+from core.ui.loaders.records import all_spaces, row_index, space_vectors
 from core.ui.option_controls import choose_title, key_of, names_of_rest, show_settings, title_of
 from core.ui.widgets import as_text
 
@@ -286,7 +285,7 @@ def show_sources(dataset: Dataset, run: Run, row: Mapping[str, Any]) -> None:
         share=100 * table["share"], of_up=100 * table["share_up"]
     )
     number = st.column_config.NumberColumn
-    tables.show_table(
+    results.show_table(
         shown.head(LISTED),
         f"neighbours of {run.name}",
         {

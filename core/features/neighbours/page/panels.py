@@ -14,13 +14,13 @@ from core.features.neighbours.page import space_numbers
 from core.features.neighbours.page.loaders import principal_axes
 from core.features.neighbours.page.neighbour_controls import LiveNeighbours, majority_label
 from core.features.neighbours.plots import cumulative_share, gene_map
-from core.scoring import terms
+from core.scoring import sentences
 from core.store.datasets import Dataset
 from core.transfer.knn_settings import KnnSettings
-from core.transfer.labelled_rows import visible_rows
 from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import EvaluationProtocol
-from core.ui import links, tables, widgets
+from core.transfer.row_index import visible_rows
+from core.ui import links, results, widgets
 from core.ui.linked import bind, select_rows
 from core.ui.loaders.records import dataset_rows
 from core.ui.loaders.rows import runs_with_row
@@ -108,7 +108,7 @@ def show_priors(live: LiveNeighbours, unit: str, provenance: Provenance, label: 
     """Show the priors, how many neighbours they have, and the row's label."""
     priors = {"P(DE)": provenance.prior_de, "P(up | DE)": provenance.prior_up}
     numbers = [
-        Number(f"Prior {name}", number_text(p), terms.PROBABILITY_HELP[name])
+        Number(f"Prior {name}", number_text(p), sentences.PROBABILITY_HELP[name])
         for name, p in priors.items()
     ]
     at, known = provenance.neighbours, live.index.known.rows
@@ -197,7 +197,7 @@ def show_neighbours(
             for name, before, after in moves
         )
         st.markdown(f"**Without the picked: {moved}**")
-    tables.show_table(
+    results.show_table(
         shown,
         "neighbours",
         {

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.features.neighbours.result import space_sentence
 from core.runs import control_inputs
-from core.scoring import terms
+from core.scoring import sentences
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
 from core.transfer.knn_settings import KnnSettings
@@ -20,8 +20,8 @@ from core.transfer.protocols import KnnInputs
 from core.ui import server_workspace, shell
 from core.ui.background import Progress, Result, background
 from core.ui.loaders.cache import cache_by
+from core.ui.loaders.records import row_index, space_vectors
 from core.ui.loaders.scores import run_rows
-from core.ui.loaders.spaces import row_index, space_vectors
 from core.ui.widgets import as_text
 
 
@@ -93,7 +93,7 @@ def show_sentence(task: SpaceTask, whose: str) -> None:
             told = space_sentence(found.value, null.value)
             told += "" if null.ready else "; the same with permuted vectors is being computed"
         with st.container(key="space-sentence"):
-            st.caption(as_text(f"{whose}: {told}"), help=terms.explain(told))
+            st.caption(as_text(f"{whose}: {told}"), help=sentences.explain(told))
 
     shell.draw_until_ready(draw, lambda: is_ready(task))
 

@@ -22,13 +22,12 @@ from core.transfer import cuts
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import means_of
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui import links, shell, tables
-from core.ui.confirmation import confirm
+from core.ui import links, results, shell
 from core.ui.linked import bind
-from core.ui.loaders.spaces import all_spaces, row_index
+from core.ui.loaders.records import all_spaces, row_index
 from core.ui.option_controls import show_settings
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import as_text, show_empty
+from core.ui.widgets import as_text, confirm, show_empty
 
 _PERMUTED = (
     "Mean and SD of the same space after 99 random permutations of its vectors among its genes."
@@ -68,7 +67,7 @@ def show(context: PageContext) -> None:
 
 
 def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
-    tables.show_table(
+    results.show_table(
         pd.DataFrame([_space_line(dataset, space) for space in spaces]).dropna(
             axis="columns", how="all"
         ),
@@ -137,7 +136,7 @@ def _show_numbers(dataset: Dataset) -> None:
     }
 
     def draw() -> None:
-        tables.show_table(
+        results.show_table(
             pd.DataFrame([_numbers_line(name, task) for name, task in tasks.items()]),
             "numbers of spaces",
             {name: st.column_config.Column(help=text) for name, text in NUMBERS_HELP.items()},
@@ -267,4 +266,4 @@ def _show_packs() -> None:
     columns = {
         "organism": st.column_config.TextColumn(help=_ORGANISM_HELP),
     }
-    tables.show_table(table, "knowledge packs", columns)
+    results.show_table(table, "knowledge packs", columns)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from core.stats.arrays import Bools, Codes
-from core.transfer.labelled_rows import Rows
+from core.transfer.row_index import Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

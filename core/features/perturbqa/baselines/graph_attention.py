@@ -36,9 +36,8 @@ from core.features.perturbqa.baselines.material import (
 )
 from core.scoring.baselines import score_baseline
 from core.stats.arrays import Bools, Codes, Floats
-from core.stats.scored_rows import ScoredRows
-from core.stats.scores_and_labels import Outcome, scores_from_probabilities
-from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Rows
+from core.stats.scores_and_labels import Outcome, ScoredRows, scores_from_probabilities
+from core.transfer.row_index import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Rows
 
 _SLOPE = 0.2  # of the leaky rectifier of attention (Veličković et al. 2018)
 

@@ -26,8 +26,7 @@ from core.features.perturbqa.knowledge_graph import CLOSE_SCORE, GeneNames, grap
 from core.stats.arrays import Bools, Floats
 from core.stats.scores_and_labels import Outcome, outcome_of
 from core.transfer.knn import Priors, Similarities, knn_priors
-from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of
-from core.transfer.row_index import RowIndex
+from core.transfer.row_index import Knowledge, RowIndex, Rows, knowledge_of
 from core.transfer.similarity import ConstantSimilarity, Space, space_over
 
 NO_DESCRIPTIONS = "a knowledge pack of descriptions: import gene_desc.json"

@@ -17,9 +17,8 @@ from core.features.perturbqa.baselines.material import (
 )
 from core.scoring.baselines import Baseline, OnCovered, score_baseline
 from core.stats.arrays import Bools, Floats
-from core.stats.scored_rows import ScoredRows
-from core.stats.scores_and_labels import scores_from_probabilities
-from core.transfer.evaluation import fill_with_base_rates, without_stand_ins
+from core.stats.scores_and_labels import ScoredRows, scores_from_probabilities
+from core.transfer.cuts import fill_with_base_rates, without_stand_ins
 from core.transfer.knn import Priors
 
 Progress = Callable[[float], object]  # called with the share that is done

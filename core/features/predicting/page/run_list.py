@@ -18,13 +18,13 @@ from core.runs.jobs.kinds import Job
 from core.runs.run_state import Status
 from core.runs.workspace import Workspace
 from core.store.runs import Run
-from core.ui import links, tables
-from core.ui.backend_choice import choose_backend
+from core.ui import links, results
 from core.ui.job_panel import Button, job_of_run, show_job
 from core.ui.linked import read_ids
 from core.ui.loaders.records import all_runs, settle_runs
 from core.ui.option_controls import names_of_rest, show_settings
 from core.ui.run_choice import method_text
+from core.ui.server_choice import choose_backend
 from core.ui.shell import PageContext, draw_until_ready, fragment
 from core.ui.widgets import as_text, show_empty
 
@@ -80,7 +80,7 @@ def _choose_run(here: Mapping[str, Run], states: Mapping[str, Status]) -> str:
         links.set_parameter("watched", ids[st.session_state[TABLE]["selection"]["rows"][0]])
 
     st.session_state[TABLE] = {"selection": {"rows": [place]}}
-    tables.show_table(
+    results.show_table(
         pd.DataFrame([_table_row(run, states[key]) for key, run in here.items()]),
         "runs started here",
         _COLUMNS,
@@ -134,7 +134,7 @@ def _show_details(status: Status) -> None:
         servers = pd.DataFrame(map(asdict, status.servers))
         if not status.has_worker:
             servers = servers[["address", "done", "failed", "tokens"]]
-        tables.show_table(
+        results.show_table(
             servers.rename(columns=titles),
             "model servers of a run",
             height="auto",

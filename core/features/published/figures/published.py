@@ -4,7 +4,7 @@ computed."""
 from __future__ import annotations
 
 from core.features.published.reproduce import reproduce_numbers
-from core.plots.results import captioned
+from core.plots.captioned import captioned
 from core.scoring.report_part import ReportPart
 
 PART = ReportPart(

@@ -16,14 +16,13 @@ from core.base.types import Flag
 from core.features.reading.report_parts import group_runs
 from core.runs.model_servers import ENDPOINT_FILE, prices_of_runs
 from core.runs.request import Price
-from core.scoring import terms
-from core.scoring.public_noise import PublicNoise
+from core.scoring import sentences
 from core.scoring.run_scores import RunScore
 from core.scoring.sentences import TWO_WAY, UNSEEN
-from core.scoring.standing import Standing
+from core.scoring.standing import PublicNoise, Standing
 from core.store.runs import Run
 from core.transfer.run_cells import ALL_ROWS
-from core.ui import links, score_box, tables
+from core.ui import links, results, score_box
 from core.ui.loaders.records import tokens_by_run
 from core.ui.loaders.scores import flag_counts
 from core.ui.loaders.scores import standing as load_standing
@@ -73,7 +72,7 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
         "Runs on the same rows are grouped, the best first, the baseline last. Tick a run to read"
         " it row by row."
     )
-    chosen = tables.show_table(
+    chosen = results.show_table(
         table,
         "runs",
         {**_columns(noise), **dict.fromkeys(_HIDDEN)},
@@ -189,11 +188,11 @@ def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
         "rows": text(help="How many rows the run has, and whether their labels are known here."),
         "public score": number("public", format="%.3f", help=public),
         **{
-            name: text(help=f"{terms.SCORE_HELP[name]} {_INTERVAL}")
+            name: text(help=f"{sentences.SCORE_HELP[name]} {_INTERVAL}")
             for name in ("DE", "DIR", "mean")
         },
         **{
-            f"{name} by gene": text(help=f"{terms.HEADLINE_HELP} {_INTERVAL}")
+            f"{name} by gene": text(help=f"{sentences.HEADLINE_HELP} {_INTERVAL}")
             for name in ("DE", "DIR")
         },
         "scored": text(help=f"Which pairs of rows count. Inside cells: {UNSEEN}."),

@@ -13,10 +13,9 @@ import streamlit as st
 from core.features import hooks
 from core.features.reading import report_parts
 from core.features.reading.overview import concerns
-from core.scoring import terms
+from core.scoring import sentences
 from core.scoring.debate_audit import debates_sentence
-from core.scoring.public_noise import PublicNoise, public_noise
-from core.scoring.standing import Standing, headline
+from core.scoring.standing import PublicNoise, Standing, headline, public_noise
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.ui import links, score_box
 from core.ui.loaders.records import count_labelled
@@ -38,7 +37,7 @@ def show_first_screen(context: PageContext) -> None:
     with picture, st.spinner("Scoring the runs …"):
         standings = {run.id: standing(run.id) for run in context.runs}
     said = headline({run.name: standings[run.id] for run in context.runs})
-    place.markdown(f"**{as_text(said)}**", help=terms.explain(f"no-biology {said}"))
+    place.markdown(f"**{as_text(said)}**", help=sentences.explain(f"no-biology {said}"))
     flush()
     with side:
         _show_next(context)
@@ -53,7 +52,7 @@ def show_first_screen(context: PageContext) -> None:
         concerns.show_first(context)
     audits = [debate_audit(run.id) for run in context.runs if run.method == "debate"]
     if sentence := debates_sentence(audit for audit in audits if audit.roles):
-        verdict.markdown(as_text(sentence), help=terms.explain(sentence) or None)
+        verdict.markdown(as_text(sentence), help=sentences.explain(sentence) or None)
 
 
 def _show_picture(context: PageContext, standings: Mapping[str, Standing]) -> None:

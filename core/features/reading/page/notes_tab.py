@@ -11,11 +11,10 @@ import streamlit as st
 from core.base.texts import count_text
 from core.plots.printed import file_name
 from core.runs import actions as run_actions
-from core.ui import figure_menu, links, tables
-from core.ui.confirmation import confirm
+from core.ui import figure_menu, links, results
 from core.ui.loaders.records import dataset_notes
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import show_empty
+from core.ui.widgets import confirm, show_empty
 
 
 def show(context: PageContext) -> None:
@@ -33,7 +32,7 @@ def show(context: PageContext) -> None:
         return
     st.caption(f"{count_text(len(notes), 'note')}; the table’s own search finds authors and words.")
     columns = {"about": st.column_config.LinkColumn("about", display_text=r"#(.*)")}
-    tables.show_table(_table(notes, context.dataset.id), None, columns)
+    results.show_table(_table(notes, context.dataset.id), None, columns)
     plain = notes.drop(columns=["id", "run_id", "address"])
     figure_menu.show_table_buttons(plain, "notes", file_name(context.dataset.name, "notes"))
     _show_deletion(context, notes)

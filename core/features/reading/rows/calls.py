@@ -13,7 +13,7 @@ from core.base.texts import count_text, parse_json
 from core.base.types import Call
 from core.llm.completion import Answer, read_answer
 from core.store.runs import Run
-from core.ui import tables
+from core.ui import results
 from core.ui.widgets import as_text
 
 
@@ -37,7 +37,7 @@ def show(run: Run, pair_id: str, calls: Sequence[Call]) -> None:
             "answered": "tokens answered",
             "seconds": bar,
         }
-        tables.show_table(table, f"calls of {run.name}", titles, placeholder="not known")
+        results.show_table(table, f"calls of {run.name}", titles, placeholder="not known")
         for i, call in enumerate(calls):
             st.caption(as_text(f"{i + 1}. {call.stage} · {call.role}"))
             if call.error:

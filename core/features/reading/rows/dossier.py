@@ -14,7 +14,7 @@ from core.evidence import describe
 from core.features.reading.rows.marked_text import Marks, to_lines
 from core.plots import theme
 from core.scoring.row_trace import NO_DOSSIER, Event, why_no_dossier
-from core.ui import tables
+from core.ui import results
 from core.ui.linked import choose_one
 from core.ui.widgets import as_text
 
@@ -79,4 +79,4 @@ def _show_table(entries: Sequence[Mapping[str, Any]], marks: Marks) -> None:
         if has_hit
         else table
     )
-    tables.show_table(shown, None, columns)
+    results.show_table(shown, None, columns)

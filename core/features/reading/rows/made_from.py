@@ -9,7 +9,7 @@ from core.base.errors import InputError, NotFound, StateError
 from core.features import hooks
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.ui import links, tables
+from core.ui import links, results
 from core.ui.loaders.records import all_runs
 from core.ui.loaders.rows import RowDetails, row_details
 from core.ui.widgets import as_text
@@ -58,12 +58,12 @@ def _show_parents(run: Run, details: RowDetails) -> None:
         }
     ).astype(dict.fromkeys(numbers, float))
     st.markdown("**Made from**")
-    tables.show_table(
+    results.show_table(
         table,
         f"components of {run.name}",
         {
             **{title: st.column_config.NumberColumn(format="%.3f") for title in numbers},
-            "row": tables.OPEN,
+            "row": results.OPEN,
         },
     )
     if table[[*numbers]].isna().any(axis=None):

@@ -17,11 +17,10 @@ from core.features.reading.rows.marked_text import Marks
 from core.runs import actions as run_actions
 from core.scoring.row_numbers import MODEL_FREE, arithmetic
 from core.store.runs import Run
-from core.ui import links, tables
-from core.ui.confirmation import confirm
+from core.ui import links, results
 from core.ui.loaders.rows import RowDetails, row_details
 from core.ui.shell import PageContext
-from core.ui.widgets import as_text, flush, symbol_text
+from core.ui.widgets import as_text, confirm, flush, symbol_text
 
 COMPARED = {
     "P(DE)": "p_de",
@@ -132,7 +131,7 @@ def _show_runs(context: PageContext, shown: Sequence[str], pair_id: str, marks: 
         }
     )
     two_places = st.column_config.NumberColumn(format="%.2f")
-    tables.show_table(
+    results.show_table(
         table, "the row in several runs", dict.fromkeys(table.columns[1:5], two_places)
     )
     for column, key, name in zip(st.columns(len(shown)), shown, table["run"], strict=True):

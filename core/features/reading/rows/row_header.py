@@ -14,7 +14,7 @@ from core.base.types import FLAG_NAMES, Flag
 from core.features.reading.row_reason import find_reason
 from core.plots import theme
 from core.scoring.row_numbers import FLAG_HELP, score_name
-from core.scoring.terms import PROBABILITY_HELP, RANK_HELP
+from core.scoring.sentences import PROBABILITY_HELP, RANK_HELP
 from core.store.runs import Run
 from core.ui import links, run_browser
 from core.ui.loaders.rows import RowDetails

@@ -10,11 +10,11 @@ import streamlit as st
 
 from core.base.result import Table
 from core.features.scores.loaders import run_controls, space_controls
-from core.plots.results import captioned
-from core.scoring import terms
+from core.plots.captioned import captioned
+from core.scoring import sentences
 from core.scoring.controls import Control
 from core.scoring.run_scores import RunRows
-from core.ui import tables
+from core.ui import results
 from core.ui.widgets import as_text, show_captioned
 
 _INSIDE = (
@@ -38,7 +38,7 @@ def show_baselines(rows: RunRows) -> None:
     fingerprint of the sampling."""
     with st.spinner("Permuting labels …"):
         found = run_controls(rows.run.id)
-    st.markdown(as_text(found.sentence), help=terms.explain(found.sentence))
+    st.markdown(as_text(found.sentence), help=sentences.explain(found.sentence))
     with st.spinner("Permuting vectors …"):
         both = replace(found, controls=(*found.controls, *space_controls(rows.run.id)))
     for axis in ("de", "dir"):
@@ -54,5 +54,5 @@ def show_baselines(rows: RunRows) -> None:
 def _show_table(table: Table, name: str, controls: Sequence[Control]) -> None:
     """Show the scores of controls in a table, and a description of each. name: of the table's
     file."""
-    tables.show_table(pd.DataFrame(table.texts()), name)
+    results.show_table(pd.DataFrame(table.texts()), name)
     st.caption("  \n".join(f"**{as_text(each.name)}**: {as_text(each.about)}" for each in controls))

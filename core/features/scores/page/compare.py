@@ -12,11 +12,12 @@ from core.base.texts import number_text
 from core.features import hooks
 from core.features.scores import figures
 from core.features.scores.loaders import comparison as load_comparison
-from core.scoring import terms
+from core.scoring import sentences
 from core.scoring.compare_runs import RunComparison, SeveralComparisons
 from core.stats.row_changes import row_changes
 from core.store.runs import Run
-from core.ui import links, tables
+from core.ui import links
+from core.ui import results as tables
 from core.ui.linked import bind, choose_one, choose_several
 from core.ui.loaders.rows import shared_row_counts
 from core.ui.shell import PageContext
@@ -81,7 +82,7 @@ def show_verdict(result: RunComparison) -> None:
     st.markdown(f"**{as_text(result.sentence)}**")
     rest = " ".join(caveat for caveat in result.caveats if caveat != result.label_marks.sentence)
     if rest:
-        st.text(rest, help=terms.explain(f"{result.sentence} {rest}"))
+        st.text(rest, help=sentences.explain(f"{result.sentence} {rest}"))
 
 
 def compare_with(

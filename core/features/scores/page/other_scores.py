@@ -8,12 +8,12 @@ import streamlit as st
 from core.features.scores.calibration import NUMBERS, RANKS, CalibrationResult
 from core.features.scores.loaders import other_scores
 from core.features.scores.means import MeansResult
-from core.plots.results import captioned
+from core.plots.captioned import captioned
 from core.scoring.other_scores import METRICS
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
-from core.ui import tables
+from core.ui import results
 from core.ui.linked import bind
 from core.ui.widgets import show_captioned
 
@@ -39,7 +39,7 @@ def show_top(run: Run, rows: RunRows) -> None:
     for column, name in zip(st.columns(2, gap="medium"), METRICS, strict=True):
         with column:
             table = pd.DataFrame(scores.top(name)).drop(columns="question")
-            tables.show_table(
+            results.show_table(
                 table.assign(
                     precision=[interval_text(value.shown) for value in table["precision"]]
                 ),

@@ -7,10 +7,10 @@ import streamlit as st
 
 from core.features.scores import figures, slices
 from core.features.scores.calibration import NUMBERS
-from core.plots.results import captioned
+from core.plots.captioned import captioned
 from core.scoring.run_scores import RunRows, RunScore
 from core.store.runs import Run
-from core.ui import links, tables
+from core.ui import links, results
 from core.ui.linked import bind, choose_one
 from core.ui.loaders.scores import count_score
 from core.ui.widgets import as_text, show_captioned
@@ -59,7 +59,7 @@ def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
         "The smaller of the numbers of perturbations and genes in the slice. It determines the"
         " width of the interval."
     )
-    tables.show_table(
+    results.show_table(
         table,
         "slices",
         {

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from core.base.feature import HandTool
 from core.features.sharing.report.markup import Content, Html, data, element, join
-from core.plots import offline_page, theme
+from core.plots import printed, theme
 from core.plots.captioned import CaptionedFigure
-from core.plots.offline_page import colours, policy
+from core.plots.printed import colours, policy
 
 _ASSETS = Path(__file__).with_name("assets")
 
@@ -34,11 +34,11 @@ class Document:
 def render(document: Document) -> bytes:
     """Return the file as bytes; the same document gives the same bytes."""
     charts = {
-        key: offline_page.as_data(one.chart)
+        key: printed.as_data(one.chart)
         for key, one in document.figures.items()
         if one.chart is not None
     }
-    scripts = [offline_page.library(), _read("figures.js"), _read(f"{document.name}.js")]
+    scripts = [printed.library(), _read("figures.js"), _read(f"{document.name}.js")]
     styles = [colours(), _read("shared.css"), _read(f"{document.name}.css")]
     scripts += dict.fromkeys(tool.script() for tool in document.tools)
     styles += dict.fromkeys(tool.style() for tool in document.tools)

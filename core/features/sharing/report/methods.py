@@ -9,7 +9,7 @@ from core.features.sharing.report.material import Material
 from core.features.sharing.report.tables import lines
 from core.methods.text_rules.text import BARE, SHORT
 from core.scoring.controls import PERMUTATIONS, SEED
-from core.scoring.terms import FOLDS, LEAVE_ONE_OUT, PROBABILITY_HELP, RANK_HELP, SCORE_HELP
+from core.scoring.sentences import FOLDS, LEAVE_ONE_OUT, PROBABILITY_HELP, RANK_HELP, SCORE_HELP
 
 _AUROC = (
     "The probability that a random positive row is ranked above a random negative one, with ties"

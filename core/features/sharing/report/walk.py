@@ -18,7 +18,7 @@ from core.features.sharing.report.document import chart_place, render
 from core.features.sharing.report.markup import Html, element
 from core.features.sharing.report.material import ChosenRow, load_row
 from core.features.sharing.walk_tables import Stop
-from core.plots import offline_page, theme
+from core.plots import printed, theme
 from core.plots.captioned import CaptionedFigure
 from core.scoring import row_trace
 from core.store import Cursor, datasets, predictions, runs
@@ -86,7 +86,7 @@ def _find_reason(db: Cursor, row: ChosenRow) -> str:
 def keep_figure(found: CaptionedFigure) -> dict[str, object]:
     """Return a figure as a stop keeps it."""
     assert found.chart is not None
-    chart = offline_page.as_data(found.chart)
+    chart = printed.as_data(found.chart)
     return {
         "title": found.title,
         "sentence": found.sentence,

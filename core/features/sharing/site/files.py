@@ -12,7 +12,7 @@ from typing import Any
 from core.base.config import REPOSITORY
 from core.features.sharing.report.row_texts import Row
 from core.features.sharing.site.content import SiteContent
-from core.plots.offline_page import colours
+from core.plots.printed import colours
 
 CHUNK_ROWS = 100  # rows whose texts share a file, which is loaded when one of them is read
 PAGE = "index.html"

@@ -10,7 +10,7 @@ import streamlit as st
 from core.features.targets.evaluate import TOP
 from core.features.targets.page.choices import ShownRanking
 from core.runs.workspace import Workspace
-from core.ui import tables
+from core.ui import results
 from core.ui.linked import choose_one
 
 HIT = "✓"
@@ -28,13 +28,13 @@ def show(_workspace: Workspace, shown: ShownRanking) -> None:
     st.markdown("#### Ranks of its perturbed genes")
     ranks = target_ranks(genes)
     ranks.insert(1, "trained", ranks["gene"].isin(split.trained_genes))
-    tables.show_table(ranks, "targets-ranks")
+    results.show_table(ranks, "targets-ranks")
     st.caption(
         "Rankings of the condition's averaged cells. Genes with equal scores share their mean rank;"
         " so do genes without a score. A gene that is not a candidate has no rank."
     )
     st.markdown("#### Top genes of each model")
-    tables.show_table(first_genes(genes), "targets-first")
+    results.show_table(first_genes(genes), "targets-first")
     st.caption(f"{HIT} a perturbed gene · the first {TOP} genes that a model can score")
 
 

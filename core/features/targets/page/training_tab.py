@@ -19,14 +19,13 @@ from core.features.targets.request import (
     request_of,
 )
 from core.features.targets.results import RankingFolder
-from core.plots import curves
+from core.plots import drawing
 from core.runs.workspace import Workspace
-from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
 from core.ui.linked import bind
 from core.ui.option_controls import show_more, show_settings, title_of
 from core.ui.shell import explain_errors
-from core.ui.widgets import as_text, show_empty, show_figure
+from core.ui.widgets import as_text, confirm, show_empty, show_figure
 
 # models that train on the simulated screen within a minute
 QUICK = ("pca_knn", "random_forest", "xgboost")
@@ -84,7 +83,7 @@ def _show_curves(folder: RankingFolder) -> None:
     )
     for column, (measure, words) in zip(st.columns(2), MEASURES.items(), strict=True):
         with column:
-            chart = curves.figure(history.assign(y=history[measure]), "epoch or round", words)
+            chart = drawing.figure(history.assign(y=history[measure]), "epoch or round", words)
             caption = f"{folder.name} · ★ the chosen epoch or round · no interval"
             show_figure(chart, history, f"targets-{measure}", words.capitalize(), caption)
 

@@ -10,7 +10,7 @@ from core.features.experiments.result import ArmResult
 from core.stats.comparison import compare
 from core.stats.official_score import score_with_intervals
 from core.stats.scores_and_labels import Scores
-from core.transfer.labelled_rows import rows_of
+from core.transfer.row_index import rows_of
 
 RNG = np.random.default_rng(3)
 N = 400

@@ -17,8 +17,8 @@ from core.features.experiments.ideas.knn_ideas import (
 from core.features.experiments.ideas.program_priors import describe_expectations, program_counts
 from core.features.experiments.ideas.trained_classifier import predict_cells
 from core.transfer.fusion import Percentiles, agreement_with_base
-from core.transfer.labelled_rows import rows_of
 from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
+from core.transfer.row_index import rows_of
 
 EDGES = [("A", "B", 900), ("B", "C", 500), ("C", "Z", 700)]
 
