@@ -3,8 +3,6 @@
 import streamlit as st
 
 from core.features.fuse.page import explorer, fusion_controls, results, save_controls
-from core.features.fuse.page import explorer as at_rest
-from core.features.fuse.page import results as figures
 from core.ui import run_browser, score_box, shell
 
 context = shell.open_page(__file__)
@@ -30,13 +28,13 @@ def show_fusion() -> None:
             return
         version = explorer.show_explorer(choice, baseline, prepared)
         with st.container(key="fusion-state"):  # takes no space on the page
-            at_rest.say_all(choice, baseline, prepared, version)
+            explorer.say_all(choice, baseline, prepared, version)
     with places.saving:
         save_controls.show_save_controls(context, choice, baseline, prepared)
     found = prepared.score_at(choice.settings().weights())
     with places.remarks:
         results.show_verdict(choice, baseline, prepared, found)
-        figures.show_figures(choice, prepared, found)
+        results.show_figures(choice, prepared, found)
 
 
 show_fusion()

@@ -13,7 +13,12 @@ from core.base.errors import InputError
 from core.base.types import FALLBACKS, STAND_INS, Flag, Prediction, RowResult, TraceEvent
 from core.methods.base import BatchMethod, DerivedMethod, rows_of_base
 from core.methods.cut_scores import evaluate_fusion
-from core.methods.fusion_components import ComponentLoader, load_components, refuse_other_dataset
+from core.methods.fusion_components import (
+    ComponentLoader,
+    load_components,
+    refuse_other_dataset,
+    row_weights_of,
+)
 from core.methods.fusion_settings import FusionSettings, fusion_options, read_fusion_settings
 from core.stats.arrays import Floats
 from core.transfer.fusion import (
@@ -23,11 +28,6 @@ from core.transfer.fusion import (
     fuse,
     percentiles_of,
     weights_in_rows,
-)
-
-BY_SUPPORT = "The weight of a kNN is scaled by the support of its prior of this row."
-BY_AGREEMENT = (
-    "The weight of each other run is scaled by how near its rank of this row is to the base's."
 )
 
 
@@ -193,10 +193,7 @@ class Fusion(DerivedMethod):
         the base does not have."""
         settings = read_fusion_settings(options)
         rows, fused = load_components(components, settings)
-        remarks = [
-            *([BY_SUPPORT] * (settings.by_support != "no")),
-            *([BY_AGREEMENT] * settings.by_agreement),
-        ]
+        remarks = [rule.remark for rule in row_weights_of(settings)]
         counts = [
             rows[name].astype(object).where(rows[name].notna(), None)
             for name in ("tokens", "prompt_tokens", "tool_calls")

@@ -6,8 +6,9 @@ Both compute and check here, so that pages and runs agree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +22,6 @@ from core.stats.arrays import Codes, Floats
 from core.transfer.cuts import Evaluation, evaluate
 from core.transfer.fusion import (
     Component,
-    Reference,
     agreement_with_base,
     component_of,
     percentiles_of,
@@ -119,56 +119,109 @@ def load_components(
     components = [
         _load_component(loader, part, ids, base, settings) for part in (base.id, *settings.others)
     ]
-    if settings.by_support != "no":
-        components = _scale_by_support(loader, components, ids, settings)
-    return rows, (
-        scale_by_agreement(components, settings.reference) if settings.by_agreement else components
-    )
+    for rule in row_weights_of(settings):
+        factors = rule.factors(loader, components, ids, settings)
+        components = [
+            each if factor is None else each.scaled(factor)
+            for each, factor in zip(components, factors, strict=True)
+        ]
+    return rows, components
 
 
-def scale_by_agreement(components: Sequence[Component], reference: Reference) -> list[Component]:
-    """Return the components with the weight of each but the base multiplied by its agreement with
-    the base in each row."""
-    agreement = agreement_with_base(percentiles_of(components, reference))
-    found = list(components[:1])
-    for each, scale in zip(components[1:], agreement[1:], strict=True):
-        found.append(
-            replace(
-                each, weight_scale=scale if each.weight_scale is None else each.weight_scale * scale
-            )
-        )
-    return found
+@dataclass(frozen=True, slots=True)
+class RowWeights:
+    """A rule by which weights differ from row to row.
+
+    factors: of each component's weight, of shape (n_rows,), in [0, 1]; None for 1, as of the base.
+    remark: closes a row's arithmetic. rest: when the base weighs more than its share.
+    """
+
+    factors: Callable[
+        [ComponentLoader, Sequence[Component], Sequence[str], FusionSettings],
+        Sequence[Floats | None],
+    ]
+    remark: str
+    rest: str
 
 
-def _scale_by_support(
-    loader: ComponentLoader,
+def row_weights_of(settings: FusionSettings) -> list[RowWeights]:
+    """Return the rules that a fusion's settings ask for, in the order of ROW_WEIGHTS."""
+    return [
+        rules[value]
+        for option, rules in ROW_WEIGHTS.items()
+        if (value := getattr(settings, option)) in rules
+    ]
+
+
+def describe_rest(settings: FusionSettings) -> str:
+    """Return what is left for the base beside its share; "" if it is the same in every row."""
+    return "; ".join(rule.rest for rule in row_weights_of(settings))
+
+
+def factors_by_agreement(
+    _loader: ComponentLoader,
     components: Sequence[Component],
+    _ids: Sequence[str],
+    settings: FusionSettings,
+) -> list[Floats | None]:
+    """Return each other's agreement with the base in each row."""
+    return [None, *agreement_with_base(percentiles_of(components, settings.reference))[1:]]
+
+
+def _factors_by_support(
+    loader: ComponentLoader,
+    _components: Sequence[Component],
     ids: Sequence[str],
     settings: FusionSettings,
-) -> list[Component]:
-    """Return the components with every kNN's weight scaled by the support of its priors; the base
-    and other runs keep theirs.
+    *,
+    ends: tuple[float, float],
+) -> list[Floats | None]:
+    """Return the support of every kNN's priors, scaled from the one end to the other; the base and
+    other runs keep their weight.
 
     Support is scaled over the rows that percentiles are taken over: these, or the labelled rows of
     its priors under folds.
     """
-    ends = (0.0, 1.0) if settings.by_support == "more" else (1.0, 0.0)
-    found = list(components)
+    found: list[Floats | None] = [None] * (1 + len(settings.others))
     for place, part in enumerate(settings.others, 1):
         knn = _knn_of(loader, part)
         if knn is None:
             continue
         support = _support_of(loader, part, knn, ids)
         over = support if settings.reference == "population" else _fold_priors(loader, knn).support
-        found[place] = replace(
-            found[place], weight_scale=weights_by_support(*ends, support, support_range(over))
-        )
-    if all(component.weight_scale is None for component in found):
+        found[place] = weights_by_support(*ends, support, support_range(over))
+    if all(factor is None for factor in found):
         raise InputError(
             "weights by support: none of the runs fused with the base is a kNN; expected one, or"
             " the same weights"
         )
     return found
+
+
+_BY_SUPPORT = "The weight of a kNN is scaled by the support of its prior of this row."
+# Option of `FusionSettings` → value → its rule. The browser gets the factors themselves.
+ROW_WEIGHTS: Mapping[str, Mapping[Any, RowWeights]] = {
+    "by_support": {
+        "more": RowWeights(
+            partial(_factors_by_support, ends=(0.0, 1.0)),
+            _BY_SUPPORT,
+            "more in rows where neighbours have less support",
+        ),
+        "less": RowWeights(
+            partial(_factors_by_support, ends=(1.0, 0.0)),
+            _BY_SUPPORT,
+            "more in rows where neighbours have more support",
+        ),
+    },
+    "by_agreement": {
+        True: RowWeights(
+            factors_by_agreement,
+            "The weight of each other run is scaled by how near its rank of this row is to the"
+            " base's.",
+            "more in rows where the others' ranks are far from its own",
+        )
+    },
+}
 
 
 def _knn_of(loader: ComponentLoader, part: Part) -> KnnSettings | None:

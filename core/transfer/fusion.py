@@ -8,7 +8,7 @@ Recover a component's percentiles from a base run and a fusion of the two: pct(o
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -63,6 +63,11 @@ class Component:
     reference_de: Floats | None = None
     reference_up: Floats | None = None
     weight_scale: Floats | None = None
+
+    def scaled(self, factor: Floats) -> Component:
+        """Return it with its weight in each row multiplied by a factor, of shape (n_rows,)."""
+        before = 1.0 if self.weight_scale is None else self.weight_scale
+        return replace(self, weight_scale=before * factor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from core.features.fuse.explorer import content as component
 from core.features.fuse.explorer.content import make_content, noise_of_cuts
 from core.features.fuse.page import explorer
-from core.features.fuse.page import explorer as at_rest
 from core.runs.workspace import Workspace
 from core.scoring.compare_runs import add_cut_noise
 from core.transfer.fusion import weights_of
@@ -33,7 +31,7 @@ def test_a_browser_computes_the_same_on_the_pool(workspace: Workspace, browser: 
         workspace,
         KnnSettings(("text",), EvaluationProtocol("folds"), SimilaritySettings(centre=True)),
     )
-    noise = at_rest.find_noise(choice, choice.base)
+    noise = explorer.find_noise(choice, choice.base)
     assert noise is not None
     cuts = [noise.scores_at(weights_of([w_de], [w_dir])) for w_de, w_dir in WEIGHTS]
     content = make_content(live, explorer.name_rows(choice, choice.base))
@@ -42,7 +40,7 @@ def test_a_browser_computes_the_same_on_the_pool(workspace: Workspace, browser: 
         for both, after in zip(WEIGHTS, cuts, strict=True)
     ]
     page = browser.new_page()
-    page.add_script_tag(content=component.script())
+    page.add_script_tag(content=content.script())
     for (w_de, w_dir), after, answer in zip(
         WEIGHTS, cuts, page.evaluate(ASK, [1, sent]), strict=True
     ):

@@ -40,7 +40,6 @@ from core.stats.scores_and_labels import (
 from core.stats.within_axis import score_within
 from core.store import Cursor, imports, pairs, predictions, spaces
 from core.transfer import cuts, fusion, knn, live_fusion, protocols, similarity
-from core.transfer import cuts as evaluation
 from core.transfer.fusion import Component
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
@@ -294,7 +293,7 @@ def _knn_scores(files: Files, space: str, centre: bool, in_folds: bool) -> Any:
     settings = protocols.SimilaritySettings(centre=centre)
     inputs = protocols.KnnInputs(known.rows, known, (_space(files, space),), settings)
     if not in_folds:
-        return evaluation.evaluate(labels, inputs.queries, protocols.predict_knn(_LOO, inputs))
+        return cuts.evaluate(labels, inputs.queries, protocols.predict_knn(_LOO, inputs))
     return cuts.score_cuts(
         labels, inputs.queries, cuts.predict_cuts(inputs, seeds=range(files.cuts))
     ).covered
@@ -383,7 +382,7 @@ def no_biology(files: Files, wanted: Wanted) -> Computed:
     priors: knn.Priors = knn.knn_priors(
         rows, index.known, knn.Similarities(same, same), parts=parts
     )
-    scores = evaluation.scores_with_stand_ins(priors, priors)
+    scores = cuts.scores_with_stand_ins(priors, priors)
     return float(
         getattr(point_score(labels, scores, protocols.cells_of(protocol, rows, parts)), what[2])
     )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.features.fuse.explorer import content as component
+from core.features.fuse.explorer import content
 from core.features.fuse.explorer.content import noise_of_cuts
 from core.features.fuse.weight_grid import move_one, weight_grid
 from core.scoring.compare_runs import add_cut_noise
@@ -54,7 +54,7 @@ ASK = """([movers, cases]) => cases.map(({ content, de, up, noise, position, pla
 def page(browser: Browser) -> Page:
     """An empty page with the explorer's script."""
     opened = browser.new_page()
-    opened.add_script_tag(content=component.script())
+    opened.add_script_tag(content=content.script())
     return opened
 
 

@@ -107,18 +107,6 @@ STARTERS = {
     "half and half": (0.5, 0.5),
     "more weight on direction": (0.5, 0.7),
 }
-_REST = {  # what is left for the base, by `FusionSettings.by_support`
-    "no": "",
-    "more": "more in rows where neighbours have less support",
-    "less": "more in rows where neighbours have more support",
-}
-_REST_BY_AGREEMENT = "more in rows where the others' ranks are far from its own"
-
-
-def describe_rest(by_support: str, *, by_agreement: bool) -> str:
-    """Return what is left for the base beside its share, for these settings of a fusion; "" if it
-    is the same in every row."""
-    return "; ".join(filter(None, (_REST[by_support], _REST_BY_AGREEMENT if by_agreement else "")))
 
 
 @dataclass(frozen=True, slots=True)

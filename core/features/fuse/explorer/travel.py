@@ -19,14 +19,13 @@ from core.features.fuse.explorer.content import ExplorerData, FusionRows, make_c
 from core.features.fuse.explorer.prepare import (
     CutNoise,
     Mix,
-    describe_rest,
     prepare_fusion,
     prepare_noise,
     starters,
     state_of_file,
 )
 from core.methods.cut_scores import fusion_protocols
-from core.methods.fusion_components import ComponentLoader
+from core.methods.fusion_components import ComponentLoader, describe_rest
 from core.methods.fusion_settings import read_fusion_settings
 from core.runs.component_loader import WorkspaceComponents
 from core.runs.workspace import Workspace
@@ -44,7 +43,7 @@ SAVED = "as saved"  # the mix that a fusion was saved with
 @dataclass(frozen=True, slots=True, eq=False)
 class Fusion:
     """A fusion that is to travel. scored: how, in words. rest: of
-    `core.features.fuse.explorer.prepare.describe_rest`."""
+    `describe_rest`."""
 
     title: str
     live: LiveFusion
@@ -81,7 +80,7 @@ def saved_fusion(
         FusionRows(ids, perts, genes, names, parts, names[0]),
         noise,
         describe_scoring(fusion_protocols(settings, loader)),
-        describe_rest(settings.by_support, by_agreement=settings.by_agreement),
+        describe_rest(settings),
     )
     return fusion, Mix(SAVED, settings.w_de, settings.w_dir)
 

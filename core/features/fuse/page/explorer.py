@@ -5,40 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from core.base.errors import NotFound
 from core.base.hashes import sha256_of
 from core.base.records import to_json
 from core.features.fuse import weight_grid
-from core.features.fuse.explorer import content as component
-from core.features.fuse.explorer import prepare as states
+from core.features.fuse.cached_components import CachedComponents
+from core.features.fuse.explorer import content, prepare
 from core.features.fuse.explorer.content import FusionRows, make_content
 from core.features.fuse.explorer.prepare import CutNoise, prepare_noise
 from core.features.fuse.page import fusion_controls
 from core.features.fuse.page.fusion_controls import FusionChoice
-from core.features.neighbours.page import neighbour_controls
-from core.methods.fusion_components import DatasetPriors
-from core.runs import component_loader
-from core.runs.component_loader import WorkspaceComponents
+from core.methods.fusion_components import describe_rest
 from core.stats.selection_optimism import Optimism
-from core.store.datasets import Dataset
-from core.store.runs import Run, refuse_reading
-from core.transfer.knn import Priors
-from core.transfer.knn_settings import KnnSettings, rows_to_predict
+from core.store.runs import Run
 from core.transfer.live_fusion import LiveFusion
-from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import folds_among
 from core.ui import links, shell
 from core.ui.background import Result, background
-from core.ui.loaders.cache import cache_by
-from core.ui.loaders.records import all_runs, row_index
 from core.ui.loaders.scores import run_rows
-from core.ui.server_workspace import read_workspace
 from core.ui.widgets import flush
 
 KEY = "fusion-explorer"
@@ -52,8 +39,8 @@ _SAY_STATE = """export default ({ data }) => {
 _explorer = st.components.v2.component(
     "fusion_explorer",
     html='<div class="place"></div>',
-    css=component.style(),
-    js=component.app_script(),
+    css=content.style(),
+    js=content.app_script(),
 )
 _state = st.components.v2.component("fusion_state", html="<div></div>", js=_SAY_STATE)
 
@@ -144,7 +131,7 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
         "links": {
             name: f"{links.page_address(page, **address)}&row=" for name, page in pages.items()
         },
-        "rest": states.describe_rest(choice.how.by_support, by_agreement=choice.how.by_agreement),
+        "rest": describe_rest(choice.how),
     }
     if not choice.labelled:
         say_state(version, state, "rest")
@@ -155,7 +142,7 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
     if not is_known and folds_among(fusion_controls.protocols_of(choice)):
         say_state(version, state | {"caution": _COMPUTING}, "first")
         flush()
-    state["noise"] = states.noise_at(find_noise(choice, baseline), choice.settings().weights())
+    state["noise"] = prepare.noise_at(find_noise(choice, baseline), choice.settings().weights())
     ask = _ask_optimism(choice, baseline, prepared, position)
     shell.draw_until_ready(
         lambda: say_state(version, state | {"caution": _caution(ask())}, "rest"),
@@ -194,65 +181,3 @@ def _ask_optimism(
     return lambda: background().ask(
         key, lambda progress: weight_grid.weight_optimism(prepared, weights, progress=progress)
     )
-
-
-MAX_PRIORS = 48  # cached at a time; the oldest is dropped
-
-
-@cache_by("spaces", "datasets", entries=50)
-def knn_contents(dataset: str, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the hashes of a kNN's inputs: the spaces of these names and a dataset (id)."""
-    return component_loader.hash_contents(read_workspace(), dataset, names)
-
-
-@cache_by("spaces", "datasets", entries=3, shared=True)
-def prior_cache(dataset: str) -> dict[tuple[KnnSettings, int], Priors]:
-    """Return a dataset's priors, filled as they are needed: (settings, hash of the pair ids) →
-    priors."""
-    del dataset  # part of the key only
-    return {}
-
-
-@dataclass(frozen=True, slots=True)
-class CachedComponents:
-    """Loads components of one dataset through the page's caches; see
-    `core.methods.fusion_components.ComponentLoader`."""
-
-    dataset: Dataset
-
-    @property
-    def dataset_id(self) -> str:
-        return self.dataset.id
-
-    def run(self, name: str) -> Run:
-        found = next((run for run in all_runs() if name in (run.id, run.name)), None)
-        if found is None:
-            raise NotFound(f"run {name!r}: not in this workspace")
-        return refuse_reading(found)
-
-    def predictions(self, run: str) -> pd.DataFrame:
-        return run_rows(run)
-
-    def index(self) -> RowIndex:
-        return row_index(self.dataset.id)
-
-    def priors(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> Priors:
-        """Return the priors of these rows (None: all rows that the protocol predicts), from the
-        cache if only weights changed."""
-        index = self.index()
-        rows = pair_ids or [
-            index.pair_ids[row] for row in rows_to_predict(index, settings.protocol)
-        ]
-        cache, key = prior_cache(self.dataset.id), (settings, hash(tuple(rows)))
-        if key not in cache:
-            while len(cache) >= MAX_PRIORS:
-                cache.pop(next(iter(cache)), None)
-            live = neighbour_controls.find_neighbours(self.dataset, settings, tuple(rows))
-            cache[key] = live.neighbourhood.priors(settings.spaces, settings.similarity)
-        return cache[key]
-
-    def predict_knn(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> DatasetPriors:
-        return WorkspaceComponents(read_workspace(), self.dataset).predict_knn(settings, pair_ids)
-
-    def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
-        return knn_contents(self.dataset.id, settings.spaces)

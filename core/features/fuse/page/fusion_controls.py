@@ -15,9 +15,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.base.fields.record import make, options_of
+from core.features.fuse.cached_components import CachedComponents
 from core.features.fuse.explorer.prepare import Mix, starters
 from core.features.fuse.explorer.prepare import prepare_fusion as prepare
-from core.features.fuse.page.explorer import CachedComponents
 from core.features.neighbours.page import neighbour_controls, space_builder
 from core.methods.cut_scores import fusion_protocols
 from core.methods.fusion_settings import FusionSettings

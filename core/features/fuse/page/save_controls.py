@@ -11,12 +11,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.base import machine_names
 from core.base.fields.record import option_of
-from core.features.fuse.explorer.prepare import Mix, describe_rest
+from core.features.fuse.explorer.prepare import Mix
 from core.features.fuse.explorer.travel import Fusion, data_of_file
 from core.features.fuse.page import explorer, fusion_controls, results
-from core.features.fuse.page import explorer as at_rest
 from core.features.fuse.page.fusion_controls import KNN, PAGE, FusionChoice, title_of
 from core.features.neighbours.page import neighbour_controls
+from core.methods.fusion_components import describe_rest
 from core.runs import actions as runs
 from core.runs import derived_runs, launch
 from core.runs.derived_runs import FusionRequest
@@ -261,9 +261,9 @@ def show_take_along(
         f" {', '.join(map(fusion_controls.title_of, choice.others))}",
         prepared,
         explorer.name_rows(choice, baseline),
-        at_rest.find_noise(choice, baseline) if choice.labelled else None,
+        explorer.find_noise(choice, baseline) if choice.labelled else None,
         describe_scoring(fusion_controls.protocols_of(choice)),
-        describe_rest(choice.how.by_support, by_agreement=choice.how.by_agreement),
+        describe_rest(choice.how),
     )
     build = partial(_make, workspace, fusion, now, fusion_controls.of_choice(choice), labels=labels)
     st.download_button(

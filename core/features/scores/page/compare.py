@@ -17,9 +17,9 @@ from core.scoring.compare_runs import RunComparison, SeveralComparisons
 from core.stats.row_changes import row_changes
 from core.store.runs import Run
 from core.ui import links
-from core.ui import results as tables
 from core.ui.linked import bind, choose_one, choose_several
 from core.ui.loaders.rows import shared_row_counts
+from core.ui.results import OPEN, show_table
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, label_text, show_captioned, show_empty
 
@@ -99,7 +99,7 @@ def show_several(results: Sequence[RunComparison]) -> None:
     """Show the differences from several runs in one table, with p-values corrected for their
     number, and their caveats but those of the first, which stand with its verdict."""
     several, first = SeveralComparisons.of(results), SeveralComparisons.of(results[:1])
-    tables.show_table(pd.DataFrame(several.tables()[0].texts()), "against others")
+    show_table(pd.DataFrame(several.tables()[0].texts()), "against others")
     st.caption(
         f"{several.scope}: Holm, so that one false claim is as rare as 5%; Benjamini–Hochberg, so"
         " that at most about 5% are"
@@ -158,7 +158,7 @@ def _show_changed_rows(rows: pd.DataFrame, word: str, baseline: Run, run: Run) -
         }
     )
     number = st.column_config.NumberColumn
-    tables.show_table(
+    show_table(
         table,
         f"rows {word}",
         {
@@ -170,7 +170,7 @@ def _show_changed_rows(rows: pd.DataFrame, word: str, baseline: Run, run: Run) -
                 )
                 for name in PARTS
             },
-            "debate": tables.OPEN,
+            "debate": OPEN,
         },
     )
 
