@@ -103,7 +103,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "features.asking.expectations": ("expect", "expectation_of has_label tally"),
     "features.importing.export": ("export write_log", "export_into"),
     "features.finetune.actions": ("resume start", "find list_all plan"),
-    "features.fuse.fusion_files": ("", "find_explorer fusion_data fusion_file"),
+    "features.fuse.explorer.travel": ("", "find_explorer fusion_data fusion_file"),
     "features.perturbqa.gene_sets": ("summarise_gene_sets", ""),
     "features.importing.actions": (
         "fetch_and_import import_files import_paths import_space import_upload import_uploads",
@@ -161,7 +161,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "runs.actions": (
         "add_figure_note add_note delete delete_note delete_preset rename save_preset set_values",
-        "",
+        "keep_results",
     ),
     "runs.same_runs": ("", "find_same_run"),
     "features.sharing.site.actions": ("build_site write_site zip_site", ""),

@@ -7,8 +7,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from core.base.errors import InputError
+from core.base.errors import DeskError, InputError
+from core.base.log import record_error
 from core.base.texts import check_name
+from core.features import hooks
 from core.runs.run_state import refuse_live
 from core.runs.workspace import Workspace
 from core.store import changes, imports, notes, runs
@@ -142,3 +144,15 @@ def delete_preset(workspace: Workspace, page: str, name: str) -> None:
         if not notes.delete_preset(db, page, name):
             raise InputError(f"preset {name!r}: not in this workspace")
         changes.bump(db, "presets")
+
+
+def keep_results(workspace: Workspace) -> None:
+    """Compute what pages show first of runs whose rows or labels changed, such as scores, in the
+    process that changed them. What fails is logged, and computed when it is looked at."""
+    if workspace.settings.read_only:
+        return
+    for keep in hooks("kept_results"):
+        try:
+            keep(workspace.store)
+        except DeskError as error:
+            record_error("results to keep", error)

@@ -16,6 +16,7 @@ from core.evidence.sources import source_settings_of
 from core.methods.base import DerivedMethod, Method, method_named
 from core.methods.fusion_components import ComponentLoader
 from core.runs import packs, prompt_files, same_runs
+from core.runs.actions import keep_results
 from core.runs.changed_settings import check_change
 from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.dependencies import INGEST_EVERY_S, Dependencies
@@ -84,7 +85,7 @@ def work_on(
     )
     status = work(workspace.run_folder(found.id), dependencies)
     if status.state == "done":
-        workspace.keep_results()
+        keep_results(workspace)
     return status
 
 

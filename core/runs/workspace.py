@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from core.base.config import Settings, load_settings
-from core.base.errors import DeskError, ReadOnly
-from core.base.log import LOGGER, record_error
+from core.base.errors import ReadOnly
+from core.base.log import LOGGER
 from core.base.setting_types import EVERYONE
-from core.features import hooks
 from core.runs.run_folder import RunFolder, folder_of_run
 from core.store import Cursor, Store, changes, open_store
 
@@ -73,15 +72,6 @@ class Workspace:
     def run_folder(self, run: str) -> RunFolder:
         """Return the folder of the run with this id, which its worker writes to."""
         return folder_of_run(self.settings, run)
-
-    def keep_results(self) -> None:
-        """Compute what pages show first of runs whose rows or labels changed, such as scores, in
-        the process that changed them. What fails is logged, and computed when it is looked at."""
-        for keep in hooks("kept_results"):
-            try:
-                keep(self.store)
-            except DeskError as error:
-                record_error("results to keep", error)
 
     @contextmanager
     def change(self, action: str, subject: str) -> Iterator[tuple[Cursor, dict[str, Any]]]:

@@ -19,8 +19,8 @@ from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui import links
+from core.ui.confirmation import confirm
 from core.ui.loaders.records import dataset_notes
-from core.ui.widgets import confirm
 
 _FORM_WORDS = {"png": f"PNG, {printed.DPI} dpi"}
 _ABOUT = "_figures_are_about"  # a session key: fragments run without the page

@@ -16,8 +16,9 @@ from core.runs.jobs.run_kind import RunKind
 from core.runs.run_state import Status
 from core.runs.workspace import Workspace
 from core.store.runs import Run
+from core.ui.confirmation import confirm
 from core.ui.shell import draw_until_ready, explain_errors
-from core.ui.widgets import as_text, confirm
+from core.ui.widgets import as_text
 
 _LOG_LINES = 12
 _REFUSED_S = 10.0  # how long a page says why a button did nothing

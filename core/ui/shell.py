@@ -23,15 +23,10 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui import figure_menu, linked, links, run_choice, server_workspace, sidebar, sign_in
 from core.ui.background import background
+from core.ui.confirmation import repeat_confirmation, show_confirmation
 from core.ui.loaders.cache import refresh
 from core.ui.loaders.records import all_datasets, predicting_runs, settle_runs
-from core.ui.widgets import (
-    as_text,
-    draw_figures_last,
-    repeat_confirmation,
-    show_confirmation,
-    show_empty,
-)
+from core.ui.widgets import as_text, draw_figures_last, show_empty
 
 PRODUCT = "PerturbDesk"
 _LONGEST_ADDRESS = 300  # characters, in the log

@@ -5,7 +5,6 @@ Also headline numbers side by side, each with its name above and details below.
 
 from __future__ import annotations
 
-import html
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -196,39 +195,3 @@ def show_numbers(
         parts = (as_text(number.name), f"**{as_text(number.value)}**", number.below)
         column.markdown("  \n".join(part for part in parts if part), help=number.help or None)
     return list(columns)
-
-
-_DONE = "_done"  # session key: the confirmation for the page's next run
-_SHOWN = "_confirmation"  # session key: the confirmation on screen
-
-
-def confirm(text: str, *show_links: Callable[[], object]) -> NoReturn:
-    """Rerun the page, which then confirms an action in one line with these links."""
-    st.session_state[_DONE] = (text, show_links)
-    st.rerun()
-
-
-def repeat_confirmation() -> None:
-    """Let the page's next run repeat the confirmation: the page reruns without an action of the
-    user."""
-    if _SHOWN in st.session_state:
-        st.session_state.setdefault(_DONE, st.session_state[_SHOWN])
-
-
-def show_confirmation() -> None:
-    """Show the confirmation of the last action; nothing if the page runs for another reason.
-
-    The line floats above the page, so that nothing else moves.
-    """
-    with st.container(
-        key="confirmation", horizontal=True, vertical_alignment="center", gap="medium"
-    ):
-        st.session_state.pop(_SHOWN, None)
-        if _DONE not in st.session_state:
-            return
-        text, show_links = st.session_state[_SHOWN] = st.session_state.pop(_DONE)
-        st.html(f'<span role="status">✓ {html.escape(text)}</span>', width="content")
-        for show_link in show_links:
-            show_link()
-        # any click reruns the page without the line
-        st.button("✕", type="tertiary", key="dismiss", help="Dismiss")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -62,8 +63,12 @@ def table_of(name: str) -> pd.DataFrame:
 
 
 def draw(name: str, table: pd.DataFrame) -> go.Figure:
-    place = f"core.features.{FEATURES[name]}.plots" if name in FEATURES else "core.plots"
-    chart = importlib.import_module(f"{place}.{name}").figure(table, *ARGUMENTS[name])
+    """The figure that its test file imports the module of."""
+    imported = vars(importlib.import_module(module_of_test(name))).values()
+    [draw_it] = {
+        each.figure for each in imported if isinstance(each, ModuleType) and hasattr(each, "figure")
+    }
+    chart = draw_it(table, *ARGUMENTS[name])
     assert isinstance(chart, go.Figure)
     return chart
 

@@ -64,7 +64,7 @@ def test_every_command_prints_it(fused_copy: Workspace) -> None:
         knn.whole.dir.value,
         2,
     )
-    assert knn.cuts[2].tolist() == pytest.approx([saved["de"], saved["dir"]], abs=1e-12)
+    assert list(knn.cuts[2]) == pytest.approx([saved["de"], saved["dir"]], abs=1e-12)
     compared = core_json(place, "compare", KNN, FUSED)
     assert compared["scored"] == INSIDE
     if not compared[

@@ -38,6 +38,7 @@ from core.features.importing.import_target import (
 from core.features.importing.other_formats import refuse_other_format
 from core.features.importing.roles import TableOptions
 from core.runs import run_writer
+from core.runs.actions import keep_results
 from core.runs.audited_rows import audit_rows
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
@@ -341,7 +342,7 @@ def _write(
         detail |= {"kind": KIND, "name": name, "rows": run.done, "rejected": len(found.rejected)}
     if "replaced" in detail:
         workspace.run_folder(detail["replaced"]).remove()
-    workspace.keep_results()
+    keep_results(workspace)
     return Imported(str(path), KIND, name, run.done, found.rejected, message=describe(found, rows))
 
 

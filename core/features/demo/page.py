@@ -6,9 +6,9 @@ import streamlit as st
 
 from core.features.demo import actions
 from core.ui import links
+from core.ui.confirmation import confirm
 from core.ui.loaders.records import all_datasets
 from core.ui.shell import PageContext
-from core.ui.widgets import confirm
 
 
 def show(context: PageContext) -> None:

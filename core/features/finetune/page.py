@@ -19,11 +19,12 @@ from core.features.finetune.spec import describe_rows, short_name
 from core.plots import drawing
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
+from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
 from core.ui.linked import choose_one
 from core.ui.option_controls import show_option, show_settings
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import confirm, show_empty, show_figure
+from core.ui.widgets import show_empty, show_figure
 
 LOSSES: Final = {"loss": "training", "validation_loss": "validation"}
 

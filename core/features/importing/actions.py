@@ -49,7 +49,7 @@ from core.features.importing.score_columns import Importable, name_by_datasets, 
 from core.features.importing.spaces import space_files
 from core.features.importing.spaces.load import load_space
 from core.runs import packs
-from core.runs.actions import set_values
+from core.runs.actions import keep_results, set_values
 from core.runs.uploads_apart import read_apart
 from core.runs.workspace import Workspace
 from core.store import changes, imports
@@ -128,7 +128,7 @@ def import_files(
     ):
         on_file(0.5 + at / (2 * len(tables)), f"writing {path.name}")
         outcomes += _import_or_report(workspace, table, str(path), options)
-    workspace.keep_results()
+    keep_results(workspace)
     return outcomes
 
 
@@ -163,7 +163,7 @@ def import_uploads(
     """Import files by their names and contents, in their order; on a shared server each in its own
     process."""
     outcomes = _import_uploads(workspace, files, options, on_file)
-    workspace.keep_results()
+    keep_results(workspace)
     return outcomes
 
 

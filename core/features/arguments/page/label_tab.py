@@ -14,10 +14,11 @@ from core.features.arguments.rubric_tables import Sample
 from core.features.arguments.text_sampling import SampleRequest
 from core.store.runs import Run
 from core.ui import shell
+from core.ui.confirmation import confirm
 from core.ui.linked import choose_one
 from core.ui.option_controls import names_of_rest, show_settings
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import as_text, confirm, show_empty
+from core.ui.widgets import as_text, show_empty
 
 DEFAULT_SIZE = 100
 

@@ -16,12 +16,13 @@ from core.features.arguments.rubric import Rubric
 from core.runs.request import money_text
 from core.store.runs import Run
 from core.ui import links
+from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
 from core.ui.loaders.records import all_runs
 from core.ui.loaders.rows import stages, text_counts
 from core.ui.option_controls import names_of_rest, show_calls, show_more, show_settings, title_of
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import as_text, confirm
+from core.ui.widgets import as_text
 
 _PLAN = "_reading_plan"  # session key: (rubric's hash, run, server, model) → its plan and estimate
 

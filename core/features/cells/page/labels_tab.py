@@ -25,12 +25,13 @@ from core.features.importing.page.paths import ask_path
 from core.runs.jobs import control
 from core.store.datasets import Dataset
 from core.ui import links, results, score_box
+from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
 from core.ui.linked import choose_one
 from core.ui.option_controls import names_of_rest, show_settings
 from core.ui.server_choice import choose_backend
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import as_text, confirm, show_empty, show_figure
+from core.ui.widgets import as_text, show_empty, show_figure
 
 _SHOWN_JOBS = 3
 _OWNER = "cells_"  # the beginning of keys and query parameters

@@ -10,11 +10,12 @@ from core.features.experiments.decision import DecisionRule
 from core.features.experiments.ledger_result import LATE
 from core.features.experiments.ledger_table import HERE, Entry
 from core.ui import links
+from core.ui.confirmation import confirm
 from core.ui.linked import choose_one
 from core.ui.option_controls import show_settings
 from core.ui.results import show_result
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import confirm, show_empty
+from core.ui.widgets import show_empty
 
 
 def show(context: PageContext) -> None:

@@ -14,11 +14,12 @@ from core.features.experiments.registry import kinds
 from core.llm.call_settings import CallSettings
 from core.store.datasets import Dataset
 from core.ui import links
+from core.ui.confirmation import confirm
 from core.ui.linked import bind, choose_one
 from core.ui.option_controls import SOURCES, key_of, show_control, show_option
 from core.ui.results import show_result
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import as_text, confirm, show_empty
+from core.ui.widgets import as_text, show_empty
 
 # session key: all that this visitor's last computed result rests on, and the result
 _COMPUTED = "_experiments"

@@ -28,13 +28,14 @@ from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import describe_scoring
 from core.ui import figure_menu, links
+from core.ui.confirmation import confirm
 from core.ui.figure_menu import View, file_name_of
 from core.ui.linked import bind, choose_one
 from core.ui.loaders.records import all_presets, all_runs, count_labelled
 from core.ui.loaders.rows import shared_row_counts
 from core.ui.option_controls import show_control, with_missing
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import as_text, confirm
+from core.ui.widgets import as_text
 
 _NOW = "as on the page"  # the first mix of the file
 

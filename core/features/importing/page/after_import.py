@@ -18,11 +18,12 @@ from core.store.datasets import Dataset
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
 from core.ui import links, run_choice
+from core.ui.confirmation import confirm
 from core.ui.loaders.cache import refresh
 from core.ui.loaders.records import all_datasets, count_labelled, predicting_runs
 from core.ui.loaders.scores import standing
 from core.ui.shell import explain_errors
-from core.ui.widgets import as_text, confirm
+from core.ui.widgets import as_text
 
 NOTHING = ("failed", "unknown")  # kinds of files of which nothing was imported
 _OUTCOMES = "_imported"  # session key: outcomes of the latest import, while its box is shown

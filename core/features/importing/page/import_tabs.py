@@ -25,13 +25,14 @@ from core.methods.base import methods
 from core.runs import actions as runs
 from core.store.runs import Run
 from core.ui import links, results, run_choice
+from core.ui.confirmation import confirm
 from core.ui.linked import bind, choose_one
 from core.ui.loaders.cache import refresh
 from core.ui.loaders.records import all_imports, all_runs, latest_changes, rejected_rows
 from core.ui.option_controls import title_of
 from core.ui.run_choice import method_text, option_text
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import as_text, confirm, show_empty
+from core.ui.widgets import as_text, show_empty
 
 # the most important first
 _FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]

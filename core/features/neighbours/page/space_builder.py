@@ -13,9 +13,10 @@ from core.features.neighbours.page.loaders import all_packs
 from core.features.neighbours.spaces import SPACE_SETTINGS
 from core.store.spaces import PackRecord, SpaceRecord
 from core.ui import links
+from core.ui.confirmation import confirm
 from core.ui.option_controls import names_of_rest
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import confirm, show_empty
+from core.ui.widgets import show_empty
 
 # Title → kind of space, and kind of knowledge pack that it needs.
 KINDS = {

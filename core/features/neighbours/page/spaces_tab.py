@@ -23,11 +23,12 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import means_of
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
 from core.ui import links, results, shell
+from core.ui.confirmation import confirm
 from core.ui.linked import bind
 from core.ui.loaders.records import all_spaces, row_index
 from core.ui.option_controls import show_settings
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import as_text, confirm, show_empty
+from core.ui.widgets import as_text, show_empty
 
 _PERMUTED = (
     "Mean and SD of the same space after 99 random permutations of its vectors among its genes."

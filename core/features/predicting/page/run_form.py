@@ -18,6 +18,7 @@ from core.runs.request import RowSelection, RunRequest, cost_sentence
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.ui import links
+from core.ui.confirmation import confirm
 from core.ui.linked import bind, choose_one
 from core.ui.loaders.records import all_runs, dataset_rows
 from core.ui.option_controls import (
@@ -32,7 +33,7 @@ from core.ui.option_controls import (
 from core.ui.run_choice import method_text
 from core.ui.server_choice import choose_backend, choose_server
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import as_text, confirm
+from core.ui.widgets import as_text
 
 _RUN = {option.name: option for option in options_of(RunRequest)}
 _ROWS = {option.name: option for option in options_of(RowSelection)}

@@ -12,9 +12,10 @@ from core.base.texts import count_text
 from core.plots.printed import file_name
 from core.runs import actions as run_actions
 from core.ui import figure_menu, links, results
+from core.ui.confirmation import confirm
 from core.ui.loaders.records import dataset_notes
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import confirm, show_empty
+from core.ui.widgets import show_empty
 
 
 def show(context: PageContext) -> None:

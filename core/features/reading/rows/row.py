@@ -18,9 +18,10 @@ from core.runs import actions as run_actions
 from core.scoring.row_numbers import MODEL_FREE, arithmetic
 from core.store.runs import Run
 from core.ui import links, results
+from core.ui.confirmation import confirm
 from core.ui.loaders.rows import RowDetails, row_details
 from core.ui.shell import PageContext
-from core.ui.widgets import as_text, confirm, flush, symbol_text
+from core.ui.widgets import as_text, flush, symbol_text
 
 COMPARED = {
     "P(DE)": "p_de",

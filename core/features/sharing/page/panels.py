@@ -17,10 +17,11 @@ from core.features.sharing.report.selection import ReportSelection
 from core.plots import printed
 from core.runs.workspace import Workspace
 from core.ui import links
+from core.ui.confirmation import confirm
 from core.ui.linked import bind
 from core.ui.loaders.records import all_presets
 from core.ui.shell import PageContext
-from core.ui.widgets import as_text, confirm
+from core.ui.widgets import as_text
 
 _TITLES = {"report": "The report", "slides": "The slides"}  # of the forms of a report
 

@@ -11,10 +11,10 @@ from core.features.targets.evaluate import EvaluationRequest
 from core.features.targets.page.choices import ShownRanking
 from core.features.targets.tables import evaluation_title, table_of
 from core.runs.workspace import Workspace
+from core.ui.confirmation import confirm
 from core.ui.option_controls import show_more, show_settings
 from core.ui.results import show_result
 from core.ui.shell import explain_errors
-from core.ui.widgets import confirm
 
 
 def show(workspace: Workspace, shown: ShownRanking) -> None:

@@ -21,11 +21,12 @@ from core.features.targets.request import (
 from core.features.targets.results import RankingFolder
 from core.plots import drawing
 from core.runs.workspace import Workspace
+from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
 from core.ui.linked import bind
 from core.ui.option_controls import show_more, show_settings, title_of
 from core.ui.shell import explain_errors
-from core.ui.widgets import as_text, confirm, show_empty, show_figure
+from core.ui.widgets import as_text, show_empty, show_figure
 
 # models that train on the simulated screen within a minute
 QUICK = ("pca_knn", "random_forest", "xgboost")
