@@ -1,4 +1,4 @@
-"""The example of a feature as a package of its own: installed beside the app, it is a page, a command and a job."""
+"""The example of a feature as a package of its own: installed beside the app, it is a page, a command, a job, a part of reports and a kind of file."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 
 from core.base.config import REPOSITORY
 from core.runs.workspace import Workspace
+from core.store import datasets, pairs
 from tests import commands
 from tests.ui.conftest import browser, new_context, settle
 from tests.ui.serving import WAIT_S, serving
@@ -95,6 +96,29 @@ def test_its_page_is_in_the_navigation_and_shows_the_same(
         assert page.locator("[data-testid=stMain] h2").inner_text() == "Flags"
         assert "1 changed after its trace" in page.locator("[data-testid=stMain]").inner_text()
         assert page.get_by_role("link", name="Flags").count() == 1
+
+
+@pytest.mark.usefixtures("with_it")
+def test_a_report_has_its_part(small_workspace: Workspace) -> None:
+    place = ("-m", "core", "--workspace", str(small_workspace.settings.workspace))
+    printed = in_its_own_process(*place, "report", "figure", "flags", "--runs", "debate")
+    assert "1 changed after its trace" in printed
+
+
+@pytest.mark.usefixtures("with_it")
+def test_a_file_of_its_kind_is_imported(small_workspace: Workspace, tmp_path: Path) -> None:
+    place = ("-m", "core", "--workspace", str(small_workspace.settings.workspace))
+    file = tmp_path / "screen.calls"
+    file.write_text("Atf3 > Il6: up\nAtf3 > Tnf: none\nRel > Il6: down\n")
+    in_its_own_process(*place, "import", str(file), "--dataset", "screen")
+    with small_workspace.store.read() as db:
+        [screen] = [each for each in datasets.list_all(db) if each.name == "screen"]
+        rows = pairs.frame(db, screen.id)[["pert", "gene", "label"]].to_numpy().tolist()
+    assert rows == [["Atf3", "Il6", "up"], ["Atf3", "Tnf", "none"], ["Rel", "Il6", "down"]]
+    file.write_text("Atf3 > Il6: sideways\n")
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        in_its_own_process(*place, "import", str(file))
+    assert "line 1: got 'Atf3 > Il6: sideways'" in refused.value.stdout + refused.value.stderr
 
 
 @pytest.mark.soak

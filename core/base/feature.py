@@ -186,6 +186,13 @@ class FileFormat(Protocol):
     def __call__(self, path: Path) -> str: ...
 
 
+class FileKind(Protocol):
+    """Return the table in a file of a kind that the feature knows, None for any other file. It is
+    read by the roles of its columns, as a table in CSV would be."""
+
+    def __call__(self, path: Path) -> pd.DataFrame | None: ...
+
+
 class EmptyWorkspace(Protocol):
     """Fill an empty workspace when the app is started on it."""
 
@@ -267,6 +274,7 @@ CALLED: Mapping[str, type] = MappingProxyType(
         "spaces": OpenSpace,
         "control_expression": ControlExpression,
         "file_formats": FileFormat,
+        "file_kinds": FileKind,
         "empty_workspace": EmptyWorkspace,
         "kept_results": KeepResults,
         "upload_tasks": UploadTask,
@@ -318,6 +326,7 @@ class Feature:
     spaces: tuple[Reference, ...] = ()
     control_expression: tuple[Reference, ...] = ()
     file_formats: tuple[Reference, ...] = ()
+    file_kinds: tuple[Reference, ...] = ()
     empty_workspace: tuple[Reference, ...] = ()
     kept_results: tuple[Reference, ...] = ()
     upload_tasks: Mapping[str, Reference] = field(default_factory=dict)

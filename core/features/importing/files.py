@@ -23,6 +23,7 @@ from core.base.texts import is_encodable, shorten
 from core.base.types import Rejected
 from core.embeddings.space import Space
 from core.evidence.knowledge_packs import Pack, read_knowledge, read_knowledge_path
+from core.features import hooks
 from core.features.importing.bundles import Bundle, is_bundle, read_bundle
 from core.features.importing.external_scores import ScoreTable
 from core.features.importing.gene_set_files import kind_of_gene_sets, read_gene_sets
@@ -257,6 +258,11 @@ def recognise_upload(
 
 
 def _recognise_file(path: Path, name: str, epochs: Epochs, options: TableOptions) -> FileContent:
+    for find_table in hooks("file_kinds"):
+        if (rows := find_table(path)) is not None:
+            with temporary_folder("table") as folder:
+                rows.to_csv(folder / "table.csv", index=False)
+                return _read_table(folder / "table.csv", name, epochs, options)
     refuse_other_format(path, name)
     kind = kind_of_gene_sets(path, name)
     if kind is not None:

@@ -12,4 +12,6 @@ FEATURE = Feature(
         "flags": Command("perturbdesk_example.commands:app", "Count the flags of a run.", "Judge")
     },
     jobs=("perturbdesk_example.job:KIND",),
+    file_kinds=("perturbdesk_example.calls_file:read_calls",),
+    report_parts=("perturbdesk_example.report:PART",),
 )
