@@ -7,22 +7,19 @@ from typing import get_args
 
 import pytest
 
-from core.base.types import LIVE_STATES
-from core.features.reading.overview.concerns import Concern, RunFacts, find_concerns
+from core.base.types import LIVE_STATES, Flag
+from core.features.reading.overview.concerns import concerns_of_run
 from core.runs.run_state import State
+from core.runs.workspace import Workspace
+from core.store import runs
+from core.store.runs import Run
 
-FACTS = RunFacts(
-    id="r1",
-    name="run",
-    state="done",
-    cause="",
-    can_go_on=True,
-    total=300,
-    done=300,
-    failed=0,
-    tokens_unknown=0,
-    flags={},
-)
+
+@pytest.fixture
+def run(small_workspace: Workspace) -> Run:
+    with small_workspace.store.read() as db:
+        found = runs.find(db, "debate")
+    return replace(found, total=300, done=300, failed=0, tokens_unknown=0)
 
 
 @pytest.mark.parametrize(
@@ -36,19 +33,33 @@ FACTS = RunFacts(
     ],
 )
 def test_a_run_that_ended_early_comes_first_with_what_to_do(
-    state: str, text: str, to_do: str
+    run: Run, state: str, text: str, to_do: str
 ) -> None:
     text = f"{text}: 123 of 300 rows are finished"
-    facts = replace(FACTS, state=state, cause="why", done=120, failed=3)
-    first = Concern("r1", f"{text}; {to_do}", on_run_page=True, cause="why")
-    assert find_concerns([facts], 0) == [first, Concern("r1", "3 of 123 rows failed")]
-    elsewhere = replace(
-        facts, can_go_on=False
-    )  # it came in a bundle: no worker of this workspace can go on with it
-    assert find_concerns([elsewhere], 0)[0] == Concern("r1", text, cause="why")
+    ended = replace(run, status=state, cause="why", done=120, failed=3)
+    first, second = concerns_of_run(ended, {}, can_go_on=True)
+    assert (first.of, first.text, first.cause) == ("debate", f"{text}; {to_do}", "why")
+    assert second.text == "3 of 123 rows failed"
+    # it came in a bundle: no worker of this workspace can go on with it
+    [elsewhere, _] = concerns_of_run(ended, {}, can_go_on=False)
+    assert (elsewhere.text, elsewhere.cause) == (text, "why")
 
 
-def test_runs_that_wait_for_nobody_are_no_concern() -> None:
+def test_runs_that_wait_for_nobody_are_no_concern(run: Run) -> None:
     quiet = {"done", *LIVE_STATES}
-    found = {state for state in get_args(State) if find_concerns([replace(FACTS, state=state)], 0)}
+    found = {
+        state
+        for state in get_args(State)
+        if [*concerns_of_run(replace(run, status=state), {}, can_go_on=True)]
+    }
     assert found == set(get_args(State)) - quiet
+
+
+def test_flags_remarks_and_missing_counts_are_said(run: Run) -> None:
+    some = replace(run, tokens_unknown=7)
+    found = concerns_of_run(some, {Flag.UNIFORM: 5}, ["a remark"], can_go_on=True)
+    assert [each.text.partition(":")[0] for each in found] == [
+        "5 of 300 rows",
+        "a remark",
+        "token count missing for 7 of 300 rows",
+    ]

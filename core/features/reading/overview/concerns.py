@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
+from operator import attrgetter
 
 import streamlit as st
 
@@ -27,48 +28,19 @@ from core.ui.shell import PageContext
 from core.ui.widgets import as_text
 
 
+def _say(text: str) -> object:
+    return st.caption(as_text(text))
+
+
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """One thing to check; run: an id, or None for the workspace; text: for people; flag: a filter
-    for rows.
+    """One thing to check. of: what it is about. show: draws the text, or a link with it. cause: why
+    the run or job ended, "" if the text says it."""
 
-    on_run_page: whether the page Run has buttons to resolve it. cause: why the run ended, "" if the
-    text already says it.
-    """
-
-    run: str | None
+    of: str
     text: str
-    flag: str | None = None
-    on_run_page: bool = False
+    show: Callable[[str], object] = _say
     cause: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RunFacts:
-    """The facts behind a run's concerns: its state, counts of rows and flags, and further remarks.
-
-    can_go_on: whether a worker of this workspace can resume it.
-    """
-
-    id: str
-    name: str
-    state: str
-    cause: str
-    can_go_on: bool
-    total: int
-    done: int
-    failed: int
-    tokens_unknown: int
-    flags: Mapping[str, int]
-    remarks: tuple[str, ...] = ()
-
-
-def find_concerns(runs: Sequence[RunFacts], rejected: int) -> list[Concern]:
-    """Return the concerns of all runs; within each run, the most serious comes first."""
-    found = [concern for run in runs for concern in _concerns_of_run(run)]
-    if rejected:
-        found.append(Concern(None, f"{rejected:,} rows of imported files could not be read"))
-    return found
 
 
 # States of a run that waits for a person → a description, and what to do.
@@ -108,27 +80,31 @@ _SENTENCES = {
 }
 
 
-def _concerns_of_run(run: RunFacts) -> list[Concern]:
-    found = []
-    if run.state in _ENDINGS:
-        words, to_do = _ENDINGS[run.state]
-        text = (
-            f"{words}: {run.done + run.failed:,} of {run.total:,} rows are"
-            f" finished{f'; {to_do}' if run.can_go_on else ''}"
+def concerns_of_run(
+    run: Run, flags: Mapping[str, int], remarks: Iterable[str] = (), *, can_go_on: bool
+) -> Iterator[Concern]:
+    """Yield the concerns of a run, the most serious first. flags: numbers of rows by flag.
+    can_go_on: whether a worker of this workspace can resume it."""
+    finished = run.done + run.failed
+    if run.status in _ENDINGS:
+        words, to_do = _ENDINGS[run.status]
+        text = f"{words}: {finished:,} of {run.total:,} rows are finished"
+        yield (
+            Concern(run.name, f"{text}; {to_do}", partial(links.to_run_page, run), run.cause)
+            if can_go_on
+            else Concern(run.name, text, cause=run.cause)
         )
-        found.append(Concern(run.id, text, on_run_page=run.can_go_on, cause=run.cause))
     if run.failed:
-        found.append(Concern(run.id, f"{run.failed:,} of {run.done + run.failed:,} rows failed"))
+        yield Concern(run.name, f"{run.failed:,} of {finished:,} rows failed")
     for flag, sentence in _SENTENCES.items():
-        n = run.flags.get(flag, 0)
-        if n:
-            found.append(Concern(run.id, f"{n:,} of {run.done:,} rows: {sentence}", flag))
-    found += [Concern(run.id, remark) for remark in run.remarks]
+        if n := flags.get(flag, 0):
+            show = partial(links.to_rows, run, flags=FLAG_NAMES[flag])
+            yield Concern(run.name, f"{n:,} of {run.done:,} rows: {sentence}", show)
+    for remark in remarks:
+        yield Concern(run.name, remark)
     if 0 < run.tokens_unknown < run.done:
-        found.append(
-            Concern(run.id, f"token count missing for {run.tokens_unknown:,} of {run.done:,} rows")
-        )
-    return found
+        counted = f"{run.tokens_unknown:,} of {run.done:,}"
+        yield Concern(run.name, f"token count missing for {counted} rows")
 
 
 _LEAKS = "concerns"
@@ -136,104 +112,72 @@ _WATCH_S = 5.0  # between two reads of the states of runs
 MOST_FIRST = 3  # on the first screen
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One thing to check: its group and the function that draws it, as text or as a link."""
-
-    of: str
-    show: Callable[[], object]
-    cause: str = ""
-    is_leak: bool = False
-
-
 def show_first(context: PageContext) -> None:
     """Show the most urgent things to check, and how many more there are below."""
-    lines = _collect(context)
+    concerns = _collect(context)
     st.markdown("**Needs attention**")
-    if not lines:
+    if not concerns:
         st.caption("Nothing.")
-    first = list({line.of: line for line in reversed(lines)}.values())[::-1]  # the first of each
-    for line in first[:MOST_FIRST]:
+    first: dict[str, Concern] = {}  # of each
+    for concern in concerns:
+        first.setdefault(concern.of, concern)
+    shown = list(first.values())[:MOST_FIRST]
+    for concern in shown:
         with st.container(gap="xxsmall"):
-            st.caption(as_text(line.of))
-            line.show()
-    if (more := len(lines) - len(first[:MOST_FIRST])) > 0:
+            st.caption(as_text(concern.of))
+            concern.show(concern.text)
+    if (more := len(concerns) - len(shown)) > 0:
         st.caption(f"and {more:,} more, below")
 
 
 def show_all(context: PageContext) -> None:
     """Show everything to check before trusting a number, first the work that waits for a person."""
-    lines = _collect(context)
-    if not lines:
+    concerns = _collect(context)
+    if not concerns:
         st.caption(
             "Nothing. No run or other work ended early. No row lacks an answer or a seed. Every"
             " role argued its side. No row was rejected. No leak was found."
         )
-    if any(line.is_leak for line in lines):
+    if _find_leaks(context).value:
         links.to_data("How splits, spaces and runs were checked for leaks", tab="Spaces and leaks")
-    for of, group in groupby(lines, key=lambda line: line.of):
+    for of, group in groupby(concerns, key=attrgetter("of")):
         name, side = st.columns([0.28, 0.72])
         name.text(of)
         with side.container(gap="xxsmall"):
-            for line in group:
-                line.show()
-                if line.cause:
-                    st.caption(as_text(line.cause))
+            for concern in group:
+                concern.show(concern.text)
+                if concern.cause:
+                    st.caption(as_text(concern.cause))
 
 
-def _collect(context: PageContext) -> list[Line]:
+def _collect(context: PageContext) -> list[Concern]:
     """Return everything to check, the work that waits for a person first."""
-    by_run = {run.id: run for run in context.runs}
-    facts = [
-        RunFacts(
-            id=run.id,
-            name=run.name,
-            state=run.status,
-            cause=run.cause,
-            can_go_on=read_workspace().run_folder(run.id).exists,
-            total=run.total,
-            done=run.done,
-            failed=run.failed,
-            tokens_unknown=run.tokens_unknown,
-            flags=flag_counts(run.id),
-            # The score of each leave-one-out kNN beside that without gene information, which
-            # leave-one-out inflates too.
-            remarks=tuple(
-                sentence
-                for describe in hooks("protocol_sentences")
-                for kind, sentence in describe(run.id)
-                if kind == "loo"
-            ),
-        )
-        for run in context.runs
-    ]
-    found = find_concerns(facts, len(rejected_rows()))
-    waiting = {each.run for each in found if each.on_run_page}
-    of_runs = [(each, by_run[each.run]) for each in found if each.run is not None]
+    waiting, others = list[Concern](), list[Concern]()
+    for run in context.runs:
+        can_go_on = read_workspace().run_folder(run.id).exists
+        # The score of each leave-one-out kNN beside that without gene information, which
+        # leave-one-out inflates too.
+        remarks = [
+            sentence
+            for describe in hooks("protocol_sentences")
+            for kind, sentence in describe(run.id)
+            if kind == "loo"
+        ]
+        found = concerns_of_run(run, flag_counts(run.id), remarks, can_go_on=can_go_on)
+        (waiting if can_go_on and run.status in _ENDINGS else others).extend(found)
+    for job in other_jobs():
+        if job.ended_early:
+            title = f"{kinds()[job.kind].title}: {job.words}"
+            waiting.append(Concern(job.name, title, partial(links.to_job, job), job.cause))
     leaks = _find_leaks(context)
-    return [
-        *(_line_of_concern(each, run) for each, run in of_runs if run.id in waiting),
-        *(
-            Line(
-                job.name,
-                partial(links.to_job, job, f"{kinds()[job.kind].title}: {job.words}"),
-                job.cause or "",
-            )
-            for job in other_jobs()
-            if job.ended_early
-        ),
-        *(
-            Line(name, partial(st.markdown, as_text(what)), is_leak=True)
-            for name, what in leaks.value or ()
-        ),
-        *([] if leaks.ready else [Line("leaks", partial(st.caption, "Looking for leaks …"))]),
-        *(_line_of_concern(each, run) for each, run in of_runs if run.id not in waiting),
-        *(
-            Line("imported files", partial(links.to_data, each.text, tab="History"))
-            for each in found
-            if each.run is None
-        ),
-    ]
+    for name, what in leaks.value or ():
+        waiting.append(Concern(name, what, lambda text: st.markdown(as_text(text))))
+    if not leaks.ready:
+        waiting.append(Concern("leaks", "Looking for leaks …"))
+    if rejected := len(rejected_rows()):
+        text = f"{rejected:,} rows of imported files could not be read"
+        others.append(Concern("imported files", text, partial(links.to_data, tab="History")))
+    return [*waiting, *others]
 
 
 def _find_leaks(context: PageContext) -> Result:
@@ -260,16 +204,6 @@ def _find_leaks(context: PageContext) -> Result:
 def _kept_leaks(dataset: str, basis: str) -> str | None:
     with reading() as db:
         return kept_results.find(db, _LEAKS, {dataset: basis}).get(dataset)
-
-
-def _line_of_concern(concern: Concern, run: Run) -> Line:
-    if concern.on_run_page:
-        show: Callable[[], object] = partial(links.to_run_page, run, concern.text)
-    elif concern.flag is None:
-        show = partial(st.caption, as_text(concern.text))
-    else:
-        show = partial(links.to_rows, run, concern.text, flags=FLAG_NAMES[Flag(concern.flag)])
-    return Line(run.name, show, concern.cause)
 
 
 def watch_states(context: PageContext) -> None:
