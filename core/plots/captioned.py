@@ -61,8 +61,8 @@ def _join_captions(captions: Sequence[str]) -> str:
     """Return the facts of each caption, then those that all share."""
     facts = [caption.split(" · ") for caption in captions]
     shared = [fact for fact in facts[0] if all(fact in other for other in facts)]
-    own = (", ".join(fact for fact in each if fact not in shared) for each in facts)
-    return " · ".join(("; ".join(own), *shared))
+    own_facts = (", ".join(fact for fact in each if fact not in shared) for each in facts)
+    return " · ".join(("; ".join(own_facts), *shared))
 
 
 def captioned(result: Result, subject: str) -> CaptionedFigure:

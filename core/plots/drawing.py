@@ -159,8 +159,8 @@ def figure(
     """
     chart = go.Figure()
     is_numeric = pd.api.types.is_numeric_dtype(table["x"])
-    known = table.reindex(columns=[*COLUMNS, "low", "high", "is_best"]).dropna(subset="y")
-    for position, (name, rows) in enumerate(known.groupby("curve", sort=False)):
+    points = table.reindex(columns=[*COLUMNS, "low", "high", "is_best"]).dropna(subset="y")
+    for position, (name, rows) in enumerate(points.groupby("curve", sort=False)):
         is_reference = name in references
         colour = theme.NULL if is_reference else theme.BASELINE if position else theme.CHOSEN
         is_best = rows["is_best"].eq(True)

@@ -168,9 +168,9 @@ def _variables(base: str) -> str:
 
 def as_data(chart: go.Figure) -> dict[str, Any]:
     """Return a figure's data and layout as plain values, without the template."""
-    found: dict[str, Any] = json.loads(chart.to_json(engine="json"))
-    found["layout"].pop("template", None)
-    return {"data": found["data"], "layout": found["layout"]}
+    figure: dict[str, Any] = json.loads(chart.to_json(engine="json"))
+    figure["layout"].pop("template", None)
+    return {"data": figure["data"], "layout": figure["layout"]}
 
 
 def library() -> str:

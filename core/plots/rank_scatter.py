@@ -15,11 +15,11 @@ def figure(table: pd.DataFrame, a: str, b: str) -> go.Figure:
     table: pair_id, pert, gene, label (None if unknown), rank_a, rank_b, where 1 is the largest DE
     score; rows with NaN are not drawn. A mark's customdata is its pair_id.
     """
-    known = table.assign(label=label_signs.label_column(table)).dropna(subset=["rank_a", "rank_b"])
-    known["name"] = [
-        f"{drawing.escape(row.pert)} ⟶ {drawing.escape(row.gene)}" for row in known.itertuples()
+    ranked = table.assign(label=label_signs.label_column(table)).dropna(subset=["rank_a", "rank_b"])
+    ranked["name"] = [
+        f"{drawing.escape(row.pert)} ⟶ {drawing.escape(row.gene)}" for row in ranked.itertuples()
     ]
-    last = float(known[["rank_a", "rank_b"]].to_numpy(dtype=float).max(initial=1.0))
+    last = float(ranked[["rank_a", "rank_b"]].to_numpy(dtype=float).max(initial=1.0))
     chart = go.Figure()
     drawing.draw_diagonal(chart, 1, last)
     chart.add_annotation(
@@ -31,7 +31,7 @@ def figure(table: pd.DataFrame, a: str, b: str) -> go.Figure:
         xshift=6,
         font_size=drawing.SMALL,
     )
-    label_signs.draw_marks(chart, known, "rank_a", "rank_b", "pair_id", "rank %{x:,}, then %{y:,}")
+    label_signs.draw_marks(chart, ranked, "rank_a", "rank_b", "pair_id", "rank %{x:,}, then %{y:,}")
     chart.update_layout(height=2 * theme.HEIGHT_PX, margin={"t": label_signs.ABOVE_PX, "r": 76})
     room = 0.02 * last
     chart.update_xaxes(

@@ -103,10 +103,10 @@ def dataset_baselines(
     """
     chosen = (dataset["split"] == split).to_numpy() & dataset["label"].notna().to_numpy()
     if not chosen.any():
-        known = sorted(set(dataset[dataset["label"].notna()]["split"]))
+        labelled_splits = sorted(set(dataset[dataset["label"].notna()]["split"]))
         raise InputError(
             f"split {split!r}: got no labelled row in it; expected one of"
-            f" {', '.join(known) or 'none'}"
+            f" {', '.join(labelled_splits) or 'none'}"
         )
     index, splits = RowIndex.of_frame(dataset), dataset["split"].to_numpy(dtype=object)
     positions = np.flatnonzero(chosen)
@@ -125,11 +125,13 @@ def dataset_baselines(
         scores |= {name: each for name, _, each in score_expression(symbols, expression)}
     rows = index.rows.take(positions)
     outcome = outcome_of(index.labels[positions])
-    found = []
+    baselines = []
     for name, each in scores.items():
         de, direction = score_baseline(ScoredRows(outcome, each, rows.pert, rows.gene))
-        found.append(Baseline(name, de, direction, NO_SKILL if name.startswith("gene's") else None))
-    return tuple(found)
+        baselines.append(
+            Baseline(name, de, direction, NO_SKILL if name.startswith("gene's") else None)
+        )
+    return tuple(baselines)
 
 
 def score_baseline(rows: ScoredRows) -> tuple[BaselineScore | None, BaselineScore | None]:
@@ -151,11 +153,11 @@ def add_expression(found: RunControls, rows: RunRows, genes: pd.DataFrame | None
     if genes is None:
         return found
     symbols = np.array(rows.index.symbols, dtype=object)[rows.gene].tolist()
-    own = (
+    controls = (
         score_control(rows, name, _READ.format(about), scores)
         for name, about, scores in score_expression(symbols, genes)
     )
-    return replace(found, controls=(*found.controls, *own))
+    return replace(found, controls=(*found.controls, *controls))
 
 
 def score_expression(
@@ -163,7 +165,7 @@ def score_expression(
 ) -> Iterator[tuple[str, str, Scores]]:
     """Yield name, description and scores of each control of rows with these genes; a gene that the
     table lacks has the median."""
-    found = genes.set_index("gene").reindex(list(symbols))
+    statistics = genes.set_index("gene").reindex(list(symbols))
     for column, (name, about) in CONTROLS.items():
-        value = found[column].fillna(genes[column].median()).to_numpy(dtype=np.float64)
+        value = statistics[column].fillna(genes[column].median()).to_numpy(dtype=np.float64)
         yield name, about, Scores(value, -value)

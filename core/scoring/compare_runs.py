@@ -204,7 +204,9 @@ class RunComparison:
     @cached_property
     def differences(self) -> dict[str, QuestionDifference]:
         """The differences in ranks, by question."""
-        return {each.name.lower(): each for each in run_differences(self.a, self.b)}
+        return {
+            difference.name.lower(): difference for difference in run_differences(self.a, self.b)
+        }
 
     @property
     def label_marks(self) -> LabelMarks:
@@ -287,7 +289,7 @@ class RunComparison:
 
     def difference_sentences(self) -> tuple[str, ...]:
         """Return how the runs differ in ranks, which needs no labels."""
-        return tuple(each.describe(*self.names) for each in self.differences.values())
+        return tuple(difference.describe(*self.names) for difference in self.differences.values())
 
     def tables(self) -> tuple[Table, ...]:
         """Return the changes by every unit of resampling, and how the ranks differ."""
@@ -303,13 +305,13 @@ class RunComparison:
         ]
         ranks = [
             {
-                "question": each.name,
-                "rows": each.n,
-                "rank correlation": each.spearman,
-                "highest rows": each.top,
+                "question": difference.name,
+                "rows": difference.n,
+                "rank correlation": difference.spearman,
+                "highest rows": difference.top,
             }
-            | {"of both": each.shared_top}
-            for each in self.differences.values()
+            | {"of both": difference.shared_top}
+            for difference in self.differences.values()
         ]
         return Table("Changes", tuple(changes), ("change",)), Table("Ranks", tuple(ranks))
 
@@ -373,11 +375,12 @@ class RunComparison:
                 for name, part in self.pooled.parts.items()
                 if name != "mean"
             }
-            known = {
+            changes = {
                 name: change for name, change in pooled.items() if not math.isnan(change.estimate)
             }
             words = ", ".join(
-                f"{name} by {interval_text(change, signed=True)}" for name, change in known.items()
+                f"{name} by {interval_text(change, signed=True)}"
+                for name, change in changes.items()
             )
             remarks.append(f"Pooled over genes, {words}.")
         if self.genes is not None:
@@ -442,10 +445,13 @@ class SeveralComparisons:
     @classmethod
     def of(cls, comparisons: Sequence[RunComparison]) -> Self:
         """Return the comparisons with their corrected p."""
-        adjusted = adjust([each.p for each in comparisons])
+        adjusted = adjust([comparison.p for comparison in comparisons])
         pairs = zip(comparisons, adjusted, strict=True)
         return cls(
-            tuple(ComparedRun(*each.names, p.holm, p.benjamini_hochberg, each) for each, p in pairs)
+            tuple(
+                ComparedRun(*comparison.names, p.holm, p.benjamini_hochberg, comparison)
+                for comparison, p in pairs
+            )
         )
 
     @property
@@ -456,7 +462,7 @@ class SeveralComparisons:
     @property
     def sentence(self) -> str:
         """Each verdict."""
-        return " ".join(each.comparison.sentence for each in self.comparisons)
+        return " ".join(compared.comparison.sentence for compared in self.comparisons)
 
     @property
     def scope(self) -> str:
@@ -470,10 +476,11 @@ class SeveralComparisons:
     def caveats(self) -> tuple[str, ...]:
         """Those of every comparison, and which comparison each limit is of."""
         caveats = []
-        for each in self.comparisons:
-            own, about = each.comparison.remarks, f"{each.b} against {each.a}: "
+        for compared in self.comparisons:
+            remarks, about = compared.comparison.remarks, f"{compared.b} against {compared.a}: "
             caveats += [
-                f"{about}{text}" if text in own else text for text in each.comparison.caveats
+                f"{about}{text}" if text in remarks else text
+                for text in compared.comparison.caveats
             ]
         return tuple(dict.fromkeys(caveats))
 
@@ -492,14 +499,14 @@ class SeveralComparisons:
 
 
 def _comparison_row(each: ComparedRun) -> dict[str, Any]:
-    found = each.comparison
-    changes = {f"Δ {name}": part.change.shown for name, part in found.covered.parts.items()}
-    p = {"p": found.p, "Holm": each.p_holm, "Benjamini–Hochberg": each.p_bh}
+    comparison = each.comparison
+    changes = {f"Δ {name}": part.change.shown for name, part in comparison.covered.parts.items()}
+    p = {"p": comparison.p, "Holm": each.p_holm, "Benjamini–Hochberg": each.p_bh}
     return {
         "b": each.b,
         "a": each.a,
-        "labelled rows": found.covered.n_labelled,
-        "scored": found.scored,
+        "labelled rows": comparison.covered.n_labelled,
+        "scored": comparison.scored,
         **changes,
         **p,
     }
@@ -597,12 +604,14 @@ def _compare_headline(a: RunRows, b: RunRows, cut_differences: Floats | None) ->
 
 
 def _compare(a: RunRows, b: RunRows, cut_differences: Floats | None) -> Comparison:
-    found = compare(a.labels, a.scores, b.scores, a.pert, a.gene, a.cells)
+    comparison = compare(a.labels, a.scores, b.scores, a.pert, a.gene, a.cells)
     variances = variances_between(NO_CUTS if cut_differences is None else cut_differences)
     of_a, of_b = variances_between(a.cuts), variances_between(b.cuts)
-    parts = zip((found.de, found.dir, found.mean), of_a, of_b, variances, strict=True)
+    parts = zip(
+        (comparison.de, comparison.dir, comparison.mean), of_a, of_b, variances, strict=True
+    )
     de, direction, mean = (widen_difference(*each) for each in parts)
-    return replace(found, de=de, dir=direction, mean=mean)
+    return replace(comparison, de=de, dir=direction, mean=mean)
 
 
 def scores_of_cuts(run: RunRows, rows: RunRows, n_cuts: int) -> Floats | None:
@@ -689,7 +698,7 @@ def run_differences(a: RunRows, b: RunRows) -> tuple[QuestionDifference, ...]:
     questions = (
         _question(name, ids, spearman, first, second) for name, spearman, first, second in sides
     )
-    return tuple(each for each in questions if each is not None)
+    return tuple(difference for difference in questions if difference is not None)
 
 
 def _question(

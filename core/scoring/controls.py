@@ -176,8 +176,8 @@ class RunControls:
 
     def _best(self, axis: str) -> str | None:
         rivals = {each.name: getattr(each, axis) for each in self.controls if not each.permuted}
-        known = {name: value.estimate for name, value in rivals.items() if value is not None}
-        return max(known, key=known.__getitem__) if known else None
+        estimates = {name: value.estimate for name, value in rivals.items() if value is not None}
+        return max(estimates, key=estimates.__getitem__) if estimates else None
 
     @property
     def beats_no_biology(self) -> dict[str, bool | None]:
@@ -264,9 +264,10 @@ def judge_run(rows: RunRows) -> Verdicts:
         nothing = Interval(math.nan, math.nan, math.nan, math.nan, 0, "row", "no row")
         return Verdicts(Verdict(COUNT_ONLY, nothing), Verdict(RARER_GENE, nothing))
     if rows.headline == "mean":
-        found = compare_runs(count_rows(rows), rows).covered
+        comparison = compare_runs(count_rows(rows), rows).covered
         return Verdicts(
-            Verdict(COUNT_ONLY, found.de.change.shown), Verdict(RARER_GENE, found.dir.change.shown)
+            Verdict(COUNT_ONLY, comparison.de.change.shown),
+            Verdict(RARER_GENE, comparison.dir.change.shown),
         )
     within = score_within(rows.arrays, "gene")
     verdicts = []
@@ -329,7 +330,7 @@ def control_run(
             for axis, word in AXES
         ),
     ]
-    own = _score_own(rows)
+    own_score = _score_own(rows)
     unit = "AUROC" if rows.headline == "mean" else MACRO_HEADLINE
     if rows.run.method == "knn":
         controls.append(_permuted_vectors(vectors, len(rows)))
@@ -355,7 +356,15 @@ def control_run(
     )
     verdicts = judge_run(rows)
     return RunControls(
-        tuple(controls), fingerprint, own, verdicts, rows.scored, unit, n, rows.run, rows.marks
+        tuple(controls),
+        fingerprint,
+        own_score,
+        verdicts,
+        rows.scored,
+        unit,
+        n,
+        rows.run,
+        rows.marks,
     )
 
 
@@ -391,8 +400,8 @@ def score_control(
 
 def _score_own(rows: RunRows) -> Control:
     """Return the run's own score, as the controls are scored."""
-    found = score_run(rows)
-    whole, headline, name = found.whole, found.headline, rows.run.name
+    score = score_run(rows)
+    whole, headline, name = score.whole, score.headline, rows.run.name
     de, direction = _none_if_nan(headline.de), _none_if_nan(headline.dir)
     if rows.headline == "mean":
         return Control(name, OWN, de, direction, _none_if_nan(headline.value))

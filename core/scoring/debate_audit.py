@@ -192,8 +192,8 @@ def audit_debate(facts: DebateFacts, run: str) -> DebateAudit:
     counts = facts.briefs.reindex(columns=["role", "n", *FINDINGS], fill_value=0)
     unknown = {} if facts.has_dossier else {"cites": None}
     roles = {
-        each["role"]: {name: int(each[name]) for name in ("n", *FINDINGS)} | unknown
-        for each in counts.to_dict("records")
+        role_counts["role"]: {name: int(role_counts[name]) for name in ("n", *FINDINGS)} | unknown
+        for role_counts in counts.to_dict("records")
     }
     return DebateAudit(
         run=run,
@@ -211,7 +211,9 @@ def debates_sentence(audits: Iterable[DebateAudit]) -> str:
     """Return a sentence on the number of debates in which most advocates argued; empty without
     debates."""
     shares = {
-        each.run: each.totals["answers"] / each.totals["n"] for each in audits if each.totals["n"]
+        audit.run: audit.totals["answers"] / audit.totals["n"]
+        for audit in audits
+        if audit.totals["n"]
     }
     if not shares:
         return ""

@@ -64,13 +64,13 @@ def keep_scores(store: Store) -> None:
                 for run in runs.list_predicting(db, dataset.id)
                 if run.status == "done" and not run.is_asked and run.id not in kept
             }
-    found = [
+    scores = [
         (run, basis, json.dumps(asdict(compute_score(store, run))))
         for run, basis in missing.items()
     ]
-    if found:
+    if scores:
         with store.write() as db:
-            kept_results.put(db, _NAME, found)
+            kept_results.put(db, _NAME, scores)
 
 
 def _bases(db: Cursor, dataset: str) -> Mapping[str, str]:

@@ -33,9 +33,10 @@ def training_means(
     is_training = splits == TRAIN
     means = []
     for counted, positive in _label_tasks(index):
-        known = counted & is_training
+        is_counted = counted & is_training
         sums, counts = (
-            sum_by_group(codes[rows], count_codes(codes)) for rows in (known & positive, known)
+            sum_by_group(codes[rows], count_codes(codes))
+            for rows in (is_counted & positive, is_counted)
         )
         base_rate = sums.sum() / max(counts.sum(), 1)
         of_code = divide(sums, counts, base_rate)

@@ -59,8 +59,8 @@ class ShownRuns:
     def _once(self, key: tuple[str, ...], compute: Callable[[], R]) -> R:
         if key not in self._known:
             self._known[key] = compute()
-        found: R = self._known[key]
-        return found
+        result: R = self._known[key]
+        return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,10 +147,10 @@ class Headline:
     def counted(self) -> str:
         """How many genes each question counts of an average: "3,912 genes for DE, 598 for DIR"."""
         counts = zip(("DE", "DIR"), (self.de, self.dir), self.genes or (0, 0), strict=True)
-        known = [(name, n) for name, value, n in counts if not math.isnan(value.estimate)]
+        genes = [(name, n) for name, value, n in counts if not math.isnan(value.estimate)]
         return (
             ", ".join(
-                f"{n:,}{' genes' if i == 0 else ''} for {name}" for i, (name, n) in enumerate(known)
+                f"{n:,}{' genes' if i == 0 else ''} for {name}" for i, (name, n) in enumerate(genes)
             )
             or "no genes"
         )
@@ -235,22 +235,22 @@ class RunScore:
 def load_scored_rows(db: Cursor, name: str) -> RunRows:
     """Return the rows of the run of a name or id. Raise NotFound, and InputError for a reading."""
     run = runs.find_predicting(db, name)
-    known = {each.id: each for each in runs.list_all(db, run.dataset)}
+    runs_by_id = {other.id: other for other in runs.list_all(db, run.dataset)}
     rows, index = _load_rows(db, run)
-    return scored_rows(run, known.get, rows, index, datasets.find(db, run.dataset))
+    return scored_rows(run, runs_by_id.get, rows, index, datasets.find(db, run.dataset))
 
 
 def _load_rows(db: Cursor, run: Run) -> tuple[pd.DataFrame, RowIndex]:
     """Return a run's rows with the count controls, and the index of its dataset, without storing
     the dataset's own frame."""
     dataset = pairs.frame(db, run.dataset, asked=run.is_asked)
-    index, found = RowIndex.of_frame(dataset), predictions.scored_columns(db, run.id)
-    positions = index.positions_of(found.pop("pair_id").tolist())
+    index, columns = RowIndex.of_frame(dataset), predictions.scored_columns(db, run.id)
+    positions = index.positions_of(columns.pop("pair_id").tolist())
     order = np.argsort(positions)
     rows = (
         dataset.take(positions[order])
         .reset_index(drop=True)
-        .join(found.take(order).reset_index(drop=True))
+        .join(columns.take(order).reset_index(drop=True))
     )
     return add_count_controls(rows, dataset), index
 
@@ -389,12 +389,12 @@ def without_stand_ins(rows: RunRows) -> RunRows:
 
 
 def _score(rows: RunRows) -> ScoreIntervals:
-    found = score_of_rows(rows.arrays)
+    score = score_of_rows(rows.arrays)
     de, direction, mean = variances_between(rows.cuts).tolist()
     return replace(
-        found,
-        de=widen(found.de, de),
-        dir=widen(found.dir, direction),
-        mean=widen(found.mean, mean),
+        score,
+        de=widen(score.de, de),
+        dir=widen(score.dir, direction),
+        mean=widen(score.mean, mean),
         scored=rows.scored,
     )

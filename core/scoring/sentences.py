@@ -166,12 +166,12 @@ _EXPLAINED: Final = (
 def explain(text: str) -> str | None:
     """Return explanations of the terms in a text, as Markdown with a paragraph for each; None
     without terms."""
-    found = [
+    explanations = [
         f"**{name}**: {meaning}"
         for pattern, name, meaning in _EXPLAINED
         if re.search(pattern, text)
     ]
-    return "\n\n".join(found) or None
+    return "\n\n".join(explanations) or None
 
 
 RANKED = {

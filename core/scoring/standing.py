@@ -47,26 +47,26 @@ def standing_of(rows: RunRows) -> Standing:
 def headline(standings: Mapping[str, Standing]) -> str:
     """Return whether any of these runs (by name) is known to beat the baselines without biology, in
     at most twenty words."""
-    known = {
-        name: each
-        for name, each in standings.items()
-        if not math.isnan(each.score.headline.value.estimate)
+    scored = {
+        name: standing
+        for name, standing in standings.items()
+        if not math.isnan(standing.score.headline.value.estimate)
     }
-    if not known:
+    if not scored:
         return "No run has a score yet: none has labelled rows."
     axes = {
         name: [
             axis
-            for axis, verdict in (("DE", each.verdicts.de), ("DIR", each.verdicts.dir))
+            for axis, verdict in (("DE", standing.verdicts.de), ("DIR", standing.verdicts.dir))
             if verdict.beats
         ]
-        for name, each in known.items()
+        for name, standing in scored.items()
     }
-    beating = [name for name in known if axes[name]]
-    best = max(beating or known, key=lambda name: known[name].score.headline.value.estimate)
-    found = known[best].score.headline
-    rival = CHANCE if found.genes is not None else known[best].counts.whole.mean.value
-    numbers = f"mean {interval_text(found.value)} against {number_text(rival)}"
+    beating = [name for name in scored if axes[name]]
+    best = max(beating or scored, key=lambda name: scored[name].score.headline.value.estimate)
+    best_headline = scored[best].score.headline
+    rival = CHANCE if best_headline.genes is not None else scored[best].counts.whole.mean.value
+    numbers = f"mean {interval_text(best_headline.value)} against {number_text(rival)}"
     if not beating:
         return f"No run beats the baselines without biology yet: best {_name(best)}, {numbers}."
     on = f"on {' and '.join(axes[best])}{' alone' if len(axes[best]) == 1 else ''}: {numbers}."
@@ -121,13 +121,13 @@ def public_noise(scores: Iterable[RunScore], n_unlabelled: int) -> PublicNoise |
     public score.
     """
     rows = round(PUBLIC_SHARE * n_unlabelled)
-    known = [
-        each.whole
-        for each in scores
-        if each.whole.n_labelled and not math.isnan(each.whole.mean.shown.se)
+    intervals = [
+        score.whole
+        for score in scores
+        if score.whole.n_labelled and not math.isnan(score.whole.mean.shown.se)
     ]
-    chosen = [each for each in known if each.scored == ALL_ROWS] or known
+    chosen = [score for score in intervals if score.scored == ALL_ROWS] or intervals
     if not rows or not chosen:
         return None
-    on_as_many = (each.mean.shown.se * math.sqrt(each.n_labelled / rows) for each in chosen)
+    on_as_many = (score.mean.shown.se * math.sqrt(score.n_labelled / rows) for score in chosen)
     return PublicNoise(median(on_as_many), rows, len(chosen))

@@ -182,12 +182,12 @@ def recalibrate(
     rng = np.random.default_rng(validate.whole_number("seed", seed, 0))
     part = cut_codes(perts, validate.whole_number("folds", folds, 2), rng)
     odds = logit(np.clip(p, LEAST, 1 - LEAST))
-    found = np.empty(len(p))
+    recalibrated = np.empty(len(p))
     for fold in np.unique(part):
         inside = part == fold
         intercept, slope = fit_logistic(odds[~inside], happened[~inside])
-        found[inside] = expit(intercept + slope * odds[inside])
-    return Recalibrated(found, *fit_logistic(odds, happened))
+        recalibrated[inside] = expit(intercept + slope * odds[inside])
+    return Recalibrated(recalibrated, *fit_logistic(odds, happened))
 
 
 def fit_logistic(odds: Floats, positive: Bools) -> tuple[float, float]:

@@ -42,16 +42,18 @@ def influence_within_cells(
         return influence_of(tasks, stratum, n_strata)
     where, n_cells = codes_or_one(stratum, len(cells)), count_codes(cells)
     inner, shape = where * n_cells + cells, (len(tasks), n_strata, n_cells)
-    found = influence_of(tasks, inner, n_strata * n_cells)
-    rows = np.stack([sum_by_group(inner, n_strata * n_cells, member) for member in found.members])
+    influence = influence_of(tasks, inner, n_strata * n_cells)
+    rows = np.stack(
+        [sum_by_group(inner, n_strata * n_cells, member) for member in influence.members]
+    )
     pairs = (rows[::2] * rows[1::2]).reshape(shape)
     total = pairs.sum(axis=2, keepdims=True)
     share = divide(pairs, total, 0.0)
-    values = (share * np.where(pairs > 0, found.values.reshape(shape), 0.0)).sum(axis=2)
+    values = (share * np.where(pairs > 0, influence.values.reshape(shape), 0.0)).sum(axis=2)
     return Influence(
         np.where(total[..., 0] > 0, values, np.nan),
-        found.counts.reshape(shape).sum(axis=2),
-        found.parts * np.repeat(share.reshape(len(tasks), -1), 2, axis=0)[:, inner],
-        found.members,
+        influence.counts.reshape(shape).sum(axis=2),
+        influence.parts * np.repeat(share.reshape(len(tasks), -1), 2, axis=0)[:, inner],
+        influence.members,
         where,
     )

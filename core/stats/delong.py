@@ -159,7 +159,10 @@ def widen(
     if variance == 0:
         return estimate
     return Estimate(
-        *(add_variance(getattr(estimate, each.name), variance, limits) for each in fields(estimate))
+        *(
+            add_variance(getattr(estimate, interval.name), variance, limits)
+            for interval in fields(estimate)
+        )
     )
 
 
@@ -185,7 +188,7 @@ def estimates_from(
     limits: tuple[float, float] = (0.0, 1.0),
 ) -> list[list[Estimate]]:
     """Return the estimates from known covariances."""
-    found: list[list[Estimate]] = []
+    intervals: list[list[Estimate]] = []
     for combination in weights:
         variances = {
             unit: variance_of(combination, matrix)
@@ -202,17 +205,17 @@ def estimates_from(
             _fewest(dependence.genes[used]),
         )
         carriers = _carriers_of(influence, dependence, combination, variances)
-        found.append([])
+        intervals.append([])
         for s, value in enumerate(values):
             by: dict[Unit, Interval] = {
                 unit: normal_interval(value, variances[unit][s], counts[s], unit, method, limits)
                 for unit, method in dependence.methods.items()
             }
-            shown = widest_interval([*by.values()], int(n_perts[s]), int(n_genes[s]), limits)
+            widest = widest_interval([*by.values()], int(n_perts[s]), int(n_genes[s]), limits)
             if carriers is not None:
-                shown = auroc_interval(shown, carriers(s), limits)
-            found[-1].append(Estimate(by["row"], by["pert"], by["gene"], by["two-way"], shown))
-    return found
+                widest = auroc_interval(widest, carriers(s), limits)
+            intervals[-1].append(Estimate(by["row"], by["pert"], by["gene"], by["two-way"], widest))
+    return intervals
 
 
 def _carriers_of(
@@ -242,8 +245,8 @@ def _carriers_of(
         [_is_constant(influence, part, rows) for part, rows in zip(parts, carrying, strict=True)]
     )
     enough = [_has_groups(influence, part, dependence.units) for part in parts]
-    found = np.where(np.array(enough)[:, None], carrying, np.nan)
-    numbers["row"] = np.where(constant, np.inf, found).min(axis=0)
+    carriers = np.where(np.array(enough)[:, None], carrying, np.nan)
+    numbers["row"] = np.where(constant, np.inf, carriers).min(axis=0)
     return lambda s: Carriers(
         {unit: float(variances[unit][s]) for unit in numbers},
         {unit: float(number[s]) for unit, number in numbers.items()},

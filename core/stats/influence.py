@@ -107,8 +107,8 @@ def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
     """
     sums, present, stratum = _unit_sums(influence, clusters)
     shared = _per_stratum(present, stratum, influence.n_strata)
-    own = np.diagonal(shared, axis1=1, axis2=2)
-    units = own[:, :, None] + own[:, None, :] - shared
+    variances = np.diagonal(shared, axis1=1, axis2=2)
+    units = variances[:, :, None] + variances[:, None, :] - shared
     factor = divide(units, units - 1)
     between_parts = factor * _per_stratum(sums, stratum, influence.n_strata)
     k, of_each = len(influence.values), len(influence.parts) // len(influence.values)
@@ -143,12 +143,12 @@ def effective_clusters(
     total, fourth = (
         sum_by_group(influence.stratum, influence.n_strata, each) for each in (squares, squares**2)
     )
-    found: list[Floats] = []
+    numbers: list[Floats] = []
     for clusters in axes:
         of_cluster, stratum = _sum_by_unit(squares, clusters, influence)
         spread = sum_by_group(stratum, influence.n_strata, of_cluster**2) - 2 / 3 * fourth
-        found.append(divide(total**2, spread))
-    return found
+        numbers.append(divide(total**2, spread))
+    return numbers
 
 
 def _scale(squares: Floats) -> Floats:

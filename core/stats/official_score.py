@@ -116,7 +116,7 @@ def score_of_rows(rows: ScoredRows) -> ScoreIntervals:
     """Return the score of rows combined in one record."""
     influence = influence_within_cells(rows.tasks(), rows.cells)
     de, direction, mean = (
-        found[0] for found in estimates(influence, rows.pert, rows.gene, [DE, DIR, MEAN])
+        estimate[0] for estimate in estimates(influence, rows.pert, rows.gene, [DE, DIR, MEAN])
     )
     return ScoreIntervals(*rows.counts(), de, direction, mean)
 

@@ -26,7 +26,7 @@ def scores_of_permuted_labels(
     cell) count.
     """
     labelled = rows.outcome.labelled
-    known, strata = rows.take(labelled), group[labelled]
+    labelled_rows, strata = rows.take(labelled), group[labelled]
     inside = codes_or_one(macro, len(labelled))[labelled]
     in_order = np.argsort(strata, kind="stable")
     source = np.empty_like(in_order)
@@ -34,8 +34,8 @@ def scores_of_permuted_labels(
     for i in range(n):
         source[in_order] = np.lexsort((rng.random(len(strata)), strata))
         values[i] = [
-            _mean_auroc(task, inside, known.cells)
-            for task in tasks(known.outcome.take(source), known.scores)
+            _mean_auroc(task, inside, labelled_rows.cells)
+            for task in tasks(labelled_rows.outcome.take(source), labelled_rows.scores)
         ]
     return values
 

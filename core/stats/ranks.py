@@ -38,8 +38,10 @@ def ranks_from_top(values: ArrayLike) -> Floats:
 def rank_from_top(values: ArrayLike, value: float) -> tuple[int, int]:
     """Return the rank of `value` among the values, 1 for the highest, and how many values equal it;
     NaN is not counted."""
-    known, own = round_for_ranks(values), round_for_ranks(value)
-    return int(np.count_nonzero(known > own)) + 1, int(np.count_nonzero(known == own))
+    ranked, rank_value = round_for_ranks(values), round_for_ranks(value)
+    return int(np.count_nonzero(ranked > rank_value)) + 1, int(
+        np.count_nonzero(ranked == rank_value)
+    )
 
 
 def percentiles(values: ArrayLike) -> Floats:
@@ -57,10 +59,14 @@ def percentiles_against(reference: ArrayLike, values: ArrayLike) -> Floats:
     reference lies half a rank above the reference values below it. NaN in the reference is left
     out, NaN in `values` stays NaN.
     """
-    known = round_for_ranks(validate.numbers("reference", reference, missing=True))
-    known = np.sort(known[~np.isnan(known)])
+    reference_values = round_for_ranks(validate.numbers("reference", reference, missing=True))
+    reference_values = np.sort(reference_values[~np.isnan(reference_values)])
     rounded = round_for_ranks(validate.numbers("values", values, missing=True))
-    return np.where(np.isnan(rounded), np.nan, _ranks_among(known, rounded) / (len(known) + 1))
+    return np.where(
+        np.isnan(rounded),
+        np.nan,
+        _ranks_among(reference_values, rounded) / (len(reference_values) + 1),
+    )
 
 
 def nearest_percentiles(values: Floats) -> tuple[Floats, float]:

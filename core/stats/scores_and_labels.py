@@ -128,9 +128,9 @@ class Outcome:
 def outcome_of(labels: ArrayLike) -> Outcome:
     """Return the outcome of labels of shape (n_rows,): up, down, none, de; None, NaN or "" if
     unknown."""
-    known = validate.labels(labels)
+    codes = validate.labels(labels)
     up, down, none, de = (
-        known == code
+        codes == code
         for code in map(list(Label).index, (Label.UP, Label.DOWN, Label.NONE, Label.DE))
     )
     directed = up | down

@@ -68,7 +68,7 @@ def by_slice(
         labels=outcome.labelled, scores=scores, slices=stratum, pert=perts, gene=genes
     )
     both = tasks(outcome, scores)
-    found = estimates(
+    intervals = estimates(
         influence_within_cells(both, cells, stratum, len(names)), perts, genes, [DE, DIR, MEAN]
     )
     charges = [_charges(task, stratum, len(names), cells) for task in both]
@@ -78,7 +78,7 @@ def by_slice(
             SliceScore(score, *map(float, charge))
             for score, charge in zip(scores_of_metric, charges_of_metric.T, strict=True)
         ]
-        for scores_of_metric, charges_of_metric in zip(found, charges, strict=True)
+        for scores_of_metric, charges_of_metric in zip(intervals, charges, strict=True)
     )
     n, n_labelled, n_de = (
         sum_by_group(stratum, len(names), flag) for flag in (None, outcome.labelled, outcome.effect)

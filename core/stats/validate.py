@@ -127,8 +127,8 @@ def labels(values: ArrayLike) -> Codes:
     array = np.asarray(values, dtype=object)
     if array.ndim != 1:
         raise InputError(f"labels: got an array of shape {array.shape}; expected one label per row")
-    found = np.array([_LABEL_CODES.get(value, _NO_LABEL) for value in array], dtype=np.intp)
-    rest = found == _NO_LABEL
+    codes = np.array([_LABEL_CODES.get(value, _NO_LABEL) for value in array], dtype=np.intp)
+    rest = codes == _NO_LABEL
     # NaN alone differs from itself
     rest[rest] = np.array([value == value for value in array[rest]], dtype=np.bool_)
     if rest.any():
@@ -137,7 +137,7 @@ def labels(values: ArrayLike) -> Codes:
             f"labels: {named_rows(rest)}: got {array[rest][0]!r}; expected {expected}, or none"
             " given"
         )
-    return np.maximum(found, -1)
+    return np.maximum(codes, -1)
 
 
 def whole_number(name: str, value: int, least: int) -> int:

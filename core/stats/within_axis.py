@@ -64,17 +64,17 @@ def score_within(rows: ScoredRows, axis: Axis) -> WithinAxis:
     cells)."""
     tasks = rows.tasks()
     group, other = (rows.gene, rows.pert) if axis == "gene" else (rows.pert, rows.gene)
-    found = _Groups.of(tasks, group, rows.cells)
+    groups = _Groups.of(tasks, group, rows.cells)
     macro, by_pairs = (
         [
             one[0]
             for one in estimates_from(
-                *_average(found, amounts, axis, group, other), [DE, DIR, MEAN]
+                *_average(groups, amounts, axis, group, other), [DE, DIR, MEAN]
             )
         ]
-        for amounts in (found.is_used, found.pairs)
+        for amounts in (groups.is_used, groups.pairs)
     )
-    used, present = found.pairs > 0, found.rows > 0
+    used, present = groups.pairs > 0, groups.rows > 0
     de, direction = (
         WithinTask(macro[k], by_pairs[k], int(used[k].sum()), int((present[k] & ~used[k]).sum()))
         for k in range(2)
@@ -94,8 +94,8 @@ def scorable_genes(rows: ScoredRows) -> tuple[int, int]:
 def macro_influence(tasks: Sequence[Task], rows: ScoredRows) -> tuple[Influence, Dependence]:
     """Return each task's mean AUROC inside genes, with the rows' influence on it and the covariance
     of the tasks."""
-    found = _Groups.of(tasks, rows.gene, rows.cells)
-    return _average(found, found.is_used, "gene", rows.gene, rows.pert)
+    groups = _Groups.of(tasks, rows.gene, rows.cells)
+    return _average(groups, groups.is_used, "gene", rows.gene, rows.pert)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -219,17 +219,17 @@ def file_stat(file: Path) -> FileStat:
 
 def let_go(file: Path) -> None:
     """Detach a file that stores of this process have attached, for code that opens it directly."""
-    for each in list(_ALL):
-        if each.file == file:
-            each.let_go()
+    for attachment in list(_ALL):
+        if attachment.file == file:
+            attachment.let_go()
 
 
 @atexit.register
 def _let_all_go() -> None:
     """Leave no timer at work in DuckDB when the process ends, and nothing that it would call
     leaked."""
-    for each in list(_ALL):
-        each.end()
+    for attachment in list(_ALL):
+        attachment.end()
 
 
 def closed_connection(

@@ -59,7 +59,7 @@ def identity(key: str, request: str, reply: str) -> str:
 
 def of_row(cursor: Cursor, run: str, pair_id: str) -> list[Call]:
     """Return the calls of one row, in order."""
-    found = records(
+    calls = records(
         cursor,
         f"""SELECT {select_list(_CALL.columns_of(Call), "c")},
           {select_list(_ROW_CALL.columns_of(Call), "r")}
@@ -67,7 +67,7 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[Call]:
              r.seq""",
         [run, pair_id],
     )
-    return [Call(**values) for values in found]
+    return [Call(**values) for values in calls]
 
 
 def texts_of_requests(cursor: Cursor, run: str) -> Iterator[tuple[str, str, str]]:

@@ -38,7 +38,7 @@ def add(cursor: Cursor, dataset: Dataset) -> None:
     """Create a dataset; its id and name must be new. Raise InputError for a name as `check_name`
     does."""
     check_name("dataset", dataset.name)
-    own = [
+    values = [
         dataset.id,
         dataset.name,
         dataset.organism,
@@ -48,7 +48,7 @@ def add(cursor: Cursor, dataset: Dataset) -> None:
     ]
     marks = [dataset.marks.false_share, dataset.marks.nominal, dataset.marks.confounded]
     cursor.execute(
-        f"INSERT INTO dataset ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [*own, *marks]
+        f"INSERT INTO dataset ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [*values, *marks]
     )
 
 

@@ -87,16 +87,16 @@ def of_run(cursor: Cursor, run: str) -> dict[str, list[Evidence]]:
             WHERE e.id IN (SELECT evidence FROM row_evidence WHERE run = ?)""",
         [run],
     )
-    known = {
+    evidence = {
         item.pop("id"): Evidence(**{**item, "body": json.loads(item["body"])}) for item in distinct
     }
-    found: dict[str, list[Evidence]] = {}
+    by_row: dict[str, list[Evidence]] = {}
     seen = cursor.execute(
         "SELECT pair_id, evidence FROM row_evidence WHERE run = ? ORDER BY pair_id, seq", [run]
     )
     for pair_id, key in seen.fetchall():
-        found.setdefault(pair_id, []).append(known[key])
-    return found
+        by_row.setdefault(pair_id, []).append(evidence[key])
+    return by_row
 
 
 def has_evidence(cursor: Cursor, run: str) -> bool:
@@ -106,20 +106,20 @@ def has_evidence(cursor: Cursor, run: str) -> bool:
 
 def tools(cursor: Cursor, run: str, pair_ids: Sequence[str] | None = None) -> list[str]:
     """Return the names of the evidence tools that a run's rows used; pair_ids: only these rows."""
-    found = cursor.execute(
+    result = cursor.execute(
         """SELECT DISTINCT e.tool FROM row_evidence s JOIN evidence e ON e.id = s.evidence
            WHERE s.run = ? AND (? OR s.pair_id IN (SELECT unnest(?))) ORDER BY 1""",
         [run, pair_ids is None, list(pair_ids or [])],
     )
-    return [name for (name,) in found.fetchall()]
+    return [name for (name,) in result.fetchall()]
 
 
 def distinct_tools(cursor: Cursor, run: str) -> Mapping[str, int]:
     """Return pair id → number of tools that the row used, for rows with evidence."""
-    found = cursor.execute(
+    result = cursor.execute(
         """SELECT s.pair_id, count(DISTINCT e.tool) FROM row_evidence s JOIN evidence e ON e.id =
           s.evidence
            WHERE s.run = ? GROUP BY s.pair_id""",
         [run],
     )
-    return dict(found.fetchall())
+    return dict(result.fetchall())

@@ -38,8 +38,8 @@ def of_dataset(cursor: Cursor, dataset: str) -> list[FileRows]:
         [dataset],
     ).fetchall()
     files = []
-    for (source, name), found in groupby(rows, key=itemgetter(0, 1)):
-        said = list(found)
+    for (source, name), lines in groupby(rows, key=itemgetter(0, 1)):
+        said = list(lines)
         pairs = [
             Pair(pair_id, pert, gene, _LABELS[label], split)
             for *_, pair_id, pert, gene, label, split in said

@@ -120,13 +120,13 @@ def find(cursor: Cursor, name: str) -> Import:
         [name] * 3,
     )
     if row is None:
-        known = [
+        imports = [
             f"{file} ({key})"
             for file, key in cursor.execute(
                 "SELECT file, id FROM import ORDER BY imported_at"
             ).fetchall()
         ]
-        raise NotFound(f"import {name!r}: not in this workspace, {list_known(name, known)}")
+        raise NotFound(f"import {name!r}: not in this workspace, {list_known(name, imports)}")
     return Import(*row)
 
 

@@ -54,8 +54,8 @@ def of_dataset(cursor: Cursor, dataset: str) -> pd.DataFrame:
 
 def author_of(cursor: Cursor, note: str) -> str | None:
     """Return who wrote a note; None if there is no such note."""
-    found = one(cursor, "SELECT author FROM note WHERE id = ?", [note])
-    return None if found is None else str(found[0])
+    row = one(cursor, "SELECT author FROM note WHERE id = ?", [note])
+    return None if row is None else str(row[0])
 
 
 def of_row(cursor: Cursor, run: str, pair_id: str) -> pd.DataFrame:
@@ -101,10 +101,10 @@ def presets_of_page(cursor: Cursor, page: str) -> dict[str, dict[str, Any]]:
 
 def preset_written(cursor: Cursor, page: str, name: str) -> tuple[str, datetime] | None:
     """Return who saved the preset of a name last, and when; None without one."""
-    found = one(
+    row = one(
         cursor, "SELECT author, written_at FROM preset WHERE page = ? AND name = ?", [page, name]
     )
-    return None if found is None else (str(found[0]), found[1])
+    return None if row is None else (str(row[0]), row[1])
 
 
 def delete_preset(cursor: Cursor, page: str, name: str) -> bool:

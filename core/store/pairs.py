@@ -98,14 +98,14 @@ def labels(cursor: Cursor, dataset: str) -> dict[str, str | None]:
 def find(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair | None:
     """Return the row of a perturbation and a gene, preferring the dataset's own over one typed by a
     person; None if missing."""
-    found = one(
+    row = one(
         cursor,
         """SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND pert = ? AND
           gene = ?
            ORDER BY split = ?, position LIMIT 1""",
         [dataset, pert, gene, ASKED],
     )
-    return _pair(found)
+    return _pair(row)
 
 
 def by_id(cursor: Cursor, dataset: str, pair_id: str) -> Pair | None:

@@ -358,7 +358,7 @@ def row_and_runs(cursor: Cursor, run: str, pair_id: str) -> tuple[dict[str, Any]
     places = _rowid_by_run(cursor, pair_id)
     if run not in places:
         raise NotFound(f"row {pair_id!r}: not in this run")
-    [found] = records(
+    [rows] = records(
         cursor,
         f"""SELECT q.*, r.dataset, p.pert, p.gene, p.label, p.split, {_CALL} AS call, {_OUTCOME},
               g.naming, g.description, h.description AS pert_description
@@ -366,7 +366,7 @@ def row_and_runs(cursor: Cursor, run: str, pair_id: str) -> tuple[dict[str, Any]
               ?""",
         [places[run], pair_id],
     )
-    return found, _select_predicting_runs(cursor, found["dataset"], places)
+    return rows, _select_predicting_runs(cursor, rows["dataset"], places)
 
 
 def whole_rows(cursor: Cursor, run: str) -> list[dict[str, Any]]:
@@ -436,11 +436,11 @@ def filter_choices(cursor: Cursor, run: str) -> dict[str, list[str]]:
         "split": "p.split",
     }
     lists = ", ".join(f"list_sort(list(DISTINCT {expression}))" for expression in columns.values())
-    found = one(cursor, f"SELECT {lists} FROM {_FROM} WHERE q.run = ?", [run]) or ()
+    choices = one(cursor, f"SELECT {lists} FROM {_FROM} WHERE q.run = ?", [run]) or ()
     flags = cursor.execute(
         "SELECT DISTINCT unnest(flags) AS f FROM prediction WHERE run = ? ORDER BY f", [run]
     ).fetchall()
-    return {name: values or [] for name, values in zip(columns, found, strict=True)} | {
+    return {name: values or [] for name, values in zip(columns, choices, strict=True)} | {
         "flag": [flag for (flag,) in flags]
     }
 

@@ -88,7 +88,7 @@ def list_predicting(cursor: Cursor, dataset: str | None = None) -> list[Run]:
 def list_same(cursor: Cursor, run: Run) -> list[Run]:
     """Return the other runs of its dataset with the same predictions for the same rows, oldest
     first."""
-    found = cursor.execute(
+    result = cursor.execute(
         """WITH content AS (
                SELECT run, count(*) AS n, bit_xor(hash(pair_id, prediction_up, prediction_down)) AS
                  code FROM prediction
@@ -97,7 +97,7 @@ def list_same(cursor: Cursor, run: Run) -> list[Run]:
              AND other.run <> own.run""",
         [run.dataset, run.id],
     ).fetchall()
-    same = {other for (other,) in found}
+    same = {other for (other,) in result}
     return [other for other in list_predicting(cursor, run.dataset) if other.id in same]
 
 
@@ -108,28 +108,28 @@ def find(cursor: Cursor, name: str) -> Run:
         f"{_SELECT} WHERE id = ? OR name = ? ORDER BY id = ? DESC", [name] * 3
     ).fetchall()
     if not rows:
-        known = [run.name for run in list_all(cursor)]
-        raise NotFound(f"run {name!r}: not in this workspace, {list_known(name, known)}")
-    found = [_record(row) for row in rows]
-    if len(found) > 1 and found[0].id != name:
+        names = [run.name for run in list_all(cursor)]
+        raise NotFound(f"run {name!r}: not in this workspace, {list_known(name, names)}")
+    matches = [_record(row) for row in rows]
+    if len(matches) > 1 and matches[0].id != name:
         raise StateError(
-            f"run {name!r}: {len(found)} datasets have one; use an id:"
-            f" {', '.join(r.id for r in found)}"
+            f"run {name!r}: {len(matches)} datasets have one; use an id:"
+            f" {', '.join(r.id for r in matches)}"
         )
-    return found[0]
+    return matches[0]
 
 
 def lineage(cursor: Cursor, of: Iterable[Run]) -> list[Run]:
     """Return runs, their parents and theirs, each once, if they are still in the workspace."""
-    known = {each.id: each for each in list_all(cursor)}
-    found: dict[str, Run] = {}
+    runs_by_id = {each.id: each for each in list_all(cursor)}
+    ancestors: dict[str, Run] = {}
     waiting = [run.id for run in of]
     while waiting:
         key = waiting.pop(0)
-        if key in known and key not in found:
-            found[key] = known[key]
-            waiting += known[key].parents
-    return list(found.values())
+        if key in runs_by_id and key not in ancestors:
+            ancestors[key] = runs_by_id[key]
+            waiting += runs_by_id[key].parents
+    return list(ancestors.values())
 
 
 def finished_readings(cursor: Cursor, run: str) -> list[str]:
@@ -284,13 +284,13 @@ def folded_bytes(cursor: Cursor, run: str) -> int | None:
 
 def list_labelled(cursor: Cursor, dataset: str) -> frozenset[str]:
     """Return the ids of a dataset's runs that predict at least one labelled row."""
-    found = cursor.execute(
+    result = cursor.execute(
         """SELECT DISTINCT q.run FROM prediction q JOIN run r ON r.id = q.run
            JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
            WHERE r.dataset = ? AND p.label IS NOT NULL""",
         [dataset],
     )
-    return frozenset(str(run) for (run,) in found.fetchall())
+    return frozenset(str(run) for (run,) in result.fetchall())
 
 
 def rows_with_flag(cursor: Cursor, flag: Flag) -> dict[str, int]:

@@ -143,10 +143,10 @@ def _packs_of(cursor: Cursor, table: str) -> list[PackRecord]:
 def pack_of_kind(cursor: Cursor, kind: str, name: str | None = None) -> PackRecord:
     """Return the pack of a kind, by name or else the latest. Raise NotFound, which lists the
     existing packs."""
-    known = list_packs(cursor)
-    fitting = [pack for pack in known if pack.kind == kind and name in (None, pack.name)]
+    packs = list_packs(cursor)
+    fitting = [pack for pack in packs if pack.kind == kind and name in (None, pack.name)]
     if not fitting:
-        names = ", ".join(f"{pack.name} ({pack.kind})" for pack in known) or "none"
+        names = ", ".join(f"{pack.name} ({pack.kind})" for pack in packs) or "none"
         wanted = f"pack {name!r} of {kind}" if name else f"a pack of {kind}"
         raise NotFound(f"{wanted}: not in this workspace, which has {names}; import one")
     return fitting[-1]

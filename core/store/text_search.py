@@ -172,7 +172,7 @@ def _read_hits(cursor: Cursor, dataset: str, phrase: str, places: Sequence[_Plac
     traces = "SELECT rowid, run, pair_id, role, content FROM trace_event"
     dossiers = f"""SELECT s.rowid, s.run, s.pair_id, '{DOSSIER}' AS role, e.body AS content
                    FROM row_evidence s JOIN evidence e ON e.id = s.evidence"""
-    found = {}
+    hits = {}
     for is_evidence, query, pattern, read in (
         (False, traces, pattern_of(phrase), str),
         (True, dossiers, json_pattern_of(phrase), _read_json),
@@ -197,8 +197,8 @@ def _read_hits(cursor: Cursor, dataset: str, phrase: str, places: Sequence[_Plac
             if cut_before:
                 before = f"… {before.split(' ', 1)[-1]}"
             words = (before, hit, f"{after.rsplit(' ', 1)[0]} …" if cut_after else after)
-            found[_Place(run, is_evidence, row)] = Hit(run, pair_id, pert, gene, role, *words)
-    return [found[place] for place in places]
+            hits[_Place(run, is_evidence, row)] = Hit(run, pair_id, pert, gene, role, *words)
+    return [hits[place] for place in places]
 
 
 def _read_json(fragment: str) -> str:

@@ -215,10 +215,10 @@ def _events_of_rows(cursor: Cursor, run: str) -> Iterator[tuple[str, list[dict[s
             f"SELECT e.pair_id, {columns}, e.findings FROM {OF_PAIRS} WHERE {batch.condition} ORDER"
             " BY p.position, e.seq"
         )
-        found = records(cursor, query, batch.values)
-        for event in found:
+        events = records(cursor, query, batch.values)
+        for event in events:
             event["meta"] = json.loads(event["meta"])
-        for pair_id, of_row in groupby(found, itemgetter("pair_id")):
+        for pair_id, of_row in groupby(events, itemgetter("pair_id")):
             yield pair_id, list(of_row)
 
 
@@ -235,26 +235,26 @@ TEXT_KINDS = ("brief", "rebuttal", "answer", "thought", "text", "verdict")
 def text_counts(cursor: Cursor, run: str) -> dict[str, dict[str, int]]:
     """Return how many texts of each of TEXT_KINDS a run has: kind → role → number; kinds that it
     lacks are left out."""
-    found = cursor.execute(
+    result = cursor.execute(
         """SELECT kind, role, count(*) FROM trace_event WHERE run = ? AND list_contains(?, kind)
            GROUP BY kind, role ORDER BY list_position(?, kind), list_position(['EFFECT', 'NULL',
              'UP', 'DOWN'], role), role""",
         [run, list(TEXT_KINDS), list(TEXT_KINDS)],
     ).fetchall()
     counts: dict[str, dict[str, int]] = {}
-    for kind, role, n in found:
+    for kind, role, n in result:
         counts.setdefault(kind, {})[role] = n
     return counts
 
 
 def stages(cursor: Cursor, run: str) -> list[str]:
     """Return the stages that the events of a run name, in the order in which a row has them."""
-    found = cursor.execute(
+    result = cursor.execute(
         "SELECT stage FROM trace_event WHERE run = ? AND stage <> '' GROUP BY stage ORDER BY"
         " min(seq), stage",
         [run],
     ).fetchall()
-    return [stage for (stage,) in found]
+    return [stage for (stage,) in result]
 
 
 def split_events(
@@ -268,12 +268,12 @@ def split_events(
     """
     source = OF_PAIRS if order == "p.position, e.seq" else "trace_event e"
     columns = "e.rowid AS event, hash(e.pair_id) AS row, strlen(e.content) AS size"
-    found = cursor.execute(
+    result = cursor.execute(
         f"SELECT {columns} FROM {source} WHERE {where} ORDER BY {order}", list(values)
     ).fetchnumpy()
-    events, sizes = np.asarray(found["event"], dtype=np.int64), np.cumsum(found["size"])
+    events, sizes = np.asarray(result["event"], dtype=np.int64), np.cumsum(result["size"])
     ends = (
-        np.flatnonzero(np.append(found["row"][1:] != found["row"][:-1], True)) + 1
+        np.flatnonzero(np.append(result["row"][1:] != result["row"][:-1], True)) + 1
         if len(events)
         else np.array([], dtype=np.intp)
     )

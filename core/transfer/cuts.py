@@ -160,13 +160,16 @@ def _mean_score(
 ) -> CutScores:
     """Return the means of DE and DIR over cuts, with the same AUROC in every cut; outcome: of the
     rows that count."""
-    found = [influence_within_cells(two, inside) for two, inside in zip(by_cut, cells, strict=True)]
-    values = np.stack([each.values[:, 0] for each in found])
-    mean = mean_influence(found)
+    influences = [
+        influence_within_cells(two, inside) for two, inside in zip(by_cut, cells, strict=True)
+    ]
+    values = np.stack([influence.values[:, 0] for influence in influences])
+    mean = mean_influence(influences)
     of_cuts = variances_between(values) / len(values)
-    three = [each[0] for each in estimates(mean, rows.pert, rows.gene, [DE, DIR, MEAN])]
+    three = [influence[0] for influence in estimates(mean, rows.pert, rows.gene, [DE, DIR, MEAN])]
     de, direction, both = (
-        widen(each, float(variance)) for each, variance in zip(three, of_cuts, strict=True)
+        widen(influence, float(variance))
+        for influence, variance in zip(three, of_cuts, strict=True)
     )
     return CutScores(
         values,

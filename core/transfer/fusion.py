@@ -130,12 +130,14 @@ def component_of(
     de, up = (np.array(column, dtype=np.float64) for column in (p_de, p_up))
     # Most rows have no flags, and looking them up in arrays (which frames contain) is slow.
     flagged = [(row, frozenset(row_flags)) for row, row_flags in enumerate(flags) if len(row_flags)]
-    de[[row for row, found in flagged if not found.isdisjoint((*STAND_INS, Flag.NO_DE))]] = np.nan
+    de[[row for row, row_set in flagged if not row_set.isdisjoint((*STAND_INS, Flag.NO_DE))]] = (
+        np.nan
+    )
     up[
         [
             row
-            for row, found in flagged
-            if not found.isdisjoint((*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DIR))
+            for row, row_set in flagged
+            if not row_set.isdisjoint((*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DIR))
         ]
     ] = np.nan
     position_of = {pair_id: i for i, pair_id in enumerate(pair_ids)}
@@ -207,10 +209,12 @@ def agreement_with_base(components: Percentiles) -> Floats:
     Agreement is 1 − |difference of the percentiles|, averaged over DE and DIR; 1 in a row that one
     of them does not cover.
     """
-    apart = np.stack([np.abs(each - each[0]) for each in (components.de, components.up)])
-    known = ~np.isnan(apart)
+    apart = np.stack(
+        [np.abs(percentile - percentile[0]) for percentile in (components.de, components.up)]
+    )
+    is_known = ~np.isnan(apart)
     return np.asarray(
-        1 - np.where(known, apart, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        1 - np.where(is_known, apart, 0.0).sum(axis=0) / np.maximum(is_known.sum(axis=0), 1)
     )
 
 

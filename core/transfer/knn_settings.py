@@ -128,9 +128,9 @@ def read_knn_settings(spec: Mapping[str, Any]) -> KnnSettings:
     spaces may be a comma-separated string. Raise InputError for impossible settings.
     """
     given = spec.get("options", spec)
-    known = {
+    options = {
         option.name: given[option.name]
         for option in options_of(KnnSettings)
         if option.name in given
     }
-    return make(KnnSettings, known)
+    return make(KnnSettings, options)

@@ -68,7 +68,10 @@ class LiveFusion:
             [*tasks(self.outcome, before), *tasks(self.outcome, after)], self.cells
         )
         differences = paired_estimates(influence, self.rows.pert, self.rows.gene)
-        de, direction, mean = (MetricChange(each.a, each.b, each.change) for each in differences)
+        de, direction, mean = (
+            MetricChange(difference.a, difference.b, difference.change)
+            for difference in differences
+        )
         return FusionComparison(
             *row_counts(self.outcome, len(self.rows)), de, direction, mean, fused
         )
@@ -86,10 +89,10 @@ def live_fusion(
     for the base alone."""
     outcome = outcome_of(labels)
     validate.same_length(labels=outcome.labelled, rows=rows, base=components[0].p_de)
-    found = percentiles_of(components, reference)
+    percentiles = percentiles_of(components, reference)
     base = (
-        fuse(Percentiles(found.de[:1], found.up[:1]), weights_of([], [])).scores()
+        fuse(Percentiles(percentiles.de[:1], percentiles.up[:1]), weights_of([], [])).scores()
         if baseline is None
         else baseline
     )
-    return LiveFusion(rows, outcome, found, reference, base, cells)
+    return LiveFusion(rows, outcome, percentiles, reference, base, cells)

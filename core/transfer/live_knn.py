@@ -51,8 +51,8 @@ class LiveKnn:
     def priors(self, names: Sequence[str], similarity: SimilaritySettings) -> Priors:
         """Return the priors from the ensemble of the named spaces."""
         similar = self.similar(names, similarity)
-        found = knn_priors(self.queries, self.known, similar, similarity.weighting, self.parts)
-        return shrink_by_support(found, similarity, self.known, similar, self.parts)
+        priors = knn_priors(self.queries, self.known, similar, similarity.weighting, self.parts)
+        return shrink_by_support(priors, similarity, self.known, similar, self.parts)
 
     def null(self, similarity: SimilaritySettings) -> Priors:
         """Return the null priors: those of a space in which all symbols are equally similar."""
@@ -113,15 +113,15 @@ class LiveKnn:
         return Similarities(ensemble, ensemble)
 
     def _cosines(self, name: str, centre: bool) -> Floats:
-        found = self.cosines.get((name, centre))
-        if found is None:
+        cosines = self.cosines.get((name, centre))
+        if cosines is None:
             columns = self.spaces[name].columns
             units = unit_vectors(columns, np.unique(self.known.rows.gene) if centre else None)
             symbols = np.arange(len(columns))
             while len(self.cosines) >= MAX_MATRICES:
                 self.cosines.pop(next(iter(self.cosines)), None)
-            found = self.cosines[name, centre] = Cosines((units,)).block(symbols, symbols)
-        return found
+            cosines = self.cosines[name, centre] = Cosines((units,)).block(symbols, symbols)
+        return cosines
 
 
 def live_knn(

@@ -259,10 +259,10 @@ def priors_of_groups(
     labelled rows."""
     columns: Floats = np.full((3, len(queries)), np.nan)
     for group in groups:
-        found = knn_priors(
+        priors = knn_priors(
             queries.take(group.rows), group.known, group.similar, similarity.weighting, group.parts
         )
-        columns[:, group.rows] = found.de, found.up, found.support
+        columns[:, group.rows] = priors.de, priors.up, priors.support
     return shrink_by_support(Priors(*columns), similarity, known, groups[0].similar, parts)
 
 

@@ -42,15 +42,17 @@ def protocols_of(
 
     find: returns a run by id, or None for a missing run; then only the recorded protocols count.
     """
-    found = [EvaluationProtocol(**each) for each in (run.evaluation or {}).get("protocols", ())]
+    protocols = [
+        EvaluationProtocol(**fields) for fields in (run.evaluation or {}).get("protocols", ())
+    ]
     if run.method == "knn":
-        found.append(read_knn_settings(run.spec).protocol)
+        protocols.append(read_knn_settings(run.spec).protocol)
     view = run.spec.get("view")
     if isinstance(view, Mapping) and view.get("kind") == "folds":
-        found.append(EvaluationProtocol("folds", view["k"], view["seed"]))
+        protocols.append(EvaluationProtocol("folds", view["k"], view["seed"]))
     for parent in map(find, run.parents):
-        found += () if parent is None else protocols_of(parent, find)
-    return distinct_protocols(found)
+        protocols += () if parent is None else protocols_of(parent, find)
+    return distinct_protocols(protocols)
 
 
 def distinct_protocols(protocols: Iterable[EvaluationProtocol]) -> tuple[EvaluationProtocol, ...]:
@@ -66,12 +68,12 @@ def distinct_protocols(protocols: Iterable[EvaluationProtocol]) -> tuple[Evaluat
 
 def folds_among(protocols: Iterable[EvaluationProtocol]) -> list[EvaluationProtocol]:
     """Return the protocols that cut folds."""
-    return [each for each in protocols if each.kind == "folds"]
+    return [protocol for protocol in protocols if protocol.kind == "folds"]
 
 
 def with_seed(protocols: Iterable[EvaluationProtocol], seed: int) -> tuple[EvaluationProtocol, ...]:
     """Return the protocols with another cut of the folds."""
-    return distinct_protocols(replace(each, seed=seed) for each in protocols)
+    return distinct_protocols(replace(protocol, seed=seed) for protocol in protocols)
 
 
 def describe_scoring(protocols: Sequence[EvaluationProtocol]) -> str:
@@ -79,11 +81,13 @@ def describe_scoring(protocols: Sequence[EvaluationProtocol]) -> str:
     "leave-one-out"."""
     folds = folds_among(protocols)
     if not folds:
-        return "leave-one-out" if any(each.kind == "loo" for each in protocols) else ALL_ROWS
+        return (
+            "leave-one-out" if any(protocol.kind == "loo" for protocol in protocols) else ALL_ROWS
+        )
     if len(folds) == 1:
         return f"inside {folds[0].k}×{folds[0].k} cells, cut {folds[0].seed}"
     return "inside the cells of " + " and ".join(
-        f"{each.k}×{each.k} cut {each.seed}" for each in folds
+        f"{protocol.k}×{protocol.k} cut {protocol.seed}" for protocol in folds
     )
 
 
@@ -95,7 +99,7 @@ def cells_under(
     """
     rows = index.rows.take(positions)
     cuts = [
-        cells_of(each, rows, parts_of(each, rows, index.known.rows))
-        for each in folds_among(protocols)
+        cells_of(protocol, rows, parts_of(protocol, rows, index.known.rows))
+        for protocol in folds_among(protocols)
     ]
     return combine_codes(*cuts)

@@ -63,9 +63,9 @@ def move_one(position: int, w_de: ArrayLike, w_dir: ArrayLike) -> GridWeights:
     """
 
     def move_weight(weights: ArrayLike) -> Floats:
-        found = np.tile(np.asarray(weights, dtype=np.float64), (len(GRID), 1))
-        found[:, position] = GRID
-        return shares_of(found)
+        moved = np.tile(np.asarray(weights, dtype=np.float64), (len(GRID), 1))
+        moved[:, position] = GRID
+        return shares_of(moved)
 
     return GridWeights(move_weight(w_de), move_weight(w_dir))
 
@@ -106,8 +106,8 @@ def weight_optimism(
     """
     rows = live.rows
     scored = [
-        ScoredRows(live.outcome, each, rows.pert, rows.gene, live.cells)
-        for each in _scores(live, weights)
+        ScoredRows(live.outcome, scores, rows.pert, rows.gene, live.cells)
+        for scores in _scores(live, weights)
     ]
     return selection_optimism(scored, plan, progress)
 

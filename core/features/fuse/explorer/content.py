@@ -108,11 +108,11 @@ def noise_of_cuts(before: Floats, after: Floats) -> dict[str, dict[str, float]]:
     """
     names = ("before", "after", "change")
     variances = zip(
-        *(variances_between(each) for each in (before, after, after - before)), strict=True
+        *(variances_between(scores) for scores in (before, after, after - before)), strict=True
     )
     return {
-        metric: dict(zip(names, map(float, each), strict=True))
-        for metric, each in zip(METRICS, variances, strict=True)
+        metric: dict(zip(names, map(float, scores), strict=True))
+        for metric, scores in zip(METRICS, variances, strict=True)
     }
 
 
@@ -124,10 +124,10 @@ def _reach(live: LiveFusion) -> dict[str, dict[str, Any]]:
     freedom, None for the normal distribution. said: the dependence that is allowed for.
     """
     none = np.zeros(len(live.percentiles.de) - 1)
-    found = live.score_at(weights_of(none, none))
-    shown = zip(
+    score = live.score_at(weights_of(none, none))
+    changes = zip(
         METRICS,
-        (found.de.change.shown, found.dir.change.shown, found.mean.change.shown),
+        (score.de.change.shown, score.dir.change.shown, score.mean.change.shown),
         strict=True,
     )
     return {
@@ -137,7 +137,7 @@ def _reach(live: LiveFusion) -> dict[str, dict[str, Any]]:
             # at these weights nothing changes, so that there is no interval, perhaps
             "said": allowed_text(each),
         }
-        for name, each in shown
+        for name, each in changes
     }
 
 

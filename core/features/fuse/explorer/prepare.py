@@ -64,15 +64,15 @@ def prepare_fusion(
     """
     rows, components = load_components(loader, settings)
     index = loader.index()
-    at = index.positions_of(rows["pair_id"].tolist())
-    labels = index.labels[at]
+    positions = index.positions_of(rows["pair_id"].tolist())
+    labels = index.labels[positions]
     cells = (
-        cells_under(fusion_protocols(settings, loader), index, at)
+        cells_under(fusion_protocols(settings, loader), index, positions)
         if pd.notna(labels).any()
         else None
     )
     return live_fusion(
-        labels, index.rows.take(at), components, settings.reference, baseline.scores, cells
+        labels, index.rows.take(positions), components, settings.reference, baseline.scores, cells
     )
 
 

@@ -112,23 +112,23 @@ def data_of_file(
         caution = _score_in_words(fusion, mix)
     scored = [scored_text(fusion.scored)] if is_scored else []
     note = " · ".join([f"{len(live.rows):,} rows", *scored, f"PerturbDesk {describe()}"])
-    said = {"caution": caution, "rest": fusion.rest, "note": note}
+    sentences = {"caution": caution, "rest": fusion.rest, "note": note}
     content = make_content(live, fusion.rows, labels=labels)
     return ExplorerData(
         fusion.title,
         content,
-        state_of_file(mix, buttons, fusion.noise if labels and is_scored else None, said),
+        state_of_file(mix, buttons, fusion.noise if labels and is_scored else None, sentences),
     )
 
 
 def _score_in_words(fusion: Fusion, mix: Mix) -> str:
     """Return the score of a mix, for a file without labels."""
-    found = fusion.live.score_at(mix.weights())
+    score = fusion.live.score_at(mix.weights())
     if fusion.noise is not None:
-        found = add_cut_noise(found, fusion.noise.before, fusion.noise.scores_at(mix.weights()))
+        score = add_cut_noise(score, fusion.noise.before, fusion.noise.scores_at(mix.weights()))
     after, change = (
-        interval_text(found.mean.after.shown),
-        interval_text(found.mean.change.shown, signed=True),
+        interval_text(score.mean.after.shown),
+        interval_text(score.mean.change.shown, signed=True),
     )
     return (
         f"On its author's labels, which are not in the file, {mix.name}: mean {after}, {change}"

@@ -162,10 +162,10 @@ def find_noise(choice: FusionChoice, baseline: Run) -> CutNoise | None:
 
 
 def _caution(asked: Result) -> str:
-    found: Optimism | None = asked.value
+    optimism: Optimism | None = asked.value
     if not asked.ready:
         return _COMPUTING
-    return found.sentence if found is not None else ""
+    return optimism.sentence if optimism is not None else ""
 
 
 def _ask_optimism(

@@ -123,8 +123,8 @@ def show_fusion_controls(
             st.markdown("Choose at least one component to fuse with it.")
             return None
     with places.settings.expander("Ranks and neighbours: settings", icon=":material/tune:"):
-        found = _show_settings(dataset, base, context.runs, others)
-    if KNN in others and found.knn is None:
+        choice = _show_settings(dataset, base, context.runs, others)
+    if KNN in others and choice.knn is None:
         places.components.markdown("Choose at least one gene space, in the settings below.")
         return None
     labelled = bool(run_rows(base.id)["label"].notna().any())
@@ -132,7 +132,7 @@ def show_fusion_controls(
     kept = keep_shares({f"{prefix}_{key}": even for _, prefix in WEIGHTS for key in others})
     values = [[kept[f"{prefix}_{key}"] for key in others] for _, prefix in WEIGHTS]
     w_de, w_dir = (tuple(shares_of(part).tolist()) for part in values)
-    return replace(found, others=tuple(others), w_de=w_de, w_dir=w_dir, labelled=labelled)
+    return replace(choice, others=tuple(others), w_de=w_de, w_dir=w_dir, labelled=labelled)
 
 
 def _show_settings(
@@ -181,7 +181,7 @@ def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> d
     needing = [base.id, *(key for key in others if key not in knn_ids())]
     chosen = {}
     for column, key in zip(st.columns(max(len(needing), 2)), needing, strict=False):
-        found = choose_one(
+        reference = choose_one(
             column.selectbox,
             f"reference_{key}",
             f"{as_text(title_of(key))}: percentiles against",
@@ -190,8 +190,8 @@ def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> d
             index=0 if key in labelled else None,
             placeholder="choose a run on labelled rows",
         )
-        if found is not None:
-            chosen[key] = found
+        if reference is not None:
+            chosen[key] = reference
     return chosen
 
 

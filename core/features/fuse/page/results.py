@@ -146,20 +146,20 @@ def draw_plane(choice: FusionChoice, prepared: LiveFusion) -> CaptionedFigure | 
     one class only."""
     position = fusion_controls.moved_component(choice)
     try:
-        found = weight_grid.weight_grid(
+        grid = weight_grid.weight_grid(
             prepared, weight_grid.move_one(position, choice.w_de, choice.w_dir)
         )
     except InputError:
         return None
-    table = weight_heatmap.table(weight_grid.GRID, found.mean, found.plateau)
+    table = weight_heatmap.table(weight_grid.GRID, grid.mean, grid.plateau)
     now = choice.w_de[position], choice.w_dir[position]
-    best = weight_grid.GRID[found.best[0]], weight_grid.GRID[found.best[1]]
+    best = weight_grid.GRID[grid.best[0]], weight_grid.GRID[grid.best[1]]
     name = fusion_controls.title_of(choice.others[position])
     others = " · the other components keep their weights" if len(choice.others) > 1 else ""
     caption = (
         f"{choice.dataset.name} · {choice.base.name} and {name}{others} · "
-        f"best {found.mean[found.best]:.3f} at {best[0]:g}, {best[1]:g} · "
-        f"outline: within one standard error of it ({found.se:.3f}, {TWO_WAY})"
+        f"best {grid.mean[grid.best]:.3f} at {best[0]:g}, {best[1]:g} · "
+        f"outline: within one standard error of it ({grid.se:.3f}, {TWO_WAY})"
     )
     return CaptionedFigure(
         f"Weights of {name}", "", "", caption, weight_heatmap.figure(table, now, best, name), table
