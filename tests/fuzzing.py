@@ -55,9 +55,8 @@ def _packed_cells(folder: Path) -> bytes:
 
 
 def _read_cells(path: Path) -> None:
-    for backed in (True, False):
-        with open_cells(path, backed) as file:
-            summarise_counts(file)
+    with open_cells(path) as file:
+        summarise_counts(file)
 
 
 def _table(*, compression: str, columns: tuple[str, ...]) -> Callable[[Path], bytes]:

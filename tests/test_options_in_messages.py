@@ -26,7 +26,6 @@ SAID_BY = {
     "features/cells/columns.py": CELLS,
     "features/cells/conditions.py": CELLS,
     "features/cells/gene_names.py": CELLS,
-    "features/cells/anndata_parts.py": CELLS,
     "features/cells/anndata_file.py": CELLS,
     "features/cells/contradictions.py": CELLS,
     "features/cells/transforms.py": CELLS,

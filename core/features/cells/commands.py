@@ -34,7 +34,7 @@ _OF_LABELS = [option.name for record in _LABELLING for option in options_of(reco
 
 
 @app.command()
-@takes(LabelSettings, without=(*_OF_LABELS, "most_remaining", "within", "in_memory", "columns"))
+@takes(LabelSettings, without=(*_OF_LABELS, "most_remaining", "within", "columns"))
 def describe(
     file: File,
     chosen: dict[str, Any],

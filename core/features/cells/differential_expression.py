@@ -16,6 +16,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 
 from core.base.errors import InputError
 from core.features.cells.anndata_file import COUNTS_PER_CELL, CellFile, CountSummary
+from core.features.cells.cell_formats import import_package
 from core.features.cells.comparisons import (
     Compared,
     CompareEach,
@@ -28,10 +29,10 @@ from core.features.cells.comparisons import (
 )
 from core.features.cells.design import Design
 from core.features.cells.groups import CellGroups
-from core.features.cells.packages import import_rank_sum
 from core.stats.arrays import Floats
 from core.stats.multiplicity import benjamini_hochberg
 
+RANK_SUM = "pdex._parallel"
 FOLD_LIMIT = 20.0  # as in pdex: the fold change where one of both means is 0
 VALUES_IN_MEMORY = 100_000_000  # stored values of the genes that are worked on together: 800 MB
 DENSE_VALUES = 20_000_000  # of the genes that are tested together: 80 MB
@@ -107,7 +108,7 @@ def compare_with_controls(
     compare_each: runs the comparisons; design: their strata, replicates and mocks. Raise
     MissingPackage without pdex, and what `compare_each` raises.
     """
-    import_rank_sum()  # before anything is read
+    import_package(RANK_SUM)  # before anything is read
     shape = (len(groups.targets), file.n_genes)
     p, log2_fc = np.full(shape, np.nan), np.full(shape, np.nan)
     controls = ControlExpression(*(np.zeros(file.n_genes) for _ in range(3)))
@@ -165,7 +166,7 @@ def compare_with_controls(
 def compare_cells(cells: np.ndarray, control: np.ndarray) -> Compared:
     """Return each gene's p against the controls, the mean of its counts, and U; both of shape
     (n_cells, n_genes)."""
-    p, u = rank_sum_tests(import_rank_sum(), cells, control)
+    p, u = rank_sum_tests(import_package(RANK_SUM), cells, control)
     return p, cells.mean(axis=0, dtype=np.float64), u
 
 
@@ -173,7 +174,7 @@ def compare_on_one_processor(cells: np.ndarray, control: np.ndarray) -> Compared
     """Return the result of `compare_cells`, while other comparisons use the other processors. Raise
     MissingPackage."""
     # imports numba too; otherwise the error for missing numba would name no requirements file
-    import_rank_sum()
+    import_package(RANK_SUM)
     import numba
 
     numba.set_num_threads(1)

@@ -26,7 +26,7 @@ FEATURE = Feature(
     },
     jobs=("core.features.cells.jobs:KIND",),
     control_expression=("core.features.cells.actions:control_expression_of",),
-    file_formats=("core.features.cells.other_cells:describe_cells",),
+    file_formats=("core.features.cells.cell_formats:describe_cells",),
     upload_tasks={"predictions": "core.features.cells.predictions:predictions_task"},
     needs=("importing",),
 )

@@ -65,8 +65,7 @@ class LabelSettings(ReadingSettings):
 
     batch, guide: None are found by name (`choose_columns`).
     columns: of a table of differential expression, role → column.
-    most_remaining: the share of its target's expression that a working guide may leave. in_memory:
-    read the file at once.
+    most_remaining: the share of its target's expression that a working guide may leave.
     """
 
     batch: Annotated[
@@ -108,14 +107,6 @@ class LabelSettings(ReadingSettings):
             title="Most of a target's expression that a working guide leaves",
         ),
     ] = MOST_REMAINING
-    in_memory: Annotated[
-        bool,
-        setting(
-            "Read the whole file at once.",
-            title="Read the whole file at once",
-            changes_result=False,
-        ),
-    ] = False
 
     def identity(self) -> dict[str, Any]:
         """Return the inputs of the labels, as plain data."""
@@ -304,7 +295,7 @@ def label_screen(
     or of which no row is left, MissingPackage without anndata or pdex, and what `compare_each`
     raises.
     """
-    with open_cells(path, backed=not settings.in_memory, layer=settings.layer) as file:
+    with open_cells(path, settings.layer) as file:
         found = settings.read_conditions(file)
         refuse_mixed_lines(
             str(path), found.confounders, (*settings.across, *settings.within), within=True

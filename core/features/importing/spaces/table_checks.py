@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.base.errors import InputError
+from core.base.errors import InputError, UnsafeFile
 from core.base.texts import list_some
 from core.embeddings.space import Space, make_space
 from core.features.importing.symbols.kinds import DIMENSION, refuse_counts, refuse_matrix
@@ -33,6 +33,14 @@ _ABOUT: Final = re.compile(
 _SYMBOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]*\d*")
 _LARGER: Final = 100.0  # a column with this many times the other columns' scale is not a dimension
 _LEAST_COLUMNS: Final = 3
+_MAX_GENES: Final = 1_000_000
+_MAX_CHARACTERS: Final = 10_000  # of a symbol
+
+
+def refuse_many(n_genes: int, source: str) -> None:
+    """Raise UnsafeFile for more rows than there are genes; a row may take no room in a file."""
+    if n_genes > _MAX_GENES:
+        raise UnsafeFile(f"{source}: {n_genes:,} rows, expected at most {_MAX_GENES:,} genes")
 
 
 def make_imported_space(
@@ -52,6 +60,11 @@ def make_imported_space(
     requested by a person. Raise InputError if most rows have no symbol, for numbers as symbols, and
     for a transposed table.
     """
+    longest = max(map(len, symbols), default=0)
+    if longest > _MAX_CHARACTERS:
+        raise UnsafeFile(
+            f"{source}: a symbol of {longest:,} characters, expected at most {_MAX_CHARACTERS:,}"
+        )
     cleaned, said = [clean(symbol) for symbol in symbols], list(notes)
     rows = sum(DIMENSION.fullmatch(symbol) is not None for symbol in cleaned)
     genes = sum(

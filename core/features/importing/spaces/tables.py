@@ -15,15 +15,11 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from core.base.errors import InputError, UnknownFormat
-from core.base.file_limits import refuse_bomb
-from core.base.parquet_walk import text_bytes, walk_parquet
 from core.base.tables import NumberStyle, Table, is_text, number_style, text_table
 from core.base.texts import list_some
 from core.embeddings.space import Space, first_line
-from core.features.importing.spaces.table_checks import make_imported_space
+from core.features.importing.spaces.table_checks import make_imported_space, refuse_many
 
-_MOST_BYTES = 1 << 32  # of a space
-_BYTES_A_NUMBER = 8
 _LOOKED_AT = 100  # rows that tell how numbers are written, and which columns hold texts
 _SYMBOL_NAMES = {"symbol", "symbols", "gene", "genes", "gene_symbol", "gene_name"}
 _INDEX_NAMES = {"", "Unnamed: 0", "__index_level_0__"}  # pandas' names for an index in a file
@@ -39,8 +35,9 @@ def load_parquet(
     that one that is repeated a million times is stored once.
     """
     try:
-        found = walk_parquet(path, path.name)
-        schema = found.schema.to_arrow_schema()
+        metadata = parquet.read_metadata(path)
+        refuse_many(metadata.num_rows, path.name)
+        schema = metadata.schema.to_arrow_schema()
         texts = [field.name for field in schema if is_text(field.type)]
         symbol = _symbol_column(schema.names, texts, path.name)
         lists = [field.name for field in schema if _is_list(field.type)]
@@ -62,10 +59,9 @@ def load_parquet(
                 f"{path.name}: {list_some(wrong) or 'no column'} beside {symbol!r}, expected"
                 " columns of numbers"
             )
-        refuse_large(path, found.num_rows * len(columns) * _BYTES_A_NUMBER)
         table = parquet.ParquetFile(path, read_dictionary=[symbol]).read(columns=[symbol, *columns])
-        refuse_large(path, text_bytes(table[symbol]))
-    except (pa.ArrowException, OverflowError) as error:
+        table.validate(full=True)  # finds texts that are not UTF-8
+    except (pa.ArrowException, OSError, OverflowError) as error:
         raise InputError(f"{path.name}: cannot be read as parquet ({first_line(error)})") from error
     return _space_from_table(table, symbol, (path.name, name, kept), _note_texts(left_out))
 
@@ -73,7 +69,6 @@ def load_parquet(
 def _load_lists(path: Path, name: str, symbol: str, column: str) -> Space:
     """Return the space from a column of lists of numbers, all of one length."""
     table = parquet.ParquetFile(path, read_dictionary=[symbol]).read(columns=[symbol, column])
-    refuse_large(path, table.nbytes)
     lists = table[column].combine_chunks()
     lengths = pc.unique(pc.list_value_length(lists)).to_pylist()
     if len(lengths) != 1 or not lengths[0]:
@@ -247,9 +242,3 @@ def _space_from_table(
     return make_imported_space(
         name, symbols, vectors, source, columns=columns, notes=[*notes, *numbered], kept=kept
     )
-
-
-def refuse_large(path: Path, unpacked: int) -> None:
-    """Raise UnsafeFile for a file that unpacks to more than the largest space, or to many times its
-    own size."""
-    refuse_bomb(path.name, path.stat().st_size, unpacked, _MOST_BYTES)
