@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from core.features.cells import actions as cells
-from core.features.cells.actions import KIND as NAME
 from core.runs.jobs import overview
 from core.runs.jobs.kinds import Job, JobKind
 from core.runs.workspace import Workspace
@@ -16,7 +15,7 @@ from core.store import datasets
 class CellKind(JobKind):
     """Labels of files of cells."""
 
-    name, title, page, tab = NAME, "labels of cells", "data", "Import"
+    name, title, page, tab = cells.KIND, "labels of cells", "data", "Import"
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
         """Yield the jobs started here."""
@@ -29,4 +28,4 @@ class CellKind(JobKind):
             yield job if overview.find_about(folder) else replace(job, can_resume=False)
 
 
-KIND = CellKind()
+JOBS = CellKind()

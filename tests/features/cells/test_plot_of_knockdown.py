@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.features.cells.plots import knockdown
+from core.features.cells.plots.knockdown import draw_knockdown
 from core.plots import theme
 
 TABLE = pd.DataFrame(
@@ -22,7 +22,7 @@ TABLE = pd.DataFrame(
 
 
 def test_perturbations_stand_in_the_order_of_what_remains() -> None:
-    guides, whole = knockdown.figure(TABLE, 0.7).data
+    guides, whole = draw_knockdown(TABLE, 0.7).data
     assert (list(whole.x), list(whole.y)) == ([1, 2], [10, 50])  # B, A; nobody knows of C
     assert (list(guides.x), list(guides.y)) == ([2, 2, 1], [20, 80, 200])  # 900% is drawn at 200
     assert list(guides.marker.color) == [theme.CHOSEN, theme.WARNING, theme.WARNING]

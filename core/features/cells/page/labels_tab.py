@@ -16,7 +16,9 @@ from core.features.cells.conditions import READING
 from core.features.cells.design import DesignSettings
 from core.features.cells.groups import GroupSettings
 from core.features.cells.labels import Thresholds
-from core.features.cells.plots import effect_counts, knockdown, volcano
+from core.features.cells.plots.effect_counts import draw_effect_counts
+from core.features.cells.plots.knockdown import draw_knockdown
+from core.features.cells.plots.volcano import draw_volcano
 from core.features.cells.sampling import SamplingSettings
 from core.features.cells.screen import LabelSettings
 from core.features.cells.summaries import describe, summarize_labels
@@ -92,7 +94,7 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         show_figure(
-            effect_counts.figure(perturbations, record["settings"]["sampling"]["least_effects"]),
+            draw_effect_counts(perturbations, record["settings"]["sampling"]["least_effects"]),
             perturbations[["pert", "n_cells", *_LABELS, "left_out"]],
             "effect-counts",
             "Genes that each perturbation changes",
@@ -142,7 +144,7 @@ def _show_volcano(
     n_cells = int(perturbations.loc[perturbations["pert"] == pert, "n_cells"].iloc[0])
     controls = "the controls of their strata" if folder.record()["strata"] > 1 else "all controls"
     show_figure(
-        volcano.figure(table, pert, fdr, log2_fc),
+        draw_volcano(table, pert, fdr, log2_fc),
         table,
         "volcano",
         f"What a knockdown of {pert} changes",
@@ -157,7 +159,7 @@ def _show_knockdown(dataset: Dataset, guides: pd.DataFrame, most_remaining: floa
         return
     n_guides = int((guides["guide"] != "").sum())
     show_figure(
-        knockdown.figure(guides, most_remaining),
+        draw_knockdown(guides, most_remaining),
         guides,
         "knockdown",
         "Remaining expression of each guide's target",

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from core.plots import drawing, theme
 
 
-def figure(table: pd.DataFrame, least: int) -> go.Figure:
+def draw_effect_counts(table: pd.DataFrame, least: int) -> go.Figure:
     """Draw stacked bars of up and down, the perturbation with the most effects first, and the line
     that a perturbation must reach to get rows.
 

@@ -13,7 +13,7 @@ from core.plots import drawing, theme
 _HIGHEST: Final = 200.0  # percent; larger values are drawn here
 
 
-def figure(table: pd.DataFrame, most_remaining: float) -> go.Figure:
+def draw_knockdown(table: pd.DataFrame, most_remaining: float) -> go.Figure:
     """Draw one diamond for each perturbation, ordered by remaining expression, and a small circle
     for each guide.
 

@@ -14,7 +14,7 @@ _SMALLEST: Final = 1e-300  # least FDR: floats can hardly represent smaller valu
 _NAMED: Final = 6  # number of genes (lowest FDR first) shown with their names
 
 
-def figure(table: pd.DataFrame, target: str, fdr: float, log2_fc: float) -> go.Figure:
+def draw_volcano(table: pd.DataFrame, target: str, fdr: float, log2_fc: float) -> go.Figure:
     """Draw one mark for each tested gene: log2 fold change against −log10 of the FDR.
 
     Dashed lines are the thresholds of a change. target: the perturbed gene, always shown with its
