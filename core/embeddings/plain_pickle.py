@@ -48,7 +48,7 @@ _LISTS = {
     ),
 }
 # All known exceptions of pickle, and of methods that a damaged pickle calls on the wrong object.
-_DAMAGED = (
+_DAMAGED_PICKLE = (
     pickle.UnpicklingError,
     EOFError,
     ValueError,
@@ -114,7 +114,7 @@ def _load(path: Path, allowed: Set[str], expected: str) -> object:
                 f"{path.name}: a pickle with the instruction {odd}, expected only {expected}"
             )
         return _PlainUnpickler(content, path.name, expected).load()
-    except _DAMAGED as error:
+    except _DAMAGED_PICKLE as error:
         raise InputError(f"{path.name}: a damaged pickle ({first_line(error)})") from error
 
 

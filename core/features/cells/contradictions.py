@@ -26,7 +26,7 @@ _FLAGS: Final = {
 }  # is_ before or not
 _TRUE, _FALSE = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no"}
 _LEAST_SHARE: Final = 0.01  # share of cells from which a contradiction is not an accident
-_SHOWN: Final = 3
+_MAX_EXAMPLES: Final = 3
 
 
 def describe_second_genes(
@@ -115,4 +115,4 @@ def refuse_contradictions(where: str, found: Iterable[str]) -> None:
 
 
 def _examples(values: np.ndarray) -> str:
-    return ", ".join(map(str, pd.Series(values).value_counts().index[:_SHOWN]))
+    return ", ".join(map(str, pd.Series(values).value_counts().index[:_MAX_EXAMPLES]))
