@@ -14,8 +14,7 @@ from pyarrow import parquet
 from core.base.errors import InputError
 from core.base.tables import table_of
 from core.base.types import Pair
-from core.features.cells.predicted_changes import WantedPairs
-from core.features.cells.predicted_table import read_predicted_table
+from core.features.cells.predicted_table import WantedPairs, read_predicted_table
 from core.features.importing.spaces.load import load_space
 
 WANTED = WantedPairs.of((Pair("A_B", "A", "B", None, "test"),))

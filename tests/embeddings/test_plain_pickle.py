@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError, UnsafeFile
-from core.embeddings.plain_pickle import read_pickled_vectors, read_plain_pickle
+from core.embeddings.checkpoints import read_pickled_vectors, read_plain_pickle
 from tests.embeddings.hostile import touches
 
 NAMES = [what for what, _ in touches(Path("marker"))]

@@ -11,8 +11,8 @@ import pytest
 from core.base.errors import InputError
 from core.base.tables import open_table
 from core.features.cells.anndata_file import open_cells
+from core.features.cells.scales import measure_values
 from core.features.cells.screen import LabelSettings, describe_cells, label_screen
-from core.features.cells.value_facts import measure_values
 from core.features.importing.external_scores import ScoreTable
 from core.features.importing.files import PackFile, SpaceFile, recognise
 from core.features.importing.pairs import PairTable

@@ -20,7 +20,7 @@ from core.features.cells.cell_formats import (
     open_stored,
     reading,
 )
-from core.features.cells.gene_names import GeneNames, choose_gene_names
+from core.features.cells.columns import GeneNames, choose_gene_names
 from core.features.importing.symbols.spelling import clean
 from core.stats.arrays import Codes, Floats
 

@@ -12,15 +12,12 @@ import pandas as pd
 from core.base.errors import InputError
 from core.base.texts import list_some
 from core.features.cells.anndata_file import CountSummary
-from core.features.cells.change_rows import ChangeRows, ask_about_repeats, open_changes
-from core.features.cells.change_scales import tell_filter
-from core.features.cells.columns import Columns
+from core.features.cells.change_rows import ChangeRows, ask_about_repeats, open_changes, tell_filter
+from core.features.cells.columns import Columns, GeneNames
 from core.features.cells.conditions import Conditions
 from core.features.cells.differential_expression import GeneChanges
-from core.features.cells.gene_names import GeneNames
 from core.features.cells.groups import CellGroups
-from core.features.cells.labels import knockdown_table, label_pairs
-from core.features.cells.sampling import sample_pairs
+from core.features.cells.labels import knockdown_table, label_pairs, sample_pairs
 from core.features.cells.screen import LabelSettings, ScreenLabels
 from core.features.importing.roles import TableOptions
 from core.features.importing.symbols.perturbations import PerturbationNames, read_perturbations

@@ -18,9 +18,8 @@ from core.features.cells import summaries
 from core.features.cells.actions import LabelRequest
 from core.features.cells.design import DesignSettings
 from core.features.cells.groups import GroupSettings
-from core.features.cells.labels import Thresholds
+from core.features.cells.labels import SamplingSettings, Thresholds
 from core.features.cells.predictions import PredictionOptions
-from core.features.cells.sampling import SamplingSettings
 from core.features.cells.screen import LabelSettings
 from core.features.importing.commands import show_imports
 

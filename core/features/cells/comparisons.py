@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.features.cells.design import Design
-from core.features.cells.mock_perturbations import Mocks
+from core.features.cells.design import Design, Mocks
 from core.features.cells.replicates import (
     ModeratedVariance,
     Replicates,

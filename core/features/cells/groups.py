@@ -16,9 +16,8 @@ from core.base.fields.record import check_values
 from core.base.fields.setting import setting
 from core.base.texts import list_some
 from core.features.cells.anndata_file import CellFile
-from core.features.cells.columns import texts
+from core.features.cells.columns import ENSEMBL, texts
 from core.features.cells.conditions import Conditions
-from core.features.cells.gene_names import ENSEMBL
 from core.features.cells.strata import LEAST_CONTROLS
 from core.features.importing.symbols.perturbations import read_perturbations
 from core.stats.arrays import Floats

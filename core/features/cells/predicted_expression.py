@@ -29,12 +29,17 @@ from core.features.cells.anndata_file import (
 )
 from core.features.cells.columns import Columns
 from core.features.cells.conditions import Conditions, ReadingSettings, read_conditions
-from core.features.cells.confounders import refuse_mixed_lines
-from core.features.cells.contradictions import refuse_contradictions
+from core.features.cells.confounders import refuse_contradictions, refuse_mixed_lines
 from core.features.cells.differential_expression import log2_fold_change
-from core.features.cells.predicted_changes import SHOWN_VALUES, PredictedChanges, WantedPairs
-from core.features.cells.scales import Scale, tell_scale, tell_scale_beside
-from core.features.cells.value_facts import ValueFacts, measure_values, without_negatives
+from core.features.cells.predicted_table import SHOWN_VALUES, PredictedChanges, WantedPairs
+from core.features.cells.scales import (
+    Scale,
+    ValueFacts,
+    measure_values,
+    tell_scale,
+    tell_scale_beside,
+    without_negatives,
+)
 from core.stats.arrays import Codes, Floats
 
 CONTROL = ""  # the group of the controls

@@ -18,8 +18,7 @@ from core.base.fields.record import identity_of
 from core.base.fields.setting import setting
 from core.base.types import Rejected
 from core.features.cells.anndata_file import CellFile, CountSummary, open_cells
-from core.features.cells.calibration import Calibration, calibrate
-from core.features.cells.columns import texts
+from core.features.cells.columns import GeneNames, texts
 from core.features.cells.comparisons import CompareEach
 from core.features.cells.conditions import (
     FOUND,
@@ -28,27 +27,31 @@ from core.features.cells.conditions import (
     ReadingSettings,
     read_conditions,
 )
-from core.features.cells.confounders import refuse_mixed_lines
-from core.features.cells.contradictions import refuse_contradictions
+from core.features.cells.confounders import refuse_contradictions, refuse_mixed_lines
 from core.features.cells.design import DesignSettings, build_design
 from core.features.cells.differential_expression import (
     GeneChanges,
     compare_here,
     compare_with_controls,
 )
-from core.features.cells.gene_names import GeneNames
 from core.features.cells.groups import CellGroups, GroupSettings, group_cells
 from core.features.cells.labels import (
     DOWN,
     LEFT_OUT,
     MOST_REMAINING,
+    NAMES,
     NONE,
+    SPLITS,
     UP,
+    Calibration,
+    Sample,
+    SamplingSettings,
     Thresholds,
+    calibrate,
     knockdown_table,
     label_pairs,
+    sample_pairs,
 )
-from core.features.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
 from core.features.cells.strata import Within, compare_within, strata_of_batches
 from core.features.cells.transforms import read_counts
 from core.stats.arrays import Codes

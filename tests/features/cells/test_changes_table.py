@@ -12,8 +12,7 @@ import pytest
 from core.base.errors import InputError, UnknownFormat
 from core.features.cells.changes_table import label_changes
 from core.features.cells.groups import GroupSettings
-from core.features.cells.labels import DOWN, LEFT_OUT, NONE, UP
-from core.features.cells.sampling import SamplingSettings
+from core.features.cells.labels import DOWN, LEFT_OUT, NONE, UP, SamplingSettings
 from core.features.cells.screen import LabelSettings
 from core.features.importing.reader import read_path
 

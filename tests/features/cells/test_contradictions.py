@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from core.base.errors import InputError
-from core.features.cells.contradictions import describe_other_controls, describe_second_genes
+from core.features.cells.confounders import describe_other_controls, describe_second_genes
 from core.features.cells.screen import LabelSettings, describe_cells
 from tests.features.cells.conventions import CONTROL, VALUES, as_texts, plain
 from tests.features.cells.test_conventions import labelled

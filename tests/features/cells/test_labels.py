@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
+from core.features.cells.columns import GeneNames
 from core.features.cells.differential_expression import GeneChanges, GuideExpression
-from core.features.cells.gene_names import GeneNames
 from core.features.cells.labels import (
     DOWN,
     LEFT_OUT,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import digamma
 
-from core.features.cells.moderated_variance import moderate_variances
+from core.features.cells.replicates import moderate_variances
 
 
 @pytest.mark.parametrize(("degrees", "prior_degrees"), [(4.0, 6.0), (20.0, 10.0)])

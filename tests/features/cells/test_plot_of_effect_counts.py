@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.features.cells.plots.effect_counts import draw_effect_counts
+from core.features.cells.screen_figures import draw_effect_counts
 
 TABLE = pd.DataFrame({"pert": ["A", "<i>B", "C"], "up": [1, 6, 0], "down": [2, 4, 0]})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.features.cells.plots.volcano import draw_volcano
+from core.features.cells.screen_figures import draw_volcano
 from core.plots import theme
 
 TABLE = pd.DataFrame(

@@ -7,9 +7,8 @@ import pytest
 from scipy.special import expit
 
 from core.base.types import Flag, Label, Pair
-from core.features.cells.predicted_changes import PredictedChanges
-from core.features.cells.predicted_rows import build_rows
-from core.features.cells.probability_map import ProbabilityMap
+from core.features.cells.predicted_rows import ProbabilityMap, build_rows
+from core.features.cells.predicted_table import PredictedChanges
 
 # 8 labelled training pairs: 5 with an effect, 3 of them up; a test pair; one that the model lacks.
 LABELS = (Label.UP, Label.UP, Label.DOWN, Label.NONE, Label.NONE, Label.UP, Label.DOWN, Label.NONE)

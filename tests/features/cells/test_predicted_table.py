@@ -16,9 +16,8 @@ from scipy.stats import norm
 
 from core.base.errors import InputError
 from core.base.types import Pair
-from core.features.cells.change_scales import count_kinds, tell_other_scale
-from core.features.cells.predicted_changes import WantedPairs
-from core.features.cells.predicted_table import read_predicted_table
+from core.features.cells.change_rows import count_kinds, tell_other_scale
+from core.features.cells.predicted_table import WantedPairs, read_predicted_table
 from core.features.importing.roles import TableOptions
 
 PACK = {"gzip": gzip.compress, "bz2": bz2.compress}

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from core.features.cells.probability_map import (
+from core.features.cells.predicted_rows import (
     LARGEST_LOG_ODDS,
     PRIOR_PRECISION,
     ProbabilityMap,

@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError
-from core.features.cells.labels import DOWN, LEFT_OUT, NONE, UP
-from core.features.cells.sampling import SPLITS, Sample, SamplingSettings, sample_pairs
+from core.features.cells.labels import (
+    DOWN,
+    LEFT_OUT,
+    NONE,
+    SPLITS,
+    UP,
+    Sample,
+    SamplingSettings,
+    sample_pairs,
+)
 from tests.strength import examples
 
 SOME = SamplingSettings(most_effects=3, least_effects=2)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import StoreDamaged
+from core.features.cells.label_record import ScreenFolder
 from core.features.cells.screen import LabelSettings, label_screen
-from core.features.cells.tables import ScreenFolder
 from tests.features.cells.cases import write_case
 
 

@@ -24,10 +24,10 @@ from core.base.tables import first_character
 from core.base.texts import list_some, parse_json
 from core.base.workbook import is_workbook, text_of_workbook
 from core.embeddings import checkpoints
-from core.embeddings.plain_pickle import read_pickled_vectors
+from core.embeddings.checkpoints import read_pickled_vectors
 from core.embeddings.space import Space, first_line, make_space
 from core.features.importing.spaces import tables
-from core.features.importing.spaces.table_checks import make_imported_space, refuse_many
+from core.features.importing.spaces.tables import make_imported_space, refuse_many
 
 FORMATS = (
     "safetensors, npz, parquet, CSV, xlsx, word2vec text, a pickle of GenePT, or a folder of scGPT"

@@ -15,14 +15,11 @@ from core.features.cells.actions import KIND, LabelRequest
 from core.features.cells.conditions import READING
 from core.features.cells.design import DesignSettings
 from core.features.cells.groups import GroupSettings
-from core.features.cells.labels import Thresholds
-from core.features.cells.plots.effect_counts import draw_effect_counts
-from core.features.cells.plots.knockdown import draw_knockdown
-from core.features.cells.plots.volcano import draw_volcano
-from core.features.cells.sampling import SamplingSettings
+from core.features.cells.label_record import ScreenFolder
+from core.features.cells.labels import SamplingSettings, Thresholds
 from core.features.cells.screen import LabelSettings
+from core.features.cells.screen_figures import draw_effect_counts, draw_knockdown, draw_volcano
 from core.features.cells.summaries import describe, summarize_labels
-from core.features.cells.tables import ScreenFolder
 from core.features.importing.page.paths import ask_path
 from core.runs.jobs import control
 from core.store.datasets import Dataset
