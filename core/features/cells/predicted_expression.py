@@ -37,7 +37,6 @@ from core.features.cells.scales import (
     ValueFacts,
     measure_values,
     tell_scale,
-    tell_scale_beside,
     without_negatives,
 )
 from core.stats.arrays import Codes, Floats
@@ -225,11 +224,6 @@ def _read_beside(
     )
     facts = measure_values(file, shared, options.values, clip_negative=options.clip_negative)
     real_facts = measure_values(real, of_real)
-    # of the shared genes, in the order of the predictions
-    place = {real.genes[at]: i for i, at in enumerate(of_real.tolist())}
-    real_facts = replace(
-        real_facts, of_genes=real_facts.of_genes[:, [place[named[i]] for i in shared.tolist()]]
-    )
     of_real_given: ValueScale | None = (
         "counts" if options.values == "counts" and real_facts.are_unclear else None
     )
@@ -237,7 +231,7 @@ def _read_beside(
     used = ours.is_control | (ours.genes_of_cell != "")
     alike = np.isin(theirs.genes_of_cell.astype(str), sorted(set(ours.genes_of_cell) - {""}))
     beside = (real_facts, real_scale.kind, alike if alike.any() else theirs.is_control)
-    scale = tell_scale_beside(str(file.path), facts, options.values, beside, used)
+    scale = tell_scale(str(file.path), facts, options.values, used, beside)
     if scale.factor is None:
         real_scale = replace(real_scale, factor=None)
     else:
