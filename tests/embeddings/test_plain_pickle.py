@@ -13,7 +13,7 @@ from core.base.errors import InputError, UnsafeFile
 from core.embeddings.checkpoints import read_pickled_vectors, read_plain_pickle
 from tests.embeddings.hostile import touches
 
-NAMES = [what for what, _ in touches(Path("marker"))]
+PICKLED_NAMES = [what for what, _ in touches(Path("marker"))]
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("pickles")
 
 
-@pytest.mark.parametrize("i", range(len(NAMES)), ids=NAMES)
+@pytest.mark.parametrize("i", range(len(PICKLED_NAMES)), ids=PICKLED_NAMES)
 def test_a_hostile_pickle_is_refused_by_name_and_does_nothing(tmp_path: Path, i: int) -> None:
     marker, file = tmp_path / "marker", tmp_path / "tokens.pkl"
     what, content = touches(marker)[i]

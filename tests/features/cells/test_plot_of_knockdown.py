@@ -8,7 +8,7 @@ import pandas as pd
 from core.features.cells.screen_figures import draw_knockdown
 from core.plots import theme
 
-TABLE = pd.DataFrame(
+GUIDES = pd.DataFrame(
     [
         ("A", "", 60, 0.5),
         ("A", "A_1", 30, 0.2),
@@ -22,7 +22,7 @@ TABLE = pd.DataFrame(
 
 
 def test_perturbations_stand_in_the_order_of_what_remains() -> None:
-    guides, whole = draw_knockdown(TABLE, 0.7).data
+    guides, whole = draw_knockdown(GUIDES, 0.7).data
     assert (list(whole.x), list(whole.y)) == ([1, 2], [10, 50])  # B, A; nobody knows of C
     assert (list(guides.x), list(guides.y)) == ([2, 2, 1], [20, 80, 200])  # 900% is drawn at 200
     assert list(guides.marker.color) == [theme.CHOSEN, theme.WARNING, theme.WARNING]

@@ -8,7 +8,7 @@ import pandas as pd
 from core.features.cells.screen_figures import draw_volcano
 from core.plots import theme
 
-TABLE = pd.DataFrame(
+CHANGES = pd.DataFrame(
     [
         ("A", 2.0, 1e-10, "up"),
         ("<b>B", -2.0, 0.0, "down"),
@@ -21,7 +21,7 @@ TABLE = pd.DataFrame(
 
 
 def test_marks_stand_at_fold_change_and_minus_log_fdr() -> None:
-    chart = draw_volcano(TABLE, "T", 0.05, 0.5)
+    chart = draw_volcano(CHANGES, "T", 0.05, 0.5)
     drawn = {
         trace.name: (list(trace.x), [round(y, 6) for y in trace.y], trace.marker.color)
         for trace in chart.data
@@ -35,7 +35,7 @@ def test_marks_stand_at_fold_change_and_minus_log_fdr() -> None:
 
 
 def test_thresholds_and_names_are_drawn() -> None:
-    chart = draw_volcano(TABLE, "T", 0.01, 0.5)
+    chart = draw_volcano(CHANGES, "T", 0.01, 0.5)
     assert [(shape.x0, shape.y0) for shape in chart.layout.shapes] == [
         (0, 2.0),
         (-0.5, 0),
