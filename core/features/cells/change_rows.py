@@ -21,7 +21,7 @@ from core.base.tables import Table, open_table
 from core.base.texts import quote
 from core.base.types import Rejected, RejectReason
 from core.features.cells.columns import texts
-from core.features.cells.differential_expression import FOLD_LIMIT, log2_fold_change
+from core.features.cells.comparisons import FOLD_LIMIT, log2_fold_change
 from core.features.importing.roles import (
     CHANGES,
     TableOptions,
@@ -136,7 +136,8 @@ class ChangeRows:
             fine = (values >= low) & (values <= high) & (np.isfinite(values) | (role in CHANGES))
             for i in np.flatnonzero(~fine & good).tolist():
                 cell = raw[name].iloc[i]
-                cell, reason = "" if cell is None else str(cell), "out of range"
+                cell = "" if cell is None else str(cell)
+                reason: RejectReason = "out of range"
                 if np.isnan(values[i]):
                     reason = "empty cell" if is_missing(clean(cell)) else "not a number"
                 if reason == "empty cell" and self._for_labels:

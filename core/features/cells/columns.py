@@ -328,18 +328,12 @@ def _name_by(
 ) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
     """Return the names in a column, with the index for missing or shared names, and the shared
     names."""
-    of_name: dict[str, list[str]] = {}
-    for identifier, name in zip(index, column, strict=True):
-        of_name.setdefault(name, []).append(identifier)
+    of_name = pd.Series(index, dtype=object).groupby([*column]).agg(tuple).to_dict()
     shared = {
-        name: tuple(genes)
-        for name, genes in of_name.items()
-        if len(genes) > 1 and not is_missing(name)
+        name: genes for name, genes in of_name.items() if len(genes) > 1 and not is_missing(name)
     }
-    names = tuple(
-        i if is_missing(c) or c in shared else c for i, c in zip(index, column, strict=True)
-    )
-    return names, shared
+    names = (i if is_missing(c) or c in shared else c for i, c in zip(index, column, strict=True))
+    return tuple(names), shared
 
 
 def _spellings(names: Sequence[str], others: Iterable[Sequence[str]]) -> dict[str, str]:
@@ -348,10 +342,10 @@ def _spellings(names: Sequence[str], others: Iterable[Sequence[str]]) -> dict[st
     found: dict[str, set[str]] = {}
     for column in others:
         for spelled, name in zip(column, names, strict=True):
-            if not is_missing(spelled):
-                found.setdefault(spelled, set()).add(name)
-                if (identifier := ENSEMBL.fullmatch(spelled)) is not None:
-                    found.setdefault(identifier[1], set()).add(name)
+            identifier = ENSEMBL.fullmatch(spelled)
+            for each in {spelled, identifier[1] if identifier else spelled}:
+                if not is_missing(each):
+                    found.setdefault(each, set()).add(name)
     return {spelled: next(iter(of)) for spelled, of in found.items() if len(of) == 1} | {
         name: name for name in names
     }

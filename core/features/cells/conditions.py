@@ -19,7 +19,6 @@ from core.features.cells.anndata_file import CellFile, ValueScale
 from core.features.cells.columns import Columns, choose_columns, require_column, texts
 from core.features.cells.confounders import (
     Confounder,
-    describe_even,
     describe_other_controls,
     describe_second_genes,
     find_confounders,
@@ -116,10 +115,10 @@ class Conditions:
     """The conditions of the cells.
 
     values: of the perturbation column, of shape (n_cells,). is_chosen: flags of the cells selected
-    by `where`. names: the meaning of each value of a chosen cell. confounders: of the chosen cells;
-    even: columns of origin that do not differ and are pooled. strata: the number of each cell's
-    stratum, None without strata; without_stratum: cells not chosen because their stratum has no
-    controls. contradictions: descriptions of contradicting columns.
+    by `where`. names: the meaning of each value of a chosen cell. confounders: of the chosen cells.
+    strata: the number of each cell's stratum, None without strata; without_stratum: cells not
+    chosen because their stratum has no controls. contradictions: descriptions of contradicting
+    columns.
     """
 
     columns: Columns
@@ -129,7 +128,6 @@ class Conditions:
     confounders: tuple[Confounder, ...]
     strata: Codes | None = None
     without_stratum: int = 0
-    even: tuple[Confounder, ...] = ()
     contradictions: tuple[str, ...] = ()
 
     @cached_property
@@ -168,7 +166,6 @@ class Conditions:
             *lost,
             *(f"contradicts: {each}" for each in self.contradictions),
             *differ,
-            *describe_even(self.even),
         ]
 
 
@@ -211,7 +208,7 @@ def read_conditions(
     found = Conditions(columns, names, values, chosen, ())
     others = {columns.perturbation, columns.guide or "", *columns.others, *settings.where}
     is_perturbed = found.genes_of_cell != ""
-    confounders, even = find_confounders(file.obs, found.is_control, is_perturbed, others)
+    confounders = find_confounders(file.obs, found.is_control, is_perturbed, others)
     said = (
         describe_second_genes(
             file.obs, columns.perturbation, found.genes_of_cell, found.is_control, spellings
@@ -222,9 +219,7 @@ def read_conditions(
             else describe_other_controls(file.obs, values, found.is_control, is_perturbed)
         ),
     )
-    return replace(
-        found, confounders=confounders, even=even, contradictions=tuple(filter(None, said))
-    )
+    return replace(found, confounders=confounders, contradictions=tuple(filter(None, said)))
 
 
 def choose_cells(file: CellFile, where: Mapping[str, str]) -> Bools:

@@ -110,15 +110,15 @@ class Confounder:
 
 def find_confounders(
     obs: pd.DataFrame, is_control: Bools, is_perturbed: Bools, others: Collection[str]
-) -> tuple[tuple[Confounder, ...], tuple[Confounder, ...]]:
-    """Return columns with several values that are in LINES or contain names of lines, other columns
-    that differ between controls and the rest, and balanced columns of origin.
+) -> tuple[Confounder, ...]:
+    """Return columns with several values that are in LINES or contain names of lines, and other
+    columns that differ between controls and the rest.
 
     A column with an uninformative name counts if it has few distinct texts, and if both controls
     and other cells have several of them. is_control, is_perturbed: of shape (n_cells,). others:
     columns with the treatment of a cell.
     """
-    found, even = list[Confounder](), list[Confounder]()
+    found = list[Confounder]()
     for name in map(str, obs.columns):
         folded = name.lower().replace(" ", "_").replace(".", "_")
         is_named = folded in (*LINES, *_ORIGINS, *BATCH_NAMES)
@@ -131,14 +131,11 @@ def find_confounders(
             _KNOWN_LINES.fullmatch(value) for value in pd.unique(values[values != ""])
         )
         one = _compare(name, values, is_control, is_perturbed, is_line)
-        if one is None or not (
-            is_named or is_line or (one.is_shared and one.distance >= LEAST_DISTANCE)
+        if one is not None and (
+            is_line or (one.distance >= LEAST_DISTANCE and (is_named or one.is_shared))
         ):
-            continue
-        (found if is_line or one.distance >= LEAST_DISTANCE else even).append(one)
-    return tuple(found), tuple(
-        one for one in even if any(n_control for n_control, _ in one.counts.values())
-    )
+            found.append(one)
+    return tuple(found)
 
 
 def _holds_few_texts(column: pd.Series) -> bool:
@@ -148,18 +145,6 @@ def _holds_few_texts(column: pd.Series) -> bool:
         )
     is_text = pd.api.types.is_string_dtype(column.dtype) or column.dtype == object
     return is_text and 1 < column.nunique() <= _MOST_UNNAMED
-
-
-def describe_even(even: Collection[Confounder]) -> list[str]:
-    """Return in one line which columns are even between controls and perturbed cells; none without
-    any."""
-    if not even:
-        return []
-    shown = ", ".join(f"{one.column} ({len(one.counts):,} values)" for one in even)
-    return [
-        f"even between controls and perturbed cells, and pooled: {shown}; `perturbdesk cells"
-        f" labels --within {next(iter(even)).column}` compares inside"
-    ]
 
 
 def _compare(
@@ -205,15 +190,7 @@ def refuse_mixed_lines(
     )
 
 
-_FLAGS: Final = {
-    "control",
-    "controls",
-    "ctrl",
-    "ntc",
-    "nontargeting",
-    "controlcell",
-    "controlcells",
-}  # is_ before or not
+_FLAGS: Final = re.compile(r"(is)?(controls?|ctrl|ntc|nontargeting|controlcells?)")
 _TRUE, _FALSE = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no"}
 _LEAST_SHARE: Final = 0.01  # share of cells from which a contradiction is not an accident
 _MAX_EXAMPLES: Final = 3
@@ -236,26 +213,22 @@ def describe_second_genes(
     for name in map(str, obs.columns):
         if name == column or not pattern.fullmatch(name.lower()):
             continue
-        values = texts(obs[name])
-        read = read_perturbations(values, spellings, need_controls=False).of_value
+        values, measured = texts(obs[name]), set(spellings.values())
         second = {
-            value: each.name
-            for value, each in read.items()
-            if each.genes and set(each.genes) <= set(spellings.values())
+            value: each.name if set(each.genes) <= measured else ""
+            for value, each in read_perturbations(
+                values, spellings, need_controls=False
+            ).of_value.items()
         }
-        others = np.array([second.get(value, "") for value in values], dtype=object)
-        is_named = [
-            set(other.split("+")) <= set(genes.split("+"))
+        others = np.array([second[value] for value in values], dtype=object)
+        is_other = [
+            not set(other.split("+")) <= set(genes.split("+"))
             for other, genes in zip(others, genes_of_cell, strict=True)
         ]
-        found = read_cells & (others != "") & ~np.array(is_named, dtype=np.bool_)
+        found = read_cells & (others != "") & np.array(is_other, dtype=np.bool_)
         if found.sum() > _LEAST_SHARE * read_cells.sum():
-            none = pd.Series(values[read_cells & (others == "")]).mode().tolist()
-            single = (
-                f"take the cells with one by --where {name}={none[0]}, or "
-                if none and none[0]
-                else ""
-            )
+            none = next(iter(pd.Series(values[read_cells & (others == "")]).mode()), "")
+            single = f"take the cells with one by --where {name}={none}, or " if none else ""
             return (
                 f"{name} names a second perturbed gene of {found.sum():,} cells"
                 f" ({_examples(values[found])}); {single}write both into one column of obs (A+B)"
@@ -270,13 +243,10 @@ def describe_other_controls(
     the column of perturbations; is_control, is_perturbed: as read from it; all of shape
     (n_cells,)."""
     for name in map(str, obs.columns):
-        if re.sub(r"^is|[^a-z]", "", name.lower()) not in _FLAGS:
+        if not _FLAGS.fullmatch(re.sub("[^a-z]", "", name.lower())):
             continue
-        said = np.array([text.lower() for text in texts(obs[name])], dtype=object)
-        flagged, denied = (
-            np.isin(said.astype(str), sorted(_TRUE)),
-            np.isin(said.astype(str), sorted(_FALSE)),
-        )
+        said = pd.Series(texts(obs[name])).str.lower()
+        flagged, denied = said.isin(_TRUE).to_numpy(), said.isin(_FALSE).to_numpy()
         if not (flagged.any() and denied.any() and (flagged | denied | (said == "")).all()):
             continue
         more, fewer = flagged & is_perturbed, denied & is_control

@@ -25,6 +25,7 @@ from core.features.cells.comparisons import (
     ReplicateChanges,
     ReplicateTests,
     compare_in_strata,
+    log2_fold_change,
     plan_strata,
 )
 from core.features.cells.design import Design
@@ -33,7 +34,6 @@ from core.stats.arrays import Floats
 from core.stats.multiplicity import benjamini_hochberg
 
 RANK_SUM = "pdex._parallel"
-FOLD_LIMIT = 20.0  # as in pdex: the fold change where one of both means is 0
 VALUES_IN_MEMORY = 100_000_000  # stored values of the genes that are worked on together: 800 MB
 DENSE_VALUES = 20_000_000  # of the genes that are tested together: 80 MB
 NO_STRATA = Design()
@@ -136,8 +136,7 @@ def compare_with_controls(
                     log2_fold_change(mean, controls.mean[genes]),
                 )
         else:
-            pooled = compare_in_strata(values, plan, shape[0], compare_each)
-            p[:, genes], log2_fc[:, genes] = pooled.p_values(), log2_fold_change(*pooled.means())
+            p[:, genes], log2_fc[:, genes] = compare_in_strata(values, plan, shape[0], compare_each)
         if replicates is not None:
             replicates.add(genes, values)
         if mocks is not None:
@@ -150,7 +149,7 @@ def compare_with_controls(
     ordered = tuple(sorted(guides, key=lambda each: (each.target, each.guide)))
     tested = None if replicates is None else replicates.finish(p)
     shared = None if replicates is None or tested is None else (tested[1], replicates.shift)
-    of_mocks = None if mocks is None else mocks.finish(shared, log2_fold_change)
+    of_mocks = None if mocks is None else mocks.finish(shared)
     return GeneChanges(
         p,
         fdr,
@@ -209,16 +208,6 @@ def _threads_for(n_values: int) -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(most)
-
-
-def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:
-    """Return log2(mean / control_mean), limited to ±log2(FOLD_LIMIT) if one is 0, NaN if both are
-    0; any shape."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        change: Floats = np.log2(mean / control_mean)
-    change[(control_mean == 0) & (mean > 0)] = np.log2(FOLD_LIMIT)
-    change[(control_mean > 0) & (mean == 0)] = -np.log2(FOLD_LIMIT)
-    return change
 
 
 def _guides_of(

@@ -16,9 +16,7 @@ from core.base.errors import StoreDamaged
 from core.base.file_io import replace_file
 from core.base.label_marks import LabelMarks
 from core.features.cells.anndata_file import COUNTS_PER_CELL
-from core.features.cells.comparisons import ReplicateChanges
-from core.features.cells.confounders import describe_even
-from core.features.cells.differential_expression import FOLD_LIMIT
+from core.features.cells.comparisons import FOLD_LIMIT, ReplicateChanges
 from core.features.cells.labels import DOWN, LEFT_OUT, UP
 from core.features.cells.screen import NOT_SHRUNK, LabelSettings, ScreenLabels
 
@@ -84,7 +82,6 @@ def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
         "replicates": None if replicates is None else _replicate_record(labels, replicates),
         "calibration": None if calibration is None else calibration.record(),
         "confounders": [each.line() for each in labels.conditions.confounders],
-        "even": describe_even(labels.conditions.even),
         "test": _describe_test(labels),
         "fold_change": _FOLD_CHANGE,
         "false_discovery_rate": "Benjamini and Hochberg, among the genes of a perturbation",

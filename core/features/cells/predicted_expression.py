@@ -9,7 +9,7 @@ mean is 0 it is plus or minus log2(20), as in pdex; where both are, nothing is s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -28,9 +28,9 @@ from core.features.cells.anndata_file import (
     open_cells,
 )
 from core.features.cells.columns import Columns
+from core.features.cells.comparisons import log2_fold_change
 from core.features.cells.conditions import Conditions, ReadingSettings, read_conditions
 from core.features.cells.confounders import refuse_contradictions, refuse_mixed_lines
-from core.features.cells.differential_expression import log2_fold_change
 from core.features.cells.predicted_table import SHOWN_VALUES, PredictedChanges, WantedPairs
 from core.features.cells.scales import (
     Scale,
@@ -82,18 +82,6 @@ class CellOptions(ReadingSettings):
             title="Read negative values as 0",
         ),
     ] = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupMeans:
-    """Mean expression on a linear scale, of shape (n_groups, n_genes).
-
-    groups: symbols of the perturbed genes, CONTROL for the controls.
-    """
-
-    groups: tuple[str, ...]
-    genes: tuple[str, ...]
-    means: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -286,8 +274,9 @@ def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions) -> 
         )
 
 
-def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[str]) -> GroupMeans:
-    """Return the mean of each group's cells for the wanted genes that the file has.
+def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[str]) -> pd.DataFrame:
+    """Return the mean expression on a linear scale of each group's cells (rows) for the wanted
+    genes that the file has (columns).
 
     groups: of shape (n_cells,), a name or None for cells that belong to none. Cells without counts
     are left out.
@@ -316,22 +305,28 @@ def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[st
     means = np.divide(
         sums, n_cells[:, None], out=np.full_like(sums, np.nan), where=n_cells[:, None] > 0
     )
-    return GroupMeans(tuple(names), tuple(source.genes[i] for i in genes), means)
+    return pd.DataFrame(means, names, [source.genes[i] for i in genes])
 
 
-def _changes_of_pairs(found: GroupMeans, controls: GroupMeans, wanted: WantedPairs) -> Floats:
+def _changes_of_pairs(found: pd.DataFrame, controls: pd.DataFrame, wanted: WantedPairs) -> Floats:
     """Return the log2 fold change of each wanted pair over its group's controls, of shape
     (n_pairs,); NaN if not covered."""
-    group, gene = _places(found.groups, wanted.perts), _places(found.genes, wanted.genes)
-    control_gene = _places(controls.genes, wanted.genes)
+    group, gene, control_gene = (
+        _places(names, of)
+        for names, of in (
+            (found.index, wanted.perts),
+            (found.columns, wanted.genes),
+            (controls.columns, wanted.genes),
+        )
+    )
     covered = (group >= 0) & (gene >= 0) & (control_gene >= 0)
     change = np.full(len(wanted), np.nan)
-    base = controls.means[controls.groups.index(CONTROL), control_gene[covered]]
-    change[covered] = log2_fold_change(found.means[group[covered], gene[covered]], base)
+    base = controls.loc[CONTROL].to_numpy()[control_gene[covered]]
+    change[covered] = log2_fold_change(found.to_numpy()[group[covered], gene[covered]], base)
     return change
 
 
-def _places(names: Sequence[str], wanted: Sequence[str]) -> Codes:
+def _places(names: Iterable[str], wanted: Sequence[str]) -> Codes:
     """Return the position of each wanted name among the names, -1 for a missing one; of shape
     (n_wanted,)."""
     place = {name: i for i, name in enumerate(names)}

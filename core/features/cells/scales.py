@@ -283,7 +283,7 @@ def measure_values(
             " decoder. The values look scaled or centred (z-scores); expected counts or log1p"
             " values"
         )
-    return ValueFacts(whole, largest, *sums, told, negative, smallest)
+    return ValueFacts(whole, largest, sums[0], sums[1], sums[2], sums[3], told, negative, smallest)
 
 
 def without_negatives(block: Values) -> Values:

@@ -4,7 +4,7 @@ sample, in one call."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -118,15 +118,8 @@ class LabelSettings(ReadingSettings):
     def read_conditions(self, file: CellFile) -> Conditions:
         """Return the perturbations of the cells of a file. Raise InputError as
         `read_conditions`."""
-        found = compare_within(
-            file, read_conditions(file, self, self.batch, self.guide), self.within
-        )
-        pooled = (
-            found.even
-            if self.within
-            else tuple(each for each in found.even if each.column != found.columns.batch)
-        )
-        return replace(found, even=pooled)
+        found = read_conditions(file, self, self.batch, self.guide)
+        return compare_within(file, found, self.within)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Comparisons inside of strata (batches, donors, cell lines), pooled over them."""
+"""The strata (batches, donors, cell lines, bins of depth) inside of which cells are compared."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Annotated, Final
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, ndtri
 
 from core.base.errors import InputError
 from core.base.fields.setting import setting
@@ -19,7 +18,6 @@ from core.stats.arrays import Bools, Codes, Floats
 
 LEAST_CONTROLS: Final = 2  # fewest controls of a stratum for comparing perturbed cells
 CONTROLS_PER_BIN: Final = 40  # fewest controls in a bin of similar depth
-_LARGEST_Z: Final = 37.0  # a p of 1e-300, beyond which there is no p to tell z from
 
 
 Within = Annotated[
@@ -54,13 +52,11 @@ def compare_within(file: CellFile, found: Conditions, columns: Sequence[str]) ->
             " least one that has"
         )
     lost = found.is_chosen & (strata < 0)
-    even = tuple(each for each in found.even if each.column not in columns)
     return replace(
         found,
         is_chosen=found.is_chosen & ~lost,
         strata=strata,
         without_stratum=int(lost.sum()),
-        even=even,
     )
 
 
@@ -104,54 +100,3 @@ def split_by_depth(
         found[inside] = n + np.searchsorted(limits, depth[inside], side="right")
         n += len(limits) + 1
     return strata if n == known.max(initial=-1) + 1 else found
-
-
-class PooledTests:
-    """Rank sums of n_targets perturbations in n_genes genes, added stratum by stratum.
-
-    Each stratum's z, corrected for ties, counts by √(n·m / (n + m + 1)) of its n perturbed and m
-    control cells, which is what van Elteren's weights make of it. Means are those of all cells; the
-    controls' are weighted by the perturbed cells of the strata, so that both have one composition.
-    """
-
-    def __init__(self, n_targets: int, n_genes: int) -> None:
-        shape = (n_targets, n_genes)
-        self._z, self._weights = np.zeros(shape), np.zeros(shape)
-        self._sums, self._control_sums, self._n = (
-            np.zeros(shape),
-            np.zeros(shape),
-            np.zeros((n_targets, 1)),
-        )
-
-    def add(
-        self,
-        target: int,
-        n: int,
-        compared: tuple[Floats, Floats, Floats],
-        control: tuple[int, Floats],
-    ) -> None:
-        """Add one stratum. n: perturbed cells; compared: p, mean and U of each gene; control:
-        cells, and each gene's mean."""
-        p, mean, u = compared
-        m, control_mean = control
-        tested = np.isfinite(p)
-        size = np.minimum(-ndtri(np.where(tested, p, 1.0) / 2), _LARGEST_Z)
-        weight = np.where(tested, np.sqrt(n * m / (n + m + 1)), 0.0)
-        self._z[target] += weight * np.sign(u - n * m / 2) * size
-        self._weights[target] += weight**2
-        self._sums[target] += n * mean
-        self._control_sums[target] += n * control_mean
-        self._n[target] += n
-
-    def p_values(self) -> Floats:
-        """Return the two-sided p of each perturbation and gene, of shape (n_targets, n_genes); NaN
-        if no stratum has one."""
-        spread = np.sqrt(self._weights)
-        z = np.divide(self._z, spread, out=np.full_like(spread, np.nan), where=spread > 0)
-        return np.asarray(2 * ndtr(-np.abs(z)))
-
-    def means(self) -> tuple[Floats, Floats]:
-        """Return the means of the perturbed cells and of the controls of the same composition, both
-        (n_targets, n_genes)."""
-        n = np.where(self._n > 0, self._n, np.nan)
-        return self._sums / n, self._control_sums / n

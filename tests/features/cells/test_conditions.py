@@ -18,7 +18,6 @@ from core.features.cells.confounders import refuse_mixed_lines
 from core.features.cells.groups import GroupSettings, group_cells
 from core.features.cells.labels import LEFT_OUT, Thresholds, label_pairs
 from core.features.cells.screen import LabelSettings, describe_cells
-from core.features.cells.strata import compare_within
 from core.features.cells.summaries import describe
 from tests.features.cells.test_labels import changes
 
@@ -160,28 +159,16 @@ def test_lines_are_told_by_their_names(cells_file: WriteCells, values: tuple[str
     assert (one.column, one.is_line) == ("background", True)
 
 
-def test_batches_that_differ_are_named_and_even_ones_are_said_to_be_pooled(
-    cells_file: WriteCells,
-) -> None:
-    labels = ["NT"] * 4 + ["A"] * 4
+def test_batches_that_differ_are_named(cells_file: WriteCells) -> None:
     columns = {
-        "gene": labels,
+        "gene": ["NT"] * 4 + ["A"] * 4,
         "donor": ["d1"] * 4 + ["d1", "d2"] * 2,
         "lane": ["1", "2"] * 4,
         "phase": ["G1"] * 4 + ["S"] * 4,
     }
     with open_cells(cells_file(np.ones((8, 1), dtype=np.float32), columns, ["A"])) as file:
         found = read_conditions(file, ReadingSettings())
-        assert [each.column for each in found.confounders] == ["donor"]
-        said = (
-            "even between controls and perturbed cells, and pooled: lane (2 values);"
-            " `perturbdesk cells labels --within lane` compares inside"
-        )
-        assert found.lines()[-1] == said
-        assert "even between" not in " ".join(compare_within(file, found, ("lane",)).lines())
-        assert "even between" not in " ".join(
-            read_conditions(file, ReadingSettings(where={"lane": "1"})).lines()
-        )
+    assert [each.column for each in found.confounders] == ["donor"]
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ from core.base.errors import MissingPackage
 from core.features.cells import differential_expression as de
 from core.features.cells.anndata_file import open_cells, summarise_counts
 from core.features.cells.cell_formats import import_package
+from core.features.cells.comparisons import log2_fold_change
 from core.features.cells.conditions import ReadingSettings, read_conditions
 from core.features.cells.differential_expression import (
     RANK_SUM,
     GeneChanges,
     compare_with_controls,
-    log2_fold_change,
     rank_sum_tests,
 )
 from core.features.cells.groups import CellGroups, GroupSettings, group_cells

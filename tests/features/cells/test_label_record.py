@@ -69,7 +69,6 @@ RECORD = {
     "settings": {"most_remaining": 0.7, "design": {"cells_alone": True}},
     "whole_numbers": False,
     "confounders": [],
-    "even": [],
     "gene_names": "",
     "within": [],
     "by_depth": False,
