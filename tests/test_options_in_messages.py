@@ -33,7 +33,6 @@ SAID_BY = {
     "features/cells/confounders.py": {"cells labels"},
     "features/cells/labels.py": {"cells labels"},
     "features/cells/groups.py": {"cells labels"},
-    "features/cells/strata.py": {"cells labels"},
     "features/importing/spaces/tables.py": {"embed load"},
     "features/targets/reading.py": {"targets train"},
 }

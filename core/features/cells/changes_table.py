@@ -104,7 +104,7 @@ def _changes_of(
         fdr = np.vstack([benjamini_hochberg(row) for row in p])
     else:
         p = np.full(shape, np.nan)
-    return GeneChanges(p, fdr, change, np.full(shape[1], np.nan), ())
+    return GeneChanges(p, fdr, change, ())
 
 
 def _describe_table(table: ChangeRows, names: PerturbationNames) -> dict[str, Any]:

@@ -328,9 +328,11 @@ def _name_by(
 ) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
     """Return the names in a column, with the index for missing or shared names, and the shared
     names."""
-    of_name = pd.Series(index, dtype=object).groupby([*column]).agg(tuple).to_dict()
-    shared = {
-        name: genes for name, genes in of_name.items() if len(genes) > 1 and not is_missing(name)
+    of_name = pd.Series(index, dtype=object).groupby([*column]).agg(tuple)
+    shared: dict[str, tuple[str, ...]] = {
+        str(name): genes
+        for name, genes in of_name.items()
+        if len(genes) > 1 and not is_missing(str(name))
     }
     names = (i if is_missing(c) or c in shared else c for i, c in zip(index, column, strict=True))
     return tuple(names), shared

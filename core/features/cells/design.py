@@ -10,9 +10,9 @@ import pandas as pd
 
 from core.base.fields.setting import Count, setting
 from core.features.cells.anndata_file import COUNTS_PER_CELL, CountSummary
+from core.features.cells.conditions import split_by_depth
 from core.features.cells.groups import CellGroups
 from core.features.cells.replicates import CellGroup, Replicates, build_replicates, find_kind
-from core.features.cells.strata import split_by_depth
 from core.stats.arrays import Codes
 
 

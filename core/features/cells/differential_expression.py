@@ -46,18 +46,16 @@ class GeneChanges:
     """What perturbations change; arrays of shape (n_targets, n_genes).
 
     p: two-sided, of the rank sum with its normal approximation, corrected for ties; NaN for genes
-    that none of the compared cells expresses.
-    fdr: Benjamini and Hochberg's, among the genes of a perturbation. log2_fc: of the means of
-    counts per COUNTS_PER_CELL, not shrunk; ±log2(FOLD_LIMIT) where one of both is 0, NaN where both
-    are. control_mean: of shape (n_genes,). guides: a row for each guide of a target that is among
-    the genes. controls: of each gene, None in a table of changes. replicates: None without enough
-    of them. mocks: None with too few controls.
+    that none of the compared cells expresses. fdr: Benjamini and Hochberg's, among the genes of a
+    perturbation. log2_fc: of the means of counts per COUNTS_PER_CELL, not shrunk;
+    ±log2(FOLD_LIMIT) where one of both is 0, NaN where both are. guides: a row for each guide of a
+    target that is among the genes. controls: of each gene, None in a table of changes. replicates:
+    None without enough of them. mocks: None with too few controls.
     """
 
     p: Floats
     fdr: Floats
     log2_fc: Floats
-    control_mean: Floats
     guides: tuple[GuideExpression, ...]
     controls: ControlExpression | None = None
     replicates: ReplicateChanges | None = None
@@ -113,53 +111,61 @@ def compare_with_controls(
     p, log2_fc = np.full(shape, np.nan), np.full(shape, np.nan)
     controls = ControlExpression(*(np.zeros(file.n_genes) for _ in range(3)))
     guides: list[GuideExpression] = []
+    position = {gene: i for i, gene in enumerate(file.genes)}
     control = np.flatnonzero(groups.of_cell == -1)
     rows_of = [np.flatnonzero(groups.of_cell == i) for i in range(len(groups.targets))]
     plan = () if design.strata is None else plan_strata(rows_of, control, design.strata)
-    replicates = (
-        None
-        if design.replicates is None
-        else ReplicateTests(design.replicates, control, design, shape)
-    )
-    mocks = None if design.mocks is None else MockTests(design.mocks, design, file.n_cells)
+    replicates = mocks = None
+    if design.replicates is not None:
+        replicates = ReplicateTests(design.replicates, control, design, shape)
+    if design.mocks is not None:
+        mocks = MockTests(design.mocks, design, file.n_cells)
     for genes, values in _columns_in_parts(file, counts):
         reference = values[control]
         controls.mean[genes] = reference.mean(axis=0, dtype=np.float64)
         controls.variance[genes] = reference.var(axis=0, dtype=np.float64)
         controls.detected[genes] = (reference > 0).mean(axis=0)
         if design.strata is None:
-            for i, (of_genes, mean, _) in enumerate(
-                compare_each((values[rows] for rows in rows_of), reference)
-            ):
-                p[i, genes], log2_fc[i, genes] = (
-                    of_genes,
-                    log2_fold_change(mean, controls.mean[genes]),
-                )
+            compared = compare_each((values[rows] for rows in rows_of), reference)
+            for i, (of_genes, mean, _) in enumerate(compared):
+                p[i, genes] = of_genes
+                log2_fc[i, genes] = log2_fold_change(mean, controls.mean[genes])
         else:
             p[:, genes], log2_fc[:, genes] = compare_in_strata(values, plan, shape[0], compare_each)
         if replicates is not None:
             replicates.add(genes, values)
         if mocks is not None:
             mocks.add(genes, values, compare_here)
-        for i in range(len(rows_of)):
-            guides += _guides_of(file, groups, i, rows_of[i], values, genes, controls.mean)
+        for target, rows in zip(groups.targets, rows_of, strict=True):
+            at = position.get(target, -1)
+            if genes.start <= at < genes.stop:
+                own = values[rows, at - genes.start].astype(np.float64)
+                names = None if groups.guides is None else groups.guides[rows].astype(str)
+                guides += _guides_of(target, own, names, float(controls.mean[at]))
         if progress is not None:
             progress(genes.stop / file.n_genes)
-    fdr = np.apply_along_axis(benjamini_hochberg, 1, p)
-    ordered = tuple(sorted(guides, key=lambda each: (each.target, each.guide)))
     tested = None if replicates is None else replicates.finish(p)
     shared = None if replicates is None or tested is None else (tested[1], replicates.shift)
-    of_mocks = None if mocks is None else mocks.finish(shared)
     return GeneChanges(
         p,
-        fdr,
+        np.apply_along_axis(benjamini_hochberg, 1, p),
         log2_fc,
-        controls.mean,
-        ordered,
+        tuple(sorted(guides, key=lambda each: (each.target, each.guide))),
         controls,
         None if tested is None else tested[0],
-        of_mocks,
+        None if mocks is None else mocks.finish(shared),
     )
+
+
+def _guides_of(
+    target: str, own: Floats, names: np.ndarray | None, control_mean: float
+) -> Iterator[GuideExpression]:
+    """Yield a target's own expression in all its cells and by guide. names: of the guides, both of
+    shape (n_cells,)."""
+    yield GuideExpression(target, "", len(own), float(own.mean()), control_mean)
+    for guide in [] if names is None else np.unique(names).tolist():
+        of_guide = own[names == guide]
+        yield GuideExpression(target, guide, len(of_guide), float(of_guide.mean()), control_mean)
 
 
 def compare_cells(cells: np.ndarray, control: np.ndarray) -> Compared:
@@ -208,34 +214,6 @@ def _threads_for(n_values: int) -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(most)
-
-
-def _guides_of(
-    file: CellFile,
-    groups: CellGroups,
-    i: int,
-    rows: np.ndarray,
-    values: np.ndarray,
-    genes: slice,
-    control_mean: Floats,
-) -> Iterator[GuideExpression]:
-    """Yield a target's expression in all its cells (rows) and by guide, if the target is among
-    these genes (of values)."""
-    target = groups.targets[i]
-    if target not in file.genes:
-        return
-    position = file.genes.index(target)
-    if not genes.start <= position < genes.stop:
-        return
-    own = values[rows, position - genes.start].astype(np.float64)
-    yield GuideExpression(target, "", len(rows), float(own.mean()), float(control_mean[position]))
-    if groups.guides is not None:
-        names = groups.guides[rows].astype(str)
-        for guide in np.unique(names).tolist():
-            of_guide = own[names == guide]
-            yield GuideExpression(
-                target, guide, len(of_guide), float(of_guide.mean()), float(control_mean[position])
-            )
 
 
 def _columns_in_parts(file: CellFile, counts: CountSummary) -> Iterator[tuple[slice, np.ndarray]]:

@@ -16,8 +16,7 @@ from core.base.fields.setting import setting
 from core.base.texts import list_some
 from core.features.cells.anndata_file import CellFile
 from core.features.cells.columns import texts
-from core.features.cells.conditions import Conditions
-from core.features.cells.strata import LEAST_CONTROLS
+from core.features.cells.conditions import LEAST_CONTROLS, Conditions
 from core.stats.arrays import Floats
 
 MIN_CELLS = 30  # of a perturbation, and of the controls

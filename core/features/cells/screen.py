@@ -25,7 +25,10 @@ from core.features.cells.conditions import (
     READING_VERSION,
     Conditions,
     ReadingSettings,
+    Within,
+    compare_within,
     read_conditions,
+    strata_of_batches,
 )
 from core.features.cells.confounders import refuse_contradictions, refuse_mixed_lines
 from core.features.cells.design import DesignSettings, build_design
@@ -52,7 +55,6 @@ from core.features.cells.labels import (
     label_pairs,
     sample_pairs,
 )
-from core.features.cells.strata import Within, compare_within, strata_of_batches
 from core.features.cells.transforms import read_counts
 from core.stats.arrays import Codes
 

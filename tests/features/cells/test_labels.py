@@ -33,7 +33,7 @@ LIMIT = math.log2(1.5)
 def changes(fdr: list[float], log2_fc: list[float]) -> GeneChanges:
     shape = (1, len(fdr))
     arrays = [np.array(values).reshape(shape) for values in (fdr, fdr, log2_fc)]
-    return GeneChanges(*arrays, control_mean=np.ones(len(fdr)), guides=())
+    return GeneChanges(*arrays, guides=())
 
 
 @pytest.mark.parametrize(

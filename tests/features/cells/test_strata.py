@@ -11,11 +11,16 @@ from scipy.stats import mannwhitneyu, norm
 
 from core.base.errors import InputError
 from core.features.cells.anndata_file import open_cells, summarise_counts
-from core.features.cells.conditions import ReadingSettings, read_conditions
+from core.features.cells.conditions import (
+    ReadingSettings,
+    compare_within,
+    read_conditions,
+    split_by_depth,
+    strata_of_batches,
+)
 from core.features.cells.design import Design
 from core.features.cells.differential_expression import GeneChanges, compare_with_controls
 from core.features.cells.groups import GroupSettings, group_cells
-from core.features.cells.strata import compare_within, split_by_depth, strata_of_batches
 
 WriteCells = Callable[..., Path]
 GENES = ["A", "G", "H"]
