@@ -133,7 +133,7 @@ REFUSED = {
     "9606.protein.links.txt": "STRING",
     "fake.xlsx": "Excel",
     "go.obo": "ontology",
-    "nan.csv": "line 11, column d0: '', expected a number",
+    "nan.csv": "Row #11: CSV conversion error to double: invalid value ''",
     "norman_simulation_1_0.75.pkl": "GEARS",
     "prediction.prep.vcc": "archive",
 }

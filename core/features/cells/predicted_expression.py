@@ -98,7 +98,6 @@ class ReadSource:
     shared: Codes
     facts: ValueFacts
     scale: Scale
-    clip_negative: bool = False
 
 
 def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions) -> PredictedChanges:
@@ -122,7 +121,7 @@ def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions) 
             used = found.is_control | (found.genes_of_cell != "")
             scale = tell_scale(str(file.path), facts, options.values, cells=used)
             return _changes(
-                ReadSource(file, found, file.genes, shared, facts, scale, options.clip_negative),
+                ReadSource(file, found, file.genes, shared, facts, scale),
                 None,
                 wanted,
             )
@@ -225,7 +224,7 @@ def _read_beside(
     else:
         of_real = np.arange(real.n_genes)
     return (
-        ReadSource(file, ours, named, shared, facts, scale, options.clip_negative),
+        ReadSource(file, ours, named, shared, facts, scale),
         ReadSource(real, theirs, real.genes, of_real, real_facts, real_scale),
     )
 
@@ -289,7 +288,7 @@ def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[st
     )
     sums, n_cells = np.zeros((len(names), len(genes))), np.zeros(len(names), dtype=np.int64)
     for rows, block in source.file.blocks():
-        block = without_negatives(block) if source.clip_negative else block
+        block = without_negatives(block) if source.facts.negative else block
         linear = block.astype(np.float64) if source.scale.kind == "counts" else expm1_of(block)
         total = np.asarray(linear[:, source.shared].sum(axis=1)).ravel()
         used = np.flatnonzero((codes[rows] >= 0) & (total > 0))

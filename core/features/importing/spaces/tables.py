@@ -135,10 +135,9 @@ def load_text(
     try:
         numbers = _read_numbers(open_text(), table, types, style)
     except pa.ArrowException as error:
-        where = _first_text(open_text(), source, {*header} - {*texts, symbol}, style) or first_line(
-            error
-        )
-        raise InputError(f"{source}: cannot be read as symbols and numbers ({where})") from error
+        raise InputError(
+            f"{source}: cannot be read as symbols and numbers ({first_line(error)})"
+        ) from error
     return _space_from_table(
         numbers.drop_columns(texts), symbol, (source, name, kept), table.notes + _note_texts(texts)
     )
@@ -158,6 +157,7 @@ def _read_numbers(
         return arrow_csv.read_csv(
             file,
             read_options=arrow_csv.ReadOptions(
+                use_threads=False,  # or errors name no row
                 column_names=[*table.header],
                 skip_rows=form.above,
                 encoding=form.encoding.removesuffix("-sig"),
@@ -174,21 +174,6 @@ def _read_numbers(
 
 def _note_texts(columns: Sequence[str]) -> list[str]:
     return [f"columns of texts left out ({list_some(columns)})"] if columns else []
-
-
-def _first_text(
-    file: io.BufferedIOBase, source: str, columns: Collection[str], style: NumberStyle
-) -> str:
-    """Describe the first cell that should be a number and is not; "" if rows are wrong in another
-    way."""
-    table = text_table(file, source, _header_above_row)
-    for line, cells in table.records():
-        for column, cell in zip(table.header, cells, strict=True):
-            if column in columns and style.read(cell) is None:
-                return f"line {line}, column {column}: {cell[:40]!r}, expected a number"
-        if table.rejected:
-            break
-    return next((f"line {row.line}: {row.detail}" for row in table.rejected), "")
 
 
 def _header_above_row(cells: Sequence[str]) -> list[str] | None:
