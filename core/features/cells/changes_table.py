@@ -163,15 +163,11 @@ def _refuse_repeats(
 
 def _describe_unknown(path: Path, unknown: tuple[str, ...]) -> str:
     odd = [name for name in unknown if looks_like_treatment(name)]
-    look = (
-        f"{list_some(odd)} look like drugs, doses or times, which are no genes; leave them out"
-        if odd
-        else ""
-    )
-    advice = "if they are genes that were not measured, keep them with --keep-unknown"
+    look = f"{list_some(odd)} look like drugs, doses or times, which are no genes; " if odd else ""
     return (
-        f"{path.name}: perturbed genes that are not among the measured ones: {list_some(unknown)}; "
-        + (f"{look}, or, {advice}" if look else advice)
+        f"{path.name}: perturbed genes that are not among the measured ones: {list_some(unknown)};"
+        f" {look}leave them out or, if they are genes that were not measured, keep them with"
+        " --keep-unknown"
     )
 
 

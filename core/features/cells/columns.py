@@ -153,25 +153,17 @@ def _describe_no_controls(
     obs: pd.DataFrame, candidates: Sequence[str], control: Sequence[str]
 ) -> str:
     name = candidates[0]
-    found = sorted({value for value in pd.unique(texts(obs[name])) if value})
-    expected = (
-        " or ".join(map(repr, control))
-        if control
-        else "one of non-targeting, NT, control, ctrl and their spellings"
-    )
-    alike = [value for value in found if looks_like_control(value)]
-    how = f"; those that look like controls are {list_some(alike, _SHOWN)}" if alike else ""
-    how += "" if control else "; say with --control which value stands for controls"
-    missing = int((texts(obs[name]) == "").sum())
-    how += (
-        f" (--control '' for the {missing:,} cells without a value)"
-        if missing and not control
-        else ""
-    )
-    values = list_some(found, _SHOWN) or "none"
+    found = sorted({*texts(obs[name])})
+    expected = "one of non-targeting, NT, control, ctrl and their spellings"
+    hint = "say with --control which value stands for controls ('' for cells without one)"
+    if control:
+        expected = " or ".join(map(repr, control))
+        alike = [value for value in found if looks_like_control(value)]
+        hint = f"those that look like controls are {list_some(alike, _SHOWN) or 'none'}"
+    values = list_some([value for value in found if value], _SHOWN) or "none"
     return (
         f"no control cells: column {name!r} has the values {values}, expected {expected} among"
-        f" them{how}"
+        f" them; {hint}"
     )
 
 

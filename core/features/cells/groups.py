@@ -154,21 +154,19 @@ def _choose_targets(
             f"{file.path}: no perturbation of a single gene, expected some beside the controls"
         )
     n_cells = np.bincount(of_cell[of_cell >= 0], minlength=len(targets))
-    small = [
-        f"{gene} ({n})"
-        for gene, n in zip(targets, n_cells.tolist(), strict=True)
-        if n < settings.min_cells
+    enough = [
+        gene for gene, n in zip(targets, n_cells.tolist(), strict=True) if n >= settings.min_cells
     ]
-    if small and not settings.leave_out_small:
+    if len(enough) < len(targets) and (not enough or not settings.leave_out_small):
+        small = [
+            f"{gene} ({n})"
+            for gene, n in zip(targets, n_cells.tolist(), strict=True)
+            if gene not in enough
+        ]
         raise InputError(
             f"{file.path}: fewer than {settings.min_cells} cells for {len(small):,} of"
-            f" {len(targets):,} perturbations: {list_some(small)}; leave them out with"
-            " --leave-out-small, or set --min-cells"
-        )
-    if len(small) == len(targets):
-        raise InputError(
-            f"{file.path}: every perturbation has fewer than {settings.min_cells} cells:"
-            f" {list_some(small)}"
+            f" {len(targets):,} perturbations: {list_some(small)};"
+            f" {'leave them out with --leave-out-small, or ' if enough else ''}set --min-cells"
         )
     genes = set(file.genes)
     unknown = [gene for gene in targets if gene not in genes]
@@ -177,9 +175,7 @@ def _choose_targets(
             f"{file.path}: perturbed genes that are not among its {file.n_genes:,} genes:"
             f" {list_some(unknown)}; {_advise(unknown, targets, file)}"
         )
-    return [
-        gene for gene, n in zip(targets, n_cells.tolist(), strict=True) if n >= settings.min_cells
-    ]
+    return enough
 
 
 def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> str:
