@@ -28,9 +28,10 @@ VOCABULARY, CHECKPOINT, ARGUMENTS = "vocab.json", "best_model.pt", "args.json"
 SCGPT_KEY = "encoder.embedding.weight"
 GENEFORMER_KEY = "bert.embeddings.word_embeddings.weight"
 
+# All known exceptions of pickle and PyTorch, and of methods that a damaged pickle calls wrongly
 _DAMAGED = (
-    *(RuntimeError, EOFError, ValueError, TypeError, AttributeError, LookupError),
-    *(OverflowError, zipfile.BadZipFile),
+    *(pickle.UnpicklingError, RuntimeError, EOFError, ValueError, TypeError, AttributeError),
+    *(LookupError, OverflowError, MemoryError, zipfile.BadZipFile),
 )
 _REFUSED_GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
 
@@ -220,17 +221,6 @@ _LISTS = {
         "BINFLOAT",
     ),
 }
-# All known exceptions of pickle, and of methods that a damaged pickle calls on the wrong object.
-_DAMAGED_PICKLE = (
-    pickle.UnpicklingError,
-    EOFError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    LookupError,
-    OverflowError,
-    MemoryError,
-)
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -287,7 +277,7 @@ def _load(path: Path, allowed: Set[str], expected: str) -> object:
                 f"{path.name}: a pickle with the instruction {odd}, expected only {expected}"
             )
         return _PlainUnpickler(content, path.name, expected).load()
-    except _DAMAGED_PICKLE as error:
+    except _DAMAGED as error:
         raise InputError(f"{path.name}: a damaged pickle ({first_line(error)})") from error
 
 

@@ -274,16 +274,20 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
     return CountSummary(totals, detected, least, stored, whole)
 
 
+def describe_sums(largest: float, sums: Floats) -> str:
+    """Return what values that are not whole and too large for logarithms may be. sums: of cells."""
+    low, high = np.quantile(sums, [0.25, 0.75])
+    return (
+        f"not all values are whole, the largest is {largest:,.4g} and cells sum to {low:,.4g} to"
+        f" {high:,.4g} (the middle half): means or corrections of counts, or roots"
+    )
+
+
 def _describe_unclear(file: CellFile, largest: float, totals: Floats) -> str:
     """Return why values that are not whole may not be counts, and which option to set."""
-    low, high = np.quantile(totals, [0.25, 0.75])
-    sums = f"cells sum to {low:,.4g} to {high:,.4g} (the middle half)"
     how = f"looks log-transformed: the largest value is {largest:.3g} and not all are whole numbers"
     if largest > LARGEST_LOG:
-        how = (
-            f"not all values are whole, the largest is {largest:,.4g} and {sums}: means or"
-            " corrections of counts, or roots"
-        )
+        how = describe_sums(largest, totals)
     return (
         f"{how}; expected counts. Say what they are: {_other_places(file, '', ' or ')}--values"
         " log1p for log1p of normalised counts, --values counts for means of counts, or counts"

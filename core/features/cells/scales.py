@@ -21,6 +21,7 @@ from core.features.cells.anndata_file import (
     Values,
     ValueScale,
     check_values,
+    describe_sums,
     expm1_of,
     stored_values,
 )
@@ -79,7 +80,7 @@ def tell_scale(
         beside = "" if real is None else ", brought to 10,000 over the genes of both files"
         return Scale("counts", None, f"counts{beside}")
     if given is None and facts.are_unclear:
-        raise InputError(f"{where}: {facts.describe()}; {advice}")
+        raise InputError(f"{where}: {describe_sums(facts.largest, facts.sums)}; {advice}")
     if facts.are_log_of_counts:
         return _OF_COUNTS
     sums = _of(facts.exp_sums if real is None else facts.shared_exp_sums, facts, cells)
@@ -236,14 +237,6 @@ class ValueFacts:
     def are_log_of_counts(self) -> bool:
         """Whether the values are log1p of counts without normalisation."""
         return self.told is not None and self.told.transform is LOG1P and self.told.raw
-
-    def describe(self) -> str:
-        """Describe the ambiguity, with numbers."""
-        low, high = np.quantile(self.sums, [0.25, 0.75])
-        return (
-            f"not all values are whole, the largest is {self.largest:,.4g} and cells sum to"
-            f" {low:,.4g} to {high:,.4g} (the middle half): means of counts, or square roots"
-        )
 
 
 def measure_values(
