@@ -143,8 +143,7 @@ def label_cells(
                 reporter.update(what=line)
                 say(line)
 
-            address = request.ray_address if request.backend == "ray" else None
-            return _label(workspace, path, name, request.settings, report, request.context, address)
+            return _label(workspace, path, request, report)
     except DeskError:
         if is_new:  # a command says what is wrong itself, and leaves nothing
             shutil.rmtree(folder.path, ignore_errors=True)
@@ -164,16 +163,9 @@ def job_of(workspace: Workspace, path: Path, name: str) -> JobFolder:
 
 
 def _label(
-    workspace: Workspace,
-    path: Path,
-    name: str,
-    settings: LabelSettings,
-    say: Callable[[str], None],
-    context: str,
-    ray_address: str | None,
+    workspace: Workspace, path: Path, request: LabelRequest, say: Callable[[str], None]
 ) -> LabelledCells:
-    """Make the dataset; on a Ray cluster if `ray_address` is not None."""
-    file_sha256 = hash_cells(path)
+    name, settings, file_sha256 = request.name, request.settings, hash_cells(path)
     content = _Content(identify(file_sha256, settings))
     with workspace.store.read() as db:
         existing = _find_existing(db, content, path, name)
@@ -182,17 +174,14 @@ def _label(
             f"{path}: already labelled with these settings, as {existing.name}; nothing changed"
         )
         return LabelledCells(existing.name, folder.record(), False, message)
-    if ray_address is not None:
-        with closing(Cluster(ray_address)) as cluster:
-            labels = label_screen(
-                path, settings, say, partial(cluster.call_each, compare_on_one_processor)
-            )
+    if not is_cell_file(path):
+        labels = label_changes(path, settings)
+    elif request.backend == "local":
+        labels = label_screen(path, settings, say)
     else:
-        labels = (
-            label_screen(path, settings, say)
-            if is_cell_file(path)
-            else label_changes(path, settings)
-        )
+        with closing(Cluster(request.ray_address)) as cluster:
+            compare = partial(cluster.call_each, compare_on_one_processor)
+            labels = label_screen(path, settings, say, compare)
     record = json.loads(
         json.dumps({"file": path.name, "sha256": file_sha256, **record_of(labels, settings)})
     )
@@ -200,7 +189,7 @@ def _label(
         sha256_of(name)[:8],
         name,
         organism_of(labels.genes),
-        context,
+        request.context,
         "imported",
         marks=marks_of(record),
     )
