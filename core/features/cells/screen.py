@@ -42,7 +42,6 @@ from core.features.cells.labels import (
     DOWN,
     LEFT_OUT,
     MOST_REMAINING,
-    NAMES,
     NONE,
     SPLITS,
     UP,
@@ -61,6 +60,8 @@ from core.stats.arrays import Codes
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
 # 3: cells are compared inside batches, with replicates
 VERSIONS: Final = {"reading": READING_VERSION, "labelling": 3}
+# of the codes from DOWN to LEFT_OUT
+_LABELS: Final = np.array(["down", "none", "up", "left out"], dtype=object)
 Say = Callable[[str], None]
 
 
@@ -197,17 +198,13 @@ class ScreenLabels:
         out" between the others), replicates, agree (how many change as the mean does),
         replicate_fdr, marked."""
         n_targets, n_genes = self.codes.shape
-        names = np.array(
-            [{**NAMES, LEFT_OUT: "left out"}[code] for code in (DOWN, NONE, UP, LEFT_OUT)],
-            dtype=object,
-        )
         columns = {
             "pert": _categories(np.repeat(np.arange(n_targets), n_genes), self.groups.targets),
             "gene": _categories(np.tile(np.arange(n_genes), n_targets), self.genes),
             "log2_fc": self.changes.log2_fc.ravel().astype(np.float32),
             "p": self.changes.p.ravel(),
             "fdr": self.changes.fdr.ravel(),
-            "label": pd.Categorical(names[self.codes.ravel() - DOWN]),
+            "label": pd.Categorical(_LABELS[self.codes.ravel() - DOWN]),
             "replicates": np.repeat(self.n_replicates.astype(np.int16), n_genes),
             "agree": self.agreeing.ravel(),
             "replicate_fdr": (
@@ -258,7 +255,7 @@ class ScreenLabels:
             name: (self.codes == code).sum(axis=1)
             for name, code in (("up", UP), ("down", DOWN), ("none", NONE))
         }
-        split = [SPLITS[i] if i >= 0 else None for i in self.sample.pert_split.tolist()]
+        split = np.array([*SPLITS, None], dtype=object)[self.sample.pert_split]  # -1 for the last
         rows = np.bincount(self.sample.rows["pert"].to_numpy(), minlength=len(self.groups.targets))
         table = pd.DataFrame(
             {"pert": self.groups.targets, "n_cells": self.groups.n_cells, **counts}
