@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.features.cells.sampling import SamplingSettings
+from core.features.cells.labels import SamplingSettings
 from core.features.cells.screen import LabelSettings
 from soak.conftest import Record
 from tests.features.cells.null_screens import Found, NullScreen, label_null

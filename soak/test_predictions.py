@@ -19,7 +19,7 @@ MOST_MB = 2_000
 CODE = """
 import resource, sys
 from pathlib import Path
-from core.features.cells.predicted_changes import WantedPairs
+from core.features.cells.predicted_table import WantedPairs
 from core.features.cells.predicted_expression import CellOptions, read_predicted_cells
 from core.base.types import Pair
 pairs = [Pair(f"P{p}_G{g}", f"P{p}", f"G{g}", None, "train") for p in range(200) for g in range(0, 5000, 5)]

@@ -16,8 +16,7 @@ from safetensors.numpy import save
 
 from core.base.types import Pair
 from core.features.cells.anndata_file import open_cells, summarise_counts
-from core.features.cells.predicted_changes import WantedPairs
-from core.features.cells.predicted_table import read_predicted_table
+from core.features.cells.predicted_table import WantedPairs, read_predicted_table
 from core.features.experiments.ledger_file import read_published
 from core.features.importing.files import recognise_upload
 from core.features.importing.spaces.load import load_space
@@ -55,9 +54,8 @@ def _packed_cells(folder: Path) -> bytes:
 
 
 def _read_cells(path: Path) -> None:
-    for backed in (True, False):
-        with open_cells(path, backed) as file:
-            summarise_counts(file)
+    with open_cells(path) as file:
+        summarise_counts(file)
 
 
 def _table(*, compression: str, columns: tuple[str, ...]) -> Callable[[Path], bytes]:

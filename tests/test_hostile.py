@@ -37,6 +37,12 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of what is free may be much."""
+    monkeypatch.setattr("core.base.file_limits.memory_for_reading", lambda: 500_000_000)
+
+
+@pytest.fixture(autouse=True)
 def ends() -> Iterator[None]:
     """Ends a test that waits for ever."""
 

@@ -25,20 +25,15 @@ PREDICTED = {"cells predictions"}
 SAID_BY = {
     "features/cells/columns.py": CELLS,
     "features/cells/conditions.py": CELLS,
-    "features/cells/gene_names.py": CELLS,
-    "features/cells/anndata_parts.py": CELLS,
     "features/cells/anndata_file.py": CELLS,
-    "features/cells/contradictions.py": CELLS,
     "features/cells/transforms.py": CELLS,
     "features/cells/scales.py": PREDICTED,
-    "features/cells/value_facts.py": PREDICTED,
     "features/cells/predicted_expression.py": PREDICTED,
     "features/cells/predicted_table.py": {"cells predictions"},
     "features/cells/confounders.py": {"cells labels"},
+    "features/cells/labels.py": {"cells labels"},
     "features/cells/groups.py": {"cells labels"},
-    "features/cells/sampling.py": {"cells labels"},
-    "features/cells/strata.py": {"cells labels"},
-    "features/importing/spaces/table_checks.py": {"embed load"},
+    "features/importing/spaces/tables.py": {"embed load"},
     "features/targets/reading.py": {"targets train"},
 }
 

@@ -27,8 +27,7 @@ from core.base.archives import Content, is_zip, open_content, open_csv
 from core.base.compressed import bare_name, unpack_file
 from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import open_file
-from core.base.file_limits import MAX_UNPACKED_BYTES, refuse_bomb
-from core.base.parquet_walk import text_bytes, walk_parquet
+from core.base.file_limits import MAX_UNPACKED_BYTES, limit_memory
 from core.base.texts import parse_json, quote
 from core.base.types import Rejected
 from core.base.workbook import is_workbook, text_of_workbook
@@ -46,7 +45,6 @@ DELIMITERS: Final = (",", "\t", ";", "|")
 FRAME_ROWS: Final = 100_000
 _CHUNK_BYTES: Final = 1 << 18
 _MOST_JSON_BYTES: Final = 1 << 28
-_BYTES_A_CELL: Final = 8
 _SHOWN_VALUES: Final = 8
 _SAMPLE_ROWS, _SAMPLE_CHARACTERS = 2_000, 1 << 22  # that tell how numbers are written
 _OF_RUNS: Final = {"prediction_up", "p_up", "p_de", "answer", "response", "content", "seeds"}
@@ -368,7 +366,7 @@ def table_of(content: Content, name: str) -> Table:
 @contextmanager
 def open_table(path: Path, name: str = "", most_bytes: int = MAX_UNPACKED_BYTES) -> Iterator[Table]:
     """Give the table in a file while the block reads it. Raise as `table_of` and `open_file`."""
-    with open_file(path, most_bytes) as file:
+    with open_file(path, most_bytes) as file, limit_memory(name or path.name):
         if file.read(len(PARQUET)) == PARQUET:
             yield _ParquetTable(path, name or path.name)
         else:
@@ -594,11 +592,10 @@ class _ParquetTable(Table):
         import pyarrow as pa
         from pyarrow import parquet
 
-        self._path, self._copy = path, copy
+        self._copy = copy
         try:
-            metadata = walk_parquet(path, name)
-            self.schema: pa.Schema = metadata.schema.to_arrow_schema()
-        except (pa.ArrowException, OverflowError) as error:
+            self.schema: pa.Schema = parquet.read_schema(path)
+        except (pa.ArrowException, OSError, OverflowError) as error:
             raise _no_parquet(name, error) from error
         odd = [field for field in self.schema if not _is_plain(field.type)]
         if odd:
@@ -607,12 +604,6 @@ class _ParquetTable(Table):
                 f"{name}: column {odd[0].name} of type {odd[0].type}, expected texts and numbers"
             )
         self._texts = [field.name for field in self.schema if is_text(field.type)]
-        refuse_bomb(
-            name,
-            path.stat().st_size,
-            metadata.num_rows * len(self.schema) * _BYTES_A_CELL,
-            MAX_UNPACKED_BYTES,
-        )
         self._file = parquet.ParquetFile(path, read_dictionary=self._texts)
         super().__init__(name, self.schema.names, self._read_rows())
 
@@ -620,16 +611,11 @@ class _ParquetTable(Table):
         import pyarrow as pa
 
         try:
-            for batch in self._file.iter_batches(rows, columns=[*columns]):
-                batch.validate(full=True)  # finds texts that are not UTF-8
-                texts = sum(
-                    text_bytes(pa.chunked_array([batch[name]]))
-                    for name in columns
-                    if name in self._texts
-                )
-                refuse_bomb(self.name, self._path.stat().st_size, texts, MAX_UNPACKED_BYTES)
-                yield batch
-        except (pa.ArrowException, OverflowError) as error:
+            with limit_memory(self.name):
+                for batch in self._file.iter_batches(rows, columns=[*columns]):
+                    batch.validate(full=True)  # finds texts that are not UTF-8
+                    yield batch
+        except (pa.ArrowException, OSError, OverflowError) as error:
             raise _no_parquet(self.name, error) from error
 
     def _read_rows(self) -> Iterator[tuple[int, list[str]]]:

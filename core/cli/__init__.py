@@ -19,7 +19,7 @@ from typer.exceptions import TyperException
 
 from core.base import log
 from core.base.errors import DeskError, InputError
-from core.base.memory import keep_memory_small
+from core.base.file_limits import keep_memory_small
 from core.base.system_errors import explain
 from core.base.texts import printable, shorten
 from core.cli.base import app, say

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import pickle
+import pickletools
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from core.base.errors import InputError, UnsafeFile
+from core.base.errors import InputError, UnknownFormat, UnsafeFile
 from core.base.file_io import read_file
-from core.base.file_limits import refuse_bomb
+from core.base.file_limits import limit_memory
 from core.base.packages import require_package
 from core.base.records import parse
 from core.base.texts import list_some
-from core.embeddings.plain_pickle import read_plain_pickle
 from core.embeddings.space import Space, first_line, make_space
 
 MAX_VOCABULARY_BYTES = 1 << 26
@@ -27,18 +28,10 @@ VOCABULARY, CHECKPOINT, ARGUMENTS = "vocab.json", "best_model.pt", "args.json"
 SCGPT_KEY = "encoder.embedding.weight"
 GENEFORMER_KEY = "bert.embeddings.word_embeddings.weight"
 
+# All known exceptions of pickle and PyTorch, and of methods that a damaged pickle calls wrongly
 _DAMAGED = (
-    *(
-        RuntimeError,
-        EOFError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        LookupError,
-        MemoryError,
-        OverflowError,
-    ),
-    *(NotImplementedError, zipfile.BadZipFile),
+    *(pickle.UnpicklingError, RuntimeError, EOFError, ValueError, TypeError, AttributeError),
+    *(LookupError, OverflowError, MemoryError, zipfile.BadZipFile),
 )
 _REFUSED_GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
 
@@ -139,16 +132,8 @@ def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
     """
     torch = require_package("torch", "reading a scGPT checkpoint")
     try:
-        # Raises UnsafeFile for a checkpoint that unpacks to a much larger size; PyTorch's are not
-        # compressed
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                refuse_bomb(
-                    path.name,
-                    path.stat().st_size,
-                    sum(member.file_size for member in archive.infolist()),
-                )
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        with limit_memory(path.name):
+            state = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         asked = _REFUSED_GLOBAL.search(str(error))
         if asked is None:
@@ -168,15 +153,13 @@ def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
     tensors = {
         str(key): value.detach() for key, value in state.items() if isinstance(value, torch.Tensor)
     }
-    # A tensor may claim any size over a storage of one number.
-    refuse_bomb(
-        path.name, path.stat().st_size, sum(4 * value.numel() for value in tensors.values())
-    )
     try:
-        return {
-            key: (value.float() if value.is_floating_point() else value).numpy()
-            for key, value in tensors.items()
-        }
+        # a tensor may claim any size over a storage of one number
+        with limit_memory(path.name):
+            return {
+                key: (value.float() if value.is_floating_point() else value).numpy()
+                for key, value in tensors.items()
+            }
     except _DAMAGED as error:  # sparse and quantised ones
         raise InputError(
             f"{path.name}: tensors that are not plain arrays ({first_line(error)})"
@@ -203,3 +186,142 @@ def _space_of_rows(
         )
     picked = weights[np.array([row for _, row in genes], dtype=np.int64)]
     return make_space(name, [symbol for symbol, _ in genes], picked, source, notes=notes or [])
+
+
+MAX_BYTES = 1 << 28  # Geneformer's dictionaries have less than 2 MB
+
+_SPLIT_NAMES = {"train", "val", "test", "test_subgroup"}
+_GLOBALS = {"GLOBAL", "INST", "STACK_GLOBAL"}
+_ALLOWED = {
+    *("PROTO", "FRAME", "STOP", "MARK", "EMPTY_DICT", "DICT", "SETITEM", "SETITEMS"),
+    *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4"),
+    *(
+        "UNICODE",
+        "BINUNICODE",
+        "SHORT_BINUNICODE",
+        "BINUNICODE8",
+        "STRING",
+        "BINSTRING",
+        "SHORT_BINSTRING",
+    ),
+    *("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "GET", "BINGET", "LONG_BINGET"),
+}
+_LISTS = {
+    *(
+        "EMPTY_LIST",
+        "LIST",
+        "APPEND",
+        "APPENDS",
+        "EMPTY_TUPLE",
+        "TUPLE",
+        "TUPLE1",
+        "TUPLE2",
+        "TUPLE3",
+        "FLOAT",
+        "BINFLOAT",
+    ),
+}
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """An unpickler that finds no class and no function."""
+
+    def __init__(self, content: bytes, source: str, expected: str) -> None:
+        super().__init__(io.BytesIO(content))
+        self._source = source
+        self._expected = expected
+
+    def find_class(self, module: str, name: str, /) -> Any:
+        raise UnsafeFile(
+            f"{self._source}: a pickle that asks for {module}.{name}, expected only"
+            f" {self._expected}"
+        )
+
+
+def read_plain_pickle(path: Path) -> dict[str, str] | dict[str, int]:
+    """Return a pickled dictionary of text to text or of text to whole numbers.
+
+    Nothing named in the file is imported, called or built. Raise UnsafeFile, naming the import, and
+    InputError for a damaged pickle or one with other content.
+    """
+    found: Any = _load(path, _ALLOWED, "dict, str and int")
+    for kind in (str, int):
+        if type(found) is dict and all(
+            type(key) is str and type(value) is kind for key, value in found.items()
+        ):
+            return found
+    raise InputError(
+        f"{path.name}: a pickle of {_describe(found)}, expected a dictionary of str to str or"
+        " to int"
+    )
+
+
+def _load(path: Path, allowed: Set[str], expected: str) -> object:
+    content = read_file(path, MAX_BYTES)
+    try:
+        odd = ""  # other instructions; find_class refuses globals by name
+        for count, (instruction, argument, _) in enumerate(pickletools.genops(content)):
+            name = instruction.name
+            if name in _GLOBALS:
+                odd = ""
+                break
+            # memo slots that would fill the memory
+            if "PUT" in name and isinstance(argument, int) and argument > count:
+                raise UnsafeFile(
+                    f"{path.name}: a pickle that keeps {argument:,} objects, expected at most"
+                    f" {count:,}"
+                )
+            odd = odd or ("" if name in allowed else name)
+        if odd:
+            raise UnsafeFile(
+                f"{path.name}: a pickle with the instruction {odd}, expected only {expected}"
+            )
+        return _PlainUnpickler(content, path.name, expected).load()
+    except _DAMAGED as error:
+        raise InputError(f"{path.name}: a damaged pickle ({first_line(error)})") from error
+
+
+def read_pickled_vectors(path: Path) -> dict[str, Any]:
+    """Return a pickled dictionary of texts to equally long lists or tuples of numbers, the format
+    of GenePT.
+
+    Raise the errors of `read_plain_pickle`.
+    """
+    found = _load(
+        path,
+        _ALLOWED | _LISTS,
+        "dict, str, int, float and lists (array.tolist() makes a list of an array)",
+    )
+    vectors = dict(found) if type(found) is dict else {}
+    if vectors and set(vectors) <= _SPLIT_NAMES:
+        raise UnknownFormat(
+            f"{path.name}: a pickle of a split of conditions, as saved by GEARS. Target ranking"
+            " reads splits from JSON (targets train --split FILE)"
+        )
+    if not vectors or not all(
+        type(key) is str
+        and type(value) in (list, tuple)
+        and value
+        and all(type(number) in (int, float) for number in value)
+        for key, value in vectors.items()
+    ):
+        raise UnknownFormat(
+            f"{path.name}: a pickle of {_describe(found)}, expected str to lists of numbers"
+            " (GenePT)"
+        )
+    lengths = {len(value) for value in vectors.values()}
+    if len(lengths) > 1:
+        raise InputError(
+            f"{path.name}: lists of {min(lengths):,} to {max(lengths):,} numbers, expected one"
+            " length"
+        )
+    return vectors
+
+
+def _describe(value: object) -> str:
+    if type(value) is not dict:
+        return type(value).__name__
+    kinds = sorted(
+        {f"{type(key).__name__} to {type(item).__name__}" for key, item in value.items()}
+    )
+    return f"a dictionary of {' and '.join(kinds)}"

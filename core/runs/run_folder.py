@@ -27,7 +27,7 @@ from core.base.config import Settings
 from core.base.environment import environment_of
 from core.base.errors import InputError, NotFound, StateError
 from core.base.file_io import remove_folder
-from core.base.memory import SMALL_MEMORY
+from core.base.file_limits import SMALL_MEMORY
 from core.base.records import from_json
 from core.runs.jobs.folder import JobFolder, read_json, write_json
 from core.runs.jobs.start import FIRST_HEARTBEAT_S, command_line

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -24,8 +25,8 @@ from core.base.archives import Content, open_content
 from core.base.config import REPOSITORY, Settings
 from core.base.errors import DeskError, InputError, SystemFailure
 from core.base.file_io import read_file, temporary_folder
+from core.base.file_limits import SMALL_MEMORY
 from core.base.log import LOGGER
-from core.base.memory import SMALL_MEMORY
 from core.base.system_errors import in_words
 from core.base.texts import parse_json
 from core.runs.workspace import Workspace
@@ -41,6 +42,7 @@ _FRUGAL = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "2"),
 }
 _places = threading.BoundedSemaphore(AT_ONCE)
+_of_person: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # one of them at most
 
 
 def read_apart(
@@ -54,7 +56,12 @@ def read_apart(
     """
     names = ", ".join(name for name, _ in files)
     workspace.refuse_if_read_only(task, names)
-    with _places, in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
+    with (
+        _of_person[workspace.settings.author],
+        _places,
+        in_words(tempfile.gettempdir()),
+        temporary_folder("upload") as folder,
+    ):
         _write_request(workspace.settings, folder, task, files, options)
         status = _run(workspace.settings, folder, names)
         said = (folder / LOG).read_text("utf-8", "replace").strip()

@@ -12,8 +12,8 @@ from core.base.errors import InputError, UnsafeFile
 from core.base.file_limits import (
     MAX_RATIO,
     UNSUSPICIOUS_BYTES,
+    limit_memory,
     memory_for_reading,
-    refuse_beyond_memory,
     refuse_bomb,
 )
 
@@ -44,14 +44,23 @@ def test_memory_is_half_of_what_is_free_or_of_the_own_limit(
         resource, "getrlimit", lambda kind: (1_000 if kind == resource.RLIMIT_DATA else -1, -1)
     )
     assert memory_for_reading() == 500
-    refuse_beyond_memory("x", 500)
-    with pytest.raises(
-        InputError, match="x: needs about 2 MB of memory, and 0 MB may be used for it"
-    ):
-        refuse_beyond_memory("x", 2_000_000)
     monkeypatch.setattr(file_limits, "_MEMORY", tmp_path / "gone")
     monkeypatch.setattr(
         resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     )
     assert memory_for_reading() is None
-    refuse_beyond_memory("x", 1 << 60)
+
+
+def test_a_reader_gets_so_much_memory_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = resource.getrlimit(resource.RLIMIT_DATA)
+    monkeypatch.setattr(file_limits, "memory_for_reading", lambda: 100_000_000)
+    with pytest.raises(InputError, match=r"x: needs more memory .* \(100 MB\)"), limit_memory("x"):
+        bytearray(200_000_000)
+    assert resource.getrlimit(resource.RLIMIT_DATA) == usual
+    with limit_memory("x"):
+        bytearray(50_000_000)
+        with pytest.raises(InputError, match="y: needs"), limit_memory("y"):  # the first's limit
+            bytearray(200_000_000)
+        assert resource.getrlimit(resource.RLIMIT_DATA) != usual
+    assert resource.getrlimit(resource.RLIMIT_DATA) == usual
+    bytearray(200_000_000)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from core.base.result import Result
 from core.features.cells.summaries import summarize_labels
-from tests.features.cells.test_summaries import RECORD
+from tests.features.cells.test_label_record import RECORD
 
 
 def examples() -> Sequence[Result]:

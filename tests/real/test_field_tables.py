@@ -11,8 +11,8 @@ import pytest
 from core.base.errors import InputError
 from core.base.tables import open_table
 from core.features.cells.anndata_file import open_cells
+from core.features.cells.scales import measure_values
 from core.features.cells.screen import LabelSettings, describe_cells, label_screen
-from core.features.cells.value_facts import measure_values
 from core.features.importing.external_scores import ScoreTable
 from core.features.importing.files import PackFile, SpaceFile, recognise
 from core.features.importing.pairs import PairTable
@@ -63,9 +63,7 @@ def test_small_negatives_are_read_as_0_if_that_is_asked_for() -> None:
         genes = np.arange(file.n_genes)
         with pytest.raises(InputError, match=r"log1p.*--clip-negative"):
             measure_values(file, genes, None)
-        assert (
-            measure_values(file, genes, None, clip_negative=True).of_genes.shape[1] == file.n_genes
-        )
+        assert measure_values(file, genes, None, clip_negative=True).negative
 
 
 @pytest.mark.parametrize(
@@ -135,7 +133,7 @@ REFUSED = {
     "9606.protein.links.txt": "STRING",
     "fake.xlsx": "Excel",
     "go.obo": "ontology",
-    "nan.csv": "line 11, column d0: '', expected a number",
+    "nan.csv": "Row #11: CSV conversion error to double: invalid value ''",
     "norman_simulation_1_0.75.pkl": "GEARS",
     "prediction.prep.vcc": "archive",
 }

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import signal
+import threading
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -109,6 +112,36 @@ def test_what_takes_too_long_is_ended(shared: Workspace) -> None:
     hurried = replace(shared, settings=replace(shared.settings, upload_time_s=0.05))
     with pytest.raises(InputError, match=r"x\.csv: not read within 0\.05 s"):
         read_apart(hurried, "import", [("x.csv", cases.TRAIN)], asdict(ImportOptions()))
+
+
+def test_a_person_reads_one_file_at_a_time_and_others_are_read_meanwhile(
+    shared: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two slow files of one person leave a reader to the others."""
+    reading, may_end = list[str](), threading.Event()
+
+    def run(settings: Settings, *_: object) -> int:
+        reading.append(settings.author)
+        may_end.wait(20)
+        return 1
+
+    def upload(author: str) -> None:
+        own = replace(shared, settings=replace(shared.settings, author=author))
+        with suppress(SystemFailure):
+            read_apart(own, "import", [("x.csv", b"")], {})
+
+    monkeypatch.setattr(uploads_apart, "_run", run)
+    threads = [threading.Thread(target=upload, args=(name,)) for name in ("ada", "ada", "eve")]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + 20
+    while len(reading) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert sorted(reading) == ["ada", "eve"]
+    may_end.set()
+    for thread in threads:
+        thread.join()
+    assert sorted(reading) == ["ada", "ada", "eve"]
 
 
 def test_its_environment_holds_no_setting_and_no_key(

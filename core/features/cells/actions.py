@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ from core.evidence.pack_kinds import organism_of
 from core.features.cells.cell_formats import hash_cells, is_cell_file
 from core.features.cells.changes_table import label_changes
 from core.features.cells.differential_expression import compare_on_one_processor
-from core.features.cells.label_record import marks_of, record_of
+from core.features.cells.label_record import ScreenFolder, marks_of, record_of
 from core.features.cells.screen import (
     Description,
     LabelSettings,
@@ -33,13 +33,13 @@ from core.features.cells.screen import (
     describe_cells,
     label_screen,
 )
-from core.features.cells.tables import ScreenFolder
 from core.features.importing.allowed_paths import check_typed_path
 from core.features.importing.import_target import ImportedRows, folder_of, record_import
 from core.features.importing.other_formats import refuse_other_format
 from core.runs import packs
 from core.runs.jobs import overview
 from core.runs.jobs.folder import JobFolder
+from core.runs.jobs.kinds import Job, JobKind
 from core.runs.jobs.state import last_heartbeat, status_of
 from core.runs.jobs.work import work_on
 from core.runs.ray_cluster import Cluster
@@ -143,8 +143,7 @@ def label_cells(
                 reporter.update(what=line)
                 say(line)
 
-            address = request.ray_address if request.backend == "ray" else None
-            return _label(workspace, path, name, request.settings, report, request.context, address)
+            return _label(workspace, path, request, report)
     except DeskError:
         if is_new:  # a command says what is wrong itself, and leaves nothing
             shutil.rmtree(folder.path, ignore_errors=True)
@@ -164,16 +163,9 @@ def job_of(workspace: Workspace, path: Path, name: str) -> JobFolder:
 
 
 def _label(
-    workspace: Workspace,
-    path: Path,
-    name: str,
-    settings: LabelSettings,
-    say: Callable[[str], None],
-    context: str,
-    ray_address: str | None,
+    workspace: Workspace, path: Path, request: LabelRequest, say: Callable[[str], None]
 ) -> LabelledCells:
-    """Make the dataset; on a Ray cluster if `ray_address` is not None."""
-    file_sha256 = hash_cells(path)
+    name, settings, file_sha256 = request.name, request.settings, hash_cells(path)
     content = _Content(identify(file_sha256, settings))
     with workspace.store.read() as db:
         existing = _find_existing(db, content, path, name)
@@ -182,17 +174,14 @@ def _label(
             f"{path}: already labelled with these settings, as {existing.name}; nothing changed"
         )
         return LabelledCells(existing.name, folder.record(), False, message)
-    if ray_address is not None:
-        with closing(Cluster(ray_address)) as cluster:
-            labels = label_screen(
-                path, settings, say, partial(cluster.call_each, compare_on_one_processor)
-            )
+    if not is_cell_file(path):
+        labels = label_changes(path, settings)
+    elif request.backend == "local":
+        labels = label_screen(path, settings, say)
     else:
-        labels = (
-            label_screen(path, settings, say)
-            if is_cell_file(path)
-            else label_changes(path, settings)
-        )
+        with closing(Cluster(request.ray_address)) as cluster:
+            compare = partial(cluster.call_each, compare_on_one_processor)
+            labels = label_screen(path, settings, say, compare)
     record = json.loads(
         json.dumps({"file": path.name, "sha256": file_sha256, **record_of(labels, settings)})
     )
@@ -200,7 +189,7 @@ def _label(
         sha256_of(name)[:8],
         name,
         organism_of(labels.genes),
-        context,
+        request.context,
         "imported",
         marks=marks_of(record),
     )
@@ -336,3 +325,22 @@ def dataset_of(folder: JobFolder) -> str:
     """Return the name of the dataset that a job makes; "" where its files do not say."""
     about = overview.find_about(folder) or last_heartbeat(folder) or {}
     return str(about.get("dataset", ""))
+
+
+class CellKind(JobKind):
+    """Labels of files of cells."""
+
+    name, title, page, tab = KIND, "labels of cells", "data", "Import"
+
+    def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
+        """Yield the jobs started here."""
+        with workspace.store.read() as db:
+            made = {dataset.name: dataset.id for dataset in datasets.list_all(db)}
+        for folder in overview.list_folders(workspace, self.name):
+            name = dataset_of(folder)
+            view = {"tab": self.tab, **({"dataset": made[name]} if name in made else {})}
+            job = self.job_in(folder, name, view=view)
+            yield job if overview.find_about(folder) else replace(job, can_resume=False)
+
+
+JOBS = CellKind()

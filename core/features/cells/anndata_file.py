@@ -1,23 +1,26 @@
-"""Files of single cells (.h5ad), opened in memory or backed, read in blocks of cells and
-checked."""
+"""Files of single cells (.h5ad): columns and genes as anndata reads them; values are read in blocks
+of cells, and checked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 
 from core.base.errors import InputError
-from core.features.cells.anndata_parts import list_layers, open_values, read_frame
-from core.features.cells.cell_formats import open_stored
-from core.features.cells.gene_names import GeneNames, choose_gene_names, is_name_column
-from core.features.cells.hdf5_walk import Hdf5File, damage_named
-from core.features.cells.other_cells import WITH_PANDAS_3
+from core.features.cells.cell_formats import (
+    WITH_PANDAS_3,
+    import_package,
+    open_stored,
+    reading,
+)
+from core.features.cells.columns import GeneNames, choose_gene_names
 from core.features.importing.symbols.spelling import clean
 from core.stats.arrays import Codes, Floats
 
@@ -29,25 +32,28 @@ _EXPECTED = "expected a count (scaled and centred values, and residuals, are neg
 LARGEST_LOG = 20.0  # log1p of 485 million; the natural or binary log of any count is below
 Values: TypeAlias = csr_matrix | np.ndarray
 ValueScale = Literal["counts", "log1p"]
+# of pandas, of a column
+_PLAIN: Final = {
+    *("string", "empty", "boolean", "categorical", "floating", "integer", "integer-na"),
+    *("mixed-integer-float", "decimal"),
+}
 
 
 class CellFile:
-    """An open .h5ad: its cells' columns (obs), its genes, and its values in blocks of cells. Close
-    it, or use `with`."""
+    """An open .h5ad: its cells' columns (obs), its genes, and its values in blocks of cells."""
 
-    def __init__(self, file: Hdf5File, *, backed: bool, layer: str | None = None) -> None:
-        self.path = file.path
-        self.obs: pd.DataFrame = read_frame(file, "obs", lambda _: True)
-        self.layers = (*list_layers(file), *list_layers(file, "obsm"))
-        self.has_raw = "X" in list_layers(file, "raw")
-        self._file = file
-        index = read_frame(file, "var", lambda _: False).index
-        self.gene_names = GeneNames(tuple(clean(str(name)) for name in index))
+    def __init__(self, path: Path, root: Any, layer: str | None = None) -> None:
+        self.path = path
+        self._root = root
+        self.obs = self._read_frame("obs")
+        self._var = self._read_frame("var")
+        self.layers = (*self._names_in("layers"), *self._names_in("obsm"))
+        self.has_raw = "X" in self._names_in("raw")
+        self.gene_names = GeneNames(tuple(clean(str(name)) for name in self._var.index))
         self.n_cells: int = len(self.obs)
         self.is_log = False  # whether `blocks` gives expm1 of what the file has
-        self._values = open_values(
-            file, (self.n_cells, self.n_genes), in_memory=not backed, layer=layer
-        )
+        with reading(str(path)):
+            self._values = self._open_values(self._find_values(layer))
 
     @property
     def genes(self) -> tuple[str, ...]:
@@ -61,9 +67,7 @@ class CellFile:
     def name_genes(self, wanted: Iterable[str], given: str | None) -> None:
         """Name the genes as the perturbed ones are called; raise what `choose_gene_names`
         raises."""
-        with damage_named(str(self.path)):
-            var = read_frame(self._file, "var", lambda name: name == given or is_name_column(name))
-        self.gene_names = choose_gene_names(self.path, var, wanted, given)
+        self.gene_names = choose_gene_names(self.path, self._var, wanted, given)
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[tuple[slice, Values]]:
         """Yield (which cells, their values of shape (n_cells in the block, n_genes)) in the file's
@@ -88,45 +92,130 @@ class CellFile:
             yield self._read(slice(start, start + wanted))
 
     def _read(self, rows: slice) -> Values:
-        try:
+        with reading(f"{self.path}, cells {rows.start + 1:,} to {rows.stop:,}"):
             block = self._values[rows]
-        except (OSError, KeyError, ValueError, RuntimeError) as error:
+            # as SciPy needs it
+            block = block.astype(block.dtype.newbyteorder("="), copy=False)
+            return expm1_of(block).astype(np.float32) if self.is_log else block
+
+    def _read_frame(self, name: str) -> pd.DataFrame:
+        """Return obs or var. Raise InputError for anything but a frame of texts and numbers."""
+        read_elem = import_package("anndata.io").read_elem
+        unknown = import_package("anndata._io.specs.registry").IORegistryError
+        with reading(f"{self.path}: /{name}"):
+            try:
+                frame = read_elem(self._root[name])
+            except unknown as error:
+                raise InputError(f"{self.path}: /{name}: {str(error)[:200]}") from error
+            if not isinstance(frame, pd.DataFrame):
+                raise InputError(
+                    f"{self.path}: /{name}: {type(frame).__name__}, expected a frame; what anndata"
+                    " before 0.7 wrote, a later one reads and writes again"
+                )
+            frame.index = _decode(frame.index).astype(str)
+            for column in frame:
+                frame[column] = _decode(frame[column])
+                kind = pd.api.types.infer_dtype(frame[column])
+                if kind not in _PLAIN:
+                    raise InputError(
+                        f"{self.path}: /{name}/{column}: {kind}, expected texts or numbers"
+                    )
+            return frame
+
+    def _names_in(self, group: str) -> list[str]:
+        """Return the names in layers, or in another group; empty if it is missing."""
+        return list(self._root[group]) if group in self._root else []
+
+    def _find_values(self, layer: str | None) -> Any:
+        """Return X, or one of layers or obsm by its name. Raise InputError if there is none."""
+        names = self._names_in("layers")[:5]
+        if layer not in (None, "X"):
+            for group in ("layers", "obsm"):
+                if layer in self._names_in(group):
+                    return self._root[group][layer]
             raise InputError(
-                f"{self.path}: cells {rows.start + 1:,} to {rows.stop:,} cannot be read ({error})"
-            ) from error
-        return expm1_of(block).astype(np.float32) if self.is_log else block
+                f"{self.path}: --layer {layer}: not in the file, expected"
+                f" {' or '.join(['X', *names])}"
+            )
+        if "X" not in self._root or self._root["X"].attrs.get("encoding-type") == "null":
+            others = (
+                f"; say which holds the values with --layer NAME: {', '.join(names)}"
+                if names
+                else ""
+            )
+            raise InputError(
+                f"{self.path}: has no values (X is empty), expected counts of cells × genes{others}"
+            )
+        return self._root["X"]
 
-    def close(self) -> None:
-        """Close the file; the values can no longer be read if it is backed."""
-        self._file.close()
+    def _open_values(self, node: Any) -> Any:
+        """Return values from which slices of rows can be taken: stored ones, but for sparse ones
+        that are compressed by gene (CSC), which are read. Raise InputError for anything but real
+        numbers of n_cells × n_genes.
+        """
+        shape = (self.n_cells, self.n_genes)
+        is_sparse = isinstance(node, import_package("h5py").Group)
+        values = node["data"] if is_sparse else node
+        got = tuple(np.atleast_1d(node.attrs["shape"] if is_sparse else node.shape).tolist())
+        if got != shape or values.dtype.kind not in "biuf":
+            raise InputError(
+                f"{self.path}: {node.name} is of shape {got[:3]} and type {values.dtype},"
+                f" expected numbers of shape {shape}, as obs and var have"
+            )
+        if not is_sparse:
+            return node
+        kind = node.attrs["encoding-type"]
+        ends = node["indptr"][()].astype(np.int64)
+        if kind == "csr_matrix":
+            return StoredRows(values, node["indices"], ends, self.n_genes)
+        if kind != "csc_matrix":
+            raise InputError(f"{self.path}: {node.name}: {kind!s:.60}, expected CSR or CSC")
+        matrix = csc_matrix((values[()], node["indices"][()], ends), shape=shape)
+        matrix.check_format(full_check=True)
+        return csr_matrix(matrix)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+class StoredRows:
+    """A sparse matrix that stays in the file, compressed by cell. ends: where each cell ends in
+    data and indices. (anndata 0.12 has one that does not work with this SciPy.)"""
+
+    def __init__(self, data: Any, indices: Any, ends: np.ndarray, n_genes: int) -> None:
+        self._data, self._indices, self._ends, self._n_genes = data, indices, ends, n_genes
+
+    def __getitem__(self, rows: slice) -> csr_matrix:
+        """Return the values of some cells. Raise ValueError for parts that do not fit together."""
+        ends = self._ends[rows.start : rows.stop + 1]
+        first, last = int(ends[0]), int(ends[-1])
+        if first < 0 or (rows.start == 0 and first):
+            raise ValueError(f"cells start at value {first:,}")
+        parts = self._data[first:last], self._indices[first:last], ends - first
+        block = csr_matrix(parts, shape=(rows.stop - rows.start, self._n_genes))
+        block.check_format(full_check=True)  # a damaged file may refer to missing genes
+        return block
 
 
-def open_cells(path: Path, backed: bool = True, layer: str | None = None) -> CellFile:
-    """Open a file of cells; backed leaves the values on disk. Nothing but X (or a layer), obs and
-    the names in var is read.
+def _decode(values: Any) -> Any:
+    """Return a column or index as it is, but bytes (of texts of fixed length) as texts."""
+    is_bytes = pd.api.types.infer_dtype(values) == "bytes"
+    return values.str.decode("utf-8") if is_bytes else values
 
-    Raise what `open_stored` does; UnsafeFile for a file that declares more than it can contain;
-    InputError for one that is missing or damaged, without cells, genes or values.
+
+@contextmanager
+def open_cells(path: Path, layer: str | None = None) -> Iterator[CellFile]:
+    """Give a file of cells, whose values are left on disk. Nothing but X (or a layer), obs and var
+    is read.
+
+    Raise what `open_stored` does; InputError for one that is missing or damaged, without cells,
+    genes or values, or that takes too much memory.
     """
-    file = open_stored(path)
-    try:
-        with damage_named(str(path)):
-            cells = CellFile(file, backed=backed, layer=layer)
+    with open_stored(path) as root:
+        cells = CellFile(path, root, layer)
         if not cells.n_cells or not cells.n_genes:
             raise InputError(
                 f"{path}: {cells.n_cells:,} cells × {cells.n_genes:,} genes, expected at least one"
                 " of each"
             )
-    except BaseException:
-        file.close()
-        raise
-    return cells
+        yield cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,16 +274,20 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
     return CountSummary(totals, detected, least, stored, whole)
 
 
+def describe_sums(largest: float, sums: Floats) -> str:
+    """Return what values that are not whole and too large for logarithms may be. sums: of cells."""
+    low, high = np.quantile(sums, [0.25, 0.75])
+    return (
+        f"not all values are whole, the largest is {largest:,.4g} and cells sum to {low:,.4g} to"
+        f" {high:,.4g} (the middle half): means or corrections of counts, or roots"
+    )
+
+
 def _describe_unclear(file: CellFile, largest: float, totals: Floats) -> str:
     """Return why values that are not whole may not be counts, and which option to set."""
-    low, high = np.quantile(totals, [0.25, 0.75])
-    sums = f"cells sum to {low:,.4g} to {high:,.4g} (the middle half)"
     how = f"looks log-transformed: the largest value is {largest:.3g} and not all are whole numbers"
     if largest > LARGEST_LOG:
-        how = (
-            f"not all values are whole, the largest is {largest:,.4g} and {sums}: means or"
-            " corrections of counts, or roots"
-        )
+        how = describe_sums(largest, totals)
     return (
         f"{how}; expected counts. Say what they are: {_other_places(file, '', ' or ')}--values"
         " log1p for log1p of normalised counts, --values counts for means of counts, or counts"

@@ -12,15 +12,12 @@ import pandas as pd
 from core.base.errors import InputError
 from core.base.texts import list_some
 from core.features.cells.anndata_file import CountSummary
-from core.features.cells.change_rows import ChangeRows, ask_about_repeats, open_changes
-from core.features.cells.change_scales import tell_filter
-from core.features.cells.columns import Columns
+from core.features.cells.change_rows import ChangeRows, ask_about_repeats, open_changes, tell_filter
+from core.features.cells.columns import Columns, GeneNames
 from core.features.cells.conditions import Conditions
 from core.features.cells.differential_expression import GeneChanges
-from core.features.cells.gene_names import GeneNames
 from core.features.cells.groups import CellGroups
-from core.features.cells.labels import knockdown_table, label_pairs
-from core.features.cells.sampling import sample_pairs
+from core.features.cells.labels import knockdown_table, label_pairs, sample_pairs
 from core.features.cells.screen import LabelSettings, ScreenLabels
 from core.features.importing.roles import TableOptions
 from core.features.importing.symbols.perturbations import PerturbationNames, read_perturbations
@@ -107,7 +104,7 @@ def _changes_of(
         fdr = np.vstack([benjamini_hochberg(row) for row in p])
     else:
         p = np.full(shape, np.nan)
-    return GeneChanges(p, fdr, change, np.full(shape[1], np.nan), ())
+    return GeneChanges(p, fdr, change, ())
 
 
 def _describe_table(table: ChangeRows, names: PerturbationNames) -> dict[str, Any]:
@@ -166,15 +163,11 @@ def _refuse_repeats(
 
 def _describe_unknown(path: Path, unknown: tuple[str, ...]) -> str:
     odd = [name for name in unknown if looks_like_treatment(name)]
-    look = (
-        f"{list_some(odd)} look like drugs, doses or times, which are no genes; leave them out"
-        if odd
-        else ""
-    )
-    advice = "if they are genes that were not measured, keep them with --keep-unknown"
+    look = f"{list_some(odd)} look like drugs, doses or times, which are no genes; " if odd else ""
     return (
-        f"{path.name}: perturbed genes that are not among the measured ones: {list_some(unknown)}; "
-        + (f"{look}, or, {advice}" if look else advice)
+        f"{path.name}: perturbed genes that are not among the measured ones: {list_some(unknown)};"
+        f" {look}leave them out or, if they are genes that were not measured, keep them with"
+        " --keep-unknown"
     )
 
 

@@ -18,9 +18,8 @@ from core.features.cells import summaries
 from core.features.cells.actions import LabelRequest
 from core.features.cells.design import DesignSettings
 from core.features.cells.groups import GroupSettings
-from core.features.cells.labels import Thresholds
+from core.features.cells.labels import SamplingSettings, Thresholds
 from core.features.cells.predictions import PredictionOptions
-from core.features.cells.sampling import SamplingSettings
 from core.features.cells.screen import LabelSettings
 from core.features.importing.commands import show_imports
 
@@ -34,7 +33,7 @@ _OF_LABELS = [option.name for record in _LABELLING for option in options_of(reco
 
 
 @app.command()
-@takes(LabelSettings, without=(*_OF_LABELS, "most_remaining", "within", "in_memory", "columns"))
+@takes(LabelSettings, without=(*_OF_LABELS, "most_remaining", "within", "columns"))
 def describe(
     file: File,
     chosen: dict[str, Any],

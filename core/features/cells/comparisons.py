@@ -8,19 +8,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
-from core.features.cells.design import Design
-from core.features.cells.mock_perturbations import Mocks
+from core.features.cells.design import Design, Mocks
 from core.features.cells.replicates import (
     ModeratedVariance,
     Replicates,
     ReplicateVariance,
     variance_of_cells,
 )
-from core.features.cells.strata import PooledTests
 from core.stats.arrays import Codes, Floats
 from core.stats.multiplicity import benjamini_hochberg
 
+FOLD_LIMIT = 20.0  # as in pdex: the fold change where one of both means is 0
+_LARGEST_Z = 37.0  # a p of 1e-300, beyond which there is no p to tell z from
 # of each gene its p, the mean of its counts, and U, all of shape (n_genes,)
 Compared = tuple[Floats, Floats, Floats]
 # Gets the cells of each perturbation, of shape (n_cells, n_genes), and the controls; yields in
@@ -57,17 +58,45 @@ def plan_strata(groups: Sequence[Codes], control: Codes, strata: Codes) -> tuple
 
 def compare_in_strata(
     values: np.ndarray, plan: Iterable[Stratum], n_groups: int, compare_each: CompareEach
-) -> PooledTests:
-    """Return the pooled tests of n_groups groups in the genes of values, of shape (n_cells,
-    n_genes)."""
-    pooled = PooledTests(n_groups, values.shape[1])
+) -> tuple[Floats, Floats]:
+    """Return the two-sided p and the log2 fold change of n_groups groups in the genes of values, of
+    shape (n_cells, n_genes); both of shape (n_groups, n_genes), NaN if no stratum has one.
+
+    Each stratum's z, corrected for ties, counts by √(n·m / (n + m + 1)) of its n perturbed and m
+    control cells, which is what van Elteren's weights make of it. Means are those of all cells; the
+    controls' are weighted by the perturbed cells of the strata, so that both have one composition.
+    """
+    shape = (n_groups, values.shape[1])
+    z, weights, sums, control_sums = (np.zeros(shape) for _ in range(4))
+    n_compared = np.zeros((n_groups, 1))
     for stratum in plan:
         reference = values[stratum.control]
-        mean = reference.mean(axis=0, dtype=np.float64)
+        m, control_mean = len(reference), reference.mean(axis=0, dtype=np.float64)
         compared = compare_each((values[rows] for _, rows in stratum.cells), reference)
-        for (i, rows), found in zip(stratum.cells, compared, strict=True):
-            pooled.add(i, len(rows), found, (len(reference), mean))
-    return pooled
+        for (i, rows), (p, mean, u) in zip(stratum.cells, compared, strict=True):
+            n, tested = len(rows), np.isfinite(p)
+            size = np.minimum(-ndtri(np.where(tested, p, 1.0) / 2), _LARGEST_Z)
+            weight = np.where(tested, np.sqrt(n * m / (n + m + 1)), 0.0)
+            z[i] += weight * np.sign(u - n * m / 2) * size
+            weights[i] += weight**2
+            sums[i] += n * mean
+            control_sums[i] += n * control_mean
+            n_compared[i] += n
+    spread = np.sqrt(weights)
+    pooled = np.divide(z, spread, out=np.full_like(spread, np.nan), where=spread > 0)
+    n_compared[n_compared == 0] = np.nan
+    change = log2_fold_change(sums / n_compared, control_sums / n_compared)
+    return 2 * ndtr(-np.abs(pooled)), change
+
+
+def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:
+    """Return log2(mean / control_mean), limited to ±log2(FOLD_LIMIT) if one is 0, NaN if both are
+    0; any shape."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change: Floats = np.log2(mean / control_mean)
+    change[(control_mean == 0) & (mean > 0)] = np.log2(FOLD_LIMIT)
+    change[(control_mean > 0) & (mean == 0)] = -np.log2(FOLD_LIMIT)
+    return change
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,9 +180,7 @@ class MockTests:
         strata = np.zeros(n_cells, dtype=np.intp) if design.strata is None else design.strata
         self._plans = [plan_strata([each.cells], each.reference, strata) for each in mocks.groups]
         shape = (len(mocks.groups), len(mocks.genes))
-        self._p, self._means, self._control_means, self._changes = (
-            np.full(shape, np.nan) for _ in range(4)
-        )
+        self._p, self._log2_fc, self._changes = (np.full(shape, np.nan) for _ in range(3))
 
     def add(self, genes: slice, values: np.ndarray, compare_each: CompareEach) -> None:
         """Add those of some genes that were chosen. values: of shape (n_cells, n_genes of the
@@ -163,20 +190,14 @@ class MockTests:
             return
         chosen, place = values[:, self._mocks.genes[first:last] - genes.start], slice(first, last)
         for i, plan in enumerate(self._plans):
-            pooled = compare_in_strata(chosen, plan, 1, compare_each)
-            self._p[i, place] = pooled.p_values()[0]
-            means = pooled.means()
-            self._means[i, place], self._control_means[i, place] = means[0][0], means[1][0]
+            p, change = compare_in_strata(chosen, plan, 1, compare_each)
+            self._p[i, place], self._log2_fc[i, place] = p[0], change[0]
         if (replicates := self._design.mock_replicates) is not None:
             self._changes[:, place] = replicates.group_changes(
                 replicates.changes(chosen, self._design.counts_per_value)
             )
 
-    def finish(
-        self,
-        tested: tuple[ModeratedVariance, Floats] | None,
-        fold_change: Callable[[Floats, Floats], Floats],
-    ) -> MockChanges:
+    def finish(self, tested: tuple[ModeratedVariance, Floats] | None) -> MockChanges:
         """Return the changes of the mocks. tested: the variance and the shift of all genes; None:
         replicates are not tested."""
         replicate_p = np.full_like(self._p, np.nan)
@@ -184,6 +205,4 @@ class MockTests:
             variance, shift = tested[0].take(self._mocks.genes), tested[1][self._mocks.genes]
             replicate_p = variance.p_values(self._changes - shift, replicates)
             replicate_p[np.isnan(self._p)] = np.nan
-        return MockChanges(
-            self._mocks, self._p, fold_change(self._means, self._control_means), replicate_p
-        )
+        return MockChanges(self._mocks, self._p, self._log2_fc, replicate_p)

@@ -7,7 +7,7 @@ of lines, donors or batches as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,7 @@ import pandas as pd
 
 from core.base.errors import InputError
 from core.features.cells.columns import BATCH_NAMES, texts
+from core.features.importing.symbols.perturbations import read_perturbations
 from core.stats.arrays import Bools
 
 # Cells of several lines must not be mixed, so the person must choose one. Other columns are
@@ -109,15 +110,15 @@ class Confounder:
 
 def find_confounders(
     obs: pd.DataFrame, is_control: Bools, is_perturbed: Bools, others: Collection[str]
-) -> tuple[tuple[Confounder, ...], tuple[Confounder, ...]]:
-    """Return columns with several values that are in LINES or contain names of lines, other columns
-    that differ between controls and the rest, and balanced columns of origin.
+) -> tuple[Confounder, ...]:
+    """Return columns with several values that are in LINES or contain names of lines, and other
+    columns that differ between controls and the rest.
 
     A column with an uninformative name counts if it has few distinct texts, and if both controls
     and other cells have several of them. is_control, is_perturbed: of shape (n_cells,). others:
     columns with the treatment of a cell.
     """
-    found, even = list[Confounder](), list[Confounder]()
+    found = list[Confounder]()
     for name in map(str, obs.columns):
         folded = name.lower().replace(" ", "_").replace(".", "_")
         is_named = folded in (*LINES, *_ORIGINS, *BATCH_NAMES)
@@ -130,14 +131,11 @@ def find_confounders(
             _KNOWN_LINES.fullmatch(value) for value in pd.unique(values[values != ""])
         )
         one = _compare(name, values, is_control, is_perturbed, is_line)
-        if one is None or not (
-            is_named or is_line or (one.is_shared and one.distance >= LEAST_DISTANCE)
+        if one is not None and (
+            is_line or (one.distance >= LEAST_DISTANCE and (is_named or one.is_shared))
         ):
-            continue
-        (found if is_line or one.distance >= LEAST_DISTANCE else even).append(one)
-    return tuple(found), tuple(
-        one for one in even if any(n_control for n_control, _ in one.counts.values())
-    )
+            found.append(one)
+    return tuple(found)
 
 
 def _holds_few_texts(column: pd.Series) -> bool:
@@ -147,18 +145,6 @@ def _holds_few_texts(column: pd.Series) -> bool:
         )
     is_text = pd.api.types.is_string_dtype(column.dtype) or column.dtype == object
     return is_text and 1 < column.nunique() <= _MOST_UNNAMED
-
-
-def describe_even(even: Collection[Confounder]) -> list[str]:
-    """Return in one line which columns are even between controls and perturbed cells; none without
-    any."""
-    if not even:
-        return []
-    shown = ", ".join(f"{one.column} ({len(one.counts):,} values)" for one in even)
-    return [
-        f"even between controls and perturbed cells, and pooled: {shown}; `perturbdesk cells"
-        f" labels --within {next(iter(even)).column}` compares inside"
-    ]
 
 
 def _compare(
@@ -202,3 +188,91 @@ def refuse_mixed_lines(
         f" with --where {mixed.column}={next(iter(mixed.counts))}{inside}, or take them together"
         f" with --across {mixed.column}"
     )
+
+
+_FLAGS: Final = re.compile(r"(is)?(controls?|ctrl|ntc|nontargeting|controlcells?)")
+_TRUE, _FALSE = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no"}
+_LEAST_SHARE: Final = 0.01  # share of cells from which a contradiction is not an accident
+_MAX_EXAMPLES: Final = 3
+
+
+def describe_second_genes(
+    obs: pd.DataFrame,
+    column: str,
+    genes_of_cell: np.ndarray,
+    is_control: Bools,
+    spellings: Mapping[str, str],
+) -> str:
+    """Describe a column that names a perturbed gene missing in the column of perturbations, and
+    what to do; "" for none. genes_of_cell: as read from that column, joined by +, "" for controls
+    (is_control) and unknown cells, both of shape (n_cells,). spellings: of the measured genes."""
+    read_cells = is_control | (genes_of_cell != "")
+    # named like a second column: gene_2 for gene or gene_1, second_gene
+    base = re.sub(r"(?:[_. ]?(?:1|a|first))$|^first[_. ]?", "", column.lower())
+    pattern = re.compile(rf"{re.escape(base)}[_. ]?(?:2|b|second)|second[_. ]?{re.escape(base)}")
+    for name in map(str, obs.columns):
+        if name == column or not pattern.fullmatch(name.lower()):
+            continue
+        values, measured = texts(obs[name]), set(spellings.values())
+        second = {
+            value: each.name if set(each.genes) <= measured else ""
+            for value, each in read_perturbations(
+                values, spellings, need_controls=False
+            ).of_value.items()
+        }
+        others = np.array([second[value] for value in values], dtype=object)
+        is_other = [
+            not set(other.split("+")) <= set(genes.split("+"))
+            for other, genes in zip(others, genes_of_cell, strict=True)
+        ]
+        found = read_cells & (others != "") & np.array(is_other, dtype=np.bool_)
+        if found.sum() > _LEAST_SHARE * read_cells.sum():
+            none = next(iter(pd.Series(values[read_cells & (others == "")]).mode()), "")
+            single = f"take the cells with one by --where {name}={none}, or " if none else ""
+            return (
+                f"{name} names a second perturbed gene of {found.sum():,} cells"
+                f" ({_examples(values[found])}); {single}write both into one column of obs (A+B)"
+            )
+    return ""
+
+
+def describe_other_controls(
+    obs: pd.DataFrame, values: np.ndarray, is_control: Bools, is_perturbed: Bools
+) -> str:
+    """Describe a column that marks other cells as controls, and what to do; "" for none. values: of
+    the column of perturbations; is_control, is_perturbed: as read from it; all of shape
+    (n_cells,)."""
+    for name in map(str, obs.columns):
+        if not _FLAGS.fullmatch(re.sub("[^a-z]", "", name.lower())):
+            continue
+        said = pd.Series(texts(obs[name])).str.lower()
+        flagged, denied = said.isin(_TRUE).to_numpy(), said.isin(_FALSE).to_numpy()
+        if not (flagged.any() and denied.any() and (flagged | denied | (said == "")).all()):
+            continue
+        more, fewer = flagged & is_perturbed, denied & is_control
+        if (more | fewer).sum() > _LEAST_SHARE * len(said):
+            parts = [
+                f"{each.sum():,} cells {what} ({_examples(values[each])})"
+                for each, what in (
+                    (more, "that are perturbed by their names are controls"),
+                    (fewer, "of the controls are none"),
+                )
+                if each.any()
+            ]
+            return (
+                f"by {name}, {' and '.join(parts)}; say with --control which values stand for"
+                " controls"
+            )
+    return ""
+
+
+def refuse_contradictions(where: str, found: Iterable[str]) -> None:
+    """Raise InputError with the findings of `describe_second_genes` or
+    `describe_other_controls`."""
+    first = next(iter(found), None)
+    if first is not None:
+        raise InputError(f"{where}: {first}")
+
+
+def _examples(values: np.ndarray) -> str:
+    return ", ".join(map(str, pd.Series(values).value_counts().index[:_MAX_EXAMPLES]))

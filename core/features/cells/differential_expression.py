@@ -16,6 +16,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 
 from core.base.errors import InputError
 from core.features.cells.anndata_file import COUNTS_PER_CELL, CellFile, CountSummary
+from core.features.cells.cell_formats import import_package
 from core.features.cells.comparisons import (
     Compared,
     CompareEach,
@@ -24,15 +25,15 @@ from core.features.cells.comparisons import (
     ReplicateChanges,
     ReplicateTests,
     compare_in_strata,
+    log2_fold_change,
     plan_strata,
 )
 from core.features.cells.design import Design
 from core.features.cells.groups import CellGroups
-from core.features.cells.packages import import_rank_sum
 from core.stats.arrays import Floats
 from core.stats.multiplicity import benjamini_hochberg
 
-FOLD_LIMIT = 20.0  # as in pdex: the fold change where one of both means is 0
+RANK_SUM = "pdex._parallel"
 VALUES_IN_MEMORY = 100_000_000  # stored values of the genes that are worked on together: 800 MB
 DENSE_VALUES = 20_000_000  # of the genes that are tested together: 80 MB
 NO_STRATA = Design()
@@ -45,18 +46,16 @@ class GeneChanges:
     """What perturbations change; arrays of shape (n_targets, n_genes).
 
     p: two-sided, of the rank sum with its normal approximation, corrected for ties; NaN for genes
-    that none of the compared cells expresses.
-    fdr: Benjamini and Hochberg's, among the genes of a perturbation. log2_fc: of the means of
-    counts per COUNTS_PER_CELL, not shrunk; ±log2(FOLD_LIMIT) where one of both is 0, NaN where both
-    are. control_mean: of shape (n_genes,). guides: a row for each guide of a target that is among
-    the genes. controls: of each gene, None in a table of changes. replicates: None without enough
-    of them. mocks: None with too few controls.
+    that none of the compared cells expresses. fdr: Benjamini and Hochberg's, among the genes of a
+    perturbation. log2_fc: of the means of counts per COUNTS_PER_CELL, not shrunk;
+    ±log2(FOLD_LIMIT) where one of both is 0, NaN where both are. guides: a row for each guide of a
+    target that is among the genes. controls: of each gene, None in a table of changes. replicates:
+    None without enough of them. mocks: None with too few controls.
     """
 
     p: Floats
     fdr: Floats
     log2_fc: Floats
-    control_mean: Floats
     guides: tuple[GuideExpression, ...]
     controls: ControlExpression | None = None
     replicates: ReplicateChanges | None = None
@@ -107,65 +106,72 @@ def compare_with_controls(
     compare_each: runs the comparisons; design: their strata, replicates and mocks. Raise
     MissingPackage without pdex, and what `compare_each` raises.
     """
-    import_rank_sum()  # before anything is read
+    import_package(RANK_SUM)  # before anything is read
     shape = (len(groups.targets), file.n_genes)
     p, log2_fc = np.full(shape, np.nan), np.full(shape, np.nan)
     controls = ControlExpression(*(np.zeros(file.n_genes) for _ in range(3)))
     guides: list[GuideExpression] = []
+    position = {gene: i for i, gene in enumerate(file.genes)}
     control = np.flatnonzero(groups.of_cell == -1)
     rows_of = [np.flatnonzero(groups.of_cell == i) for i in range(len(groups.targets))]
     plan = () if design.strata is None else plan_strata(rows_of, control, design.strata)
-    replicates = (
-        None
-        if design.replicates is None
-        else ReplicateTests(design.replicates, control, design, shape)
-    )
-    mocks = None if design.mocks is None else MockTests(design.mocks, design, file.n_cells)
+    replicates = mocks = None
+    if design.replicates is not None:
+        replicates = ReplicateTests(design.replicates, control, design, shape)
+    if design.mocks is not None:
+        mocks = MockTests(design.mocks, design, file.n_cells)
     for genes, values in _columns_in_parts(file, counts):
         reference = values[control]
         controls.mean[genes] = reference.mean(axis=0, dtype=np.float64)
         controls.variance[genes] = reference.var(axis=0, dtype=np.float64)
         controls.detected[genes] = (reference > 0).mean(axis=0)
         if design.strata is None:
-            for i, (of_genes, mean, _) in enumerate(
-                compare_each((values[rows] for rows in rows_of), reference)
-            ):
-                p[i, genes], log2_fc[i, genes] = (
-                    of_genes,
-                    log2_fold_change(mean, controls.mean[genes]),
-                )
+            compared = compare_each((values[rows] for rows in rows_of), reference)
+            for i, (of_genes, mean, _) in enumerate(compared):
+                p[i, genes] = of_genes
+                log2_fc[i, genes] = log2_fold_change(mean, controls.mean[genes])
         else:
-            pooled = compare_in_strata(values, plan, shape[0], compare_each)
-            p[:, genes], log2_fc[:, genes] = pooled.p_values(), log2_fold_change(*pooled.means())
+            p[:, genes], log2_fc[:, genes] = compare_in_strata(values, plan, shape[0], compare_each)
         if replicates is not None:
             replicates.add(genes, values)
         if mocks is not None:
             mocks.add(genes, values, compare_here)
-        for i in range(len(rows_of)):
-            guides += _guides_of(file, groups, i, rows_of[i], values, genes, controls.mean)
+        for target, rows in zip(groups.targets, rows_of, strict=True):
+            at = position.get(target, -1)
+            if genes.start <= at < genes.stop:
+                own = values[rows, at - genes.start].astype(np.float64)
+                names = None if groups.guides is None else groups.guides[rows].astype(str)
+                guides += _guides_of(target, own, names, float(controls.mean[at]))
         if progress is not None:
             progress(genes.stop / file.n_genes)
-    fdr = np.apply_along_axis(benjamini_hochberg, 1, p)
-    ordered = tuple(sorted(guides, key=lambda each: (each.target, each.guide)))
     tested = None if replicates is None else replicates.finish(p)
     shared = None if replicates is None or tested is None else (tested[1], replicates.shift)
-    of_mocks = None if mocks is None else mocks.finish(shared, log2_fold_change)
     return GeneChanges(
         p,
-        fdr,
+        np.apply_along_axis(benjamini_hochberg, 1, p),
         log2_fc,
-        controls.mean,
-        ordered,
+        tuple(sorted(guides, key=lambda each: (each.target, each.guide))),
         controls,
         None if tested is None else tested[0],
-        of_mocks,
+        None if mocks is None else mocks.finish(shared),
     )
+
+
+def _guides_of(
+    target: str, own: Floats, names: np.ndarray | None, control_mean: float
+) -> Iterator[GuideExpression]:
+    """Yield a target's own expression in all its cells and by guide. names: of the guides, both of
+    shape (n_cells,)."""
+    yield GuideExpression(target, "", len(own), float(own.mean()), control_mean)
+    for guide in [] if names is None else np.unique(names).tolist():
+        of_guide = own[names == guide]
+        yield GuideExpression(target, guide, len(of_guide), float(of_guide.mean()), control_mean)
 
 
 def compare_cells(cells: np.ndarray, control: np.ndarray) -> Compared:
     """Return each gene's p against the controls, the mean of its counts, and U; both of shape
     (n_cells, n_genes)."""
-    p, u = rank_sum_tests(import_rank_sum(), cells, control)
+    p, u = rank_sum_tests(import_package(RANK_SUM), cells, control)
     return p, cells.mean(axis=0, dtype=np.float64), u
 
 
@@ -173,7 +179,7 @@ def compare_on_one_processor(cells: np.ndarray, control: np.ndarray) -> Compared
     """Return the result of `compare_cells`, while other comparisons use the other processors. Raise
     MissingPackage."""
     # imports numba too; otherwise the error for missing numba would name no requirements file
-    import_rank_sum()
+    import_package(RANK_SUM)
     import numba
 
     numba.set_num_threads(1)
@@ -208,44 +214,6 @@ def _threads_for(n_values: int) -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(most)
-
-
-def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:
-    """Return log2(mean / control_mean), limited to ±log2(FOLD_LIMIT) if one is 0, NaN if both are
-    0; any shape."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        change: Floats = np.log2(mean / control_mean)
-    change[(control_mean == 0) & (mean > 0)] = np.log2(FOLD_LIMIT)
-    change[(control_mean > 0) & (mean == 0)] = -np.log2(FOLD_LIMIT)
-    return change
-
-
-def _guides_of(
-    file: CellFile,
-    groups: CellGroups,
-    i: int,
-    rows: np.ndarray,
-    values: np.ndarray,
-    genes: slice,
-    control_mean: Floats,
-) -> Iterator[GuideExpression]:
-    """Yield a target's expression in all its cells (rows) and by guide, if the target is among
-    these genes (of values)."""
-    target = groups.targets[i]
-    if target not in file.genes:
-        return
-    position = file.genes.index(target)
-    if not genes.start <= position < genes.stop:
-        return
-    own = values[rows, position - genes.start].astype(np.float64)
-    yield GuideExpression(target, "", len(rows), float(own.mean()), float(control_mean[position]))
-    if groups.guides is not None:
-        names = groups.guides[rows].astype(str)
-        for guide in np.unique(names).tolist():
-            of_guide = own[names == guide]
-            yield GuideExpression(
-                target, guide, len(of_guide), float(of_guide.mean()), float(control_mean[position])
-            )
 
 
 def _columns_in_parts(file: CellFile, counts: CountSummary) -> Iterator[tuple[slice, np.ndarray]]:

@@ -8,11 +8,11 @@ FEATURE = Feature(
     "cells",
     "Labels from a screen of single cells, and runs from predicted expression.",
     tabs=(
-        Tab("data", "Import", "core.features.cells.page.predicted_expression:show", order=11),
+        Tab("data", "Import", "core.features.cells.predictions_tab:show", order=11),
         Tab(
             "data",
             "Import",
-            "core.features.cells.page.labels_tab:show",
+            "core.features.cells.labels_tab:show",
             "Screens of single cells",
             order=13,
         ),
@@ -24,9 +24,9 @@ FEATURE = Feature(
             "Data",
         ),
     },
-    jobs=("core.features.cells.jobs:KIND",),
+    jobs=("core.features.cells.actions:JOBS",),
     control_expression=("core.features.cells.actions:control_expression_of",),
-    file_formats=("core.features.cells.other_cells:describe_cells",),
+    file_formats=("core.features.cells.cell_formats:describe_cells",),
     upload_tasks={"predictions": "core.features.cells.predictions:predictions_task"},
     needs=("importing",),
 )

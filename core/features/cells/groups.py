@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -17,14 +16,11 @@ from core.base.fields.setting import setting
 from core.base.texts import list_some
 from core.features.cells.anndata_file import CellFile
 from core.features.cells.columns import texts
-from core.features.cells.conditions import Conditions
-from core.features.cells.gene_names import ENSEMBL
-from core.features.cells.strata import LEAST_CONTROLS
-from core.features.importing.symbols.perturbations import read_perturbations
+from core.features.cells.conditions import LEAST_CONTROLS, Conditions
 from core.stats.arrays import Floats
 
 MIN_CELLS = 30  # of a perturbation, and of the controls
-_BESIDE = re.compile(r"[|_:;. -]")  # separators between a symbol and other text in a gene's name
+_JOINTS = (" and ", " x ", "_", "-", ":", ".", "~", "*", "^", "@", " ")  # of combinations
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,21 +154,19 @@ def _choose_targets(
             f"{file.path}: no perturbation of a single gene, expected some beside the controls"
         )
     n_cells = np.bincount(of_cell[of_cell >= 0], minlength=len(targets))
-    small = [
-        f"{gene} ({n})"
-        for gene, n in zip(targets, n_cells.tolist(), strict=True)
-        if n < settings.min_cells
+    enough = [
+        gene for gene, n in zip(targets, n_cells.tolist(), strict=True) if n >= settings.min_cells
     ]
-    if small and not settings.leave_out_small:
+    if len(enough) < len(targets) and (not enough or not settings.leave_out_small):
+        small = [
+            f"{gene} ({n})"
+            for gene, n in zip(targets, n_cells.tolist(), strict=True)
+            if gene not in enough
+        ]
         raise InputError(
             f"{file.path}: fewer than {settings.min_cells} cells for {len(small):,} of"
-            f" {len(targets):,} perturbations: {list_some(small)}; leave them out with"
-            " --leave-out-small, or set --min-cells"
-        )
-    if len(small) == len(targets):
-        raise InputError(
-            f"{file.path}: every perturbation has fewer than {settings.min_cells} cells:"
-            f" {list_some(small)}"
+            f" {len(targets):,} perturbations: {list_some(small)};"
+            f" {'leave them out with --leave-out-small, or ' if enough else ''}set --min-cells"
         )
     genes = set(file.genes)
     unknown = [gene for gene in targets if gene not in genes]
@@ -181,75 +175,30 @@ def _choose_targets(
             f"{file.path}: perturbed genes that are not among its {file.n_genes:,} genes:"
             f" {list_some(unknown)}; {_advise(unknown, targets, file)}"
         )
-    return [
-        gene for gene, n in zip(targets, n_cells.tolist(), strict=True) if n >= settings.min_cells
-    ]
+    return enough
 
 
 def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> str:
-    """Return hints on perturbed genes that were not measured, and the option to set."""
-    ids = [
-        sum(ENSEMBL.fullmatch(name) is not None for name in names) > len(names) / 2
-        for names in (unknown, file.genes)
-    ]
-    if len(unknown) == len(targets) and ids[0] != ids[1]:
-        kinds = (
-            "Ensembl's identifiers" if ids[0] else "symbols",
-            "Ensembl's identifiers" if ids[1] else "symbols",
-        )
-        return (
-            f"they are {kinds[0]} and the genes {kinds[1]}: say which column of var has the former"
-            " with --gene-names COLUMN"
-        )
-    parts = {part for gene in file.genes for part in _BESIDE.split(gene)} - set(file.genes)
-    if 2 * len(parts & set(unknown)) > len(unknown):
-        return (
-            f"the genes are called {', '.join(file.genes[:2])} …, with something beside the"
-            " symbols. Write the symbols alone into a column of var, and name it with --gene-names"
-            " COLUMN"
-        )
+    """Return what perturbed genes that were not measured may be, and the option to set."""
     known = {*file.genes, *targets} - set(unknown)
-    for joint in (" and ", " x ", "_", "-", ":", ".", "~", "*", "^", "@", " "):
-        joined = [
-            n
-            for n in unknown
-            if joint in n and {n.partition(joint)[0], n.rpartition(joint)[2]} & known
-        ]
+    for joint in _JOINTS:
+        joined = [name for name in unknown if known & {*name.split(joint)} - {name}]
         if joined:
             return (
                 f"{list_some(joined)} may be combinations joined by {joint!r} (--separator"
                 f" {joint!r}), or guides, whose genes another column of obs may hold"
                 " (--perturbation COLUMN). If they are neither, keep them with --keep-unknown"
             )
-    if len(unknown) == len(targets) and (other := _column_of_genes(file)):
-        return f"{other} of obs names measured genes: --perturbation {other}"
-    if len(unknown) == len(targets) > 1:
+    if len(unknown) == len(targets):
         return (
             f"the genes are called {list_some(file.genes[:3])} …: say which column of var has the"
-            " former with --gene-names COLUMN"
+            " names of the perturbed ones with --gene-names COLUMN, or which column of obs names"
+            " measured genes with --perturbation COLUMN"
         )
     return (
         "controls are named with --control, and cells without a guide have to leave the file. If"
-        " they are genes that were not measured, keep them with --keep-unknown (whether their"
-        " guides work cannot be told then)"
+        " they are genes that were not measured, keep them with --keep-unknown"
     )
-
-
-def _column_of_genes(file: CellFile) -> str:
-    """Return the first column of obs with at least two measured genes, and with most values naming
-    measured genes; "" without one.
-    """
-    for name in map(str, file.obs.columns):
-        if pd.api.types.is_numeric_dtype(file.obs[name].dtype):
-            continue
-        read = read_perturbations(
-            texts(file.obs[name]), file.gene_names.spellings, need_controls=False
-        ).of_value.values()
-        named = [each for each in read if each.genes]
-        known = sum(set(each.genes) <= set(file.genes) for each in named)
-        if known > 1 and 2 * known > len(named):
-            return name
-    return ""
 
 
 def _compare_batches(

@@ -4,19 +4,24 @@ these (left out)."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Annotated, Final
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Annotated, Any, Final
 
 import numpy as np
 import pandas as pd
 from annotated_types import Gt, Le
 
-from core.base.errors import InputError
+from core.base.errors import InputError, SettingError
 from core.base.fields.record import check_values
-from core.base.fields.setting import Positive, setting
+from core.base.fields.setting import Count, Positive, Share, Whole, setting
+from core.base.label_marks import LabelMarks
+from core.features.cells.columns import GeneNames
+from core.features.cells.comparisons import MockChanges
 from core.features.cells.differential_expression import GeneChanges, GuideExpression
-from core.features.cells.gene_names import GeneNames
+from core.stats.arrays import Floats
+from core.stats.multiplicity import benjamini_hochberg
 
 UP, DOWN, NONE, LEFT_OUT = 1, -1, 0, 2  # codes of labels
 MOST_REMAINING = 0.7  # the share of a target's expression that a working guide may leave
@@ -108,3 +113,228 @@ def knockdown_table(
         )
     columns = ["target", "guide", "n_cells", "mean", "control_mean", "remaining", "failed"]
     return pd.DataFrame(rows, columns=columns).astype({"failed": "boolean", "remaining": float})
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How many effects are found if there are none.
+
+    mocks, cells, guides, genes: how many were drawn, of how many genes. false_effects: a mock's
+    mean number of labels up or down, for all genes. real_effects: a perturbation's mean number.
+    false_share: the mean share of a perturbation's effects that mocks have too: of one effect where
+    a perturbation has fewer, of all at most. nominal: what the FDR allows. p_below: the share of
+    the mocks' p (of cells) below 5%.
+    """
+
+    mocks: int
+    cells: int
+    guides: int
+    genes: int
+    of_genes: int
+    false_effects: float
+    real_effects: float
+    false_share: float
+    nominal: float
+    p_below: float
+
+    @property
+    def marked(self) -> bool:
+        """Whether the rate of false effects exceeds twice the nominal rate."""
+        return LabelMarks(self.false_share, self.nominal).marked
+
+    def record(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self) | {"marked": self.marked}
+
+
+def calibrate(
+    changes: MockChanges, thresholds: Thresholds, real_effects: float, n_genes: int
+) -> Calibration:
+    """Return how often the same thresholds call effects in mocks. real_effects: a perturbation's
+    mean number."""
+    mocks = changes.mocks
+    fdr, replicate_fdr = (
+        np.apply_along_axis(benjamini_hochberg, 1, p) for p in (changes.p, changes.replicate_p)
+    )
+    found = (
+        (fdr < thresholds.fdr)
+        & (np.abs(changes.log2_fc) >= thresholds.log2_fc)
+        & ~(replicate_fdr >= thresholds.fdr)
+    )
+    effects = found.sum(axis=1)
+    scaled = effects * n_genes / len(mocks.genes)
+    known = changes.p[np.isfinite(changes.p)]
+    return Calibration(
+        mocks=len(effects),
+        cells=int(np.median([len(each.cells) for each in mocks.groups])),
+        guides=mocks.n_guides,
+        genes=len(mocks.genes),
+        of_genes=n_genes,
+        false_effects=float(scaled.mean()),
+        real_effects=real_effects,
+        false_share=float(np.minimum(scaled / max(1.0, real_effects), 1).mean()),
+        nominal=thresholds.fdr,
+        p_below=float((known < 0.05).mean()) if len(known) else 0.0,
+    )
+
+
+SPLITS = ("train", "validation", "test")
+NAMES = {UP: "up", DOWN: "down", NONE: "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingSettings:
+    """How rows are chosen.
+
+    all_pairs: every labelled pair of a split, instead of a sample. most_effects: of a perturbation,
+    those with the lowest FDR. least_effects: perturbations that change fewer genes are left out.
+    pert_shares, gene_shares: of train, validation and test.
+    """
+
+    all_pairs: Annotated[
+        bool,
+        setting(
+            "Every labelled pair of a split, not a sample.",
+            title="All labelled pairs, not a sample",
+        ),
+    ] = False
+    most_effects: Annotated[
+        Count,
+        setting(
+            "The most effects of a perturbation.",
+            title="Most effects of a perturbation",
+            key="most",
+        ),
+    ] = 9
+    least_effects: Annotated[
+        Count,
+        setting(
+            "Perturbations that change fewer genes are left out.",
+            title="Least effects of a perturbation",
+            key="least",
+        ),
+    ] = 9
+    pert_shares: Annotated[
+        tuple[Share, Share, Share],
+        setting(
+            "Shares of perturbations: train, validation, test.", title="Shares of perturbations"
+        ),
+    ] = (0.8, 0.1, 0.1)
+    gene_shares: Annotated[
+        tuple[Share, Share, Share],
+        setting("Shares of genes: train, validation, test.", title="Shares of genes"),
+    ] = (0.6, 0.2, 0.2)
+    seed: Annotated[Whole, setting("The seed of splits and sample.", title="Seed")] = 0
+
+    def __post_init__(self) -> None:
+        check_values(self)
+        for name, shares in (("pert_shares", self.pert_shares), ("gene_shares", self.gene_shares)):
+            if abs(sum(shares) - 1) > 1e-9 or shares[0] == 0:
+                raise SettingError(
+                    name, f"got {shares}, expected those of {', '.join(SPLITS)}, which sum to 1"
+                )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """The chosen rows.
+
+    rows: pert, gene (positions), label ("up", "down", "none"), split, in random order. pert_split,
+    gene_split: positions in SPLITS, of shape (n_perts,) and (n_genes,); -1 for perturbations with
+    too few effects. short: how many rows of label none a perturbation or gene should have had, but
+    no such pair was left.
+    """
+
+    rows: pd.DataFrame
+    pert_split: np.ndarray
+    gene_split: np.ndarray
+    short: int
+
+
+def sample_pairs(codes: np.ndarray, fdr: Floats, settings: SamplingSettings) -> Sample:
+    """Return the rows of a dataset; codes and fdr of shape (n_perts, n_genes), codes as in
+    `label_pairs`.
+
+    Perturbations and genes are split apart, each at random, and a split's rows are pairs of its own
+    perturbations and genes, so that two splits share neither. In a sample, a perturbation keeps its
+    effects with the lowest FDR (ties: at random); a gene then gets as many pairs of label none as
+    it has effects, and a perturbation with fewer of these than effects is filled up, first from
+    genes without effects. Raise InputError if no row is left.
+    """
+    rng = np.random.default_rng(settings.seed)
+    is_effect = (codes == UP) | (codes == DOWN)
+    eligible = is_effect.sum(axis=1) >= settings.least_effects
+    pert_split = _assign_splits(eligible, settings.pert_shares, rng)
+    gene_split = _assign_splits(np.ones(codes.shape[1], dtype=bool), settings.gene_shares, rng)
+    chosen = np.zeros(codes.shape, dtype=bool)
+    short = 0
+    for split in range(len(SPLITS)):
+        within = (pert_split == split)[:, None] & (gene_split == split)
+        effects, none = is_effect & within, (codes == NONE) & within
+        if settings.all_pairs:
+            chosen |= effects | none
+            continue
+        order = np.lexsort((rng.random(fdr.shape), np.where(effects, fdr, np.inf)), axis=1)
+        lowest = np.zeros_like(effects)
+        np.put_along_axis(lowest, order[:, : settings.most_effects], True, axis=1)
+        effects &= lowest
+        negatives, missing = _choose_negatives(effects, none, rng)
+        chosen |= effects | negatives
+        short += missing
+    rows = _rows(chosen, codes, pert_split, rng)
+    if rows.empty:
+        raise InputError(
+            f"no row is left: {int(eligible.sum())} of {len(codes)} perturbations change at least"
+            f" {settings.least_effects} genes. Lower --least-effects, or the thresholds of an"
+            " effect"
+        )
+    return Sample(rows, pert_split, gene_split, short)
+
+
+def _assign_splits(
+    included: np.ndarray, shares: Sequence[float], rng: np.random.Generator
+) -> np.ndarray:
+    """Return a split for each that is included, in the shares given (rounded), at random; -1 for
+    the others."""
+    positions = rng.permutation(np.flatnonzero(included))
+    bounds = np.round(np.cumsum([0, *shares]) * len(positions)).astype(int)
+    assigned = np.full(len(included), -1)
+    for split, (start, stop) in enumerate(pairwise(bounds.tolist())):
+        assigned[positions[start:stop]] = split
+    return assigned
+
+
+def _choose_negatives(
+    effects: np.ndarray, none: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, int]:
+    """Return which pairs of label none are chosen (bool), and how many more should have been, but
+    there are none."""
+    by_gene = _draw(none.T, effects.sum(axis=0), rng.random(none.T.shape)).T
+    quiet = ~effects.any(axis=0)
+    wanted = np.maximum(effects.sum(axis=1) - by_gene.sum(axis=1), 0)
+    filled = _draw(none & ~by_gene, wanted, rng.random(none.shape) + np.where(quiet, 0, 1))
+    short = int(
+        (effects.sum(axis=0) - by_gene.sum(axis=0)).sum() + (wanted - filled.sum(axis=1)).sum()
+    )
+    return by_gene | filled, short
+
+
+def _draw(candidates: np.ndarray, wanted: np.ndarray, keys: Floats) -> np.ndarray:
+    """Returns, of each row's candidates (bool), the `wanted` with the lowest keys, or all if there
+    are fewer."""
+    order = np.argsort(np.where(candidates, keys, np.inf), axis=1)
+    rank = np.argsort(order, axis=1)
+    return candidates & (rank < wanted[:, None])
+
+
+def _rows(
+    chosen: np.ndarray, codes: np.ndarray, pert_split: np.ndarray, rng: np.random.Generator
+) -> pd.DataFrame:
+    pert, gene = np.nonzero(chosen)
+    mixed = rng.permutation(len(pert))
+    pert, gene = pert[mixed], gene[mixed]
+    label = [NAMES[code] for code in codes[pert, gene].tolist()]
+    split = [SPLITS[i] for i in pert_split[pert].tolist()]
+    return pd.DataFrame({"pert": pert, "gene": gene, "label": label, "split": split}).astype(
+        {"label": object, "split": object}
+    )

@@ -9,7 +9,7 @@ mean is 0 it is plus or minus log2(20), as in pdex; where both are, nothing is s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -28,13 +28,17 @@ from core.features.cells.anndata_file import (
     open_cells,
 )
 from core.features.cells.columns import Columns
+from core.features.cells.comparisons import log2_fold_change
 from core.features.cells.conditions import Conditions, ReadingSettings, read_conditions
-from core.features.cells.confounders import refuse_mixed_lines
-from core.features.cells.contradictions import refuse_contradictions
-from core.features.cells.differential_expression import log2_fold_change
-from core.features.cells.predicted_changes import SHOWN_VALUES, PredictedChanges, WantedPairs
-from core.features.cells.scales import Scale, tell_scale, tell_scale_beside
-from core.features.cells.value_facts import ValueFacts, measure_values, without_negatives
+from core.features.cells.confounders import refuse_contradictions, refuse_mixed_lines
+from core.features.cells.predicted_table import SHOWN_VALUES, PredictedChanges, WantedPairs
+from core.features.cells.scales import (
+    Scale,
+    ValueFacts,
+    measure_values,
+    tell_scale,
+    without_negatives,
+)
 from core.stats.arrays import Codes, Floats
 
 CONTROL = ""  # the group of the controls
@@ -81,18 +85,6 @@ class CellOptions(ReadingSettings):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GroupMeans:
-    """Mean expression on a linear scale, of shape (n_groups, n_genes).
-
-    groups: symbols of the perturbed genes, CONTROL for the controls.
-    """
-
-    groups: tuple[str, ...]
-    genes: tuple[str, ...]
-    means: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class ReadSource:
     """A file of cells that was checked, and how its values become counts per 10,000.
 
@@ -106,7 +98,6 @@ class ReadSource:
     shared: Codes
     facts: ValueFacts
     scale: Scale
-    clip_negative: bool = False
 
 
 def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions) -> PredictedChanges:
@@ -130,7 +121,7 @@ def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions) 
             used = found.is_control | (found.genes_of_cell != "")
             scale = tell_scale(str(file.path), facts, options.values, cells=used)
             return _changes(
-                ReadSource(file, found, file.genes, shared, facts, scale, options.clip_negative),
+                ReadSource(file, found, file.genes, shared, facts, scale),
                 None,
                 wanted,
             )
@@ -220,11 +211,6 @@ def _read_beside(
     )
     facts = measure_values(file, shared, options.values, clip_negative=options.clip_negative)
     real_facts = measure_values(real, of_real)
-    # of the shared genes, in the order of the predictions
-    place = {real.genes[at]: i for i, at in enumerate(of_real.tolist())}
-    real_facts = replace(
-        real_facts, of_genes=real_facts.of_genes[:, [place[named[i]] for i in shared.tolist()]]
-    )
     of_real_given: ValueScale | None = (
         "counts" if options.values == "counts" and real_facts.are_unclear else None
     )
@@ -232,13 +218,13 @@ def _read_beside(
     used = ours.is_control | (ours.genes_of_cell != "")
     alike = np.isin(theirs.genes_of_cell.astype(str), sorted(set(ours.genes_of_cell) - {""}))
     beside = (real_facts, real_scale.kind, alike if alike.any() else theirs.is_control)
-    scale = tell_scale_beside(str(file.path), facts, options.values, beside, used)
+    scale = tell_scale(str(file.path), facts, options.values, used, beside)
     if scale.factor is None:
         real_scale = replace(real_scale, factor=None)
     else:
         of_real = np.arange(real.n_genes)
     return (
-        ReadSource(file, ours, named, shared, facts, scale, options.clip_negative),
+        ReadSource(file, ours, named, shared, facts, scale),
         ReadSource(real, theirs, real.genes, of_real, real_facts, real_scale),
     )
 
@@ -287,8 +273,9 @@ def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions) -> 
         )
 
 
-def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[str]) -> GroupMeans:
-    """Return the mean of each group's cells for the wanted genes that the file has.
+def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[str]) -> pd.DataFrame:
+    """Return the mean expression on a linear scale of each group's cells (rows) for the wanted
+    genes that the file has (columns).
 
     groups: of shape (n_cells,), a name or None for cells that belong to none. Cells without counts
     are left out.
@@ -301,7 +288,7 @@ def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[st
     )
     sums, n_cells = np.zeros((len(names), len(genes))), np.zeros(len(names), dtype=np.int64)
     for rows, block in source.file.blocks():
-        block = without_negatives(block) if source.clip_negative else block
+        block = without_negatives(block) if source.facts.negative else block
         linear = block.astype(np.float64) if source.scale.kind == "counts" else expm1_of(block)
         total = np.asarray(linear[:, source.shared].sum(axis=1)).ravel()
         used = np.flatnonzero((codes[rows] >= 0) & (total > 0))
@@ -317,22 +304,28 @@ def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[st
     means = np.divide(
         sums, n_cells[:, None], out=np.full_like(sums, np.nan), where=n_cells[:, None] > 0
     )
-    return GroupMeans(tuple(names), tuple(source.genes[i] for i in genes), means)
+    return pd.DataFrame(means, names, [source.genes[i] for i in genes])
 
 
-def _changes_of_pairs(found: GroupMeans, controls: GroupMeans, wanted: WantedPairs) -> Floats:
+def _changes_of_pairs(found: pd.DataFrame, controls: pd.DataFrame, wanted: WantedPairs) -> Floats:
     """Return the log2 fold change of each wanted pair over its group's controls, of shape
     (n_pairs,); NaN if not covered."""
-    group, gene = _places(found.groups, wanted.perts), _places(found.genes, wanted.genes)
-    control_gene = _places(controls.genes, wanted.genes)
+    group, gene, control_gene = (
+        _places(names, of)
+        for names, of in (
+            (found.index, wanted.perts),
+            (found.columns, wanted.genes),
+            (controls.columns, wanted.genes),
+        )
+    )
     covered = (group >= 0) & (gene >= 0) & (control_gene >= 0)
     change = np.full(len(wanted), np.nan)
-    base = controls.means[controls.groups.index(CONTROL), control_gene[covered]]
-    change[covered] = log2_fold_change(found.means[group[covered], gene[covered]], base)
+    base = controls.loc[CONTROL].to_numpy()[control_gene[covered]]
+    change[covered] = log2_fold_change(found.to_numpy()[group[covered], gene[covered]], base)
     return change
 
 
-def _places(names: Sequence[str], wanted: Sequence[str]) -> Codes:
+def _places(names: Iterable[str], wanted: Sequence[str]) -> Codes:
     """Return the position of each wanted name among the names, -1 for a missing one; of shape
     (n_wanted,)."""
     place = {name: i for i, name in enumerate(names)}

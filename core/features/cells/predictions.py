@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,10 +21,9 @@ from core.base.system_errors import in_words
 from core.base.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 from core.features.cells.cell_formats import hash_cells, is_cell_file
 from core.features.cells.conditions import READING_VERSION
-from core.features.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.features.cells.predicted_expression import DIFFERS, CellOptions, read_predicted_cells
 from core.features.cells.predicted_rows import PredictedRows, build_rows
-from core.features.cells.predicted_table import read_predicted_table
+from core.features.cells.predicted_table import PredictedChanges, WantedPairs, read_predicted_table
 from core.features.importing.allowed_paths import allowed_folders, inside, unseen
 from core.features.importing.import_target import (
     Imported,
@@ -182,6 +182,7 @@ def import_uploaded(
             "outcome of an import",
         )
     with _files_of_upload(file, real) as (path, real_path):
+        assert path is not None
         cells = replace(options.cells, real=real_path)
         return import_predictions(workspace, path, replace(options, cells=cells))
 
@@ -228,27 +229,21 @@ def predictions_task(
 
 
 @contextmanager
-def _files_of_upload(
-    file: tuple[str, bytes], real: tuple[str, bytes] | None
-) -> Iterator[tuple[Path, Path | None]]:
+def _files_of_upload(*files: tuple[str, bytes] | None) -> Iterator[list[Path | None]]:
     """Yield the paths of uploaded files; errors of the block name only the files."""
     with in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
         paths = [
-            folder / place / Path(each[0]).name
-            for place, each in (("predicted", file), ("real", real))
-            if each is not None
+            None if file is None else folder / str(i) / Path(file[0]).name
+            for i, file in enumerate(files)
         ]
-        for path, content in zip(
-            paths, (file[1], *(() if real is None else (real[1],))), strict=True
-        ):
-            path.parent.mkdir()
-            path.write_bytes(content)
+        for path, file in zip(paths, files, strict=True):
+            if path is not None and file is not None:
+                path.parent.mkdir()
+                path.write_bytes(file[1])
         try:
-            yield paths[0], paths[1] if real is not None else None
+            yield paths
         except InputError as error:  # the user knows the file's name, but not our folder
-            raise type(error)(
-                str(error).replace(f"{folder}/predicted/", "").replace(f"{folder}/real/", "")
-            ) from error
+            raise type(error)(re.sub(rf"{re.escape(str(folder))}/\d/", "", str(error))) from error
 
 
 def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> PredictedChanges:

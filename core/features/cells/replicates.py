@@ -14,9 +14,8 @@ from typing import Final, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from scipy.special import stdtr
+from scipy.special import digamma, polygamma, stdtr
 
-from core.features.cells.moderated_variance import moderate_variances
 from core.stats.arrays import Codes, Floats
 
 LEAST_CELLS: Final = 3  # of a pseudobulk
@@ -294,3 +293,37 @@ def variance_of_cells(control: np.ndarray, batch: Codes | None, counts_per_value
     level = mean + ADDED_COUNT / counts_per_value / n
     relative = np.fmax(within / max(1, degrees) / level**2, 1 / (counts_per_value * level))
     return np.asarray(relative / np.log(2) ** 2)
+
+
+_LARGEST_DEGREES = 1e6  # instead of infinitely many
+
+
+def moderate_variances(variances: Floats, degrees: float) -> tuple[Floats, float]:
+    """Return the moderated variances and the degrees of freedom that the prior adds.
+
+    variances: of shape (n_genes,), each of `degrees` degrees of freedom, on a scale on which they
+    are alike; NaN and 0 do not count for the prior, and its mean is returned for them. Source:
+    Smyth (2004), Statistical Applications in Genetics and Molecular Biology 3:3, and fitFDist in
+    limma.
+    """
+    usable = np.isfinite(variances) & (variances > 0)
+    if usable.sum() < 3:
+        return variances, 0.0
+    logs = np.log(variances[usable]) - digamma(degrees / 2) + np.log(degrees / 2)
+    excess = float(logs.var(ddof=1) - polygamma(1, degrees / 2))
+    if excess <= 0:
+        added, prior = _LARGEST_DEGREES, float(np.exp(logs.mean()))
+    else:
+        # x with trigamma(x) = excess, by Newton's method on 1 / trigamma, which converges from
+        # below
+        x = 0.5 + 1 / excess
+        for _ in range(50):
+            step = polygamma(1, x) * (1 - polygamma(1, x) / excess) / polygamma(2, x)
+            x += float(step)
+            if -step / x < 1e-8:
+                break
+        added = min(2 * float(x), _LARGEST_DEGREES)
+        prior = float(np.exp(logs.mean() + digamma(added / 2) - np.log(added / 2)))
+    own = np.where(usable, variances, prior)
+    moderated: Floats = (degrees * own + added * prior) / (degrees + added)
+    return moderated, added

@@ -11,11 +11,22 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from core.base.errors import InputError
-from core.features.cells.anndata_file import COUNTS_PER_CELL, LARGEST_LOG, ValueScale
-from core.features.cells.value_facts import ValueFacts
-from core.stats.arrays import Bools, Floats
+from core.features.cells.anndata_file import (
+    COUNTS_PER_CELL,
+    LARGEST_LOG,
+    CellFile,
+    Values,
+    ValueScale,
+    check_values,
+    describe_sums,
+    expm1_of,
+    stored_values,
+)
+from core.features.cells.transforms import LOG1P, Told, tell_values
+from core.stats.arrays import Bools, Codes, Floats
 
 _MILLION: Final = 1e6
 # sums within are those of log1p of counts per 10,000, or of another sum nearby
@@ -26,7 +37,6 @@ _SPREAD: Final = 0.7
 _LEAST_CELLS: Final = 10  # for estimating the target sum by the median
 _AS_MUCH: Final = 1.2  # times the spread of the real cells' shares
 _CONSTANT: Final = 1e-3
-_CLEARLY: Final = 1.5  # times as far are the shares of what values are not
 # of 10,000 that some of the genes may sum to, where nobody knows the others
 _LEAST_SHARE: Final = 0.01
 ASK: Final = "say what they are: --values counts (means of counts, too) or --values log1p"
@@ -55,105 +65,72 @@ def tell_scale(
     facts: ValueFacts,
     given: ValueScale | None,
     cells: Bools | None = None,
+    real: tuple[ValueFacts, ValueScale, Bools] | None = None,
     advice: str = ASK,
 ) -> Scale:
-    """Return the scale of values in a file with its own controls: a factor common to all cells does
-    not change fold changes.
+    """Return how values become counts per 10,000. Without real cells a factor common to all cells
+    does not change fold changes.
 
-    given: the user's --values. cells: which count, of shape (n_cells,). advice: ends the error.
-    Raise InputError, with the sums, for values that may be logarithms but do not sum to what
-    normalised cells sum to, unless `given` is set.
+    given: the user's --values. cells: which count, of shape (n_cells,). real: the facts and scale
+    of the real cells that they are compared with, and which count (of the same perturbations, if
+    there are any). advice: ends the error. Raise InputError, with the sums, for values that may be
+    logarithms but do not sum to what normalised cells sum to, unless `given` is set.
     """
     if given == "counts" or (given is None and facts.are_counts):
-        return Scale("counts", None, "counts")
+        beside = "" if real is None else ", brought to 10,000 over the genes of both files"
+        return Scale("counts", None, f"counts{beside}")
     if given is None and facts.are_unclear:
-        raise InputError(f"{where}: {facts.describe()}; {advice}")
+        raise InputError(f"{where}: {describe_sums(facts.largest, facts.sums)}; {advice}")
     if facts.are_log_of_counts:
         return _OF_COUNTS
-    sums = _of(facts.exp_sums, facts, cells)
-    found = _median(sums)
-    known = _LEAST_SHARE * COUNTS_PER_CELL <= found <= _SAME[1] * COUNTS_PER_CELL or _is_near(
-        found, _MILLION
-    )
-    if (
-        given == "log1p"
-        or facts.are_log
-        or _is_constant(sums)
-        or (known and _spread(sums) <= _SPREAD)
-    ):
+    sums = _of(facts.exp_sums if real is None else facts.shared_exp_sums, facts, cells)
+    is_log = given == "log1p" or facts.are_log or _is_constant(sums)
+    found, seen = _median(sums), _describe_sums(where, sums)
+    if real is not None:
+        scale, expected = _tell_beside(sums, *_real_sums(*real), is_log=is_log)
+        if scale is None:
+            raise InputError(f"{seen} and the real cells to {expected}; {ASK}")
+        return scale
+    low, high = _LEAST_SHARE * COUNTS_PER_CELL, _SAME[1] * COUNTS_PER_CELL
+    is_known = low <= found <= high or _is_near(found, _MILLION)
+    if is_log or (is_known and _spread(sums) <= _SPREAD):
         return Scale("log1p", 1.0, f"log1p (expm1 sums to {found:,.0f} a cell)")
-    raise InputError(
-        f"{_describe_sums(where, sums)}, expected a sum that cells were brought to, such as 10,000;"
-        f" {advice}"
-    )
+    raise InputError(f"{seen}, expected a sum that cells were brought to, such as 10,000; {advice}")
 
 
-def tell_scale_beside(
-    where: str,
-    facts: ValueFacts,
-    given: ValueScale | None,
-    real: tuple[ValueFacts, ValueScale, Bools],
-    cells: Bools,
-) -> Scale:
-    """Return how values become counts per 10,000, compared with real cells. real: their facts and
-    scale; cells: the ones that count (of the same perturbations, if there are any). The rest is as
-    in `tell_scale`.
-    """
-    if given is None and facts.are_unclear:
-        _refuse_roots(where, facts, real[0].of_genes[1 if real[1] == "log1p" else 0])
-    if given == "counts" or (given is None and (facts.are_counts or facts.are_unclear)):
-        return Scale("counts", None, "counts, brought to 10,000 over the genes of both files")
-    if facts.are_log_of_counts:
-        return _OF_COUNTS
-    sums = _of(facts.shared_exp_sums, facts, cells)
-    of_all, share, median, spread = _real_sums(*real)
+def _tell_beside(
+    sums: Floats, of_all: float, share: float, median: float, spread: float, *, is_log: bool
+) -> tuple[Scale | None, str]:
+    """Return the scale of log1p values by their sums a cell and those of the real cells
+    (`_real_sums`), None if these are not alike; and what was expected."""
     # with few genes, the sums of normalised cells differ, and the real ones too
     found, known = _median(sums), _spread(sums) <= max(_SPREAD, _AS_MUCH * spread)
     nearby = known and _SAME[0] * of_all <= found <= _SAME[1] * of_all
+    expected = (
+        f"{of_all:,.0f} at 10,000, {100 * of_all:,.0f} at a million, {share * median:,.0f} at their"
+        " median"
+    )
     if nearby and (_is_near(found, of_all) or len(sums) < _LEAST_CELLS):
-        return Scale(
-            "log1p",
-            1.0,
-            f"log1p of counts per 10,000 (expm1 sums to {found:,.0f} a cell, the real cells to"
-            f" {of_all:,.0f})",
-        )
-    targets = (
+        words = f"10,000 (expm1 sums to {found:,.0f} a cell, the real cells to {of_all:,.0f})"
+        return Scale("log1p", 1.0, f"log1p of counts per {words}"), expected
+    targets = [
         ("10,000 over the shared genes", COUNTS_PER_CELL, None),
         ("a million", share * _MILLION, COUNTS_PER_CELL / _MILLION),
         ("a million over the shared genes", _MILLION, None),
         # unknown which cells
         ("the median of the real cells", share * median, of_all / max(found, 1e-9)),
-    )
-    for words, expected, factor in targets:
-        if known and _is_near(found, expected):
-            return _rescale(found, words, factor)
+    ]
+    alike = [(words, factor) for words, sum_, factor in targets if known and _is_near(found, sum_)]
     if nearby:
-        return _rescale(
-            found, f"another sum, where the real cells' is {of_all:,.0f}", of_all / found
-        )
-    if given == "log1p" or _is_constant(sums) or facts.are_log:
-        return _rescale(found, "another sum", None)
-    real_words = (
-        f"{of_all:,.0f} at 10,000, {100 * of_all:,.0f} at a million, {share * median:,.0f} at their"
-        " median"
-    )
-    raise InputError(f"{_describe_sums(where, sums)} and the real cells to {real_words}; {ASK}")
-
-
-def _refuse_roots(where: str, facts: ValueFacts, real: Floats) -> None:
-    """Raise InputError unless genes' shares of the values are clearly closer to the real cells'
-    than shares of the squares. real: sums of the same genes.
-    """
-    # half the sum of absolute differences of shares, from 0 to 1
-    shares = (facts.of_genes[i] / facts.of_genes[i].sum() for i in (0, 2))
-    as_they_are, squared = (float(np.abs(each - real / real.sum()).sum() / 2) for each in shares)
-    if _CLEARLY * as_they_are <= squared:
-        return
-    raise InputError(
-        f"{where}: {facts.describe()}. Genes' shares of them are {as_they_are:.0%} away from the"
-        f" real cells', those of their squares {squared:.0%}. If they are square roots, square them"
-        f" (X = X ** 2), else {ASK}"
-    )
+        words = f"another sum, where the real cells' is {of_all:,.0f}"
+        alike.append((words, of_all / found))
+    if is_log:
+        alike.append(("another sum", None))
+    if not alike:
+        return None, expected
+    words, factor = alike[0]
+    about = f"(expm1 sums to {found:,.0f} a cell), rescaled to 10,000"
+    return Scale("log1p", factor, f"log1p of counts brought to {words} {about}"), expected
 
 
 def _real_sums(
@@ -194,17 +171,6 @@ def _describe_sums(where: str, sums: Floats) -> str:
     )
 
 
-def _rescale(found: float, words: str, factor: float | None) -> Scale:
-    """Return the scale of values normalised to another sum. factor: to 10,000; None to rescale each
-    cell to 10,000."""
-    return Scale(
-        "log1p",
-        factor,
-        f"log1p of counts brought to {words} (expm1 sums to {found:,.0f} a cell), rescaled to"
-        " 10,000",
-    )
-
-
 def _is_near(found: float, expected: float) -> bool:
     return _FACTOR[0] * expected <= found <= _FACTOR[1] * expected
 
@@ -222,3 +188,97 @@ def _spread(sums: Floats) -> float:
         return 0.0
     low, high = np.quantile(np.log(positive), [0.25, 0.75])
     return float(high - low)
+
+
+MOST_NEGATIVE: Final = -1.0  # smaller values cannot be small outputs of a linear decoder
+_LARGEST_EXPONENT: Final = 50.0
+_NOT_NEGATIVE: Final = (
+    "expected counts, or log1p of them; --clip-negative reads small negative values of a decoder"
+    " as 0"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueFacts:
+    """Statistics of the values of a file.
+
+    sums, exp_sums: of a cell's values and of their expm1, over all genes, of shape (n_cells,);
+    shared_sums, shared_exp_sums: the same over the shared genes. told: the recognised
+    transformation. negative: how many were read as 0; smallest of them.
+    """
+
+    whole: bool
+    largest: float
+    sums: Floats
+    exp_sums: Floats
+    shared_sums: Floats
+    shared_exp_sums: Floats
+    told: Told | None = None
+    negative: int = 0
+    smallest: float = 0.0
+
+    @property
+    def are_counts(self) -> bool:
+        """Whether the values are counts, or counts divided by a factor in each cell."""
+        return self.whole or (self.told is not None and self.told.are_normalised_counts)
+
+    @property
+    def are_unclear(self) -> bool:
+        """Whether the values are too large for logarithms, and nothing shows that they are
+        counts."""
+        return not self.are_counts and self.largest > LARGEST_LOG
+
+    @property
+    def are_log(self) -> bool:
+        """Whether the values are log1p for certain."""
+        return self.told is not None and self.told.transform is LOG1P
+
+    @property
+    def are_log_of_counts(self) -> bool:
+        """Whether the values are log1p of counts without normalisation."""
+        return self.told is not None and self.told.transform is LOG1P and self.told.raw
+
+
+def measure_values(
+    file: CellFile, shared: Codes, given: ValueScale | None = None, *, clip_negative: bool = False
+) -> ValueFacts:
+    """Read all values once. shared: positions of genes. given: the user's --values.
+
+    Raise InputError as `tell_values`, and for values that are not finite, negative, or all 0.
+    """
+    told = tell_values(file, given, clip_negative=clip_negative)
+    whole, largest, smallest, negative = True, 0.0, 0.0, 0
+    sums = np.zeros((4, file.n_cells))
+    for rows, block in file.blocks():
+        values = stored_values(block)
+        if clip_negative:
+            smallest = min(smallest, float(np.min(values, initial=0)))
+            negative += int((values < 0).sum())
+            block = without_negatives(block)
+            values = stored_values(block)
+        check_values(file, rows, block, values, _NOT_NEGATIVE)
+        largest = max(largest, float(np.max(values, initial=0)))
+        whole = whole and bool(np.array_equal(values, np.rint(values)))
+        capped = (
+            block.minimum(_LARGEST_EXPONENT)
+            if isinstance(block, csr_matrix)
+            else np.minimum(block, _LARGEST_EXPONENT)
+        )
+        for at, each in ((0, block), (1, expm1_of(capped))):
+            sums[at, rows] = np.asarray(each.sum(axis=1, dtype=np.float64)).ravel()
+            kept = each[:, shared]
+            sums[at + 2, rows] = np.asarray(kept.sum(axis=1, dtype=np.float64)).ravel()
+    if largest == 0:
+        raise InputError(f"{file.path}: all values are 0, expected expression")
+    if smallest < MOST_NEGATIVE:
+        raise InputError(
+            f"{file.path}: the smallest value is {smallest:.3g}, which is no small output of a"
+            " decoder. The values look scaled or centred (z-scores); expected counts or log1p"
+            " values"
+        )
+    return ValueFacts(whole, largest, sums[0], sums[1], sums[2], sums[3], told, negative, smallest)
+
+
+def without_negatives(block: Values) -> Values:
+    """Return a block whose negative values are 0."""
+    return csr_matrix(block.maximum(0)) if isinstance(block, csr_matrix) else np.maximum(block, 0)

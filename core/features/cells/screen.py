@@ -4,7 +4,7 @@ sample, in one call."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -18,44 +18,50 @@ from core.base.fields.record import identity_of
 from core.base.fields.setting import setting
 from core.base.types import Rejected
 from core.features.cells.anndata_file import CellFile, CountSummary, open_cells
-from core.features.cells.calibration import Calibration, calibrate
-from core.features.cells.columns import texts
+from core.features.cells.columns import GeneNames, texts
 from core.features.cells.comparisons import CompareEach
 from core.features.cells.conditions import (
     FOUND,
     READING_VERSION,
     Conditions,
     ReadingSettings,
+    Within,
+    compare_within,
     read_conditions,
+    strata_of_batches,
 )
-from core.features.cells.confounders import refuse_mixed_lines
-from core.features.cells.contradictions import refuse_contradictions
+from core.features.cells.confounders import refuse_contradictions, refuse_mixed_lines
 from core.features.cells.design import DesignSettings, build_design
 from core.features.cells.differential_expression import (
     GeneChanges,
     compare_here,
     compare_with_controls,
 )
-from core.features.cells.gene_names import GeneNames
 from core.features.cells.groups import CellGroups, GroupSettings, group_cells
 from core.features.cells.labels import (
     DOWN,
     LEFT_OUT,
     MOST_REMAINING,
     NONE,
+    SPLITS,
     UP,
+    Calibration,
+    Sample,
+    SamplingSettings,
     Thresholds,
+    calibrate,
     knockdown_table,
     label_pairs,
+    sample_pairs,
 )
-from core.features.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
-from core.features.cells.strata import Within, compare_within, strata_of_batches
 from core.features.cells.transforms import read_counts
 from core.stats.arrays import Codes
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
 # 3: cells are compared inside batches, with replicates
 VERSIONS: Final = {"reading": READING_VERSION, "labelling": 3}
+# of the codes from DOWN to LEFT_OUT
+_LABELS: Final = np.array(["down", "none", "up", "left out"], dtype=object)
 Say = Callable[[str], None]
 
 
@@ -65,8 +71,7 @@ class LabelSettings(ReadingSettings):
 
     batch, guide: None are found by name (`choose_columns`).
     columns: of a table of differential expression, role → column.
-    most_remaining: the share of its target's expression that a working guide may leave. in_memory:
-    read the file at once.
+    most_remaining: the share of its target's expression that a working guide may leave.
     """
 
     batch: Annotated[
@@ -108,14 +113,6 @@ class LabelSettings(ReadingSettings):
             title="Most of a target's expression that a working guide leaves",
         ),
     ] = MOST_REMAINING
-    in_memory: Annotated[
-        bool,
-        setting(
-            "Read the whole file at once.",
-            title="Read the whole file at once",
-            changes_result=False,
-        ),
-    ] = False
 
     def identity(self) -> dict[str, Any]:
         """Return the inputs of the labels, as plain data."""
@@ -124,15 +121,8 @@ class LabelSettings(ReadingSettings):
     def read_conditions(self, file: CellFile) -> Conditions:
         """Return the perturbations of the cells of a file. Raise InputError as
         `read_conditions`."""
-        found = compare_within(
-            file, read_conditions(file, self, self.batch, self.guide), self.within
-        )
-        pooled = (
-            found.even
-            if self.within
-            else tuple(each for each in found.even if each.column != found.columns.batch)
-        )
-        return replace(found, even=pooled)
+        found = read_conditions(file, self, self.batch, self.guide)
+        return compare_within(file, found, self.within)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,17 +198,13 @@ class ScreenLabels:
         out" between the others), replicates, agree (how many change as the mean does),
         replicate_fdr, marked."""
         n_targets, n_genes = self.codes.shape
-        names = np.array(
-            [{**NAMES, LEFT_OUT: "left out"}[code] for code in (DOWN, NONE, UP, LEFT_OUT)],
-            dtype=object,
-        )
         columns = {
             "pert": _categories(np.repeat(np.arange(n_targets), n_genes), self.groups.targets),
             "gene": _categories(np.tile(np.arange(n_genes), n_targets), self.genes),
             "log2_fc": self.changes.log2_fc.ravel().astype(np.float32),
             "p": self.changes.p.ravel(),
             "fdr": self.changes.fdr.ravel(),
-            "label": pd.Categorical(names[self.codes.ravel() - DOWN]),
+            "label": pd.Categorical(_LABELS[self.codes.ravel() - DOWN]),
             "replicates": np.repeat(self.n_replicates.astype(np.int16), n_genes),
             "agree": self.agreeing.ravel(),
             "replicate_fdr": (
@@ -269,7 +255,7 @@ class ScreenLabels:
             name: (self.codes == code).sum(axis=1)
             for name, code in (("up", UP), ("down", DOWN), ("none", NONE))
         }
-        split = [SPLITS[i] if i >= 0 else None for i in self.sample.pert_split.tolist()]
+        split = np.array([*SPLITS, None], dtype=object)[self.sample.pert_split]  # -1 for the last
         rows = np.bincount(self.sample.rows["pert"].to_numpy(), minlength=len(self.groups.targets))
         table = pd.DataFrame(
             {"pert": self.groups.targets, "n_cells": self.groups.n_cells, **counts}
@@ -304,7 +290,7 @@ def label_screen(
     or of which no row is left, MissingPackage without anndata or pdex, and what `compare_each`
     raises.
     """
-    with open_cells(path, backed=not settings.in_memory, layer=settings.layer) as file:
+    with open_cells(path, settings.layer) as file:
         found = settings.read_conditions(file)
         refuse_mixed_lines(
             str(path), found.confounders, (*settings.across, *settings.within), within=True

@@ -8,7 +8,6 @@ from typing import Any
 from core.base.label_marks import LabelMarks
 from core.base.result import Summary
 from core.base.texts import list_some
-from core.features.cells.confounders import describe_even
 from core.features.cells.groups import MIN_CELLS
 from core.features.cells.screen import NOT_SHRUNK, Description
 
@@ -80,7 +79,6 @@ def _facts_of(found: Description) -> dict[str, Any]:
         "values": conditions.names.record(),
         "gene_names": found.gene_names.column,
         "confounders": [each.line() for each in conditions.confounders],
-        "even": describe_even(conditions.even),
         "multiple": groups.multiple,
         "unknown": groups.unknown,
         "unassigned_cells": groups.unassigned,
@@ -143,7 +141,6 @@ def summarize_labels(dataset: str, record: Mapping[str, Any], *, new: bool = Fal
     lines += [
         f"differs between controls and perturbed cells: {each}" for each in record["confounders"]
     ]
-    lines += record["even"]
     lines += record.get("notes", [])
     if record["gene_names"]:
         lines.append(f"genes by {record['gene_names']} of var")

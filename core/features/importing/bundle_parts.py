@@ -19,7 +19,6 @@ from pyarrow import parquet
 
 from core.base.errors import InputError, UnsafeFile
 from core.base.file_io import UnnamedFile
-from core.base.parquet_walk import read_chunks, text_bytes
 from core.base.row_schema import ARROW_TYPES, FILE_SUM_TOLERANCE, TABLES, Column, TableSchema
 from core.base.texts import quote
 from core.base.types import Flag
@@ -151,7 +150,10 @@ def _checked_rows(file: IO[bytes], part: str, where: str, size: int) -> int:
     _refuse_other_columns(metadata.schema.to_arrow_schema(), SCHEMAS[part], where)
     rows = int(metadata.num_rows)
     _refuse_larger(rows, size, where)
-    kinds = {chunk.codec for chunk in read_chunks(file, where)} - {"UNCOMPRESSED"}
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    kinds = {
+        group.column(i).compression for group in groups for i in range(metadata.num_columns)
+    } - {"UNCOMPRESSED"}
     if kinds:
         raise UnsafeFile(f"{where}: packed by {', '.join(sorted(kinds))}, expected plain pages")
     return rows
@@ -170,6 +172,12 @@ def _refuse_other_columns(actual: pa.Schema, expected: pa.Schema, where: str) ->
     odd = [column for column in columns if column not in wanted]
     message = f"columns {quote('; '.join(odd or columns), 200)}, expected {'; '.join(wanted)}"
     raise InputError(f"{where}: {message}, in this order")
+
+
+def text_bytes(column: pa.ChunkedArray) -> int:
+    """Return the total bytes of the texts in a column of dictionaries, with repeats."""
+    lengths = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
+    return sum(pc.sum(each).as_py() or 0 for each in lengths)
 
 
 def _refuse_larger(claimed: int, size: int, where: str) -> None:

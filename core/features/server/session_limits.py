@@ -21,7 +21,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
 from core.base.config import Settings
-from core.base.memory import give_memory_back
+from core.base.file_limits import give_memory_back
 from core.features.server.access import email_of, owner_of, person_at, sessions, uploaded_files
 
 NOBODYS_TABS = 50  # most that are open at once without a sign-in; the oldest is closed

@@ -16,8 +16,7 @@ from core.base.texts import list_some
 from core.features.cells.anndata_file import CellFile, open_cells
 from core.features.cells.columns import texts
 from core.features.cells.conditions import FOUND, ReadingSettings, read_conditions
-from core.features.cells.confounders import refuse_mixed_lines
-from core.features.cells.contradictions import refuse_contradictions
+from core.features.cells.confounders import refuse_contradictions, refuse_mixed_lines
 from core.features.cells.simulator import ScreenSettings, simulate_screen
 from core.features.cells.transforms import read_counts
 from core.features.targets.expression import (

@@ -249,7 +249,7 @@ CONVENTIONS = [
         "guide beside condition (ctrl, IFNg)",
         beside_stimuli,
         {"perturbation": "guide", "across": ("condition",)},
-        "--perturbation guide",
+        "--perturbation COLUMN",
     ),
     *(
         Convention("controls", control, named(control))

@@ -14,8 +14,7 @@ from core.features.cells import actions as cells
 from core.features.cells.actions import LabelRequest
 from core.features.cells.groups import GroupSettings
 from core.features.cells.label_record import marks_of
-from core.features.cells.labels import Thresholds
-from core.features.cells.sampling import SamplingSettings
+from core.features.cells.labels import SamplingSettings, Thresholds
 from core.features.cells.screen import LabelSettings
 from core.features.importing.actions import import_upload
 from core.features.importing.undo import undo

@@ -14,7 +14,7 @@ from core.base.fields.record import arguments_of
 from core.features.cells import actions as cells
 from core.features.cells.actions import LabelRequest, job_of
 from core.features.cells.groups import GroupSettings
-from core.features.cells.sampling import SamplingSettings
+from core.features.cells.labels import SamplingSettings
 from core.features.cells.screen import LabelSettings
 from core.runs.jobs import control, overview
 from core.runs.jobs.folder import write_json

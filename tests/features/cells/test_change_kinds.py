@@ -15,10 +15,8 @@ from core.base.errors import InputError, UnknownFormat
 from core.base.types import Pair
 from core.features.cells.changes_table import label_changes
 from core.features.cells.groups import GroupSettings
-from core.features.cells.labels import DOWN, UP
-from core.features.cells.predicted_changes import WantedPairs
-from core.features.cells.predicted_table import read_predicted_table
-from core.features.cells.sampling import SamplingSettings
+from core.features.cells.labels import DOWN, UP, SamplingSettings
+from core.features.cells.predicted_table import WantedPairs, read_predicted_table
 from core.features.cells.screen import LabelSettings
 from core.features.importing.reader import read
 from core.features.importing.roles import TableOptions

@@ -12,8 +12,7 @@ import pytest
 from core.base.errors import InputError, UnknownFormat
 from core.features.cells.changes_table import label_changes
 from core.features.cells.groups import GroupSettings
-from core.features.cells.labels import DOWN, LEFT_OUT, NONE, UP
-from core.features.cells.sampling import SamplingSettings
+from core.features.cells.labels import DOWN, LEFT_OUT, NONE, UP, SamplingSettings
 from core.features.cells.screen import LabelSettings
 from core.features.importing.reader import read_path
 
@@ -51,14 +50,6 @@ def test_labels_follow_from_fold_change_and_fdr(tmp_path: Path, name: str) -> No
     assert found.changes.log2_fc[0, found.genes.index("G2")] == pytest.approx(-2)
 
 
-def test_scanpy_and_pdex_give_the_same(tmp_path: Path) -> None:
-    scanpy = ROWS.assign(log2_fc=np.log2(ROWS["fold_change"])).drop(columns="fold_change")
-    scanpy.columns = pd.Index(["perturbation", "gene", "pvals", "logfoldchanges"])
-    expected = label_changes(written(tmp_path / "pdex.csv", ROWS), SETTINGS)
-    found = label_changes(written(tmp_path / "scanpy.csv", scanpy), SETTINGS)
-    np.testing.assert_array_equal(found.codes, expected.codes)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -86,22 +77,6 @@ def test_an_import_asks_what_such_a_table_is(tmp_path: Path) -> None:
         match=r"differential expression .*`cells predictions FILE.*`cells labels FILE",
     ):
         read_path(written(tmp_path / "de.csv", ROWS))
-
-
-def test_percentages_are_no_log2_fold_changes(tmp_path: Path) -> None:
-    table = pd.DataFrame(
-        {
-            "target": "A",
-            "gene": [f"G{i}" for i in range(20)],
-            "log2_fc": range(-90, 110, 10),
-            "p_value": 0.5,
-        }
-    )
-    with pytest.raises(
-        InputError,
-        match=r"de.csv: column log2_fc, as log2_fc: \d+ of 19 values are beyond 50, .*percentages",
-    ):
-        label_changes(written(tmp_path / "de.csv", table), SETTINGS)
 
 
 def of_deseq2(table: pd.DataFrame) -> pd.DataFrame:

@@ -12,12 +12,12 @@ import pytest
 
 from core.base.errors import InputError
 from core.features.cells.anndata_file import open_cells
+from core.features.cells.columns import Columns, choose_columns
 from core.features.cells.conditions import ReadingSettings, read_conditions
 from core.features.cells.confounders import refuse_mixed_lines
 from core.features.cells.groups import GroupSettings, group_cells
 from core.features.cells.labels import LEFT_OUT, Thresholds, label_pairs
 from core.features.cells.screen import LabelSettings, describe_cells
-from core.features.cells.strata import compare_within
 from core.features.cells.summaries import describe
 from tests.features.cells.test_labels import changes
 
@@ -159,28 +159,16 @@ def test_lines_are_told_by_their_names(cells_file: WriteCells, values: tuple[str
     assert (one.column, one.is_line) == ("background", True)
 
 
-def test_batches_that_differ_are_named_and_even_ones_are_said_to_be_pooled(
-    cells_file: WriteCells,
-) -> None:
-    labels = ["NT"] * 4 + ["A"] * 4
+def test_batches_that_differ_are_named(cells_file: WriteCells) -> None:
     columns = {
-        "gene": labels,
+        "gene": ["NT"] * 4 + ["A"] * 4,
         "donor": ["d1"] * 4 + ["d1", "d2"] * 2,
         "lane": ["1", "2"] * 4,
         "phase": ["G1"] * 4 + ["S"] * 4,
     }
     with open_cells(cells_file(np.ones((8, 1), dtype=np.float32), columns, ["A"])) as file:
         found = read_conditions(file, ReadingSettings())
-        assert [each.column for each in found.confounders] == ["donor"]
-        said = (
-            "even between controls and perturbed cells, and pooled: lane (2 values);"
-            " `perturbdesk cells labels --within lane` compares inside"
-        )
-        assert found.lines()[-1] == said
-        assert "even between" not in " ".join(compare_within(file, found, ("lane",)).lines())
-        assert "even between" not in " ".join(
-            read_conditions(file, ReadingSettings(where={"lane": "1"})).lines()
-        )
+    assert [each.column for each in found.confounders] == ["donor"]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +177,7 @@ def test_batches_that_differ_are_named_and_even_ones_are_said_to_be_pooled(
         (["A_X", "A_Y"], "combinations joined by '_' \\(--separator '_'\\), or guides"),
         (
             ["ENSG00000000009"],
-            "they are Ensembl's identifiers and the genes symbols: .*--gene-names COLUMN",
+            r"the genes are called A, B …: .*--gene-names COLUMN",
         ),
         (["Z"], "controls are named with --control, .* keep them with --keep-unknown"),
         (["pDJ-A", "pDJ-B"], "joined by '-'"),
@@ -208,11 +196,7 @@ def test_unknown_genes_are_named_for_what_they_look_like(
 @pytest.mark.parametrize(
     ("genes", "advice"),
     [
-        (
-            ["ENSG001_A", "ENSG002_B"],
-            "the genes are called ENSG001_A, ENSG002_B …, with something beside the symbols. Write .*--gene-names",
-        ),
-        (["A-1", "B-1"], "with something beside the symbols"),
+        (["ENSG001_A", "ENSG002_B"], "the genes are called ENSG001_A, ENSG002_B …: .*--gene-names"),
         (["0", "1"], "the genes are called 0, 1 …: say which column of var .* --gene-names COLUMN"),
     ],
 )
@@ -232,3 +216,59 @@ def test_settings_of_reading_are_in_the_identity() -> None:
         **plain,
         "where": {"cell_line": "K562"},
     }
+
+
+def obs(**columns: list[str | None]) -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Categorical(values) for name, values in columns.items()})
+
+
+def test_columns_are_found_by_name() -> None:
+    found = choose_columns(obs(Batch=["1", "2"], Gene=["NT", "A"], guide=["x", "y"], n=["1", "2"]))
+    assert found == Columns("Gene", "NT", "Batch", "guide")
+
+
+def test_the_first_column_with_controls_counts() -> None:
+    """`gene` stands before `condition`, but holds no control."""
+    found = choose_columns(obs(gene=["A", "B"], condition=["ctrl", "A+ctrl"]))
+    assert (found.perturbation, found.control, found.others) == ("condition", "ctrl", ("gene",))
+
+
+def test_what_is_given_counts() -> None:
+    found = choose_columns(
+        obs(gene=["NT", "A"], hit=["safe", "A"], run=["1", "2"]), "hit", ("safe",), "run"
+    )
+    assert found == Columns("hit", "safe", "run", None, ("perturbation", "control", "batch"))
+
+
+@pytest.mark.parametrize(
+    ("columns", "given", "message"),
+    [
+        (
+            {"cluster": ["1", "2"]},
+            {},
+            "no perturbation column: obs has cluster, expected one of gene",
+        ),
+        (
+            {"gene": ["A", "B"]},
+            {},
+            "no control cells: column 'gene' has the values A, B, expected one of non-targeting",
+        ),
+        (
+            {"gene": ["A", "NT"]},
+            {"control": ("ctrl",)},
+            "expected 'ctrl' among them; those that look like controls are NT$",
+        ),
+        (
+            {"gene": ["A", "NT"]},
+            {"perturbation": "hit"},
+            "perturbation column 'hit': not in obs, which has gene",
+        ),
+        ({"gene": ["A", "NT"]}, {"batch": "day"}, "batch column 'day': not in obs"),
+        ({"gene": [None, None]}, {}, "no control cells"),
+    ],
+)
+def test_what_is_missing_is_named(
+    columns: dict[str, list[str | None]], given: dict[str, str], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        choose_columns(obs(**columns), **given)

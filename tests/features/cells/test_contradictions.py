@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from core.base.errors import InputError
-from core.features.cells.contradictions import describe_other_controls, describe_second_genes
+from core.features.cells.confounders import describe_other_controls, describe_second_genes
 from core.features.cells.screen import LabelSettings, describe_cells
 from tests.features.cells.conventions import CONTROL, VALUES, as_texts, plain
 from tests.features.cells.test_conventions import labelled
@@ -123,7 +123,7 @@ def test_cells_without_a_value_may_be_the_controls(tmp_path: Path) -> None:
     )
     with pytest.raises(
         InputError,
-        match=r"say with --control which value stands for controls \(--control '' for the \d+ cells",
+        match=r"say with --control which value stands for controls \('' for cells without one\)",
     ):
         labelled(path)
     pd.testing.assert_frame_equal(

@@ -11,7 +11,7 @@ from core.base.config import REPOSITORY
 from core.base.errors import InputError
 from core.features.cells.design import DesignSettings
 from core.features.cells.groups import GroupSettings
-from core.features.cells.sampling import SamplingSettings
+from core.features.cells.labels import SamplingSettings
 from core.features.cells.screen import LabelSettings, label_screen
 from tests.features.cells.conventions import CONVENTIONS, Convention, table, write
 

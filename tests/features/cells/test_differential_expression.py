@@ -13,21 +13,22 @@ from scipy.stats import false_discovery_control, mannwhitneyu
 from core.base.errors import MissingPackage
 from core.features.cells import differential_expression as de
 from core.features.cells.anndata_file import open_cells, summarise_counts
+from core.features.cells.cell_formats import import_package
+from core.features.cells.comparisons import log2_fold_change
 from core.features.cells.conditions import ReadingSettings, read_conditions
 from core.features.cells.differential_expression import (
+    RANK_SUM,
     GeneChanges,
     compare_with_controls,
-    log2_fold_change,
     rank_sum_tests,
 )
 from core.features.cells.groups import CellGroups, GroupSettings, group_cells
-from core.features.cells.packages import import_rank_sum
 
 N_GENES = 50
 
 
-def changes_of(path: Path, backed: bool = True) -> tuple[GeneChanges, CellGroups]:
-    with open_cells(path, backed) as file:
+def changes_of(path: Path) -> tuple[GeneChanges, CellGroups]:
+    with open_cells(path) as file:
         counts = summarise_counts(file)
         groups = group_cells(
             file, read_conditions(file, ReadingSettings()), counts.totals, GroupSettings()
@@ -71,7 +72,7 @@ def test_rarely_expressed_genes_are_not_taken_for_whole_numbers() -> None:
     cells, reference = (np.zeros((300, 200), dtype=np.float32) for _ in range(2))
     cells[:40, 0] = rng.uniform(0.1, 0.9, 40)
     reference[:10, 0] = rng.uniform(0.1, 0.9, 10)
-    p, _ = rank_sum_tests(import_rank_sum(), cells, reference)
+    p, _ = rank_sum_tests(import_package(RANK_SUM), cells, reference)
     # Of float32, SciPy computes in float32: right to some 1e-6, more or less by the processor.
     expected = mannwhitneyu(
         cells[:, 0].astype(float),
@@ -128,7 +129,8 @@ def test_fold_changes_by_hand() -> None:
 def test_every_guide_of_a_target_is_measured(screen_file: Callable[..., Path]) -> None:
     path = screen_file(n_cells=900, n_perturbations=4)
     changes, groups = changes_of(path)
-    values, position = normalised(path), {gene: i for i, gene in enumerate(open_cells(path).genes)}
+    with open_cells(path) as file:
+        values, position = normalised(path), {gene: i for i, gene in enumerate(file.genes)}
     assert groups.guides is not None
     for each in changes.guides:
         cells = groups.of_cell == groups.targets.index(each.target)

@@ -10,9 +10,8 @@ import pytest
 from core.base.errors import InputError
 from core.base.types import Pair
 from core.features.cells.changes_table import label_changes
-from core.features.cells.predicted_changes import WantedPairs
-from core.features.cells.predicted_table import read_predicted_table
-from core.features.cells.sampling import SamplingSettings
+from core.features.cells.labels import SamplingSettings
+from core.features.cells.predicted_table import WantedPairs, read_predicted_table
 from core.features.cells.screen import LabelSettings
 from core.features.importing.roles import AS_GUESSED, TableOptions
 from tests.features.importing.test_every_format import FORMATS, STYLES, Rows, orders, text_of

@@ -71,7 +71,10 @@ def test_a_perturbation_without_controls_in_its_batch_is_confounded(
             GroupSettings(2, keep_unknown=True),
             r"fewer than 2 cells for 1 of 3 perturbations: C \(1\); leave",
         ),
-        (GroupSettings(4, leave_out_small=True), "every perturbation has fewer than 4 cells"),
+        (
+            GroupSettings(4, leave_out_small=True),
+            r"fewer than 4 cells for 3 of 3 perturbations: .*; set --min-cells",
+        ),
         (
             GroupSettings(2, leave_out_small=True),
             "perturbed genes that are not among its 3 genes: C;",

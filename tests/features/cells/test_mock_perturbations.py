@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.features.cells.calibration import Calibration, calibrate
 from core.features.cells.comparisons import MockChanges
-from core.features.cells.labels import Thresholds
-from core.features.cells.mock_perturbations import LEAST_MOCKS, Mocks, draw_mocks
+from core.features.cells.design import LEAST_MOCKS, Mocks, draw_mocks
+from core.features.cells.labels import Calibration, Thresholds, calibrate
 from core.features.cells.replicates import CellGroup
 
 N = 400

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from core.features.cells.design import DesignSettings
 from core.features.cells.label_record import marks_of, record_of
-from core.features.cells.sampling import SamplingSettings
+from core.features.cells.labels import SamplingSettings
 from core.features.cells.screen import LabelSettings
 from core.features.cells.summaries import summarize_labels
 from tests.features.cells.null_screens import NullScreen, label_null

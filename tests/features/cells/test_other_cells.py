@@ -22,7 +22,7 @@ from scipy.sparse import csr_matrix
 
 from core.base.errors import UnknownFormat
 from core.features.cells.anndata_file import open_cells
-from core.features.cells.other_cells import USE
+from core.features.cells.cell_formats import USE
 from tests.features.cells.conventions import COUNTS, IDS, SCREEN, VALUES, as_texts, plain
 
 BARCODES = [f"c{i}" for i in range(len(VALUES))]
@@ -143,8 +143,8 @@ def test_what_its_refusal_advises_gives_the_cells(
     write, words = KINDS[kind]
     path = tmp_path / kind.rpartition(" ")[2].replace("cells.h5ad", "other.h5ad")
     write(path)
-    with pytest.raises(UnknownFormat, match=words) as caught:
-        open_cells(path)
+    with pytest.raises(UnknownFormat, match=words) as caught, open_cells(path):
+        pass
     if "zst" in words and shutil.which("unzstd") is None:
         pytest.skip("no unzstd here")
     monkeypatch.chdir(tmp_path)

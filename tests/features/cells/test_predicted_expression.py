@@ -12,10 +12,10 @@ from scipy.sparse import csr_matrix
 from core.base.errors import InputError
 from core.base.types import Pair
 from core.features.cells import anndata_file
-from core.features.cells.differential_expression import log2_fold_change
-from core.features.cells.predicted_changes import WantedPairs
+from core.features.cells.comparisons import log2_fold_change
 from core.features.cells.predicted_expression import CellOptions, read_predicted_cells
 from core.features.cells.predicted_rows import build_rows
+from core.features.cells.predicted_table import WantedPairs
 from core.features.cells.predictions import describe
 
 WriteCells = Callable[..., Path]

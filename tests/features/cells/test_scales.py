@@ -14,8 +14,8 @@ from scipy.stats import spearmanr
 
 from core.base.errors import InputError
 from core.base.types import Pair
-from core.features.cells.predicted_changes import WantedPairs
 from core.features.cells.predicted_expression import CellOptions, read_predicted_cells
+from core.features.cells.predicted_table import WantedPairs
 from tests.features.cells.conventions import CONTROL, COUNTS, SCREEN, TOTALS, VALUES, as_texts
 
 SUM = TOTALS

@@ -11,11 +11,16 @@ from scipy.stats import mannwhitneyu, norm
 
 from core.base.errors import InputError
 from core.features.cells.anndata_file import open_cells, summarise_counts
-from core.features.cells.conditions import ReadingSettings, read_conditions
+from core.features.cells.conditions import (
+    ReadingSettings,
+    compare_within,
+    read_conditions,
+    split_by_depth,
+    strata_of_batches,
+)
 from core.features.cells.design import Design
 from core.features.cells.differential_expression import GeneChanges, compare_with_controls
 from core.features.cells.groups import GroupSettings, group_cells
-from core.features.cells.strata import compare_within, split_by_depth, strata_of_batches
 
 WriteCells = Callable[..., Path]
 GENES = ["A", "G", "H"]
@@ -85,7 +90,7 @@ def test_cells_of_strata_without_controls_are_left_out(cells_file: WriteCells) -
     )
     with open_cells(path) as file:
         lonely = compare_within(file, read_conditions(file, ReadingSettings()), ("batch",))
-        with pytest.raises(InputError, match=r"no perturbation|every perturbation"):
+        with pytest.raises(InputError, match=r"fewer than 2 cells for 1 of 1 perturbations"):
             group_cells(file, lonely, None, GroupSettings(2, leave_out_small=True))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import numpy as np
@@ -19,15 +18,11 @@ from tests.features.cells.conventions import COUNTS, SCREEN, VALUES
 from tests.features.cells.test_scales import PERTURBED, SCALES, SINGLES, SUBSETS, truth, write
 
 EVERY = np.arange(len(SCREEN.genes))
-QUICK = (
+CASES = (  # in the others, test_scales holds the changes to be the truth
     ("counts", "40 genes"),
     ("log1p of a million", "40 genes"),
     ("log1p of the median", "all genes"),
 )
-RUNS = [
-    pytest.param(*case, marks=[] if case in QUICK else [pytest.mark.soak])
-    for case in itertools.product(SCALES, SUBSETS)
-]
 
 
 def label_of(change: float) -> str | None:
@@ -58,7 +53,7 @@ def score_of_truth(
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(("scale", "subset"), RUNS)
+@pytest.mark.parametrize(("scale", "subset"), CASES)
 def test_a_run_of_them_scores_one(
     tmp_path: Path, workspace: Workspace, scale: str, subset: str
 ) -> None:

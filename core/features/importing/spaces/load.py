@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-import math
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Collection
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,32 +19,24 @@ from safetensors import SafetensorError, safe_open
 from core.base.compressed import plain_file
 from core.base.errors import InputError, UnknownFormat, UnsafeFile
 from core.base.file_io import refuse_special
+from core.base.file_limits import limit_memory
 from core.base.tables import first_character
 from core.base.texts import list_some, parse_json
 from core.base.workbook import is_workbook, text_of_workbook
 from core.embeddings import checkpoints
-from core.embeddings.plain_pickle import read_pickled_vectors
+from core.embeddings.checkpoints import read_pickled_vectors
 from core.embeddings.space import Space, first_line, make_space
 from core.features.importing.spaces import tables
-from core.features.importing.spaces.table_checks import make_imported_space
+from core.features.importing.spaces.tables import make_imported_space, refuse_many
 
 FORMATS = (
     "safetensors, npz, parquet, CSV, xlsx, word2vec text, a pickle of GenePT, or a folder of scGPT"
     " or Geneformer"
 )
 
-_MOST_MEMBERS = 1_000  # of an npz
 _NUMPY_DAMAGE = (
-    *(
-        ValueError,
-        EOFError,
-        LookupError,
-        MemoryError,
-        NotImplementedError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ),
-    *(TypeError, OverflowError, RecursionError, SyntaxError, struct.error),
+    *(ValueError, EOFError, LookupError, RuntimeError, zipfile.BadZipFile, zlib.error),
+    *(TypeError, OverflowError, SyntaxError, struct.error, tokenize.TokenError),
 )
 _MAX_LINE_BYTES = 1 << 24
 
@@ -59,10 +52,12 @@ def load_space(path: Path, name: str, *, named: bool = False, kept: Collection[s
     without one finite vector for each gene).
     """
     try:
-        if path.is_dir():
-            return _load_folder(path, name)
-        refuse_special(path)
-        with plain_file(path, path.name) as (plain, _):
+        with ExitStack() as stack:
+            stack.enter_context(limit_memory(path.name))
+            if path.is_dir():
+                return _load_folder(path, name)
+            refuse_special(path)
+            plain, _ = stack.enter_context(plain_file(path, path.name))
             try:
                 space = _load_file(plain, name, named, kept)
             except InputError as error:
@@ -181,13 +176,16 @@ def _load_safetensors(path: Path, name: str) -> Space:
 def _load_npz(path: Path, name: str) -> Space:
     """Return the space from one list of texts and one matrix, with any names."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            _check_members(archive, path)
         with np.load(path, allow_pickle=False) as file:
             arrays = {
                 key: value for key in file.files if isinstance(value := file[key], np.ndarray)
             }
     except _NUMPY_DAMAGE as error:
+        if "allow_pickle" in str(error):
+            raise UnsafeFile(
+                f"{path.name}: contains a pickled array of objects, expected arrays of numbers and"
+                " text"
+            ) from error
         raise InputError(f"{path.name}: cannot be read as npz ({first_line(error)})") from error
     texts = [array for array in arrays.values() if array.ndim == 1 and array.dtype.kind in "US"]
     matrices = [array for array in arrays.values() if array.ndim == 2 and array.dtype.kind in "fiu"]
@@ -199,44 +197,11 @@ def _load_npz(path: Path, name: str) -> Space:
         raise InputError(
             f"{path.name}: contains {found}, expected one list of symbols and one matrix"
         )
+    refuse_many(len(texts[0]), path.name)
     symbols = (
         texts[0] if texts[0].dtype.kind == "U" else np.char.decode(texts[0], "utf-8", "replace")
     )
     return make_imported_space(name, symbols.tolist(), matrices[0], path.name)
-
-
-def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
-    """Raise UnsafeFile for an archive that unpacks to too much and for pickled arrays. Raise
-    InputError for arrays that claim to be larger than their members, and NumPy's errors for damaged
-    headers.
-    """
-    members = archive.infolist()
-    if len(members) > _MOST_MEMBERS or len({member.filename for member in members}) < len(members):
-        raise UnsafeFile(
-            f"{path.name}: {len(members):,} members, expected at most {_MOST_MEMBERS:,}, each once"
-        )
-    tables.refuse_large(path, sum(member.file_size for member in members))
-    for member in members:
-        if member.filename.endswith(".npy"):
-            with archive.open(member) as file:
-                # NumPy limits the length of a header, so reading it cannot take long
-                version = np.lib.format.read_magic(file)
-                read = (
-                    np.lib.format.read_array_header_1_0
-                    if version == (1, 0)
-                    else np.lib.format.read_array_header_2_0
-                )
-                shape, _, dtype = read(file)
-            if dtype.hasobject:
-                raise UnsafeFile(
-                    f"{path.name}: contains a pickled array of objects, expected arrays of numbers"
-                    " and text"
-                )
-            if math.prod(shape) * dtype.itemsize > member.file_size:
-                raise InputError(
-                    f"{path.name}: {member.filename!r} claims {math.prod(shape) * dtype.itemsize:,}"
-                    f" bytes, and has {member.file_size:,}"
-                )
 
 
 def _is_word2vec(header: str) -> bool:

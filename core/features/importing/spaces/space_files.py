@@ -7,7 +7,6 @@ encoder or a server made, lie in data/embeddings.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,6 @@ Spec = Mapping[str, Any]
 MAX_NAME = 60  # characters
 # kinds that are built from the workspace's own files in seconds
 REBUILT = ("text", "network", "response", "coresponse")
-_BETWEEN = re.compile(r"[|;:,/_ ().]+")  # what joins a symbol to something else
 
 
 def spec_of_loaded(space: Space, file: str) -> dict[str, Any]:
@@ -174,18 +172,9 @@ def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:
     if not known:
         return
     kind = kind_of_names(space.symbols)
-    folded = {symbol.casefold() for symbol in known}
-    if not kind and any(
-        part in folded for symbol in space.symbols for part in _BETWEEN.split(symbol.casefold())
-    ):
-        kind = "symbols with additional text"
     alike = f"which look like {kind}; expected" if kind else "expected"
-    later = (
-        ", in a column symbol"
-        if kind
-        else "; a space of other genes is imported after their dataset"
-    )
     raise InputError(
-        f"{path}: covers no gene of {', '.join(each.name for each in real)}: its names are "
-        f"{list_some(list(space.symbols), 3)}, {alike} symbols such as {min(known)}{later}"
+        f"{path}: covers no gene of {', '.join(each.name for each in real)}: its names are"
+        f" {list_some(list(space.symbols), 3)}, {alike} symbols alone, such as {min(known)}, in a"
+        " column symbol; a space of other genes is imported after their dataset"
     )

@@ -4,26 +4,26 @@ for Python."""
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
-from core.base.errors import InputError, UnknownFormat
-from core.base.file_limits import refuse_bomb
-from core.base.parquet_walk import text_bytes, walk_parquet
+from core.base.errors import InputError, UnknownFormat, UnsafeFile
 from core.base.tables import NumberStyle, Table, is_text, number_style, text_table
 from core.base.texts import list_some
-from core.embeddings.space import Space, first_line
-from core.features.importing.spaces.table_checks import make_imported_space
+from core.embeddings.space import Space, first_line, make_space
+from core.features.importing.symbols.kinds import DIMENSION, refuse_counts, refuse_matrix
+from core.features.importing.symbols.spelling import clean, is_missing, spreadsheet_damage
 
-_MOST_BYTES = 1 << 32  # of a space
-_BYTES_A_NUMBER = 8
 _LOOKED_AT = 100  # rows that tell how numbers are written, and which columns hold texts
 _SYMBOL_NAMES = {"symbol", "symbols", "gene", "genes", "gene_symbol", "gene_name"}
 _INDEX_NAMES = {"", "Unnamed: 0", "__index_level_0__"}  # pandas' names for an index in a file
@@ -39,8 +39,9 @@ def load_parquet(
     that one that is repeated a million times is stored once.
     """
     try:
-        found = walk_parquet(path, path.name)
-        schema = found.schema.to_arrow_schema()
+        metadata = parquet.read_metadata(path)
+        refuse_many(metadata.num_rows, path.name)
+        schema = metadata.schema.to_arrow_schema()
         texts = [field.name for field in schema if is_text(field.type)]
         symbol = _symbol_column(schema.names, texts, path.name)
         lists = [field.name for field in schema if _is_list(field.type)]
@@ -62,10 +63,9 @@ def load_parquet(
                 f"{path.name}: {list_some(wrong) or 'no column'} beside {symbol!r}, expected"
                 " columns of numbers"
             )
-        refuse_large(path, found.num_rows * len(columns) * _BYTES_A_NUMBER)
         table = parquet.ParquetFile(path, read_dictionary=[symbol]).read(columns=[symbol, *columns])
-        refuse_large(path, text_bytes(table[symbol]))
-    except (pa.ArrowException, OverflowError) as error:
+        table.validate(full=True)  # finds texts that are not UTF-8
+    except (pa.ArrowException, OSError, OverflowError) as error:
         raise InputError(f"{path.name}: cannot be read as parquet ({first_line(error)})") from error
     return _space_from_table(table, symbol, (path.name, name, kept), _note_texts(left_out))
 
@@ -73,7 +73,6 @@ def load_parquet(
 def _load_lists(path: Path, name: str, symbol: str, column: str) -> Space:
     """Return the space from a column of lists of numbers, all of one length."""
     table = parquet.ParquetFile(path, read_dictionary=[symbol]).read(columns=[symbol, column])
-    refuse_large(path, table.nbytes)
     lists = table[column].combine_chunks()
     lengths = pc.unique(pc.list_value_length(lists)).to_pylist()
     if len(lengths) != 1 or not lengths[0]:
@@ -136,10 +135,9 @@ def load_text(
     try:
         numbers = _read_numbers(open_text(), table, types, style)
     except pa.ArrowException as error:
-        where = _first_text(open_text(), source, {*header} - {*texts, symbol}, style) or first_line(
-            error
-        )
-        raise InputError(f"{source}: cannot be read as symbols and numbers ({where})") from error
+        raise InputError(
+            f"{source}: cannot be read as symbols and numbers ({first_line(error)})"
+        ) from error
     return _space_from_table(
         numbers.drop_columns(texts), symbol, (source, name, kept), table.notes + _note_texts(texts)
     )
@@ -159,6 +157,7 @@ def _read_numbers(
         return arrow_csv.read_csv(
             file,
             read_options=arrow_csv.ReadOptions(
+                use_threads=False,  # or errors name no row
                 column_names=[*table.header],
                 skip_rows=form.above,
                 encoding=form.encoding.removesuffix("-sig"),
@@ -175,21 +174,6 @@ def _read_numbers(
 
 def _note_texts(columns: Sequence[str]) -> list[str]:
     return [f"columns of texts left out ({list_some(columns)})"] if columns else []
-
-
-def _first_text(
-    file: io.BufferedIOBase, source: str, columns: Collection[str], style: NumberStyle
-) -> str:
-    """Describe the first cell that should be a number and is not; "" if rows are wrong in another
-    way."""
-    table = text_table(file, source, _header_above_row)
-    for line, cells in table.records():
-        for column, cell in zip(table.header, cells, strict=True):
-            if column in columns and style.read(cell) is None:
-                return f"line {line}, column {column}: {cell[:40]!r}, expected a number"
-        if table.rejected:
-            break
-    return next((f"line {row.line}: {row.detail}" for row in table.rejected), "")
 
 
 def _header_above_row(cells: Sequence[str]) -> list[str] | None:
@@ -249,7 +233,117 @@ def _space_from_table(
     )
 
 
-def refuse_large(path: Path, unpacked: int) -> None:
-    """Raise UnsafeFile for a file that unpacks to more than the largest space, or to many times its
-    own size."""
-    refuse_bomb(path.name, path.stat().st_size, unpacked, _MOST_BYTES)
+# Columns of numbers about a gene, or of groups, that are not dimensions of a space.
+_ABOUT: Final = re.compile(
+    "clusters?|leiden|louvain|n(?:u)?(?:cells|counts|genes)(?:bycounts)?|(?:logp)?(?:total"
+    "|mean)counts|means|dispersions(?:norm)?"
+    "|variances(?:norm)?|pctdropoutbycounts|highlyvariable|entrez(?:gene)?(?:id)?|(?:gene|ncbi"
+    "|hgnc)id|(?:gene)?length|size|start"
+    "|end|strand|chr|chrom|chromosome|pos|position|gc|gccontent|percentagegccontent|[tfr]pkm|tpm"
+    "|rank|index|unnamed"
+    "|labels?|class(?:es)?|split|fold|batch|p(?:adj|vals?|values?)|fdr|q(?:vals?|values?)"
+    "|l(?:og)?fc|logfoldchanges?|foldchange"
+    "|basemean|n?effects?"
+    "|communit(?:y|ies)|kmeans|modules?|degree|counts?|umis?|mean|std|variance|tss"
+)
+_SYMBOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]*\d*")
+_LARGER: Final = 100.0  # a column with this many times the other columns' scale is not a dimension
+_LEAST_COLUMNS: Final = 3
+_MAX_GENES: Final = 1_000_000
+_MAX_CHARACTERS: Final = 10_000  # of a symbol
+
+
+def refuse_many(n_genes: int, source: str) -> None:
+    """Raise UnsafeFile for more rows than there are genes; a row may take no room in a file."""
+    if n_genes > _MAX_GENES:
+        raise UnsafeFile(f"{source}: {n_genes:,} rows, expected at most {_MAX_GENES:,} genes")
+
+
+def make_imported_space(
+    name: str,
+    symbols: Sequence[str],
+    vectors: NDArray[Any],
+    source: str,
+    *,
+    columns: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    kept: Collection[str] = (),
+) -> Space:
+    """Return the space from a file's rows, as in `make_space`.
+
+    Symbols damaged by a spreadsheet and columns that are not dimensions are left out and named in
+    the notes. columns: the names of the vectors' columns, if the file has any. kept: columns
+    requested by a person. Raise InputError if most rows have no symbol, for numbers as symbols, and
+    for a transposed table.
+    """
+    longest = max(map(len, symbols), default=0)
+    if longest > _MAX_CHARACTERS:
+        raise UnsafeFile(
+            f"{source}: a symbol of {longest:,} characters, expected at most {_MAX_CHARACTERS:,}"
+        )
+    cleaned, said = [clean(symbol) for symbol in symbols], list(notes)
+    rows = sum(DIMENSION.fullmatch(symbol) is not None for symbol in cleaned)
+    genes = sum(
+        _SYMBOL.fullmatch(column) is not None and not DIMENSION.fullmatch(column)
+        for column in columns
+    )
+    if len(cleaned) > 1 and rows == len(cleaned) and columns and 2 * genes > len(columns):
+        raise InputError(
+            f"{source}: rows are called {list_some(cleaned, 3)}, columns"
+            f" {list_some(list(columns), 3)}: the table is transposed; expected a row for each gene"
+        )
+    refuse_matrix(cleaned, columns, source)
+    if len(columns) >= _LEAST_COLUMNS and _are_counts(vectors):
+        refuse_counts(columns, source)
+    damaged = {
+        i: words
+        for i, symbol in enumerate(cleaned)
+        if not is_missing(symbol) and (words := spreadsheet_damage(symbol))
+    }
+    if 2 * len(damaged) > len(cleaned):
+        first, words = next(iter(damaged.items()))
+        raise InputError(
+            f"{source}: {len(damaged):,} of {len(cleaned):,} symbols are not gene symbols, the"
+            f" first {cleaned[first]!r}: {words}; expected gene symbols"
+        )
+    if damaged:
+        shown = list_some([f"{cleaned[i]} in row {i + 1}" for i in damaged])
+        said.append(
+            f"{len(damaged):,} rows left out with symbols made by a spreadsheet ({shown}):"
+            f" {next(iter(damaged.values()))}"
+        )
+        sound = [i for i in range(len(cleaned)) if i not in damaged]
+        cleaned, vectors = [cleaned[i] for i in sound], vectors[sound]
+    odd = [i for i in _odd_columns(columns, vectors) if columns[i] not in kept]
+    if odd:
+        names = list_some([columns[i] for i in odd])
+        said.append(
+            f"{len(odd):,} columns left out that are not dimensions ({names}); --keep-column"
+            " keeps one"
+        )
+        vectors = np.delete(vectors, odd, axis=1)
+    return make_space(name, cleaned, vectors, source, notes=said)
+
+
+def _are_counts(vectors: NDArray[Any]) -> bool:
+    """Return whether all numbers are whole, none is negative, and some are above 1."""
+    with np.errstate(invalid="ignore"):
+        whole = bool((vectors == np.rint(vectors)).all())
+    return whole and vectors.size > 0 and vectors.min() >= 0 and vectors.max() > 1
+
+
+def _odd_columns(columns: Sequence[str], vectors: NDArray[Any]) -> list[int]:
+    """Return the positions of columns that are not dimensions: those named in _ABOUT, and those
+    with a much larger scale than the others. Of the latter, only columns of whole numbers, or with
+    names unlike dimensions, count, because the first principal component may be large.
+    """
+    if len(columns) < _LEAST_COLUMNS or vectors.dtype.kind not in "fiu" or not len(vectors):
+        return []
+    values = vectors.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        scale = np.nanmedian(np.abs(values), axis=0)
+        whole = (values == np.rint(values)).all(axis=0)
+    named = [_ABOUT.fullmatch(re.sub(r"[^a-z]", "", name.lower())) is not None for name in columns]
+    usual = float(np.median(scale[~whole])) if (~whole).any() else np.inf
+    other = [bool(whole[i]) or not DIMENSION.fullmatch(name) for i, name in enumerate(columns)]
+    return [i for i in range(len(columns)) if named[i] or (other[i] and scale[i] > _LARGER * usual)]

@@ -15,12 +15,11 @@ from core.features.cells.actions import KIND, LabelRequest
 from core.features.cells.conditions import READING
 from core.features.cells.design import DesignSettings
 from core.features.cells.groups import GroupSettings
-from core.features.cells.labels import Thresholds
-from core.features.cells.plots import effect_counts, knockdown, volcano
-from core.features.cells.sampling import SamplingSettings
+from core.features.cells.label_record import ScreenFolder
+from core.features.cells.labels import SamplingSettings, Thresholds
 from core.features.cells.screen import LabelSettings
+from core.features.cells.screen_figures import draw_effect_counts, draw_knockdown, draw_volcano
 from core.features.cells.summaries import describe, summarize_labels
-from core.features.cells.tables import ScreenFolder
 from core.features.importing.page.paths import ask_path
 from core.runs.jobs import control
 from core.store.datasets import Dataset
@@ -92,7 +91,7 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         show_figure(
-            effect_counts.figure(perturbations, record["settings"]["sampling"]["least_effects"]),
+            draw_effect_counts(perturbations, record["settings"]["sampling"]["least_effects"]),
             perturbations[["pert", "n_cells", *_LABELS, "left_out"]],
             "effect-counts",
             "Genes that each perturbation changes",
@@ -142,7 +141,7 @@ def _show_volcano(
     n_cells = int(perturbations.loc[perturbations["pert"] == pert, "n_cells"].iloc[0])
     controls = "the controls of their strata" if folder.record()["strata"] > 1 else "all controls"
     show_figure(
-        volcano.figure(table, pert, fdr, log2_fc),
+        draw_volcano(table, pert, fdr, log2_fc),
         table,
         "volcano",
         f"What a knockdown of {pert} changes",
@@ -157,7 +156,7 @@ def _show_knockdown(dataset: Dataset, guides: pd.DataFrame, most_remaining: floa
         return
     n_guides = int((guides["guide"] != "").sum())
     show_figure(
-        knockdown.figure(guides, most_remaining),
+        draw_knockdown(guides, most_remaining),
         guides,
         "knockdown",
         "Remaining expression of each guide's target",

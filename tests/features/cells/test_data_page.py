@@ -9,9 +9,10 @@ import pytest
 from core.features.cells import actions as cells
 from core.features.cells.actions import LabelRequest
 from core.runs.workspace import Workspace
+from core.store import runs
 from tests.features.cells.cases import write_case
 from tests.ui.conftest import Visit
-from tests.ui.test_apptest import text_of
+from tests.ui.test_apptest import text_of, the_run
 
 
 @pytest.fixture
@@ -58,3 +59,53 @@ def test_a_file_is_described_and_a_start_carries_what_was_filled_in(
     assert isinstance(asked, LabelRequest)
     assert (path, asked.name) == (str(screen), "lab")
     assert asked.settings.sampling.least_effects == 4
+
+
+PATH, MAKE = "predicted_path", "Make a run from the file"
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PERTURBDESK_IMPORT_ROOTS", str(tmp_path))
+    path = tmp_path / "model.csv"
+    path.write_text("knockdown,gene,log2_fc\nPa,Ga,0.9\nPa,Gb,-0.1\nPb,Ga,-1.5\nPb,Gb,0.3\n")
+    return path
+
+
+@pytest.mark.soak
+def test_a_table_becomes_a_run_once_its_columns_are_named(
+    visit: Visit, small_workspace: Workspace, table: Path
+) -> None:
+    app = visit(small_workspace, "data")
+    assert next(button for button in app.button if button.label == MAKE).disabled
+    app.text_input(key=PATH).set_value(str(table)).run()
+    next(button for button in app.button if button.label == MAKE).click().run()
+    [error] = app.error
+    assert "no table of predicted changes" in error.value
+    assert "knockdown" not in error.value  # pages say nothing of what a file on this machine holds
+    app.text_input(key="predicted_name").set_value("model one").run()
+    app.text_input(key="predicted_pert").set_value("knockdown").run()
+    next(button for button in app.button if button.label == MAKE).click().run()
+    assert not app.error
+    assert "Imported model.csv: predicted expression" in text_of(app)
+    run = the_run(small_workspace, "model one")
+    with small_workspace.store.read() as db:
+        assert runs.find(db, "model one").spec["read_as"]["pert"] == "knockdown"
+    facts = (
+        text_of(visit(small_workspace, "data", tab="Runs and notes", run=run.id))
+        .replace("\\", "")
+        .replace("\u2060", "")
+    )
+    assert "**Read as**: gene: gene, log2_fc: log2_fc, pert: knockdown" in facts
+    assert "**Map of DE**: " in facts
+
+
+@pytest.mark.soak
+def test_a_path_outside_is_refused(visit: Visit, small_workspace: Workspace, table: Path) -> None:
+    assert table.exists()
+    app = visit(small_workspace, "data")
+    app.text_input(key=PATH).set_value("/etc/passwd.csv").run()
+    next(button for button in app.button if button.label == MAKE).click().run()
+    assert [
+        "outside the folders from which pages may import" in error.value for error in app.error
+    ] == [True]
