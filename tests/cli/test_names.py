@@ -21,8 +21,8 @@ from core.features.arguments import rubrics
 from core.features.arguments.rubric import Rubric
 from core.features.experiments import ledger_table
 from core.features.experiments.ledger_table import HERE, Entry
-from core.features.sharing import actions as reports
 from core.features.sharing import walk_actions
+from core.features.sharing.report import selection as reports
 from core.features.sharing.walk_tables import Stop
 from core.features.targets import actions as target_ranking
 from core.features.targets.request import TrainingRequest

@@ -18,7 +18,7 @@ from core.features.cells.cell_formats import open_stored
 from core.features.cells.gene_names import GeneNames, choose_gene_names, is_name_column
 from core.features.cells.hdf5_walk import Hdf5File, damage_named
 from core.features.cells.other_cells import WITH_PANDAS_3
-from core.features.importing.symbols.spelling import clean
+from core.features.importing.symbols import clean
 from core.stats.arrays import Codes, Floats
 
 COUNTS_PER_CELL = 10_000.0  # that cells are brought to

@@ -19,7 +19,7 @@ from core.features.cells.anndata_file import CellFile, ValueScale
 from core.features.cells.columns import Columns, choose_columns, require_column, texts
 from core.features.cells.confounders import Confounder, describe_even, find_confounders
 from core.features.cells.contradictions import describe_other_controls, describe_second_genes
-from core.features.importing.symbols.perturbations import PerturbationNames, read_perturbations
+from core.features.importing.perturbations import PerturbationNames, read_perturbations
 from core.stats.arrays import Bools, Codes
 
 FOUND = "found by name"

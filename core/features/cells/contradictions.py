@@ -12,7 +12,7 @@ import pandas as pd
 
 from core.base.errors import InputError
 from core.features.cells.columns import texts
-from core.features.importing.symbols.perturbations import read_perturbations
+from core.features.importing.perturbations import read_perturbations
 from core.stats.arrays import Bools
 
 _FLAGS: Final = {

@@ -15,7 +15,7 @@ import pandas as pd
 from core.base.errors import InputError
 from core.base.texts import list_some
 from core.features.cells.columns import texts
-from core.features.importing.symbols.spelling import is_missing
+from core.features.importing.symbols import is_missing
 
 ENSEMBL: Final = re.compile(r"(ENS[A-Z]*G\d{6,})(?:\.\d+)?")
 # Columns that name genes; any other column of texts counts only if it is given.

@@ -20,7 +20,7 @@ from core.features.cells.columns import texts
 from core.features.cells.conditions import Conditions
 from core.features.cells.gene_names import ENSEMBL
 from core.features.cells.strata import LEAST_CONTROLS
-from core.features.importing.symbols.perturbations import read_perturbations
+from core.features.importing.perturbations import read_perturbations
 from core.stats.arrays import Floats
 
 MIN_CELLS = 30  # of a perturbation, and of the controls

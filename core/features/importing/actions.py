@@ -43,7 +43,7 @@ from core.features.importing.import_target import (
 )
 from core.features.importing.other_formats import refuse_other_format
 from core.features.importing.pairs import PairTable
-from core.features.importing.previews import save_columns, with_saved_columns
+from core.features.importing.preview import save_columns, with_saved_columns
 from core.features.importing.reader import collector_paused
 from core.features.importing.score_columns import Importable, name_by_datasets, split_scores
 from core.features.importing.spaces import space_files

@@ -14,13 +14,14 @@ from core.base.file_io import write_by
 from core.base.result import plain
 from core.base.texts import printable, table_lines
 from core.cli import names
-from core.cli.base import Replace, say, say_progress, show, show_list
+from core.cli.base import Out, Replace, say, say_progress, show, show_list
 from core.cli.lazy_group import Output
 from core.cli.names import RunName
 from core.cli.progress import working
 from core.features.importing import actions as imports
-from core.features.importing import bundle_actions, previews
+from core.features.importing import backups, bundle_actions
 from core.features.importing import export as export_action
+from core.features.importing import preview as previews
 from core.features.importing import undo as undo_action
 from core.features.importing.problems import problem_lines, problem_records
 from core.features.importing.roles import TableOptions
@@ -250,3 +251,27 @@ def _export_bundle(workspace: Workspace, run: str, out: Path, replace: bool) -> 
         "problems": problem_records(written.problems),
     }
     show(result, "\n".join([f"{out}: {written.sha256}", *problem_lines(written.problems)]))
+
+
+@app.command()
+def backup(
+    context: typer.Context,
+    out: Out,
+    replace: Replace = False,
+) -> None:
+    """Write the whole workspace to one file, also while runs write."""
+    written = backups.back_up(context.obj, out, replace=replace)
+    result = {"path": str(out), "sha256": written.sha256}
+    show(result, f"{out}: {written.runs:,} runs, SHA-256 {written.sha256}")
+
+
+@app.command()
+def restore(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `backup` wrote.")],
+) -> None:
+    """Make an empty workspace the one of a backup."""
+    restored = backups.restore(context.obj, file)
+    place = context.obj.settings.workspace
+    result = {"path": str(file), "sha256": restored.sha256}
+    show(result, f"{place}: {restored.runs:,} runs from {file}")

@@ -25,7 +25,7 @@ from core.base.net.scrubber import SHORTEST
 from core.base.texts import number_text
 from core.base.types import RowResult, TraceEvent
 from core.features.importing.inspect_logs import log_members
-from core.features.importing.packaged_trace import KEY, write_trace
+from core.features.importing.traces import KEY, write_trace
 from core.runs import run_control
 from core.runs.workspace import Workspace
 from core.store import Cursor, datasets, pairs, predictions, runs, traces

@@ -18,10 +18,10 @@ from typing import Literal
 from core.base.tables import NumberStyle, Table
 from core.base.texts import quote
 from core.base.types import Rejected
+from core.features.importing.name_kinds import is_log_p_name, is_p_value_name, is_rank_name
 from core.features.importing.pairs import IDENTITY, TableRows, name_row, place_keys, unique_rows
 from core.features.importing.roles import NO_SCORES, ROLES, Roles, fold
-from core.features.importing.symbols.p_values import is_log_p_name, is_p_value_name, is_rank_name
-from core.features.importing.symbols.spelling import clean
+from core.features.importing.symbols import clean
 
 # Roles of columns that rank nothing: text, counts and facts of a call.
 _NO_SCORES = frozenset(

@@ -15,8 +15,8 @@ from core.base.errors import InputError
 from core.base.file_io import open_file
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.evidence.pack_kinds import are_genes
-from core.features.importing.symbols.kinds import kind_of_names
-from core.features.importing.symbols.spelling import clean
+from core.features.importing.name_kinds import kind_of_names
+from core.features.importing.symbols import clean
 
 Kind = Literal["gmt", "gaf", "string", "omnipath"]
 _GAF_SYMBOL, _GAF_QUALIFIER, _GAF_TERM, _GAF_COLUMNS = 2, 3, 4, 15

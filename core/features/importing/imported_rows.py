@@ -13,9 +13,8 @@ from core.base.config import Settings
 from core.base.hashes import sha256_of
 from core.base.texts import NO_LABEL
 from core.base.types import Label, Rejected
-from core.features.importing import challenge
-from core.features.importing.cell_lines import CellLine, combine_files
-from core.features.importing.dataset_choice import choose_dataset
+from core.features.importing import dataset_choice
+from core.features.importing.dataset_choice import CellLine, choose_dataset, combine_files
 from core.features.importing.files import SubmissionFile
 from core.features.importing.import_target import (
     Imported,
@@ -72,7 +71,7 @@ def write_pairs(
     known_rows_said = (f"{n_known} rows were already in {target.name}",) if n_known else ()
     why = (
         (f"{choice.describe()}: {choice.reason}",)
-        if choice.is_new and target.name != challenge.NAME and choice.reason
+        if choice.is_new and target.name != dataset_choice.NAME and choice.reason
         else ()
     )
     message = "; ".join((*why, *known_rows_said, *table.notes))

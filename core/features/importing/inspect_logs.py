@@ -3,7 +3,7 @@ the rows of a run, and written.
 
 What a sample says: `core.features.importing.inspect_samples`. Of several epochs the mean is taken,
 or the first. The trace of a log that was written here stands in the metadata whole
-(`core.features.importing.packaged_trace`); that of any other is its messages. Inspect also writes
+(`core.features.importing.traces`); that of any other is its messages. Inspect also writes
 logs as one JSON object.
 """
 
@@ -22,13 +22,13 @@ from core.base.row_schema import MOST_EVENTS
 from core.base.texts import parse_json, quote, replace_surrogates
 from core.base.types import Flag, Prediction, Rejected, RowResult, TraceEvent
 from core.features.importing.inspect_samples import JsonObject, Sample, as_object
-from core.features.importing.packaged_trace import KEY
 from core.features.importing.submissions import (
     SubmissionTable,
     TakeRow,
     describe_differing,
     split_sum,
 )
+from core.features.importing.traces import KEY
 
 HEADER = "header.json"
 START = "_journal/start.json"  # of a log whose evaluation did not end: it has no header

@@ -20,13 +20,13 @@ from typing import Any, Literal, TypeGuard
 from core.base.row_schema import FILE_SUM_TOLERANCE, MOST_EVENTS, MOST_TOKENS
 from core.base.texts import parse_json, quote, replace_surrogates
 from core.base.types import Flag, Label, Prediction, Rejected, RowResult, TraceEvent
-from core.features.importing.packaged_trace import KEY, PackagedTrace, read_trace
 from core.features.importing.submissions import (
     check_packaged,
     is_uniform,
     reads_otherwise,
     split_sum,
 )
+from core.features.importing.traces import KEY, PackagedTrace, read_trace
 from core.llm.answers import LABELS, read_label, read_option
 from core.llm.completion import Ending, ending_of, read_parts
 from core.llm.thinking import part_thinking

@@ -26,7 +26,6 @@ from core.features.importing.pairs import (
     read_challenge,
     read_perturbqa,
 )
-from core.features.importing.replies import are_replies, read_replies
 from core.features.importing.roles import (
     AS_GUESSED,
     CHANGES,
@@ -40,8 +39,10 @@ from core.features.importing.submissions import (
     COLUMN_OF,
     SubmissionTable,
     TakeRow,
+    are_replies,
     is_submission,
     is_used,
+    read_replies,
     read_submission,
 )
 

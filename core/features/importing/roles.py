@@ -18,8 +18,7 @@ from core.base.errors import InputError, UnknownFormat
 from core.base.hashes import sha256_of
 from core.base.tables import Table
 from core.base.texts import list_some, quote
-from core.features.importing.symbols.kinds import kind_of_names, refuse_matrix
-from core.features.importing.symbols.p_values import is_p_value_name
+from core.features.importing.name_kinds import is_p_value_name, kind_of_names, refuse_matrix
 
 if TYPE_CHECKING:
     import pandas as pd

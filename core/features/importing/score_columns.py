@@ -25,8 +25,8 @@ from core.features.importing.files import (
 )
 from core.features.importing.import_target import ImportOptions, Zeros
 from core.features.importing.pairs import PairTable
+from core.features.importing.perturbations import read_perturbations
 from core.features.importing.submissions import SubmissionTable, TakeRow
-from core.features.importing.symbols.perturbations import read_perturbations
 from core.runs.audited_rows import RowSpool
 from core.stats.ranks import percentiles
 from core.store import Cursor, datasets, pairs

@@ -14,21 +14,21 @@ from core.base.errors import InputError
 from core.base.fields.setting import split_names
 from core.base.records import from_json
 from core.cli import names
-from core.cli.base import Replace, say, show, show_deleted, show_file
+from core.cli.base import Replace, say, show, show_deleted, show_file, show_list
 from core.cli.names import RunName
 from core.features import hooks
-from core.features.sharing import actions as reports
-from core.features.sharing import walk_actions, walk_commands
-from core.features.sharing.report.build import build_file, load_parts
-from core.features.sharing.report.byline import Byline
-from core.features.sharing.report.printing import as_pdf
+from core.features.sharing import walk_actions
+from core.features.sharing import walk_tables as stored
+from core.features.sharing.report import selection as reports
+from core.features.sharing.report.build import as_pdf, build_file, load_parts
+from core.features.sharing.report.material import Byline
 from core.features.sharing.report.selection import PARTS, Explorers, ReportSelection, select
-from core.features.sharing.report.walk import AT_HOME, Links
+from core.features.sharing.report.walk import AT_HOME, Links, walk_file
 from core.features.sharing.site import actions as site_action
 from core.plots.captioned import CaptionedFigure
+from core.store import datasets
 
 app = typer.Typer(no_args_is_help=True)
-app.add_typer(walk_commands.app, name="walk", help="Walk-throughs: list, export as slides, delete.")
 
 _EXPLORERS = (
     "Movable weights of fusions in the file: with scores by labels, with ranks only, or none."
@@ -90,7 +90,7 @@ def new(
         str,
         typer.Option(
             help="Include the stops of this walk-through.",
-            autocompletion=walk_commands.complete_name,
+            autocompletion=complete_name,
         ),
     ] = "",
     replace: Replace = False,
@@ -135,7 +135,7 @@ def list_(context: typer.Context) -> None:
 def build(
     context: typer.Context,
     name: Name,
-    out: walk_commands.Page,
+    out: Page,
     slides: Annotated[bool, typer.Option("--slides", help="Slides instead of the report.")] = False,
     replace: Replace = False,
 ) -> None:
@@ -195,7 +195,7 @@ def site(
         typer.Option(
             metavar="NAME",
             help="Include a walk-through of the run's dataset; may be repeated.",
-            autocompletion=walk_commands.complete_name,
+            autocompletion=complete_name,
         ),
     ] = None,
     replace: Replace = False,
@@ -244,3 +244,69 @@ def _record(name: str, selection: ReportSelection) -> dict[str, Any]:
 def _line(record: Mapping[str, Any]) -> str:
     parts = (f"{len(record[name]):,} {name}" for name in ("runs", "compare", "rows", "figures"))
     return f"{record['name']}: {', '.join(parts)}"
+
+
+walk_app = typer.Typer(no_args_is_help=True)
+
+complete_name = names.complete(
+    names.stored(
+        "core.features.sharing.walk_tables:list_all", lambda walks: [name for _, name, _ in walks]
+    )
+)
+WalkName = Annotated[
+    str, typer.Argument(help="The walk-through's name.", autocompletion=complete_name)
+]
+Page = Annotated[
+    Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")
+]
+Dataset = Annotated[
+    str | None,
+    typer.Option(
+        help="Its dataset, if several have a walk-through of that name.",
+        autocompletion=names.complete_dataset,
+    ),
+]
+
+
+@walk_app.command("list")
+def list_walks(context: typer.Context) -> None:
+    """List the walk-throughs with their numbers of stops."""
+    with context.obj.store.read() as db:
+        names = {each.id: each.name for each in datasets.list_all(db)}
+        found = [
+            {"name": name, "dataset": names.get(home, home), "stops": n}
+            for home, name, n in stored.list_all(db)
+        ]
+    none = "no walk-throughs yet; add a stop in the app with “Add to walk-through”"
+    show_list("walks", found, ("name", "dataset", "stops"), none)
+
+
+@walk_app.command()
+def export(
+    context: typer.Context,
+    name: WalkName,
+    out: Page,
+    dataset: Dataset = None,
+    replace: Replace = False,
+) -> None:
+    """Write a walk-through as slides in one self-contained file; each stop is a link to its
+    view."""
+    links = Links(context.obj.settings.base_url or AT_HOME)
+    with context.obj.store.read() as db:
+        home, stops = walk_actions.find_walk(db, name, dataset)
+        page = walk_file(db, home, name, links)
+    machine_names.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
+    content = as_pdf(page) if out.suffix.lower() == ".pdf" else page
+    show_file(out, content, {"stops": len(stops)}, replace=replace)
+
+
+@walk_app.command("delete")
+def delete_walk(context: typer.Context, name: WalkName, dataset: Dataset = None) -> None:
+    """Delete a walk-through with its stops; files that were exported stay."""
+    with context.obj.store.read() as db:
+        home, _ = walk_actions.find_walk(db, name, dataset)
+    walk_actions.delete_walk(context.obj, home, name)
+    show_deleted(name)
+
+
+app.add_typer(walk_app, name="walk", help="Walk-throughs: list, export as slides, delete.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import Unreachable
-from core.features.importing.download import Download, download, open_download_client
+from core.features.importing.fetch import Download, download, open_download_client
 from tests.fakes.http_server import ReceivedRequest, ServerResponse, serve_in_thread
 
 

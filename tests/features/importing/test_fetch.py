@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import InputError, Unreachable, WrongContent
-from core.features.importing import download
+from core.features.importing import fetch as download
 from core.features.importing.fetch import RECORD, SOURCES, PublicFile, fetch
 
 FIRST = bytes(range(256)) * 800  # 204,800 bytes: several chunks

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import ReadOnly
-from core.features.sharing import actions as reports
-from core.features.sharing.report import printing
+from core.features.sharing.report import build
+from core.features.sharing.report import selection as reports
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes
 from tests.commands import core, core_json
@@ -119,7 +119,7 @@ def test_what_was_done_is_in_the_audit_log_and_a_reader_may_only_build(
 def test_without_a_browser_a_pdf_is_refused_and_nothing_is_written(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(printing, "find_browser", lambda: None)
+    monkeypatch.setattr(build, "find_browser", lambda: None)
     core_json(place, "report", "new", "ours", "--runs", LABELLED, "--figures", "labels")
     done = core(place, "report", "build", "ours", "--out", str(tmp_path / "r.pdf"))
     assert (done.status, "open the HTML and print it" in done.err) == (1, True)

@@ -17,11 +17,10 @@ from core.base.texts import number_text
 from core.features.importing import undo
 from core.features.scores.slices import ORDERS, describe_slice
 from core.features.sharing.report.build import make_sections
-from core.features.sharing.report.markup import data, element
+from core.features.sharing.report.document import data, element, table
 from core.features.sharing.report.material import Material, load_material
 from core.features.sharing.report.question import MOST_FIGURES
 from core.features.sharing.report.selection import PARTS, ReportSelection, select
-from core.features.sharing.report.tables import table
 from core.plots.captioned import CaptionedFigure
 from core.runs.workspace import Workspace
 from core.scoring.sentences import interval_text

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.features.sharing import actions as reports
-from core.features.sharing.report import printing
+from core.features.sharing.report import build
+from core.features.sharing.report import selection as reports
 from core.features.sharing.report.selection import PARTS, select
 from core.plots import printed
 from core.runs.workspace import Workspace
@@ -173,12 +173,12 @@ def walk_through(tab: object, slides: Path, asked: Sequence[str]) -> None:
 @pytest.mark.soak
 @pytest.mark.browser
 def test_a_report_is_printed_as_pdf(little_demo: Workspace) -> None:
-    if printing.find_browser() is None:
+    if build.find_browser() is None:
         pytest.skip("needs Chromium on the path")
     with little_demo.store.read() as db:
         found = select(db, [LABELLED], figures=["labels"])
     page = build_report(little_demo, "ours", found).content
-    assert printing.as_pdf(page).startswith(b"%PDF")
+    assert build.as_pdf(page).startswith(b"%PDF")
 
 
 @pytest.mark.soak

@@ -21,7 +21,7 @@ from core.features.cells.sampling import SamplingSettings
 from core.features.cells.screen import LabelSettings
 from core.features.cells.summaries import describe, summarize_labels
 from core.features.cells.tables import ScreenFolder
-from core.features.importing.page.paths import ask_path
+from core.features.importing.page.after_import import ask_path
 from core.runs.jobs import control
 from core.store.datasets import Dataset
 from core.ui import links, score_box, tables

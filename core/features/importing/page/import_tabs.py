@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -16,12 +17,14 @@ import streamlit as st
 from core.base.fields.record import options_of
 from core.base.fields.setting import Option, split_names
 from core.base.texts import title_in_sentence
+from core.features import hooks
 from core.features.importing import actions as imports
-from core.features.importing import allowed_paths, undo
+from core.features.importing import allowed_paths, bundle_actions, export, undo
 from core.features.importing.actions import ImportOptions
-from core.features.importing.page import after_import, exports
-from core.features.importing.page.paths import ask_path
+from core.features.importing.page import after_import
+from core.features.importing.page.after_import import ask_path
 from core.methods.base import methods
+from core.plots.printed import file_name
 from core.runs import actions as runs
 from core.store.runs import Run
 from core.ui import links, run_choice, tables
@@ -181,7 +184,7 @@ def show_run(context: PageContext) -> None:
             **run.spec,
         }
         st.text("\n".join(f"{name}: {value}" for name, value in record.items()))
-    exports.show(context, run)
+    show(context, run)
     if context.workspace.settings.read_only:
         return
     with st.form("run"):
@@ -366,3 +369,74 @@ def _recorded_text(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return _HASH.sub(lambda found: found[0][:_HASH_DIGITS], str(value))
+
+
+_FORMS: tuple[export.RunFormat, ...] = ("csv", "parquet", "jsonl")
+_LOG: tuple[export.RunFormat, ...] = ("eval",)
+# Title, end of the names of the files, and their formats.
+_FILES = (
+    ("Predictions", "predictions", _FORMS),
+    ("Traces", "traces", _FORMS),
+    ("Both, for Inspect AI", "log", _LOG),
+)
+_WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "eval": "Log"}
+
+
+def show(context: PageContext, run: Run) -> None:
+    """Show the exports of a run: a bundle, its rows as tables, and what other features write."""
+    with st.container(horizontal=True):
+        with st.popover("Send to a colleague", icon=":material/ios_share:", width="content"):
+            _show_bundle(context, run)
+        with st.popover("Rows as a table", icon=":material/download:", width="content"):
+            _show_tables(context, run)
+        for show_files in hooks("run_files"):
+            show_files(context, run)
+
+
+def _show_tables(context: PageContext, run: Run) -> None:
+    """Show the buttons that write a run's predictions, one row per pair, and its traces, one row
+    per event."""
+    for title, stem, forms in _FILES:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(title, width="content")
+            for form in forms:
+                build = partial(_build, context, run, form, with_traces=stem != "predictions")
+                file = f"{file_name(run.name, stem)}.{form}"
+                st.download_button(
+                    _WORDS[form],
+                    build,
+                    file,
+                    on_click="ignore",
+                    type="tertiary",
+                    key=f"{stem}-{form}",
+                )
+
+
+def _build(context: PageContext, run: Run, form: export.RunFormat, *, with_traces: bool) -> bytes:
+    return export.export(context.workspace, run.id, form, with_traces=with_traces)[0]
+
+
+def _show_bundle(context: PageContext, run: Run) -> None:
+    """Show a button that packs the run and its parts into one file, and then the download."""
+    st.markdown(
+        "One file with the run's rows, traces, evidence, calls and notes. A colleague who has the"
+        " dataset imports it here."
+    )
+    st.caption("It contains no labels except those that its evidence and prompts quote.")
+    if not st.button("Make the file", key=f"bundle-{run.id}"):
+        return
+    with explain_errors():
+        with st.spinner("Packing …"):
+            bundle = bundle_actions.build_bundle(context.workspace, run.id)
+        for problem in bundle.problems:
+            st.caption(f":orange[⚠] {as_text(problem.message)}")
+        content = bundle.content
+        st.download_button(
+            "Download the file",
+            content,
+            bundle.file_name,
+            "application/zip",
+            type="primary",
+            on_click="ignore",
+        )
+        st.caption(f"{len(content):,} bytes, SHA-256 {bundle.sha256}")

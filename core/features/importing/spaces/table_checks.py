@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from core.base.errors import InputError
 from core.base.texts import list_some
 from core.embeddings.space import Space, make_space
-from core.features.importing.symbols.kinds import DIMENSION, refuse_counts, refuse_matrix
-from core.features.importing.symbols.spelling import clean, is_missing, spreadsheet_damage
+from core.features.importing.name_kinds import DIMENSION, refuse_counts, refuse_matrix
+from core.features.importing.symbols import clean, is_missing, spreadsheet_damage
 
 # Columns of numbers about a gene, or of groups, that are not dimensions of a space.
 _ABOUT: Final = re.compile(

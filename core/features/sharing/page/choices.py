@@ -16,8 +16,7 @@ import streamlit as st
 from core.base.records import from_json
 from core.features.sharing import walk_actions
 from core.features.sharing.page.stop_buttons import all_walks
-from core.features.sharing.report.parts import Parts
-from core.features.sharing.report.question import find_abstract, find_title
+from core.features.sharing.report.question import Parts, find_abstract, find_title
 from core.features.sharing.report.selection import PARTS, Explorers, ReportSelection, select
 from core.store.runs import Run
 from core.ui import links

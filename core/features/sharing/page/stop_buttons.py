@@ -9,11 +9,14 @@ import streamlit as st
 
 from core.features.sharing import walk_actions, walk_tables
 from core.features.sharing.report.walk import AT_HOME, Links, keep_figure
+from core.features.sharing.site import actions as site
 from core.features.sharing.walk_tables import Stop
 from core.runs.workspace import Workspace
+from core.store.runs import Run
 from core.ui import links
 from core.ui.figure_menu import View
 from core.ui.loaders.cache import cache_by, from_store
+from core.ui.shell import PageContext, explain_errors
 
 WALK = "_walk"  # session key: the walk-through that receives stops
 all_walks = cache_by("walks", entries=1)(from_store(walk_tables.list_all))
@@ -64,3 +67,39 @@ def _stop_of(view: View, walk: str) -> Stop:
         pair_id=view.pair_id,
         figure=None if view.figure is None else keep_figure(view.figure),
     )
+
+
+def show_site(context: PageContext, run: Run) -> None:
+    """Show a button that makes the run's site as one zip, and then its download."""
+    with st.popover("For a colleague without the app", icon=":material/web:", width="content"):
+        st.markdown(
+            "A folder of plain files. Any browser shows every debate, with filters and search,"
+            " without the app."
+        )
+        st.caption("It contains the labels, the dossiers and all texts of the run, but no notes.")
+        names = [
+            name
+            for home, name, _ in all_walks()
+            if home == run.dataset and name != walk_actions.REPORT
+        ]
+        chosen = (
+            st.multiselect(
+                "Walk-throughs in it", names, key=f"note-site-{run.id}", placeholder="none"
+            )
+            if names
+            else []
+        )
+        if not st.button("Make the site", key=f"site-{run.id}"):
+            return
+        with explain_errors():
+            with st.spinner("Packing …"):
+                made, content = site.zip_site(context.workspace, run.id, chosen, links_of_stops())
+            st.download_button(
+                "Download the site",
+                content,
+                f"{made.name}.zip",
+                "application/zip",
+                type="primary",
+                on_click="ignore",
+            )
+            st.caption(f"{made.rows:,} rows, {len(content):,} bytes")

@@ -15,7 +15,7 @@ from core.base import machine_names
 from core.base.hashes import sha256_of
 from core.features.sharing import walk_actions
 from core.features.sharing.page import stop_buttons
-from core.features.sharing.report.printing import as_pdf
+from core.features.sharing.report.build import as_pdf
 from core.features.sharing.report.walk import walk_file
 from core.features.sharing.walk_tables import Stop
 from core.plots import printed

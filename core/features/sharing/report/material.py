@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 import pandas as pd
@@ -88,3 +89,21 @@ def load_row(db: Cursor, run: Run, pair_id: str, numbers: Mapping[str, Any]) -> 
     """Return a row of a run in full. numbers: `predictions.row` of it."""
     events, dossier = traces.of_row(db, run.id, pair_id), evidence.of_row(db, run.id, pair_id)
     return ChosenRow(run, numbers, events, dossier)
+
+
+@dataclass(frozen=True, slots=True)
+class Byline:
+    """The author, "" if unknown, and the date."""
+
+    authors: str = ""
+    day: date | None = None
+
+    @property
+    def words(self) -> str:
+        """Authors and day, if known."""
+        return " · ".join(
+            filter(None, (self.authors, "" if self.day is None else f"{self.day:%-d %B %Y}"))
+        )
+
+
+NOBODY = Byline()

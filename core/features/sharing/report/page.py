@@ -7,20 +7,28 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.features.sharing.report.debates import show_row
+from core.base.version import describe
 from core.features.sharing.report.document import (
     Document,
+    Html,
     chart_place,
+    element,
+    join,
+    make_deck,
+    show_words,
+    table,
     theme_switch,
 )
-from core.features.sharing.report.markup import Html, element, join
 from core.features.sharing.report.material import Material
-from core.features.sharing.report.methods import show_methods
-from core.features.sharing.report.parts import Parts
-from core.features.sharing.report.provenance import show_provenance
-from core.features.sharing.report.question import answer_sentences, find_abstract, question_text
+from core.features.sharing.report.methods import show_methods, show_provenance
+from core.features.sharing.report.question import (
+    Parts,
+    answer_sentences,
+    find_abstract,
+    question_text,
+)
+from core.features.sharing.report.rows import show_row
 from core.features.sharing.report.selection import PARTS
-from core.features.sharing.report.tables import table
 from core.features.sharing.report.walk import show_stop
 from core.plots.captioned import CaptionedFigure
 from core.scoring.sentences import interval_text, scored_text
@@ -200,3 +208,66 @@ def _audit(material: Material) -> Html:
         blocks.append(element("p", f"{audit.run}: {audit.sentence}", *audit.caveats))
         blocks.append(element("details", element("summary", "Counts by role"), counts))
     return join(blocks)
+
+
+_KEYS = "Arrow keys, space, Home and End move; T changes between light and dark."
+
+
+def make_slides(parts: Parts) -> Document:
+    """Return the slides of a report: the finding, the abstract and the first figures; parts without
+    a figure are left out."""
+    material = parts.material
+    title = [
+        element("p", parts.subtitle),
+        *show_marks(material),
+        element("p", _KEYS, class_="muted screen"),
+    ]
+    more = sum(one.chart is not None for found in parts.appendix.values() for _, one in found)
+    appendix = f"{more:,} more figures are in the report’s appendix. " if more else ""
+    sources = [
+        element(
+            "p",
+            f"Dataset {material.dataset.name}. Intervals are 95% and allow for shared perturbations"
+            " and genes.",
+        ),
+        element(
+            "p",
+            f"Made with PerturbDesk {describe()}. {appendix}Files, methods and specifications are"
+            " in the report.",
+        ),
+    ]
+    slides = [
+        show_words("title", parts.title, title),
+        show_words("abstract", question_text(material), [show_abstract(parts)]),
+        *(_figure_slide(key, found) for key, found in parts.figures if found.chart is not None),
+        *(show_stop(key, shown, parts.links) for key, shown in parts.stops.items()),
+        *_explorer_slides(material),
+        show_words("end", "Sources of these numbers", sources),
+    ]
+    return make_deck(parts.title, slides, parts.drawn_first, tools=[*material.tools.values()])
+
+
+def _figure_slide(key: str, found: CaptionedFigure) -> Html:
+    said = [element("p", found.sentence, class_="sentence")] if found.finding else []
+    return element(
+        "section",
+        element("h2", found.headline),
+        *said,
+        element("div", chart_place(key, found), class_="stage"),
+        element("p", f"{found.title} · {found.caption}", class_="muted"),
+        class_="slide",
+    )
+
+
+def _explorer_slides(material: Material) -> list[Html]:
+    """Return a slide for each fusion among the runs, in which it is weighed again."""
+    names = {run.id: run.name for run in material.runs}
+    return [
+        element(
+            "section",
+            element("h2", names[run]),
+            Html(tool.place(f"explorer-{i}")),
+            class_="slide weigh",
+        )
+        for i, (run, tool) in enumerate(material.tools.items(), start=1)
+    ]

@@ -12,11 +12,15 @@ from core.base.errors import NotFound
 from core.base.texts import count_text, cut_at_word, number_text
 from core.features import hooks
 from core.features.sharing import walk_tables
-from core.features.sharing.report.byline import Byline
-from core.features.sharing.report.deck import make_deck, show_words
-from core.features.sharing.report.document import chart_place, render
-from core.features.sharing.report.markup import Html, element
-from core.features.sharing.report.material import ChosenRow, load_row
+from core.features.sharing.report.document import (
+    Html,
+    chart_place,
+    element,
+    make_deck,
+    render,
+    show_words,
+)
+from core.features.sharing.report.material import Byline, ChosenRow, load_row
 from core.features.sharing.walk_tables import Stop
 from core.plots import offline_page, theme
 from core.plots.captioned import CaptionedFigure

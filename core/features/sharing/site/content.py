@@ -11,7 +11,7 @@ from typing import Any
 from core.base.errors import InputError
 from core.base.texts import NO_LABEL
 from core.base.types import FLAG_NAMES, Flag
-from core.features.sharing.report.row_texts import Row, evidence_card, row_texts
+from core.features.sharing.report.rows import Row, evidence_card, row_texts
 from core.methods.text_rules.text import SHORT
 from core.plots import theme
 from core.scoring import row_numbers
