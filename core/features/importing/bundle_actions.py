@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace as replace_in
-from io import BufferedIOBase
+from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,15 +20,14 @@ from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.file_io import UnnamedFile, write_by
 from core.base.hashes import sha256_of_open
-from core.base.net.scrubber import SHORTEST
+from core.base.records import to_json
 from core.base.row_schema import TABLES, field_names
 from core.base.texts import list_names, printable
-from core.base.types import Flag, Rejected, RunRecord
+from core.base.types import Rejected, RunRecord
 from core.features.importing import bundle_parts as records
 from core.features.importing.bundle_parts import (
     LARGE,
     SCHEMAS,
-    contains_text,
     select_rows,
     write_part,
 )
@@ -38,7 +37,6 @@ from core.features.importing.bundles import (
     BundledDataset,
     BundledRun,
     differences,
-    read_bundle,
     write_bundle_into,
 )
 from core.features.importing.files import BundleFile
@@ -46,7 +44,9 @@ from core.features.importing.import_target import (
     Imported,
     ImportedRows,
     ImportOptions,
+    dataset_of_rows,
     delete_replaced_run,
+    find_run,
     free_name,
     known_rows,
     record_import,
@@ -54,13 +54,11 @@ from core.features.importing.import_target import (
 )
 from core.features.importing.lineage import missing_parents, prompts_of
 from core.features.importing.problems import Problem
-from core.methods.brief_checks import check_brief, citable_by, citable_terms
 from core.runs import run_control
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, datasets, pairs, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.store.traces import split_events
 from core.transfer.knn_settings import read_knn_settings
 
 
@@ -91,7 +89,6 @@ def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
         bundle, problems = _build(db, workspace.settings, found)
     file = UnnamedFile()
     write_bundle_into(file, bundle)
-    _refuse_unreadable(file, bundle)
     stem = re.sub(r"[^\w.-]+", "_", bundle.run.name).strip("._") or bundle.run.id
     return BuiltBundle(file, sha256_of_open(file), f"{stem[:80]}.bundle.zip", problems)
 
@@ -140,18 +137,14 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
             changed, pieces = changed or cleaned != pieces, cleaned
         parts[part] = write_part(pieces, part, f"run {run.name}/{part}")
     bundle = Bundle(bundled, bundled_dataset(db, datasets.find(db, run.dataset)), parts)
-    if any(
-        (
-            any(secret in str(getattr(bundle.run, name)) for name in field_names(BundledRun))
-            or contains_text(bundle.parts, secret)
+    if settings.secrets:
+        batches = (batch for part in parts.values() for batch in part.to_batches())
+        buffers = (
+            buffer for batch in batches for each in batch.columns for buffer in each.buffers()
         )
-        for secret in settings.secrets
-        if len(secret) >= SHORTEST
-    ):
-        raise StateError(
-            f"run {run.name}: contains an API key; expected a run without one, so remove it from"
-            " the notes first"
-        )
+        texts = (buffer.to_pybytes() for buffer in buffers if buffer is not None)
+        said = json.dumps(to_json(bundled), ensure_ascii=False).encode()
+        machine_names.refuse_secrets(settings, f"run {run.name}", chain([said], texts))
     return bundle, list(_list_problems(bundle, changed=changed))
 
 
@@ -188,15 +181,6 @@ def _list_problems(bundle: Bundle, *, changed: bool) -> Iterator[Problem]:
         )
     if changed:
         yield Problem("places", "warning", (), "paths and addresses of this machine are left out")
-
-
-def _refuse_unreadable(file: UnnamedFile, bundle: Bundle) -> None:
-    """Raise InputError for a bundle that cannot be read back, which would be a bug."""
-    name = f"run {bundle.run.name}"
-    back = read_bundle(cast(BufferedIOBase, file), name)
-    records.refuse_wrong_ids(back.parts["evidence"].to_batches(), back.parts["call"].to_batches())
-    if differ := differences(bundle, back):
-        raise InputError(f"{name}: {', '.join(differ)} would not be restored unchanged")
 
 
 def import_bundle(
@@ -241,13 +225,8 @@ def import_bundle(
             raise InputError(
                 f"{path}: the specification of its {bundled.method} cannot be read ({error!r})"
             ) from error
-        parents = [parent for key in bundled.parents if (parent := find_run(db, key)) is not None]
-        if bundled.id in bundled.parents or any(
-            bundled.id in (each.id, *each.parents) for each in runs.lineage(db, parents)
-        ):
-            raise InputError(
-                f"{path}: its run {bundled.id} is among its own parents; expected older runs"
-            )
+        if bundled.id in bundled.parents:
+            raise InputError(f"{path}: its run {bundled.id} is its own parent; expected older runs")
         outcome, replaced = store_run(db, workspace.settings, file, path, options)
         if missing := missing_parents(db, [runs.find(db, bundled.id)]):
             outcome = replace_in(
@@ -263,11 +242,6 @@ def import_bundle(
 
 
 SIMULATED = "simulated"  # an origin that travels: what is simulated says so wherever it is
-
-
-def find_run(db: Cursor, run: str) -> Run | None:
-    """Return the run with this id; None if it is not here."""
-    return next((each for each in runs.list_all(db) if each.id == run), None)
 
 
 def record_values(run: RunRecord) -> dict[str, Any]:
@@ -319,7 +293,6 @@ def store_run(
     values["origin"] = SIMULATED if bundled.origin == SIMULATED else "imported"
     runs.add(db, Run(**values))
     records.add(db, bundled.id, select_rows(parts, pa.array(keep)))
-    _update_findings(db, bundled.id)
     records.add_origin(db, bundled.id, bundled.origin, bundled.parent_names)
     runs.update_counts(db, bundled.id)
     record_import(
@@ -328,81 +301,24 @@ def store_run(
     return Imported(path, file.kind, name, sum(keep), tuple(rejected)), replaced
 
 
-def _update_findings(cursor: Cursor, run: str) -> None:
-    """Set the findings of a run's briefs, the flag of the rows in which a role collapsed, and the
-    number of these rows.
-
-    A row whose method found the collapse keeps its flag.
-    """
-    dossiers = dict(_dossiers(cursor, run))
-    places: list[tuple[str, int]] = []
-    found: list[tuple[str, ...]] = []
-    for batch in split_events(cursor, "e.run = ? AND e.kind = 'brief'", [run], "e.pair_id, e.seq"):
-        query = (
-            f"SELECT e.pair_id, e.seq, e.role, e.content FROM trace_event e WHERE {batch.condition}"
-            " ORDER BY e.pair_id, e.seq"
-        )
-        for pair_id, seq, role, text in cursor.execute(query, batch.values).fetchall():
-            places.append((pair_id, seq))
-            found.append(check_brief(role, text, pair_id, dossiers.get(pair_id, ())))
-    columns = {
-        "pair_id": [pair_id for pair_id, _ in places],
-        "seq": pa.array([seq for _, seq in places], pa.int16()),
-        "findings": pa.array(found, pa.list_(pa.string())),
-        "is_collapsed": pa.array(["answers" in findings for findings in found], pa.bool_()),
-    }
-    cursor.register("found", pa.table(columns))
-    try:
-        cursor.execute(
-            """UPDATE trace_event e SET findings = f.findings FROM found f
-               WHERE e.run = ? AND e.pair_id = f.pair_id AND e.seq = f.seq""",
-            [run],
-        )
-        cursor.execute(
-            """UPDATE prediction SET flags = list_append(flags, ?) WHERE run = ? AND NOT
-            list_contains(flags, ?)
-               AND pair_id IN (SELECT pair_id FROM found WHERE is_collapsed)""",
-            [str(Flag.ROLE_COLLAPSE), run, str(Flag.ROLE_COLLAPSE)],
-        )
-    finally:
-        cursor.unregister("found")
-    cursor.execute(
-        "UPDATE run SET collapsed = (SELECT count(*) FROM prediction WHERE run = ? AND"
-        " list_contains(flags, ?)) WHERE id = ?",
-        [run, str(Flag.ROLE_COLLAPSE), run],
-    )
-
-
-def _dossiers(cursor: Cursor, run: str) -> Iterator[tuple[str, set[str]]]:
-    """Yield pair id and the terms of its dossier that a brief can cite, for every row that has a
-    dossier."""
-    bodies = cursor.execute(
-        "SELECT id, body FROM evidence WHERE id IN (SELECT evidence FROM row_evidence WHERE run"
-        " = ?)",
-        [run],
-    ).fetchall()
-    terms = {key: citable_terms(json.loads(body)) for key, body in bodies}
-    rows = cursor.execute(
-        "SELECT pair_id, list(evidence) FROM row_evidence WHERE run = ? GROUP BY pair_id", [run]
-    ).fetchall()
-    for pair_id, keys in rows:
-        yield pair_id, citable_by(pair_id, [terms[key] for key in keys])
-
-
 def _match_rows(
     db: Cursor, bundle: Bundle, path: str, options: ImportOptions
 ) -> tuple[Dataset, list[bool], list[Rejected]]:
     """Return the dataset of a bundle's rows, whether it has each of them as the same pair, and the
-    rejections of the others."""
-    ids, perts, genes = (
-        bundle.parts["prediction"][name].to_pylist() for name in ("pair_id", "pert", "gene")
-    )
-    target = _choose_dataset(db, bundle.dataset, ids, path, options)
+    rejections of the others. Raise StateError for a dataset of another organism."""
+    rows = bundle.parts["prediction"].select(["pair_id", "pert", "gene"]).to_pydict()
+    ids, about = rows["pair_id"], bundle.dataset
+    target = dataset_of_rows(db, ids, path, options)
+    if target.organism != about.organism:
+        theirs = f"{about.name} ({about.organism}, {about.context}; {about.rows:,} rows)"
+        raise StateError(
+            f"{path}: its dataset is {printable(theirs)}, but {target.name} is {target.organism}"
+        )
     keep, rejected = known_rows(db, target, ids, range(1, len(ids) + 1), path)
     frame = pairs.frame(db, target.id)
     known = dict(zip(frame["pair_id"], zip(frame["pert"], frame["gene"], strict=True), strict=True))
-    for at, (key, *symbols) in enumerate(zip(ids, perts, genes, strict=True)):
-        if keep[at] and known[key] != tuple(symbols):
+    for at, (key, *symbols) in enumerate(zip(ids, rows["pert"], rows["gene"], strict=True)):
+        if keep[at] and tuple(symbols) != known[key]:
             keep[at] = False
             message = (
                 f"{key!r} is {' on '.join(symbols)} in the bundle, {' on '.join(known[key])} in"
@@ -412,37 +328,3 @@ def _match_rows(
     rejected.sort(key=lambda row: row.line)
     refuse_empty_import(path, sum(keep), rejected, options)
     return target, keep, rejected
-
-
-def _choose_dataset(
-    db: Cursor, bundled: BundledDataset, ids: Sequence[str], path: str, options: ImportOptions
-) -> Dataset:
-    """Return the chosen dataset, else that of its organism with most of the ids; among several, the
-    one with the same pairs."""
-    about = (
-        f"{bundled.organism}, {bundled.context}; {bundled.rows:,} rows, hash {bundled.sha256[:10]}"
-    )
-    theirs = printable(f"{bundled.name} ({about})")
-    if options.dataset is not None:
-        chosen = datasets.find(db, options.dataset)
-        if chosen.organism != bundled.organism:
-            raise StateError(
-                f"{path}: its dataset is {theirs}, but {chosen.name} is {chosen.organism}"
-            )
-        return chosen
-    known = {datasets.find(db, key): n for key, n in pairs.datasets_with(db, ids)}
-    fitting = {dataset: n for dataset, n in known.items() if dataset.organism == bundled.organism}
-    if not fitting:
-        raise InputError(
-            f"{path}: no dataset here knows any of its {len(ids):,} rows; expected {theirs}; import"
-            " its files first"
-        )
-    best = [dataset for dataset, n in fitting.items() if n == max(fitting.values())]
-    if len(best) > 1:
-        best = [
-            dataset for dataset in best if bundled_dataset(db, dataset).sha256 == bundled.sha256
-        ] or best
-    if len(best) > 1:
-        names = ", ".join(dataset.name for dataset in best)
-        raise StateError(f"{path}: its dataset {theirs} may be {names}; choose one with --dataset")
-    return best[0]

@@ -121,8 +121,6 @@ _LINKS = (  # every value of the first stands in the second
 )
 _NOTE_ID = "^[0-9a-f]{12}$"
 _LISTED = "^([a-z_]+( [a-z_]+)*)?$"
-# characters of a JSON text that is not checked twice; how many of these
-_SHORT_JSON, _MOST_SEEN = 1_000, 10_000
 _MOST_DIGITS = 300  # of a whole number in JSON; most readers cannot read a longer one
 
 
@@ -196,13 +194,12 @@ def check(parts: Parts, where: str) -> None:
     """Raise InputError for the first value in the parts that no run can have."""
     for part, table in parts.items():
         _refuse_repeated(table, part, where)
-        seen: set[str] = set()
         start = 0
         for batch in table.to_batches():
             for column in TABLES[part].columns:
-                _check_column(
-                    part, column, batch[column.name], f"{where}/{part}, {column.name}", start, seen
-                )
+                values, place = batch[column.name], f"{where}/{part}, {column.name}"
+                for wrong, expected in _faults(part, column, values):
+                    _refuse_rows(wrong, values, place, expected, start)
             start += batch.num_rows
     _check_predictions(parts["prediction"], f"{where}/prediction")
     for part, name, other, key in _LINKS:
@@ -222,61 +219,29 @@ def _refuse_repeated(table: PartFile, part: str, where: str) -> None:
         )
 
 
-def _check_column(
-    part: str, column: Column, values: pa.Array, where: str, start: int, seen: set[str]
-) -> None:
-    """Check some values of a column, the first of which is that of row `start`. seen: JSON texts
-    that were checked."""
-
-    if column.kind in ("index", "count", "total"):  # the type excludes what is too large
-        _refuse_rows(pc.less(values, 0), values, where, "0 or more", start)
-    if column.kind == "share":
-        _refuse_rows(
-            pc.invert(pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, 1))),
-            values,
-            where,
-            "0 to 1",
-            start,
-        )
-    if column.kind == "number":
-        _refuse_rows(pc.invert(pc.is_finite(values)), values, where, "a finite number", start)
+def _faults(part: str, column: Column, values: pa.Array) -> Iterator[tuple[pa.Array, str]]:
+    """Yield for each rule of a column which values break it, and what it expects."""
+    name, kind = column.name, column.kind
+    if kind in ("index", "count", "total"):  # the type excludes what is too large
+        yield pc.less(values, 0), "0 or more"
+    if kind == "share":
+        yield pc.invert(pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, 1))), "0 to 1"
+    if kind == "number":
+        yield pc.invert(pc.is_finite(values)), "a finite number"
     if column.choices:
         known = pa.array([*column.choices, None], pa.string())
-        _refuse_rows(
-            pc.invert(pc.is_in(values, value_set=known)),
-            values,
-            where,
-            " or ".join(column.choices),
-            start,
-        )
-    if column.kind == "words":
-        _refuse_rows(
-            pc.invert(pc.match_substring_regex(values, _LISTED)),
-            values,
-            where,
-            "words with blanks between them",
-            start,
-        )
-    if part == "note" and column.name == "id":
-        _refuse_rows(
-            pc.invert(pc.match_substring_regex(values, _NOTE_ID)),
-            values,
-            where,
-            "12 hexadecimal digits",
-            start,
-        )
-    if column.name == "pair_id" or (part == "note" and column.name == "author"):
-        _refuse_rows(pc.equal(values, ""), values, where, "a text", start)
-    if column.kind in ("json", "json text"):
-        for text in pc.unique(values).to_pylist():
-            if text in seen:
-                continue
-            if not is_json_object(text):
-                raise InputError(
-                    f"{where}: {quote(text)}, expected a JSON object of finite numbers"
-                )
-            if len(text) <= _SHORT_JSON and len(seen) < _MOST_SEEN:
-                seen.add(text)
+        yield pc.invert(pc.is_in(values, value_set=known)), " or ".join(column.choices)
+    if kind == "words":
+        listed = pc.match_substring_regex(values, _LISTED)
+        yield pc.invert(listed), "words with blanks between them"
+    if (part, name) == ("note", "id"):
+        yield pc.invert(pc.match_substring_regex(values, _NOTE_ID)), "12 hexadecimal digits"
+    if name == "pair_id" or (part, name) == ("note", "author"):
+        yield pc.equal(values, ""), "a text"
+    if kind in ("json", "json text"):
+        odd = [text for text in pc.unique(values).to_pylist() if not is_json_object(text)]
+        wrong = pc.is_in(values, value_set=pa.array(odd, pa.string()))
+        yield wrong, "a JSON object of finite numbers"
 
 
 def _check_predictions(table: PartFile, where: str) -> None:
@@ -323,12 +288,10 @@ def _refuse_rows(
         )
 
 
-def have_same_rows(one: PartFile, other: PartFile, part: str) -> bool:
-    """Return whether two parts hold the same rows in the same order, apart from what the audit
-    found."""
+def have_same_rows(one: PartFile, other: PartFile) -> bool:
+    """Return whether two parts hold the same rows in the same order."""
     left, right = (
-        (_without_audit(pa.table(batch), part) for batch in rows.to_batches() if batch.num_rows)
-        for rows in (one, other)
+        (batch for batch in rows.to_batches() if batch.num_rows) for rows in (one, other)
     )
     a, b = next(left, None), next(right, None)
     while a is not None and b is not None:
@@ -338,19 +301,6 @@ def have_same_rows(one: PartFile, other: PartFile, part: str) -> bool:
         a = a.slice(n) if a.num_rows > n else next(left, None)
         b = b.slice(n) if b.num_rows > n else next(right, None)
     return a is None and b is None
-
-
-def _without_audit(table: pa.Table, part: str) -> pa.Table:
-    """Return a part's table without the audit's results: the findings in events, and the flag of
-    rows with a collapsed role."""
-    if part == "trace_event":
-        return table.drop_columns(["findings"])
-    if part == "prediction":
-        flags = pc.utf8_trim_whitespace(
-            pc.replace_substring_regex(table["flags"], rf"\b{Flag.ROLE_COLLAPSE}\b ?", "")
-        )
-        return table.set_column(table.schema.get_field_index("flags"), "flags", flags)
-    return table
 
 
 def is_json_object(text: str) -> bool:
@@ -411,18 +361,6 @@ def _filter_rows(
     for batch in rows.to_batches():
         found = pc.is_in(batch[column], value_set=values)
         yield batch.filter(found if are_kept else pc.invert(found))
-
-
-def contains_text(parts: Parts, text: str) -> bool:
-    """Return whether a text stands in any column of texts."""
-    batches = (batch for part in parts.values() for batch in part.to_batches())
-    columns = (
-        batch[field.name]
-        for batch in batches
-        for field in batch.schema
-        if field.type == pa.string()
-    )
-    return any(pc.any(pc.match_substring(column, text)).as_py() for column in columns)
 
 
 _JOINED = (
@@ -501,14 +439,8 @@ def add(cursor: Cursor, run: str, parts: Mapping[str, Iterable[pa.RecordBatch]])
     for part, batches in parts.items():
         for batch in batches:
             if part == "note":
-                cursor.register("incoming_notes", pa.table({"id": batch["id"]}))
-                try:
-                    taken = one(
-                        cursor,
-                        "SELECT id, run FROM note SEMI JOIN incoming_notes USING (id) LIMIT 1",
-                    )
-                finally:
-                    cursor.unregister("incoming_notes")
+                query = "SELECT id, run FROM note WHERE list_contains(?, id) LIMIT 1"
+                taken = one(cursor, query, [batch["id"].to_pylist()])
                 if taken is not None:
                     raise InputError(
                         f"note {taken[0]}: is one of run {taken[1]} here, expected a note of the"

@@ -176,21 +176,11 @@ class Bundle:
 
 
 def differences(first: Bundle, second: Bundle) -> list[str]:
-    """Return what differs between two bundles of a run: fields of `BundledRun.content`, then parts.
-
-    What the audit finds follows from the rest, by rules that differ between versions, and makes no
-    difference.
-    """
+    """Return what differs between two bundles of a run: fields of `BundledRun.content`, then
+    parts."""
     one, other = first.run.content, second.run.content
-    return [
-        *(name for name in one if one[name] != other[name] and name != "collapsed"),
-        *(
-            part
-            for part in SCHEMAS
-            if first.parts[part] is not second.parts[part]
-            and not have_same_rows(first.parts[part], second.parts[part], part)
-        ),
-    ]
+    parts = (part for part in SCHEMAS if not have_same_rows(first.parts[part], second.parts[part]))
+    return [*(name for name in one if one[name] != other[name]), *parts]
 
 
 def write_bundle_into(out: IO[bytes], bundle: Bundle) -> None:

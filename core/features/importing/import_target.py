@@ -80,6 +80,11 @@ class ImportedContent(Protocol):
     def sha256(self) -> str: ...
 
 
+def find_run(db: Cursor, run: str) -> Run | None:
+    """Return the run with this id; None if it is not here."""
+    return next((each for each in runs.list_all(db) if each.id == run), None)
+
+
 def dataset_of_rows(
     db: Cursor, pair_ids: Sequence[str], path: str, options: ImportOptions
 ) -> Dataset:

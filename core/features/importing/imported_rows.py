@@ -22,6 +22,7 @@ from core.features.importing.import_target import (
     ImportOptions,
     dataset_of_rows,
     delete_replaced_run,
+    find_run,
     free_name,
     known_rows,
     record_import,
@@ -163,7 +164,7 @@ def find_bundled_run(
     if not ids or table.kind != "submission":
         return None
     key = _run_id(table, dataset_of_rows(db, ids, path, options))
-    existing = next((run for run in runs.list_all(db) if run.id == key), None)
+    existing = find_run(db, key)
     if existing is None:
         return None
     message = f"{path}: imported already as {existing.name} from a bundle; nothing changed"
