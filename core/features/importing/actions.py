@@ -91,7 +91,7 @@ def import_paths(
     files = expand(list(paths), recursive=recursive)
     options = with_saved_columns(workspace, options)
     with collector_paused():
-        read = partial(recognise, epochs=options.epochs, options=options.table)
+        read = partial(recognise, options=options.table)
         return import_files(workspace, files, options, read, on_file=on_file)
 
 

@@ -53,10 +53,6 @@ def import_(
     direction: Annotated[
         str | None, typer.Option("--dir", help="External scores: the column that ranks them by up.")
     ] = None,
-    epochs: Annotated[
-        Literal["mean", "first"],
-        typer.Option(help="Logs of Inspect AI: how several epochs of a row are combined."),
-    ] = "mean",
     zeros: Annotated[
         Literal["score", "not-covered"] | None,
         typer.Option(help="External scores: what an exact 0 means; by default, a score."),
@@ -92,7 +88,7 @@ def import_(
     and --dir name columns."""
     table = TableOptions(_pairs("--column", column or ()), _pairs("--where", where or ()))
     options = imports.ImportOptions(
-        name, dataset, strict, replace, de, direction, epochs, zeros or "", table
+        name, dataset, strict, replace, de, direction, zeros or "", table
     )
     if dry_run:
         show_previews(previews.preview_paths(context.obj, paths, options, recursive=recursive))

@@ -26,7 +26,6 @@ from core.evidence.knowledge_packs import Pack, read_knowledge, read_knowledge_p
 from core.features.importing.bundles import Bundle, is_bundle, read_bundle
 from core.features.importing.external_scores import ScoreTable
 from core.features.importing.gene_set_files import kind_of_gene_sets, read_gene_sets
-from core.features.importing.inspect_logs import Epochs
 from core.features.importing.other_formats import is_zarr, refuse_other_format, refuse_other_json
 from core.features.importing.pairs import PairTable
 from core.features.importing.reader import read_path
@@ -228,10 +227,8 @@ def _problem_of_link(path: Path) -> str:
     )
 
 
-def recognise(
-    path: Path, epochs: Epochs = "mean", options: TableOptions = AS_GUESSED
-) -> FileContent:
-    """Return the content of a file or of a checkpoint's folder. epochs: see `read_log`. options: of
+def recognise(path: Path, options: TableOptions = AS_GUESSED) -> FileContent:
+    """Return the content of a file or of a checkpoint's folder. options: of
     a table.
 
     Raise UnknownFormat, UnsafeFile or InputError.
@@ -240,7 +237,7 @@ def recognise(
         if path.is_dir():
             refuse_other_format(path, str(path))
             return SpaceFile(load_space(path, path.name))
-        return _recognise_file(path, path.name, epochs, options)
+        return _recognise_file(path, path.name, options)
     except OSError as error:  # of a file that was readable at first
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
 
@@ -253,10 +250,10 @@ def recognise_upload(
         path = folder / Path(name).name
         with path.open("wb") as out:
             shutil.copyfileobj(open_content(content), out, _CHUNK_BYTES)
-        return _recognise_file(path, name, "mean", options)
+        return _recognise_file(path, name, options)
 
 
-def _recognise_file(path: Path, name: str, epochs: Epochs, options: TableOptions) -> FileContent:
+def _recognise_file(path: Path, name: str, options: TableOptions) -> FileContent:
     refuse_other_format(path, name)
     kind = kind_of_gene_sets(path, name)
     if kind is not None:
@@ -264,17 +261,17 @@ def _recognise_file(path: Path, name: str, epochs: Epochs, options: TableOptions
         pack = read_knowledge(content, name)
         return PackFile(pack, content, pack.kind, pack.sha256)
     with plain_file(path, name) as (plain, bare):
-        return _recognise_plain(plain, bare, epochs, options)
+        return _recognise_plain(plain, bare, options)
 
 
-def _recognise_plain(path: Path, name: str, epochs: Epochs, options: TableOptions) -> FileContent:
+def _recognise_plain(path: Path, name: str, options: TableOptions) -> FileContent:
     """Return the content of an uncompressed file."""
     # of nothing else that is read
     if read_head(path, 1) == _PICKLE or path.suffix in (".pkl", ".pickle"):
         return SpaceFile(load_space(path, Path(name).stem))
     if first_character(read_head(path, 64)) in (b"{", b"["):
         try:
-            return _read_table(path, name, epochs, options)
+            return _read_table(path, name, options)
         except UnknownFormat:
             pass  # what was parsed has to go before it is parsed as something else
         refuse_other_json(read_file(path, MAX_UNPACKED_BYTES), name)
@@ -284,7 +281,7 @@ def _recognise_plain(path: Path, name: str, epochs: Epochs, options: TableOption
         content = read_file(path, MAX_UNPACKED_BYTES)
         return BundleFile(read_bundle(content, name), sha256_of(content))
     try:
-        return _read_table(path, name, epochs, options)
+        return _read_table(path, name, options)
     except UnsafeFile:
         raise
     except InputError as no_table:
@@ -309,8 +306,8 @@ def _names_pairs(path: Path) -> bool:
 
 
 def _read_table(
-    path: Path, name: str, epochs: Epochs, options: TableOptions
+    path: Path, name: str, options: TableOptions
 ) -> PairTable | SubmissionFile | ScoreTable:
     spool = RowSpool()
-    table = read_path(path, name, spool.add, epochs, options)
+    table = read_path(path, name, spool.add, options)
     return SubmissionFile(table, spool.finish()) if isinstance(table, SubmissionTable) else table

@@ -12,7 +12,6 @@ from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.texts import quote
 from core.base.types import Rejected
-from core.features.importing.inspect_logs import Epochs
 from core.features.importing.roles import AS_GUESSED, TableOptions
 from core.runs.run_folder import folder_of_run
 from core.runs.run_state import refuse_live
@@ -31,10 +30,9 @@ class ImportOptions:
 
     strict: refuse the whole file for one bad row. replace: replace an existing run of that name.
     de, dir: of a file of external scores, the columns that rank rows by an effect and by its
-    direction; see `core.features.importing.external_scores`. epochs: how several samples of a row
-    in a log of Inspect AI are combined, by their mean or the first. zeros: whether 0 in a file of
-    external scores is a score or means that the row is not covered; "" takes it for a score, and
-    the outcome asks if many rows have it. table: what columns are, and which rows count.
+    direction; see `core.features.importing.external_scores`. zeros: whether 0 in a file of external scores
+    is a score or means that the row is not covered; "" takes it for a score, and the outcome asks
+    if many rows have it. table: what columns are, and which rows count.
     """
 
     name: str | None = None
@@ -43,7 +41,6 @@ class ImportOptions:
     replace: bool = False
     de: str | None = None
     dir: str | None = None
-    epochs: Epochs = "mean"
     zeros: Zeros = ""
     table: TableOptions = AS_GUESSED
 

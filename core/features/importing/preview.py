@@ -326,7 +326,7 @@ def _preview_file(workspace: Workspace, file: FoundFile, options: ImportOptions)
         with open_file(path, MAX_UNPACKED_BYTES) as content:
             return preview_columns(content, path.name, options.table)
 
-    read = partial(recognise, path, options.epochs, options.table)
+    read = partial(recognise, path, options.table)
     return _preview(workspace, name, read, columns, options, is_chosen=file.chosen)
 
 

@@ -40,10 +40,11 @@ COLUMN_OF: Mapping[str, str] = {
 _SEED_COLUMN = re.compile(
     r"(?:reasoning_trace|prediction_up|prediction_down)_seed(\d{1,9})", re.ASCII
 )
-_CERTAIN: Mapping[tuple[float | None, float | None], Label] = {
-    (1.0, 0.0): Label.UP,
-    (0.0, 1.0): Label.DOWN,
-    (0.0, 0.0): Label.NONE,
+# Label → the numbers of an answer that is certain of it.
+CERTAIN: Mapping[Label, tuple[float, float]] = {
+    Label.UP: (1.0, 0.0),
+    Label.DOWN: (0.0, 1.0),
+    Label.NONE: (0.0, 0.0),
 }
 _COUNTS = ("tokens", "prompt_tokens", "tool_calls")
 
@@ -296,9 +297,9 @@ def reads_otherwise(text: str, up: float | None, down: float | None) -> dict[str
     Numbers that are certain of no label (.333/.333, means, log-probabilities) are compared with
     nothing.
     """
-    certain = _CERTAIN.get((up, down))
-    said = None if certain is None else read_label(text)
-    return {"reads": str(said)} if isinstance(said, Label) and said != certain else {}
+    said = read_label(text) if (up, down) in CERTAIN.values() else None
+    is_other = isinstance(said, Label) and CERTAIN[said] != (up, down)
+    return {"reads": str(said)} if is_other else {}
 
 
 def is_uniform(up: float | None, down: float | None) -> bool:
@@ -383,7 +384,6 @@ def _method(track: Track, tally: _Tally) -> str:
     return most if most in ("debate", "react", "coordinator") else of_text[track]
 
 
-_NUMBERS_OF = {Label.UP: (1.0, 0.0), Label.DOWN: (0.0, 1.0), Label.NONE: (0.0, 0.0)}
 _LOOKED_AT = 100  # replies, of which one has to be readable
 
 
@@ -437,7 +437,7 @@ def read_replies(
 
 def _reply_row(pair_id: str, cells: dict[str, str]) -> RowResult:
     label = read_label(cells["answer"])
-    up, down = _NUMBERS_OF[label] if isinstance(label, Label) else (1 / 3, 1 / 3)
+    up, down = CERTAIN[label] if isinstance(label, Label) else (1 / 3, 1 / 3)
     flags = () if isinstance(label, Label) else (Flag.UNIFORM,)
     counts = [count_in(cells.get(role, "")) for role in ("tokens", "prompt_tokens", "tool_calls")]
     return RowResult(
