@@ -1,31 +1,29 @@
 """The public files that can be fetched, pinned to a revision and, where known, to their bytes, and
 how they are fetched.
 
-What was fetched is checked by its hash, and renamed into place only when it is complete.
+What was fetched is checked by its hash, and written only when it is complete.
 """
 
 from __future__ import annotations
 
 import json
-import re
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from core.base.errors import InputError, Unreachable, WrongContent
 from core.base.file_io import replace_file
-from core.base.hashes import sha256_of_file
-from core.base.net.addresses import is_local, origin_of
-from core.base.texts import parse_json
+from core.base.hashes import sha256_of, sha256_of_file
+from core.base.net.addresses import is_local
+from core.base.records import parse
 
 if TYPE_CHECKING:
-    from httpx2 import Client, Request, Response
+    from httpx2 import Client
 
 
 GITHUB = "https://raw.githubusercontent.com"
+MAX_BYTES = 1 << 28
 RECORD = "sha256.json"  # hashes at the first download of files without a pinned hash
 
 Progress = Callable[[str, int, int], None]
@@ -193,17 +191,19 @@ def fetch(
 ) -> list[Path]:
     """Download the files of a group of SOURCES to `folder`, except those that are complete already.
 
-    `progress` gets a file's name, the bytes so far and all bytes (0 if unknown). An interrupted
-    transfer leaves NAME.part, from which the next call continues. Raise Unreachable (a server or
-    network failed), WrongContent (other bytes than pinned, or than at the first fetch) or
-    InputError (no such group, a folder that cannot be written).
+    `progress` gets a file's name, the bytes so far and all bytes (0 if unknown). Redirects are not
+    followed. Raise Unreachable (a server or network failed), WrongContent (other bytes than pinned,
+    or than at the first fetch) or InputError (no such group, a folder that cannot be written).
     """
+    import httpx2
+
     if group not in SOURCES:
         raise InputError(f"no public files called {group!r}, expected one of {', '.join(SOURCES)}")
     report = progress or (lambda _name, _done, _total: None)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with open_download_client(base, timeout_s) as client:
+        # no proxy stands between this machine and itself
+        with httpx2.Client(timeout=timeout_s, trust_env=not is_local(base)) as client:
             return [
                 _fetch_file(client, file, folder, f"{base.rstrip('/')}/{file.path}", report)
                 for file in SOURCES[group]
@@ -215,6 +215,8 @@ def fetch(
 def _fetch_file(
     client: Client, file: PublicFile, folder: Path, url: str, progress: Progress
 ) -> Path:
+    import httpx2
+
     target = folder / file.file
     recorded = _read_record(folder)
     expected = file.sha256 or recorded.get(file.file)
@@ -222,159 +224,51 @@ def _fetch_file(
         size = target.stat().st_size
         progress(file.file, size, size)
         return target
-    part = target.with_name(f"{target.name}.part")
     try:
-        download(client, Download(url, part, file.bytes, partial(progress, file.file)))
-    except WrongContent:
-        raise
-    except Unreachable as error:
+        content = _download(client, url, file, progress)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise Unreachable(
-            f"{error}; try again, or fetch it elsewhere, copy it here by hand and `import` it"
+            f"{url}: {str(error) or type(error).__name__}; try again, or fetch it elsewhere, copy"
+            " it here by hand and `import` it"
         ) from error
-    found = sha256_of_file(part)
+    found = sha256_of(content)
     if expected and found != expected:
-        part.unlink()
         raise WrongContent(f"{url}: SHA-256 {found}, expected {expected}; nothing was kept")
     if not file.sha256:
-        _write_record(folder, recorded | {file.file: found})
-    part.replace(target)
+        record = json.dumps(recorded | {file.file: found}, indent=1, sort_keys=True)
+        replace_file(folder / RECORD, f"{record}\n".encode())
+    replace_file(target, content)
     return target
 
 
+def _download(client: Client, url: str, file: PublicFile, progress: Progress) -> bytes:
+    """Return the bytes at an address. Raise WrongContent for more than expected, and what httpx
+    raises."""
+    import httpx2
+
+    content, most = bytearray(), file.bytes or MAX_BYTES
+    # identity, so that bytes on the wire are bytes of the file
+    with client.stream("GET", url, headers={"Accept-Encoding": "identity"}) as response:
+        if response.status_code != 200:
+            raise httpx2.HTTPError(f"HTTP {response.status_code}, expected 200")
+        length = response.headers.get("Content-Length", "")
+        total = file.bytes or (int(length) if length.isdecimal() else 0)
+        for chunk in response.iter_bytes():
+            content += chunk
+            if len(content) > most:
+                raise WrongContent(
+                    f"{url}: more than {most:,} bytes, expected no more; nothing was kept"
+                )
+            progress(file.file, len(content), total)
+    return bytes(content)
+
+
 def _read_record(folder: Path) -> dict[str, str]:
+    """Return file → SHA-256 of what was fetched without a pinned hash."""
     path = folder / RECORD
     if not path.exists():
         return {}
     try:
-        record = parse_json(path.read_text("utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error}); delete it and fetch again") from error
-    if not isinstance(record, dict):
-        raise InputError(
-            f"{path}: expected an object of file names and SHA-256; delete it and fetch again"
-        )
-    return {str(name): str(value) for name, value in record.items()}
-
-
-def _write_record(folder: Path, record: dict[str, str]) -> None:
-    replace_file(folder / RECORD, f"{json.dumps(record, indent=1, sort_keys=True)}\n".encode())
-
-
-MAX_BYTES = 1 << 30
-PATIENCE_S, LEAST_BYTES_PER_S = 60.0, 1_000  # a transfer that is slower after so long is given up
-
-OnBytes = Callable[[int, int], None]  # gets the bytes so far and all bytes (0 if unknown)
-
-
-@dataclass(frozen=True, slots=True)
-class Download:
-    """A file to download. part: where its bytes lie until it is whole. bytes: its size, None if
-    unknown."""
-
-    url: str
-    part: Path
-    bytes: int | None
-    on_bytes: OnBytes
-
-
-def open_download_client(address: str, timeout_s: float) -> Client:
-    """Return a client for downloads from a server.
-
-    Redirects are followed to that server alone; no proxy stands between this machine and itself.
-    """
-    import httpx2
-
-    def refuse_another_server(request: Request) -> None:
-        url = request.url
-        if not _is_of(address, str(url.copy_with(query=None, fragment=None))):
-            raise Unreachable(
-                f"{address}: a redirect to {url.scheme}://{url.host}, another server, which is not"
-                " followed"
-            )
-
-    # identity, so that bytes on the wire are bytes of the file and a range means what it says
-    headers = {"Accept-Encoding": "identity"}
-    return httpx2.Client(
-        timeout=timeout_s,
-        follow_redirects=True,
-        headers=headers,
-        trust_env=not is_local(address),
-        event_hooks={"request": [refuse_another_server]},
-    )
-
-
-def _is_of(address: str, target: str) -> bool:
-    """Return whether an address is one of a server; invalid addresses belong to no server."""
-    try:
-        return origin_of(target) == origin_of(address)
-    except InputError:
-        return False
-
-
-def download(client: Client, file: Download) -> None:
-    """Download a file to its .part file: the missing rest if the server supports ranges, else all
-    of it.
-
-    Raise Unreachable if the server does not answer, answers with an error, or stops early: the
-    .part file stays then. Raise WrongContent if more bytes come than expected.
-    """
-    import httpx2
-
-    try:
-        _download(client, file)
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise Unreachable(f"{file.url}: {str(error) or type(error).__name__}") from error
-
-
-def _download(client: Client, file: Download) -> None:
-    start = file.part.stat().st_size if file.part.exists() else 0
-    if start and start == file.bytes:
-        return
-    with client.stream(
-        "GET", file.url, headers={"Range": f"bytes={start}-"} if start else {}
-    ) as response:
-        if start and not _may_append(response, start):
-            file.part.unlink()
-            if response.status_code != 200:
-                response.close()
-                _download(client, file)
-                return
-            start = 0
-        if not response.is_success:
-            raise Unreachable(f"{file.url}: HTTP {response.status_code}, expected 200")
-        length = response.headers.get("Content-Length", "")
-        total = start + int(length) if length.isdecimal() else 0
-        done = _save(response, file, start, file.bytes or total)
-    if file.bytes is not None and done < file.bytes and not total:
-        raise Unreachable(f"{file.url}: stopped after {done:,} of {file.bytes:,} bytes")
-
-
-def _may_append(response: Response, start: int) -> bool:
-    """Return whether the answer to a range request is the rest of the file, or a failure that
-    leaves the .part file valid."""
-    if response.status_code == 206:
-        return re.match(rf"bytes {start}-", response.headers.get("Content-Range", "")) is not None
-    return response.status_code not in (200, 416)
-
-
-def _save(response: Response, file: Download, start: int, total: int) -> int:
-    """Append the body to the .part file, and return its size."""
-    done, began_at = start, time.monotonic()
-    most = MAX_BYTES if file.bytes is None else file.bytes
-    with file.part.open("ab") as out:
-        for chunk in response.iter_bytes():
-            out.write(chunk)
-            done += len(chunk)
-            if done > most:
-                file.part.unlink()
-                raise WrongContent(
-                    f"{file.url}: more than {most:,} bytes, expected no more; nothing was kept"
-                )
-            file.on_bytes(done, total)
-            took_s = time.monotonic() - began_at
-            if took_s > PATIENCE_S and done - start < took_s * LEAST_BYTES_PER_S:
-                raise Unreachable(
-                    f"{file.url}: {done - start:,} bytes in {took_s:,.0f} s, expected more; they"
-                    " are kept"
-                )
-    return done
+        return parse(dict[str, str], path.read_bytes(), str(path))
+    except InputError as error:
+        raise InputError(f"{error}; delete it and fetch again") from error

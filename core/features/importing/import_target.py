@@ -30,7 +30,7 @@ class ImportOptions:
 
     strict: refuse the whole file for one bad row. replace: replace an existing run of that name.
     de, dir: of a file of external scores, the columns that rank rows by an effect and by its
-    direction; see `core.features.importing.external_scores`. zeros: whether 0 in a file of external scores
+    direction; see `core.features.importing.external_scores`. zeros: whether 0 in such a file
     is a score or means that the row is not covered; "" takes it for a score, and the outcome asks
     if many rows have it. table: what columns are, and which rows count.
     """
