@@ -53,10 +53,6 @@ def import_(
     direction: Annotated[
         str | None, typer.Option("--dir", help="External scores: the column that ranks them by up.")
     ] = None,
-    zeros: Annotated[
-        Literal["score", "not-covered"] | None,
-        typer.Option(help="External scores: what an exact 0 means; by default, a score."),
-    ] = None,
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -87,9 +83,7 @@ def import_(
     External scores are a CSV of ids and columns of numbers. Each column becomes a run, unless --de
     and --dir name columns."""
     table = TableOptions(_pairs("--column", column or ()), _pairs("--where", where or ()))
-    options = imports.ImportOptions(
-        name, dataset, strict, replace, de, direction, zeros or "", table
-    )
+    options = imports.ImportOptions(name, dataset, strict, replace, de, direction, table)
     if dry_run:
         show_previews(previews.preview_paths(context.obj, paths, options, recursive=recursive))
         return

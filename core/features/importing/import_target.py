@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from core.base.config import Settings
 from core.base.errors import InputError, StateError
@@ -20,8 +20,6 @@ from core.store.datasets import Dataset
 from core.store.imports import Import
 from core.store.runs import Run
 
-Zeros = Literal["", "score", "not-covered"]
-
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
@@ -30,9 +28,8 @@ class ImportOptions:
 
     strict: refuse the whole file for one bad row. replace: replace an existing run of that name.
     de, dir: of a file of external scores, the columns that rank rows by an effect and by its
-    direction; see `core.features.importing.external_scores`. zeros: whether 0 in such a file
-    is a score or means that the row is not covered; "" takes it for a score, and the outcome asks
-    if many rows have it. table: what columns are, and which rows count.
+    direction; see `core.features.importing.external_scores`.
+    table: what columns are, and which rows count.
     """
 
     name: str | None = None
@@ -41,7 +38,6 @@ class ImportOptions:
     replace: bool = False
     de: str | None = None
     dir: str | None = None
-    zeros: Zeros = ""
     table: TableOptions = AS_GUESSED
 
 

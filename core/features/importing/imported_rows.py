@@ -6,16 +6,25 @@ goes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from core.base.compressed import bare_name
 from core.base.config import Settings
+from core.base.errors import InputError
 from core.base.hashes import sha256_of
 from core.base.texts import NO_LABEL
-from core.base.types import Label, Rejected
+from core.base.types import EXTERNAL_SCORE, Label, Rejected
 from core.features.importing import dataset_choice
 from core.features.importing.dataset_choice import CellLine, choose_dataset, combine_files
-from core.features.importing.files import SubmissionFile
+from core.features.importing.external_scores import Columns, ScoreTable, choose_columns, run_of
+from core.features.importing.files import (
+    BundleFile,
+    FileContent,
+    PackFile,
+    SpaceFile,
+    SubmissionFile,
+)
 from core.features.importing.import_target import (
     Imported,
     ImportedRows,
@@ -29,12 +38,54 @@ from core.features.importing.import_target import (
     refuse_empty_import,
 )
 from core.features.importing.pairs import PairTable
-from core.features.importing.score_columns import run_name
 from core.features.importing.submissions import SubmissionTable
 from core.runs import packs, run_writer
+from core.runs.audited_rows import RowSpool
 from core.scoring.score_result import same_runs_sentence
 from core.store import Cursor, datasets, file_rows, imports, pairs, runs
 from core.store.datasets import Dataset
+
+Importable = PairTable | SubmissionFile | BundleFile | PackFile | SpaceFile
+
+
+def split_scores(
+    table: FileContent, path: str, options: ImportOptions
+) -> Iterator[tuple[Importable, str]]:
+    """Return the parts of a file with their names: the runs of a file of external scores, else the
+    file itself.
+
+    A run is made when it is asked for, since each has the rows of the file. Raise InputError for
+    options that name columns of another kind of file, and for one name for several runs.
+    """
+    if not isinstance(table, ScoreTable):
+        if options.de is not None or options.dir is not None:
+            raise InputError(
+                f"{path}: --de and --dir name columns of external scores, got a file of kind"
+                f" {table.kind}. Expected id, or pert and gene, and columns of numbers, without the"
+                " column label beside all three"
+            )
+        return iter([(table, path)])
+    found = choose_columns(table, options.de, options.dir)
+    if options.name and len(found) > 1:
+        raise InputError(
+            f"--name {options.name}: {path} makes {len(found)} runs, expected one; choose columns"
+            " by --de and --dir"
+        )
+    return ((_file_of(table, columns), f"{path} [{columns.name}]") for columns in found)
+
+
+def _file_of(table: ScoreTable, columns: Columns) -> SubmissionFile:
+    spool = RowSpool()
+    run = run_of(table, columns, spool.add)
+    return SubmissionFile(run, spool.finish())
+
+
+def run_name(table: SubmissionTable, path: str) -> str:
+    """Return the name of a file's run: from the file, and from the columns of external scores."""
+    if table.kind != EXTERNAL_SCORE:
+        return Path(bare_name(path)).stem
+    file, _, columns = Path(path).name.partition(" [")
+    return f"{Path(bare_name(file)).stem} {columns.removesuffix(']')}"
 
 
 def write_pairs(

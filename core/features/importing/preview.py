@@ -18,7 +18,7 @@ from core.base.records import from_json, to_json
 from core.base.tables import Table, table_of
 from core.base.texts import shorten
 from core.features.importing.dataset_choice import choose_dataset
-from core.features.importing.external_scores import ScoreTable
+from core.features.importing.external_scores import ScoreTable, choose_columns
 from core.features.importing.files import (
     BundleFile,
     FileContent,
@@ -36,6 +36,7 @@ from core.features.importing.import_target import (
     describe_existing,
     known_rows,
 )
+from core.features.importing.imported_rows import run_name
 from core.features.importing.pairs import PairTable, TableRows
 from core.features.importing.reader import KEYS, LABELS, collector_paused
 from core.features.importing.roles import (
@@ -46,7 +47,6 @@ from core.features.importing.roles import (
     header_key,
     named_columns,
 )
-from core.features.importing.score_columns import choose_columns, name_by_datasets, run_name
 from core.runs.uploads_apart import read_apart
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, imports, notes
@@ -207,15 +207,14 @@ def _plan(
             notes=(*filter(None, [choice.reason]), *preview.notes),
         )
     if isinstance(content, ScoreTable):
-        table = name_by_datasets(db, content, options) if content.named else content
         runs = [
             f"{Path(path).stem} {columns.name}"
-            for columns in choose_columns(table, options.de, options.dir)
+            for columns in choose_columns(content, options.de, options.dir)
         ]
         return _plan_run(
             db,
-            table.ids,
-            table.lines,
+            content.ids,
+            content.lines,
             path,
             options,
             preview,

@@ -39,11 +39,6 @@ from core.ui.widgets import as_text, show_empty
 
 # the most important first
 _FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]
-_ZEROS = {
-    "": "ask if many rows have it",
-    "score": "a score",
-    "not-covered": "that the row is not covered",
-}
 FETCHABLE = {
     "challenge": "the challenge's train, test and sample files",
     "published": (
@@ -79,15 +74,7 @@ def show_import(context: PageContext) -> None:
             placeholder="each column becomes a run",
             **bind("import_dir"),
         )
-        zeros = st.selectbox(
-            "External scores: an exact 0 means",
-            list(_ZEROS),
-            format_func=lambda choice: _ZEROS[choice],
-            **bind("import_zeros"),
-        )
-    options = ImportOptions(
-        dataset=dataset or None, strict=strict, de=de or None, dir=up or None, zeros=zeros
-    )
+    options = ImportOptions(dataset=dataset or None, strict=strict, de=de or None, dir=up or None)
     st.markdown("**Upload**")
     after_import.show_upload(context.workspace, "", options)
     path, public = st.columns(2, gap="medium")
