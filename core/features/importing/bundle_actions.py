@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,21 +20,19 @@ from core.base.errors import InputError, StateError
 from core.base.file_io import UnnamedFile, write_by
 from core.base.hashes import sha256_of_open
 from core.base.records import to_json
-from core.base.row_schema import TABLES, field_names
+from core.base.row_schema import TABLES
 from core.base.texts import list_names, printable
-from core.base.types import Rejected, RunRecord
 from core.features.importing import bundle_parts as records
 from core.features.importing.bundle_parts import (
     LARGE,
     SCHEMAS,
-    select_rows,
     write_part,
 )
 from core.features.importing.bundles import (
     ENDED,
     Bundle,
     BundledDataset,
-    BundledRun,
+    bundled_run,
     differences,
     write_bundle_into,
 )
@@ -48,9 +45,7 @@ from core.features.importing.import_target import (
     delete_replaced_run,
     find_run,
     free_name,
-    known_rows,
     record_import,
-    refuse_empty_import,
 )
 from core.features.importing.lineage import missing_parents, prompts_of
 from core.features.importing.problems import Problem
@@ -116,16 +111,10 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
             f"run {run.name}: {run.status} with {run.done + run.failed} rows; expected one that has"
             " ended"
         )
-    names = records.run_names(db)
-    values = record_values(run) | {
-        "origin": records.origin_of(db, run.id) or run.origin,
-        "parent_names": {parent: names[parent] for parent in run.parents if parent in names},
-    }
-    whole, clean = BundledRun(**values), machine_names.remover(settings)
-    bundled = replace_in(
-        whole, spec=machine_names.change_texts(whole.spec, clean), cause=clean(whole.cause)
-    )
-    parts, changed = {}, whole.content != bundled.content
+    names, origin = records.run_names(db), records.origin_of(db, run.id) or run.origin
+    clean = machine_names.remover(settings)
+    bundled = bundled_run(replace_in(run, origin=origin), names, clean)
+    parts, changed = {}, (bundled.spec, bundled.cause) != (dict(run.spec), run.cause)
     for part in SCHEMAS:
         pieces = (
             records.read_in_pieces(db, run.id, part)
@@ -172,7 +161,7 @@ def _list_problems(bundle: Bundle, *, changed: bool) -> Iterator[Problem]:
             "failed", "warning", failed, f"{run.failed:,} rows failed: {list_names(failed)}"
         )
     if run.parents:
-        named = [run.parent_names.get(parent, parent) for parent in run.parents]
+        named = [parent.name or parent.id for parent in run.parents]
         yield Problem(
             "parents",
             "warning",
@@ -215,17 +204,17 @@ def import_bundle(
             f"{path}: data/runs/{bundled.id} has a journal of its run; move it away first"
         )
     with workspace.change("import", path) as (db, detail):
-        run = Run(**record_values(bundled), dataset="")
+        run = Run(**bundled.record(), dataset="")
         try:
             if bundled.method == "knn":
-                read_knn_settings(bundled.spec).describe()
+                read_knn_settings(run.spec).describe()
             prompts_of(workspace, db, [run])
-            int(bundled.spec.get("options", {}).get("shots", 0))
+            int(run.spec.get("options", {}).get("shots", 0))
         except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
                 f"{path}: the specification of its {bundled.method} cannot be read ({error!r})"
             ) from error
-        if bundled.id in bundled.parents:
+        if bundled.id in run.parents:
             raise InputError(f"{path}: its run {bundled.id} is its own parent; expected older runs")
         outcome, replaced = store_run(db, workspace.settings, file, path, options)
         if missing := missing_parents(db, [runs.find(db, bundled.id)]):
@@ -242,11 +231,6 @@ def import_bundle(
 
 
 SIMULATED = "simulated"  # an origin that travels: what is simulated says so wherever it is
-
-
-def record_values(run: RunRecord) -> dict[str, Any]:
-    """Return the fields that a run in the store and a run in a bundle share."""
-    return {name: getattr(run, name) for name in field_names(RunRecord)}
 
 
 def bundled_dataset(db: Cursor, dataset: Dataset) -> BundledDataset:
@@ -269,14 +253,14 @@ def store_run(
     """Store the run of a bundle; return the outcome, and what the audit log records of a run that
     it replaced."""
     bundled, replaced = file.bundle.run, dict[str, object]()
-    target, keep, rejected = _match_rows(db, file.bundle, path, options)
+    target = _match_rows(db, file.bundle, path, options)
     existing = find_run(db, bundled.id)
     if existing is not None:
         replaced |= delete_replaced_run(db, settings, existing)
     # a file replaces one run, not two
     naming = replace_in(options, replace=options.replace and existing is None)
     name, other = free_name(db, target.id, bundled.name, path, file.sha256, naming)
-    if other is not None and other.id in bundled.parents:
+    if other is not None and other.id in bundled.record()["parents"]:
         raise StateError(
             f"{path}: run {name!r} is a parent of the run that would replace it; choose another"
             " --name"
@@ -284,47 +268,39 @@ def store_run(
     if other is not None:
         replaced |= delete_replaced_run(db, settings, other)
     parts = file.bundle.parts
-    records.refuse_wrong_ids(parts["evidence"].to_batches(), parts["call"].to_batches())
-    values = record_values(bundled) | {
-        "name": name,
-        "dataset": target.id,
-        "total": bundled.total - len(rejected),
-    }
-    values["origin"] = SIMULATED if bundled.origin == SIMULATED else "imported"
-    runs.add(db, Run(**values))
-    records.add(db, bundled.id, select_rows(parts, pa.array(keep)))
-    records.add_origin(db, bundled.id, bundled.origin, bundled.parent_names)
+    records.refuse_wrong_ids(parts)
+    origin = SIMULATED if bundled.origin == SIMULATED else "imported"
+    runs.add(db, Run(**bundled.record() | {"name": name, "dataset": target.id, "origin": origin}))
+    records.add(db, bundled.id, parts)
+    parent_names = {parent.id: parent.name for parent in bundled.parents if parent.name}
+    records.add_origin(db, bundled.id, bundled.origin, parent_names)
     runs.update_counts(db, bundled.id)
-    record_import(
-        db, settings, file, path, ImportedRows(sum(keep), rejected, target.id, bundled.id)
-    )
-    return Imported(path, file.kind, name, sum(keep), tuple(rejected)), replaced
+    n = bundled.done + bundled.failed
+    record_import(db, settings, file, path, ImportedRows(n, (), target.id, bundled.id))
+    return Imported(path, file.kind, name, n), replaced
 
 
-def _match_rows(
-    db: Cursor, bundle: Bundle, path: str, options: ImportOptions
-) -> tuple[Dataset, list[bool], list[Rejected]]:
-    """Return the dataset of a bundle's rows, whether it has each of them as the same pair, and the
-    rejections of the others. Raise StateError for a dataset of another organism."""
+def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -> Dataset:
+    """Return the dataset of a bundle's rows.
+
+    Raise StateError for a dataset of another organism, InputError for rows that it lacks or has as
+    other pairs: a run comes whole, or not at all.
+    """
     rows = bundle.parts["prediction"].select(["pair_id", "pert", "gene"]).to_pydict()
-    ids, about = rows["pair_id"], bundle.dataset
-    target = dataset_of_rows(db, ids, path, options)
+    target = dataset_of_rows(db, rows["pair_id"], path, options)
+    about = bundle.dataset
+    theirs = printable(f"{about.name} ({about.organism}, {about.context}; {about.rows:,} rows)")
     if target.organism != about.organism:
-        theirs = f"{about.name} ({about.organism}, {about.context}; {about.rows:,} rows)"
-        raise StateError(
-            f"{path}: its dataset is {printable(theirs)}, but {target.name} is {target.organism}"
-        )
-    keep, rejected = known_rows(db, target, ids, range(1, len(ids) + 1), path)
+        raise StateError(f"{path}: its dataset is {theirs}, but {target.name} is {target.organism}")
     frame = pairs.frame(db, target.id)
-    known = dict(zip(frame["pair_id"], zip(frame["pert"], frame["gene"], strict=True), strict=True))
-    for at, (key, *symbols) in enumerate(zip(ids, rows["pert"], rows["gene"], strict=True)):
-        if keep[at] and tuple(symbols) != known[key]:
-            keep[at] = False
-            message = (
-                f"{key!r} is {' on '.join(symbols)} in the bundle, {' on '.join(known[key])} in"
-                f" dataset {target.name}"
-            )
-            rejected.append(Rejected(path, at + 1, "id mismatch", printable(message)))
-    rejected.sort(key=lambda row: row.line)
-    refuse_empty_import(path, sum(keep), rejected, options)
-    return target, keep, rejected
+    known = {*zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)}
+    asked = zip(rows["pair_id"], rows["pert"], rows["gene"], strict=True)
+    missing = [row for row in asked if row not in known]
+    if missing:
+        key, pert, gene = missing[0]
+        raise InputError(
+            f"{path}: {len(missing):,} of its {len(rows['pair_id']):,} rows, such as"
+            f" {printable(f'{key!r}, {pert} on {gene}')}, are not in dataset {target.name};"
+            f" expected those of {theirs}; import its files first"
+        )
+    return target

@@ -335,34 +335,6 @@ def count_rows(predictions: PartFile, fallbacks: tuple[Flag, ...]) -> dict[str, 
     }
 
 
-def select_rows(parts: Parts, keep: pa.Array) -> dict[str, Iterable[pa.RecordBatch]]:
-    """Return the rows of each part that are kept, and what belongs to them; notes on the run stay.
-
-    keep: one value per prediction.
-    """
-    left_out = parts["prediction"]["pair_id"].filter(pc.invert(keep))
-    if not len(left_out):  # else each batch of a large part would be looked up among all links
-        return {part: rows.to_batches() for part, rows in parts.items()}
-    selected: dict[str, Iterable[pa.RecordBatch]] = {}
-    for part, rows in parts.items():
-        if not TABLES[part].shared:
-            selected[part] = _filter_rows(rows, "pair_id", left_out, are_kept=False)
-            continue
-        links = parts[f"row_{part}"].select(["pair_id", part])
-        used = links.filter(pc.invert(pc.is_in(links["pair_id"], value_set=left_out)))[part]
-        selected[part] = _filter_rows(rows, "id", used, are_kept=True)
-    return selected
-
-
-def _filter_rows(
-    rows: PartFile, column: str, values: pa.ChunkedArray, *, are_kept: bool
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows whose value of a column is in a set, or those whose value is not."""
-    for batch in rows.to_batches():
-        found = pc.is_in(batch[column], value_set=values)
-        yield batch.filter(found if are_kept else pc.invert(found))
-
-
 _JOINED = (
     "JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id"
 )
@@ -433,11 +405,11 @@ def _pieces(cursor: Cursor, run: str, part: str) -> Iterator[tuple[str, list[Any
             first, size = at + 1, 0
 
 
-def add(cursor: Cursor, run: str, parts: Mapping[str, Iterable[pa.RecordBatch]]) -> None:
+def add(cursor: Cursor, run: str, parts: Parts) -> None:
     """Add the parts of a bundle to the run with this id, which has no rows yet. Raise InputError
     for a note of another run."""
-    for part, batches in parts.items():
-        for batch in batches:
+    for part, rows in parts.items():
+        for batch in rows.to_batches():
             if part == "note":
                 query = "SELECT id, run FROM note WHERE list_contains(?, id) LIMIT 1"
                 taken = one(cursor, query, [batch["id"].to_pylist()])
@@ -461,12 +433,10 @@ def add(cursor: Cursor, run: str, parts: Mapping[str, Iterable[pa.RecordBatch]])
             insert(cursor, part, columns, ignore_existing=TABLES[part].shared)
 
 
-def refuse_wrong_ids(
-    evidence_rows: Iterable[pa.RecordBatch], call_rows: Iterable[pa.RecordBatch]
-) -> None:
+def refuse_wrong_ids(parts: Parts) -> None:
     """Raise InputError for evidence or a call whose id is not the hash of its content: others would
     be shown in its place."""
-    for row in (row for batch in evidence_rows for row in batch.to_pylist()):
+    for row in (row for batch in parts["evidence"].to_batches() for row in batch.to_pylist()):
         # The id may be of the time as stored, without a zone, or of the same time in UTC.
         at = row["retrieved_at"]
         values = {name: row[name] for name in field_names(Evidence)} | {
@@ -479,7 +449,7 @@ def refuse_wrong_ids(
             raise InputError(
                 f"evidence {row['id']} of {row['tool']}: its id does not belong to what it says"
             )
-    for row in (row for batch in call_rows for row in batch.to_pylist()):
+    for row in (row for batch in parts["call"].to_batches() for row in batch.to_pylist()):
         if row["id"] != calls.identity(row["key"], row["request"], row["reply"]):
             raise InputError(f"call {row['id']}: its id does not belong to what was said")
 

@@ -157,38 +157,12 @@ def test_replacing_takes_one_run_and_no_other_of_that_name(
 
 
 @pytest.mark.soak
-def test_rows_that_the_dataset_does_not_know_are_rejected(
-    small_workspace: Workspace, tmp_path: Path, sent: bytes
-) -> None:
-    runs.add_note(small_workspace, "debate", "Pc_Gc", "of a row that they lack")
-    sent = bundle_actions.build_bundle(small_workspace, "debate").content
+def test_a_run_comes_whole_or_not_at_all(other: Workspace, tmp_path: Path, sent: bytes) -> None:
     workspace = open_workspace(Settings(workspace=tmp_path / "train only"))
     import_upload(workspace, cases.TRAIN, "train.csv")
-    refused(workspace, sent, "1 rows rejected", strict=True)
-    outcome = brought(workspace, sent)
-    assert [(row.line, row.reason) for row in outcome.rejected] == [(4, "unknown id")]
-    with workspace.store.read() as db:
-        run = run_records.find(db, "debate")
-    assert (run.total, run.done, run.fallbacks, run.collapsed, run.tokens) == (3, 3, 0, 1, 300)
-    there = stored(workspace, "debate")
-    assert {row[1] for row in there["trace_event"]} == {"Pa_Ga", "Pa_Gb", "Pb_Ga"}
-    assert there["note"] == []
-
-
-@pytest.mark.soak
-def test_rows_that_are_other_pairs_here_are_rejected(tmp_path: Path, sent: bytes) -> None:
-    workspace = open_workspace(Settings(workspace=tmp_path / "train only"))
-    import_upload(workspace, cases.TRAIN, "train.csv")
+    refused(workspace, sent, "1 of its 4 rows, such as 'Pc_Gc', Pc on Gc, are not in dataset bmdm")
     swapped = with_rows(sent, "prediction", lambda rows: rows[0].update(gene="Gx"))
-    outcome = brought(workspace, swapped)
-    assert [(row.line, row.reason) for row in outcome.rejected] == [
-        (1, "id mismatch"),
-        (4, "unknown id"),
-    ]
-    assert (
-        "'Pa_Ga' is Pa on Gx in the bundle, Pa on Ga in dataset bmdm" in outcome.rejected[0].detail
-    )
-    assert {row[1] for row in stored(workspace, "debate")["trace_event"]} == {"Pa_Gb", "Pb_Ga"}
+    refused(other, swapped, "1 of its 4 rows, such as 'Pa_Ga', Pa on Gx, are not in dataset bmdm")
 
 
 @pytest.mark.soak
