@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
-from core.base.fields.record import options_of
-from core.base.texts import title_in_sentence
 from core.features.importing.page.import_tabs import describe_run, detail_text
-from core.methods.base import methods
 from core.runs import actions
 from core.runs.workspace import Workspace
 from tests import worlds
@@ -37,54 +33,13 @@ def test_a_run_is_described_in_words_and_its_record_is_folded(
     assert f"id: {run.id}" in record.text[0].value
 
 
-def settings_of(method: str, **options: Any) -> str:
-    """The settings of a run of a method as its card has them, with runs named by a capital."""
-    run = run_of("r", method=method, parents=("a", "b"), spec={"options": options})
-    return dict(describe_run(run, {"a": "A", "b": "B", "c": "C"}))["Settings"]
-
-
-def test_the_settings_of_a_fusion_have_the_titles_and_the_words_of_its_form() -> None:
-    options = {
-        "base": "a",
-        "with": "b",
-        "w_de": "0.25",
-        "reference": "train",
-        "reference_runs": "a=c,b=b",
-        "by_support": "more",
-    }
-    assert settings_of("fusion", **options, by_agreement=True) == (
-        "weights for DE: 0.25; rank among: labelled rows; percentiles against: C for A, B for B; "
-        "neighbours' weight: more with support; less where ranks disagree: on"
-    )
-
-
-def test_the_settings_of_any_method_have_the_titles_that_it_declares() -> None:
-    for name, method in methods().items():
-        for option in options_of(method.settings):
-            if option.about.title and option.name not in ("base", "with"):
-                said = settings_of(name, **{option.name: "b"})
-                assert said.startswith(f"{title_in_sentence(option.about.title)}: "), (
-                    name,
-                    option.name,
-                )
-
-
-def test_a_setting_without_a_value_says_what_stands_in_its_place() -> None:
-    """A kNN without a number of genes takes all, and without a power for effects the same for both priors."""
-    assert settings_of("knn", k=None, de_power=None, power=2.0, strength=0.0) == (
-        "nearest: all; power for an effect: the same; power: 2; support strength: 0"
-    )
-    assert settings_of("knn", k=25, axis="pert") == "nearest: 25; compared: perturbation"
-
-
-def test_a_setting_without_a_title_or_of_an_unknown_method_has_its_name_in_words() -> None:
-    """A run that a setting names has its name there, whatever the setting is called."""
-    assert (
-        settings_of("debate", advocate_tokens=30, judge="plain")
-        == "advocate tokens: 30; judge: plain"
-    )
-    assert settings_of("of_later", some_option=["x", "y"], k=0.5) == "some option: x, y; k: 0.5"
-    assert settings_of("recovered", fused="b") == "fusion of the base: B"
+def test_the_settings_of_a_run_are_said_with_the_names_of_runs() -> None:
+    options = {"base": "a", "w_de": "0.25", "k": None, "judge": "", "tools": ["x", "y"]}
+    run = run_of("r", method="fusion", parents=("a", "z"), spec={"options": options})
+    facts = describe_run(run, {"a": "A"})
+    assert facts["Made from"] == "A, a deleted run"
+    assert facts["Settings"] == "base: A; w de: 0.25; tools: ['x', 'y']"
+    assert "File" not in facts
 
 
 def test_a_change_says_its_detail_with_the_beginning_of_a_hash() -> None:

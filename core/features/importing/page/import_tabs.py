@@ -7,23 +7,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from core.base.fields.record import options_of
-from core.base.fields.setting import Option, split_names
-from core.base.texts import title_in_sentence
 from core.features import hooks
 from core.features.importing import actions as imports
 from core.features.importing import allowed_paths, bundle_actions, export, undo
 from core.features.importing.actions import ImportOptions
 from core.features.importing.page import after_import
 from core.features.importing.page.after_import import ask_path
-from core.methods.base import methods
 from core.plots.printed import file_name
 from core.runs import actions as runs
 from core.store.runs import Run
@@ -32,7 +27,6 @@ from core.ui.confirmation import confirm
 from core.ui.linked import bind, choose_one
 from core.ui.loaders.cache import refresh
 from core.ui.loaders.records import all_imports, all_runs, latest_changes, rejected_rows
-from core.ui.option_controls import title_of
 from core.ui.run_choice import method_text, option_text
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text, show_empty
@@ -160,7 +154,9 @@ def show_run(context: PageContext) -> None:
         return
     names = {each.id: each.name for each in all_runs()}
     st.markdown(
-        "  \n".join(f"**{title}**: {as_text(value)}" for title, value in describe_run(run, names))
+        "  \n".join(
+            f"**{title}**: {as_text(value)}" for title, value in describe_run(run, names).items()
+        )
     )
     links.to_rows(run, "Open rows")
     with st.expander("Record: ids, hashes and settings"):
@@ -208,96 +204,24 @@ def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> N
         confirm(text, lambda: links.to_rows(run, "Open rows"))
 
 
-def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the known facts about a run as (title, words). names: of all runs, by id."""
-    track = f", track {run.track}" if run.track else ""
-    yield "Method", f"{method_text(run.method)}{track}, {run.origin}"
-    if run.model:
-        yield "Model", run.model
-    failed = f", {run.failed:,} failed" if run.failed else ""
-    yield "Rows", f"{run.done:,} of {run.total:,}{failed}"
-    if run.created_at:
-        yield "Created", f"{run.created_at:%Y-%m-%d %H:%M}"
-    if run.parents:
-        yield "Made from", ", ".join(names.get(parent, "a deleted run") for parent in run.parents)
-    if "file" in run.spec:
-        yield "File", str(run.spec["file"])
-    yield from _describe_maps(run)
-    settings = [
-        f"{title}: {value}"
-        for name, title, value in _options_of(run, names)
-        if not (name in ("base", "with") and run.parents)
-    ]
-    if settings:
-        yield "Settings", "; ".join(settings)
-
-
-def _options_of(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the options of a run that have a value: the name, the title inside a sentence, and the
-    value in words.
-
-    The titles are those of the run's method; an option that this version does not know has its name
-    in words.
-    """
-    method = methods().get(run.method)
-    declared = (
-        {option.name: option for option in options_of(method.settings)}
-        if method is not None
-        else {}
-    )
-    for name, value in run.spec.get("options", {}).items():
-        option = declared.get(name)
-        if value == "" or (value is None and (option is None or option.about.missing == "none")):
-            continue
-        title = option_text(name) if option is None else title_of(option)
-        yield name, title_in_sentence(title), _value_text(option, value, names)
-
-
-def _describe_maps(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield how the numbers of a run of predicted expression were made; nothing for other runs."""
-    maps = run.spec.get("maps")
-    if not isinstance(maps, Mapping):
-        return
-    yield (
-        "Read as",
-        ", ".join(f"{role}: {name}" for role, name in run.spec.get("read_as", {}).items()),
-    )
-    if run.has_rank_scores:
-        yield "Numbers", "ranks among the pairs in the file"
-    for name, fit in maps.items():
-        if isinstance(fit, Mapping):
-            fitted = f"{fit['n']:,} training pairs, {fit['positives']:,} of them positive"
-            yield (
-                f"Map of {name}",
-                (
-                    f"logistic, intercept {fit['intercept']:.3g}, slope {fit['slope']:.3g}, fitted"
-                    f" on {fitted}"
-                ),
-            )
-        else:
-            yield f"Map of {name}", f"none: {fit}"
-
-
-def _value_text(option: Option | None, value: Any, names: Mapping[str, str]) -> str:
-    """Return the value of an option in the words of its form, with runs as their names."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if option is not None and value is None:
-        return option.about.missing
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    if option is None:
-        return str(value)
-    if option.about.names in ("run", "runs") and option.kind is str:
-        return ", ".join(names.get(key, key) for key in split_names(value))
-    if option.about.names == "runs":  # RUN=REFERENCE, both by id
-        pairs = (key.partition("=") for key in split_names(value))
-        return ", ".join(
-            f"{names.get(other, other)} for {names.get(run, run)}" for run, _, other in pairs
-        )
-    return option.titles.get(str(value), str(value))
+def describe_run(run: Run, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the known facts about a run by their titles, in words. names: of all runs, by id."""
+    options = {name: value for name, value in run.spec.get("options", {}).items() if value != ""}
+    facts = {
+        "Method": f"{method_text(run.method)}{f', track {run.track}' if run.track else ''},"
+        f" {run.origin}",
+        "Model": run.model or "",
+        "Rows": f"{run.done:,} of {run.total:,}{f', {run.failed:,} failed' if run.failed else ''}",
+        "Created": f"{run.created_at:%Y-%m-%d %H:%M}" if run.created_at else "",
+        "Made from": ", ".join(names.get(parent, "a deleted run") for parent in run.parents),
+        "File": str(run.spec.get("file", "")),
+        "Settings": "; ".join(
+            f"{option_text(name)}: {names.get(str(value), value)}"
+            for name, value in options.items()
+            if value is not None
+        ),
+    }
+    return {title: words for title, words in facts.items() if words}
 
 
 _HASH = re.compile(r"\b[0-9a-f]{64}\b")
