@@ -36,40 +36,6 @@ from core.runs.audited_rows import AuditedRows, RowSpool
 
 MOST_FILES = 10_000  # in folders that are not meant to be read whole
 _SAY_RECURSIVE = "--recursive imports all of it"
-_OF_SYSTEM = frozenset(
-    (
-        *(
-            "bin",
-            "boot",
-            "dev",
-            "etc",
-            "home",
-            "lib",
-            "lib32",
-            "lib64",
-            "media",
-            "mnt",
-            "opt",
-            "proc",
-            "root",
-            "run",
-            "sbin",
-            "srv",
-        ),
-        *(
-            "sys",
-            "tmp",
-            "usr",
-            "var",
-            "Applications",
-            "Library",
-            "System",
-            "Users",
-            "Volumes",
-            "private",
-        ),
-    )
-)
 _CHUNK_BYTES = 1 << 20
 _FIRST_LINE = 1 << 12  # bytes that are searched for names of columns
 _PICKLE = b"\x80"
@@ -154,13 +120,17 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
 
     Links that lead nowhere, back to a folder above them or to one that was looked into before, and
     folders that cannot be opened, with their problem. Raise InputError for a path that is not
-    there, and unless `recursive` for a folder that people import by mistake: the root of a disk,
-    the home folder or one above it, a system folder, or one with too many files.
+    there, and unless `recursive` for a folder that people import by mistake: the home folder, one
+    above it, or one with too many files.
     """
     for path in paths:
         _refuse_missing(path)
-        if not recursive:
-            _refuse_whole_disk(path)
+        home, place = Path.home().resolve(), path.resolve()
+        if not recursive and place.is_dir() and place in (home, *home.parents):
+            raise InputError(
+                f"{path}: {place} is the home folder, or contains it, expected a folder of files to"
+                f" import; {_SAY_RECURSIVE}"
+            )
     found: list[FoundFile] = []
     seen: set[tuple[int, int]] = set()
     to_look_at = [(path, True, frozenset[tuple[int, int]]()) for path in reversed(paths)]
@@ -191,24 +161,6 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
             continue
         to_look_at += [(each, False, above | {here}) for each in inside]
     return found
-
-
-def _refuse_whole_disk(path: Path) -> None:
-    """Raise InputError for a folder that is more than anybody means by "this folder"."""
-    place = path.resolve()
-    home = Path.home().resolve()
-    if os.path.ismount(place):
-        what = "the root of a disk"
-    elif place == home or place in home.parents:
-        what = (
-            "the home folder" if place == home else f"a folder that contains the home folder {home}"
-        )
-    elif place.parent == Path(place.anchor) and place.name in _OF_SYSTEM:
-        what = "a system folder"
-    else:
-        return
-    if place.is_dir():
-        raise InputError(f"{path}: {what}, expected a folder of files to import; {_SAY_RECURSIVE}")
 
 
 def _refuse_missing(path: Path) -> None:

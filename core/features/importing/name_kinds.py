@@ -124,8 +124,8 @@ def _are_genes(names: Sequence[str]) -> bool:
 
 
 _WORDS: Final = re.compile(r"[a-z]+|\d+")
-_WHOLE: Final = {
-    *(
+_WHOLE: Final = frozenset(
+    [
         "p",
         "q",
         "pv",
@@ -139,8 +139,8 @@ _WHOLE: Final = {
         "lfsr",
         "svalue",
         "evalue",
-    ),
-}
+    ]
+)
 # Probabilities of no effect: posterior_null, prob_no_effect, h0_probability.
 _OF_NONE: Final = re.compile(
     r"(?:p|pp|prob|probability|posterior(?:prob(?:ability)?)?)(?:of)?(?:the)?(?:null|none|h0"
@@ -163,8 +163,8 @@ _COMPLEMENT: Final = re.compile(r"1\s*[-_]\s*p|one_?minus|inv")
 _NAME_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _RANKS: Final = {"rank", "ranks", "ranking", "rankings"}
 # shares, scores and statistics of ranks, reversed ranks, and words that do not mean ranks
-_NO_RANKS: Final = {
-    *(
+_NO_RANKS: Final = frozenset(
+    [
         "pct",
         "percent",
         "percentile",
@@ -176,8 +176,6 @@ _NO_RANKS: Final = {
         "normalized",
         "normalised",
         "scaled",
-    ),
-    *(
         "score",
         "scores",
         "scored",
@@ -191,8 +189,6 @@ _NO_RANKS: Final = {
         "mrr",
         "sum",
         "sums",
-    ),
-    *(
         "inv",
         "inverse",
         "inverted",
@@ -205,8 +201,6 @@ _NO_RANKS: Final = {
         "desc",
         "descending",
         "minus",
-    ),
-    *(
         "cor",
         "corr",
         "correlation",
@@ -220,8 +214,8 @@ _NO_RANKS: Final = {
         "low",
         "full",
         "genes",
-    ),
-}
+    ]
+)
 
 
 def is_p_value_name(name: str) -> bool:

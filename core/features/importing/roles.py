@@ -225,28 +225,25 @@ _SIDE_BY_SIDE: Final = (
 _MAGECK: Final = re.compile(r"(?:neg|pos)\|score.*|.*\|beta")
 # Columns of dashboards, counts and other facts of a call, of which none is a score of a pair.
 NO_SCORES: Final = frozenset(
-    (
-        *(
-            "latency",
-            "duration",
-            "totalcost",
-            "cost",
-            "outputtokens",
-            "inputtokens",
-            "completiontokens",
-            "reasoningtokens",
-        ),
-        *(
-            "timestamp",
-            "promptcost",
-            "completioncost",
-            "inputcost",
-            "outputcost",
-            "temperature",
-            "timetofirsttoken",
-        ),
-        *("numdistincttools", "level"),
-    )
+    [
+        "latency",
+        "duration",
+        "totalcost",
+        "cost",
+        "outputtokens",
+        "inputtokens",
+        "completiontokens",
+        "reasoningtokens",
+        "timestamp",
+        "promptcost",
+        "completioncost",
+        "inputcost",
+        "outputcost",
+        "temperature",
+        "timetofirsttoken",
+        "numdistincttools",
+        "level",
+    ]
 )
 
 

@@ -35,9 +35,11 @@ _BLANKS = re.compile(r"\s+")
 _DASHES = re.compile("[\u2010-\u2015\u2212\ufe63\uff0d]")  # non-breaking hyphens, dashes, minus
 # A text as printed by Python, alone or in a list of one: b'STAT1', 'STAT1', ['STAT1'], ('STAT1',)
 _SHOWN_BY_PYTHON = re.compile(r"[\[({]?\s*b?(['\"])(?P<text>[^'\"]+)\1\s*,?\s*[\])}]?")
-_MISSING = {"nan", "none", "na", "n/a", "#n/a", "<na>", "null", "nil", "nat", "missing", "0", "-1"}
-_MISSING |= {
-    *(
+_MISSING = frozenset(
+    ["nan", "none", "na", "n/a", "#n/a", "<na>", "null", "nil", "nat", "missing", "0", "-1"]
+)
+_MISSING |= frozenset(
+    [
         "n.a.",
         "n.d.",
         "<null>",
@@ -50,10 +52,10 @@ _MISSING |= {
         "nan_nan",
         "none_none",
         "na_na",
-    )
-}
-_NOT_CALLED = {
-    *(
+    ]
+)
+_NOT_CALLED = frozenset(
+    [
         "unassigned",
         "unknown",
         "undetermined",
@@ -63,8 +65,6 @@ _NOT_CALLED = {
         "nocall",
         "noguide",
         "noguidedetected",
-    ),
-    *(
         "nosgrna",
         "nofeature",
         "nofeaturecall",
@@ -73,8 +73,6 @@ _NOT_CALLED = {
         "multiplet",
         "multiplets",
         "multipleguides",
-    ),
-    *(
         "multi",
         "multiple",
         "nogrna",
@@ -84,8 +82,6 @@ _NOT_CALLED = {
         "notdetected",
         "notassigned",
         "notcalled",
-    ),
-    *(
         "negative",
         "filtered",
         "filteredout",
@@ -96,8 +92,8 @@ _NOT_CALLED = {
         "invalid",
         "blank",
         "missingdata",
-    ),
-}
+    ]
+)
 _SEPARATORS = re.compile(r"[\s_\-.()?]+")
 _GUIDES = (
     r"(?:s?g?rnas?|s?guides?|s?g?rnaguides?|barcodes?|features?|calls?|cells?|umis?|droplets?"
@@ -195,8 +191,8 @@ _WORD = (
     "|untargeting|notargeting"
     "|nonspecific|noperturb|noperturbation|scr|nc|dmso|vehicle|mock"
 )
-_PLAIN = {
-    *(
+_PLAIN = frozenset(
+    [
         "unperturbed",
         "nonperturbed",
         "notperturbed",
@@ -205,8 +201,6 @@ _PLAIN = {
         "nontransduced",
         "notreatment",
         "nottreated",
-    ),
-    *(
         "uninfected",
         "untransfected",
         "unedited",
@@ -217,10 +211,17 @@ _PLAIN = {
         "wildtype",
         "baseline",
         "pbs",
-    ),
-    *("emptyvector", "emptyguide", "ev", "plko", "plko1", "mockinfected", "mocktransduced"),
-    *("positivenegativecontrol", "controlunperturbed"),
-}
+        "emptyvector",
+        "emptyguide",
+        "ev",
+        "plko",
+        "plko1",
+        "mockinfected",
+        "mocktransduced",
+        "positivenegativecontrol",
+        "controlunperturbed",
+    ]
+)
 _GUIDE = "sgrna|grna|shrna|sirna|guide|sg|sh|si|g"
 # At most three words (NT_NT): words made of words can be split in 2^n ways.
 _PATTERN = re.compile(rf"p?(?:(?:{_GUIDE})?(?:{_WORD})(?:{_GUIDE})?\d*){{1,3}}(?:cells?|site\d*)?")
