@@ -37,7 +37,7 @@ from core.features.importing import actions as imports
 from core.features.importing import bundle_actions
 from core.features.importing.files import FoundFile, recognise_upload
 from core.features.importing.import_target import ImportOptions
-from core.features.sharing.walk_tables import Stop
+from core.features.sharing.walks import Stop
 from core.features.submissions.actions import PackageOptions
 from core.features.targets.evaluate import EvaluationRequest
 from core.llm.call_settings import CallSettings
@@ -176,7 +176,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "features.importing.undo": ("undo", ""),
     "runs.uploads_apart": ("read_apart", ""),
-    "features.sharing.walk_actions": (
+    "features.sharing.walks": (
         "add_stop delete_stop delete_walk move_stop set_sentence",
         "",
     ),

@@ -17,12 +17,11 @@ from core.cli import names
 from core.cli.base import Replace, say, show, show_deleted, show_file, show_list
 from core.cli.names import RunName
 from core.features import hooks
-from core.features.sharing import walk_actions
-from core.features.sharing import walk_tables as stored
+from core.features.sharing import walks
 from core.features.sharing.report import selection as reports
 from core.features.sharing.report.build import as_pdf, build_file, load_parts
 from core.features.sharing.report.material import Byline
-from core.features.sharing.report.selection import PARTS, Explorers, ReportSelection, select
+from core.features.sharing.report.selection import PARTS, ReportSelection, select
 from core.features.sharing.report.walk import AT_HOME, Links, walk_file
 from core.features.sharing.site import actions as site_action
 from core.plots.captioned import CaptionedFigure
@@ -30,9 +29,6 @@ from core.store import datasets
 
 app = typer.Typer(no_args_is_help=True)
 
-_EXPLORERS = (
-    "Movable weights of fusions in the file: with scores by labels, with ranks only, or none."
-)
 _SHOWN = 20  # rows of a figure's table; --json has all
 Runs = Annotated[
     str,
@@ -76,7 +72,6 @@ def new(
             ),
         ),
     ] = "",
-    explorers: Annotated[Explorers, typer.Option(help=_EXPLORERS)] = "labels",
     title: Annotated[
         str, typer.Option(help="The finding; by default drafted from the verdict.")
     ] = "",
@@ -98,11 +93,9 @@ def new(
     """Save under a name what a report shows."""
     with context.obj.store.read() as db:
         pairs = [split_names(pair) for pair in compare or ()]
-        found = select(
-            db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers
-        )
+        found = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures))
         if walk:
-            walk_actions.find_walk(db, walk, found.dataset)
+            walks.find_walk(db, walk, found.dataset)
     words: dict[str, Any] = {
         "title": title.strip(),
         "abstract": abstract.strip(),
@@ -168,7 +161,6 @@ def figure(
             [split_names(pair) for pair in compare or ()],
             (),
             (kind,),
-            "no",
         )
     parts = load_parts(context.obj, "", chosen)
     found = [one for _, one in parts.figures]
@@ -250,7 +242,7 @@ walk_app = typer.Typer(no_args_is_help=True)
 
 complete_name = names.complete(
     names.stored(
-        "core.features.sharing.walk_tables:list_all", lambda walks: [name for _, name, _ in walks]
+        "core.features.sharing.walks:list_all", lambda known: [name for _, name, _ in known]
     )
 )
 WalkName = Annotated[
@@ -275,7 +267,7 @@ def list_walks(context: typer.Context) -> None:
         names = {each.id: each.name for each in datasets.list_all(db)}
         found = [
             {"name": name, "dataset": names.get(home, home), "stops": n}
-            for home, name, n in stored.list_all(db)
+            for home, name, n in walks.list_all(db)
         ]
     none = "no walk-throughs yet; add a stop in the app with “Add to walk-through”"
     show_list("walks", found, ("name", "dataset", "stops"), none)
@@ -293,7 +285,7 @@ def export(
     view."""
     links = Links(context.obj.settings.base_url or AT_HOME)
     with context.obj.store.read() as db:
-        home, stops = walk_actions.find_walk(db, name, dataset)
+        home, stops = walks.find_walk(db, name, dataset)
         page = walk_file(db, home, name, links)
     machine_names.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
     content = as_pdf(page) if out.suffix.lower() == ".pdf" else page
@@ -304,8 +296,8 @@ def export(
 def delete_walk(context: typer.Context, name: WalkName, dataset: Dataset = None) -> None:
     """Delete a walk-through with its stops; files that were exported stay."""
     with context.obj.store.read() as db:
-        home, _ = walk_actions.find_walk(db, name, dataset)
-    walk_actions.delete_walk(context.obj, home, name)
+        home, _ = walks.find_walk(db, name, dataset)
+    walks.delete_walk(context.obj, home, name)
     show_deleted(name)
 
 

@@ -16,8 +16,7 @@ from core.runs.workspace import Workspace
 from core.store import pairs, predictions, runs
 from tests.features.sharing.built import build_report
 from tests.ui import hostile
-from tests.ui.conftest import OpenTab, Visit, settle
-from tests.ui.serving import Server
+from tests.ui.conftest import OpenTab, Visit
 from tests.ui.test_apptest import text_of, the_run
 from tests.ui.test_carried import address_of, assert_same_elsewhere
 
@@ -182,28 +181,6 @@ def test_a_report_is_printed_as_pdf(little_demo: Workspace) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.browser
-def test_an_abstract_that_is_not_saved_survives_a_reload(
-    open_tab: OpenTab, demo_server: Server
-) -> None:
-    page, field = open_tab(), ".st-key-note-abstract textarea"
-    page.goto(demo_server.url("share", run=LABELLED))
-    settle(page)
-    page.locator(field).press_sequentially(
-        "Our own"
-    )  # without leaving the field, so that the server has nothing of it
-    page.reload()
-    page.wait_for_function("field => document.querySelector(field)?.value === 'Our own'", arg=field)
-    settle(page)
-    assert "Our own" in page.locator(".st-key-report-preview").inner_text()
-    page.locator(field).fill("")
-    page.locator(field).press("Control+Enter")
-    page.wait_for_function("() => !sessionStorage.length")
-    page.reload()
-    settle(page)
-    assert page.locator(field).input_value() == ""
-
-
 @pytest.mark.soak
 @pytest.mark.browser
 def test_tall_figures_are_printed_two_to_a_page(

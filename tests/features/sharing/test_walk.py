@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from core.features.reading.report_parts import labels_of_dataset
-from core.features.sharing import walk_actions
-from core.features.sharing import walk_tables as stored
+from core.features.sharing import walks
+from core.features.sharing import walks as stored
 from core.features.sharing.report.selection import select
 from core.features.sharing.report.walk import Links, keep_figure, walk_file
-from core.features.sharing.walk_tables import Stop
+from core.features.sharing.walks import Stop
 from core.runs import actions as run_actions
 from core.runs.workspace import Workspace
 from core.store import datasets, runs
@@ -53,13 +53,13 @@ def walked(small_workspace: Workspace) -> Workspace:
             row, title="half and half", address="./fuse?w=0.5", sentence="No change.", pair_id=None
         ),
     ):
-        walk_actions.add_stop(small_workspace, stop)
+        walks.add_stop(small_workspace, stop)
     return small_workspace
 
 
 def slides_of(workspace: Workspace, links: Links) -> str:
     with workspace.store.read() as db:
-        home, _ = walk_actions.find_walk(db, "Monday")
+        home, _ = walks.find_walk(db, "Monday")
         return walk_file(db, home, "Monday", links).decode()
 
 

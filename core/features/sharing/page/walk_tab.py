@@ -13,11 +13,11 @@ import streamlit as st
 
 from core.base import machine_names
 from core.base.hashes import sha256_of
-from core.features.sharing import walk_actions
+from core.features.sharing import walks
 from core.features.sharing.page import stop_buttons
 from core.features.sharing.report.build import as_pdf
 from core.features.sharing.report.walk import walk_file
-from core.features.sharing.walk_tables import Stop
+from core.features.sharing.walks import Stop
 from core.plots import printed
 from core.runs.workspace import Workspace
 from core.ui.linked import choose_one
@@ -96,21 +96,21 @@ def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
             ":material/arrow_upward:",
             "Move up",
             place == 0,
-            partial(walk_actions.move_stop, workspace, stop.id, -1),
+            partial(walks.move_stop, workspace, stop.id, -1),
         ),
         (
             "down",
             ":material/arrow_downward:",
             "Move down",
             place == n - 1,
-            partial(walk_actions.move_stop, workspace, stop.id, 1),
+            partial(walks.move_stop, workspace, stop.id, 1),
         ),
         (
             "out",
             ":material/close:",
             "Remove this stop",
             False,
-            partial(walk_actions.delete_stop, workspace, stop.id),
+            partial(walks.delete_stop, workspace, stop.id),
         ),
     )
     with st.container(border=True, gap="small", key=f"stop-{stop.id}"):
@@ -133,12 +133,12 @@ def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
             stop.sentence,
             key=f"note-{stop.id}",
             height="content",
-            max_chars=walk_actions.LONGEST,
+            max_chars=walks.LONGEST,
             placeholder="What this stop shows, in a sentence",
             label_visibility="collapsed",
         )
         if said != stop.sentence:
-            walk_actions.set_sentence(workspace, stop.id, said)
+            walks.set_sentence(workspace, stop.id, said)
             st.rerun()
 
 
@@ -180,5 +180,5 @@ def _show_delete(workspace: Workspace, dataset: str, name: str) -> None:
     with st.popover("Delete the walk-through", icon=":material/delete:"):
         st.markdown(f"This deletes its stops; exported files stay: {as_text(name)}.")
         if st.button("Delete it", key="delete-walk"):
-            walk_actions.delete_walk(workspace, dataset, name)
+            walks.delete_walk(workspace, dataset, name)
             st.rerun()

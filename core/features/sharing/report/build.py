@@ -10,7 +10,7 @@ from core.base.environment import bare_environment
 from core.base.errors import StateError
 from core.base.file_io import temporary_folder
 from core.features import hooks
-from core.features.sharing import walk_tables
+from core.features.sharing import walks
 from core.features.sharing.report.document import render
 from core.features.sharing.report.material import NOBODY, Material, load_material
 from core.features.sharing.report.page import make_page, make_slides
@@ -41,14 +41,12 @@ def load_parts(
     """
     with workspace.store.read() as db:
         material = load_material(db, selection)
-        stops = load_stops(db, walk_tables.of_walk(db, selection.dataset, selection.walk))
-    wanted = material.runs if selection.explorers != "no" else ()
-    with_labels = selection.explorers == "labels"
+        stops = load_stops(db, walks.of_walk(db, selection.dataset, selection.walk))
     tools = {
         run.id: tool
-        for run in wanted
+        for run in material.runs
         for find in hooks("hand_tools")
-        if (tool := find(workspace, run, with_labels)) is not None
+        if (tool := find(workspace, run, labels=True)) is not None
     }
     material = replace(material, tools=tools)
     figures, appendix = arrange(selection, make_sections(workspace, material, selection))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from core.base.declared import find_named
 from core.base.errors import InputError, NotFound, StateError
@@ -19,7 +19,6 @@ from core.runs.workspace import Workspace
 from core.scoring.report_part import ReportPart
 from core.store import Cursor, notes, predictions, runs
 
-Explorers = Literal["labels", "ranks", "no"]
 # What features bring for a report, in the order of its sections.
 PARTS: Mapping[str, ReportPart] = MappingProxyType(
     {
@@ -36,10 +35,9 @@ class ReportSelection:
     """The dataset and runs (ids), pairs of a baseline and a run to compare, ids of the rows to show
     in full, and figures (names).
 
-    The first run is the one that stands out. No figures: those of DEFAULTS. explorers: whether each
-    fusion among the runs can be weighed again in the file, with the labels of its rows, by ranks
-    alone, or not. title, abstract: as somebody wrote them, "" for drafts. authors: "" for who saved
-    it. walk: the name of a walk-through whose stops are in the report, "" for none.
+    The first run is the one that stands out. No figures: those of DEFAULTS. title, abstract: as
+    somebody wrote them, "" for drafts. authors: "" for who saved it. walk: the name of a
+    walk-through whose stops are in the report, "" for none.
     """
 
     dataset: str
@@ -47,7 +45,6 @@ class ReportSelection:
     compare: tuple[tuple[str, str], ...] = ()
     rows: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
-    explorers: Explorers = "labels"
     title: str = ""
     abstract: str = ""
     authors: str = ""
@@ -65,7 +62,7 @@ class ReportSelection:
         What is by default is left out, as before it was.
         """
         values = to_json(self)
-        usual = {"explorers": "labels", "title": "", "abstract": "", "authors": "", "walk": ""}
+        usual = {"title": "", "abstract": "", "authors": "", "walk": ""}
         return {
             name: value
             for name, value in values.items()
@@ -79,7 +76,6 @@ def select(
     compare: Sequence[Sequence[str]] = (),
     rows: Sequence[str] = (),
     figures: Sequence[str] = (),
-    explorers: Explorers = "labels",
 ) -> ReportSelection:
     """Return the selection of runs by name or id. Raise InputError or NotFound for content that a
     report cannot show."""
@@ -113,9 +109,7 @@ def select(
         raise InputError(f"report: {of}{f', expected ids such as {known[0]!r}' if known else ''}")
     names = tuple(find_named(PARTS, "figure", name).name for name in figures)
     ids = tuple((a.id, b.id) for a, b in pairs)
-    return ReportSelection(
-        dataset, tuple(chosen), ids, tuple(dict.fromkeys(rows)), names, explorers
-    )
+    return ReportSelection(dataset, tuple(chosen), ids, tuple(dict.fromkeys(rows)), names)
 
 
 PAGE = "report"

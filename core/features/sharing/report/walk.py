@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from core.base.errors import NotFound
 from core.base.texts import count_text, cut_at_word, number_text
 from core.features import hooks
-from core.features.sharing import walk_tables
+from core.features.sharing import walks
 from core.features.sharing.report.document import (
     Html,
     chart_place,
@@ -21,7 +21,7 @@ from core.features.sharing.report.document import (
     show_words,
 )
 from core.features.sharing.report.material import Byline, ChosenRow, load_row
-from core.features.sharing.walk_tables import Stop
+from core.features.sharing.walks import Stop
 from core.plots import offline_page, theme
 from core.plots.captioned import CaptionedFigure
 from core.scoring import row_trace
@@ -115,7 +115,7 @@ def _read_figure(stop: Stop) -> CaptionedFigure | None:
 def walk_file(db: Cursor, dataset: str, name: str, links: Links) -> bytes:
     """Return the slides of a walk-through of a dataset (id) as one file: the same stops give the
     same bytes."""
-    stops = walk_tables.of_walk(db, dataset, name)
+    stops = walks.of_walk(db, dataset, name)
     keyed = {f"stop-{i}": one for i, one in enumerate(load_stops(db, stops), start=1)}
     days = [stop.added_at.date() for stop in stops if stop.added_at is not None]
     byline = Byline(

@@ -23,7 +23,7 @@ from core.features import hooks
 from core.features.sharing.report.rows import Row
 from core.features.sharing.report.walk import HOME, Links, walk_file
 from core.features.sharing.site.content import SiteContent, Sources, read_content
-from core.features.sharing.walk_actions import find_walk
+from core.features.sharing.walks import find_walk
 from core.plots.offline_page import colours
 from core.runs import run_control
 from core.runs.workspace import Workspace
