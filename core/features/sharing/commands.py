@@ -19,10 +19,10 @@ from core.cli.names import RunName
 from core.features import hooks
 from core.features.sharing import walks
 from core.features.sharing.report import selection as reports
-from core.features.sharing.report.build import as_pdf, build_file, load_parts
+from core.features.sharing.report.build import build_file, load_parts
 from core.features.sharing.report.material import Byline
 from core.features.sharing.report.selection import PARTS, ReportSelection, select
-from core.features.sharing.report.walk import AT_HOME, Links, walk_file
+from core.features.sharing.report.walk import AT_HOME, walk_file
 from core.features.sharing.site import actions as site_action
 from core.plots.captioned import CaptionedFigure
 from core.store import datasets
@@ -132,18 +132,17 @@ def build(
     slides: Annotated[bool, typer.Option("--slides", help="Slides instead of the report.")] = False,
     replace: Replace = False,
 ) -> None:
-    """Write a saved report as one self-contained file; the same input gives the same bytes, but for
-    a PDF's date."""
+    """Write a saved report as one self-contained file; the same input gives the same bytes."""
+    _refuse_pdf(out)
     selection = from_json(
         ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}"
     )
-    links = Links(context.obj.settings.base_url or AT_HOME)
+    base = context.obj.settings.base_url or AT_HOME
     byline = Byline(*(reports.author_and_day(context.obj, name) or ()))
-    parts = dataclasses.replace(load_parts(context.obj, name, selection, links), byline=byline)
+    parts = dataclasses.replace(load_parts(context.obj, name, selection, base), byline=byline)
     built = build_file(parts, slides=slides)
     machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
-    content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
-    show_file(out, content, {"figures": built.figures, "rows": built.rows}, replace=replace)
+    show_file(out, built.content, {"figures": built.figures, "rows": built.rows}, replace=replace)
 
 
 @app.command()
@@ -182,22 +181,11 @@ def site(
     context: typer.Context,
     run: RunName,
     out: Annotated[Path, typer.Option(help="The folder to write.")],
-    walk: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Include a walk-through of the run's dataset; may be repeated.",
-            autocompletion=complete_name,
-        ),
-    ] = None,
     replace: Replace = False,
 ) -> None:
     """Write a run as a folder of plain files for any browser: every debate, with filters and
     search."""
-    links = Links(context.obj.settings.base_url or AT_HOME)
-    made = site_action.write_site(
-        context.obj, run, out, walks=walk or (), links=links, replace=replace
-    )
+    made = site_action.write_site(context.obj, run, out, replace=replace)
     result = {"path": str(out), "rows": made.rows, "bytes": made.size}
     show(
         result,
@@ -211,6 +199,11 @@ def delete(context: typer.Context, name: Name) -> None:
     """Delete a saved report; files that were built stay."""
     reports.delete_report(context.obj, name)
     show_deleted(name)
+
+
+def _refuse_pdf(out: Path) -> None:
+    if out.suffix.lower() == ".pdf":
+        raise InputError(f"{out}: written as HTML, expected such a name; a browser prints it")
 
 
 def _figure_text(figure: CaptionedFigure) -> str:
@@ -248,9 +241,7 @@ complete_name = names.complete(
 WalkName = Annotated[
     str, typer.Argument(help="The walk-through's name.", autocompletion=complete_name)
 ]
-Page = Annotated[
-    Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")
-]
+Page = Annotated[Path, typer.Option(help="The file to write: HTML, which a browser prints as PDF.")]
 Dataset = Annotated[
     str | None,
     typer.Option(
@@ -283,13 +274,12 @@ def export(
 ) -> None:
     """Write a walk-through as slides in one self-contained file; each stop is a link to its
     view."""
-    links = Links(context.obj.settings.base_url or AT_HOME)
+    _refuse_pdf(out)
     with context.obj.store.read() as db:
         home, stops = walks.find_walk(db, name, dataset)
-        page = walk_file(db, home, name, links)
+        page = walk_file(db, home, name, context.obj.settings.base_url or AT_HOME)
     machine_names.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
-    content = as_pdf(page) if out.suffix.lower() == ".pdf" else page
-    show_file(out, content, {"stops": len(stops)}, replace=replace)
+    show_file(out, page, {"stops": len(stops)}, replace=replace)
 
 
 @walk_app.command("delete")

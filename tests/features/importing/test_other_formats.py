@@ -77,18 +77,6 @@ OTHERS = {
         lambda path: zipped(path, "[Content_Types].xml", "xl/worksheets/sheet1.xml"),
         "damaged workbook",
     ),
-    "table.docx": (
-        lambda path: zipped(path, "[Content_Types].xml", "word/document.xml"),
-        "a document of Word",
-    ),
-    "talk.pptx": (
-        lambda path: zipped(path, "[Content_Types].xml", "ppt/presentation.xml"),
-        "a document of Word or PowerPoint",
-    ),
-    "binary.xlsb": (
-        lambda path: zipped(path, "xl/workbook.bin", "xl/worksheets/sheet1.bin"),
-        "an unsupported workbook",
-    ),
     "x.tar": (lambda path: tar(path, a__csv=b"1"), "an archive"),
     "matrix.mtx": (
         lambda path: path.write_text("%%MatrixMarket matrix coordinate\n1 1 1\n"),

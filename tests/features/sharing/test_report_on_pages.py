@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.features.sharing.report import build
 from core.features.sharing.report import selection as reports
 from core.features.sharing.report.selection import PARTS, select
-from core.plots import printed
 from core.runs.workspace import Workspace
 from core.store import pairs, predictions, runs
 from tests.features.sharing.built import build_report
@@ -81,19 +79,6 @@ def downloads(app: AppTest) -> list[str]:
     return [
         button.label for button in app.get("download_button") if button.label.startswith("The ")
     ]
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("read_only", ["", "1"])
-def test_pages_and_pdfs_are_offered_where_a_browser_prints(
-    visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch, read_only: str
-) -> None:
-    monkeypatch.setenv("PERTURBDESK_READ_ONLY", read_only)
-    monkeypatch.setattr(printed, "why_no_images", lambda: "")
-    printable = ["The report as PDF", "The slides as PDF"]
-    assert downloads(visit(little_demo, "share")) == ["The report", "The slides", *printable]
-    monkeypatch.setattr(printed, "why_no_images", lambda: "no browser")
-    assert downloads(visit(little_demo, "share")) == ["The report", "The slides"]
 
 
 @pytest.fixture
@@ -167,17 +152,6 @@ def walk_through(tab: object, slides: Path, asked: Sequence[str]) -> None:
     tab.keyboard.press("Home")  # type: ignore[attr-defined]
     assert tab.locator("#place").inner_text() == f"1 / {n}"  # type: ignore[attr-defined]
     assert {url.partition("#")[0] for url in asked[1:]} == {slides.as_uri()}
-
-
-@pytest.mark.soak
-@pytest.mark.browser
-def test_a_report_is_printed_as_pdf(little_demo: Workspace) -> None:
-    if build.find_browser() is None:
-        pytest.skip("needs Chromium on the path")
-    with little_demo.store.read() as db:
-        found = select(db, [LABELLED], figures=["labels"])
-    page = build_report(little_demo, "ours", found).content
-    assert build.as_pdf(page).startswith(b"%PDF")
 
 
 @pytest.mark.soak

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -15,9 +14,9 @@ from core.base import machine_names
 from core.base.records import from_json, to_json
 from core.features import hooks
 from core.features.sharing.page.choices import apply_saved
-from core.features.sharing.page.stop_buttons import links_of_stops
+from core.features.sharing.page.stop_buttons import base_of_stops
 from core.features.sharing.report import selection as reports
-from core.features.sharing.report.build import as_pdf, build_file, load_parts
+from core.features.sharing.report.build import build_file, load_parts
 from core.features.sharing.report.material import Byline
 from core.features.sharing.report.page import DRAFT
 from core.features.sharing.report.question import (
@@ -91,31 +90,21 @@ def show_save(workspace: Workspace, name: str, selection: ReportSelection) -> No
 
 
 def show_downloads(workspace: Workspace, parts: Parts) -> None:
-    """Show the files, each made when its button is pressed: HTML in less than a second, a PDF in up
-    to half a minute."""
-    reason = printed.why_no_images()
+    """Show the files, each made when its button is pressed."""
     with st.container(horizontal=True):
-        for form in _TITLES:
-            _show_download(parts, form, "html", partial(make_page, workspace, parts, form))
-        for form in () if reason else _TITLES:
-            _show_download(parts, form, "pdf", partial(_make_pdf, workspace, parts, form))
-    st.caption("One file each, with its figures inside. It opens offline and contacts no server.")
-    if reason:
-        st.caption(
-            "PDF needs Chromium, which is not installed here. Open the report in a browser and"
-            " print it."
-        )
-
-
-def _show_download(parts: Parts, form: str, end: str, make: Callable[[], bytes]) -> None:
-    st.download_button(
-        f"{_TITLES[form]}{' as PDF' * (end == 'pdf')}",
-        make,
-        f"{printed.file_name(parts.name, 'slides' * (form == 'slides'))}.{end}",
-        key=f"make-{form}-{end}",
-        on_click="ignore",
-        icon=":material/download:",
-        type="primary" if (form, end) == ("report", "html") else "secondary",
+        for form, title in _TITLES.items():
+            st.download_button(
+                title,
+                partial(make_page, workspace, parts, form),
+                f"{printed.file_name(parts.name, 'slides' * (form == 'slides'))}.html",
+                key=f"make-{form}-html",
+                on_click="ignore",
+                icon=":material/download:",
+                type="primary" if form == "report" else "secondary",
+            )
+    st.caption(
+        "One file each, with its figures inside. It opens offline and contacts no server; for a"
+        " PDF, print it from a browser."
     )
 
 
@@ -124,10 +113,6 @@ def make_page(workspace: Workspace, parts: Parts, form: str) -> bytes:
     content = build_file(parts, slides=form == "slides").content
     machine_names.refuse_secrets(workspace.settings, f"report {parts.name}", [content])
     return content
-
-
-def _make_pdf(workspace: Workspace, parts: Parts, form: str) -> bytes:
-    return as_pdf(make_page(workspace, parts, form))
 
 
 _TABLES = ("runs", "datasets", "labels", "rubrics", "ledger", "walks")  # whose rows a report shows
@@ -145,7 +130,7 @@ def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
         versions,
     )
     byline = Byline(workspace.settings.author, date.today())
-    return replace(parts, name=name, selection=selection, byline=byline, links=links_of_stops())
+    return replace(parts, name=name, selection=selection, byline=byline, base=base_of_stops())
 
 
 @cache_by(*_TABLES, entries=3, shared=True)

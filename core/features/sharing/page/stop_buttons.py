@@ -8,7 +8,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.features.sharing import walks
-from core.features.sharing.report.walk import AT_HOME, Links, keep_figure
+from core.features.sharing.report.walk import AT_HOME, keep_figure
 from core.features.sharing.site import actions as site
 from core.features.sharing.walks import Stop
 from core.runs.workspace import Workspace
@@ -28,10 +28,10 @@ def current_walk() -> str:
     return str(st.session_state.get(WALK, walks.USUAL))
 
 
-def links_of_stops() -> Links:
+def base_of_stops() -> str:
     """Return the base address of links in stops: that of the settings, else that of this page."""
     opened = (st.context.url or "").rpartition("/")[0]
-    return Links(links.base_address() or (opened if opened.startswith("http") else AT_HOME))
+    return links.base_address() or (opened if opened.startswith("http") else AT_HOME)
 
 
 def show(workspace: Workspace, make: Callable[[], View], key: str) -> None:
@@ -76,21 +76,11 @@ def show_site(context: PageContext, run: Run) -> None:
             " without the app."
         )
         st.caption("It contains the labels, the dossiers and all texts of the run, but no notes.")
-        names = [
-            name for home, name, _ in all_walks() if home == run.dataset and name != walks.REPORT
-        ]
-        chosen = (
-            st.multiselect(
-                "Walk-throughs in it", names, key=f"note-site-{run.id}", placeholder="none"
-            )
-            if names
-            else []
-        )
         if not st.button("Make the site", key=f"site-{run.id}"):
             return
         with explain_errors():
             with st.spinner("Packing …"):
-                made, content = site.zip_site(context.workspace, run.id, chosen, links_of_stops())
+                made, content = site.zip_site(context.workspace, run.id)
             st.download_button(
                 "Download the site",
                 content,

@@ -15,7 +15,6 @@ from core.base import machine_names
 from core.base.hashes import sha256_of
 from core.features.sharing import walks
 from core.features.sharing.page import stop_buttons
-from core.features.sharing.report.build import as_pdf
 from core.features.sharing.report.walk import walk_file
 from core.features.sharing.walks import Stop
 from core.plots import printed
@@ -145,7 +144,7 @@ def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
 def _show_slides(workspace: Workspace, dataset: str, name: str) -> None:
     """Show a player of the walk-through, and its files."""
     with workspace.store.read() as db:
-        page = walk_file(db, dataset, name, stop_buttons.links_of_stops())
+        page = walk_file(db, dataset, name, stop_buttons.base_of_stops())
     machine_names.refuse_secrets(workspace.settings, f"walk-through {name}", [page])
     # Show slides; the arrow keys move through them once they are clicked or play
     _player(
@@ -161,17 +160,7 @@ def _show_slides(workspace: Workspace, dataset: str, name: str) -> None:
             on_click="ignore",
             icon=":material/download:",
         )
-        if not printed.why_no_images():
-            build = partial(as_pdf, page)
-            st.download_button(
-                "Slides as PDF",
-                build,
-                f"{file}.pdf",
-                key="walk-pdf",
-                on_click="ignore",
-                icon=":material/download:",
-            )
-    st.caption("One file that plays offline; each stop links to its view.")
+    st.caption("One file that plays offline and can be printed; each stop links to its view.")
 
 
 def _show_delete(workspace: Workspace, dataset: str, name: str) -> None:

@@ -3,12 +3,8 @@ bytes."""
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass, replace
 
-from core.base.environment import bare_environment
-from core.base.errors import StateError
-from core.base.file_io import temporary_folder
 from core.features import hooks
 from core.features.sharing import walks
 from core.features.sharing.report.document import render
@@ -16,9 +12,8 @@ from core.features.sharing.report.material import NOBODY, Material, load_materia
 from core.features.sharing.report.page import make_page, make_slides
 from core.features.sharing.report.question import Parts, Sections, arrange, kinds_in_order
 from core.features.sharing.report.selection import PARTS, ReportSelection
-from core.features.sharing.report.walk import HOME, Links, load_stops
+from core.features.sharing.report.walk import AT_HOME, load_stops
 from core.plots.captioned import CaptionedFigure
-from core.plots.printed import find_browser
 from core.runs.workspace import Workspace
 
 
@@ -32,10 +27,10 @@ class BuiltReport:
 
 
 def load_parts(
-    workspace: Workspace, name: str, selection: ReportSelection, links: Links = HOME
+    workspace: Workspace, name: str, selection: ReportSelection, base: str = AT_HOME
 ) -> Parts:
-    """Return the parts of the report of a selection named `name`, without an author. links: base
-    addresses of its stops' links.
+    """Return the parts of the report of a selection named `name`, without an author. base: the
+    address of the app, to which its stops lead.
 
     Raise NotFound for runs that were deleted.
     """
@@ -51,7 +46,7 @@ def load_parts(
     material = replace(material, tools=tools)
     figures, appendix = arrange(selection, make_sections(workspace, material, selection))
     keyed = {f"stop-{i}": one for i, one in enumerate(stops, start=1)}
-    return Parts(name, material, selection, NOBODY, figures, appendix, keyed, links)
+    return Parts(name, material, selection, NOBODY, figures, appendix, keyed, base)
 
 
 def build_file(parts: Parts, *, slides: bool = False) -> BuiltReport:
@@ -76,51 +71,3 @@ def make_sections(workspace: Workspace, material: Material, selection: ReportSel
         ]
         sections[kind] = [(f"{kind}-{i}", one) for i, one in enumerate(named, start=1)]
     return sections
-
-
-WAIT_S = 120
-_FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
-    *("--no-first-run", "--no-pdf-header-footer"),
-)
-
-
-def as_pdf(page: bytes) -> bytes:
-    """Return a report or slides as a PDF; its scripts draw the figures, and nothing else runs.
-
-    Raise StateError without a browser.
-    """
-    browser = find_browser()
-    if browser is None:
-        raise StateError(
-            "PDF: needs Chromium or Chrome, which is not installed here; open the HTML and print it"
-        )
-    with temporary_folder("pdf") as folder:
-        source, target = folder / "report.html", folder / "report.pdf"
-        source.write_bytes(page)
-        profile = f"--user-data-dir={folder / 'profile'}"
-        command = [
-            browser,
-            *_FLAGS,
-            profile,
-            "--virtual-time-budget=30000",
-            f"--print-to-pdf={target}",
-            source.as_uri(),
-        ]
-        try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=WAIT_S,
-                env=bare_environment(),
-            )
-        except subprocess.TimeoutExpired as error:
-            raise StateError(
-                f"PDF: {browser} has not printed within {WAIT_S} s; open the HTML and print it"
-            ) from error
-        if not target.is_file():
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            raise StateError(f"PDF: {browser} did not print (exit {done.returncode}): {last}")
-        return target.read_bytes()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from core.base.texts import count_text
 from core.features.sharing.report.material import Byline, Material
 from core.features.sharing.report.selection import ReportSelection
-from core.features.sharing.report.walk import Links, ShownStop, figures_of
+from core.features.sharing.report.walk import ShownStop, figures_of
 from core.plots.captioned import CaptionedFigure
 from core.scoring.sentences import interval_text
 from core.scoring.standing import headline
@@ -115,8 +115,8 @@ Sections = Mapping[str, Sequence[Keyed]]  # kind of figure → its figures
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
     """A report of a name. figures: those that come first, in order. appendix: the others, by kind.
-    stops: of the walk-through that is in it, by the keys of their places. links: where these
-    lead."""
+    stops: of the walk-through that is in it, by the keys of their places. base: of the
+    addresses of their views."""
 
     name: str
     material: Material
@@ -125,7 +125,7 @@ class Parts:
     figures: Sequence[Keyed]
     appendix: Sections
     stops: Mapping[str, ShownStop]
-    links: Links
+    base: str
 
     @property
     def title(self) -> str:

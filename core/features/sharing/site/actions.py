@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from dataclasses import replace as replace_in
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -21,16 +20,14 @@ from core.base.file_io import replace_file, temporary_folder
 from core.base.system_errors import explain
 from core.features import hooks
 from core.features.sharing.report.rows import Row
-from core.features.sharing.report.walk import HOME, Links, walk_file
 from core.features.sharing.site.content import SiteContent, Sources, read_content
-from core.features.sharing.walks import find_walk
 from core.plots.offline_page import colours
 from core.runs import run_control
 from core.runs.workspace import Workspace
 from core.store import pairs, runs
 
 __all__ = ["PAGE", "BuiltSite", "build_site", "write_site", "zip_site"]
-_OLD = re.compile(r"texts-\d{4,}\.js|walk-\d+\.html")  # files of an earlier site
+_OLD = re.compile(r"texts-\d{4,}\.js")  # files of an earlier site
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +41,10 @@ class BuiltSite:
     name: str
 
 
-def build_site(
-    workspace: Workspace, run: str, folder: Path, walks: Sequence[str] = (), links: Links = HOME
-) -> BuiltSite:
+def build_site(workspace: Workspace, run: str, folder: Path) -> BuiltSite:
     """Write the site of a run to an empty folder.
 
-    walks: walk-throughs of the run's dataset that are in it, by name; links: where their stops
-    lead, apart from the run's rows. Raise StateError while a worker is on the run, or if it
+    Raise StateError while a worker is on the run, or if it
     contains an API key; InputError for a run without rows; NotFound.
     """
     found = runs.refuse_reading(run_control.settle_run(workspace, run))
@@ -59,16 +53,10 @@ def build_site(
         frame = pairs.frame(db, found.dataset)
         rows = zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)
         sources = Sources(machine_names.remover(workspace.settings), pairs.pairs_sha256(rows))
-        for name in walks:
-            find_walk(db, name, found.dataset)
         content = read_content(db, found, sources, files.add_texts)
-        slides = [
-            (name, walk_file(db, found.dataset, name, replace_in(links, site=found.id)))
-            for name in walks
-        ]
     tools = (find(workspace, found, labels=True) for find in hooks("hand_tools"))
     tool = next(filter(None, tools), None)
-    files.finish(content, None if tool is None else tool.file(), slides)
+    files.finish(content, None if tool is None else tool.file())
     written = [folder / path for path in files.paths]
     machine_names.refuse_secrets(
         workspace.settings, f"run {found.name}", (file.read_bytes() for file in written)
@@ -78,14 +66,12 @@ def build_site(
     return BuiltSite(files.paths, size, len(content.rows["pair_id"]), f"{name[:80]}-site")
 
 
-def zip_site(
-    workspace: Workspace, run: str, walks: Sequence[str] = (), links: Links = HOME
-) -> tuple[BuiltSite, bytes]:
+def zip_site(workspace: Workspace, run: str) -> tuple[BuiltSite, bytes]:
     """Return the site of a run, and its folder as a zip: the same run gives the same bytes. Raise
     as `build_site`."""
     out = BytesIO()
     with temporary_folder("site") as folder:
-        made = build_site(workspace, run, folder, walks, links)
+        made = build_site(workspace, run, folder)
         pack_into(
             out,
             lambda: ((f"{made.name}/{path}", (folder / path).read_bytes()) for path in made.paths),
@@ -98,11 +84,9 @@ def write_site(
     run: str,
     out: Path,
     *,
-    walks: Sequence[str] = (),
-    links: Links = HOME,
     replace: bool = False,
 ) -> BuiltSite:
-    """Write the site of a run to a folder, the page last. walks, links: as of `build_site`.
+    """Write the site of a run to a folder, the page last.
 
     replace: also into a folder that is not empty, where other files stay as they are. Raise
     StateError if the folder is not empty, unless `replace`, and SystemFailure if it cannot be
@@ -115,10 +99,10 @@ def write_site(
             if not replace and any(out.iterdir()):
                 raise StateError(f"{out}: not empty, expected an empty or new folder, or --replace")
         with temporary_folder("site") as folder:
-            made = build_site(workspace, run, folder, walks, links)
+            made = build_site(workspace, run, folder)
             (out / "data").mkdir(parents=True, exist_ok=True)
             (out / PAGE).unlink(missing_ok=True)
-            for old in (*out.glob("walk-*.html"), *out.glob("data/texts-*.js")):
+            for old in out.glob("data/texts-*.js"):
                 if _OLD.fullmatch(old.name):
                     old.unlink()
             for path in made.paths:
@@ -132,8 +116,6 @@ CHUNK_ROWS = 100  # rows whose texts share a file, which is loaded when one of t
 PAGE = "index.html"
 FUSION = "fusion.html"
 _TO_FUSION = f'<a id="fusion" href="{FUSION}">Change its weights</a>'
-WALK = "walk-{}.html"
-_TO_WALK = '<a class="walk" href="{file}">▶ {name}</a>'
 TEXTS = "data/texts-{:04d}.js"
 _STATIC = Path(__file__).parent / "static"
 _TEXT = REPOSITORY / "core" / "ui" / "text.js"  # draws text literally, as pages do
@@ -158,16 +140,10 @@ class SiteFiles:
         if len(self._waiting) == CHUNK_ROWS:
             self._write_texts()
 
-    def finish(
-        self,
-        content: SiteContent,
-        fusion: bytes | None = None,
-        walks: Sequence[tuple[str, bytes]] = (),
-    ) -> None:
+    def finish(self, content: SiteContent, fusion: bytes | None = None) -> None:
         """Write all but the texts, once all of them were added.
 
-        fusion: a page on which the run is weighed again, if it is one. walks: name and slides of
-        each walk-through.
+        fusion: a page on which the run is weighed again, if it is one.
         """
         if self._waiting:
             self._write_texts()
@@ -178,15 +154,14 @@ class SiteFiles:
             if file.name != PAGE:
                 palette = f"{colours()}\n".encode() if file.name == "style.css" else b""
                 self._write(file.name, palette + file.read_bytes())
-        links = []
         if fusion is not None:
             self._write(FUSION, fusion)
-            links.append(_TO_FUSION)
-        for n, (name, slides) in enumerate(walks, start=1):
-            self._write(WALK.format(n), slides)
-            links.append(_TO_WALK.format(file=WALK.format(n), name=html.escape(name)))
         title = html.escape(f"{content.run['name']} · {content.run['dataset']}")
-        page = (_STATIC / PAGE).read_text("utf-8").replace("{links}", "\n  ".join(links))
+        page = (
+            (_STATIC / PAGE)
+            .read_text("utf-8")
+            .replace("{links}", _TO_FUSION if fusion is not None else "")
+        )
         self._write(PAGE, page.replace("{title}", title).encode())
 
     def _write_texts(self) -> None:
