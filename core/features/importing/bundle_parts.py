@@ -20,7 +20,7 @@ from pyarrow import parquet
 
 from core.base.errors import InputError, UnsafeFile
 from core.base.file_io import UnnamedFile
-from core.base.parquet_walk import read_chunks, text_bytes
+from core.base.parquet_walk import read_chunks
 from core.base.row_schema import (
     ARROW_TYPES,
     FILE_SUM_TOLERANCE,
@@ -55,35 +55,24 @@ class PartFile:
             self.num_rows = _checked_rows(file, part, where, self._size)
 
     def to_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in order, of all or of some columns."""
+        """Yield the rows in order, of all or of some columns. A reader keeps every text of a group
+        of rows, so that each group has its own."""
         schema = SCHEMAS[self._part]
         chosen = schema if columns is None else pa.schema([schema.field(name) for name in columns])
-        texts = [field.name for field in chosen if field.type == pa.string()]
-        n_rows = n_bytes = 0
+        n_rows = 0
         with _as_parquet_errors(self._where):
             self.file.seek(0)
-            for batch in self._decode(chosen.names, texts):
-                table = pa.table(batch)
-                table.validate(full=True)
-                n_rows += table.num_rows
-                n_bytes += sum(text_bytes(table[name]) for name in texts)
-                _refuse_larger(n_bytes, self._size, self._where)
-                table = table.cast(chosen)
-                table.validate(full=True)
-                yield from table.combine_chunks().to_batches()
+            for group in range(parquet.read_metadata(self.file).num_row_groups):
+                opened = parquet.ParquetFile(self.file, buffer_size=1 << 20, pre_buffer=False)
+                for batch in opened.iter_batches(
+                    BATCH_ROWS, [group], chosen.names, use_threads=False
+                ):
+                    table = pa.table(batch).cast(chosen)
+                    table.validate(full=True)
+                    n_rows += table.num_rows
+                    yield from table.combine_chunks().to_batches()
         if n_rows != self.num_rows:
             raise InputError(f"{self._where}: {n_rows:,} rows, but it says {self.num_rows:,}")
-
-    def _decode(self, names: Sequence[str], texts: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield rows as Arrow reads them. A reader keeps every text of a group of rows, so that
-        each group has its own."""
-        for group in range(parquet.read_metadata(self.file).num_row_groups):
-            # As dictionaries, a text that is repeated a million times takes no more room than in
-            # the file.
-            opened = parquet.ParquetFile(
-                self.file, read_dictionary=texts, buffer_size=1 << 20, pre_buffer=False
-            )
-            yield from opened.iter_batches(BATCH_ROWS, [group], names, use_threads=False)
 
     def select(self, names: Sequence[str]) -> pa.Table:
         """Return some columns of all rows."""
@@ -155,15 +144,19 @@ def _as_parquet_errors(where: str) -> Iterator[None]:
 
 
 def _checked_rows(file: IO[bytes], part: str, where: str, size: int) -> int:
-    """Return the number of rows that a file says to have."""
+    """Return the number of rows that a file says to have. Nothing in it may take more room than it
+    has there."""
     file.seek(0)
     metadata = parquet.read_metadata(file)
     _refuse_other_columns(metadata.schema.to_arrow_schema(), SCHEMAS[part], where)
-    rows = int(metadata.num_rows)
-    _refuse_larger(rows, size, where)
-    kinds = {chunk.codec for chunk in read_chunks(file, where)} - {"UNCOMPRESSED"}
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
+    kinds = {encoding for chunk in chunks for encoding in chunk.encodings} - {"PLAIN", "RLE"}
+    kinds |= {chunk.codec for chunk in read_chunks(file, where)} - {"UNCOMPRESSED"}
     if kinds:
         raise UnsafeFile(f"{where}: packed by {', '.join(sorted(kinds))}, expected plain pages")
+    if (rows := int(metadata.num_rows)) > size:
+        raise UnsafeFile(f"{where}: {size:,} bytes that claim to hold {rows:,} rows")
     return rows
 
 
@@ -180,14 +173,6 @@ def _refuse_other_columns(actual: pa.Schema, expected: pa.Schema, where: str) ->
     odd = [column for column in columns if column not in wanted]
     message = f"columns {quote('; '.join(odd or columns), 200)}, expected {'; '.join(wanted)}"
     raise InputError(f"{where}: {message}, in this order")
-
-
-def _refuse_larger(claimed: int, size: int, where: str) -> None:
-    if claimed > size:
-        raise UnsafeFile(
-            f"{where}: {size:,} bytes that claim to hold {claimed:,}, expected at most what"
-            " they are"
-        )
 
 
 def check(parts: Parts, where: str) -> None:
