@@ -273,7 +273,7 @@ def _import_content(
 ) -> Imported:
     with workspace.store.read() as db:
         earlier = imports.by_content(db, table.sha256)
-        existing = None if earlier is None else describe_existing(db, earlier, path, options)
+        existing = None if earlier is None else describe_existing(db, earlier, path)
         if existing is None and isinstance(table, SubmissionFile):
             existing = imported_rows.find_bundled_run(db, table, path, options)
     if existing is not None:

@@ -85,19 +85,13 @@ def _recognise(db: Cursor, table: PairTable, path: str) -> tuple[str, str]:
         )
     name = Path(bare_name(Path(path).name)).stem
     if name in existing and existing[name].id not in n_known:
+        is_other = _are_other_organisms(_organism(table), existing[name].organism)
+        joins = "" if is_other else f"--dataset {name} adds them to it, "
         raise StateError(
-            f"{path}: dataset {name} is here and has none of its ids;"
-            f" {_advise(db, table, existing[name])}"
+            f"{path}: dataset {name} is here and has none of its ids; {joins}--name OTHER makes"
+            " another dataset"
         )
     return name, "named after the file"
-
-
-def _advise(db: Cursor, table: PairTable, dataset: Dataset) -> str:
-    another = "--name OTHER makes another dataset"
-    may_join = _takes_rows(db, dataset) and not _are_other_organisms(
-        _organism(table), dataset.organism
-    )
-    return f"--dataset {dataset.name} adds these rows to it, {another}" if may_join else another
 
 
 def _looks_like_challenge(db: Cursor, table: PairTable, path: str, dataset: Dataset | None) -> bool:

@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -198,11 +200,18 @@ def recognise_upload(
     content: Content, name: str, options: TableOptions = AS_GUESSED
 ) -> FileContent:
     """As `recognise`, from bytes or from a file that is open."""
+    with saved_upload(content, name) as path:
+        return _recognise_file(path, name, options)
+
+
+@contextmanager
+def saved_upload(content: Content, name: str) -> Iterator[Path]:
+    """Give the path of a file with this content and name during the block."""
     with in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
         path = folder / Path(name).name
         with path.open("wb") as out:
             shutil.copyfileobj(open_content(content), out, _CHUNK_BYTES)
-        return _recognise_file(path, name, options)
+        yield path
 
 
 def _recognise_file(path: Path, name: str, options: TableOptions) -> FileContent:

@@ -88,8 +88,10 @@ def dataset_of_rows(
     known = pairs.datasets_with(db, pair_ids)
     if not known:
         raise InputError(
-            f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is"
-            f" {_in_quotes(pair_ids)}). {_way(pair_ids)}"
+            f"{path}: no dataset here knows any of its {len(pair_ids)} ids, such as"
+            f" {quote(next(iter(pair_ids), '…'))}; expected PERT_GENE of a dataset that is here."
+            " Import its files first (of the challenge, train.csv and test.csv), or say by --column"
+            " id=NAME, or pert=NAME and gene=NAME, which columns name the pairs"
         )
     return datasets.find(db, known[0][0])
 
@@ -200,25 +202,12 @@ def record_import(
     return entry.id
 
 
-def describe_existing(
-    db: Cursor, earlier: Import, path: str, options: ImportOptions = DEFAULT_OPTIONS
-) -> Imported:
+def describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
     """Return the outcome for a file whose content was imported before."""
-    advice = ""
     if earlier.run:
         name = runs.find(db, earlier.run).name
     elif earlier.dataset:
         name = datasets.find(db, earlier.dataset).name
-        is_other = (
-            (options.dataset or options.name or name) != name
-            or options.table.columns
-            or options.table.where
-        )
-        advice = (
-            f"; `undo {earlier.id}` takes it out, and then it can be imported otherwise"
-            if is_other
-            else ""
-        )
     else:
         named = {pack.source_file: pack.name for pack in spaces.list_packs(db)}
         named |= {
@@ -226,22 +215,8 @@ def describe_existing(
         }
         name = named[earlier.id]
     rejected = imports.rejected_rows_of(db, earlier)
-    message = f"{path}: here already, as {name}; nothing changed{advice}"
-    return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
-
-
-def _way(pair_ids: Sequence[str]) -> str:
-    if any("_" in pair_id for pair_id in pair_ids):
-        return "Import the challenge's train.csv and test.csv first"
-    return (
-        "They name no pairs (PERT_GENE), but perhaps traces or rows: --column id=NAME says which"
-        " column names the pairs, --column pert=NAME and --column gene=NAME which two do"
+    message = (
+        f"{path}: here already, as {name}; nothing changed. `undo {earlier.id}` takes it out, and"
+        " then it can be imported otherwise"
     )
-
-
-def _in_quotes(pair_ids: Sequence[str]) -> str:
-    """Return the first id in quotes, with a remark if blanks, which are invisible, surround it."""
-    if not pair_ids:
-        return "…"
-    first = pair_ids[0]
-    return f"{quote(first)}, with surrounding blanks" if first != first.strip() else quote(first)
+    return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)

@@ -3,10 +3,9 @@ what is not used, and what the file becomes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +27,7 @@ from core.features.importing.files import (
     SubmissionFile,
     expand,
     recognise,
-    recognise_upload,
+    saved_upload,
 )
 from core.features.importing.import_target import (
     ImportOptions,
@@ -103,13 +102,14 @@ class Preview:
         ]
 
 
-def preview_columns(
-    content: Content, name: str, options: TableOptions
-) -> tuple[ColumnPreview, ...]:
+def preview_columns(path: Path, options: TableOptions) -> tuple[ColumnPreview, ...]:
     """Return the columns of a file that may be a table; () for any other file."""
+    if not path.is_file():
+        return ()
     try:
-        table = table_of(content, name)
-        header, rows = table.header, table.sample()[:_MOST_VALUES]
+        with open_file(path, MAX_UNPACKED_BYTES) as content:
+            table = table_of(content, path.name)
+            header, rows = table.header, table.sample()[:_MOST_VALUES]
         named = named_columns(table, options)
         roles = _roles_of(table, named)
     except InputError:
@@ -161,7 +161,7 @@ def preview_content(
     try:
         if earlier is None:
             return _plan(db, content, path, options, preview)
-        here = describe_existing(db, earlier, path, options)
+        here = describe_existing(db, earlier, path)
         return replace(preview, sentence=here.message, name=here.name, rows=here.rows, new=False)
     except DeskError as error:
         return replace(preview, message=str(error))
@@ -275,8 +275,6 @@ __all__ = [
 
 _PAGE: Final = "import columns"  # of the presets that hold them
 
-Columns = tuple[ColumnPreview, ...]
-
 
 def preview_paths(
     workspace: Workspace, paths: Sequence[Path], options: ImportOptions, *, recursive: bool = False
@@ -284,9 +282,8 @@ def preview_paths(
     """Return what an import of files and folders would do; nothing is written. recursive: as of
     `expand`."""
     options = with_saved_columns(workspace, options)
-    return [
-        _preview_file(workspace, file, options) for file in expand([*paths], recursive=recursive)
-    ]
+    files = expand([*paths], recursive=recursive)
+    return [_preview(workspace, file, str(file.path), options) for file in files]
 
 
 def preview_upload(
@@ -297,10 +294,8 @@ def preview_upload(
     if workspace.settings.is_shared:
         found = read_apart(workspace, "preview", [(name, content)], asdict(options))
         return from_json(Preview, found, "preview of an import")
-    read = partial(recognise_upload, content, name, options.table)
-    return _preview(
-        workspace, name, read, lambda: preview_columns(content, name, options.table), options
-    )
+    with saved_upload(content, name) as path:
+        return _preview(workspace, FoundFile(path, chosen=True), name, options)
 
 
 def preview_task(
@@ -312,46 +307,24 @@ def preview_task(
     return to_json(preview_upload(workspace, name, content, wanted))
 
 
-def _preview_file(workspace: Workspace, file: FoundFile, options: ImportOptions) -> Preview:
-    path, name = file.path, str(file.path)
-    if file.problem:
-        return Preview(
-            name, "failed" if file.chosen else "unknown", message=f"{path}: {file.problem}"
-        )
-
-    def columns() -> Columns:
-        if not path.is_file():
-            return ()
-        with open_file(path, MAX_UNPACKED_BYTES) as content:
-            return preview_columns(content, path.name, options.table)
-
-    read = partial(recognise, path, options.table)
-    return _preview(workspace, name, read, columns, options, is_chosen=file.chosen)
-
-
-def _preview(
-    workspace: Workspace,
-    path: str,
-    read: Callable[[], FileContent],
-    columns: Callable[[], Columns],
-    options: ImportOptions,
-    *,
-    is_chosen: bool = True,
-) -> Preview:
+def _preview(workspace: Workspace, file: FoundFile, name: str, options: ImportOptions) -> Preview:
     """Return the preview of a file; where it cannot be read, with its columns, so that a person can
     say what they are."""
+    nothing = Preview(name, "failed" if file.chosen else "unknown")
+    if file.problem:
+        return replace(nothing, message=f"{file.path}: {file.problem}")
     try:
         with collector_paused():
-            content = read()
+            content = recognise(file.path, options.table)
     except UnsafeFile as error:
-        return Preview(path, "failed", message=str(error))
+        return Preview(name, "failed", message=str(error))
     except DeskError as error:
-        is_unknown = isinstance(error, UnknownFormat) and not is_chosen
-        return Preview(
-            path, "unknown" if is_unknown else "failed", columns=columns(), message=str(error)
-        )
+        columns = preview_columns(file.path, options.table)
+        kind = nothing.kind if isinstance(error, UnknownFormat) else "failed"
+        return Preview(name, kind, columns=columns, message=str(error))
+    columns = preview_columns(file.path, options.table) if is_table(content) else ()
     with workspace.store.read() as db:
-        return preview_content(db, content, path, options, columns() if is_table(content) else ())
+        return preview_content(db, content, name, options, columns)
 
 
 def with_saved_columns(workspace: Workspace, options: ImportOptions) -> ImportOptions:

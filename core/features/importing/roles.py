@@ -275,11 +275,9 @@ AS_GUESSED: Final = TableOptions()
 
 
 class Roles(NamedTuple):
-    """The roles of a table's columns. of: role → column. guessed: those that nobody named. unused:
-    columns without a role."""
+    """The roles of a table's columns. of: role → column. unused: columns without a role."""
 
     of: Mapping[str, str]
-    guessed: frozenset[str]
     unused: tuple[str, ...]
 
     @property
@@ -384,7 +382,7 @@ def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:
         columns = [*table.header[:names], *table.header[names + 1 :]]
         refuse_matrix([cells[names] for cells in table.sample()], columns, table.name)
     unused = tuple(name for name in table.header if name not in of.values())
-    return Roles({role: of[role] for role in ROLES if role in of}, frozenset(of) - {*named}, unused)
+    return Roles({role: of[role] for role in ROLES if role in of}, unused)
 
 
 def _names_pairs(table: Table, of: Mapping[str, str]) -> bool:

@@ -133,16 +133,10 @@ def show_imports(context: PageContext, files: pd.DataFrame) -> None:
     with_runs = which.toggle("Also delete the runs on its rows", key="undo_with_runs")
     if not go.button("Undo import", disabled=chosen is None):
         return
-    before = all_runs()
     with explain_errors():
         found = undo.undo(context.workspace, str(chosen), with_runs=with_runs)
         refresh()
-        left = {run.id for run in all_runs()}
-        gone = [run.name for run in before if run.id not in left]
-        runs_gone = (
-            f", and {'the run' if len(gone) == 1 else 'the runs'} {', '.join(gone)}" if gone else ""
-        )
-        confirm(f"Undone: {found.file} with {found.rows:,} rows{runs_gone}.", links.to_changes)
+        confirm(f"Undone: {found.file} with {found.rows:,} rows.", links.to_changes)
 
 
 def show_run(context: PageContext) -> None:
