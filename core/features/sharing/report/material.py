@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -15,6 +15,7 @@ from core.scoring import run_scores
 from core.scoring.debate_audit import DebateAudit, load_audit
 from core.scoring.report_part import ShownRuns
 from core.store import Cursor, datasets, evidence, imports, pairs, predictions, runs, traces
+from core.store.datasets import Dataset
 from core.store.imports import Import
 from core.store.runs import Run
 
@@ -107,3 +108,25 @@ class Byline:
 
 
 NOBODY = Byline()
+
+
+def run_facts(run: Run, clean: Callable[[str], str] = str) -> dict[str, str]:
+    """Return what is known of how a run was made, by title. clean: removes what means something on
+    this machine alone."""
+    facts = {
+        "Run": f"{run.name} (id {run.id})",
+        "Method": f"{run.method}{f', track {run.track}' if run.track else ''}, {run.origin}",
+        "Model": run.model or "",
+        "Seed": str(run.spec.get("seed", "")),
+        "Rows": f"{run.done:,} of {run.total:,} predicted, {run.failed:,} failed",
+        "Status": f"{run.status}{f': {clean(run.cause)}' if run.cause else ''}",
+        "File": clean(str(run.spec.get("file", ""))),
+        "PerturbDesk": run.code_version,
+    }
+    return {title: words for title, words in facts.items() if words}
+
+
+def dataset_text(dataset: Dataset) -> str:
+    """Return a dataset in words: its name, what it was measured in, and whether it is simulated."""
+    simulated = "simulated" if dataset.origin == "simulated" else ""
+    return ", ".join(filter(None, (dataset.name, dataset.organism, dataset.context, simulated)))

@@ -11,7 +11,7 @@ from core.base.records import to_json
 from core.base.texts import NO_BIOLOGY
 from core.base.version import describe
 from core.features.sharing.report.document import Html, element, join, lines, table
-from core.features.sharing.report.material import Material
+from core.features.sharing.report.material import Material, dataset_text, run_facts
 from core.features.sharing.report.selection import ReportSelection
 from core.methods.text_rules.text import BARE, SHORT
 from core.scoring.controls import PERMUTATIONS, SEED
@@ -102,7 +102,9 @@ def show_provenance(material: Material, selection: ReportSelection) -> Html:
     """Return version, files, runs with their sources, and the choices."""
     return join(
         [
-            lines([("Made with PerturbDesk", describe()), ("Dataset", _dataset(material))]),
+            lines(
+                [("Made with PerturbDesk", describe()), ("Dataset", dataset_text(material.dataset))]
+            ),
             element("h3", "Imported files"),
             _files(material),
             element("h3", "Runs"),
@@ -111,17 +113,6 @@ def show_provenance(material: Material, selection: ReportSelection) -> Html:
             element("pre", _json(to_json(selection))),
         ]
     )
-
-
-def _dataset(material: Material) -> str:
-    found = material.dataset
-    parts = (
-        f"{found.name} ({found.id})",
-        found.organism,
-        found.context,
-        "simulated" if found.origin == "simulated" else "",
-    )
-    return ", ".join(filter(None, parts))
 
 
 def _files(material: Material) -> Html:
@@ -146,15 +137,7 @@ def _all_runs(material: Material) -> list[Run]:
 def _run(material: Material, run: Run) -> Html:
     names = {each.id: each.name for each in _all_runs(material)}
     parents = ", ".join(names.get(key, f"{key} (not in this workspace)") for key in run.parents)
-    facts = [
-        ("Id", run.id),
-        ("Method", f"{run.method}, {run.origin}"),
-        ("Model", run.model or "–"),
-        ("Seed", run.spec.get("seed", "–")),
-        ("Made from", parents or "–"),
-        ("Rows", f"{run.done:,} of {run.total:,}, {run.failed:,} failed"),
-        ("Code", run.code_version),
-    ]
+    facts = [*run_facts(run).items(), ("Made from", parents or "–")]
     spec = element(
         "details", element("summary", "Specification"), element("pre", _json(dict(run.spec)))
     )
