@@ -33,7 +33,6 @@ from core.features.importing.bundles import (
     Bundle,
     BundledDataset,
     bundled_run,
-    differences,
     write_bundle_into,
 )
 from core.features.importing.files import BundleFile
@@ -175,30 +174,19 @@ def _list_problems(bundle: Bundle, *, changed: bool) -> Iterator[Problem]:
 def import_bundle(
     workspace: Workspace, file: BundleFile, path: str, options: ImportOptions
 ) -> Imported:
-    """Store the run of a bundle; nothing changes if the workspace has it with the same content.
+    """Store the run of a bundle; a run that is here already stays as it is, unless options.replace.
 
-    Raise StateError if it has other content here, unless options.replace; InputError if no dataset
-    knows its rows.
+    Raise InputError if no dataset has its rows.
     """
     bundled = file.bundle.run
     with workspace.store.read() as db:
         existing = find_run(db, bundled.id)
-        differ = (
-            []
-            if existing is None
-            else differences(_build(db, workspace.settings, existing)[0], file.bundle)
-        )
-    if existing is not None and not differ:
-        message = (
-            f"{path}: its run exists already as {existing.name}, with the same content; nothing"
-            " changed"
-        )
-        return Imported(path, file.kind, existing.name, existing.done, new=False, message=message)
     if existing is not None and not options.replace:
         message = (
-            f"its run exists already as {existing.name}, with other content ({', '.join(differ)})"
+            f"{path}: its run is here already, as {existing.name}; nothing changed, --replace takes"
+            " the file's"
         )
-        raise StateError(f"{path}: {message}; expected a new run, or --replace")
+        return Imported(path, file.kind, existing.name, existing.done, new=False, message=message)
     if existing is None and workspace.run_folder(bundled.id).exists:
         raise StateError(
             f"{path}: data/runs/{bundled.id} has a journal of its run; move it away first"

@@ -273,21 +273,6 @@ def _refuse_rows(
         )
 
 
-def have_same_rows(one: PartFile, other: PartFile) -> bool:
-    """Return whether two parts hold the same rows in the same order."""
-    left, right = (
-        (batch for batch in rows.to_batches() if batch.num_rows) for rows in (one, other)
-    )
-    a, b = next(left, None), next(right, None)
-    while a is not None and b is not None:
-        n = min(a.num_rows, b.num_rows)
-        if not a.slice(0, n).equals(b.slice(0, n)):
-            return False
-        a = a.slice(n) if a.num_rows > n else next(left, None)
-        b = b.slice(n) if b.num_rows > n else next(right, None)
-    return a is None and b is None
-
-
 def is_json_object(text: str) -> bool:
     """Return whether a text is a JSON object that every JSON reader accepts: finite numbers, no
     lone surrogates, not too deep."""

@@ -17,7 +17,7 @@ import json
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal, TypeVar
@@ -43,7 +43,6 @@ from core.features.importing.bundle_parts import (
     Parts,
     check,
     count_rows,
-    have_same_rows,
     is_json_object,
 )
 
@@ -57,7 +56,6 @@ _FILES = {part: f"{part}.parquet" for part in SCHEMAS}
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f]")  # what a terminal would obey
 _TIMES = ("created_at", "started_at", "finished_at")
 _TIMES_OF_WORKERS = ("started_at", "finished_at")  # in UTC in the file
-_NAMES_AND_TIMES = {"name", "origin", "code_version", *_TIMES}
 _MOST_NAME = 1_000  # characters of a name
 _MOST_TEXT = 1_000_000  # of a remark or a cause
 _MOST_CUTS = 100  # of a run's evaluation
@@ -139,16 +137,6 @@ class BundledRun:
     started_at: Time | None
     finished_at: Time | None
 
-    @property
-    def content(self) -> dict[str, Any]:
-        """The fields that must agree between two records of a run: all but names, the imported
-        file, times and versions."""
-        parents = [parent.id for parent in self.parents]
-        values = {
-            f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NAMES_AND_TIMES
-        }
-        return values | {"spec": {**self.spec, "file": ""}, "parents": parents}
-
     def record(self) -> dict[str, Any]:
         """Return the fields of `RunRecord`. A kNN of version 0.2 wrote 0 for the settings that it
         lacks, which are None here."""
@@ -215,14 +203,6 @@ class Bundle:
     run: BundledRun
     dataset: BundledDataset
     parts: Parts
-
-
-def differences(first: Bundle, second: Bundle) -> list[str]:
-    """Return what differs between two bundles of a run: fields of `BundledRun.content`, then
-    parts."""
-    one, other = first.run.content, second.run.content
-    parts = (part for part in SCHEMAS if not have_same_rows(first.parts[part], second.parts[part]))
-    return [*(name for name in one if one[name] != other[name]), *parts]
 
 
 def write_bundle_into(out: IO[bytes], bundle: Bundle) -> None:

@@ -116,19 +116,15 @@ def test_a_taken_name_is_told_apart(other: Workspace, sent: bytes) -> None:
     assert brought(other, sent, name="theirs").name == "theirs"
 
 
-def test_a_run_that_changed_since_is_refused_or_replaced(
-    small_workspace: Workspace, sent: bytes
-) -> None:
+def test_a_run_that_is_here_stays_or_is_replaced(small_workspace: Workspace, sent: bytes) -> None:
     original = stored(small_workspace, "debate")
-    runs.rename(small_workspace, "debate", "mine")  # a name is not content
-    assert not brought(small_workspace, sent).new
+    runs.rename(small_workspace, "debate", "mine")
     runs.add_note(small_workspace, "mine", "Pa_Ga", "since then")
     runs.set_values(small_workspace, "mine", {"public_score": "0.5"})
-    refused(
-        small_workspace,
-        sent,
-        "its run exists already as mine, with other content (public_score, note)",
-    )
+    changed = everything(small_workspace)
+    here = brought(small_workspace, sent)
+    assert (here.new, "here already, as mine" in here.message) == (False, True)
+    assert everything(small_workspace) == changed
     outcome = brought(small_workspace, sent, replace=True)
     assert (outcome.name, outcome.new) == ("debate", True)
     assert stored(small_workspace, "debate") == original

@@ -21,7 +21,6 @@ from core.features.importing.bundles import (
     BundledDataset,
     BundledRun,
     Parent,
-    differences,
     is_bundle,
     read_bundle,
     write_bundle_into,
@@ -171,7 +170,8 @@ def test_it_comes_back_as_it_was(sound: bytes) -> None:
     back = read_bundle(sound, "b.zip")
     assert back.run == RUN
     assert back.dataset == DATASET
-    assert differences(bundle(), back) == []
+    for part, rows in parts().items():
+        assert back.parts[part].select(SCHEMAS[part].names) == rows.select(SCHEMAS[part].names)
 
 
 def test_equal_tables_give_equal_bytes_whatever_their_pieces(sound: bytes) -> None:
@@ -181,14 +181,6 @@ def test_equal_tables_give_equal_bytes_whatever_their_pieces(sound: bytes) -> No
     }
     pieces = {part: write_part([table], part, part) for part, table in chunked.items()}
     assert write_bundle(Bundle(RUN, DATASET, pieces)) == sound
-
-
-def test_differences_name_what_is_not_the_same() -> None:
-    other = parts() | {"note": write_part([], "note", "note")}
-    changed = replace(RUN, note=None, name="two", created_at=None)
-    assert differences(bundle(), Bundle(changed, DATASET, other)) == ["note", "note"]
-    file = replace(RUN, spec={**RUN.spec, "file": "mine.csv"})
-    assert differences(bundle(), Bundle(file, DATASET, parts())) == []
 
 
 def test_a_bundle_is_known_by_its_content(sound: bytes, tmp_path: Path) -> None:
