@@ -6,7 +6,6 @@ Data, tab Runs and notes: the facts about a run, and below them the record with 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from functools import partial
 
@@ -161,7 +160,7 @@ def show_run(context: PageContext) -> None:
             **run.spec,
         }
         st.text("\n".join(f"{name}: {value}" for name, value in record.items()))
-    show(context, run)
+    show_exports(context, run)
     if context.workspace.settings.read_only:
         return
     with st.form("run"):
@@ -218,10 +217,6 @@ def describe_run(run: Run, names: Mapping[str, str]) -> dict[str, str]:
     return {title: words for title, words in facts.items() if words}
 
 
-_HASH = re.compile(r"\b[0-9a-f]{64}\b")
-_HASH_DIGITS = 12  # characters of a SHA-256, enough to distinguish files
-
-
 def show_history(context: PageContext) -> None:
     """Show what was imported, which rows could not be read, and every change."""
     st.markdown("### Imported files")
@@ -254,26 +249,9 @@ def show_history(context: PageContext) -> None:
 
 
 def detail_text(detail: str) -> str:
-    """Return the detail of a change, recorded as JSON, as "rows: 2,499, name: debate"; a SHA-256 is
-    shortened.
-
-    Text that is not a JSON object, since the store's file was edited, is shown unchanged.
-    """
-    try:
-        recorded = json.loads(detail)
-    except ValueError:
-        return detail
-    if not isinstance(recorded, dict):
-        return detail
-    return ", ".join(
-        f"{name.replace('_', ' ')}: {_recorded_text(value)}" for name, value in recorded.items()
-    )
-
-
-def _recorded_text(value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return _HASH.sub(lambda found: found[0][:_HASH_DIGITS], str(value))
+    """Return the detail of a change, recorded as JSON, as "rows: 2499, name: debate"."""
+    recorded: dict[str, object] = json.loads(detail)
+    return ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in recorded.items())
 
 
 _FORMS: tuple[export.RunFormat, ...] = ("csv", "parquet", "jsonl")
@@ -287,7 +265,7 @@ _FILES = (
 _WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "eval": "Log"}
 
 
-def show(context: PageContext, run: Run) -> None:
+def show_exports(context: PageContext, run: Run) -> None:
     """Show the exports of a run: a bundle, its rows as tables, and what other features write."""
     with st.container(horizontal=True):
         with st.popover("Send to a colleague", icon=":material/ios_share:", width="content"):
