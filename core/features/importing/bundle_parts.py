@@ -34,11 +34,12 @@ from core.base.types import Evidence, Flag
 from core.store import calls, evidence
 from core.store.connection import Cursor
 from core.store.queries import arrow_array, insert, one
-from core.store.traces import BATCH_BYTES, split_events
+from core.store.traces import split_events
 
 # the parts that hold a run's texts, which there may be no room for in memory
 LARGE = ("trace_event", "evidence", "call")
 BATCH_ROWS = 2_000
+_PAGE = 500  # texts of evidence or calls that are read at a time
 
 
 class PartFile:
@@ -344,35 +345,18 @@ def read_part(cursor: Cursor, run: str, part: str) -> pa.Table:
 
 
 def read_in_pieces(cursor: Cursor, run: str, part: str) -> Iterator[pa.Table]:
-    """Yield the rows of `read_part`, some megabytes of texts at a time; a part without rows yields
-    once, nothing."""
-    found = False
-    for condition, values in _pieces(cursor, run, part):
-        found = True
-        yield _select(cursor, part, condition, values)
-    if not found:
-        yield read_part(cursor, run, part)
-
-
-def _pieces(cursor: Cursor, run: str, part: str) -> Iterator[tuple[str, list[Any]]]:
-    """Yield a condition on the rows q of a part, and its parameters, for each of its pieces."""
+    """Yield the rows of `read_part` of a part with texts, some megabytes at a time."""
     if part == "trace_event":
         for batch in split_events(cursor, "e.run = ?", [run], "e.pair_id, e.seq"):
-            yield batch.condition.replace("e.rowid", "q.rowid"), list(batch.values)
+            condition = batch.condition.replace("e.rowid", "q.rowid")
+            yield _select(cursor, part, condition, [*batch.values])
         return
-    size_of = " + ".join(
-        f"strlen(q.{name})" for name in ("body", "request", "reply") if name in TABLES[part].names
-    )
-    of_run = _of_run(part)
-    rows = cursor.execute(
-        f"SELECT q.id, {size_of} FROM {part} q WHERE {of_run} ORDER BY q.id", [run]
-    ).fetchall()
-    first, size = 0, 0
-    for at, (key, n_bytes) in enumerate(rows):
-        size += n_bytes
-        if size >= BATCH_BYTES or at + 1 == len(rows):
-            yield f"q.id BETWEEN ? AND ? AND {of_run}", [rows[first][0], key, run]
-            first, size = at + 1, 0
+    query = f"SELECT id FROM {part} q WHERE {_of_run(part)} ORDER BY id"
+    ids = [key for (key,) in cursor.execute(query, [run]).fetchall()]
+    for start in range(0, len(ids), _PAGE):
+        page = ids[start : start + _PAGE]
+        condition = f"q.id BETWEEN ? AND ? AND {_of_run(part)}"
+        yield _select(cursor, part, condition, [page[0], page[-1], run])
 
 
 def add(cursor: Cursor, run: str, parts: Parts) -> None:
