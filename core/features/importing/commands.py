@@ -19,10 +19,9 @@ from core.cli.lazy_group import Output
 from core.cli.names import RunName
 from core.cli.progress import working
 from core.features.importing import actions as imports
-from core.features.importing import backups, bundle_actions
+from core.features.importing import backups, bundle_actions, imported_rows
 from core.features.importing import export as export_action
 from core.features.importing import preview as previews
-from core.features.importing import undo as undo_action
 from core.features.importing.problems import problem_lines, problem_records
 from core.features.importing.roles import TableOptions
 from core.runs.workspace import Workspace
@@ -177,7 +176,7 @@ def undo(
     ] = False,
 ) -> None:
     """Undo an import: delete its rows and runs."""
-    done = undo_action.undo(context.obj, what, with_runs=with_runs)
+    done = imported_rows.undo(context.obj, what, with_runs=with_runs)
     show(
         {"undone": done.file, "kind": done.kind, "rows": done.rows},
         f"{done.file}: undone, {done.rows:,} rows",

@@ -18,7 +18,7 @@ from core.features.cells.labels import Thresholds
 from core.features.cells.sampling import SamplingSettings
 from core.features.cells.screen import LabelSettings
 from core.features.importing.actions import import_upload
-from core.features.importing.undo import undo
+from core.features.importing.imported_rows import undo
 from core.runs.workspace import Workspace
 from core.store import changes, datasets, imports, pairs
 from core.store.datasets import Dataset

@@ -17,8 +17,8 @@ from core.base.errors import StateError
 from core.base.types import Call, Evidence, Failed, Pair
 from core.features.importing import bundle_actions, lineage
 from core.features.importing.actions import Imported, ImportOptions, import_paths, import_upload
+from core.features.importing.imported_rows import undo
 from core.features.importing.problems import Problem
-from core.features.importing.undo import undo
 from core.features.submissions.provenance import provenance_of
 from core.methods.fusion_settings import FusionSettings
 from core.runs import actions as runs

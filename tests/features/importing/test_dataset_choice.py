@@ -8,7 +8,7 @@ import pytest
 
 from core.features.importing import dataset_choice
 from core.features.importing.actions import Imported, ImportOptions, import_upload
-from core.features.importing.undo import undo
+from core.features.importing.imported_rows import undo
 from core.runs.component_loader import default_dataset
 from core.runs.workspace import Workspace
 from core.store import datasets, pairs

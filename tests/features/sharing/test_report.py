@@ -14,7 +14,7 @@ import pytest
 from core.base.errors import InputError, NotFound
 from core.base.records import from_json, to_json
 from core.base.texts import number_text
-from core.features.importing import undo
+from core.features.importing import imported_rows
 from core.features.scores.slices import ORDERS, describe_slice
 from core.features.sharing.report.build import make_sections
 from core.features.sharing.report.document import data, element, table
@@ -297,7 +297,7 @@ def test_a_run_that_was_deleted_is_named(small_workspace: Workspace, tmp_path: P
     assert "3 of 4 advocates argued" in text
     assert "against its own side" in text
     assert "This file has no dossier" in text
-    undo.undo(small_workspace, "debate.csv")
+    imported_rows.undo(small_workspace, "debate.csv")
     with pytest.raises(NotFound, match="not in this workspace"):
         build_report(small_workspace, "x", found)
 

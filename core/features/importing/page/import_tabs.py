@@ -14,7 +14,7 @@ import streamlit as st
 
 from core.features import hooks
 from core.features.importing import actions as imports
-from core.features.importing import allowed_paths, bundle_actions, export, undo
+from core.features.importing import allowed_paths, bundle_actions, export, imported_rows
 from core.features.importing.actions import ImportOptions
 from core.features.importing.page import after_import
 from core.features.importing.page.after_import import ask_path
@@ -133,7 +133,7 @@ def show_imports(context: PageContext, files: pd.DataFrame) -> None:
     if not go.button("Undo import", disabled=chosen is None):
         return
     with explain_errors():
-        found = undo.undo(context.workspace, str(chosen), with_runs=with_runs)
+        found = imported_rows.undo(context.workspace, str(chosen), with_runs=with_runs)
         refresh()
         confirm(f"Undone: {found.file} with {found.rows:,} rows.", links.to_changes)
 
