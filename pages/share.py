@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core.features.sharing.page import choices, panels, preview, walk_tab
+from core.features.sharing.page import choices, panels, walk_tab
+from core.features.sharing.page import panels as preview
 from core.ui import run_browser, shell, widgets
 
 context = shell.open_page(__file__)

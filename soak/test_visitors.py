@@ -36,7 +36,7 @@ import sys
 import time
 from pathlib import Path
 from core.features.importing.actions import import_paths
-from core.features.importing.undo import undo
+from core.features.importing.imported_rows import undo
 from core.runs.workspace import open_workspace
 from core.base.config import load_settings
 workspace, file = open_workspace(load_settings(Path(sys.argv[1]))), Path(sys.argv[2])

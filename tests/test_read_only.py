@@ -37,7 +37,7 @@ from core.features.importing import actions as imports
 from core.features.importing import bundle_actions
 from core.features.importing.files import FoundFile, recognise_upload
 from core.features.importing.import_target import ImportOptions
-from core.features.sharing.walk_tables import Stop
+from core.features.sharing.walks import Stop
 from core.features.submissions.actions import PackageOptions
 from core.features.targets.evaluate import EvaluationRequest
 from core.llm.call_settings import CallSettings
@@ -71,6 +71,7 @@ PLACES = (
     "core/runs/*.py",
     "core/runs/jobs/*.py",
     "core/features/*/*.py",
+    "core/features/*/report/*.py",
     "core/features/*/site/*.py",
 )
 # Module → the actions that change something, which have to refuse; and those that read, and are called with what they can read.
@@ -138,7 +139,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "name_of_latest names_of_kind pack_hashes read_here_or_kept read_latest read_orthologs read_packs",
     ),
     "features.importing.allowed_paths": ("import_path", ""),
-    "features.importing.previews": (
+    "features.importing.preview": (
         "save_columns",
         "preview_paths preview_upload with_saved_columns",
     ),
@@ -150,7 +151,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "estimate plan_reading start_reading",
         "answer_by_rule_of answers find_reading",
     ),
-    "features.sharing.actions": (
+    "features.sharing.report.selection": (
         "delete_report save_report",
         "author_and_day find_report saved_reports",
     ),
@@ -174,9 +175,9 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "create delete evaluate_saved resume start_apart train work_on",
         "find list_all",
     ),
-    "features.importing.undo": ("undo", ""),
+    "features.importing.imported_rows": ("undo", ""),
     "runs.uploads_apart": ("read_apart", ""),
-    "features.sharing.walk_actions": (
+    "features.sharing.walks": (
         "add_stop delete_stop delete_walk move_stop set_sentence",
         "",
     ),

@@ -56,12 +56,6 @@ def number_text(value: float, form: str = ".3f") -> str:
     return "–" if math.isnan(value) else f"{value:{form}}".replace("-", "−")
 
 
-def title_in_sentence(title: str) -> str:
-    """Return a title as it stands inside a sentence: "gene spaces" for "Gene spaces", "P(DE)" as it
-    is."""
-    return title[:1].lower() + title[1:] if title[1:2].islower() else title
-
-
 def count_text(n: int, noun: str) -> str:
     """Return a number of things: "1 row", "2,499 rows"."""
     return f"{n:,} {noun}{'s' * (n != 1)}"

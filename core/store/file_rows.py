@@ -1,5 +1,5 @@
 """The rows of each file of a cell line, unchanged: the rows of the line are computed from them
-(`core.features.importing.cell_lines`)."""
+(`core.features.importing.dataset_choice`)."""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ from core.features.arguments import rubrics
 from core.features.arguments.rubric import Rubric
 from core.features.experiments import ledger_table
 from core.features.experiments.ledger_table import HERE, Entry
-from core.features.sharing import actions as reports
-from core.features.sharing import walk_actions
-from core.features.sharing.walk_tables import Stop
+from core.features.sharing import walks
+from core.features.sharing.report import selection as reports
+from core.features.sharing.walks import Stop
 from core.features.targets import actions as target_ranking
 from core.features.targets.request import TrainingRequest
 from core.runs.spec import RunSpec
@@ -154,7 +154,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         made.run_folder(sha256_of(name)[:10]).create(
             RunSpec("evidence_rules", 1, {}, "d1", "ab", ("Pa_Ga",)), fast()
         )
-    walk_actions.add_stop(
+    walks.add_stop(
         made, Stop(dataset="d1", walk="first walk", title="A row", address="./rows?run=x")
     )
     reports.save_report(made, "paper", {})

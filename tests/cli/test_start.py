@@ -73,7 +73,7 @@ def test_every_command_of_every_module_is_listed_once() -> None:
         assert names - there or names == there  # of a group, some stand at the top too, hidden
     behind = {
         "core.features.arguments.label_commands",
-        "core.features.sharing.walk_commands",
+        "core.features.sharing.commands",
     }  # of rubric and report
     files = (ROOT / "core" / "features").glob("*/*command*.py")
     assert {

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from core.base.config import Settings
 from core.base.types import FileRows
 from core.features.importing.actions import import_upload
-from core.features.importing.cell_lines import combine_files
+from core.features.importing.dataset_choice import combine_files
 from core.features.importing.pairs import PairTable
 from core.features.importing.reader import read
 from core.runs.workspace import open_workspace

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.features.importing import challenge
+from core.features.importing import dataset_choice
 from core.features.importing.actions import import_paths, import_upload
 from core.runs.workspace import Workspace
 from core.store import datasets
@@ -44,8 +44,9 @@ def test_the_challenge_is_known_by_its_ids_in_any_form(
     """Train and test share no perturbation and no target gene, so nothing but ids tells."""
     train, test = (rows_of(shared_data / "challenge" / f"{name}.csv") for name in ("train", "test"))
     assert {
-        challenge.digest_of([row["id"] for row in rows]) for rows in (train, test, train + test)
-    } == challenge.IDS
+        dataset_choice.digest_of([row["id"] for row in rows])
+        for rows in (train, test, train + test)
+    } == dataset_choice.IDS
     random.Random(1).shuffle(test)
     content = cases.as_csv(
         ["gene", "id", "pert"], [[row["gene"], row["id"], row["pert"]] for row in test]

@@ -13,7 +13,7 @@ import pytest
 from core.base.errors import StateError
 from core.base.fields.record import read_options
 from core.features.importing.actions import ImportOptions, import_upload
-from core.features.importing.undo import undo
+from core.features.importing.imported_rows import undo
 from core.methods.base import methods, packs_read
 from core.runs import launch, packs, run_control
 from core.runs.dependencies import read_no_pack

@@ -12,7 +12,7 @@ import pytest
 
 from core.base.config import REPOSITORY
 from core.features.importing.actions import import_upload
-from core.features.importing.undo import undo
+from core.features.importing.imported_rows import undo
 from core.methods.fusion_settings import FusionSettings
 from core.runs import actions as run_actions
 from core.runs.workspace import Workspace

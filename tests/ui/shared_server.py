@@ -11,7 +11,7 @@ from pathlib import Path
 from core.base.config import Settings
 from core.features.arguments import labels, rubrics
 from core.features.arguments.rubric import Rubric
-from core.features.sharing import actions as reports
+from core.features.sharing.report import selection as reports
 from core.runs import actions as runs
 from core.runs import launch
 from core.runs.request import RunRequest

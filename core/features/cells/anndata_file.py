@@ -21,7 +21,7 @@ from core.features.cells.cell_formats import (
     reading,
 )
 from core.features.cells.columns import GeneNames, choose_gene_names
-from core.features.importing.symbols.spelling import clean
+from core.features.importing.symbols import clean
 from core.stats.arrays import Codes, Floats
 
 COUNTS_PER_CELL = 10_000.0  # that cells are brought to

@@ -29,7 +29,7 @@ from core.features.importing.roles import (
     explain_repeats,
     stack,
 )
-from core.features.importing.symbols.spelling import clean, is_missing, spreadsheet_damage
+from core.features.importing.symbols import clean, is_missing, spreadsheet_damage
 from core.stats.arrays import Bools, Floats
 
 MOST_BYTES: Final = 1 << 40  # it is read in parts

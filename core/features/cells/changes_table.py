@@ -19,9 +19,9 @@ from core.features.cells.differential_expression import GeneChanges
 from core.features.cells.groups import CellGroups
 from core.features.cells.labels import knockdown_table, label_pairs, sample_pairs
 from core.features.cells.screen import LabelSettings, ScreenLabels
+from core.features.importing.perturbations import PerturbationNames, read_perturbations
 from core.features.importing.roles import TableOptions
-from core.features.importing.symbols.perturbations import PerturbationNames, read_perturbations
-from core.features.importing.symbols.spelling import looks_like_treatment
+from core.features.importing.symbols import looks_like_treatment
 from core.stats.multiplicity import benjamini_hochberg
 
 # Settings that a table can have.

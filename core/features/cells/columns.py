@@ -14,9 +14,8 @@ import pandas as pd
 
 from core.base.errors import InputError
 from core.base.texts import list_some
-from core.features.importing.symbols.controls import looks_like_control
-from core.features.importing.symbols.perturbations import matches_control
-from core.features.importing.symbols.spelling import clean, is_missing
+from core.features.importing.perturbations import matches_control
+from core.features.importing.symbols import clean, is_missing, looks_like_control
 
 PERTURBATION_NAMES = (  # the first that fits
     *(

@@ -23,7 +23,7 @@ from core.features.cells.confounders import (
     describe_second_genes,
     find_confounders,
 )
-from core.features.importing.symbols.perturbations import PerturbationNames, read_perturbations
+from core.features.importing.perturbations import PerturbationNames, read_perturbations
 from core.stats.arrays import Bools, Codes, Floats
 
 FOUND = "found by name"

@@ -16,7 +16,7 @@ import pandas as pd
 
 from core.base.errors import InputError
 from core.features.cells.columns import BATCH_NAMES, texts
-from core.features.importing.symbols.perturbations import read_perturbations
+from core.features.importing.perturbations import read_perturbations
 from core.stats.arrays import Bools
 
 # Cells of several lines must not be mixed, so the person must choose one. Other columns are

@@ -20,7 +20,7 @@ from core.features.cells.labels import SamplingSettings, Thresholds
 from core.features.cells.screen import LabelSettings
 from core.features.cells.screen_figures import draw_effect_counts, draw_knockdown, draw_volcano
 from core.features.cells.summaries import describe, summarize_labels
-from core.features.importing.page.paths import ask_path
+from core.features.importing.page.after_import import ask_path
 from core.runs.jobs import control
 from core.store.datasets import Dataset
 from core.ui import links, results, score_box

@@ -13,8 +13,8 @@ import pandas as pd
 
 from core.base.types import Pair, Rejected
 from core.features.cells.change_rows import KEYS, ask_about_repeats, open_changes
+from core.features.importing.perturbations import read_perturbations
 from core.features.importing.roles import AS_GUESSED, TableOptions, is_often
-from core.features.importing.symbols.perturbations import read_perturbations
 from core.stats.arrays import Bools, Codes, Floats
 
 FORMATS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".xlsm", ".json", ".jsonl")

@@ -12,7 +12,7 @@ from core.features.cells.conditions import READING
 from core.features.cells.predicted_table import FORMATS as TABLES
 from core.features.cells.predictions import PredictionOptions
 from core.features.importing.page import after_import
-from core.features.importing.page.paths import ask_path
+from core.features.importing.page.after_import import ask_path
 from core.features.importing.roles import CHANGES, ROLES
 from core.ui.linked import bind
 from core.ui.loaders.records import all_datasets

@@ -19,7 +19,6 @@ from core.base.texts import check_name
 from core.base.types import Rejected
 from core.evidence.knowledge_packs import organism_of
 from core.features.importing import bundle_actions, imported_rows
-from core.features.importing.external_scores import ScoreTable
 from core.features.importing.fetch import GITHUB, SOURCES, Progress, fetch
 from core.features.importing.files import (
     BundleFile,
@@ -41,11 +40,11 @@ from core.features.importing.import_target import (
     describe_existing,
     record_import,
 )
+from core.features.importing.imported_rows import Importable, split_scores
 from core.features.importing.other_formats import refuse_other_format
 from core.features.importing.pairs import PairTable
-from core.features.importing.previews import save_columns, with_saved_columns
+from core.features.importing.preview import save_columns, with_saved_columns
 from core.features.importing.reader import collector_paused
-from core.features.importing.score_columns import Importable, name_by_datasets, split_scores
 from core.features.importing.spaces import space_files
 from core.features.importing.spaces.load import load_space
 from core.runs import packs
@@ -91,7 +90,7 @@ def import_paths(
     files = expand(list(paths), recursive=recursive)
     options = with_saved_columns(workspace, options)
     with collector_paused():
-        read = partial(recognise, epochs=options.epochs, options=options.table)
+        read = partial(recognise, options=options.table)
         return import_files(workspace, files, options, read, on_file=on_file)
 
 
@@ -259,9 +258,6 @@ def _import_or_report(
     workspace: Workspace, table: FileContent, path: str, options: ImportOptions
 ) -> list[Imported]:
     try:
-        if isinstance(table, ScoreTable) and table.named:
-            with workspace.store.read() as db:
-                table = name_by_datasets(db, table, options)
         parts = split_scores(table, path, options)
     except DeskError as error:
         return [_failed_import(path, error, table.rejected)]
@@ -289,7 +285,7 @@ def _import_content(
 ) -> Imported:
     with workspace.store.read() as db:
         earlier = imports.by_content(db, table.sha256)
-        existing = None if earlier is None else describe_existing(db, earlier, path, options)
+        existing = None if earlier is None else describe_existing(db, earlier, path)
         if existing is None and isinstance(table, SubmissionFile):
             existing = imported_rows.find_bundled_run(db, table, path, options)
     if existing is not None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace as replace_in
-from io import BufferedIOBase
+from itertools import chain
 from pathlib import Path
-from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,27 +19,39 @@ from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.file_io import UnnamedFile, write_by
 from core.base.hashes import sha256_of_open
-from core.base.net.scrubber import SHORTEST
-from core.base.row_schema import TABLES, field_names
-from core.base.texts import list_names
-from core.features.importing import bundle_tables as records
-from core.features.importing.bundle_parts import LARGE, SCHEMAS, contains_text, write_part
-from core.features.importing.bundled_run import bundled_dataset, find_run, record_values, store_run
+from core.base.records import to_json
+from core.base.row_schema import TABLES
+from core.base.texts import list_names, printable
+from core.features.importing import bundle_parts as records
+from core.features.importing.bundle_parts import (
+    LARGE,
+    SCHEMAS,
+    write_part,
+)
 from core.features.importing.bundles import (
     ENDED,
     Bundle,
-    BundledRun,
-    differences,
-    read_bundle,
+    BundledDataset,
+    bundled_run,
     write_bundle_into,
 )
 from core.features.importing.files import BundleFile
-from core.features.importing.import_target import Imported, ImportOptions
+from core.features.importing.import_target import (
+    Imported,
+    ImportedRows,
+    ImportOptions,
+    dataset_of_rows,
+    delete_replaced_run,
+    find_run,
+    free_name,
+    record_import,
+)
 from core.features.importing.lineage import missing_parents, prompts_of
 from core.features.importing.problems import Problem
 from core.runs import run_control
 from core.runs.workspace import Workspace
-from core.store import Cursor, changes, datasets, runs
+from core.store import Cursor, changes, datasets, pairs, runs
+from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn_settings import read_knn_settings
 
@@ -71,7 +83,6 @@ def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
         bundle, problems = _build(db, workspace.settings, found)
     file = UnnamedFile()
     write_bundle_into(file, bundle)
-    _refuse_unreadable(file, bundle)
     stem = re.sub(r"[^\w.-]+", "_", bundle.run.name).strip("._") or bundle.run.id
     return BuiltBundle(file, sha256_of_open(file), f"{stem[:80]}.bundle.zip", problems)
 
@@ -99,16 +110,10 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
             f"run {run.name}: {run.status} with {run.done + run.failed} rows; expected one that has"
             " ended"
         )
-    names = records.run_names(db)
-    values = record_values(run) | {
-        "origin": records.origin_of(db, run.id) or run.origin,
-        "parent_names": {parent: names[parent] for parent in run.parents if parent in names},
-    }
-    whole, clean = BundledRun(**values), machine_names.remover(settings)
-    bundled = replace_in(
-        whole, spec=machine_names.change_texts(whole.spec, clean), cause=clean(whole.cause)
-    )
-    parts, changed = {}, whole.content != bundled.content
+    names, origin = records.run_names(db), records.origin_of(db, run.id) or run.origin
+    clean = machine_names.remover(settings)
+    bundled = bundled_run(replace_in(run, origin=origin), names, clean)
+    parts, changed = {}, (bundled.spec, bundled.cause) != (dict(run.spec), run.cause)
     for part in SCHEMAS:
         pieces = (
             records.read_in_pieces(db, run.id, part)
@@ -120,18 +125,14 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
             changed, pieces = changed or cleaned != pieces, cleaned
         parts[part] = write_part(pieces, part, f"run {run.name}/{part}")
     bundle = Bundle(bundled, bundled_dataset(db, datasets.find(db, run.dataset)), parts)
-    if any(
-        (
-            any(secret in str(getattr(bundle.run, name)) for name in field_names(BundledRun))
-            or contains_text(bundle.parts, secret)
+    if settings.secrets:
+        batches = (batch for part in parts.values() for batch in part.to_batches())
+        buffers = (
+            buffer for batch in batches for each in batch.columns for buffer in each.buffers()
         )
-        for secret in settings.secrets
-        if len(secret) >= SHORTEST
-    ):
-        raise StateError(
-            f"run {run.name}: contains an API key; expected a run without one, so remove it from"
-            " the notes first"
-        )
+        texts = (buffer.to_pybytes() for buffer in buffers if buffer is not None)
+        said = json.dumps(to_json(bundled), ensure_ascii=False).encode()
+        machine_names.refuse_secrets(settings, f"run {run.name}", chain([said], texts))
     return bundle, list(_list_problems(bundle, changed=changed))
 
 
@@ -159,7 +160,7 @@ def _list_problems(bundle: Bundle, *, changed: bool) -> Iterator[Problem]:
             "failed", "warning", failed, f"{run.failed:,} rows failed: {list_names(failed)}"
         )
     if run.parents:
-        named = [run.parent_names.get(parent, parent) for parent in run.parents]
+        named = [parent.name or parent.id for parent in run.parents]
         yield Problem(
             "parents",
             "warning",
@@ -170,64 +171,39 @@ def _list_problems(bundle: Bundle, *, changed: bool) -> Iterator[Problem]:
         yield Problem("places", "warning", (), "paths and addresses of this machine are left out")
 
 
-def _refuse_unreadable(file: UnnamedFile, bundle: Bundle) -> None:
-    """Raise InputError for a bundle that cannot be read back, which would be a bug."""
-    name = f"run {bundle.run.name}"
-    back = read_bundle(cast(BufferedIOBase, file), name)
-    records.refuse_wrong_ids(back.parts["evidence"].to_batches(), back.parts["call"].to_batches())
-    if differ := differences(bundle, back):
-        raise InputError(f"{name}: {', '.join(differ)} would not be restored unchanged")
-
-
 def import_bundle(
     workspace: Workspace, file: BundleFile, path: str, options: ImportOptions
 ) -> Imported:
-    """Store the run of a bundle; nothing changes if the workspace has it with the same content.
+    """Store the run of a bundle; a run that is here already stays as it is, unless options.replace.
 
-    Raise StateError if it has other content here, unless options.replace; InputError if no dataset
-    knows its rows.
+    Raise InputError if no dataset has its rows.
     """
     bundled = file.bundle.run
     with workspace.store.read() as db:
         existing = find_run(db, bundled.id)
-        differ = (
-            []
-            if existing is None
-            else differences(_build(db, workspace.settings, existing)[0], file.bundle)
-        )
-    if existing is not None and not differ:
-        message = (
-            f"{path}: its run exists already as {existing.name}, with the same content; nothing"
-            " changed"
-        )
-        return Imported(path, file.kind, existing.name, existing.done, new=False, message=message)
     if existing is not None and not options.replace:
         message = (
-            f"its run exists already as {existing.name}, with other content ({', '.join(differ)})"
+            f"{path}: its run is here already, as {existing.name}; nothing changed, --replace takes"
+            " the file's"
         )
-        raise StateError(f"{path}: {message}; expected a new run, or --replace")
+        return Imported(path, file.kind, existing.name, existing.done, new=False, message=message)
     if existing is None and workspace.run_folder(bundled.id).exists:
         raise StateError(
             f"{path}: data/runs/{bundled.id} has a journal of its run; move it away first"
         )
     with workspace.change("import", path) as (db, detail):
-        run = Run(**record_values(bundled), dataset="")
+        run = Run(**bundled.record(), dataset="")
         try:
             if bundled.method == "knn":
-                read_knn_settings(bundled.spec).describe()
+                read_knn_settings(run.spec).describe()
             prompts_of(workspace, db, [run])
-            int(bundled.spec.get("options", {}).get("shots", 0))
+            int(run.spec.get("options", {}).get("shots", 0))
         except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
                 f"{path}: the specification of its {bundled.method} cannot be read ({error!r})"
             ) from error
-        parents = [parent for key in bundled.parents if (parent := find_run(db, key)) is not None]
-        if bundled.id in bundled.parents or any(
-            bundled.id in (each.id, *each.parents) for each in runs.lineage(db, parents)
-        ):
-            raise InputError(
-                f"{path}: its run {bundled.id} is among its own parents; expected older runs"
-            )
+        if bundled.id in run.parents:
+            raise InputError(f"{path}: its run {bundled.id} is its own parent; expected older runs")
         outcome, replaced = store_run(db, workspace.settings, file, path, options)
         if missing := missing_parents(db, [runs.find(db, bundled.id)]):
             outcome = replace_in(
@@ -240,3 +216,79 @@ def import_bundle(
     if "replaced" in detail:
         workspace.run_folder(detail["replaced"]).remove()
     return outcome
+
+
+SIMULATED = "simulated"  # an origin that travels: what is simulated says so wherever it is
+
+
+def bundled_dataset(db: Cursor, dataset: Dataset) -> BundledDataset:
+    """Return what a bundle says of the dataset of its run."""
+    frame = pairs.frame(db, dataset.id)
+    rows = zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)
+    return BundledDataset(
+        dataset.name,
+        "ternary",
+        dataset.organism,
+        dataset.context,
+        len(frame),
+        pairs.pairs_sha256(rows),
+    )
+
+
+def store_run(
+    db: Cursor, settings: Settings, file: BundleFile, path: str, options: ImportOptions
+) -> tuple[Imported, dict[str, object]]:
+    """Store the run of a bundle; return the outcome, and what the audit log records of a run that
+    it replaced."""
+    bundled, replaced = file.bundle.run, dict[str, object]()
+    target = _match_rows(db, file.bundle, path, options)
+    existing = find_run(db, bundled.id)
+    if existing is not None:
+        replaced |= delete_replaced_run(db, settings, existing)
+    # a file replaces one run, not two
+    naming = replace_in(options, replace=options.replace and existing is None)
+    name, other = free_name(db, target.id, bundled.name, path, file.sha256, naming)
+    if other is not None and other.id in bundled.record()["parents"]:
+        raise StateError(
+            f"{path}: run {name!r} is a parent of the run that would replace it; choose another"
+            " --name"
+        )
+    if other is not None:
+        replaced |= delete_replaced_run(db, settings, other)
+    parts = file.bundle.parts
+    records.refuse_wrong_ids(parts)
+    origin = SIMULATED if bundled.origin == SIMULATED else "imported"
+    runs.add(db, Run(**bundled.record() | {"name": name, "dataset": target.id, "origin": origin}))
+    records.add(db, bundled.id, parts)
+    parent_names = {parent.id: parent.name for parent in bundled.parents if parent.name}
+    records.add_origin(db, bundled.id, bundled.origin, parent_names)
+    runs.update_counts(db, bundled.id)
+    n = bundled.done + bundled.failed
+    record_import(db, settings, file, path, ImportedRows(n, (), target.id, bundled.id))
+    return Imported(path, file.kind, name, n), replaced
+
+
+def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -> Dataset:
+    """Return the dataset of a bundle's rows.
+
+    Raise StateError for a dataset of another organism, InputError for rows that it lacks or has as
+    other pairs: a run comes whole, or not at all.
+    """
+    rows = bundle.parts["prediction"].select(["pair_id", "pert", "gene"]).to_pydict()
+    target = dataset_of_rows(db, rows["pair_id"], path, options)
+    about = bundle.dataset
+    theirs = printable(f"{about.name} ({about.organism}, {about.context}; {about.rows:,} rows)")
+    if target.organism != about.organism:
+        raise StateError(f"{path}: its dataset is {theirs}, but {target.name} is {target.organism}")
+    frame = pairs.frame(db, target.id)
+    known = {*zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)}
+    asked = zip(rows["pair_id"], rows["pert"], rows["gene"], strict=True)
+    missing = [row for row in asked if row not in known]
+    if missing:
+        key, pert, gene = missing[0]
+        raise InputError(
+            f"{path}: {len(missing):,} of its {len(rows['pair_id']):,} rows, such as"
+            f" {printable(f'{key!r}, {pert} on {gene}')}, are not in dataset {target.name};"
+            f" expected those of {theirs}; import its files first"
+        )
+    return target

@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC
 from typing import IO, Any
 
 import pyarrow as pa
@@ -19,13 +20,25 @@ from pyarrow import parquet
 
 from core.base.errors import InputError, UnsafeFile
 from core.base.file_io import UnnamedFile
-from core.base.row_schema import ARROW_TYPES, FILE_SUM_TOLERANCE, TABLES, Column, TableSchema
+from core.base.row_schema import (
+    ARROW_TYPES,
+    FILE_SUM_TOLERANCE,
+    TABLES,
+    Column,
+    TableSchema,
+    field_names,
+)
 from core.base.texts import quote
-from core.base.types import Flag
+from core.base.types import Evidence, Flag
+from core.store import calls, evidence
+from core.store.connection import Cursor
+from core.store.queries import arrow_array, insert, one
+from core.store.traces import split_events
 
 # the parts that hold a run's texts, which there may be no room for in memory
 LARGE = ("trace_event", "evidence", "call")
 BATCH_ROWS = 2_000
+_PAGE = 500  # texts of evidence or calls that are read at a time
 
 
 class PartFile:
@@ -42,35 +55,24 @@ class PartFile:
             self.num_rows = _checked_rows(file, part, where, self._size)
 
     def to_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in order, of all or of some columns."""
+        """Yield the rows in order, of all or of some columns. A reader keeps every text of a group
+        of rows, so that each group has its own."""
         schema = SCHEMAS[self._part]
         chosen = schema if columns is None else pa.schema([schema.field(name) for name in columns])
-        texts = [field.name for field in chosen if field.type == pa.string()]
-        n_rows = n_bytes = 0
+        n_rows = 0
         with _as_parquet_errors(self._where):
             self.file.seek(0)
-            for batch in self._decode(chosen.names, texts):
-                table = pa.table(batch)
-                table.validate(full=True)
-                n_rows += table.num_rows
-                n_bytes += sum(text_bytes(table[name]) for name in texts)
-                _refuse_larger(n_bytes, self._size, self._where)
-                table = table.cast(chosen)
-                table.validate(full=True)
-                yield from table.combine_chunks().to_batches()
+            for group in range(parquet.read_metadata(self.file).num_row_groups):
+                opened = parquet.ParquetFile(self.file, buffer_size=1 << 20, pre_buffer=False)
+                for batch in opened.iter_batches(
+                    BATCH_ROWS, [group], chosen.names, use_threads=False
+                ):
+                    table = pa.table(batch).cast(chosen)
+                    table.validate(full=True)
+                    n_rows += table.num_rows
+                    yield from table.combine_chunks().to_batches()
         if n_rows != self.num_rows:
             raise InputError(f"{self._where}: {n_rows:,} rows, but it says {self.num_rows:,}")
-
-    def _decode(self, names: Sequence[str], texts: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield rows as Arrow reads them. A reader keeps every text of a group of rows, so that
-        each group has its own."""
-        for group in range(parquet.read_metadata(self.file).num_row_groups):
-            # As dictionaries, a text that is repeated a million times takes no more room than in
-            # the file.
-            opened = parquet.ParquetFile(
-                self.file, read_dictionary=texts, buffer_size=1 << 20, pre_buffer=False
-            )
-            yield from opened.iter_batches(BATCH_ROWS, [group], names, use_threads=False)
 
     def select(self, names: Sequence[str]) -> pa.Table:
         """Return some columns of all rows."""
@@ -108,8 +110,6 @@ _LINKS = (  # every value of the first stands in the second
 )
 _NOTE_ID = "^[0-9a-f]{12}$"
 _LISTED = "^([a-z_]+( [a-z_]+)*)?$"
-# characters of a JSON text that is not checked twice; how many of these
-_SHORT_JSON, _MOST_SEEN = 1_000, 10_000
 _MOST_DIGITS = 300  # of a whole number in JSON; most readers cannot read a longer one
 
 
@@ -144,18 +144,19 @@ def _as_parquet_errors(where: str) -> Iterator[None]:
 
 
 def _checked_rows(file: IO[bytes], part: str, where: str, size: int) -> int:
-    """Return the number of rows that a file says to have."""
+    """Return the number of rows that a file says to have. Nothing in it may take more room than it
+    has there."""
     file.seek(0)
     metadata = parquet.read_metadata(file)
     _refuse_other_columns(metadata.schema.to_arrow_schema(), SCHEMAS[part], where)
-    rows = int(metadata.num_rows)
-    _refuse_larger(rows, size, where)
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    kinds = {
-        group.column(i).compression for group in groups for i in range(metadata.num_columns)
-    } - {"UNCOMPRESSED"}
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
+    kinds = {encoding for chunk in chunks for encoding in chunk.encodings} - {"PLAIN", "RLE"}
+    kinds |= {chunk.compression for chunk in chunks} - {"UNCOMPRESSED"}
     if kinds:
         raise UnsafeFile(f"{where}: packed by {', '.join(sorted(kinds))}, expected plain pages")
+    if (rows := int(metadata.num_rows)) > size:
+        raise UnsafeFile(f"{where}: {size:,} bytes that claim to hold {rows:,} rows")
     return rows
 
 
@@ -174,31 +175,16 @@ def _refuse_other_columns(actual: pa.Schema, expected: pa.Schema, where: str) ->
     raise InputError(f"{where}: {message}, in this order")
 
 
-def text_bytes(column: pa.ChunkedArray) -> int:
-    """Return the total bytes of the texts in a column of dictionaries, with repeats."""
-    lengths = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
-    return sum(pc.sum(each).as_py() or 0 for each in lengths)
-
-
-def _refuse_larger(claimed: int, size: int, where: str) -> None:
-    if claimed > size:
-        raise UnsafeFile(
-            f"{where}: {size:,} bytes that claim to hold {claimed:,}, expected at most what"
-            " they are"
-        )
-
-
 def check(parts: Parts, where: str) -> None:
     """Raise InputError for the first value in the parts that no run can have."""
     for part, table in parts.items():
         _refuse_repeated(table, part, where)
-        seen: set[str] = set()
         start = 0
         for batch in table.to_batches():
             for column in TABLES[part].columns:
-                _check_column(
-                    part, column, batch[column.name], f"{where}/{part}, {column.name}", start, seen
-                )
+                values, place = batch[column.name], f"{where}/{part}, {column.name}"
+                for wrong, expected in _faults(part, column, values):
+                    _refuse_rows(wrong, values, place, expected, start)
             start += batch.num_rows
     _check_predictions(parts["prediction"], f"{where}/prediction")
     for part, name, other, key in _LINKS:
@@ -218,61 +204,29 @@ def _refuse_repeated(table: PartFile, part: str, where: str) -> None:
         )
 
 
-def _check_column(
-    part: str, column: Column, values: pa.Array, where: str, start: int, seen: set[str]
-) -> None:
-    """Check some values of a column, the first of which is that of row `start`. seen: JSON texts
-    that were checked."""
-
-    if column.kind in ("index", "count", "total"):  # the type excludes what is too large
-        _refuse_rows(pc.less(values, 0), values, where, "0 or more", start)
-    if column.kind == "share":
-        _refuse_rows(
-            pc.invert(pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, 1))),
-            values,
-            where,
-            "0 to 1",
-            start,
-        )
-    if column.kind == "number":
-        _refuse_rows(pc.invert(pc.is_finite(values)), values, where, "a finite number", start)
+def _faults(part: str, column: Column, values: pa.Array) -> Iterator[tuple[pa.Array, str]]:
+    """Yield for each rule of a column which values break it, and what it expects."""
+    name, kind = column.name, column.kind
+    if kind in ("index", "count", "total"):  # the type excludes what is too large
+        yield pc.less(values, 0), "0 or more"
+    if kind == "share":
+        yield pc.invert(pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, 1))), "0 to 1"
+    if kind == "number":
+        yield pc.invert(pc.is_finite(values)), "a finite number"
     if column.choices:
         known = pa.array([*column.choices, None], pa.string())
-        _refuse_rows(
-            pc.invert(pc.is_in(values, value_set=known)),
-            values,
-            where,
-            " or ".join(column.choices),
-            start,
-        )
-    if column.kind == "words":
-        _refuse_rows(
-            pc.invert(pc.match_substring_regex(values, _LISTED)),
-            values,
-            where,
-            "words with blanks between them",
-            start,
-        )
-    if part == "note" and column.name == "id":
-        _refuse_rows(
-            pc.invert(pc.match_substring_regex(values, _NOTE_ID)),
-            values,
-            where,
-            "12 hexadecimal digits",
-            start,
-        )
-    if column.name == "pair_id" or (part == "note" and column.name == "author"):
-        _refuse_rows(pc.equal(values, ""), values, where, "a text", start)
-    if column.kind in ("json", "json text"):
-        for text in pc.unique(values).to_pylist():
-            if text in seen:
-                continue
-            if not is_json_object(text):
-                raise InputError(
-                    f"{where}: {quote(text)}, expected a JSON object of finite numbers"
-                )
-            if len(text) <= _SHORT_JSON and len(seen) < _MOST_SEEN:
-                seen.add(text)
+        yield pc.invert(pc.is_in(values, value_set=known)), " or ".join(column.choices)
+    if kind == "words":
+        listed = pc.match_substring_regex(values, _LISTED)
+        yield pc.invert(listed), "words with blanks between them"
+    if (part, name) == ("note", "id"):
+        yield pc.invert(pc.match_substring_regex(values, _NOTE_ID)), "12 hexadecimal digits"
+    if name == "pair_id" or (part, name) == ("note", "author"):
+        yield pc.equal(values, ""), "a text"
+    if kind in ("json", "json text"):
+        odd = [text for text in pc.unique(values).to_pylist() if not is_json_object(text)]
+        wrong = pc.is_in(values, value_set=pa.array(odd, pa.string()))
+        yield wrong, "a JSON object of finite numbers"
 
 
 def _check_predictions(table: PartFile, where: str) -> None:
@@ -319,36 +273,6 @@ def _refuse_rows(
         )
 
 
-def have_same_rows(one: PartFile, other: PartFile, part: str) -> bool:
-    """Return whether two parts hold the same rows in the same order, apart from what the audit
-    found."""
-    left, right = (
-        (_without_audit(pa.table(batch), part) for batch in rows.to_batches() if batch.num_rows)
-        for rows in (one, other)
-    )
-    a, b = next(left, None), next(right, None)
-    while a is not None and b is not None:
-        n = min(a.num_rows, b.num_rows)
-        if not a.slice(0, n).equals(b.slice(0, n)):
-            return False
-        a = a.slice(n) if a.num_rows > n else next(left, None)
-        b = b.slice(n) if b.num_rows > n else next(right, None)
-    return a is None and b is None
-
-
-def _without_audit(table: pa.Table, part: str) -> pa.Table:
-    """Return a part's table without the audit's results: the findings in events, and the flag of
-    rows with a collapsed role."""
-    if part == "trace_event":
-        return table.drop_columns(["findings"])
-    if part == "prediction":
-        flags = pc.utf8_trim_whitespace(
-            pc.replace_substring_regex(table["flags"], rf"\b{Flag.ROLE_COLLAPSE}\b ?", "")
-        )
-        return table.set_column(table.schema.get_field_index("flags"), "flags", flags)
-    return table
-
-
 def is_json_object(text: str) -> bool:
     """Return whether a text is a JSON object that every JSON reader accepts: finite numbers, no
     lone surrogates, not too deep."""
@@ -381,41 +305,125 @@ def count_rows(predictions: PartFile, fallbacks: tuple[Flag, ...]) -> dict[str, 
     }
 
 
-def select_rows(parts: Parts, keep: pa.Array) -> dict[str, Iterable[pa.RecordBatch]]:
-    """Return the rows of each part that are kept, and what belongs to them; notes on the run stay.
-
-    keep: one value per prediction.
-    """
-    left_out = parts["prediction"]["pair_id"].filter(pc.invert(keep))
-    if not len(left_out):  # else each batch of a large part would be looked up among all links
-        return {part: rows.to_batches() for part, rows in parts.items()}
-    selected: dict[str, Iterable[pa.RecordBatch]] = {}
-    for part, rows in parts.items():
-        if not TABLES[part].shared:
-            selected[part] = _filter_rows(rows, "pair_id", left_out, are_kept=False)
-            continue
-        links = parts[f"row_{part}"].select(["pair_id", part])
-        used = links.filter(pc.invert(pc.is_in(links["pair_id"], value_set=left_out)))[part]
-        selected[part] = _filter_rows(rows, "id", used, are_kept=True)
-    return selected
+_JOINED = (
+    "JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id"
+)
 
 
-def _filter_rows(
-    rows: PartFile, column: str, values: pa.ChunkedArray, *, are_kept: bool
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows whose value of a column is in a set, or those whose value is not."""
-    for batch in rows.to_batches():
-        found = pc.is_in(batch[column], value_set=values)
-        yield batch.filter(found if are_kept else pc.invert(found))
+def _select(cursor: Cursor, part: str, condition: str, values: list[Any]) -> pa.Table:
+    """Return the rows q of a part that a condition chooses, sorted; lists of words are joined by
+    blanks."""
+    table = TABLES[part]
+    columns = ", ".join(map(_select_column, table.columns))
+    joined = _JOINED if any(column.of_pair for column in table.columns) else ""
+    order = ", ".join(f"q.{name}" for name in table.order or table.key)
+    query = f"SELECT {columns} FROM {part} q {joined} WHERE {condition} ORDER BY {order}"
+    return cursor.sql(query, params=values).to_arrow_table()
 
 
-def contains_text(parts: Parts, text: str) -> bool:
-    """Return whether a text stands in any column of texts."""
-    batches = (batch for part in parts.values() for batch in part.to_batches())
-    columns = (
-        batch[field.name]
-        for batch in batches
-        for field in batch.schema
-        if field.type == pa.string()
+def _select_column(column: Column) -> str:
+    if column.kind == "words":
+        return f"array_to_string(q.{column.name}, ' ') AS {column.name}"
+    return f"{'p' if column.of_pair else 'q'}.{column.name}"
+
+
+def _of_run(part: str) -> str:
+    """Return the condition on the rows q of a part that they are a run's; its parameter is the
+    run's id."""
+    return (
+        f"q.id IN (SELECT {part} FROM row_{part} WHERE run = ?)"
+        if TABLES[part].shared
+        else "q.run = ?"
     )
-    return any(pc.any(pc.match_substring(column, text)).as_py() for column in columns)
+
+
+def read_part(cursor: Cursor, run: str, part: str) -> pa.Table:
+    """Return one of the tables of the run with this id, sorted; lists of words are joined by
+    blanks."""
+    return _select(cursor, part, _of_run(part), [run])
+
+
+def read_in_pieces(cursor: Cursor, run: str, part: str) -> Iterator[pa.Table]:
+    """Yield the rows of `read_part` of a part with texts, some megabytes at a time."""
+    if part == "trace_event":
+        for batch in split_events(cursor, "e.run = ?", [run], "e.pair_id, e.seq"):
+            condition = batch.condition.replace("e.rowid", "q.rowid")
+            yield _select(cursor, part, condition, [*batch.values])
+        return
+    query = f"SELECT id FROM {part} q WHERE {_of_run(part)} ORDER BY id"
+    ids = [key for (key,) in cursor.execute(query, [run]).fetchall()]
+    for start in range(0, len(ids), _PAGE):
+        page = ids[start : start + _PAGE]
+        condition = f"q.id BETWEEN ? AND ? AND {_of_run(part)}"
+        yield _select(cursor, part, condition, [page[0], page[-1], run])
+
+
+def add(cursor: Cursor, run: str, parts: Parts) -> None:
+    """Add the parts of a bundle to the run with this id, which has no rows yet. Raise InputError
+    for a note of another run."""
+    for part, rows in parts.items():
+        for batch in rows.to_batches():
+            if part == "note":
+                query = "SELECT id, run FROM note WHERE list_contains(?, id) LIMIT 1"
+                taken = one(cursor, query, [batch["id"].to_pylist()])
+                if taken is not None:
+                    raise InputError(
+                        f"note {taken[0]}: is one of run {taken[1]} here, expected a note of the"
+                        " bundle's own run"
+                    )
+            columns: dict[str, Any] = {
+                column.name: batch[column.name]
+                for column in TABLES[part].columns
+                if not column.of_pair
+            }
+            for column in TABLES[part].columns:
+                if column.kind == "words":
+                    columns[column.name] = arrow_array(
+                        column, [text.split() for text in batch[column.name].to_pylist()]
+                    )
+            if not TABLES[part].shared:
+                columns["run"] = pa.repeat(run, batch.num_rows)
+            insert(cursor, part, columns, ignore_existing=TABLES[part].shared)
+
+
+def refuse_wrong_ids(parts: Parts) -> None:
+    """Raise InputError for evidence or a call whose id is not the hash of its content: others would
+    be shown in its place."""
+    for row in (row for batch in parts["evidence"].to_batches() for row in batch.to_pylist()):
+        # The id may be of the time as stored, without a zone, or of the same time in UTC.
+        at = row["retrieved_at"]
+        values = {name: row[name] for name in field_names(Evidence)} | {
+            "body": json.loads(row["body"])
+        }
+        if row["id"] not in {
+            evidence.identity(Evidence(**{**values, "retrieved_at": time}))
+            for time in (at, at and at.replace(tzinfo=UTC))
+        }:
+            raise InputError(
+                f"evidence {row['id']} of {row['tool']}: its id does not belong to what it says"
+            )
+    for row in (row for batch in parts["call"].to_batches() for row in batch.to_pylist()):
+        if row["id"] != calls.identity(row["key"], row["request"], row["reply"]):
+            raise InputError(f"call {row['id']}: its id does not belong to what was said")
+
+
+def add_origin(cursor: Cursor, run: str, origin: str, parent_names: Mapping[str, str]) -> None:
+    """Record where a bundled run was made, and the names of its parents."""
+    cursor.execute(
+        "INSERT INTO bundled_run VALUES (?, ?, ?)", [run, origin, json.dumps(dict(parent_names))]
+    )
+
+
+def origin_of(cursor: Cursor, run: str) -> str | None:
+    """Return how a bundled run was made in its first workspace (`RunRecord.origin`); None if no
+    bundle brought it."""
+    row = one(cursor, "SELECT origin FROM bundled_run WHERE run = ?", [run])
+    return None if row is None else str(row[0])
+
+
+def run_names(cursor: Cursor) -> dict[str, str]:
+    """Run id → name of every run in the store, and of the parents that bundles name."""
+    named: dict[str, str] = {}
+    for (texts,) in cursor.execute("SELECT parent_names FROM bundled_run ORDER BY run").fetchall():
+        named |= json.loads(texts)
+    return named | dict(cursor.execute("SELECT id, name FROM run").fetchall())

@@ -16,8 +16,8 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal, TypeVar
@@ -32,17 +32,17 @@ from core.base.errors import InputError
 from core.base.file_io import UnnamedFile
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.base.hashes import sha256_of_open
+from core.base.machine_names import Remover, change_texts
 from core.base.records import Misfit, fit, to_json
 from core.base.row_schema import VERSION, field_names
 from core.base.texts import quote
-from core.base.types import FALLBACKS, RunRecord, Track
+from core.base.types import FALLBACKS, READING_METHODS, RunRecord, Track
 from core.features.importing.bundle_parts import (
     SCHEMAS,
     PartFile,
     Parts,
     check,
     count_rows,
-    have_same_rows,
     is_json_object,
 )
 
@@ -56,7 +56,6 @@ _FILES = {part: f"{part}.parquet" for part in SCHEMAS}
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f]")  # what a terminal would obey
 _TIMES = ("created_at", "started_at", "finished_at")
 _TIMES_OF_WORKERS = ("started_at", "finished_at")  # in UTC in the file
-_NAMES_AND_TIMES = {"name", "origin", "code_version", "parent_names", *_TIMES}
 _MOST_NAME = 1_000  # characters of a name
 _MOST_TEXT = 1_000_000  # of a remark or a cause
 _MOST_CUTS = 100  # of a run's evaluation
@@ -84,7 +83,7 @@ RunId = Annotated[str, Predicate(re.compile("[0-9a-f]{10}").fullmatch), "10 hexa
 
 
 @dataclass(frozen=True, slots=True)
-class _Parent:
+class Parent:
     id: RunId
     name: Line | None
 
@@ -107,8 +106,9 @@ class _Evaluation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _RunOfManifest:
-    """A run's record as a manifest holds it."""
+class BundledRun:
+    """A run's record as a manifest holds it: `core.base.types.RunRecord`, with the names of its
+    parents as far as they are known, and the times of its workers in UTC."""
 
     id: RunId
     name: Line
@@ -119,7 +119,7 @@ class _RunOfManifest:
     model: Line | None
     spec: Mapping[str, Any]
     evaluation: _Evaluation | None
-    parents: tuple[_Parent, ...]
+    parents: tuple[Parent, ...]
     status: Annotated[str, Predicate(ENDED.__contains__), ", ".join(ENDED)]
     cause: Prose
     total: Rows
@@ -137,21 +137,35 @@ class _RunOfManifest:
     started_at: Time | None
     finished_at: Time | None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BundledRun(RunRecord):
-    """A run's record in a bundle. parent_names: name by id, of the parents whose name is known."""
-
-    parent_names: Mapping[str, str]
-
-    @property
-    def content(self) -> dict[str, Any]:
-        """The fields that must agree between two records of a run: all but names, the imported
-        file, times and versions."""
-        values = {
-            f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NAMES_AND_TIMES
+    def record(self) -> dict[str, Any]:
+        """Return the fields of `RunRecord`. A kNN of version 0.2 wrote 0 for the settings that it
+        lacks, which are None here."""
+        options = self.spec.get("options")
+        if self.method == "knn" and isinstance(options, Mapping):
+            lacks = {name: None for name in ("k", "de_power") if options.get(name) == 0}
+            spec = {**self.spec, "options": {**options, **lacks}}
+        else:
+            spec = dict(self.spec)
+        times = {
+            name: text and datetime.fromisoformat(text)
+            for name in _TIMES
+            for text in [getattr(self, name)]
         }
-        return values | {"spec": {**self.spec, "file": ""}}
+        times |= {name: times[name] and local_of(times[name]) for name in _TIMES_OF_WORKERS}
+        parents = tuple(parent.id for parent in self.parents)
+        return to_json(self) | {"spec": spec, "parents": parents, **times}
+
+
+def bundled_run(run: RunRecord, names: Mapping[str, str], clean: Remover) -> BundledRun:
+    """Return a run as a bundle holds it. names: of its parents, by id. clean: removes from its
+    specification and its cause what means something on this machine alone."""
+    values = {name: getattr(run, name) for name in field_names(RunRecord)}
+    values |= {name: values[name] and utc_of(values[name]) for name in _TIMES_OF_WORKERS}
+    values |= {name: values[name] and values[name].isoformat() for name in _TIMES}
+    parents = [{"id": parent, "name": names.get(parent)} for parent in run.parents]
+    spec = change_texts(run.spec, clean)
+    values |= {"parents": parents, "spec": spec, "cause": clean(run.cause)}
+    return _fit(BundledRun, values, f"run {run.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +180,22 @@ class BundledDataset:
     sha256: Annotated[str, Predicate(re.compile("[0-9a-f]{64}").fullmatch), "64 hexadecimal digits"]
 
 
+@dataclass(frozen=True, slots=True)
+class _PartFacts:
+    """sha256: of a part's file."""
+
+    sha256: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Manifest:
+    written_by: str
+    run: BundledRun
+    dataset: BundledDataset
+    parts: Mapping[str, _PartFacts]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
     """A run, its dataset, and the file of each part (see `bundle_parts.SCHEMAS`)."""
@@ -175,37 +205,15 @@ class Bundle:
     parts: Parts
 
 
-def differences(first: Bundle, second: Bundle) -> list[str]:
-    """Return what differs between two bundles of a run: fields of `BundledRun.content`, then parts.
-
-    What the audit finds follows from the rest, by rules that differ between versions, and makes no
-    difference.
-    """
-    one, other = first.run.content, second.run.content
-    return [
-        *(name for name in one if one[name] != other[name] and name != "collapsed"),
-        *(
-            part
-            for part in SCHEMAS
-            if first.parts[part] is not second.parts[part]
-            and not have_same_rows(first.parts[part], second.parts[part], part)
-        ),
-    ]
-
-
 def write_bundle_into(out: IO[bytes], bundle: Bundle) -> None:
     """Write a bundle's file. Raise InputError if it is larger than `read_bundle` allows."""
     files = {part: bundle.parts[part].file for part in SCHEMAS}
-    values = {
-        FORMAT: VERSION,
-        "written_by": __version__,
-        "run": _run_as_json(bundle.run),
-        "dataset": {f.name: getattr(bundle.dataset, f.name) for f in fields(BundledDataset)},
-        "parts": {
-            part: {"sha256": sha256_of_open(file), "rows": bundle.parts[part].num_rows}
-            for part, file in files.items()
-        },
+    facts = {
+        part: _PartFacts(sha256_of_open(file), bundle.parts[part].num_rows)
+        for part, file in files.items()
     }
+    values = {FORMAT: VERSION, **to_json(_Manifest(__version__, bundle.run, bundle.dataset, facts))}
+    values["run"]["spec"] = dict(bundle.run.spec)  # as it is: JSON has no NaN
     try:
         manifest = json.dumps(
             values, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True
@@ -254,46 +262,37 @@ def read_bundle(content: Content, name: str) -> Bundle:
         )
     where = f"{name}/{MANIFEST}"
     manifest = _read_manifest(files[MANIFEST].read(), where)
-    parts: dict[str, PartFile] = {}
-    stated: dict[str, dict[str, Any]] = {}
+    run, parts = manifest.run, dict[str, PartFile]()
     for part, file in _FILES.items():
-        stated[part] = _require_keys(
-            manifest["parts"].get(part), ("sha256", "rows"), f"{where}, {part}"
-        )
-        if sha256_of_open(files[file]) != stated[part]["sha256"]:
+        facts = manifest.parts[part]
+        if sha256_of_open(files[file]) != facts.sha256:
             raise InputError(
                 f"{name}/{file}: its hash is not the one in {MANIFEST}; expected a file that nobody"
                 " changed"
             )
         parts[part] = PartFile(files[file], part, f"{name}/{file}")
-    check(parts, name)
-    for part, file in _FILES.items():
-        if parts[part].num_rows != stated[part]["rows"]:
+        if parts[part].num_rows != facts.rows:
             raise InputError(
-                f"{name}/{file}: {parts[part].num_rows:,} rows, expected"
-                f" {quote(str(stated[part]['rows']))}"
+                f"{name}/{file}: {parts[part].num_rows:,} rows, expected {facts.rows:,}"
             )
-    run = _read_run(manifest["run"], f"{where}, run")
+    check(parts, name)
     for what, number in count_rows(parts["prediction"], FALLBACKS).items():
         if getattr(run, what) != number:
             raise InputError(
-                f"{where}, run: {what} is {getattr(run, what)}, but its rows say {number}"
+                f"{where}: run.{what} is {getattr(run, what)}, but its rows say {number}"
             )
     # of the rows that did not fail
     sources = set(parts["prediction"]["p_source"].drop_null().unique().to_pylist())
-    if not (sources <= {"none"} if run.is_reading else "none" not in sources):
-        which = (
-            "some of its rows have predictions" if run.is_reading else "some of its rows have none"
-        )
+    if sources and (sources == {"none"}) != (run.method in READING_METHODS):
         raise InputError(
-            f"{where}, run: method is {quote(run.method)}, but {which}; expected them unless it is"
-            " a reading"
+            f"{where}: run.method is {quote(run.method)}, but p_source is"
+            f" {', '.join(sorted(sources))}; expected none of a reading, and of it alone"
         )
     if run.total < run.done + run.failed:
         raise InputError(
-            f"{where}, run: total is {run.total:,}, but {run.done + run.failed:,} rows are there"
+            f"{where}: run.total is {run.total:,}, but {run.done + run.failed:,} rows are there"
         )
-    return Bundle(run, _fit(BundledDataset, manifest["dataset"], f"{where}, dataset"), parts)
+    return Bundle(run, manifest.dataset, parts)
 
 
 def _copy(stream: io.RawIOBase) -> IO[bytes]:
@@ -305,32 +304,23 @@ def _copy(stream: io.RawIOBase) -> IO[bytes]:
     return file
 
 
-def _read_manifest(data: bytes, where: str) -> dict[str, Any]:
+def _read_manifest(data: bytes, where: str) -> _Manifest:
     if len(data) > MOST_MANIFEST_BYTES:
         raise InputError(f"{where}: {len(data):,} bytes, expected at most {MOST_MANIFEST_BYTES:,}")
-    try:
-        text = data.decode()
-        manifest = json.loads(text) if is_json_object(text) else None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: not JSON ({error})") from error
-    version = manifest.get(FORMAT) if manifest else None
-    if manifest is None or type(version) is not int:
+    text = data.decode("utf-8", "replace")
+    values = json.loads(text) if is_json_object(text) else {}
+    version = values.pop(FORMAT, None)
+    if type(version) is not int:
         raise InputError(f"{where}: {quote(text)}, expected a JSON object with {FORMAT}")
     if version != VERSION:
         raise InputError(
             f"{where}: format {version}, this version reads {VERSION}; update PerturbDesk to"
             " import it"
         )
-    manifest = _require_keys(manifest, (FORMAT, "written_by", "run", "dataset", "parts"), where)
-    _require_keys(manifest["parts"], tuple(SCHEMAS), f"{where}, parts")
+    manifest = _fit(_Manifest, values, where)
+    if {*manifest.parts} != {*SCHEMAS}:
+        raise InputError(f"{where}: parts holds others than {', '.join(SCHEMAS)}")
     return manifest
-
-
-def _require_keys(value: object, keys: Iterable[str], where: str) -> dict[str, Any]:
-    if not isinstance(value, dict) or set(value) != set(keys):
-        found = ", ".join(map(str, value)) if isinstance(value, dict) else str(value)
-        raise InputError(f"{where}: holds {quote(found, 200)}, expected {', '.join(keys)}")
-    return value
 
 
 def _fit(kind: type[R], value: object, where: str) -> R:
@@ -338,42 +328,3 @@ def _fit(kind: type[R], value: object, where: str) -> R:
         return fit(kind, value)
     except Misfit as error:
         raise InputError(f"{where}: {error}") from error
-
-
-def _run_as_json(run: BundledRun) -> dict[str, Any]:
-    values = {name: getattr(run, name) for name in field_names(RunRecord)}
-    values |= {name: values[name] and utc_of(values[name]) for name in _TIMES_OF_WORKERS}
-    values |= {name: values[name] and values[name].isoformat() for name in _TIMES}
-    parents = [{"id": parent, "name": run.parent_names.get(parent)} for parent in run.parents]
-    return values | {"spec": dict(run.spec), "parents": parents}
-
-
-def _read_spec(run: _RunOfManifest) -> Mapping[str, Any]:
-    """Return the specification of a run; None for what a kNN of version 0.2 lacks, which wrote 0
-    there."""
-    options = run.spec.get("options")
-    if run.method != "knn" or not isinstance(options, Mapping):
-        return run.spec
-    return {
-        **run.spec,
-        "options": {
-            name: None if name in ("k", "de_power") and value == 0 else value
-            for name, value in options.items()
-        },
-    }
-
-
-def _read_run(value: object, where: str) -> BundledRun:
-    found = _fit(_RunOfManifest, value, where)
-    values = to_json(found) | {"spec": _read_spec(found)}
-    times = {name: values[name] and datetime.fromisoformat(values[name]) for name in _TIMES}
-    times |= {name: times[name] and local_of(times[name]) for name in _TIMES_OF_WORKERS}
-    names = {parent.id: parent.name for parent in found.parents if parent.name is not None}
-    return BundledRun(
-        **{
-            **values,
-            **times,
-            "parents": tuple(parent.id for parent in found.parents),
-            "parent_names": names,
-        }
-    )

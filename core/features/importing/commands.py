@@ -14,14 +14,14 @@ from core.base.file_io import write_by
 from core.base.result import plain
 from core.base.texts import printable, table_lines
 from core.cli import names
-from core.cli.base import Replace, say, say_progress, show, show_list
+from core.cli.base import Out, Replace, say, say_progress, show, show_list
 from core.cli.lazy_group import Output
 from core.cli.names import RunName
 from core.cli.progress import working
 from core.features.importing import actions as imports
-from core.features.importing import bundle_actions, previews
+from core.features.importing import backups, bundle_actions, imported_rows
 from core.features.importing import export as export_action
-from core.features.importing import undo as undo_action
+from core.features.importing import preview as previews
 from core.features.importing.problems import problem_lines, problem_records
 from core.features.importing.roles import TableOptions
 from core.runs.workspace import Workspace
@@ -51,14 +51,6 @@ def import_(
     ] = None,
     direction: Annotated[
         str | None, typer.Option("--dir", help="External scores: the column that ranks them by up.")
-    ] = None,
-    epochs: Annotated[
-        Literal["mean", "first"],
-        typer.Option(help="Logs of Inspect AI: how several epochs of a row are combined."),
-    ] = "mean",
-    zeros: Annotated[
-        Literal["score", "not-covered"] | None,
-        typer.Option(help="External scores: what an exact 0 means; by default, a score."),
     ] = None,
     column: Annotated[
         list[str] | None,
@@ -90,9 +82,7 @@ def import_(
     External scores are a CSV of ids and columns of numbers. Each column becomes a run, unless --de
     and --dir name columns."""
     table = TableOptions(_pairs("--column", column or ()), _pairs("--where", where or ()))
-    options = imports.ImportOptions(
-        name, dataset, strict, replace, de, direction, epochs, zeros or "", table
-    )
+    options = imports.ImportOptions(name, dataset, strict, replace, de, direction, table)
     if dry_run:
         show_previews(previews.preview_paths(context.obj, paths, options, recursive=recursive))
         return
@@ -186,7 +176,7 @@ def undo(
     ] = False,
 ) -> None:
     """Undo an import: delete its rows and runs."""
-    done = undo_action.undo(context.obj, what, with_runs=with_runs)
+    done = imported_rows.undo(context.obj, what, with_runs=with_runs)
     show(
         {"undone": done.file, "kind": done.kind, "rows": done.rows},
         f"{done.file}: undone, {done.rows:,} rows",
@@ -250,3 +240,27 @@ def _export_bundle(workspace: Workspace, run: str, out: Path, replace: bool) -> 
         "problems": problem_records(written.problems),
     }
     show(result, "\n".join([f"{out}: {written.sha256}", *problem_lines(written.problems)]))
+
+
+@app.command()
+def backup(
+    context: typer.Context,
+    out: Out,
+    replace: Replace = False,
+) -> None:
+    """Write the whole workspace to one file, also while runs write."""
+    written = backups.back_up(context.obj, out, replace=replace)
+    result = {"path": str(out), "sha256": written.sha256}
+    show(result, f"{out}: {written.runs:,} runs, SHA-256 {written.sha256}")
+
+
+@app.command()
+def restore(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `backup` wrote.")],
+) -> None:
+    """Make an empty workspace the one of a backup."""
+    restored = backups.restore(context.obj, file)
+    place = context.obj.settings.workspace
+    result = {"path": str(file), "sha256": restored.sha256}
+    show(result, f"{place}: {restored.runs:,} runs from {file}")

@@ -4,16 +4,18 @@ else by what the rows are."""
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from core.base.compressed import bare_name
 from core.base.errors import StateError
 from core.base.hashes import sha256_of
 from core.base.texts import quote
+from core.base.types import FileRows, Label, Pair, Rejected
 from core.evidence.pack_kinds import Organism, organism_of
-from core.features.importing import challenge
-from core.features.importing.cell_lines import cell_line_context
 from core.features.importing.import_target import ImportOptions
 from core.features.importing.pairs import PairTable
 from core.store import Cursor, datasets, imports, pairs
@@ -67,15 +69,15 @@ def _recognise(db: Cursor, table: PairTable, path: str) -> tuple[str, str]:
         for name, dataset in existing.items()
         if 2 * n_known.get(dataset.id, 0) > len(ids) and _takes_rows(db, dataset)
     ]
-    if challenge.NAME in holders or (not holders and challenge.are_challenge(ids)):
-        return challenge.NAME, ""
+    if NAME in holders or (not holders and are_challenge(ids)):
+        return NAME, ""
     if len(holders) > 1:
         raise StateError(f"{path}: may belong to {', '.join(holders)}; choose one with --dataset")
     if holders:
         return holders[0], ""
-    if _looks_like_challenge(db, table, path, existing.get(challenge.NAME)):
+    if _looks_like_challenge(db, table, path, existing.get(NAME)):
         return (
-            challenge.NAME,
+            NAME,
             (
                 "taken for the challenge's file by its name and columns; --name NAME makes another"
                 " dataset"
@@ -83,19 +85,13 @@ def _recognise(db: Cursor, table: PairTable, path: str) -> tuple[str, str]:
         )
     name = Path(bare_name(Path(path).name)).stem
     if name in existing and existing[name].id not in n_known:
+        is_other = _are_other_organisms(_organism(table), existing[name].organism)
+        joins = "" if is_other else f"--dataset {name} adds them to it, "
         raise StateError(
-            f"{path}: dataset {name} is here and has none of its ids;"
-            f" {_advise(db, table, existing[name])}"
+            f"{path}: dataset {name} is here and has none of its ids; {joins}--name OTHER makes"
+            " another dataset"
         )
     return name, "named after the file"
-
-
-def _advise(db: Cursor, table: PairTable, dataset: Dataset) -> str:
-    another = "--name OTHER makes another dataset"
-    may_join = _takes_rows(db, dataset) and not _are_other_organisms(
-        _organism(table), dataset.organism
-    )
-    return f"--dataset {dataset.name} adds these rows to it, {another}" if may_join else another
 
 
 def _looks_like_challenge(db: Cursor, table: PairTable, path: str, dataset: Dataset | None) -> bool:
@@ -109,7 +105,7 @@ def _looks_like_challenge(db: Cursor, table: PairTable, path: str, dataset: Data
     ):
         return False
     return dataset is None or (
-        _takes_rows(db, dataset) and not challenge.are_challenge(pairs.labels(db, dataset.id))
+        _takes_rows(db, dataset) and not are_challenge(pairs.labels(db, dataset.id))
     )
 
 
@@ -164,6 +160,111 @@ def _new_dataset(name: str, table: PairTable) -> Dataset:
         return Dataset(
             key, name, organism or "human", cell_line_context(table.cell_line), "imported", "macro"
         )
-    if name == challenge.NAME and organism != "human":
-        return Dataset(key, name, challenge.ORGANISM, challenge.CONTEXT, "imported")
+    if name == NAME and organism != "human":
+        return Dataset(key, name, ORGANISM, CONTEXT, "imported")
     return Dataset(key, name, organism, "", "imported")
+
+
+_DIRECTIONS = (Label.UP, Label.DOWN)
+_K562 = "K562, chronic myeloid leukaemia"
+_CONTEXTS: Mapping[str, str] = MappingProxyType(
+    {
+        "k562": f"{_K562}; CRISPRi",
+        "rpe1": "RPE1, retinal pigment epithelium; CRISPRi",
+        "hepg2": "HepG2, hepatocellular carcinoma; CRISPRi",
+        "jurkat": "Jurkat, T-cell leukaemia; CRISPRi",
+        "k562_set": f"{_K562}; CRISPRi; gene sets in place of target genes",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CellLine:
+    """The rows of a cell line. sources: the import that brought each of them; rejected: the
+    rejected rows of each import."""
+
+    pairs: Sequence[Pair]
+    sources: Sequence[str]
+    rejected: Mapping[str, Sequence[Rejected]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row, the import that brought it, and the name of the file that its label is from."""
+
+    pair: Pair
+    source: str
+    labelled_by: str
+
+
+def cell_line_context(name: str) -> str:
+    """Return the description of a line's cells; the name itself for a line that is not one of
+    PerturbQA's five."""
+    return _CONTEXTS.get(name, f"{name}; CRISPRi")
+
+
+def combine_files(files: Sequence[FileRows]) -> CellLine:
+    """Return the rows of a cell line from its files, in the order of their import.
+
+    Files of effects (-de) come first, then those of directions (-dir): a direction completes a row
+    that changed, or brings a row of its own. A row that contradicts an earlier one is rejected.
+    """
+    rows: dict[str, _Row] = {}
+    rejected: dict[str, list[Rejected]] = {}
+    for file in sorted(files, key=_has_directions):
+        rejected[file.source] = []
+        for line, pair in zip(file.lines, file.pairs, strict=True):
+            known = rows.get(pair.pair_id)
+            if known is None:
+                rows[pair.pair_id] = _Row(pair, file.source, file.name)
+            elif conflict := _conflict(pair, file.name, known):
+                rejected[file.source].append(
+                    Rejected(file.name, line, "conflicting label", conflict)
+                )
+            elif known.pair.label != pair.label:
+                rows[pair.pair_id] = replace(known, pair=pair, labelled_by=file.name)
+    return CellLine(
+        [row.pair for row in rows.values()], [row.source for row in rows.values()], rejected
+    )
+
+
+def _has_directions(file: FileRows) -> bool:
+    return any(pair.label in _DIRECTIONS for pair in file.pairs)
+
+
+def _conflict(pair: Pair, file: str, known: _Row) -> str | None:
+    """Return the contradiction between a file and earlier files about a row, if any."""
+    there = known.pair
+    if (pair.pert, pair.gene) != (there.pert, there.gene):
+        said = f"{pair.pert} on {pair.gene}", f"{there.pert} on {there.gene}"
+    elif pair.split != there.split:
+        said = f"split {pair.split}", f"split {there.split}"
+    elif pair.label == there.label or (there.label is Label.DE and pair.label in _DIRECTIONS):
+        return None
+    else:
+        said = f"label {pair.label}", f"label {there.label}"
+    return f"{pair.pair_id} has {said[0]} in {file}, {said[1]} in {known.labelled_by}"
+
+
+NAME: Final = "bmdm"
+ORGANISM: Final = "mouse"
+CONTEXT: Final = "bone-marrow-derived macrophages"
+# SHA-256 of the sorted ids, a line each: of train.csv, of test.csv, and of both.
+IDS: Final = frozenset(
+    (
+        "0e8017e1da1d0f8562610a89a4578b96dc0902be565222475a1fac3471482372",
+        "6fb42dc4982640109cc45e44d55d951aa7b6c35a46c6a011cbfbb25b590de590",
+        "b14ac383a9396260a2de604d234cb662e47f1334a0ff6fed780cf8a4724c384b",
+    )
+)
+
+
+def digest_of(ids: Collection[str]) -> str:
+    """Return the SHA-256 of ids, whatever their order."""
+    return sha256_of("\n".join(sorted({*ids})))
+
+
+def are_challenge(ids: Collection[str]) -> bool:
+    """Return whether these are all ids of the challenge's train.csv, of its test.csv, or of
+    both."""
+    return digest_of(ids) in IDS

@@ -19,13 +19,12 @@ from core.base import machine_names
 from core.base.archives import pack_into
 from core.base.clock import utc_of
 from core.base.config import Settings
-from core.base.errors import InputError, StateError
+from core.base.errors import InputError
 from core.base.frames import Format, encode
-from core.base.net.scrubber import SHORTEST
 from core.base.texts import number_text
 from core.base.types import RowResult, TraceEvent
 from core.features.importing.inspect_logs import log_members
-from core.features.importing.packaged_trace import KEY, write_trace
+from core.features.importing.traces import KEY, write_trace
 from core.runs import run_control
 from core.runs.workspace import Workspace
 from core.store import Cursor, datasets, pairs, predictions, runs, traces
@@ -76,15 +75,9 @@ def _without_secrets(
 ) -> Iterator[pd.DataFrame]:
     """Yield frames. Raise StateError for one in which a secret stands."""
     for frame in frames:
-        texts = [column for _, column in frame.select_dtypes(["object", "string"]).items()]
-        for secret in settings.secrets:
-            if len(secret) >= SHORTEST and any(
-                column.astype(str).str.contains(secret, regex=False).any() for column in texts
-            ):
-                raise StateError(
-                    f"run {run}: contains an API key; expected a run without one, so remove it"
-                    " first"
-                )
+        texts = frame.select_dtypes(["object", "string"]).astype(str)
+        cells = (cell.encode() for _, column in texts.items() for cell in column)
+        machine_names.refuse_secrets(settings, f"run {run}", cells if settings.secrets else ())
         yield frame
 
 

@@ -43,12 +43,12 @@ FEATURE = Feature(
             "Show",
         ),
         "backup": Command(
-            "core.features.importing.backup_commands:app",
+            "core.features.importing.commands:app",
             "Write the whole workspace to one file.",
             "Operate",
         ),
         "restore": Command(
-            "core.features.importing.backup_commands:app",
+            "core.features.importing.commands:app",
             "Fill an empty workspace from a backup.",
             "Operate",
         ),
@@ -57,6 +57,6 @@ FEATURE = Feature(
     news=("core.features.importing.page.after_import:show",),
     upload_tasks={
         "import": "core.features.importing.actions:import_task",
-        "preview": "core.features.importing.previews:preview_task",
+        "preview": "core.features.importing.preview:preview_task",
     },
 )

@@ -1,7 +1,7 @@
 """The public files that can be fetched, pinned to a revision and, where known, to their bytes, and
 how they are fetched.
 
-What was fetched is checked by its hash, and renamed into place only when it is complete.
+What was fetched is checked by its hash, and written only when it is complete.
 """
 
 from __future__ import annotations
@@ -9,20 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from core.base.errors import InputError, Unreachable, WrongContent
 from core.base.file_io import replace_file
-from core.base.hashes import sha256_of_file
-from core.base.texts import parse_json
-from core.features.importing.download import Download, download, open_download_client
+from core.base.hashes import sha256_of, sha256_of_file
+from core.base.net.addresses import is_local
+from core.base.records import parse
 
 if TYPE_CHECKING:
     from httpx2 import Client
 
+
 GITHUB = "https://raw.githubusercontent.com"
+MAX_BYTES = 1 << 28
 RECORD = "sha256.json"  # hashes at the first download of files without a pinned hash
 
 Progress = Callable[[str, int, int], None]
@@ -190,17 +191,19 @@ def fetch(
 ) -> list[Path]:
     """Download the files of a group of SOURCES to `folder`, except those that are complete already.
 
-    `progress` gets a file's name, the bytes so far and all bytes (0 if unknown). An interrupted
-    transfer leaves NAME.part, from which the next call continues. Raise Unreachable (a server or
-    network failed), WrongContent (other bytes than pinned, or than at the first fetch) or
-    InputError (no such group, a folder that cannot be written).
+    `progress` gets a file's name, the bytes so far and all bytes (0 if unknown). Redirects are not
+    followed. Raise Unreachable (a server or network failed), WrongContent (other bytes than pinned,
+    or than at the first fetch) or InputError (no such group, a folder that cannot be written).
     """
+    import httpx2
+
     if group not in SOURCES:
         raise InputError(f"no public files called {group!r}, expected one of {', '.join(SOURCES)}")
     report = progress or (lambda _name, _done, _total: None)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with open_download_client(base, timeout_s) as client:
+        # no proxy stands between this machine and itself
+        with httpx2.Client(timeout=timeout_s, trust_env=not is_local(base)) as client:
             return [
                 _fetch_file(client, file, folder, f"{base.rstrip('/')}/{file.path}", report)
                 for file in SOURCES[group]
@@ -212,6 +215,8 @@ def fetch(
 def _fetch_file(
     client: Client, file: PublicFile, folder: Path, url: str, progress: Progress
 ) -> Path:
+    import httpx2
+
     target = folder / file.file
     recorded = _read_record(folder)
     expected = file.sha256 or recorded.get(file.file)
@@ -219,39 +224,51 @@ def _fetch_file(
         size = target.stat().st_size
         progress(file.file, size, size)
         return target
-    part = target.with_name(f"{target.name}.part")
     try:
-        download(client, Download(url, part, file.bytes, partial(progress, file.file)))
-    except WrongContent:
-        raise
-    except Unreachable as error:
+        content = _download(client, url, file, progress)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise Unreachable(
-            f"{error}; try again, or fetch it elsewhere, copy it here by hand and `import` it"
+            f"{url}: {str(error) or type(error).__name__}; try again, or fetch it elsewhere, copy"
+            " it here by hand and `import` it"
         ) from error
-    found = sha256_of_file(part)
+    found = sha256_of(content)
     if expected and found != expected:
-        part.unlink()
         raise WrongContent(f"{url}: SHA-256 {found}, expected {expected}; nothing was kept")
     if not file.sha256:
-        _write_record(folder, recorded | {file.file: found})
-    part.replace(target)
+        record = json.dumps(recorded | {file.file: found}, indent=1, sort_keys=True)
+        replace_file(folder / RECORD, f"{record}\n".encode())
+    replace_file(target, content)
     return target
 
 
+def _download(client: Client, url: str, file: PublicFile, progress: Progress) -> bytes:
+    """Return the bytes at an address. Raise WrongContent for more than expected, and what httpx
+    raises."""
+    import httpx2
+
+    content, most = bytearray(), file.bytes or MAX_BYTES
+    # identity, so that bytes on the wire are bytes of the file
+    with client.stream("GET", url, headers={"Accept-Encoding": "identity"}) as response:
+        if response.status_code != 200:
+            raise httpx2.HTTPError(f"HTTP {response.status_code}, expected 200")
+        length = response.headers.get("Content-Length", "")
+        total = file.bytes or (int(length) if length.isdecimal() else 0)
+        for chunk in response.iter_bytes():
+            content += chunk
+            if len(content) > most:
+                raise WrongContent(
+                    f"{url}: more than {most:,} bytes, expected no more; nothing was kept"
+                )
+            progress(file.file, len(content), total)
+    return bytes(content)
+
+
 def _read_record(folder: Path) -> dict[str, str]:
+    """Return file → SHA-256 of what was fetched without a pinned hash."""
     path = folder / RECORD
     if not path.exists():
         return {}
     try:
-        record = parse_json(path.read_text("utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error}); delete it and fetch again") from error
-    if not isinstance(record, dict):
-        raise InputError(
-            f"{path}: expected an object of file names and SHA-256; delete it and fetch again"
-        )
-    return {str(name): str(value) for name, value in record.items()}
-
-
-def _write_record(folder: Path, record: dict[str, str]) -> None:
-    replace_file(folder / RECORD, f"{json.dumps(record, indent=1, sort_keys=True)}\n".encode())
+        return parse(dict[str, str], path.read_bytes(), str(path))
+    except InputError as error:
+        raise InputError(f"{error}; delete it and fetch again") from error

@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -27,7 +29,6 @@ from core.features import hooks
 from core.features.importing.bundles import Bundle, is_bundle, read_bundle
 from core.features.importing.external_scores import ScoreTable
 from core.features.importing.gene_set_files import kind_of_gene_sets, read_gene_sets
-from core.features.importing.inspect_logs import Epochs
 from core.features.importing.other_formats import is_zarr, refuse_other_format, refuse_other_json
 from core.features.importing.pairs import PairTable
 from core.features.importing.reader import read_path
@@ -38,40 +39,6 @@ from core.runs.audited_rows import AuditedRows, RowSpool
 
 MOST_FILES = 10_000  # in folders that are not meant to be read whole
 _SAY_RECURSIVE = "--recursive imports all of it"
-_OF_SYSTEM = frozenset(
-    (
-        *(
-            "bin",
-            "boot",
-            "dev",
-            "etc",
-            "home",
-            "lib",
-            "lib32",
-            "lib64",
-            "media",
-            "mnt",
-            "opt",
-            "proc",
-            "root",
-            "run",
-            "sbin",
-            "srv",
-        ),
-        *(
-            "sys",
-            "tmp",
-            "usr",
-            "var",
-            "Applications",
-            "Library",
-            "System",
-            "Users",
-            "Volumes",
-            "private",
-        ),
-    )
-)
 _CHUNK_BYTES = 1 << 20
 _FIRST_LINE = 1 << 12  # bytes that are searched for names of columns
 _PICKLE = b"\x80"
@@ -156,13 +123,17 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
 
     Links that lead nowhere, back to a folder above them or to one that was looked into before, and
     folders that cannot be opened, with their problem. Raise InputError for a path that is not
-    there, and unless `recursive` for a folder that people import by mistake: the root of a disk,
-    the home folder or one above it, a system folder, or one with too many files.
+    there, and unless `recursive` for a folder that people import by mistake: the home folder, one
+    above it, or one with too many files.
     """
     for path in paths:
         _refuse_missing(path)
-        if not recursive:
-            _refuse_whole_disk(path)
+        home, place = Path.home().resolve(), path.resolve()
+        if not recursive and place.is_dir() and place in (home, *home.parents):
+            raise InputError(
+                f"{path}: {place} is the home folder, or contains it, expected a folder of files to"
+                f" import; {_SAY_RECURSIVE}"
+            )
     found: list[FoundFile] = []
     seen: set[tuple[int, int]] = set()
     to_look_at = [(path, True, frozenset[tuple[int, int]]()) for path in reversed(paths)]
@@ -195,24 +166,6 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
     return found
 
 
-def _refuse_whole_disk(path: Path) -> None:
-    """Raise InputError for a folder that is more than anybody means by "this folder"."""
-    place = path.resolve()
-    home = Path.home().resolve()
-    if os.path.ismount(place):
-        what = "the root of a disk"
-    elif place == home or place in home.parents:
-        what = (
-            "the home folder" if place == home else f"a folder that contains the home folder {home}"
-        )
-    elif place.parent == Path(place.anchor) and place.name in _OF_SYSTEM:
-        what = "a system folder"
-    else:
-        return
-    if place.is_dir():
-        raise InputError(f"{path}: {what}, expected a folder of files to import; {_SAY_RECURSIVE}")
-
-
 def _refuse_missing(path: Path) -> None:
     try:
         if "\0" in str(path) or not path.exists():
@@ -229,10 +182,8 @@ def _problem_of_link(path: Path) -> str:
     )
 
 
-def recognise(
-    path: Path, epochs: Epochs = "mean", options: TableOptions = AS_GUESSED
-) -> FileContent:
-    """Return the content of a file or of a checkpoint's folder. epochs: see `read_log`. options: of
+def recognise(path: Path, options: TableOptions = AS_GUESSED) -> FileContent:
+    """Return the content of a file or of a checkpoint's folder. options: of
     a table.
 
     Raise UnknownFormat, UnsafeFile or InputError.
@@ -241,7 +192,7 @@ def recognise(
         if path.is_dir():
             refuse_other_format(path, str(path))
             return SpaceFile(load_space(path, path.name))
-        return _recognise_file(path, path.name, epochs, options)
+        return _recognise_file(path, path.name, options)
     except OSError as error:  # of a file that was readable at first
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
 
@@ -250,19 +201,26 @@ def recognise_upload(
     content: Content, name: str, options: TableOptions = AS_GUESSED
 ) -> FileContent:
     """As `recognise`, from bytes or from a file that is open."""
+    with saved_upload(content, name) as path:
+        return _recognise_file(path, name, options)
+
+
+@contextmanager
+def saved_upload(content: Content, name: str) -> Iterator[Path]:
+    """Give the path of a file with this content and name during the block."""
     with in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
         path = folder / Path(name).name
         with path.open("wb") as out:
             shutil.copyfileobj(open_content(content), out, _CHUNK_BYTES)
-        return _recognise_file(path, name, "mean", options)
+        yield path
 
 
-def _recognise_file(path: Path, name: str, epochs: Epochs, options: TableOptions) -> FileContent:
+def _recognise_file(path: Path, name: str, options: TableOptions) -> FileContent:
     for find_table in hooks("file_kinds"):
         if (rows := find_table(path)) is not None:
             with temporary_folder("table") as folder:
                 rows.to_csv(folder / "table.csv", index=False)
-                return _read_table(folder / "table.csv", name, epochs, options)
+                return _read_table(folder / "table.csv", name, options)
     refuse_other_format(path, name)
     kind = kind_of_gene_sets(path, name)
     if kind is not None:
@@ -270,17 +228,17 @@ def _recognise_file(path: Path, name: str, epochs: Epochs, options: TableOptions
         pack = read_knowledge(content, name)
         return PackFile(pack, content, pack.kind, pack.sha256)
     with plain_file(path, name) as (plain, bare):
-        return _recognise_plain(plain, bare, epochs, options)
+        return _recognise_plain(plain, bare, options)
 
 
-def _recognise_plain(path: Path, name: str, epochs: Epochs, options: TableOptions) -> FileContent:
+def _recognise_plain(path: Path, name: str, options: TableOptions) -> FileContent:
     """Return the content of an uncompressed file."""
     # of nothing else that is read
     if read_head(path, 1) == _PICKLE or path.suffix in (".pkl", ".pickle"):
         return SpaceFile(load_space(path, Path(name).stem))
     if first_character(read_head(path, 64)) in (b"{", b"["):
         try:
-            return _read_table(path, name, epochs, options)
+            return _read_table(path, name, options)
         except UnknownFormat:
             pass  # what was parsed has to go before it is parsed as something else
         refuse_other_json(read_file(path, MAX_UNPACKED_BYTES), name)
@@ -290,7 +248,7 @@ def _recognise_plain(path: Path, name: str, epochs: Epochs, options: TableOption
         content = read_file(path, MAX_UNPACKED_BYTES)
         return BundleFile(read_bundle(content, name), sha256_of(content))
     try:
-        return _read_table(path, name, epochs, options)
+        return _read_table(path, name, options)
     except UnsafeFile:
         raise
     except InputError as no_table:
@@ -315,8 +273,8 @@ def _names_pairs(path: Path) -> bool:
 
 
 def _read_table(
-    path: Path, name: str, epochs: Epochs, options: TableOptions
+    path: Path, name: str, options: TableOptions
 ) -> PairTable | SubmissionFile | ScoreTable:
     spool = RowSpool()
-    table = read_path(path, name, spool.add, epochs, options)
+    table = read_path(path, name, spool.add, options)
     return SubmissionFile(table, spool.finish()) if isinstance(table, SubmissionTable) else table

@@ -1,6 +1,6 @@
 """Gene sets and networks in the formats of their publishers, as the JSON of a knowledge pack: GMT
-(MSigDB, Reactome, Enrichr), GAF (Gene Ontology), STRING's protein.links beside its protein.info or
-protein.aliases, and OmniPath's interactions."""
+(MSigDB, Reactome, Enrichr), GAF (Gene Ontology), STRING's protein.links beside its protein.info,
+and OmniPath's interactions."""
 
 from __future__ import annotations
 
@@ -15,21 +15,11 @@ from core.base.errors import InputError
 from core.base.file_io import open_file
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.evidence.pack_kinds import are_genes
-from core.features.importing.symbols.kinds import kind_of_names
-from core.features.importing.symbols.spelling import clean
+from core.features.importing.name_kinds import kind_of_names
+from core.features.importing.symbols import clean
 
 Kind = Literal["gmt", "gaf", "string", "omnipath"]
 _GAF_SYMBOL, _GAF_QUALIFIER, _GAF_TERM, _GAF_COLUMNS = 2, 3, 4, 15
-_ALIAS_SOURCES: Final = (  # that name a gene by its symbol
-    *(
-        "Ensembl_HGNC_symbol",
-        "Ensembl_MGI_symbol",
-        "BioMart_HUGO",
-        "Ensembl_gene_name",
-        "Ensembl_HGNC",
-        "Ensembl_MGI",
-    ),
-)
 _HEAD_BYTES: Final = 1 << 16
 OMNIPATH_COLUMNS: Final = (
     "source_genesymbol",
@@ -55,16 +45,12 @@ def kind_of_gene_sets(path: Path, name: str) -> Kind | None:
         return None
     if lines[0].lower().startswith("!gaf-version"):
         return "gaf"
-    if lines[0].split()[:3] == ["protein1", "protein2", "combined_score"] or lines[0].split()[
-        :2
-    ] == ["protein1", "protein2"]:
+    if lines[0].split()[:2] == ["protein1", "protein2"]:
         return "string"
     if set(OMNIPATH_COLUMNS) <= set(lines[0].split("\t")):
         return "omnipath"
     fields = [line.split("\t") for line in lines[:-1] or lines]
-    described = all(len(cells) > 2 for cells in fields) and all(
-        cells[1] == "" or "://" in cells[1] for cells in fields
-    )
+    described = all(len(cells) > 2 and (not cells[1] or "://" in cells[1]) for cells in fields)
     return "gmt" if bare_name(name).lower().endswith(".gmt") or described else None
 
 
@@ -108,20 +94,16 @@ def _read_omnipath(path: Path, name: str) -> dict[str, Any]:
     Interactions without a direction, of a gene with itself, and of complexes without a symbol are
     left out.
     """
-    lines = _lines(path, name)
-    header = next(lines)[1].rstrip("\r\n").split("\t")
+    (_, header), *lines = _rows(path, name, "OmniPath")
     places = [header.index(column) for column in OMNIPATH_COLUMNS]
     signs: dict[str, int] = {}
-    for number, line in lines:
-        cells = line.rstrip("\r\n").split("\t")
+    for number, cells in lines:
         if len(cells) != len(header):
             raise InputError(f"{name}, line {number}: {len(cells)} columns, expected {len(header)}")
-        source, target, *texts = (cells[place].strip() for place in places)
-        odd = [text for text in texts if text.lower() not in _OMNIPATH_FLAGS]
-        if odd:
+        source, target, *texts = (cells[place] for place in places)
+        if odd := [text for text in texts if text.lower() not in _OMNIPATH_FLAGS]:
             raise InputError(f"{name}, line {number}: {odd[0][:40]!r}, expected True or False")
         directed, stimulates, inhibits = (_OMNIPATH_FLAGS[text.lower()] for text in texts)
-        source, target = clean(source), clean(target)
         if directed and source and target and source != target and "|" not in source + target:
             key, sign = f"{source}|{target}", stimulates - inhibits
             signs[key] = sign if signs.get(key, sign) == sign else 0
@@ -132,93 +114,62 @@ def _read_omnipath(path: Path, name: str) -> dict[str, Any]:
     return {"meta": {"source": "OmniPath", "kind": "signalling"}, "pairs": signs}
 
 
-def _lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line of a file that may be packed."""
+def _rows(
+    path: Path, name: str, kind: str, least: int = 1, separator: str | None = "\t"
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each line that is neither empty nor a remark. Raise
+    InputError for one with fewer cells than `least`."""
     with open_file(path, MAX_UNPACKED_BYTES) as file:
         plain = unpack_file(file, name)
         stream = file if plain is None else io.BufferedReader(plain, 1 << 18)
         try:
-            yield from enumerate(io.TextIOWrapper(stream, "utf-8-sig"), 1)
+            for number, line in enumerate(io.TextIOWrapper(stream, "utf-8-sig"), 1):
+                cells = [clean(cell) for cell in line.rstrip("\r\n").split(separator)]
+                if not any(cells) or line.startswith("!"):
+                    continue
+                if len(cells) < least:
+                    raise InputError(
+                        f"{name}, line {number}: {len(cells)} columns, expected at least {least}"
+                        f" ({kind})"
+                    )
+                yield number, cells
         except UnicodeDecodeError as error:
             raise InputError(f"{name}: text that is not UTF-8 ({error})") from error
 
 
 def _read_gmt(path: Path, name: str) -> Iterator[tuple[str, str]]:
-    for number, line in _lines(path, name):
-        cells = [clean(cell) for cell in line.rstrip("\r\n").split("\t")]
-        if not any(cells):
-            continue
-        if len(cells) < 3 or not cells[0]:
-            raise InputError(
-                f"{name}, line {number}: {len(cells)} columns, expected a name, a description and"
-                " genes (GMT)"
-            )
-        for cell in cells[2:]:
-            gene = cell.partition(",")[0]  # Enrichr writes weights behind it
-            if gene:
-                yield gene, cells[0]
+    for _, (term, _, *genes) in _rows(path, name, "GMT: a name, a description, genes", 3):
+        # Enrichr writes weights behind a gene
+        yield from ((gene.partition(",")[0], term) for gene in genes if gene.partition(",")[0])
 
 
 def _read_gaf(path: Path, name: str) -> Iterator[tuple[str, str]]:
-    for number, line in _lines(path, name):
-        if line.startswith("!") or not line.strip():
-            continue
-        cells = line.rstrip("\r\n").split("\t")
-        if len(cells) < _GAF_COLUMNS:
-            raise InputError(
-                f"{name}, line {number}: {len(cells)} columns, expected at least {_GAF_COLUMNS}"
-                " (GAF 2)"
-            )
+    for _, cells in _rows(path, name, "GAF 2", _GAF_COLUMNS):
         if "NOT" not in cells[_GAF_QUALIFIER].split("|"):
-            yield clean(cells[_GAF_SYMBOL]), cells[_GAF_TERM]
+            yield cells[_GAF_SYMBOL], cells[_GAF_TERM]
 
 
 def _read_links(path: Path, name: str) -> list[list[object]]:
-    symbols = _protein_names(path, name)
+    organism = path.name.partition(".")[0]
+    # a link may lead out of what may be read
+    files = [f for f in sorted(path.parent.glob(f"{organism}.protein.info*")) if not f.is_symlink()]
+    if not files:
+        raise InputError(
+            f"{name}: STRING's links, which name proteins; put {organism}.protein.info…txt.gz of"
+            " that version beside it and import the links again"
+        )
+    symbols = {cells[0]: cells[1] for _, cells in _rows(files[0], files[0].name, "STRING", 2)}
     edges: list[list[object]] = []
-    for number, line in _lines(path, name):
-        cells = line.split()
-        if number == 1 or not cells:
-            continue
-        if len(cells) < 3 or not cells[-1].isdecimal():
+    for number, (first, second, *scores) in _rows(path, name, "STRING", 3, separator=None):
+        a, b = symbols.get(first), symbols.get(second)
+        if number > 1 and not scores[-1].isdecimal():
             raise InputError(
-                f"{name}, line {number}: {line[:60].strip()!r}, expected two proteins and a"
-                " combined score"
+                f"{name}, line {number}: {scores[-1][:60]!r}, expected a combined score"
             )
-        a, b = (symbols.get(protein) for protein in cells[:2])
         if a and b:
-            edges.append([a, b, int(cells[-1])])
+            edges.append([a, b, int(scores[-1])])
     if not edges:
         raise InputError(
             f"{name}: none of its proteins has a name in the file beside it; expected one organism"
         )
     return edges
-
-
-def _protein_names(path: Path, name: str) -> dict[str, str]:
-    """Return protein → symbol of STRING's protein.info or protein.aliases that lies beside a file
-    of links."""
-    organism = path.name.partition(".")[0]
-    for part in ("protein.info", "protein.aliases"):
-        for file in sorted(path.parent.glob(f"{organism}.{part}*")):
-            # a link may lead out of what may be read
-            found = {} if file.is_symlink() else _read_names(file, part)
-            if found:
-                return found
-    raise InputError(
-        f"{name}: STRING's links, which name proteins; put {organism}.protein.info…txt.gz (or"
-        " protein.aliases) of that version beside it and import the links again"
-    )
-
-
-def _read_names(file: Path, part: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for number, line in _lines(file, file.name):
-        cells = line.rstrip("\r\n").split("\t")
-        if number == 1 or len(cells) < 2:
-            continue
-        if part == "protein.info":
-            found[cells[0]] = cells[1]
-        elif len(cells) > 2 and any(source in _ALIAS_SOURCES for source in cells[2].split()):
-            found.setdefault(cells[0], cells[1])
-    return found

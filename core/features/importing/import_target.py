@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.texts import quote
 from core.base.types import Rejected
-from core.features.importing.inspect_logs import Epochs
 from core.features.importing.roles import AS_GUESSED, TableOptions
 from core.runs.run_folder import folder_of_run
 from core.runs.run_state import refuse_live
@@ -20,8 +19,6 @@ from core.store import Cursor, changes, datasets, imports, notes, pairs, runs, s
 from core.store.datasets import Dataset
 from core.store.imports import Import
 from core.store.runs import Run
-
-Zeros = Literal["", "score", "not-covered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +28,8 @@ class ImportOptions:
 
     strict: refuse the whole file for one bad row. replace: replace an existing run of that name.
     de, dir: of a file of external scores, the columns that rank rows by an effect and by its
-    direction; see `core.features.importing.external_scores`. epochs: how several samples of a row
-    in a log of Inspect AI are combined, by their mean or the first. zeros: whether 0 in a file of
-    external scores is a score or means that the row is not covered; "" takes it for a score, and
-    the outcome asks if many rows have it. table: what columns are, and which rows count.
+    direction; see `core.features.importing.external_scores`.
+    table: what columns are, and which rows count.
     """
 
     name: str | None = None
@@ -43,8 +38,6 @@ class ImportOptions:
     replace: bool = False
     de: str | None = None
     dir: str | None = None
-    epochs: Epochs = "mean"
-    zeros: Zeros = ""
     table: TableOptions = AS_GUESSED
 
 
@@ -80,6 +73,11 @@ class ImportedContent(Protocol):
     def sha256(self) -> str: ...
 
 
+def find_run(db: Cursor, run: str) -> Run | None:
+    """Return the run with this id; None if it is not here."""
+    return next((each for each in runs.list_all(db) if each.id == run), None)
+
+
 def dataset_of_rows(
     db: Cursor, pair_ids: Sequence[str], path: str, options: ImportOptions
 ) -> Dataset:
@@ -90,8 +88,10 @@ def dataset_of_rows(
     known = pairs.datasets_with(db, pair_ids)
     if not known:
         raise InputError(
-            f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is"
-            f" {_in_quotes(pair_ids)}). {_way(pair_ids)}"
+            f"{path}: no dataset here knows any of its {len(pair_ids)} ids, such as"
+            f" {quote(next(iter(pair_ids), '…'))}; expected PERT_GENE of a dataset that is here."
+            " Import its files first (of the challenge, train.csv and test.csv), or say by --column"
+            " id=NAME, or pert=NAME and gene=NAME, which columns name the pairs"
         )
     return datasets.find(db, known[0][0])
 
@@ -202,25 +202,12 @@ def record_import(
     return entry.id
 
 
-def describe_existing(
-    db: Cursor, earlier: Import, path: str, options: ImportOptions = DEFAULT_OPTIONS
-) -> Imported:
+def describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
     """Return the outcome for a file whose content was imported before."""
-    advice = ""
     if earlier.run:
         name = runs.find(db, earlier.run).name
     elif earlier.dataset:
         name = datasets.find(db, earlier.dataset).name
-        is_other = (
-            (options.dataset or options.name or name) != name
-            or options.table.columns
-            or options.table.where
-        )
-        advice = (
-            f"; `undo {earlier.id}` takes it out, and then it can be imported otherwise"
-            if is_other
-            else ""
-        )
     else:
         named = {pack.source_file: pack.name for pack in spaces.list_packs(db)}
         named |= {
@@ -228,22 +215,8 @@ def describe_existing(
         }
         name = named[earlier.id]
     rejected = imports.rejected_rows_of(db, earlier)
-    message = f"{path}: here already, as {name}; nothing changed{advice}"
-    return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
-
-
-def _way(pair_ids: Sequence[str]) -> str:
-    if any("_" in pair_id for pair_id in pair_ids):
-        return "Import the challenge's train.csv and test.csv first"
-    return (
-        "They name no pairs (PERT_GENE), but perhaps traces or rows: --column id=NAME says which"
-        " column names the pairs, --column pert=NAME and --column gene=NAME which two do"
+    message = (
+        f"{path}: here already, as {name}; nothing changed. `undo {earlier.id}` takes it out, and"
+        " then it can be imported otherwise"
     )
-
-
-def _in_quotes(pair_ids: Sequence[str]) -> str:
-    """Return the first id in quotes, with a remark if blanks, which are invisible, surround it."""
-    if not pair_ids:
-        return "…"
-    first = pair_ids[0]
-    return f"{quote(first)}, with surrounding blanks" if first != first.strip() else quote(first)
+    return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)

@@ -1,4 +1,5 @@
-"""The rows of one imported file, written in one transaction: pairs, a sample submission, or a run.
+"""The rows of one imported file, written in one transaction and deleted by its undo: pairs, a
+sample submission, or a run.
 
 The dataset of a cell line of PerturbQA, made again from its files whenever one of them comes or
 goes.
@@ -6,35 +7,94 @@ goes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
+from core.base.compressed import bare_name
 from core.base.config import Settings
+from core.base.errors import InputError, StateError
 from core.base.hashes import sha256_of
 from core.base.texts import NO_LABEL
-from core.base.types import Label, Rejected
-from core.features.importing import challenge
-from core.features.importing.cell_lines import CellLine, combine_files
-from core.features.importing.dataset_choice import choose_dataset
-from core.features.importing.files import SubmissionFile
+from core.base.types import EXTERNAL_SCORE, Label, Rejected
+from core.features.importing import dataset_choice
+from core.features.importing.dataset_choice import CellLine, choose_dataset, combine_files
+from core.features.importing.external_scores import Columns, ScoreTable, choose_columns, run_of
+from core.features.importing.files import (
+    BundleFile,
+    FileContent,
+    PackFile,
+    SpaceFile,
+    SubmissionFile,
+)
 from core.features.importing.import_target import (
     Imported,
     ImportedRows,
     ImportOptions,
     dataset_of_rows,
     delete_replaced_run,
+    find_run,
+    folder_of,
     free_name,
     known_rows,
     record_import,
     refuse_empty_import,
 )
 from core.features.importing.pairs import PairTable
-from core.features.importing.score_columns import run_name
+from core.features.importing.spaces import space_files
 from core.features.importing.submissions import SubmissionTable
 from core.runs import packs, run_writer
+from core.runs.audited_rows import RowSpool
+from core.runs.run_folder import folder_of_run
+from core.runs.run_state import refuse_live
+from core.runs.workspace import Workspace
 from core.scoring.score_result import same_runs_sentence
-from core.store import Cursor, datasets, file_rows, imports, pairs, runs
+from core.store import Cursor, changes, datasets, file_rows, imports, pairs, runs, spaces
 from core.store.datasets import Dataset
+from core.store.imports import Import
+
+Importable = PairTable | SubmissionFile | BundleFile | PackFile | SpaceFile
+
+
+def split_scores(
+    table: FileContent, path: str, options: ImportOptions
+) -> Iterator[tuple[Importable, str]]:
+    """Return the parts of a file with their names: the runs of a file of external scores, else the
+    file itself.
+
+    A run is made when it is asked for, since each has the rows of the file. Raise InputError for
+    options that name columns of another kind of file, and for one name for several runs.
+    """
+    if not isinstance(table, ScoreTable):
+        if options.de is not None or options.dir is not None:
+            raise InputError(
+                f"{path}: --de and --dir name columns of external scores, got a file of kind"
+                f" {table.kind}. Expected id, or pert and gene, and columns of numbers, without the"
+                " column label beside all three"
+            )
+        return iter([(table, path)])
+    found = choose_columns(table, options.de, options.dir)
+    if options.name and len(found) > 1:
+        raise InputError(
+            f"--name {options.name}: {path} makes {len(found)} runs, expected one; choose columns"
+            " by --de and --dir"
+        )
+    return ((_file_of(table, columns), f"{path} [{columns.name}]") for columns in found)
+
+
+def _file_of(table: ScoreTable, columns: Columns) -> SubmissionFile:
+    spool = RowSpool()
+    run = run_of(table, columns, spool.add)
+    return SubmissionFile(run, spool.finish())
+
+
+def run_name(table: SubmissionTable, path: str) -> str:
+    """Return the name of a file's run: from the file, and from the columns of external scores."""
+    if table.kind != EXTERNAL_SCORE:
+        return Path(bare_name(path)).stem
+    file, _, columns = Path(path).name.partition(" [")
+    return f"{Path(bare_name(file)).stem} {columns.removesuffix(']')}"
 
 
 def write_pairs(
@@ -72,7 +132,7 @@ def write_pairs(
     known_rows_said = (f"{n_known} rows were already in {target.name}",) if n_known else ()
     why = (
         (f"{choice.describe()}: {choice.reason}",)
-        if choice.is_new and target.name != challenge.NAME and choice.reason
+        if choice.is_new and target.name != dataset_choice.NAME and choice.reason
         else ()
     )
     message = "; ".join((*why, *known_rows_said, *table.notes))
@@ -164,7 +224,7 @@ def find_bundled_run(
     if not ids or table.kind != "submission":
         return None
     key = _run_id(table, dataset_of_rows(db, ids, path, options))
-    existing = next((run for run in runs.list_all(db) if run.id == key), None)
+    existing = find_run(db, key)
     if existing is None:
         return None
     message = f"{path}: imported already as {existing.name} from a bundle; nothing changed"
@@ -231,3 +291,94 @@ def _describe_rows(line: CellLine, name: str, elsewhere: Sequence[Rejected]) -> 
         " contradict it and are rejected"
     )
     return (described + (contradicted if elsewhere else ""),)
+
+
+def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
+    """Undo an import, by id, file or run name. Raise StateError while runs predict its rows, unless
+    `with_runs`."""
+    with workspace.change("undo import", name) as (db, detail):
+        by_run = next(
+            (imports.of_run(db, run.id) for run in runs.list_all(db) if run.name == name), None
+        )
+        found = by_run or imports.find(db, name)
+        detail |= {"import": found.id, "file": found.file, "kind": found.kind, "rows": found.rows}
+        removals = delete_import(db, workspace.settings, found, with_runs=with_runs)
+    for remove in removals:
+        remove()
+    return found
+
+
+def delete_import(
+    db: Cursor, settings: Settings, found: Import, *, with_runs: bool
+) -> list[Callable[[], None]]:
+    """Delete what an import brought, and its record; return what deletes the files of that after
+    the transaction.
+
+    Raise StateError while runs predict its rows, unless `with_runs`.
+    """
+    files = _delete_packs_and_spaces(db, settings, found)
+    if found.run is not None:
+        runs.delete(db, found.run)
+        changes.bump(db, f"run:{found.run}")
+    elif found.dataset is not None:
+        files += _undo_pairs(db, settings, found, with_runs)
+        written = folder_of(settings, found.kind, found.dataset)
+        files.append(partial(shutil.rmtree, written, ignore_errors=True))
+    imports.delete(db, found.id)
+    dropped = found.dataset is not None and datasets.drop_if_empty(db, found.dataset)
+    changes.bump(db, "runs", "notes")
+    if found.run is None or dropped:  # else everybody's pages would compute everything anew
+        changes.bump(db, "datasets", "spaces")
+    return files
+
+
+def _delete_packs_and_spaces(
+    db: Cursor, settings: Settings, entry: Import
+) -> list[Callable[[], None]]:
+    """Delete an import's records; return a function that deletes their files afterwards. Genes keep
+    their descriptions."""
+    removals: list[Callable[[], None]] = []
+    for pack in spaces.list_packs(db):
+        if pack.source_file == entry.id:
+            packs.keep_for_runs(db, settings, pack)
+            spaces.delete_pack(db, pack.name)
+            removals.append(partial(packs.remove_file, settings, pack))
+    for space in spaces.list_all(db):
+        if space.source_file == entry.id:
+            spaces.delete(db, space.id)
+            removals.append(partial(space_files.remove_file, settings, space))
+    return removals
+
+
+def _undo_pairs(
+    db: Cursor, settings: Settings, entry: Import, with_runs: bool
+) -> list[Callable[[], None]]:
+    """Delete the rows and the runs that predict them; return a function that deletes the runs'
+    journals afterwards."""
+    dependent = _delete_rows(db, entry)
+    if dependent and not with_runs:
+        raise StateError(
+            f"{entry.file}: {len(dependent)} runs predict its rows ({', '.join(dependent)}); undo"
+            " those first"
+        )
+    removals: list[Callable[[], None]] = []
+    for run in runs.list_all(db, entry.dataset):
+        if run.name in dependent:
+            refuse_live(folder_of_run(settings, run.id))
+            imports.delete_with_run(db, run.id)
+            removals.append(folder_of_run(settings, run.id).remove)
+    return removals
+
+
+def _delete_rows(db: Cursor, entry: Import) -> list[str]:
+    """Delete the rows of an import, and return the names of the runs that predict one of them.
+
+    Of a cell line, rows that another file says something of stay, with the labels that are left.
+    """
+    if entry.dataset is None or entry.kind != "perturbqa":
+        dependent = runs.names_using_import(db, entry.id)
+        pairs.delete_import(db, entry.id)
+        return dependent
+    file_rows.delete(db, entry.id)
+    combine(db, entry.dataset)
+    return runs.names_without_rows(db, entry.dataset)

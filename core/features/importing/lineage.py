@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.base.errors import DeskError
 from core.base.hashes import sha256_of
-from core.features.importing import bundle_tables
+from core.features.importing import bundle_parts
 from core.methods.base import method_named
 from core.methods.prompt_only import reask_text
 from core.runs import prompt_files
@@ -36,7 +36,7 @@ def missing_parents(db: Cursor, line: Sequence[Run]) -> dict[str, str]:
     it."""
     here = {run.id for run in line}
     missing = dict.fromkeys(parent for run in line for parent in run.parents if parent not in here)
-    names = bundle_tables.run_names(db) if missing else {}
+    names = bundle_parts.run_names(db) if missing else {}
     return {parent: names.get(parent, parent) for parent in missing}
 
 

@@ -3,12 +3,11 @@ another problem."""
 
 from __future__ import annotations
 
-import tarfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from core.base.compressed import DAMAGE, open_archive, unpack_file
+from core.base.compressed import unpack_file
 from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import open_file, read_head
 from core.base.file_limits import MAX_UNPACKED_BYTES
@@ -61,23 +60,10 @@ _TEXTS: Final[Mapping[bytes, str]] = {
     b"Rar!": "an archive (RAR): unpack it, and import its files",
     b"SQLite format 3": "a database (SQLite); write its table as CSV",
 }
-# Keys that tell what a JSON file is that nobody reads here, and what helps.
-_JSON: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "an export of Langfuse": (
-        ("traceId",),
-        ("observations", "projectId"),
-        ("latency", "observations"),
-    ),
-    "traces of OpenTelemetry": (
-        ("resourceSpans",),
-        ("scopeSpans",),
-        ("trace_id", "span_id"),
-        ("traceId", "spanId"),
-    ),
-    "the output of a batch of completions": (("custom_id", "response"),),
-    "examples for fine-tuning": (("messages",), ("prompt", "completion")),
-    "prompts": (("id", "prompt"), ("pair_id", "prompt")),
-}
+# Keys of JSON that nobody reads here: logs of calls, batches of them, examples for fine-tuning.
+_OF_CALLS: Final = frozenset(
+    ("traceId", "trace_id", "resourceSpans", "scopeSpans", "custom_id", "messages")
+)
 _ZARR: Final = (".zgroup", ".zattrs", ".zmetadata", "zarr.json")
 _TAR_AT, _TAR = 257, b"ustar"
 _READ: Final = 1 << 12
@@ -107,10 +93,8 @@ def _other_file(path: Path, name: str) -> str:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     if words := _of_features(path):
         return words
-    if head.startswith(b"PK"):
-        return _zip(path)
     if head[_TAR_AT:].startswith(_TAR):
-        return _tar(path)
+        return "an archive (tar): unpack it, and import its files"
     with open_file(path, MAX_UNPACKED_BYTES) as file:
         plain = unpack_file(file, name)
         if plain is not None:
@@ -127,49 +111,16 @@ def _other_file(path: Path, name: str) -> str:
     )
 
 
-def _zip(path: Path) -> str:
-    try:
-        with path.open("rb") as file, open_archive(file, path.name) as archive:
-            names = archive.namelist()
-    except DAMAGE:
-        return ""  # the reader of zips says what is wrong with it
-    if "xl/workbook.bin" in names or "content.xml" in names:
-        return "an unsupported workbook: save it as .xlsx, or its sheet as CSV UTF-8"
-    if any(name.startswith(("word/", "ppt/")) for name in names):
-        return "a document of Word or PowerPoint: save its table as CSV UTF-8"
-    if any(name.endswith("/data.pkl") for name in names):
-        return (
-            "saved by PyTorch, which may be anything: write vectors of genes as .npz, beside a list"
-            " of their symbols"
-        )
-    return ""
-
-
-def _tar(path: Path) -> str:
-    try:
-        with tarfile.open(path, "r:") as archive:
-            archive.getnames()
-    except (tarfile.TarError, *DAMAGE) as error:
-        raise InputError(f"{path.name}: a damaged archive (tar): {error}") from error
-    return "an archive (tar): unpack it, and import its files"
-
-
 def refuse_other_json(data: bytes, name: str) -> None:
-    """Raise UnknownFormat with the kind of a JSON file, if it is known but not imported."""
+    """Raise UnknownFormat for a JSON file of calls, which would be taken for something else."""
     try:
         value = parse_json(data)
     except ValueError:
         value = None
     rows = [value] if isinstance(value, dict) else json_rows(data, name)
-    first: Any = rows[0] if rows else None
-    vectors = [*first.values()] if isinstance(first, dict) else []
-    if vectors and all(
-        isinstance(each, list) and each and isinstance(each[0], float) for each in vectors
-    ):
-        raise UnknownFormat(f"{name}: vectors of genes, which `embed load FILE --name NAME` reads")
-    for what, keys in _JSON.items():
-        if isinstance(first, dict) and any(set(each) <= set(first) for each in keys):
-            raise UnknownFormat(
-                f"{name}: {what}, which is not imported; expected rows with an id, and their"
-                " predictions or replies"
-            )
+    keys = _OF_CALLS & {*rows[0]} if rows and isinstance(rows[0], dict) else ()
+    if keys:
+        raise UnknownFormat(
+            f"{name}: {', '.join(sorted(keys))}: a log of calls or examples, which is not imported;"
+            " expected rows with an id, and their predictions or replies"
+        )

@@ -13,9 +13,9 @@ from core.base.errors import InputError
 from core.base.tables import Table
 from core.base.texts import quote
 from core.base.types import Label, Pair, Rejected
+from core.features.importing.perturbations import gene_of_condition
 from core.features.importing.roles import Repeats
-from core.features.importing.symbols.perturbations import gene_of_condition
-from core.features.importing.symbols.spelling import clean, spreadsheet_damage
+from core.features.importing.symbols import clean, spreadsheet_damage
 
 Row = TypeVar("Row")
 PairKind = Literal["challenge_train", "challenge_test", "perturbqa"]

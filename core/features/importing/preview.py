@@ -4,22 +4,30 @@ what is not used, and what the file becomes."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
 from core.base.archives import Content
-from core.base.errors import DeskError, InputError
+from core.base.errors import DeskError, InputError, UnknownFormat, UnsafeFile
+from core.base.file_io import open_file
+from core.base.file_limits import MAX_UNPACKED_BYTES
+from core.base.records import from_json, to_json
 from core.base.tables import Table, table_of
 from core.base.texts import shorten
 from core.features.importing.dataset_choice import choose_dataset
-from core.features.importing.external_scores import ScoreTable
+from core.features.importing.external_scores import ScoreTable, choose_columns
 from core.features.importing.files import (
     BundleFile,
     FileContent,
+    FoundFile,
     PackFile,
     SpaceFile,
     SubmissionFile,
+    expand,
+    recognise,
+    saved_upload,
 )
 from core.features.importing.import_target import (
     ImportOptions,
@@ -27,11 +35,20 @@ from core.features.importing.import_target import (
     describe_existing,
     known_rows,
 )
+from core.features.importing.imported_rows import run_name
 from core.features.importing.pairs import PairTable, TableRows
-from core.features.importing.reader import KEYS, LABELS
-from core.features.importing.roles import ROLES, TableOptions, choose_roles, named_columns
-from core.features.importing.score_columns import choose_columns, name_by_datasets, run_name
-from core.store import Cursor, imports
+from core.features.importing.reader import KEYS, LABELS, collector_paused
+from core.features.importing.roles import (
+    ROLES,
+    SavedColumns,
+    TableOptions,
+    choose_roles,
+    header_key,
+    named_columns,
+)
+from core.runs.uploads_apart import read_apart
+from core.runs.workspace import Workspace
+from core.store import Cursor, changes, imports, notes
 
 _MOST_VALUES: Final = 3  # of a column that are shown
 _MOST_COLUMNS: Final = 100
@@ -85,13 +102,14 @@ class Preview:
         ]
 
 
-def preview_columns(
-    content: Content, name: str, options: TableOptions
-) -> tuple[ColumnPreview, ...]:
+def preview_columns(path: Path, options: TableOptions) -> tuple[ColumnPreview, ...]:
     """Return the columns of a file that may be a table; () for any other file."""
+    if not path.is_file():
+        return ()
     try:
-        table = table_of(content, name)
-        header, rows = table.header, table.sample()[:_MOST_VALUES]
+        with open_file(path, MAX_UNPACKED_BYTES) as content:
+            table = table_of(content, path.name)
+            header, rows = table.header, table.sample()[:_MOST_VALUES]
         named = named_columns(table, options)
         roles = _roles_of(table, named)
     except InputError:
@@ -143,7 +161,7 @@ def preview_content(
     try:
         if earlier is None:
             return _plan(db, content, path, options, preview)
-        here = describe_existing(db, earlier, path, options)
+        here = describe_existing(db, earlier, path)
         return replace(preview, sentence=here.message, name=here.name, rows=here.rows, new=False)
     except DeskError as error:
         return replace(preview, message=str(error))
@@ -189,15 +207,14 @@ def _plan(
             notes=(*filter(None, [choice.reason]), *preview.notes),
         )
     if isinstance(content, ScoreTable):
-        table = name_by_datasets(db, content, options) if content.named else content
         runs = [
             f"{Path(path).stem} {columns.name}"
-            for columns in choose_columns(table, options.de, options.dir)
+            for columns in choose_columns(content, options.de, options.dir)
         ]
         return _plan_run(
             db,
-            table.ids,
-            table.lines,
+            content.ids,
+            content.lines,
             path,
             options,
             preview,
@@ -245,3 +262,93 @@ def _plan_run(
 
 def _pairs(n: int) -> str:
     return f"{n:,} pair{'s' * (n != 1)}"
+
+
+__all__ = [
+    "ColumnPreview",
+    "Preview",
+    "preview_paths",
+    "preview_upload",
+    "save_columns",
+    "with_saved_columns",
+]
+
+_PAGE: Final = "import columns"  # of the presets that hold them
+
+
+def preview_paths(
+    workspace: Workspace, paths: Sequence[Path], options: ImportOptions, *, recursive: bool = False
+) -> list[Preview]:
+    """Return what an import of files and folders would do; nothing is written. recursive: as of
+    `expand`."""
+    options = with_saved_columns(workspace, options)
+    files = expand([*paths], recursive=recursive)
+    return [_preview(workspace, file, str(file.path), options) for file in files]
+
+
+def preview_upload(
+    workspace: Workspace, name: str, content: Content, options: ImportOptions
+) -> Preview:
+    """As `preview_paths`, for an upload; on a shared server by a process of its own."""
+    options = with_saved_columns(workspace, options)
+    if workspace.settings.is_shared:
+        found = read_apart(workspace, "preview", [(name, content)], asdict(options))
+        return from_json(Preview, found, "preview of an import")
+    with saved_upload(content, name) as path:
+        return _preview(workspace, FoundFile(path, chosen=True), name, options)
+
+
+def preview_task(
+    workspace: Workspace, files: Sequence[tuple[str, bytes]], options: Mapping[str, Any]
+) -> Any:
+    """Preview an upload in the process that reads it (`core.runs.upload_process`)."""
+    [(name, content)] = files
+    wanted = from_json(ImportOptions, options, "options of an import")
+    return to_json(preview_upload(workspace, name, content, wanted))
+
+
+def _preview(workspace: Workspace, file: FoundFile, name: str, options: ImportOptions) -> Preview:
+    """Return the preview of a file; where it cannot be read, with its columns, so that a person can
+    say what they are."""
+    nothing = Preview(name, "failed" if file.chosen else "unknown")
+    if file.problem:
+        return replace(nothing, message=f"{file.path}: {file.problem}")
+    try:
+        with collector_paused():
+            content = recognise(file.path, options.table)
+    except UnsafeFile as error:
+        return Preview(name, "failed", message=str(error))
+    except DeskError as error:
+        columns = preview_columns(file.path, options.table)
+        kind = nothing.kind if isinstance(error, UnknownFormat) else "failed"
+        return Preview(name, kind, columns=columns, message=str(error))
+    columns = preview_columns(file.path, options.table) if is_table(content) else ()
+    with workspace.store.read() as db:
+        return preview_content(db, content, name, options, columns)
+
+
+def with_saved_columns(workspace: Workspace, options: ImportOptions) -> ImportOptions:
+    """Return options with what people said of earlier tables, unless these say which column is
+    what.
+
+    Looked up once, before a file is read: a process that reads it within limits has no memory for
+    the store besides.
+    """
+    if options.table.columns or options.table.saved is not None:
+        return options
+    with workspace.store.read() as db:
+        presets = notes.presets_of_page(db, _PAGE)
+    saved = {key: SavedColumns(**values) for key, values in presets.items()}
+    return replace(options, table=replace(options.table, saved=saved))
+
+
+def save_columns(
+    workspace: Workspace, header: Sequence[str], columns: Mapping[str, str], path: str
+) -> None:
+    """Keep which column is what, for the next table with the same columns."""
+    file = Path(path).name
+    saved = SavedColumns(columns, file, f"{date.today():%Y-%m-%d}")
+    with workspace.change("save columns", file) as (db, detail):
+        notes.save_preset(db, _PAGE, header_key(header), asdict(saved), workspace.settings.author)
+        changes.bump(db, "presets")
+        detail |= dict(columns)

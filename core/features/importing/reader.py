@@ -18,7 +18,7 @@ from core.base.hashes import sha256_of_open
 from core.base.tables import Table, table_of
 from core.base.texts import quote
 from core.features.importing.external_scores import ScoreTable, read_external_scores, score_columns
-from core.features.importing.inspect_logs import Epochs, is_log, read_log
+from core.features.importing.inspect_logs import is_log, read_log
 from core.features.importing.pairs import (
     PairTable,
     is_challenge,
@@ -26,7 +26,6 @@ from core.features.importing.pairs import (
     read_challenge,
     read_perturbqa,
 )
-from core.features.importing.replies import are_replies, read_replies
 from core.features.importing.roles import (
     AS_GUESSED,
     CHANGES,
@@ -40,8 +39,10 @@ from core.features.importing.submissions import (
     COLUMN_OF,
     SubmissionTable,
     TakeRow,
+    are_replies,
     is_submission,
     is_used,
+    read_replies,
     read_submission,
 )
 
@@ -54,18 +55,17 @@ def read(
     content: Content,
     name: str,
     take: TakeRow | None = None,
-    epochs: Epochs = "mean",
     options: TableOptions = AS_GUESSED,
 ) -> AnyTable:
     """Return the table in a file; `name` is for messages and tells PerturbQA's tasks apart.
 
     Rows that cannot be read are in the table's `rejected`. take: is given the rows of a run,
-    instead of the table. epochs: see `read_log`. Raise UnknownFormat, UnsafeFile or InputError.
+    instead of the table. Raise UnknownFormat, UnsafeFile or InputError.
     """
     sha256 = sha256_of_open(open_content(content))
     with collector_paused():
         if is_log(content):
-            return read_log(content, name, sha256, take, epochs)
+            return read_log(content, name, sha256, take)
         table = stack(table_of(content, name))
         header = table.header
         roles = choose_roles(table, named_columns(table, options))
@@ -144,10 +144,9 @@ def read_path(
     path: Path,
     name: str = "",
     take: TakeRow | None = None,
-    epochs: Epochs = "mean",
     options: TableOptions = AS_GUESSED,
 ) -> AnyTable:
     """As `read`, from a file of at most 1 GiB; raises InputError if it cannot be opened. name: by
     default the path's."""
     with open_file(path, MAX_UNPACKED_BYTES) as file:
-        return read(file, name or path.name, take, epochs, options)
+        return read(file, name or path.name, take, options)

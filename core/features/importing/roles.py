@@ -18,8 +18,7 @@ from core.base.errors import InputError, UnknownFormat
 from core.base.hashes import sha256_of
 from core.base.tables import Table
 from core.base.texts import list_some, quote
-from core.features.importing.symbols.kinds import kind_of_names, refuse_matrix
-from core.features.importing.symbols.p_values import is_p_value_name
+from core.features.importing.name_kinds import is_p_value_name, kind_of_names, refuse_matrix
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -226,28 +225,25 @@ _SIDE_BY_SIDE: Final = (
 _MAGECK: Final = re.compile(r"(?:neg|pos)\|score.*|.*\|beta")
 # Columns of dashboards, counts and other facts of a call, of which none is a score of a pair.
 NO_SCORES: Final = frozenset(
-    (
-        *(
-            "latency",
-            "duration",
-            "totalcost",
-            "cost",
-            "outputtokens",
-            "inputtokens",
-            "completiontokens",
-            "reasoningtokens",
-        ),
-        *(
-            "timestamp",
-            "promptcost",
-            "completioncost",
-            "inputcost",
-            "outputcost",
-            "temperature",
-            "timetofirsttoken",
-        ),
-        *("numdistincttools", "level"),
-    )
+    [
+        "latency",
+        "duration",
+        "totalcost",
+        "cost",
+        "outputtokens",
+        "inputtokens",
+        "completiontokens",
+        "reasoningtokens",
+        "timestamp",
+        "promptcost",
+        "completioncost",
+        "inputcost",
+        "outputcost",
+        "temperature",
+        "timetofirsttoken",
+        "numdistincttools",
+        "level",
+    ]
 )
 
 
@@ -279,11 +275,9 @@ AS_GUESSED: Final = TableOptions()
 
 
 class Roles(NamedTuple):
-    """The roles of a table's columns. of: role → column. guessed: those that nobody named. unused:
-    columns without a role."""
+    """The roles of a table's columns. of: role → column. unused: columns without a role."""
 
     of: Mapping[str, str]
-    guessed: frozenset[str]
     unused: tuple[str, ...]
 
     @property
@@ -388,7 +382,7 @@ def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:
         columns = [*table.header[:names], *table.header[names + 1 :]]
         refuse_matrix([cells[names] for cells in table.sample()], columns, table.name)
     unused = tuple(name for name in table.header if name not in of.values())
-    return Roles({role: of[role] for role in ROLES if role in of}, frozenset(of) - {*named}, unused)
+    return Roles({role: of[role] for role in ROLES if role in of}, unused)
 
 
 def _names_pairs(table: Table, of: Mapping[str, str]) -> bool:

@@ -13,9 +13,11 @@ from core.base.row_schema import FILE_SUM_TOLERANCE
 from core.base.tables import NumberStyle, Table
 from core.base.texts import quote
 from core.base.types import Flag, Label, Prediction, Rejected, RowResult, TraceEvent, Track
-from core.features.importing.pairs import TableRows, name_row, place_keys, unique_rows
+from core.features.importing.pairs import IDENTITY, TableRows, name_row, place_keys, unique_rows
+from core.features.importing.roles import Roles
 from core.features.importing.traces import Format, Trace, parse_trace
 from core.llm.answers import read_label
+from core.llm.thinking import part_thinking
 
 # a trace's probabilities reproduce both predictions within this, else the file's numbers count
 TRACE_TOLERANCE = 2e-6
@@ -38,10 +40,11 @@ COLUMN_OF: Mapping[str, str] = {
 _SEED_COLUMN = re.compile(
     r"(?:reasoning_trace|prediction_up|prediction_down)_seed(\d{1,9})", re.ASCII
 )
-_CERTAIN: Mapping[tuple[float | None, float | None], Label] = {
-    (1.0, 0.0): Label.UP,
-    (0.0, 1.0): Label.DOWN,
-    (0.0, 0.0): Label.NONE,
+# Label → the numbers of an answer that is certain of it.
+CERTAIN: Mapping[Label, tuple[float, float]] = {
+    Label.UP: (1.0, 0.0),
+    Label.DOWN: (0.0, 1.0),
+    Label.NONE: (0.0, 0.0),
 }
 _COUNTS = ("tokens", "prompt_tokens", "tool_calls")
 
@@ -294,9 +297,9 @@ def reads_otherwise(text: str, up: float | None, down: float | None) -> dict[str
     Numbers that are certain of no label (.333/.333, means, log-probabilities) are compared with
     nothing.
     """
-    certain = _CERTAIN.get((up, down))
-    said = None if certain is None else read_label(text)
-    return {"reads": str(said)} if isinstance(said, Label) and said != certain else {}
+    said = read_label(text) if (up, down) in CERTAIN.values() else None
+    is_other = isinstance(said, Label) and CERTAIN[said] != (up, down)
+    return {"reads": str(said)} if is_other else {}
 
 
 def is_uniform(up: float | None, down: float | None) -> bool:
@@ -379,3 +382,73 @@ def _method(track: Track, tally: _Tally) -> str:
     of_text = {"A": "prompt_only", "B": "unknown", "C": "local_model"}
     most = tally.formats.most_common(1)[0][0]
     return most if most in ("debate", "react", "coordinator") else of_text[track]
+
+
+_LOOKED_AT = 100  # replies, of which one has to be readable
+
+
+def are_replies(table: Table, roles: Roles) -> bool:
+    """Return whether a table has a column of replies, and an answer can be read in one of the
+    first."""
+    if "answer" not in roles.of or not roles.name_pairs:
+        return False
+    column = table.header.index(roles.of["answer"])
+    return any(isinstance(read_label(row[column]), Label) for row in table.sample()[:_LOOKED_AT])
+
+
+def read_replies(
+    table: Table, roles: Roles, sha256: str, take: TakeRow | None = None
+) -> SubmissionTable:
+    """Return a row for each reply; one that cannot be read has .333/.333, which is flagged.
+
+    take: is given the rows, instead of the table.
+    """
+    rows: list[RowResult] = []
+    lines: list[int] = []
+    models: dict[str, None] = {}
+    take = take or rows.append
+    table.note_unused(roles.unused)
+    place = {role: table.header.index(name) for role, name in roles.of.items()}
+
+    def read(line: int, cells: list[str]) -> tuple[str, list[str]] | Rejected:
+        name = name_row(
+            table, line, cells, {role: i for role, i in place.items() if role in IDENTITY}
+        )
+        return name if isinstance(name, Rejected) else (name[0], cells)
+
+    for key, line, cells in unique_rows(table, roles.unused, read):
+        of_role = {role: cells[i] for role, i in place.items()}
+        take(_reply_row(key, of_role))
+        models[of_role.get("model", "")] = None
+        lines.append(line)
+    return SubmissionTable(
+        *(
+            "submission",
+            "C",
+            "unknown",
+            next(iter(models), "") if len(models) == 1 else "",
+            tuple(rows),
+        ),
+        lines=tuple(lines),
+        rejected=tuple(table.rejected),
+        sha256=sha256,
+    )
+
+
+def _reply_row(pair_id: str, cells: dict[str, str]) -> RowResult:
+    label = read_label(cells["answer"])
+    up, down = CERTAIN[label] if isinstance(label, Label) else (1 / 3, 1 / 3)
+    flags = () if isinstance(label, Label) else (Flag.UNIFORM,)
+    counts = [count_in(cells.get(role, "")) for role in ("tokens", "prompt_tokens", "tool_calls")]
+    return RowResult(
+        Prediction(pair_id, up, down, *split_sum(up, down), "file", flags, *counts),
+        tuple(_events(cells)),
+    )
+
+
+def _events(cells: dict[str, str]) -> Iterator[TraceEvent]:
+    parts = part_thinking(cells["answer"])
+    for text in (cells.get("reasoning", ""), parts.thinking or ""):
+        if text.strip():
+            yield TraceEvent("reply", "MODEL", "thought", text)
+    yield TraceEvent("reply", "MODEL", "answer", parts.text or cells["answer"])

@@ -14,25 +14,21 @@ from core.base.errors import InputError
 from core.base.fields.setting import split_names
 from core.base.records import from_json
 from core.cli import names
-from core.cli.base import Replace, say, show, show_deleted, show_file
+from core.cli.base import Replace, say, show, show_deleted, show_file, show_list
 from core.cli.names import RunName
 from core.features import hooks
-from core.features.sharing import actions as reports
-from core.features.sharing import walk_actions, walk_commands
+from core.features.sharing import walks
+from core.features.sharing.report import selection as reports
 from core.features.sharing.report.build import build_file, load_parts
-from core.features.sharing.report.byline import Byline
-from core.features.sharing.report.printing import as_pdf
-from core.features.sharing.report.selection import PARTS, Explorers, ReportSelection, select
-from core.features.sharing.report.walk import AT_HOME, Links
+from core.features.sharing.report.material import Byline
+from core.features.sharing.report.selection import PARTS, ReportSelection, select
+from core.features.sharing.report.walk import AT_HOME, walk_file
 from core.features.sharing.site import actions as site_action
 from core.plots.captioned import CaptionedFigure
+from core.store import datasets
 
 app = typer.Typer(no_args_is_help=True)
-app.add_typer(walk_commands.app, name="walk", help="Walk-throughs: list, export as slides, delete.")
 
-_EXPLORERS = (
-    "Movable weights of fusions in the file: with scores by labels, with ranks only, or none."
-)
 _SHOWN = 20  # rows of a figure's table; --json has all
 Runs = Annotated[
     str,
@@ -76,7 +72,6 @@ def new(
             ),
         ),
     ] = "",
-    explorers: Annotated[Explorers, typer.Option(help=_EXPLORERS)] = "labels",
     title: Annotated[
         str, typer.Option(help="The finding; by default drafted from the verdict.")
     ] = "",
@@ -90,7 +85,7 @@ def new(
         str,
         typer.Option(
             help="Include the stops of this walk-through.",
-            autocompletion=walk_commands.complete_name,
+            autocompletion=complete_name,
         ),
     ] = "",
     replace: Replace = False,
@@ -98,11 +93,9 @@ def new(
     """Save under a name what a report shows."""
     with context.obj.store.read() as db:
         pairs = [split_names(pair) for pair in compare or ()]
-        found = select(
-            db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers
-        )
+        found = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures))
         if walk:
-            walk_actions.find_walk(db, walk, found.dataset)
+            walks.find_walk(db, walk, found.dataset)
     words: dict[str, Any] = {
         "title": title.strip(),
         "abstract": abstract.strip(),
@@ -135,22 +128,21 @@ def list_(context: typer.Context) -> None:
 def build(
     context: typer.Context,
     name: Name,
-    out: walk_commands.Page,
+    out: Page,
     slides: Annotated[bool, typer.Option("--slides", help="Slides instead of the report.")] = False,
     replace: Replace = False,
 ) -> None:
-    """Write a saved report as one self-contained file; the same input gives the same bytes, but for
-    a PDF's date."""
+    """Write a saved report as one self-contained file; the same input gives the same bytes."""
+    _refuse_pdf(out)
     selection = from_json(
         ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}"
     )
-    links = Links(context.obj.settings.base_url or AT_HOME)
+    base = context.obj.settings.base_url or AT_HOME
     byline = Byline(*(reports.author_and_day(context.obj, name) or ()))
-    parts = dataclasses.replace(load_parts(context.obj, name, selection, links), byline=byline)
+    parts = dataclasses.replace(load_parts(context.obj, name, selection, base), byline=byline)
     built = build_file(parts, slides=slides)
     machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
-    content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
-    show_file(out, content, {"figures": built.figures, "rows": built.rows}, replace=replace)
+    show_file(out, built.content, {"figures": built.figures, "rows": built.rows}, replace=replace)
 
 
 @app.command()
@@ -168,7 +160,6 @@ def figure(
             [split_names(pair) for pair in compare or ()],
             (),
             (kind,),
-            "no",
         )
     parts = load_parts(context.obj, "", chosen)
     found = [one for _, one in parts.figures]
@@ -190,22 +181,11 @@ def site(
     context: typer.Context,
     run: RunName,
     out: Annotated[Path, typer.Option(help="The folder to write.")],
-    walk: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Include a walk-through of the run's dataset; may be repeated.",
-            autocompletion=walk_commands.complete_name,
-        ),
-    ] = None,
     replace: Replace = False,
 ) -> None:
     """Write a run as a folder of plain files for any browser: every debate, with filters and
     search."""
-    links = Links(context.obj.settings.base_url or AT_HOME)
-    made = site_action.write_site(
-        context.obj, run, out, walks=walk or (), links=links, replace=replace
-    )
+    made = site_action.write_site(context.obj, run, out, replace=replace)
     result = {"path": str(out), "rows": made.rows, "bytes": made.size}
     show(
         result,
@@ -219,6 +199,11 @@ def delete(context: typer.Context, name: Name) -> None:
     """Delete a saved report; files that were built stay."""
     reports.delete_report(context.obj, name)
     show_deleted(name)
+
+
+def _refuse_pdf(out: Path) -> None:
+    if out.suffix.lower() == ".pdf":
+        raise InputError(f"{out}: written as HTML, expected such a name; a browser prints it")
 
 
 def _figure_text(figure: CaptionedFigure) -> str:
@@ -244,3 +229,66 @@ def _record(name: str, selection: ReportSelection) -> dict[str, Any]:
 def _line(record: Mapping[str, Any]) -> str:
     parts = (f"{len(record[name]):,} {name}" for name in ("runs", "compare", "rows", "figures"))
     return f"{record['name']}: {', '.join(parts)}"
+
+
+walk_app = typer.Typer(no_args_is_help=True)
+
+complete_name = names.complete(
+    names.stored(
+        "core.features.sharing.walks:list_all", lambda known: [name for _, name, _ in known]
+    )
+)
+WalkName = Annotated[
+    str, typer.Argument(help="The walk-through's name.", autocompletion=complete_name)
+]
+Page = Annotated[Path, typer.Option(help="The file to write: HTML, which a browser prints as PDF.")]
+Dataset = Annotated[
+    str | None,
+    typer.Option(
+        help="Its dataset, if several have a walk-through of that name.",
+        autocompletion=names.complete_dataset,
+    ),
+]
+
+
+@walk_app.command("list")
+def list_walks(context: typer.Context) -> None:
+    """List the walk-throughs with their numbers of stops."""
+    with context.obj.store.read() as db:
+        names = {each.id: each.name for each in datasets.list_all(db)}
+        found = [
+            {"name": name, "dataset": names.get(home, home), "stops": n}
+            for home, name, n in walks.list_all(db)
+        ]
+    none = "no walk-throughs yet; add a stop in the app with “Add to walk-through”"
+    show_list("walks", found, ("name", "dataset", "stops"), none)
+
+
+@walk_app.command()
+def export(
+    context: typer.Context,
+    name: WalkName,
+    out: Page,
+    dataset: Dataset = None,
+    replace: Replace = False,
+) -> None:
+    """Write a walk-through as slides in one self-contained file; each stop is a link to its
+    view."""
+    _refuse_pdf(out)
+    with context.obj.store.read() as db:
+        home, stops = walks.find_walk(db, name, dataset)
+        page = walk_file(db, home, name, context.obj.settings.base_url or AT_HOME)
+    machine_names.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
+    show_file(out, page, {"stops": len(stops)}, replace=replace)
+
+
+@walk_app.command("delete")
+def delete_walk(context: typer.Context, name: WalkName, dataset: Dataset = None) -> None:
+    """Delete a walk-through with its stops; files that were exported stay."""
+    with context.obj.store.read() as db:
+        home, _ = walks.find_walk(db, name, dataset)
+    walks.delete_walk(context.obj, home, name)
+    show_deleted(name)
+
+
+app.add_typer(walk_app, name="walk", help="Walk-throughs: list, export as slides, delete.")

@@ -16,5 +16,5 @@ FEATURE = Feature(
         ),
     },
     keepers=("core.features.sharing.page.stop_buttons:show",),
-    run_files=("core.features.sharing.page.site_file:show",),
+    run_files=("core.features.sharing.page.stop_buttons:show_site",),
 )

@@ -1,7 +1,7 @@
 """Make a submission's zip from finished rows, and complete the traces of a fusion. The same input
 gives the same bytes.
 
-In tracks B and C, a row's trace is the JSON of core.features.importing.packaged_trace: the whole
+In tracks B and C, a row's trace is the JSON of core.features.importing.traces: the whole
 row except its evidence and calls. Track A's columns contain less: each seed's texts and two
 numbers, and the row's two numbers and two counts. They omit flags, tool calls, events without a
 seed, and the role, kind, tokens, latency and other facts of a seed's events. Several texts of a
@@ -19,8 +19,8 @@ from typing import Any
 from core.base.archives import pack
 from core.base.errors import InputError
 from core.base.types import Flag, Prediction, RowResult, TraceEvent, Track
-from core.features.importing.packaged_trace import write_trace
 from core.features.importing.submissions import is_uniform
+from core.features.importing.traces import write_trace
 from core.features.submissions.tracks import (
     CSV,
     LAYOUTS,

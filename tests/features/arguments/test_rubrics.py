@@ -10,7 +10,7 @@ from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.features.arguments import rubrics
 from core.features.arguments.rubric import Rubric
-from core.features.importing import backups, undo
+from core.features.importing import backups, imported_rows
 from core.features.server import doctor
 from core.methods.text_rules.registry import rules
 from core.runs.workspace import Workspace, open_workspace
@@ -69,7 +69,7 @@ def test_an_own_rubric_outlives_an_undo_and_a_backup(
     small_workspace: Workspace, tmp_path: Path
 ) -> None:
     rubrics.add(small_workspace, OWN)
-    undo.undo(small_workspace, "debate.csv")
+    imported_rows.undo(small_workspace, "debate.csv")
     assert rubrics.find(small_workspace, OWN.name) == OWN
     assert doctor.examine(small_workspace.settings).store == "ok"
     backups.back_up(small_workspace, tmp_path / "b.zip")

@@ -17,7 +17,7 @@ from core.features.cells.label_record import marks_of
 from core.features.cells.labels import SamplingSettings, Thresholds
 from core.features.cells.screen import LabelSettings
 from core.features.importing.actions import import_upload
-from core.features.importing.undo import undo
+from core.features.importing.imported_rows import undo
 from core.runs.workspace import Workspace
 from core.store import changes, datasets, imports, pairs
 from core.store.datasets import Dataset

@@ -6,7 +6,7 @@ import pytest
 
 from core.features.demo.actions import make_demo
 from core.features.importing.actions import import_upload
-from core.features.importing.undo import undo
+from core.features.importing.imported_rows import undo
 from core.features.neighbours.spaces import coverage_of, load
 from core.runs.workspace import Workspace
 from core.store import datasets, evidence, runs, spaces, traces

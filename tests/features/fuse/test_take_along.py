@@ -15,7 +15,7 @@ from core.features.fuse.explorer import travel
 from core.features.fuse.explorer.content import METRICS, ExplorerData, FusionRows, make_content
 from core.features.fuse.explorer.prepare import Mix, starters, state_of_file
 from core.features.fuse.explorer.travel import Fusion, data_of_file
-from core.features.sharing.report.selection import Explorers, select
+from core.features.sharing.report.selection import select
 from core.features.sharing.site.actions import write_site
 from core.runs.workspace import Workspace
 from core.scoring import run_scores
@@ -111,17 +111,12 @@ def test_what_is_no_fusion_is_refused(fused_demo: Workspace) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(
-    ("wanted", "has_labels"), [("labels", [True]), ("ranks", [False]), ("no", [])]
-)
-def test_report_and_slides_hold_it_as_their_author_wants(
-    fused_demo: Workspace, wanted: Explorers, has_labels: list[bool]
-) -> None:
+def test_report_and_slides_hold_it_with_labels(fused_demo: Workspace) -> None:
     with fused_demo.store.read() as db:
-        selection = select(db, [LABELLED, FUSED], figures=["ladder"], explorers=wanted)
+        selection = select(db, [LABELLED, FUSED], figures=["ladder"])
     for slides in (False, True):
         file = build_report(fused_demo, "r", selection, slides=slides).content
-        assert [data["content"]["outcome"] is not None for data in data_in(file)] == has_labels
+        assert [data["content"]["outcome"] is not None for data in data_in(file)] == [True]
 
 
 @pytest.mark.soak

@@ -11,7 +11,7 @@ from core.base.errors import InputError, NotFound, StateError
 from core.base.types import Flag
 from core.features.importing import actions
 from core.features.importing.actions import ImportOptions, import_paths, import_upload
-from core.features.importing.undo import undo
+from core.features.importing.imported_rows import undo
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes, datasets, imports, pairs, predictions, runs
 from tests import bundled, cases

@@ -17,8 +17,9 @@ from core.base.errors import StateError
 from core.base.types import Call, Evidence, Failed, Pair
 from core.features.importing import bundle_actions, lineage
 from core.features.importing.actions import Imported, ImportOptions, import_paths, import_upload
+from core.features.importing.imported_rows import undo
 from core.features.importing.problems import Problem
-from core.features.importing.undo import undo
+from core.features.submissions.provenance import provenance_of
 from core.methods.fusion_settings import FusionSettings
 from core.runs import actions as runs
 from core.runs import run_control
@@ -115,19 +116,15 @@ def test_a_taken_name_is_told_apart(other: Workspace, sent: bytes) -> None:
     assert brought(other, sent, name="theirs").name == "theirs"
 
 
-def test_a_run_that_changed_since_is_refused_or_replaced(
-    small_workspace: Workspace, sent: bytes
-) -> None:
+def test_a_run_that_is_here_stays_or_is_replaced(small_workspace: Workspace, sent: bytes) -> None:
     original = stored(small_workspace, "debate")
-    runs.rename(small_workspace, "debate", "mine")  # a name is not content
-    assert not brought(small_workspace, sent).new
+    runs.rename(small_workspace, "debate", "mine")
     runs.add_note(small_workspace, "mine", "Pa_Ga", "since then")
     runs.set_values(small_workspace, "mine", {"public_score": "0.5"})
-    refused(
-        small_workspace,
-        sent,
-        "its run exists already as mine, with other content (public_score, note)",
-    )
+    changed = everything(small_workspace)
+    here = brought(small_workspace, sent)
+    assert (here.new, "here already, as mine" in here.message) == (False, True)
+    assert everything(small_workspace) == changed
     outcome = brought(small_workspace, sent, replace=True)
     assert (outcome.name, outcome.new) == ("debate", True)
     assert stored(small_workspace, "debate") == original
@@ -156,38 +153,12 @@ def test_replacing_takes_one_run_and_no_other_of_that_name(
 
 
 @pytest.mark.soak
-def test_rows_that_the_dataset_does_not_know_are_rejected(
-    small_workspace: Workspace, tmp_path: Path, sent: bytes
-) -> None:
-    runs.add_note(small_workspace, "debate", "Pc_Gc", "of a row that they lack")
-    sent = bundle_actions.build_bundle(small_workspace, "debate").content
+def test_a_run_comes_whole_or_not_at_all(other: Workspace, tmp_path: Path, sent: bytes) -> None:
     workspace = open_workspace(Settings(workspace=tmp_path / "train only"))
     import_upload(workspace, cases.TRAIN, "train.csv")
-    refused(workspace, sent, "1 rows rejected", strict=True)
-    outcome = brought(workspace, sent)
-    assert [(row.line, row.reason) for row in outcome.rejected] == [(4, "unknown id")]
-    with workspace.store.read() as db:
-        run = run_records.find(db, "debate")
-    assert (run.total, run.done, run.fallbacks, run.collapsed, run.tokens) == (3, 3, 0, 1, 300)
-    there = stored(workspace, "debate")
-    assert {row[1] for row in there["trace_event"]} == {"Pa_Ga", "Pa_Gb", "Pb_Ga"}
-    assert there["note"] == []
-
-
-@pytest.mark.soak
-def test_rows_that_are_other_pairs_here_are_rejected(tmp_path: Path, sent: bytes) -> None:
-    workspace = open_workspace(Settings(workspace=tmp_path / "train only"))
-    import_upload(workspace, cases.TRAIN, "train.csv")
+    refused(workspace, sent, "1 of its 4 rows, such as 'Pc_Gc', Pc on Gc, are not in dataset bmdm")
     swapped = with_rows(sent, "prediction", lambda rows: rows[0].update(gene="Gx"))
-    outcome = brought(workspace, swapped)
-    assert [(row.line, row.reason) for row in outcome.rejected] == [
-        (1, "id mismatch"),
-        (4, "unknown id"),
-    ]
-    assert (
-        "'Pa_Ga' is Pa on Gx in the bundle, Pa on Ga in dataset bmdm" in outcome.rejected[0].detail
-    )
-    assert {row[1] for row in stored(workspace, "debate")["trace_event"]} == {"Pa_Gb", "Pb_Ga"}
+    refused(other, swapped, "1 of its 4 rows, such as 'Pa_Ga', Pa on Gx, are not in dataset bmdm")
 
 
 @pytest.mark.soak
@@ -197,7 +168,7 @@ def test_the_dataset_has_to_be_of_its_organism(tmp_path: Path, sent: bytes) -> N
     rows = [["Pa", "Ga", "up"], *(["STAT1", f"TP{n}", "none"] for n in range(40))]
     file = cases.as_csv(["pert", "gene", "label"], rows)
     assert import_upload(workspace, file, "screen.csv").rows == 41
-    refused(workspace, sent, "expected bmdm (mouse, bone-marrow-derived macrophages; 6 rows, hash ")
+    refused(workspace, sent, "bmdm (mouse, bone-marrow-derived macrophages; 6 rows), but screen is")
     refused(workspace, sent, "but screen is human", dataset="screen")
     refused(workspace, sent, "not in this workspace", dataset="nothing")
 
@@ -267,9 +238,7 @@ def test_parents_that_are_not_here_keep_their_names(
         assert list(lineage.missing_parents(db, line).values()) == ["base", "second"]
         assert (
             "made from base, second, not in this workspace"
-            in lineage.provenance_of(
-                db, line, lineage.prompts_of(small_workspace, db, line)
-            ).changed
+            in provenance_of(db, line, lineage.prompts_of(small_workspace, db, line)).changed
         )
     again = bundle_actions.build_bundle(small_workspace, "mixed")
     assert again.content == made.content
@@ -296,11 +265,9 @@ def parents(*ids: str) -> Callable[[Any], None]:
 
 @pytest.mark.soak
 def test_a_run_is_not_made_from_itself(family: Workspace, small_workspace: Workspace) -> None:
-    mixed, base = (bundle_actions.build_bundle(family, name).content for name in ("mixed", "base"))
-    keys = [opened(content)[0]["run"]["id"] for content in (mixed, base)]
-    refused(small_workspace, with_manifest(mixed, parents(keys[0])), "among its own parents")
-    brought(small_workspace, mixed)
-    refused(small_workspace, with_manifest(base, parents(keys[0])), "among its own parents")
+    mixed = bundle_actions.build_bundle(family, "mixed").content
+    key = opened(mixed)[0]["run"]["id"]
+    refused(small_workspace, with_manifest(mixed, parents(key)), "is its own parent")
 
 
 @pytest.mark.few(1)

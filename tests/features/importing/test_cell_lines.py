@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.base.types import FileRows, Label, Pair, Rejected
-from core.features.importing.cell_lines import cell_line_context, combine_files
+from core.features.importing.dataset_choice import cell_line_context, combine_files
 
 DE, NONE, UP, DOWN = Label.DE, Label.NONE, Label.UP, Label.DOWN
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.features.importing import challenge
+from core.features.importing import dataset_choice
 from core.features.importing.actions import Imported, ImportOptions, import_upload
-from core.features.importing.undo import undo
+from core.features.importing.imported_rows import undo
 from core.runs.component_loader import default_dataset
 from core.runs.workspace import Workspace
 from core.store import datasets, pairs
@@ -50,9 +50,9 @@ def test_own_labels_are_a_dataset_named_after_their_file(
     assert (outcome.kind, outcome.name, outcome.rows) == ("challenge_train", "my_labels", 3)
     assert f"new dataset my_labels, {organism}: named after the file" in outcome.message
     assert contents(workspace)["my_labels"] == (organism, "", 3)
-    assert contents(workspace).get("bmdm", ("mouse", challenge.CONTEXT, 4)) == (
+    assert contents(workspace).get("bmdm", ("mouse", dataset_choice.CONTEXT, 4)) == (
         "mouse",
-        challenge.CONTEXT,
+        dataset_choice.CONTEXT,
         4,
     )
 
@@ -71,14 +71,18 @@ def test_a_file_that_is_only_called_train_does_not_join_the_challenge_itself(
 ) -> None:
     ids = [f"{pert}_{gene}" for pert, gene, _ in MOUSE]
     monkeypatch.setattr(
-        challenge,
+        dataset_choice,
         "IDS",
-        {challenge.digest_of(ids), challenge.digest_of(ids[:2]), challenge.digest_of(ids[2:])},
+        {
+            dataset_choice.digest_of(ids),
+            dataset_choice.digest_of(ids[:2]),
+            dataset_choice.digest_of(ids[2:]),
+        },
     )
     assert bring(workspace, labels(MOUSE[:2]), "any name.csv").name == "bmdm"
     assert bring(workspace, cases.TRAIN, "train.csv").name == "train"
     assert bring(workspace, labels(MOUSE[2:]), "the rest.csv").name == "bmdm"
-    assert contents(workspace)["bmdm"] == ("mouse", challenge.CONTEXT, 3)
+    assert contents(workspace)["bmdm"] == ("mouse", dataset_choice.CONTEXT, 3)
 
 
 @pytest.mark.parametrize("how", ["name", "dataset"])

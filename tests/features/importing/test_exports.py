@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.features.importing.export import export
-from core.features.importing.page import exports
+from core.features.importing.page import import_tabs
 from core.runs.workspace import Workspace
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import the_run
@@ -17,7 +17,7 @@ def test_the_page_offers_what_the_command_writes(
 ) -> None:
     built = {}
     monkeypatch.setattr(
-        exports.st, "download_button", lambda *button, **_: built.update({button[2]: button[1]})
+        import_tabs.st, "download_button", lambda *button, **_: built.update({button[2]: button[1]})
     )
     run = the_run(small_workspace)
     app = visit(small_workspace, "data", tab="Runs and notes", run=run.id)

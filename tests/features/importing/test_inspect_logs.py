@@ -15,7 +15,6 @@ import pytest
 from core.base.archives import iterate_members, pack
 from core.base.errors import InputError
 from core.base.types import Flag
-from core.features.importing.inspect_logs import read_log as read_log_of
 from core.features.importing.reader import read
 from core.features.importing.submissions import SubmissionTable
 
@@ -128,7 +127,7 @@ def test_messages_become_the_trace() -> None:
     assert (found.kind, found.method, found.model_name) == ("inspect_log", "inspect", "some/model")
 
 
-def test_the_mean_of_epochs_counts_or_the_first() -> None:
+def test_the_mean_of_epochs_counts() -> None:
     first = sample(
         "Pa_Ga",
         metadata={"prediction_up": 0.1, "prediction_down": 0.2},
@@ -147,8 +146,6 @@ def test_the_mean_of_epochs_counts_or_the_first() -> None:
     ]
     assert found.rows[0].events[-1].meta == {"read": 2, "asked": 2}
     assert found.remark == "up to 2 epochs a row, averaged"
-    [row] = read_log_of(log(first, second), "some.eval", "", epochs="first").rows
-    assert row.prediction.prediction_up == pytest.approx(0.1)
 
 
 def test_an_epoch_that_failed_or_was_not_read_is_left_out_of_the_mean() -> None:
@@ -280,10 +277,6 @@ def test_what_is_odd_about_a_log_is_said() -> None:
     two = {"a": {"value": CERTAIN}, "b": {"value": {"prediction_up": 0.5, "prediction_down": 0}}}
     found = read_log(sample("Pa_Ga", scores=two, output=answer("<answer>B</answer>")))
     assert found.rows[0].prediction.flags == (Flag.ANSWER_DIFFERS,)
-    assert (
-        "samples whose scorers disagree, with each other or with the text: 1, the first Pa_Ga"
-        in found.remark
-    )
     assert "answers whose text says otherwise than their numbers: 1 (Pa_Ga)" in found.remark
 
 
@@ -292,88 +285,8 @@ CERTAIN = {"prediction_up": 1, "prediction_down": 0}
 
 
 @pytest.mark.parametrize(
-    ("values", "disagree"),
-    [
-        (
-            {
-                "scores": {
-                    "a": {"value": "C", "answer": "up"},
-                    "b": {"value": "I", "answer": "down"},
-                }
-            },
-            True,
-        ),
-        (
-            {"scores": {"a": {"value": "C", "answer": "A"}, "b": {"value": 1, "answer": "up"}}},
-            False,
-        ),
-        (
-            {
-                "scores": {"a": {"value": "C", "answer": "B"}},
-                "output": answer("<answer>A</answer>"),
-            },
-            True,
-        ),
-        (
-            {
-                "scores": {"a": {"value": "C", "answer": "GRADE: C"}},
-                "output": answer("<answer>A</answer>"),
-            },
-            False,
-        ),
-        (
-            {
-                "scores": {"a": {"value": "C", "answer": "B"}},
-                "output": answer("ANSWER: A"),
-                "choices": ["none", "up"],
-            },
-            True,
-        ),
-        (
-            {
-                "scores": {
-                    "a": {"value": 1, "metadata": UP},
-                    "b": {"value": {"p_de": 0.9, "p_up_given_de": 0.1}},
-                }
-            },
-            True,
-        ),
-        (
-            {"scores": {"a": {"value": UP}, "b": {"value": {"p_de": 0.9, "p_up_given_de": 8 / 9}}}},
-            False,
-        ),
-        (
-            {
-                "scores": {
-                    "a": {"value": UP},
-                    "b": {"value": {"prediction_up": [0.8], "prediction_down": None}},
-                }
-            },
-            False,
-        ),
-    ],
-)
-def test_scorers_that_disagree_are_said(values: dict[str, Any], disagree: bool) -> None:
-    found = read_log(sample("Pa_Ga", **values))
-    assert len(found.rows) == 1
-    assert ("samples whose scorers disagree" in found.remark) is disagree
-
-
-@pytest.mark.parametrize(
     ("values", "differs"),
     [
-        ({"metadata": UP, "output": answer('{"p_de": 0.1, "p_up_given_de": 0.9}')}, True),
-        (
-            {
-                "metadata": UP,
-                "output": answer('```json\n{"prediction_up": 0.801, "prediction_down": 0.1}\n```'),
-            },
-            False,
-        ),
-        (
-            {"metadata": UP, "output": answer('{"p_de": 90, "p_up_given_de": 89}')},
-            False,
-        ),  # per cent, which a scorer may divide
         (
             {"metadata": UP, "output": answer("<answer>B</answer>")},
             False,

@@ -99,14 +99,14 @@ def test_rows_that_cannot_be_read_are_rejected_by_name() -> None:
 @pytest.mark.parametrize(
     ("value", "what"),
     [
-        ([{"id": "a", "traceId": "t", "name": "n"}], "an export of Langfuse"),
-        ({"resourceSpans": []}, "traces of OpenTelemetry"),
-        ([{"trace_id": "a", "span_id": "b"}], "traces of OpenTelemetry"),
+        ([{"id": "a", "traceId": "t", "name": "n"}], "a log of calls or examples"),
+        ({"resourceSpans": []}, "a log of calls or examples"),
+        ([{"trace_id": "a", "span_id": "b"}], "a log of calls or examples"),
         (
             [{"custom_id": "a", "response": {}}, {"custom_id": "b", "response": {}}],
-            "the output of a batch of completions",
+            "a log of calls or examples",
         ),
-        ([{"messages": []}], "examples for fine-tuning"),
+        ([{"messages": []}], "a log of calls or examples"),
     ],
 )
 def test_what_is_not_imported_is_named_for_what_it_is(value: Any, what: str, tmp_path: Any) -> None:

@@ -77,18 +77,6 @@ OTHERS = {
         lambda path: zipped(path, "[Content_Types].xml", "xl/worksheets/sheet1.xml"),
         "damaged workbook",
     ),
-    "table.docx": (
-        lambda path: zipped(path, "[Content_Types].xml", "word/document.xml"),
-        "a document of Word",
-    ),
-    "talk.pptx": (
-        lambda path: zipped(path, "[Content_Types].xml", "ppt/presentation.xml"),
-        "a document of Word or PowerPoint",
-    ),
-    "binary.xlsb": (
-        lambda path: zipped(path, "xl/workbook.bin", "xl/worksheets/sheet1.bin"),
-        "an unsupported workbook",
-    ),
     "x.tar": (lambda path: tar(path, a__csv=b"1"), "an archive"),
     "matrix.mtx": (
         lambda path: path.write_text("%%MatrixMarket matrix coordinate\n1 1 1\n"),
@@ -225,19 +213,12 @@ def test_annotations_are_pathways_without_those_that_are_denied(tmp_path: Path) 
     assert found.pack.entries == {"STAT1": ("GO:0006955",), "IRF1": ("GO:0003677",)}
 
 
-@pytest.mark.parametrize("beside", ["protein.info.v12.0.txt", "protein.aliases.v12.0.txt"])
-def test_links_are_a_network_beside_the_names_of_their_proteins(
-    tmp_path: Path, beside: str
-) -> None:
+def test_links_are_a_network_beside_the_names_of_their_proteins(tmp_path: Path) -> None:
     links = tmp_path / "9606.protein.links.v12.0.txt"
     links.write_text(LINKS)
-    with pytest.raises(
-        InputError,
-        match=r"put 9606.protein.info…txt.gz \(or protein.aliases\) of that version beside it",
-    ):
+    with pytest.raises(InputError, match=r"put 9606.protein.info…txt.gz of that version beside it"):
         recognise(links)
-    alias = INFO.replace("\t1\n", "\tEnsembl_HGNC_symbol\n") + "9606.P1\tOTHER\tUniProt_AC\n"
-    (tmp_path / f"9606.{beside}").write_text(INFO if "info" in beside else alias)
+    (tmp_path / "9606.protein.info.v12.0.txt").write_text(INFO)
     found = recognise(links)
     assert isinstance(found, PackFile)
     assert [tuple(edge) for edge in found.pack.entries] == [

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from core.base.types import Flag, Prediction, RowResult, TraceEvent
-from core.features.importing.packaged_trace import write_trace
-from core.features.importing.traces import parse_trace
+from core.features.importing.traces import parse_trace, write_trace
 
 ROW = RowResult(
     Prediction("Pa_Ga", 0.3, 0.1, 0.4, 0.75, "trace", (Flag.DE_FALLBACK,), 900, None, 0),

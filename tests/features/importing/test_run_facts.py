@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
-from core.base.fields.record import options_of
-from core.base.texts import title_in_sentence
 from core.features.importing.page.import_tabs import describe_run, detail_text
-from core.methods.base import methods
 from core.runs import actions
 from core.runs.workspace import Workspace
-from tests import worlds
 from tests.scoring.test_run_scores import run_of
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import the_run
@@ -37,65 +32,18 @@ def test_a_run_is_described_in_words_and_its_record_is_folded(
     assert f"id: {run.id}" in record.text[0].value
 
 
-def settings_of(method: str, **options: Any) -> str:
-    """The settings of a run of a method as its card has them, with runs named by a capital."""
-    run = run_of("r", method=method, parents=("a", "b"), spec={"options": options})
-    return dict(describe_run(run, {"a": "A", "b": "B", "c": "C"}))["Settings"]
+def test_the_settings_of_a_run_are_said_with_the_names_of_runs() -> None:
+    options = {"base": "a", "w_de": "0.25", "k": None, "judge": "", "tools": ["x", "y"]}
+    run = run_of("r", method="fusion", parents=("a", "z"), spec={"options": options})
+    facts = describe_run(run, {"a": "A"})
+    assert facts["Made from"] == "A, a deleted run"
+    assert facts["Settings"] == "base: A; w de: 0.25; tools: ['x', 'y']"
+    assert "File" not in facts
 
 
-def test_the_settings_of_a_fusion_have_the_titles_and_the_words_of_its_form() -> None:
-    options = {
-        "base": "a",
-        "with": "b",
-        "w_de": "0.25",
-        "reference": "train",
-        "reference_runs": "a=c,b=b",
-        "by_support": "more",
-    }
-    assert settings_of("fusion", **options, by_agreement=True) == (
-        "weights for DE: 0.25; rank among: labelled rows; percentiles against: C for A, B for B; "
-        "neighbours' weight: more with support; less where ranks disagree: on"
-    )
-
-
-def test_the_settings_of_any_method_have_the_titles_that_it_declares() -> None:
-    for name, method in methods().items():
-        for option in options_of(method.settings):
-            if option.about.title and option.name not in ("base", "with"):
-                said = settings_of(name, **{option.name: "b"})
-                assert said.startswith(f"{title_in_sentence(option.about.title)}: "), (
-                    name,
-                    option.name,
-                )
-
-
-def test_a_setting_without_a_value_says_what_stands_in_its_place() -> None:
-    """A kNN without a number of genes takes all, and without a power for effects the same for both priors."""
-    assert settings_of("knn", k=None, de_power=None, power=2.0, strength=0.0) == (
-        "nearest: all; power for an effect: the same; power: 2; support strength: 0"
-    )
-    assert settings_of("knn", k=25, axis="pert") == "nearest: 25; compared: perturbation"
-
-
-def test_a_setting_without_a_title_or_of_an_unknown_method_has_its_name_in_words() -> None:
-    """A run that a setting names has its name there, whatever the setting is called."""
-    assert (
-        settings_of("debate", advocate_tokens=30, judge="plain")
-        == "advocate tokens: 30; judge: plain"
-    )
-    assert settings_of("of_later", some_option=["x", "y"], k=0.5) == "some option: x, y; k: 0.5"
-    assert settings_of("recovered", fused="b") == "fusion of the base: B"
-
-
-def test_a_change_says_its_detail_with_the_beginning_of_a_hash() -> None:
-    detail = {
-        "pack_sha256": "0123456789abcdef" * 4,
-        "rows": 65377,
-        "name": "string_edges",
-        "strict": True,
-    }
-    expected = "pack sha256: 0123456789ab, rows: 65,377, name: string_edges, strict: True"
-    assert detail_text(json.dumps(detail)) == expected
+def test_a_change_says_its_detail() -> None:
+    detail = {"rows": 65377, "pack_name": "string_edges", "strict": True}
+    assert detail_text(json.dumps(detail)) == "rows: 65377, pack name: string_edges, strict: True"
 
 
 @pytest.mark.soak
@@ -109,16 +57,6 @@ def test_changes_stand_in_a_static_table_that_cuts_nothing(
     [table] = app.table
     assert list(table.value) == ["when", "by", "what", "of", "detail"]
     assert note.strip() in table.value["detail"].iloc[0].replace("\\", "")
-
-
-def test_a_detail_that_is_no_json_is_shown_as_it_is(
-    visit: Visit, small_workspace: Workspace
-) -> None:
-    with worlds.opened_directly(small_workspace.settings.store_file) as db:
-        db.execute("UPDATE trail SET detail = 'gone' WHERE position = 2")
-    app = visit(small_workspace, "data", tab="History")
-    assert not app.exception
-    assert "gone" in app.table[0].value["detail"].tolist()
 
 
 def test_a_run_is_packed_as_a_site_on_a_click(visit: Visit, small_workspace: Workspace) -> None:

@@ -16,9 +16,8 @@ from core.features.importing.actions import (
     import_upload,
     import_uploads,
 )
-from core.features.importing.external_scores import ScoreTable
+from core.features.importing.external_scores import MOST_RUNS, ScoreTable, choose_columns, run_of
 from core.features.importing.reader import read
-from core.features.importing.score_columns import MOST_RUNS, choose_columns, run_of
 from core.features.importing.submissions import SubmissionTable
 from core.runs.workspace import Workspace
 from core.scoring.compare_runs import compare_runs
@@ -48,30 +47,14 @@ def content() -> bytes:
     )
 
 
-def test_many_zeros_are_asked_about_and_may_mean_not_covered(here: Workspace) -> None:
+def test_many_zeros_are_remarked_on(here: Workspace) -> None:
     known = worlds.screen().ids[: worlds.screen().n_train]
     rows = [[key, 0 if i % 2 else i + 1, i] for i, key in enumerate(known)]
     file = ("graph.csv", cases.as_csv(["id", "walks", "walks_all"], rows))
     asked, plain = import_uploads(here, [file])
-    assert (
-        "Column walks is exactly 0 in 50% of the rows. If 0 means that a row was not covered, import"
-        in asked.message
-    )
-    assert "--zeros not-covered" in asked.message
+    assert "Column walks is exactly 0 in 50% of the rows" in asked.message
+    assert "leave these cells empty" in asked.message
     assert plain.message == ""
-    told = import_uploads(here, [file], ImportOptions(zeros="score"))
-    assert not any(each.new for each in told)  # the same runs: the question is answered
-    [uncovered] = [
-        each
-        for each in import_uploads(
-            here, [file], ImportOptions(zeros="not-covered", name="covered", de="walks")
-        )
-        if each.name == "covered"
-    ]
-    assert (uncovered.rows, uncovered.message) == (35, "")
-    rows_of = loaded(here, "covered")
-    assert rows_of.run.spec["zeros"] == "not-covered"
-    assert "not covered" in str(rows_of.run.note)
 
 
 def loaded(workspace: Workspace, name: str) -> RunRows:
@@ -182,7 +165,7 @@ def test_a_column_that_cannot_be_a_score_is_refused(chosen: str, message: str) -
 def test_too_many_columns_are_refused() -> None:
     names = [f"c{i}" for i in range(MOST_RUNS + 1)]
     many = table(cases.as_csv(["id", *names], [["A_G", *range(len(names))]]))
-    with pytest.raises(InputError, match="21 columns of numbers, expected at most 20"):
+    with pytest.raises(InputError, match="21 columns of numbers, expected 1 to 20"):
         runs_of(many, None, None)
 
 

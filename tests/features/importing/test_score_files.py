@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 
 from core.base.errors import InputError
-from core.features.importing.external_scores import ScoreTable
+from core.features.importing.external_scores import ScoreTable, choose_columns
 from core.features.importing.files import recognise
 from core.features.importing.pairs import PairTable
 from core.features.importing.reader import read
-from core.features.importing.score_columns import choose_columns
 from tests import cases
 
 ROWS = cases.as_csv(
@@ -94,7 +93,7 @@ def test_a_named_column_that_counts_rows_is_no_score(name: str) -> None:
 
 def test_row_numbers_alone_are_no_scores() -> None:
     found = table(cases.as_csv(["index", "pert", "gene"], [[0, "A", "G"], [1, "A", "H"]]))
-    with pytest.raises(InputError, match="columns 'index', expected one of numbers"):
+    with pytest.raises(InputError, match=r"0 columns of numbers, .* are 'index'"):
         choose_columns(found, None, None)
 
 
@@ -120,4 +119,4 @@ def test_columns_of_p_values_are_marked(name: str) -> None:
     found = table(
         cases.as_csv(["id", name, "neg_log10_p"], [["A_G", 0.5, 1.0], ["A_H", 0.25, 2.0]])
     )
-    assert found.p_values == {name}
+    assert {*found.turned} == {name}

@@ -14,7 +14,7 @@ import pytest
 from core.base.errors import InputError, NotFound, StateError
 from core.embeddings.space import Space
 from core.features.importing.actions import ImportOptions, import_paths, import_space, import_upload
-from core.features.importing.undo import undo
+from core.features.importing.imported_rows import undo
 from core.features.neighbours import spaces
 from core.runs.workspace import Workspace, open_workspace
 from core.store import spaces as records

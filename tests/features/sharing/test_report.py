@@ -14,14 +14,13 @@ import pytest
 from core.base.errors import InputError, NotFound
 from core.base.records import from_json, to_json
 from core.base.texts import number_text
-from core.features.importing import undo
+from core.features.importing import imported_rows
 from core.features.scores.slices import ORDERS, describe_slice
 from core.features.sharing.report.build import make_sections
-from core.features.sharing.report.markup import data, element
+from core.features.sharing.report.document import data, element, table
 from core.features.sharing.report.material import Material, load_material
 from core.features.sharing.report.question import MOST_FIGURES
 from core.features.sharing.report.selection import PARTS, ReportSelection, select
-from core.features.sharing.report.tables import table
 from core.plots.captioned import CaptionedFigure
 from core.runs.workspace import Workspace
 from core.scoring.sentences import interval_text
@@ -298,7 +297,7 @@ def test_a_run_that_was_deleted_is_named(small_workspace: Workspace, tmp_path: P
     assert "3 of 4 advocates argued" in text
     assert "against its own side" in text
     assert "This file has no dossier" in text
-    undo.undo(small_workspace, "debate.csv")
+    imported_rows.undo(small_workspace, "debate.csv")
     with pytest.raises(NotFound, match="not in this workspace"):
         build_report(small_workspace, "x", found)
 

@@ -8,16 +8,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.features.sharing import actions as reports
-from core.features.sharing.report import printing
+from core.features.sharing.report import selection as reports
 from core.features.sharing.report.selection import PARTS, select
-from core.plots import printed
 from core.runs.workspace import Workspace
 from core.store import pairs, predictions, runs
 from tests.features.sharing.built import build_report
 from tests.ui import hostile
-from tests.ui.conftest import OpenTab, Visit, settle
-from tests.ui.serving import Server
+from tests.ui.conftest import OpenTab, Visit
 from tests.ui.test_apptest import text_of, the_run
 from tests.ui.test_carried import address_of, assert_same_elsewhere
 
@@ -82,19 +79,6 @@ def downloads(app: AppTest) -> list[str]:
     return [
         button.label for button in app.get("download_button") if button.label.startswith("The ")
     ]
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("read_only", ["", "1"])
-def test_pages_and_pdfs_are_offered_where_a_browser_prints(
-    visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch, read_only: str
-) -> None:
-    monkeypatch.setenv("PERTURBDESK_READ_ONLY", read_only)
-    monkeypatch.setattr(printed, "why_no_images", lambda: "")
-    printable = ["The report as PDF", "The slides as PDF"]
-    assert downloads(visit(little_demo, "share")) == ["The report", "The slides", *printable]
-    monkeypatch.setattr(printed, "why_no_images", lambda: "no browser")
-    assert downloads(visit(little_demo, "share")) == ["The report", "The slides"]
 
 
 @pytest.fixture
@@ -171,39 +155,6 @@ def walk_through(tab: object, slides: Path, asked: Sequence[str]) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.browser
-def test_a_report_is_printed_as_pdf(little_demo: Workspace) -> None:
-    if printing.find_browser() is None:
-        pytest.skip("needs Chromium on the path")
-    with little_demo.store.read() as db:
-        found = select(db, [LABELLED], figures=["labels"])
-    page = build_report(little_demo, "ours", found).content
-    assert printing.as_pdf(page).startswith(b"%PDF")
-
-
-@pytest.mark.soak
-@pytest.mark.browser
-def test_an_abstract_that_is_not_saved_survives_a_reload(
-    open_tab: OpenTab, demo_server: Server
-) -> None:
-    page, field = open_tab(), ".st-key-note-abstract textarea"
-    page.goto(demo_server.url("share", run=LABELLED))
-    settle(page)
-    page.locator(field).press_sequentially(
-        "Our own"
-    )  # without leaving the field, so that the server has nothing of it
-    page.reload()
-    page.wait_for_function("field => document.querySelector(field)?.value === 'Our own'", arg=field)
-    settle(page)
-    assert "Our own" in page.locator(".st-key-report-preview").inner_text()
-    page.locator(field).fill("")
-    page.locator(field).press("Control+Enter")
-    page.wait_for_function("() => !sessionStorage.length")
-    page.reload()
-    settle(page)
-    assert page.locator(field).input_value() == ""
-
-
 @pytest.mark.soak
 @pytest.mark.browser
 def test_tall_figures_are_printed_two_to_a_page(

@@ -9,8 +9,8 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
+from core.features.sharing.site.actions import CHUNK_ROWS, SiteFiles
 from core.features.sharing.site.content import SiteContent
-from core.features.sharing.site.files import CHUNK_ROWS, SiteFiles
 from core.plots import theme
 
 HOSTILE = "</script><script>alert(1)</script><!-- \u2028\u2029 \" ' \\ ` ${1} \0 é 🧬"

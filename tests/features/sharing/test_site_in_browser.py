@@ -246,7 +246,7 @@ def test_who_gets_only_the_site_sees_that_nobody_argued(
     write_site(real_workspace, "track_b_sharp", tmp_path / "site")
     site = Site(visitor, tmp_path / "site")
     site.open()
-    assert "the row with the longest texts" in visitor.locator("#page .intro").inner_text()
+    assert "the one with the longest texts" in visitor.locator("#page .intro").inner_text()
     visitor.locator("#about").click()
     assert "no labels here, so no score" in visitor.locator("#page").inner_text()
     visitor.keyboard.press("/")

@@ -8,7 +8,6 @@ import numpy as np
 import pypdfium2
 import pytest
 
-from core.features.sharing.report import printing
 from core.features.sharing.report.selection import select
 from core.runs.workspace import Workspace
 from tests.features.sharing.built import build_report
@@ -43,14 +42,12 @@ def pages_of(pdf: bytes) -> list[np.ndarray]:
 def test_every_figure_fills_its_slide_on_paper(
     open_tab: OpenTab, little_demo: Workspace, tmp_path: Path
 ) -> None:
-    if printing.find_browser() is None:
-        pytest.skip("needs Chromium on the path")
     file = tmp_path / "slides.html"
     file.write_bytes(slides_of(little_demo))
     tab = open_tab()
     tab.goto(file.as_uri())
     stages = tab.evaluate(STAGES)
-    pages = pages_of(printing.as_pdf(file.read_bytes()))
+    pages = pages_of(tab.pdf(prefer_css_page_size=True, print_background=True))
     assert len(pages) == len(stages)
     assert sum(stage is not None for stage in stages) >= 5
     for number, (page, stage) in enumerate(zip(pages, stages, strict=True), start=1):

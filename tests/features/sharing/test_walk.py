@@ -1,4 +1,4 @@
-"""A walk-through as slides, in a report and in a site: every stop has what is seen there and a link to its view."""
+"""A walk-through as slides, and in a report: every stop has what is seen there and a link to its view."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from core.features.reading.report_parts import labels_of_dataset
-from core.features.sharing import walk_actions
-from core.features.sharing import walk_tables as stored
+from core.features.sharing import walks
 from core.features.sharing.report.selection import select
-from core.features.sharing.report.walk import Links, keep_figure, walk_file
-from core.features.sharing.walk_tables import Stop
+from core.features.sharing.report.walk import AT_HOME, keep_figure, walk_file
+from core.features.sharing.walks import Stop
 from core.runs import actions as run_actions
 from core.runs.workspace import Workspace
 from core.store import datasets, runs
@@ -53,20 +52,20 @@ def walked(small_workspace: Workspace) -> Workspace:
             row, title="half and half", address="./fuse?w=0.5", sentence="No change.", pair_id=None
         ),
     ):
-        walk_actions.add_stop(small_workspace, stop)
+        walks.add_stop(small_workspace, stop)
     return small_workspace
 
 
-def slides_of(workspace: Workspace, links: Links) -> str:
+def slides_of(workspace: Workspace, base: str = AT_HOME) -> str:
     with workspace.store.read() as db:
-        home, _ = walk_actions.find_walk(db, "Monday")
-        return walk_file(db, home, "Monday", links).decode()
+        home, _ = walks.find_walk(db, "Monday")
+        return walk_file(db, home, "Monday", base).decode()
 
 
 @pytest.mark.soak
 def test_each_stop_is_a_slide_with_a_link(walked: Workspace) -> None:
-    page = slides_of(walked, Links("https://desk.example/"))
-    assert page == slides_of(walked, Links("https://desk.example/"))
+    page = slides_of(walked, "https://desk.example/")
+    assert page == slides_of(walked, "https://desk.example/")
     slides = re.findall(r'<section class="slide stop">.*?</section>', page, re.DOTALL)
     addresses = [html.unescape(re.search(r'href="([^"]+)"', slide)[1]) for slide in slides]
     with walked.store.read() as db:
@@ -81,14 +80,12 @@ def test_each_stop_is_a_slide_with_a_link(walked: Workspace) -> None:
     assert HOSTILE not in page
     assert 'id="stop-2"' in slides[1]
     assert "No change." in slides[2]
-    site = slides_of(walked, Links(site=run.id))
-    assert 'href="index.html#row=Pa_Gb"' in site
 
 
 @pytest.mark.soak
 def test_a_stop_outlives_its_run(walked: Workspace) -> None:
     run_actions.delete(walked, "debate")
-    assert "Its run was deleted from this workspace." in slides_of(walked, Links())
+    assert "Its run was deleted from this workspace." in slides_of(walked)
 
 
 @pytest.mark.soak
@@ -113,19 +110,12 @@ def test_commands_list_export_and_delete(walked: Workspace, tmp_path: Path) -> N
     out = tmp_path / "walk.html"
     made = core_json(place, "report", "walk", "export", "Monday", "--out", str(out))
     assert (made["path"], made["stops"]) == (str(out), 3)
-    assert out.read_text("utf-8") == slides_of(walked, Links())
+    assert out.read_text("utf-8") == slides_of(walked)
     assert (
         core(place, "report", "walk", "export", "Tuesday", "--out", str(tmp_path / "x.html")).status
         == 1
     )
-    site = core_json(
-        place, "report", "site", "debate", "--out", str(tmp_path / "site"), "--walk", "Monday"
-    )
-    assert site["rows"] == 4
-    page = (tmp_path / "site" / "index.html").read_text("utf-8")
-    assert '<a class="walk" href="walk-1.html">▶ Monday</a>' in page
-    assert 'href="index.html#row=Pa_Gb"' in (tmp_path / "site" / "walk-1.html").read_text("utf-8")
     core_json(place, "report", "walk", "delete", "Monday")
     assert core_json(place, "report", "walk", "list") == {"walks": []}
     with walked.store.read() as db:
-        assert stored.list_all(db) == []
+        assert walks.list_all(db) == []

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from core.features.sharing import walk_actions
-from core.features.sharing import walk_tables as stored
-from core.features.sharing.walk_tables import Stop
+from core.features.sharing import walks
+from core.features.sharing import walks as stored
+from core.features.sharing.walks import Stop
 from core.runs.workspace import Workspace
 from tests.ui.conftest import OpenTab, Visit, settle
 from tests.ui.serving import chromium, serving
@@ -35,15 +35,15 @@ def test_a_row_becomes_a_stop_and_part_of_the_report_by_one_click_each(
     app.button(key="to-report-row").click().run()
     assert not app.exception
     [stop], [added] = (
-        stops_of(little_copy, walk_actions.USUAL),
-        stops_of(little_copy, walk_actions.REPORT),
+        stops_of(little_copy, walks.USUAL),
+        stops_of(little_copy, walks.REPORT),
     )
     assert stop.run == added.run == run.id
     assert stop.address.startswith("./rows?")
     assert f"row={stop.pair_id}" in stop.address
     shared = visit(little_copy, "share", run=run.id)
     assert not shared.exception
-    assert shared.selectbox(key="id-added").value == walk_actions.REPORT
+    assert shared.selectbox(key="id-added").value == walks.REPORT
     assert stop.title in text_of(shared).replace("\\", "")
 
 
@@ -60,7 +60,7 @@ def test_a_figure_becomes_a_stop_with_what_is_on_screen(
     button = next(button for button in app.button if str(button.key).startswith("to-walk-"))
     button.click().run()
     assert not app.exception
-    [stop] = stops_of(little_copy, walk_actions.USUAL)
+    [stop] = stops_of(little_copy, walks.USUAL)
     assert stop.figure is not None
     assert stop.figure["chart"]["data"]
     assert stop.address.startswith(f"./{page}?")
@@ -70,7 +70,7 @@ def test_a_figure_becomes_a_stop_with_what_is_on_screen(
 def test_a_fusion_becomes_a_stop_with_its_weights(visit: Visit, fused_copy: Workspace) -> None:
     app = visit(fused_copy, "fuse", run=the_run(fused_copy, LABELLED).id)
     app.button(key="to-walk-fusion").click().run()
-    [stop] = stops_of(fused_copy, walk_actions.USUAL)
+    [stop] = stops_of(fused_copy, walks.USUAL)
     assert "in P(DE)" in stop.title
     assert stop.sentence.startswith("This fusion changes the mean by ")
     assert stop.figure is not None
@@ -85,9 +85,7 @@ def test_stops_are_worded_moved_and_taken_out_on_share(
     first = Stop(
         dataset=run.dataset, walk="Monday", title="one", address="./rows?row=a", run=run.id
     )
-    keys = [
-        walk_actions.add_stop(little_copy, stop) for stop in (first, replace(first, title="two"))
-    ]
+    keys = [walks.add_stop(little_copy, stop) for stop in (first, replace(first, title="two"))]
     app = visit(little_copy, "share", run=run.id, tab="Walk-throughs")
     assert not app.exception
     app.text_area(key=f"note-{keys[0]}").input("Look here.").run()
@@ -149,7 +147,7 @@ def test_a_walk_through_plays_by_the_arrow_keys(open_tab: OpenTab, little_copy: 
         address="./fuse?w=1",
         sentence="Half is less.",
     )
-    walk_actions.add_stop(little_copy, stop)
+    walks.add_stop(little_copy, stop)
     with serving(little_copy.settings.workspace) as server:
         tab = open_tab()
         faults: list[str] = []

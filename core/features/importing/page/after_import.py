@@ -10,6 +10,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from core.base.config import Settings, import_folders
 from core.features.importing import actions as imports
 from core.features.importing.actions import Imported, ImportOptions, OnFile
 from core.features.importing.page import import_preview
@@ -19,6 +20,7 @@ from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
 from core.ui import links, run_choice
 from core.ui.confirmation import confirm
+from core.ui.linked import bind
 from core.ui.loaders.cache import refresh
 from core.ui.loaders.records import all_datasets, count_labelled, predicting_runs
 from core.ui.loaders.scores import standing
@@ -179,3 +181,18 @@ def show_progress() -> OnFile:
     """Show a progress bar, and return the function that moves it and names the step."""
     bar = st.progress(0.0, "Reading …")
     return lambda share, what: bar.progress(share, as_text(f"{what} …"))
+
+
+def ask_path(settings: Settings, title: str, example: str, key: str) -> str | None:
+    """Show the field of a path and the folders that may contain it; return the path, None where
+    paths are off."""
+    folders = import_folders(settings, st.get_option("server.address"))
+    if not folders:
+        st.caption(
+            "From this machine: off, since other machines can reach this app. Upload the file, or"
+            " use a command."
+        )
+        return None
+    path: str = st.text_input(title, placeholder=str(folders[0] / example), **bind(key))
+    st.caption(f"Inside {' or '.join(as_text(folder) for folder in folders)}.")
+    return path

@@ -14,7 +14,7 @@ import streamlit as st
 from core.base.compressed import bare_name
 from core.base.errors import DeskError
 from core.features.importing.actions import ImportOptions
-from core.features.importing.previews import Preview, preview_upload
+from core.features.importing.preview import Preview, preview_upload
 from core.features.importing.roles import ROLES
 from core.runs.workspace import Workspace
 from core.ui import results

@@ -6,22 +6,19 @@ Data, tab Runs and notes: the facts about a run, and below them the record with 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from core.base.fields.record import options_of
-from core.base.fields.setting import Option, split_names
-from core.base.texts import title_in_sentence
+from core.features import hooks
 from core.features.importing import actions as imports
-from core.features.importing import allowed_paths, undo
+from core.features.importing import allowed_paths, bundle_actions, export, imported_rows
 from core.features.importing.actions import ImportOptions
-from core.features.importing.page import after_import, exports
-from core.features.importing.page.paths import ask_path
-from core.methods.base import methods
+from core.features.importing.page import after_import
+from core.features.importing.page.after_import import ask_path
+from core.plots.printed import file_name
 from core.runs import actions as runs
 from core.store.runs import Run
 from core.ui import links, results, run_choice
@@ -29,18 +26,12 @@ from core.ui.confirmation import confirm
 from core.ui.linked import bind, choose_one
 from core.ui.loaders.cache import refresh
 from core.ui.loaders.records import all_imports, all_runs, latest_changes, rejected_rows
-from core.ui.option_controls import title_of
 from core.ui.run_choice import method_text, option_text
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text, show_empty
 
 # the most important first
 _FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]
-_ZEROS = {
-    "": "ask if many rows have it",
-    "score": "a score",
-    "not-covered": "that the row is not covered",
-}
 FETCHABLE = {
     "challenge": "the challenge's train, test and sample files",
     "published": (
@@ -76,15 +67,7 @@ def show_import(context: PageContext) -> None:
             placeholder="each column becomes a run",
             **bind("import_dir"),
         )
-        zeros = st.selectbox(
-            "External scores: an exact 0 means",
-            list(_ZEROS),
-            format_func=lambda choice: _ZEROS[choice],
-            **bind("import_zeros"),
-        )
-    options = ImportOptions(
-        dataset=dataset or None, strict=strict, de=de or None, dir=up or None, zeros=zeros
-    )
+    options = ImportOptions(dataset=dataset or None, strict=strict, de=de or None, dir=up or None)
     st.markdown("**Upload**")
     after_import.show_upload(context.workspace, "", options)
     path, public = st.columns(2, gap="medium")
@@ -149,16 +132,10 @@ def show_imports(context: PageContext, files: pd.DataFrame) -> None:
     with_runs = which.toggle("Also delete the runs on its rows", key="undo_with_runs")
     if not go.button("Undo import", disabled=chosen is None):
         return
-    before = all_runs()
     with explain_errors():
-        found = undo.undo(context.workspace, str(chosen), with_runs=with_runs)
+        found = imported_rows.undo(context.workspace, str(chosen), with_runs=with_runs)
         refresh()
-        left = {run.id for run in all_runs()}
-        gone = [run.name for run in before if run.id not in left]
-        runs_gone = (
-            f", and {'the run' if len(gone) == 1 else 'the runs'} {', '.join(gone)}" if gone else ""
-        )
-        confirm(f"Undone: {found.file} with {found.rows:,} rows{runs_gone}.", links.to_changes)
+        confirm(f"Undone: {found.file} with {found.rows:,} rows.", links.to_changes)
 
 
 def show_run(context: PageContext) -> None:
@@ -170,7 +147,9 @@ def show_run(context: PageContext) -> None:
         return
     names = {each.id: each.name for each in all_runs()}
     st.markdown(
-        "  \n".join(f"**{title}**: {as_text(value)}" for title, value in describe_run(run, names))
+        "  \n".join(
+            f"**{title}**: {as_text(value)}" for title, value in describe_run(run, names).items()
+        )
     )
     links.to_rows(run, "Open rows")
     with st.expander("Record: ids, hashes and settings"):
@@ -181,7 +160,7 @@ def show_run(context: PageContext) -> None:
             **run.spec,
         }
         st.text("\n".join(f"{name}: {value}" for name, value in record.items()))
-    exports.show(context, run)
+    show_exports(context, run)
     if context.workspace.settings.read_only:
         return
     with st.form("run"):
@@ -218,100 +197,24 @@ def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> N
         confirm(text, lambda: links.to_rows(run, "Open rows"))
 
 
-def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the known facts about a run as (title, words). names: of all runs, by id."""
-    track = f", track {run.track}" if run.track else ""
-    yield "Method", f"{method_text(run.method)}{track}, {run.origin}"
-    if run.model:
-        yield "Model", run.model
-    failed = f", {run.failed:,} failed" if run.failed else ""
-    yield "Rows", f"{run.done:,} of {run.total:,}{failed}"
-    if run.created_at:
-        yield "Created", f"{run.created_at:%Y-%m-%d %H:%M}"
-    if run.parents:
-        yield "Made from", ", ".join(names.get(parent, "a deleted run") for parent in run.parents)
-    if "file" in run.spec:
-        yield "File", str(run.spec["file"])
-    yield from _describe_maps(run)
-    settings = [
-        f"{title}: {value}"
-        for name, title, value in _options_of(run, names)
-        if not (name in ("base", "with") and run.parents)
-    ]
-    if settings:
-        yield "Settings", "; ".join(settings)
-
-
-def _options_of(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the options of a run that have a value: the name, the title inside a sentence, and the
-    value in words.
-
-    The titles are those of the run's method; an option that this version does not know has its name
-    in words.
-    """
-    method = methods().get(run.method)
-    declared = (
-        {option.name: option for option in options_of(method.settings)}
-        if method is not None
-        else {}
-    )
-    for name, value in run.spec.get("options", {}).items():
-        option = declared.get(name)
-        if value == "" or (value is None and (option is None or option.about.missing == "none")):
-            continue
-        title = option_text(name) if option is None else title_of(option)
-        yield name, title_in_sentence(title), _value_text(option, value, names)
-
-
-def _describe_maps(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield how the numbers of a run of predicted expression were made; nothing for other runs."""
-    maps = run.spec.get("maps")
-    if not isinstance(maps, Mapping):
-        return
-    yield (
-        "Read as",
-        ", ".join(f"{role}: {name}" for role, name in run.spec.get("read_as", {}).items()),
-    )
-    if run.has_rank_scores:
-        yield "Numbers", "ranks among the pairs in the file"
-    for name, fit in maps.items():
-        if isinstance(fit, Mapping):
-            fitted = f"{fit['n']:,} training pairs, {fit['positives']:,} of them positive"
-            yield (
-                f"Map of {name}",
-                (
-                    f"logistic, intercept {fit['intercept']:.3g}, slope {fit['slope']:.3g}, fitted"
-                    f" on {fitted}"
-                ),
-            )
-        else:
-            yield f"Map of {name}", f"none: {fit}"
-
-
-def _value_text(option: Option | None, value: Any, names: Mapping[str, str]) -> str:
-    """Return the value of an option in the words of its form, with runs as their names."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if option is not None and value is None:
-        return option.about.missing
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    if option is None:
-        return str(value)
-    if option.about.names in ("run", "runs") and option.kind is str:
-        return ", ".join(names.get(key, key) for key in split_names(value))
-    if option.about.names == "runs":  # RUN=REFERENCE, both by id
-        pairs = (key.partition("=") for key in split_names(value))
-        return ", ".join(
-            f"{names.get(other, other)} for {names.get(run, run)}" for run, _, other in pairs
-        )
-    return option.titles.get(str(value), str(value))
-
-
-_HASH = re.compile(r"\b[0-9a-f]{64}\b")
-_HASH_DIGITS = 12  # characters of a SHA-256, enough to distinguish files
+def describe_run(run: Run, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the known facts about a run by their titles, in words. names: of all runs, by id."""
+    options = {name: value for name, value in run.spec.get("options", {}).items() if value != ""}
+    facts = {
+        "Method": f"{method_text(run.method)}{f', track {run.track}' if run.track else ''},"
+        f" {run.origin}",
+        "Model": run.model or "",
+        "Rows": f"{run.done:,} of {run.total:,}{f', {run.failed:,} failed' if run.failed else ''}",
+        "Created": f"{run.created_at:%Y-%m-%d %H:%M}" if run.created_at else "",
+        "Made from": ", ".join(names.get(parent, "a deleted run") for parent in run.parents),
+        "File": str(run.spec.get("file", "")),
+        "Settings": "; ".join(
+            f"{option_text(name)}: {names.get(str(value), value)}"
+            for name, value in options.items()
+            if value is not None
+        ),
+    }
+    return {title: words for title, words in facts.items() if words}
 
 
 def show_history(context: PageContext) -> None:
@@ -346,23 +249,77 @@ def show_history(context: PageContext) -> None:
 
 
 def detail_text(detail: str) -> str:
-    """Return the detail of a change, recorded as JSON, as "rows: 2,499, name: debate"; a SHA-256 is
-    shortened.
+    """Return the detail of a change, recorded as JSON, as "rows: 2499, name: debate"."""
+    recorded: dict[str, object] = json.loads(detail)
+    return ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in recorded.items())
 
-    Text that is not a JSON object, since the store's file was edited, is shown unchanged.
-    """
-    try:
-        recorded = json.loads(detail)
-    except ValueError:
-        return detail
-    if not isinstance(recorded, dict):
-        return detail
-    return ", ".join(
-        f"{name.replace('_', ' ')}: {_recorded_text(value)}" for name, value in recorded.items()
+
+_FORMS: tuple[export.RunFormat, ...] = ("csv", "parquet", "jsonl")
+_LOG: tuple[export.RunFormat, ...] = ("eval",)
+# Title, end of the names of the files, and their formats.
+_FILES = (
+    ("Predictions", "predictions", _FORMS),
+    ("Traces", "traces", _FORMS),
+    ("Both, for Inspect AI", "log", _LOG),
+)
+_WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "eval": "Log"}
+
+
+def show_exports(context: PageContext, run: Run) -> None:
+    """Show the exports of a run: a bundle, its rows as tables, and what other features write."""
+    with st.container(horizontal=True):
+        with st.popover("Send to a colleague", icon=":material/ios_share:", width="content"):
+            _show_bundle(context, run)
+        with st.popover("Rows as a table", icon=":material/download:", width="content"):
+            _show_tables(context, run)
+        for show_files in hooks("run_files"):
+            show_files(context, run)
+
+
+def _show_tables(context: PageContext, run: Run) -> None:
+    """Show the buttons that write a run's predictions, one row per pair, and its traces, one row
+    per event."""
+    for title, stem, forms in _FILES:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(title, width="content")
+            for form in forms:
+                build = partial(_build, context, run, form, with_traces=stem != "predictions")
+                file = f"{file_name(run.name, stem)}.{form}"
+                st.download_button(
+                    _WORDS[form],
+                    build,
+                    file,
+                    on_click="ignore",
+                    type="tertiary",
+                    key=f"{stem}-{form}",
+                )
+
+
+def _build(context: PageContext, run: Run, form: export.RunFormat, *, with_traces: bool) -> bytes:
+    return export.export(context.workspace, run.id, form, with_traces=with_traces)[0]
+
+
+def _show_bundle(context: PageContext, run: Run) -> None:
+    """Show a button that packs the run and its parts into one file, and then the download."""
+    st.markdown(
+        "One file with the run's rows, traces, evidence, calls and notes. A colleague who has the"
+        " dataset imports it here."
     )
-
-
-def _recorded_text(value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return _HASH.sub(lambda found: found[0][:_HASH_DIGITS], str(value))
+    st.caption("It contains no labels except those that its evidence and prompts quote.")
+    if not st.button("Make the file", key=f"bundle-{run.id}"):
+        return
+    with explain_errors():
+        with st.spinner("Packing …"):
+            bundle = bundle_actions.build_bundle(context.workspace, run.id)
+        for problem in bundle.problems:
+            st.caption(f":orange[⚠] {as_text(problem.message)}")
+        content = bundle.content
+        st.download_button(
+            "Download the file",
+            content,
+            bundle.file_name,
+            "application/zip",
+            type="primary",
+            on_click="ignore",
+        )
+        st.caption(f"{len(content):,} bytes, SHA-256 {bundle.sha256}")

@@ -17,8 +17,8 @@ from core.base.hashes import sha256_of
 from core.base.texts import check_name, list_some
 from core.embeddings.space import Space, save_space
 from core.embeddings.symbol_matching import match_symbols
+from core.features.importing.name_kinds import kind_of_names
 from core.features.importing.spaces.load import load_space
-from core.features.importing.symbols.kinds import kind_of_names
 from core.runs import packs
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, datasets, imports, pairs, spaces

@@ -21,8 +21,8 @@ from core.base.errors import InputError, UnknownFormat, UnsafeFile
 from core.base.tables import NumberStyle, Table, is_text, number_style, text_table
 from core.base.texts import list_some
 from core.embeddings.space import Space, first_line, make_space
-from core.features.importing.symbols.kinds import DIMENSION, refuse_counts, refuse_matrix
-from core.features.importing.symbols.spelling import clean, is_missing, spreadsheet_damage
+from core.features.importing.name_kinds import DIMENSION, refuse_counts, refuse_matrix
+from core.features.importing.symbols import clean, is_missing, spreadsheet_damage
 
 _LOOKED_AT = 100  # rows that tell how numbers are written, and which columns hold texts
 _SYMBOL_NAMES = {"symbol", "symbols", "gene", "genes", "gene_symbol", "gene_name"}

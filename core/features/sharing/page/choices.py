@@ -1,43 +1,25 @@
-"""The choices of a report on the page; the address contains every choice.
-
-An unsaved abstract is stored in the browser's tab, so that a reload does not lose it.
-"""
+"""The choices of a report on the page; the address contains every choice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from core.base.records import from_json
-from core.features.sharing import walk_actions
+from core.features.sharing import walks
 from core.features.sharing.page.stop_buttons import all_walks
-from core.features.sharing.report.parts import Parts
-from core.features.sharing.report.question import find_abstract, find_title
-from core.features.sharing.report.selection import PARTS, Explorers, ReportSelection, select
+from core.features.sharing.report.question import Parts, find_abstract, find_title
+from core.features.sharing.report.selection import PARTS, ReportSelection, select
 from core.store.runs import Run
 from core.ui import links
 from core.ui.linked import bind, choose_one, choose_several
 from core.ui.loaders.rows import shared_row_counts
 from core.ui.shell import PageContext
 
-_DRAFT_KEEPER = Path(__file__).with_name("draft_keeper.js").read_text("utf-8")
-_keeper = st.components.v2.component("draft_keeper", html="<div></div>", js=_DRAFT_KEEPER)
-
-
-EXPLORERS: dict[str, Explorers] = {
-    "with the labels of their rows": "labels",
-    "only ranks": "ranks",
-    "no": "no",
-}
-_EXPLORERS_HELP = (
-    "With labels, scores and intervals update as you drag. Without, the file has no labels, and"
-    " only ranks update."
-)
 _NO_WALK = "-"
 _KEPT = "_kept_abstracts"  # session key: the texts, by the runs of the report
 _WALK_HELP = (
@@ -45,7 +27,7 @@ _WALK_HELP = (
 )
 _ABSTRACT_HELP = (
     "If this is empty, the report has the draft, marked as such. Your text is saved with the"
-    " report. Until then this tab stores it, even after a reload."
+    " report."
 )
 _ROWS_HELP = (
     "Each with its dossier, texts and audit, in every chosen run that has it. The page Rows shows"
@@ -88,23 +70,11 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
         rows = st.text_area(
             "Rows in full, one id a line", height=100, help=_ROWS_HELP, **bind("rows")
         )
-        methods = {each.id: each.method for each in context.runs}
-        explorers: Explorers = "labels"
-        if any(methods[key] == "fusion" for key in chosen):
-            title = st.segmented_control(
-                "Fusions with movable weights in the file",
-                list(EXPLORERS),
-                default=next(iter(EXPLORERS)),
-                **bind("explorers"),
-                help=_EXPLORERS_HELP,
-                required=True,
-            )
-            explorers = EXPLORERS[title]
     if not chosen:
         return None
     ids = [word for line in (rows or "").splitlines() for word in line.replace(",", " ").split()]
     with context.workspace.store.read() as db:
-        found = select(db, chosen, [pair.split("|") for pair in compared], ids, figures, explorers)
+        found = select(db, chosen, [pair.split("|") for pair in compared], ids, figures)
     return replace(found, walk=walk)
 
 
@@ -116,7 +86,7 @@ def _choose_walk(context: PageContext) -> str:
         name: n for home, name, n in all_walks() if dataset is not None and home == dataset.id
     }
     titles = {_NO_WALK: "none", **{name: f"{name} ({n:,})" for name, n in counts.items()}}
-    usual = walk_actions.REPORT if walk_actions.REPORT in counts else _NO_WALK
+    usual = walks.REPORT if walks.REPORT in counts else _NO_WALK
     chosen = choose_one(
         st.selectbox, "added", "Added rows and figures", titles, usual, help=_WALK_HELP
     )
@@ -135,14 +105,12 @@ def write_texts(parts: Parts) -> ReportSelection:
     )
     draft, _ = find_abstract(parts.material, selection)
     kept = st.session_state.setdefault(_KEPT, {})
-    is_new = selection.runs not in kept
     if "note-abstract" not in st.session_state:  # the page was left meanwhile: its text stays
         st.session_state["note-abstract"] = kept.get(selection.runs, "")
     abstract = st.text_area(
         "Abstract", key="note-abstract", height=180, placeholder=draft, help=_ABSTRACT_HELP
     )
     kept[selection.runs] = abstract
-    _keep_draft(" ".join(selection.runs), abstract, _write_abstract, is_new=is_new and not abstract)
     if not abstract:
         st.button(
             "Edit the draft",
@@ -182,22 +150,4 @@ def apply_saved(saved: Mapping[str, Any], name: str) -> None:
             "authors": selection.authors,
         }
     )
-    explorers = next(title for title, value in EXPLORERS.items() if value == selection.explorers)
-    st.session_state.update(
-        {"rows": "\n".join(selection.rows), "title": name, "explorers": explorers}
-    )
-
-
-def _keep_draft(of: str, text: str, take: Callable[[str], object], *, is_new: bool) -> None:
-    """Store a text in the tab under its subject `of`. is_new: this session has no text yet.
-
-    take: called with the text of an earlier session before the page is redrawn.
-    """
-    key = "draft-keeper"
-
-    def give_back() -> None:
-        kept = st.session_state[key]["draft"]
-        if kept and kept["of"] == of:
-            take(kept["text"])
-
-    _keeper(key=key, data={"of": of, "text": text, "isNew": is_new}, on_draft_change=give_back)
+    st.session_state.update({"rows": "\n".join(selection.rows), "title": name})

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from dataclasses import replace
+from datetime import date
 from functools import partial
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.base import machine_names
-from core.features.sharing import actions as reports
+from core.base.records import from_json, to_json
+from core.features import hooks
 from core.features.sharing.page.choices import apply_saved
-from core.features.sharing.report.build import build_file
-from core.features.sharing.report.parts import Parts
-from core.features.sharing.report.printing import as_pdf
+from core.features.sharing.page.stop_buttons import base_of_stops
+from core.features.sharing.report import selection as reports
+from core.features.sharing.report.build import build_file, load_parts
+from core.features.sharing.report.material import Byline
+from core.features.sharing.report.page import DRAFT
+from core.features.sharing.report.question import (
+    Parts,
+    answer_sentences,
+    find_abstract,
+    question_text,
+)
 from core.features.sharing.report.selection import ReportSelection
-from core.plots import printed
+from core.plots import printed, theme
+from core.plots.captioned import CaptionedFigure
 from core.runs.workspace import Workspace
-from core.ui import links
+from core.ui import links, score_box
 from core.ui.confirmation import confirm
 from core.ui.linked import bind
+from core.ui.loaders.cache import cache_by, run_version
 from core.ui.loaders.records import all_presets
+from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text
 
@@ -75,31 +90,21 @@ def show_save(workspace: Workspace, name: str, selection: ReportSelection) -> No
 
 
 def show_downloads(workspace: Workspace, parts: Parts) -> None:
-    """Show the files, each made when its button is pressed: HTML in less than a second, a PDF in up
-    to half a minute."""
-    reason = printed.why_no_images()
+    """Show the files, each made when its button is pressed."""
     with st.container(horizontal=True):
-        for form in _TITLES:
-            _show_download(parts, form, "html", partial(make_page, workspace, parts, form))
-        for form in () if reason else _TITLES:
-            _show_download(parts, form, "pdf", partial(_make_pdf, workspace, parts, form))
-    st.caption("One file each, with its figures inside. It opens offline and contacts no server.")
-    if reason:
-        st.caption(
-            "PDF needs Chromium, which is not installed here. Open the report in a browser and"
-            " print it."
-        )
-
-
-def _show_download(parts: Parts, form: str, end: str, make: Callable[[], bytes]) -> None:
-    st.download_button(
-        f"{_TITLES[form]}{' as PDF' * (end == 'pdf')}",
-        make,
-        f"{printed.file_name(parts.name, 'slides' * (form == 'slides'))}.{end}",
-        key=f"make-{form}-{end}",
-        on_click="ignore",
-        icon=":material/download:",
-        type="primary" if (form, end) == ("report", "html") else "secondary",
+        for form, title in _TITLES.items():
+            st.download_button(
+                title,
+                partial(make_page, workspace, parts, form),
+                f"{printed.file_name(parts.name, 'slides' * (form == 'slides'))}.html",
+                key=f"make-{form}-html",
+                on_click="ignore",
+                icon=":material/download:",
+                type="primary" if form == "report" else "secondary",
+            )
+    st.caption(
+        "One file each, with its figures inside. It opens offline and contacts no server; for a"
+        " PDF, print it from a browser."
     )
 
 
@@ -110,5 +115,71 @@ def make_page(workspace: Workspace, parts: Parts, form: str) -> bytes:
     return content
 
 
-def _make_pdf(workspace: Workspace, parts: Parts, form: str) -> bytes:
-    return as_pdf(make_page(workspace, parts, form))
+_TABLES = ("runs", "datasets", "labels", "rubrics", "ledger", "walks")  # whose rows a report shows
+
+
+def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
+    """Return the parts of a report with the reader's name and today's date; numbers are computed
+    once per selection."""
+    # The versions of the runs, and what parts read beside the store, which has no version
+    files = [repr(part.files(workspace)) for part in hooks("report_parts") if part.files]
+    shown = sorted({*selection.runs, *(run for pair in selection.compare for run in pair)})
+    versions = (*(run_version(run) for run in shown), *files)
+    parts = _load(
+        json.dumps(to_json(replace(selection, title="", abstract="", authors="")), sort_keys=True),
+        versions,
+    )
+    byline = Byline(workspace.settings.author, date.today())
+    return replace(parts, name=name, selection=selection, byline=byline, base=base_of_stops())
+
+
+@cache_by(*_TABLES, entries=3, shared=True)
+def _load(selection: str, _versions: tuple[object, ...]) -> Parts:
+    """Return the parts of a selection, as JSON. _versions: of its runs and of the tested
+    hypotheses, only for the key."""
+    return load_parts(
+        read_workspace(), "", from_json(ReportSelection, json.loads(selection), "report")
+    )
+
+
+def show(parts: Parts) -> None:
+    """Show the finding, the abstract, the answer and the main figures."""
+    material, selection = parts.material, parts.selection
+    text, is_draft = find_abstract(material, selection)
+    with st.container(border=True, key="report-preview"):
+        st.markdown(f"### {as_text(parts.title)}")
+        st.caption(as_text(parts.subtitle))
+        score_box.show_marks(material.dataset.marks)
+        if is_draft:
+            st.caption(f":orange[⚠ {as_text(DRAFT)}]")
+        for part in text.split("\n\n"):
+            st.markdown(as_text(part))
+        st.markdown(f"#### {as_text(question_text(material))}")
+        verdict, *rest = answer_sentences(material)
+        st.markdown(f"**{as_text(verdict)}**")
+        if rest:
+            st.text(" ".join(rest))
+        for key, found in parts.figures:
+            st.markdown(f"**{as_text(found.headline)}**")
+            if found.finding:
+                st.text(found.sentence)
+            if found.chart is not None:
+                _draw(key, found)
+        for key, shown in parts.stops.items():
+            st.markdown(f"**{as_text(shown.stop.sentence or shown.stop.title)}**")
+            if shown.figure is not None:
+                _draw(key, shown.figure)
+
+
+def _draw(key: str, found: CaptionedFigure) -> None:
+    assert found.chart is not None
+    surface = "dark" if st.context.theme.type == "dark" else "light"
+    # the cached one stays
+    drawn = go.Figure(found.chart).update_layout(template=theme.template(surface))
+    st.plotly_chart(
+        drawn,
+        theme=None,
+        key=f"preview-{key}",
+        config={"displaylogo": False, "displayModeBar": False},
+    )
+    st.caption(as_text(found.caption))

@@ -7,28 +7,31 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.features.sharing import walk_actions, walk_tables
-from core.features.sharing.report.walk import AT_HOME, Links, keep_figure
-from core.features.sharing.walk_tables import Stop
+from core.features.sharing import walks
+from core.features.sharing.report.walk import AT_HOME, keep_figure
+from core.features.sharing.site import actions as site
+from core.features.sharing.walks import Stop
 from core.runs.workspace import Workspace
+from core.store.runs import Run
 from core.ui import links
 from core.ui.figure_menu import View
 from core.ui.loaders.cache import cache_by, from_store
+from core.ui.shell import PageContext, explain_errors
 
 WALK = "_walk"  # session key: the walk-through that receives stops
-all_walks = cache_by("walks", entries=1)(from_store(walk_tables.list_all))
-walk_stops = cache_by("walks")(from_store(walk_tables.of_walk))
+all_walks = cache_by("walks", entries=1)(from_store(walks.list_all))
+walk_stops = cache_by("walks")(from_store(walks.of_walk))
 
 
 def current_walk() -> str:
     """Return the name of the walk-through that receives stops."""
-    return str(st.session_state.get(WALK, walk_actions.USUAL))
+    return str(st.session_state.get(WALK, walks.USUAL))
 
 
-def links_of_stops() -> Links:
+def base_of_stops() -> str:
     """Return the base address of links in stops: that of the settings, else that of this page."""
     opened = (st.context.url or "").rpartition("/")[0]
-    return Links(links.base_address() or (opened if opened.startswith("http") else AT_HOME))
+    return links.base_address() or (opened if opened.startswith("http") else AT_HOME)
 
 
 def show(workspace: Workspace, make: Callable[[], View], key: str) -> None:
@@ -39,15 +42,14 @@ def show(workspace: Workspace, make: Callable[[], View], key: str) -> None:
     if workspace.settings.read_only:
         return
     buttons = (
-        (walk_actions.REPORT, f"to-report-{key}", ":material/note_add:", "Add to report"),
+        (walks.REPORT, f"to-report-{key}", ":material/note_add:", "Add to report"),
         (current_walk(), f"to-walk-{key}", ":material/add_location_alt:", "Add to walk-through"),
     )
     for walk, name, icon, words in buttons:
         if st.button(words, icon=icon, help=words, key=name, type="tertiary"):
-            walk_actions.add_stop(workspace, _stop_of(make(), walk))
+            walks.add_stop(workspace, _stop_of(make(), walk))
             st.toast(
-                f"Added to {'the report' if walk == walk_actions.REPORT else walk}. See it on"
-                " Share.",
+                f"Added to {'the report' if walk == walks.REPORT else walk}. See it on Share.",
                 icon=":material/check:",
             )
 
@@ -59,8 +61,32 @@ def _stop_of(view: View, walk: str) -> Stop:
         walk=walk,
         title=view.title,
         address=view.address,
-        sentence=view.sentence[: walk_actions.LONGEST],
+        sentence=view.sentence[: walks.LONGEST],
         run=view.run,
         pair_id=view.pair_id,
         figure=None if view.figure is None else keep_figure(view.figure),
     )
+
+
+def show_site(context: PageContext, run: Run) -> None:
+    """Show a button that makes the run's site as one zip, and then its download."""
+    with st.popover("For a colleague without the app", icon=":material/web:", width="content"):
+        st.markdown(
+            "A folder of plain files. Any browser shows every debate, with filters and search,"
+            " without the app."
+        )
+        st.caption("It contains the labels, the dossiers and all texts of the run, but no notes.")
+        if not st.button("Make the site", key=f"site-{run.id}"):
+            return
+        with explain_errors():
+            with st.spinner("Packing …"):
+                made, content = site.zip_site(context.workspace, run.id)
+            st.download_button(
+                "Download the site",
+                content,
+                f"{made.name}.zip",
+                "application/zip",
+                type="primary",
+                on_click="ignore",
+            )
+            st.caption(f"{made.rows:,} rows, {len(content):,} bytes")

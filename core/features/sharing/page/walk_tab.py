@@ -13,11 +13,10 @@ import streamlit as st
 
 from core.base import machine_names
 from core.base.hashes import sha256_of
-from core.features.sharing import walk_actions
+from core.features.sharing import walks
 from core.features.sharing.page import stop_buttons
-from core.features.sharing.report.printing import as_pdf
 from core.features.sharing.report.walk import walk_file
-from core.features.sharing.walk_tables import Stop
+from core.features.sharing.walks import Stop
 from core.plots import printed
 from core.runs.workspace import Workspace
 from core.ui.linked import choose_one
@@ -96,21 +95,21 @@ def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
             ":material/arrow_upward:",
             "Move up",
             place == 0,
-            partial(walk_actions.move_stop, workspace, stop.id, -1),
+            partial(walks.move_stop, workspace, stop.id, -1),
         ),
         (
             "down",
             ":material/arrow_downward:",
             "Move down",
             place == n - 1,
-            partial(walk_actions.move_stop, workspace, stop.id, 1),
+            partial(walks.move_stop, workspace, stop.id, 1),
         ),
         (
             "out",
             ":material/close:",
             "Remove this stop",
             False,
-            partial(walk_actions.delete_stop, workspace, stop.id),
+            partial(walks.delete_stop, workspace, stop.id),
         ),
     )
     with st.container(border=True, gap="small", key=f"stop-{stop.id}"):
@@ -133,19 +132,19 @@ def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
             stop.sentence,
             key=f"note-{stop.id}",
             height="content",
-            max_chars=walk_actions.LONGEST,
+            max_chars=walks.LONGEST,
             placeholder="What this stop shows, in a sentence",
             label_visibility="collapsed",
         )
         if said != stop.sentence:
-            walk_actions.set_sentence(workspace, stop.id, said)
+            walks.set_sentence(workspace, stop.id, said)
             st.rerun()
 
 
 def _show_slides(workspace: Workspace, dataset: str, name: str) -> None:
     """Show a player of the walk-through, and its files."""
     with workspace.store.read() as db:
-        page = walk_file(db, dataset, name, stop_buttons.links_of_stops())
+        page = walk_file(db, dataset, name, stop_buttons.base_of_stops())
     machine_names.refuse_secrets(workspace.settings, f"walk-through {name}", [page])
     # Show slides; the arrow keys move through them once they are clicked or play
     _player(
@@ -161,17 +160,7 @@ def _show_slides(workspace: Workspace, dataset: str, name: str) -> None:
             on_click="ignore",
             icon=":material/download:",
         )
-        if not printed.why_no_images():
-            build = partial(as_pdf, page)
-            st.download_button(
-                "Slides as PDF",
-                build,
-                f"{file}.pdf",
-                key="walk-pdf",
-                on_click="ignore",
-                icon=":material/download:",
-            )
-    st.caption("One file that plays offline; each stop links to its view.")
+    st.caption("One file that plays offline and can be printed; each stop links to its view.")
 
 
 def _show_delete(workspace: Workspace, dataset: str, name: str) -> None:
@@ -180,5 +169,5 @@ def _show_delete(workspace: Workspace, dataset: str, name: str) -> None:
     with st.popover("Delete the walk-through", icon=":material/delete:"):
         st.markdown(f"This deletes its stops; exported files stay: {as_text(name)}.")
         if st.button("Delete it", key="delete-walk"):
-            walk_actions.delete_walk(workspace, dataset, name)
+            walks.delete_walk(workspace, dataset, name)
             st.rerun()

@@ -6,16 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from core.features import hooks
-from core.features.sharing import walk_tables
-from core.features.sharing.report.byline import NOBODY
+from core.features.sharing import walks
 from core.features.sharing.report.document import render
-from core.features.sharing.report.material import Material, load_material
-from core.features.sharing.report.page import make_page
-from core.features.sharing.report.parts import Parts, Sections, arrange
-from core.features.sharing.report.question import kinds_in_order
+from core.features.sharing.report.material import NOBODY, Material, load_material
+from core.features.sharing.report.page import make_page, make_slides
+from core.features.sharing.report.question import Parts, Sections, arrange, kinds_in_order
 from core.features.sharing.report.selection import PARTS, ReportSelection
-from core.features.sharing.report.slides import make_slides
-from core.features.sharing.report.walk import HOME, Links, load_stops
+from core.features.sharing.report.walk import AT_HOME, load_stops
 from core.plots.captioned import CaptionedFigure
 from core.runs.workspace import Workspace
 
@@ -30,28 +27,26 @@ class BuiltReport:
 
 
 def load_parts(
-    workspace: Workspace, name: str, selection: ReportSelection, links: Links = HOME
+    workspace: Workspace, name: str, selection: ReportSelection, base: str = AT_HOME
 ) -> Parts:
-    """Return the parts of the report of a selection named `name`, without an author. links: base
-    addresses of its stops' links.
+    """Return the parts of the report of a selection named `name`, without an author. base: the
+    address of the app, to which its stops lead.
 
     Raise NotFound for runs that were deleted.
     """
     with workspace.store.read() as db:
         material = load_material(db, selection)
-        stops = load_stops(db, walk_tables.of_walk(db, selection.dataset, selection.walk))
-    wanted = material.runs if selection.explorers != "no" else ()
-    with_labels = selection.explorers == "labels"
+        stops = load_stops(db, walks.of_walk(db, selection.dataset, selection.walk))
     tools = {
         run.id: tool
-        for run in wanted
+        for run in material.runs
         for find in hooks("hand_tools")
-        if (tool := find(workspace, run, with_labels)) is not None
+        if (tool := find(workspace, run, labels=True)) is not None
     }
     material = replace(material, tools=tools)
     figures, appendix = arrange(selection, make_sections(workspace, material, selection))
     keyed = {f"stop-{i}": one for i, one in enumerate(stops, start=1)}
-    return Parts(name, material, selection, NOBODY, figures, appendix, keyed, links)
+    return Parts(name, material, selection, NOBODY, figures, appendix, keyed, base)
 
 
 def build_file(parts: Parts, *, slides: bool = False) -> BuiltReport:

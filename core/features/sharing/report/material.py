@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 import pandas as pd
@@ -15,6 +16,7 @@ from core.scoring.debate_audit import DebateAudit, load_audit
 from core.scoring.kept_scores import find_kept
 from core.scoring.report_part import ShownRuns
 from core.store import Cursor, datasets, evidence, imports, pairs, predictions, runs, traces
+from core.store.datasets import Dataset
 from core.store.imports import Import
 from core.store.runs import Run
 
@@ -90,3 +92,43 @@ def load_row(db: Cursor, run: Run, pair_id: str, numbers: Mapping[str, Any]) -> 
     """Return a row of a run in full. numbers: `predictions.row` of it."""
     events, dossier = traces.of_row(db, run.id, pair_id), evidence.of_row(db, run.id, pair_id)
     return ChosenRow(run, numbers, events, dossier)
+
+
+@dataclass(frozen=True, slots=True)
+class Byline:
+    """The author, "" if unknown, and the date."""
+
+    authors: str = ""
+    day: date | None = None
+
+    @property
+    def words(self) -> str:
+        """Authors and day, if known."""
+        return " · ".join(
+            filter(None, (self.authors, "" if self.day is None else f"{self.day:%-d %B %Y}"))
+        )
+
+
+NOBODY = Byline()
+
+
+def run_facts(run: Run, clean: Callable[[str], str] = str) -> dict[str, str]:
+    """Return what is known of how a run was made, by title. clean: removes what means something on
+    this machine alone."""
+    facts = {
+        "Run": f"{run.name} (id {run.id})",
+        "Method": f"{run.method}{f', track {run.track}' if run.track else ''}, {run.origin}",
+        "Model": run.model or "",
+        "Seed": str(run.spec.get("seed", "")),
+        "Rows": f"{run.done:,} of {run.total:,} predicted, {run.failed:,} failed",
+        "Status": f"{run.status}{f': {clean(run.cause)}' if run.cause else ''}",
+        "File": clean(str(run.spec.get("file", ""))),
+        "PerturbDesk": run.code_version,
+    }
+    return {title: words for title, words in facts.items() if words}
+
+
+def dataset_text(dataset: Dataset) -> str:
+    """Return a dataset in words: its name, what it was measured in, and whether it is simulated."""
+    simulated = "simulated" if dataset.origin == "simulated" else ""
+    return ", ".join(filter(None, (dataset.name, dataset.organism, dataset.context, simulated)))

@@ -3,13 +3,20 @@ words of the app."""
 
 from __future__ import annotations
 
+import json
+
+import pandas as pd
+
+from core.base.records import to_json
 from core.base.texts import NO_BIOLOGY
-from core.features.sharing.report.markup import Html, element, join
-from core.features.sharing.report.material import Material
-from core.features.sharing.report.tables import lines
+from core.base.version import describe
+from core.features.sharing.report.document import Html, element, join, lines, table
+from core.features.sharing.report.material import Material, dataset_text, run_facts
+from core.features.sharing.report.selection import ReportSelection
 from core.methods.text_rules.text import BARE, SHORT
 from core.scoring.controls import PERMUTATIONS, SEED
 from core.scoring.sentences import FOLDS, LEAVE_ONE_OUT, PROBABILITY_HELP, RANK_HELP, SCORE_HELP
+from core.store.runs import Run
 
 _AUROC = (
     "The probability that a random positive row is ranked above a random negative one, with ties"
@@ -89,3 +96,53 @@ def show_methods(material: Material) -> Html:
             lines(_DEFINITIONS),
         ]
     )
+
+
+def show_provenance(material: Material, selection: ReportSelection) -> Html:
+    """Return version, files, runs with their sources, and the choices."""
+    return join(
+        [
+            lines(
+                [("Made with PerturbDesk", describe()), ("Dataset", dataset_text(material.dataset))]
+            ),
+            element("h3", "Imported files"),
+            _files(material),
+            element("h3", "Runs"),
+            *(_run(material, run) for run in _all_runs(material)),
+            element("h3", "What was chosen"),
+            element("pre", _json(to_json(selection))),
+        ]
+    )
+
+
+def _files(material: Material) -> Html:
+    if not material.files:
+        return element("p", "No file was imported: these rows were made here.")
+    frame = pd.DataFrame(
+        [
+            (each.file, each.kind.replace("_", " "), each.rows, each.rejected, each.sha256)
+            for each in material.files
+        ],
+        columns=["file", "kind", "rows", "rejected", "SHA-256"],
+    )
+    return element("div", table(frame), class_="files")
+
+
+def _all_runs(material: Material) -> list[Run]:
+    """Return the chosen runs, those that they are compared with, and the ancestors of all."""
+    compared = (run for pair in material.comparisons for run in pair)
+    return list({run.id: run for run in (*material.runs, *compared, *material.ancestors)}.values())
+
+
+def _run(material: Material, run: Run) -> Html:
+    names = {each.id: each.name for each in _all_runs(material)}
+    parents = ", ".join(names.get(key, f"{key} (not in this workspace)") for key in run.parents)
+    facts = [*run_facts(run).items(), ("Made from", parents or "–")]
+    spec = element(
+        "details", element("summary", "Specification"), element("pre", _json(dict(run.spec)))
+    )
+    return join([element("h4", run.name), lines(facts), spec])
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)

@@ -7,20 +7,28 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.features.sharing.report.debates import show_row
+from core.base.version import describe
 from core.features.sharing.report.document import (
     Document,
+    Html,
     chart_place,
+    element,
+    join,
+    make_deck,
+    show_words,
+    table,
     theme_switch,
 )
-from core.features.sharing.report.markup import Html, element, join
 from core.features.sharing.report.material import Material
-from core.features.sharing.report.methods import show_methods
-from core.features.sharing.report.parts import Parts
-from core.features.sharing.report.provenance import show_provenance
-from core.features.sharing.report.question import answer_sentences, find_abstract, question_text
+from core.features.sharing.report.methods import show_methods, show_provenance
+from core.features.sharing.report.question import (
+    Parts,
+    answer_sentences,
+    find_abstract,
+    question_text,
+)
+from core.features.sharing.report.rows import show_row
 from core.features.sharing.report.selection import PARTS
-from core.features.sharing.report.tables import table
 from core.features.sharing.report.walk import show_stop
 from core.plots.captioned import CaptionedFigure
 from core.scoring.sentences import interval_text, scored_text
@@ -40,7 +48,7 @@ def make_page(parts: Parts) -> Document:
             *([element("p", " ".join(rest))] if rest else []),
         ]
     )
-    stops = [show_stop(key, one, parts.links, "h3", "stop") for key, one in parts.stops.items()]
+    stops = [show_stop(key, one, parts.base, "h3", "stop") for key, one in parts.stops.items()]
     sections = [
         ("abstract", "Abstract", show_abstract(parts)),
         ("answer", question_text(material), answer),
@@ -48,7 +56,10 @@ def make_page(parts: Parts) -> Document:
         *([("stops", "What to look at", join(stops))] if stops else []),
         ("runs", "Runs", table(pd.DataFrame([_run_line(material, run) for run in material.runs]))),
         *_debates(material),
-        *_explorers(material),
+        *(
+            (f"weigh-{i}", f"{name}: change its weights", place)
+            for i, (name, place) in enumerate(_tools(material), start=1)
+        ),
         *_appendix(parts),
         ("methods", "Methods", show_methods(material)),
         ("provenance", "Provenance", show_provenance(material, parts.selection)),
@@ -174,13 +185,11 @@ def _figure(key: str, found: CaptionedFigure, tag: str = "h3") -> Html:
     )
 
 
-def _explorers(material: Material) -> list[Part]:
-    """Return each fusion among the runs, to weigh again in the page."""
-    return [
-        (f"weigh-{i}", f"{names[run]}: change its weights", Html(tool.place(f"explorer-{i}")))
-        for names in ({run.id: run.name for run in material.runs},)
-        for i, (run, tool) in enumerate(material.tools.items(), start=1)
-    ]
+def _tools(material: Material) -> list[tuple[str, Html]]:
+    """Return each fusion among the runs with the place in which it is weighed again."""
+    names = {run.id: run.name for run in material.runs}
+    tools = enumerate(material.tools.items(), start=1)
+    return [(names[run], Html(tool.place(f"explorer-{i}"))) for i, (run, tool) in tools]
 
 
 def _debates(material: Material) -> list[Part]:
@@ -192,11 +201,58 @@ def _debates(material: Material) -> list[Part]:
 
 
 def _audit(material: Material) -> Html:
-    """Return whether the advocates of each debate argued, in a sentence and by role."""
+    """Return whether the advocates of each debate argued, in a sentence."""
     audits = [audit for audit in (material.audits[run.id] for run in material.runs) if audit.roles]
-    blocks = []
-    for audit in audits:
-        counts = table(pd.DataFrame(audit.tables()[1].texts()))
-        blocks.append(element("p", f"{audit.run}: {audit.sentence}", *audit.caveats))
-        blocks.append(element("details", element("summary", "Counts by role"), counts))
-    return join(blocks)
+    return join(element("p", f"{audit.run}: {audit.sentence}", *audit.caveats) for audit in audits)
+
+
+_KEYS = "Arrow keys, space, Home and End move; T changes between light and dark."
+
+
+def make_slides(parts: Parts) -> Document:
+    """Return the slides of a report: the finding, the abstract and the first figures; parts without
+    a figure are left out."""
+    material = parts.material
+    title = [
+        element("p", parts.subtitle),
+        *show_marks(material),
+        element("p", _KEYS, class_="muted screen"),
+    ]
+    more = sum(one.chart is not None for found in parts.appendix.values() for _, one in found)
+    appendix = f"{more:,} more figures are in the report’s appendix. " if more else ""
+    sources = [
+        element(
+            "p",
+            f"Dataset {material.dataset.name}. Intervals are 95% and allow for shared perturbations"
+            " and genes.",
+        ),
+        element(
+            "p",
+            f"Made with PerturbDesk {describe()}. {appendix}Files, methods and specifications are"
+            " in the report.",
+        ),
+    ]
+    slides = [
+        show_words("title", parts.title, title),
+        show_words("abstract", question_text(material), [show_abstract(parts)]),
+        *(_figure_slide(key, found) for key, found in parts.figures if found.chart is not None),
+        *(show_stop(key, shown, parts.base) for key, shown in parts.stops.items()),
+        *(
+            element("section", element("h2", name), place, class_="slide weigh")
+            for name, place in _tools(material)
+        ),
+        show_words("end", "Sources of these numbers", sources),
+    ]
+    return make_deck(parts.title, slides, parts.drawn_first, tools=[*material.tools.values()])
+
+
+def _figure_slide(key: str, found: CaptionedFigure) -> Html:
+    said = [element("p", found.sentence, class_="sentence")] if found.finding else []
+    return element(
+        "section",
+        element("h2", found.headline),
+        *said,
+        element("div", chart_place(key, found), class_="stage"),
+        element("p", f"{found.title} · {found.caption}", class_="muted"),
+        class_="slide",
+    )

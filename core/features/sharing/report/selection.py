@@ -5,17 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from core.base.declared import find_named
-from core.base.errors import InputError
+from core.base.errors import InputError, NotFound, StateError
 from core.base.records import to_json
+from core.base.texts import list_known
 from core.features import hooks
+from core.runs import actions as run_actions
+from core.runs.workspace import Workspace
 from core.scoring.report_part import ReportPart
-from core.store import Cursor, predictions, runs
+from core.store import Cursor, notes, predictions, runs
 
-Explorers = Literal["labels", "ranks", "no"]
 # What features bring for a report, in the order of its sections.
 PARTS: Mapping[str, ReportPart] = MappingProxyType(
     {
@@ -32,10 +35,9 @@ class ReportSelection:
     """The dataset and runs (ids), pairs of a baseline and a run to compare, ids of the rows to show
     in full, and figures (names).
 
-    The first run is the one that stands out. No figures: those of DEFAULTS. explorers: whether each
-    fusion among the runs can be weighed again in the file, with the labels of its rows, by ranks
-    alone, or not. title, abstract: as somebody wrote them, "" for drafts. authors: "" for who saved
-    it. walk: the name of a walk-through whose stops are in the report, "" for none.
+    The first run is the one that stands out. No figures: those of DEFAULTS. title, abstract: as
+    somebody wrote them, "" for drafts. authors: "" for who saved it. walk: the name of a
+    walk-through whose stops are in the report, "" for none.
     """
 
     dataset: str
@@ -43,7 +45,6 @@ class ReportSelection:
     compare: tuple[tuple[str, str], ...] = ()
     rows: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
-    explorers: Explorers = "labels"
     title: str = ""
     abstract: str = ""
     authors: str = ""
@@ -61,7 +62,7 @@ class ReportSelection:
         What is by default is left out, as before it was.
         """
         values = to_json(self)
-        usual = {"explorers": "labels", "title": "", "abstract": "", "authors": "", "walk": ""}
+        usual = {"title": "", "abstract": "", "authors": "", "walk": ""}
         return {
             name: value
             for name, value in values.items()
@@ -75,7 +76,6 @@ def select(
     compare: Sequence[Sequence[str]] = (),
     rows: Sequence[str] = (),
     figures: Sequence[str] = (),
-    explorers: Explorers = "labels",
 ) -> ReportSelection:
     """Return the selection of runs by name or id. Raise InputError or NotFound for content that a
     report cannot show."""
@@ -109,6 +109,55 @@ def select(
         raise InputError(f"report: {of}{f', expected ids such as {known[0]!r}' if known else ''}")
     names = tuple(find_named(PARTS, "figure", name).name for name in figures)
     ids = tuple((a.id, b.id) for a, b in pairs)
-    return ReportSelection(
-        dataset, tuple(chosen), ids, tuple(dict.fromkeys(rows)), names, explorers
-    )
+    return ReportSelection(dataset, tuple(chosen), ids, tuple(dict.fromkeys(rows)), names)
+
+
+PAGE = "report"
+
+
+def save_report(
+    workspace: Workspace, name: str, selection: Mapping[str, Any], *, replace: bool = False
+) -> bool:
+    """Save a selection (plain data) under a name; return whether there was none of that name.
+
+    The same selection again changes nothing. Raise StateError where another has the name, unless
+    `replace`; ReadOnly.
+    """
+    name = name.strip()
+    workspace.refuse_if_read_only("save report", name)
+    known = saved_reports(workspace)
+    if known.get(name) == dict(selection):
+        return False
+    if name in known and not replace:
+        raise StateError(
+            f"report {name!r}: the name is taken by another selection; choose another, or use"
+            " --replace"
+        )
+    run_actions.save_preset(workspace, PAGE, name, selection)
+    return name not in known
+
+
+def delete_report(workspace: Workspace, name: str) -> None:
+    """Delete a saved selection."""
+    run_actions.delete_preset(workspace, PAGE, name)
+
+
+def saved_reports(workspace: Workspace) -> dict[str, dict[str, Any]]:
+    """Name → selection of every saved report, by name."""
+    with workspace.store.read() as db:
+        return notes.presets_of_page(db, PAGE)
+
+
+def author_and_day(workspace: Workspace, name: str) -> tuple[str, date] | None:
+    """Return who saved the selection of a name, and on which day; None if there is none."""
+    with workspace.store.read() as db:
+        found = notes.preset_written(db, PAGE, name)
+    return None if found is None else (found[0], found[1].date())
+
+
+def find_report(workspace: Workspace, name: str) -> dict[str, Any]:
+    """Return the selection of a name. Raise NotFound, which lists the names."""
+    known = saved_reports(workspace)
+    if name not in known:
+        raise NotFound(f"report {name!r}: not in this workspace, {list_known(name, list(known))}")
+    return known[name]

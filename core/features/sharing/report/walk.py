@@ -11,13 +11,17 @@ import plotly.graph_objects as go
 from core.base.errors import NotFound
 from core.base.texts import count_text, cut_at_word, number_text
 from core.features import hooks
-from core.features.sharing import walk_tables
-from core.features.sharing.report.byline import Byline
-from core.features.sharing.report.deck import make_deck, show_words
-from core.features.sharing.report.document import chart_place, render
-from core.features.sharing.report.markup import Html, element
-from core.features.sharing.report.material import ChosenRow, load_row
-from core.features.sharing.walk_tables import Stop
+from core.features.sharing import walks
+from core.features.sharing.report.document import (
+    Html,
+    chart_place,
+    element,
+    make_deck,
+    render,
+    show_words,
+)
+from core.features.sharing.report.material import Byline, ChosenRow, load_row
+from core.features.sharing.walks import Stop
 from core.plots import printed, theme
 from core.plots.captioned import CaptionedFigure
 from core.scoring import row_trace
@@ -26,7 +30,6 @@ from core.store import Cursor, datasets, predictions, runs
 AT_HOME = "http://localhost:8501"  # where the app is for whoever started it
 _EXCERPT = 300  # characters of a brief on a slide
 _MOST_TEXTS = 4  # texts on a slide
-_OPEN = "Open in PerturbDesk"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,24 +41,6 @@ class ShownStop:
     row: ChosenRow | None = None
     reason: str = ""
     figure: CaptionedFigure | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Links:
-    """Where the links of stops lead: to the app at `base`, or, for rows of the run `site` (id), to
-    the page of its site."""
-
-    base: str = AT_HOME
-    site: str = ""
-
-    def of(self, stop: Stop) -> tuple[str, str]:
-        """Return the address of a stop's view, and what the link says."""
-        if self.site and stop.run == self.site and stop.pair_id:
-            return f"index.html#row={stop.pair_id}", "Read the row"
-        return f"{self.base.rstrip('/')}/{stop.address.removeprefix('./')}", _OPEN
-
-
-HOME = Links()
 
 
 def load_stops(db: Cursor, stops: Sequence[Stop]) -> list[ShownStop]:
@@ -108,10 +93,10 @@ def _read_figure(stop: Stop) -> CaptionedFigure | None:
     )
 
 
-def walk_file(db: Cursor, dataset: str, name: str, links: Links) -> bytes:
+def walk_file(db: Cursor, dataset: str, name: str, base: str = AT_HOME) -> bytes:
     """Return the slides of a walk-through of a dataset (id) as one file: the same stops give the
-    same bytes."""
-    stops = walk_tables.of_walk(db, dataset, name)
+    same bytes. base: the address of the app, to which its links lead."""
+    stops = walks.of_walk(db, dataset, name)
     keyed = {f"stop-{i}": one for i, one in enumerate(load_stops(db, stops), start=1)}
     days = [stop.added_at.date() for stop in stops if stop.added_at is not None]
     byline = Byline(
@@ -121,7 +106,7 @@ def walk_file(db: Cursor, dataset: str, name: str, links: Links) -> bytes:
     known = (byline.words, f"dataset {datasets.find(db, dataset).name}", count_text(n, "stop"))
     slides = [
         show_words("title", name, [element("p", " · ".join(filter(None, known)))]),
-        *(show_stop(key, one, links) for key, one in keyed.items()),
+        *(show_stop(key, one, base) for key, one in keyed.items()),
     ]
     return render(make_deck(name, slides, figures_of(keyed)))
 
@@ -132,15 +117,15 @@ def figures_of(keyed: Mapping[str, ShownStop]) -> dict[str, CaptionedFigure]:
 
 
 def show_stop(
-    key: str, shown: ShownStop, links: Links, tag: str = "h2", kind: str = "slide stop"
+    key: str, shown: ShownStop, base: str, tag: str = "h2", kind: str = "slide stop"
 ) -> Html:
     """Return a stop as a slide, or as a part of the report: its sentence as the title, then its
     content.
 
-    tag: of the title. kind: of the part, for the style sheet.
+    base: of the address of its view. tag: of the title. kind: of the part, for the style sheet.
     """
     stop = shown.stop
-    address, words = links.of(stop)
+    address = f"{base.rstrip('/')}/{stop.address.removeprefix('./')}"
     said = stop.sentence or stop.title
     below = [element("span", stop.title), " · "] if stop.sentence else []
     if shown.figure is not None:
@@ -148,7 +133,7 @@ def show_stop(
     link = element(
         "p",
         *below,
-        element("a", words, href=address, target="_blank", rel="noopener"),
+        element("a", "Open in PerturbDesk", href=address, target="_blank", rel="noopener"),
         class_="muted",
     )
     return element("section", element(tag, said), *_stop_content(key, shown), link, class_=kind)

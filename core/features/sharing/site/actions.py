@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from dataclasses import replace as replace_in
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from core.base import machine_names
 from core.base.archives import pack_into
+from core.base.config import REPOSITORY
 from core.base.errors import StateError
 from core.base.file_io import replace_file, temporary_folder
 from core.base.system_errors import explain
 from core.features import hooks
-from core.features.sharing.report.walk import HOME, Links, walk_file
-from core.features.sharing.site.content import Sources, read_content
-from core.features.sharing.site.files import PAGE, SiteFiles
-from core.features.sharing.walk_actions import find_walk
+from core.features.sharing.report.rows import Row
+from core.features.sharing.site.content import SiteContent, Sources, read_content
+from core.plots.printed import colours
 from core.runs import run_control
 from core.runs.workspace import Workspace
 from core.store import pairs, runs
 
 __all__ = ["PAGE", "BuiltSite", "build_site", "write_site", "zip_site"]
-_OLD = re.compile(r"texts-\d{4,}\.js|walk-\d+\.html")  # files of an earlier site
+_OLD = re.compile(r"texts-\d{4,}\.js")  # files of an earlier site
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +41,10 @@ class BuiltSite:
     name: str
 
 
-def build_site(
-    workspace: Workspace, run: str, folder: Path, walks: Sequence[str] = (), links: Links = HOME
-) -> BuiltSite:
+def build_site(workspace: Workspace, run: str, folder: Path) -> BuiltSite:
     """Write the site of a run to an empty folder.
 
-    walks: walk-throughs of the run's dataset that are in it, by name; links: where their stops
-    lead, apart from the run's rows. Raise StateError while a worker is on the run, or if it
+    Raise StateError while a worker is on the run, or if it
     contains an API key; InputError for a run without rows; NotFound.
     """
     found = runs.refuse_reading(run_control.settle_run(workspace, run))
@@ -54,16 +53,10 @@ def build_site(
         frame = pairs.frame(db, found.dataset)
         rows = zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)
         sources = Sources(machine_names.remover(workspace.settings), pairs.pairs_sha256(rows))
-        for name in walks:
-            find_walk(db, name, found.dataset)
         content = read_content(db, found, sources, files.add_texts)
-        slides = [
-            (name, walk_file(db, found.dataset, name, replace_in(links, site=found.id)))
-            for name in walks
-        ]
     tools = (find(workspace, found, labels=True) for find in hooks("hand_tools"))
     tool = next(filter(None, tools), None)
-    files.finish(content, None if tool is None else tool.file(), slides)
+    files.finish(content, None if tool is None else tool.file())
     written = [folder / path for path in files.paths]
     machine_names.refuse_secrets(
         workspace.settings, f"run {found.name}", (file.read_bytes() for file in written)
@@ -73,14 +66,12 @@ def build_site(
     return BuiltSite(files.paths, size, len(content.rows["pair_id"]), f"{name[:80]}-site")
 
 
-def zip_site(
-    workspace: Workspace, run: str, walks: Sequence[str] = (), links: Links = HOME
-) -> tuple[BuiltSite, bytes]:
+def zip_site(workspace: Workspace, run: str) -> tuple[BuiltSite, bytes]:
     """Return the site of a run, and its folder as a zip: the same run gives the same bytes. Raise
     as `build_site`."""
     out = BytesIO()
     with temporary_folder("site") as folder:
-        made = build_site(workspace, run, folder, walks, links)
+        made = build_site(workspace, run, folder)
         pack_into(
             out,
             lambda: ((f"{made.name}/{path}", (folder / path).read_bytes()) for path in made.paths),
@@ -93,11 +84,9 @@ def write_site(
     run: str,
     out: Path,
     *,
-    walks: Sequence[str] = (),
-    links: Links = HOME,
     replace: bool = False,
 ) -> BuiltSite:
-    """Write the site of a run to a folder, the page last. walks, links: as of `build_site`.
+    """Write the site of a run to a folder, the page last.
 
     replace: also into a folder that is not empty, where other files stay as they are. Raise
     StateError if the folder is not empty, unless `replace`, and SystemFailure if it cannot be
@@ -110,10 +99,10 @@ def write_site(
             if not replace and any(out.iterdir()):
                 raise StateError(f"{out}: not empty, expected an empty or new folder, or --replace")
         with temporary_folder("site") as folder:
-            made = build_site(workspace, run, folder, walks, links)
+            made = build_site(workspace, run, folder)
             (out / "data").mkdir(parents=True, exist_ok=True)
             (out / PAGE).unlink(missing_ok=True)
-            for old in (*out.glob("walk-*.html"), *out.glob("data/texts-*.js")):
+            for old in out.glob("data/texts-*.js"):
                 if _OLD.fullmatch(old.name):
                     old.unlink()
             for path in made.paths:
@@ -121,3 +110,79 @@ def write_site(
     except OSError as error:
         raise explain(error, out) from error
     return made
+
+
+CHUNK_ROWS = 100  # rows whose texts share a file, which is loaded when one of them is read
+PAGE = "index.html"
+FUSION = "fusion.html"
+_TO_FUSION = f'<a id="fusion" href="{FUSION}">Change its weights</a>'
+TEXTS = "data/texts-{:04d}.js"
+_STATIC = Path(__file__).parent / "static"
+_TEXT = REPOSITORY / "core" / "ui" / "text.js"  # draws text literally, as pages do
+
+
+class SiteFiles:
+    """The files of a site, written to a folder as they are made: equal content gives equal bytes.
+
+    paths: in the order in which they were written, the page last.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._waiting: list[Row] = []
+        self._n_texts = 0
+        self.paths: list[str] = []
+        (folder / "data").mkdir()
+
+    def add_texts(self, texts: Row) -> None:
+        """Take the texts of the next row."""
+        self._waiting.append(texts)
+        if len(self._waiting) == CHUNK_ROWS:
+            self._write_texts()
+
+    def finish(self, content: SiteContent, fusion: bytes | None = None) -> None:
+        """Write all but the texts, once all of them were added.
+
+        fusion: a page on which the run is weighed again, if it is one.
+        """
+        if self._waiting:
+            self._write_texts()
+        run = content.run | {"chunks": self._n_texts, "chunkRows": CHUNK_ROWS}
+        self._write("data/run.js", _script("receiveRun", run))
+        self._write("data/rows.js", _script("receiveRows", content.rows))
+        for file in sorted((*_STATIC.iterdir(), _TEXT), key=lambda file: file.name):
+            if file.name != PAGE:
+                palette = f"{colours()}\n".encode() if file.name == "style.css" else b""
+                self._write(file.name, palette + file.read_bytes())
+        if fusion is not None:
+            self._write(FUSION, fusion)
+        title = html.escape(f"{content.run['name']} · {content.run['dataset']}")
+        page = (
+            (_STATIC / PAGE)
+            .read_text("utf-8")
+            .replace("{links}", _TO_FUSION if fusion is not None else "")
+        )
+        self._write(PAGE, page.replace("{title}", title).encode())
+
+    def _write_texts(self) -> None:
+        script = _script(f"receiveTexts({self._n_texts})", self._waiting)
+        self._write(TEXTS.format(self._n_texts), script)
+        self._n_texts, self._waiting = self._n_texts + 1, []
+
+    def _write(self, path: str, content: bytes) -> None:
+        (self._folder / path).write_bytes(content)
+        self.paths.append(path)
+
+
+def _script(receiver: str, data: Any) -> bytes:
+    """Return a script that hands data to the page: as JSON in a string, in which nothing is code, a
+    tag or the end of a line."""
+    function, bracket, first = receiver.partition("(")
+    argument = f"{first.removesuffix(')')}, " if bracket else ""
+    text = json.dumps(
+        json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")),
+        ensure_ascii=False,
+    )
+    for character in "<>\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return f"site.{function}({argument}JSON.parse({text}));\n".encode()

@@ -11,7 +11,8 @@ from typing import Any
 from core.base.errors import InputError
 from core.base.texts import NO_LABEL
 from core.base.types import FLAG_NAMES, Flag
-from core.features.sharing.report.row_texts import Row, evidence_card, row_texts
+from core.features.sharing.report.material import dataset_text, run_facts
+from core.features.sharing.report.rows import Row, evidence_card, row_texts
 from core.methods.text_rules.text import SHORT
 from core.plots import theme
 from core.scoring import row_numbers
@@ -19,7 +20,6 @@ from core.scoring.debate_audit import load_audit
 from core.scoring.run_scores import load_scored_rows, score_run
 from core.store import datasets, evidence, predictions, traces
 from core.store.connection import Cursor
-from core.store.datasets import Dataset
 from core.store.predictions import Order, RowFilter
 from core.store.runs import Run
 
@@ -76,16 +76,12 @@ def _choose_first_row(db: Cursor, run: Run, rows: Sequence[Row]) -> dict[str, st
     is_wrong = not run.has_rank_scores and any(row["outcome"] == "miss" for row in rows)
     order: Order = predictions.CONFIDENTLY_WRONG if is_wrong else predictions.LONGEST
     opens = predictions.find_pair_ids(db, run.id, RowFilter(), order)[0]
-    why = (
-        "the one that it gets most confidently wrong"
-        if is_wrong
-        else "the row with the longest texts"
-    )
     name = datasets.find(db, run.dataset).name
+    why = "that it gets most confidently wrong" if is_wrong else "with the longest texts"
     words = (
         "What does a target gene’s expression do when another gene is knocked down? The run"
-        f" {run.name} predicted it for {len(rows):,} pairs of genes of {name}. Below is {why}; the"
-        " other rows are in the list."
+        f" {run.name} predicted it for {len(rows):,} pairs of genes of {name}. Below is the one"
+        f" {why}; the others are in the list."
     )
     return {"opens": opens, "intro": words}
 
@@ -141,7 +137,7 @@ def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
         "scores": scores,
         "audit": audited,
         "argued": f"{SHORT} characters or more, and no answer to the multiple-choice question",
-        "facts": _facts(run, dataset, sources),
+        "facts": [*(run_facts(run, sources.clean) | {"Dataset": dataset_text(dataset)}).items()],
         "sources": _sources(run, sources),
         "labels": {
             name: [theme.LABEL_SIGNS[name], theme.LABEL_WORDS[name]] for name in theme.LABEL_SIGNS
@@ -150,25 +146,6 @@ def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
         "flags": [[name, row_numbers.FLAG_HELP.get(flag, "")] for flag, name in FLAG_NAMES.items()],
         "noLabel": NO_LABEL,
     }
-
-
-def _facts(run: Run, dataset: Dataset, sources: Sources) -> list[tuple[str, str]]:
-    """Return where everything comes from, as (title, words)."""
-    file = run.spec.get("file")
-    facts = {
-        "Run": f"{run.name} (id {run.id})",
-        "Dataset": ", ".join(filter(None, (dataset.name, dataset.organism, dataset.context))),
-        "Method": f"{run.method}{f', track {run.track}' if run.track else ''}, {run.origin}",
-        "Model": run.model or "",
-        "Rows": (
-            f"{run.done:,} of {run.total:,}"
-            f" predicted{f', {run.failed:,} failed' if run.failed else ''}"
-        ),
-        "Status": f"{run.status}{f': {sources.clean(run.cause)}' if run.cause else ''}",
-        "File": sources.clean(str(file)) if file else "",
-        "PerturbDesk": run.code_version,
-    }
-    return [(title, words) for title, words in facts.items() if words]
 
 
 def _sources(run: Run, sources: Sources) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 
 from core.base.errors import InputError, UnknownFormat, UnsafeFile
 from core.features.importing.spaces.load import load_space
-from core.features.importing.symbols.spelling import spreadsheet_damage
+from core.features.importing.symbols import spreadsheet_damage
 from tests.cases import zip_of
 from tests.embeddings.hostile import refusal_of, touches
 

@@ -18,8 +18,7 @@ from typing import Final, Literal
 
 from core.base.errors import InputError
 from core.base.texts import list_some
-from core.features.importing.symbols.controls import looks_like_control
-from core.features.importing.symbols.spelling import clean, is_missing
+from core.features.importing.symbols import clean, is_missing, looks_like_control
 
 Kind = Literal["control", "set aside", "missing", "genes"]
 How = Literal["", "guide", "combination", "spelling"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.base.errors import InputError
-from core.features.importing.symbols.controls import looks_like_control
-from core.features.importing.symbols.perturbations import gene_of_condition, read_perturbations
+from core.features.importing.perturbations import gene_of_condition, read_perturbations
+from core.features.importing.symbols import looks_like_control
 
 GENES = ["A", "B", "STAT1", "HLA-A", "NKX2-1", "CTRL", "WT1", "NT5E", "IFNGR2", "nan"]
 

@@ -10,9 +10,9 @@ import pytest
 
 from core.base.errors import InputError
 from core.base.tables import Table, table_of
+from core.features.importing.name_kinds import refuse_matrix
 from core.features.importing.roles import choose_roles
 from core.features.importing.spaces.tables import make_imported_space
-from core.features.importing.symbols.kinds import refuse_matrix
 
 GENES = ["STAT1", "IRF1", "MYD88", "TLR4", "JUN", "FOS", "RELA", "CD14", "GBP2", "C1orf35"]
 BARCODES = ["AAACCTGAGAAACCAT-1", "AAACCTGAGAAACCGC-1", "s2_AAACCTGAGAAACCTA", "AAACCTGAGAAAGTGG"]

@@ -35,9 +35,11 @@ _BLANKS = re.compile(r"\s+")
 _DASHES = re.compile("[\u2010-\u2015\u2212\ufe63\uff0d]")  # non-breaking hyphens, dashes, minus
 # A text as printed by Python, alone or in a list of one: b'STAT1', 'STAT1', ['STAT1'], ('STAT1',)
 _SHOWN_BY_PYTHON = re.compile(r"[\[({]?\s*b?(['\"])(?P<text>[^'\"]+)\1\s*,?\s*[\])}]?")
-_MISSING = {"nan", "none", "na", "n/a", "#n/a", "<na>", "null", "nil", "nat", "missing", "0", "-1"}
-_MISSING |= {
-    *(
+_MISSING = frozenset(
+    ["nan", "none", "na", "n/a", "#n/a", "<na>", "null", "nil", "nat", "missing", "0", "-1"]
+)
+_MISSING |= frozenset(
+    [
         "n.a.",
         "n.d.",
         "<null>",
@@ -50,10 +52,10 @@ _MISSING |= {
         "nan_nan",
         "none_none",
         "na_na",
-    )
-}
-_NOT_CALLED = {
-    *(
+    ]
+)
+_NOT_CALLED = frozenset(
+    [
         "unassigned",
         "unknown",
         "undetermined",
@@ -63,8 +65,6 @@ _NOT_CALLED = {
         "nocall",
         "noguide",
         "noguidedetected",
-    ),
-    *(
         "nosgrna",
         "nofeature",
         "nofeaturecall",
@@ -73,8 +73,6 @@ _NOT_CALLED = {
         "multiplet",
         "multiplets",
         "multipleguides",
-    ),
-    *(
         "multi",
         "multiple",
         "nogrna",
@@ -84,8 +82,6 @@ _NOT_CALLED = {
         "notdetected",
         "notassigned",
         "notcalled",
-    ),
-    *(
         "negative",
         "filtered",
         "filteredout",
@@ -96,8 +92,8 @@ _NOT_CALLED = {
         "invalid",
         "blank",
         "missingdata",
-    ),
-}
+    ]
+)
 _SEPARATORS = re.compile(r"[\s_\-.()?]+")
 _GUIDES = (
     r"(?:s?g?rnas?|s?guides?|s?g?rnaguides?|barcodes?|features?|calls?|cells?|umis?|droplets?"
@@ -172,3 +168,78 @@ def looks_like_treatment(name: str) -> bool:
     """Return whether the name of a perturbation looks like a drug, a dose, a time or a cytokine,
     rather than a gene."""
     return _TREATMENT.search(name) is not None
+
+
+# separates the parts of a name: NegCtrl0_NegCtrl1
+SEVERAL: Final = re.compile(r"\s*(?:__|[+;,|&])\s*|(?<=\d)_(?=[A-Za-z])")
+_JOINTS = re.compile(r"[\s_\-./#()]+")
+# may be followed by a number, or begin with sg; from nontargetinghuman on: of published libraries
+_WORD = (
+    "nontargeting|nontarget|nontargetting|nontargetingcontrol|nontargetcontrol|nontargetingguide"
+    "|notarget"
+    "|nongenetargeting|nongenetargetingcontrol|nontargetingsgrna|nontargetinggrna|nt|ntc|ntctrl"
+    "|ntcontrol"
+    "|nontargetingcontrols|neg|negctrl|negctl|negcontrol|negativectrl|negativecontrol"
+    "|negativecontrols|negativeguide"
+    "|control|controls|ctrl|ctl|ctrls|controlguide|controlsgrna|ctrlguide|safetargeting"
+    "|safetarget|safeharbor|safeharbour"
+    "|safe|scramble|scrambled|scrambledcontrol|intergenic|intergeniccontrol|oneintergenicsite"
+    "|nosite|nontargetingneg|gal4"
+    "|aavs1|rosa26|egfp|gfp|bfp|tagbfp|luciferase|luc|fluc|rluc|nluc|lacz|mcherry|tdtomato"
+    "|nontargetinghuman"
+    "|nontargetingmouse|onenongenesite|nongenesite|inactive4t|inactive5t|noncutting|untargeted"
+    "|untargeting|notargeting"
+    "|nonspecific|noperturb|noperturbation|scr|nc|dmso|vehicle|mock"
+)
+_PLAIN = frozenset(
+    [
+        "unperturbed",
+        "nonperturbed",
+        "notperturbed",
+        "untreated",
+        "untransduced",
+        "nontransduced",
+        "notreatment",
+        "nottreated",
+        "uninfected",
+        "untransfected",
+        "unedited",
+        "unmodified",
+        "untransformed",
+        "parental",
+        "wt",
+        "wildtype",
+        "baseline",
+        "pbs",
+        "emptyvector",
+        "emptyguide",
+        "ev",
+        "plko",
+        "plko1",
+        "mockinfected",
+        "mocktransduced",
+        "positivenegativecontrol",
+        "controlunperturbed",
+    ]
+)
+_GUIDE = "sgrna|grna|shrna|sirna|guide|sg|sh|si|g"
+# At most three words (NT_NT): words made of words can be split in 2^n ways.
+_PATTERN = re.compile(rf"p?(?:(?:{_GUIDE})?(?:{_WORD})(?:{_GUIDE})?\d*){{1,3}}(?:cells?|site\d*)?")
+
+
+def looks_like_control(text: str) -> bool:
+    """Return whether a clean value names controls, with the usual words in any spelling, numbered
+    or not."""
+    if _names_control(text):  # AAVS1_sg2 is one name
+        return True
+    parts = [part for part in SEVERAL.split(text) if part]
+    return bool(parts) and all(map(_names_control, parts))
+
+
+def _names_control(text: str) -> bool:
+    squeezed = _JOINTS.sub("", text.lower())
+    return (
+        squeezed in _PLAIN
+        or squeezed.removesuffix("cells") in _PLAIN
+        or _PATTERN.fullmatch(squeezed) is not None
+    )

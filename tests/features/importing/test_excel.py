@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.features.importing.symbols.p_values import is_log_p_name, is_p_value_name, is_rank_name
-from core.features.importing.symbols.spelling import spreadsheet_damage
+from core.features.importing.name_kinds import is_log_p_name, is_p_value_name, is_rank_name
+from core.features.importing.symbols import spreadsheet_damage
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from core.base.errors import InputError, NotFound
-from core.features.sharing import walk_actions
-from core.features.sharing import walk_tables as stored
-from core.features.sharing.walk_tables import Stop
+from core.features.sharing import walks
+from core.features.sharing.walks import Stop
 from core.runs.workspace import Workspace
 from core.store import changes, runs
 
@@ -31,34 +30,41 @@ def stop(small_workspace: Workspace) -> Stop:
 
 def sentences(workspace: Workspace, stop: Stop) -> list[str]:
     with workspace.store.read() as db:
-        return [one.sentence for one in stored.of_walk(db, stop.dataset, stop.walk)]
+        return [one.sentence for one in walks.of_walk(db, stop.dataset, stop.walk)]
 
 
 def test_stops_are_added_worded_moved_and_taken_out(small_workspace: Workspace, stop: Stop) -> None:
-    keys = [walk_actions.add_stop(small_workspace, replace(stop, sentence=word)) for word in "abc"]
-    walk_actions.set_sentence(small_workspace, keys[1], "x" * 400)
+    keys = [walks.add_stop(small_workspace, replace(stop, sentence=word)) for word in "abc"]
+    walks.set_sentence(small_workspace, keys[1], "x" * 400)
     assert sentences(small_workspace, stop) == ["a", "x" * 400, "c"]
-    walk_actions.set_sentence(small_workspace, keys[1], "  two\n lines ")
-    walk_actions.move_stop(small_workspace, keys[2], -1)
+    walks.set_sentence(small_workspace, keys[1], "  two\n lines ")
+    walks.move_stop(small_workspace, keys[2], -1)
     assert sentences(small_workspace, stop) == ["a", "c", "two lines"]
-    walk_actions.move_stop(small_workspace, keys[2], -5)
-    walk_actions.move_stop(small_workspace, keys[2], -1)  # it is the first already
+    walks.move_stop(small_workspace, keys[2], -5)
+    walks.move_stop(small_workspace, keys[2], -1)  # it is the first already
     assert sentences(small_workspace, stop) == ["c", "a", "two lines"]
-    walk_actions.delete_stop(small_workspace, keys[0])
+    walks.delete_stop(small_workspace, keys[0])
     assert sentences(small_workspace, stop) == ["c", "two lines"]
+    figure = {"title": "é", "chart": {"data": [1.5, None]}}
+    drawn = replace(stop, walk="b", run=None, pair_id=None, figure=figure)
+    key = walks.add_stop(small_workspace, drawn)
     with small_workspace.store.read() as db:
-        assert [line for line in changes.latest(db)["action"] if "stop" in line][:2] == [
+        [found] = walks.of_walk(db, stop.dataset, "b")
+        assert replace(found, added_at=None) == replace(drawn, id=key, position=1, author="tester")
+        assert walks.list_all(db) == [(stop.dataset, "Monday", 2), (stop.dataset, "b", 1)]
+        assert [line for line in changes.latest(db)["action"] if "stop" in line][:3] == [
+            "add stop",
             "delete stop",
             "move stop",
         ]
-        assert walk_actions.find_walk(db, "Monday")[0] == stop.dataset
+        assert walks.find_walk(db, "Monday")[0] == stop.dataset
         with pytest.raises(
             NotFound, match=r"walk-through 'Tuesday': not in this workspace, .*Monday"
         ):
-            walk_actions.find_walk(db, "Tuesday")
-    assert walk_actions.delete_walk(small_workspace, stop.dataset, "Monday") == 2
+            walks.find_walk(db, "Tuesday")
+    assert walks.delete_walk(small_workspace, stop.dataset, "Monday") == 2
     with pytest.raises(NotFound, match="Monday"):
-        walk_actions.delete_walk(small_workspace, stop.dataset, "Monday")
+        walks.delete_walk(small_workspace, stop.dataset, "Monday")
 
 
 @pytest.mark.few(2)
@@ -77,5 +83,5 @@ def test_what_cannot_be_a_stop_is_refused(
     small_workspace: Workspace, stop: Stop, changed: dict[str, object], words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
-        walk_actions.add_stop(small_workspace, replace(stop, **changed))
+        walks.add_stop(small_workspace, replace(stop, **changed))
     assert sentences(small_workspace, stop) == []
