@@ -150,9 +150,9 @@ def plan(
     run: OfRun = "",
     values: Values = None,
 ) -> None:
-    """Print the arms, rows, calls, tokens and cost of an experiment, and what its rows can show."""
+    """Print the arms, rows, calls, tokens and cost of an experiment."""
     kind, settings = _read_settings(context.obj, target, run, chosen, values or ())
-    show_result(engine.with_power(context.obj, engine.plan(context.obj, kind.name, settings)))
+    show_result(engine.plan(context.obj, kind.name, settings))
 
 
 @app.command("run", cls=_LISTING)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from typing import Any
 
 from core.base.errors import DeskError, InputError, NotFound, StateError
@@ -18,12 +18,12 @@ from core.base.experiment import Experiment, Kind, Runs
 from core.base.fields.record import make, values_of, values_with_effect
 from core.base.hashes import KEY_DIGITS, sha256_of
 from core.base.log import LOGGER
+from core.base.records import from_json, to_json
 from core.base.result import Figure, Table, hidden, inline
 from core.base.texts import list_known
 from core.features.experiments.arms import LONGEST_NAME, ArmRuns, PlannedRun, refuse_meeting_seeds
 from core.features.experiments.compare import calls_model, result_of_runs
 from core.features.experiments.ledger import record_experiment, register_experiment
-from core.features.experiments.power import PowerOfRows, power_of_rows
 from core.features.experiments.registry import kind_named
 from core.features.experiments.result import ExperimentResult
 from core.methods.base import method_named
@@ -86,9 +86,6 @@ class SavedExperiment:
 class ExperimentPlan:
     """What an experiment will make. runs: in the order of making. cost: of those that are not done
     yet.
-
-    power: what the rows can show, None where answers are compared, or where nobody asked
-    (`with_power`).
     """
 
     dataset: str
@@ -96,7 +93,7 @@ class ExperimentPlan:
     saved: SavedExperiment = hidden()
     experiment: Experiment = hidden()
     cost: Expectation = inline()
-    power: PowerOfRows | None = None
+    caveats: tuple[str, ...] = ()
     json_properties = ("rows", "arms", "total", "left", "minutes")
 
     @property
@@ -144,16 +141,10 @@ class ExperimentPlan:
 
     @property
     def sentence(self) -> str:
-        """What is left to make and its cost, then what the rows can show."""
-        cost = f"{self.left} of {self.total} runs are left; they call no model."
-        if not self.left or self.cost.calls:
-            cost = cost_sentence(self.cost, self.left, self.rows)
-        return f"{cost} {self.power.sentence if self.power else ''}".rstrip()
-
-    @property
-    def caveats(self) -> tuple[str, ...]:
-        """What is unknown of the variances."""
-        return self.power.caveats if self.power else ()
+        """What is left to make, and its cost."""
+        if self.left and not self.cost.calls:
+            return f"{self.left} of {self.total} runs are left; they call no model."
+        return cost_sentence(self.cost, self.left, self.rows)
 
     def tables(self) -> tuple[Table, ...]:
         """Return the arms."""
@@ -191,7 +182,7 @@ def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
         )
         for arm, of_arm in saved.runs.items()
     }
-    costs = []
+    costs = [Expectation(0, 0.0, 0.0, 0.0, 0.0)]
     for request, spec in ((one.request, one.spec) for one in planned if not one.is_done):
         if request is None or not method_named(request.method).needs_model:
             continue
@@ -202,26 +193,9 @@ def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
             costs.append(
                 launch.estimate(workspace, spec, request.concurrency, endpoint=request.endpoint)
             )
-    parts = {
-        each.name: [getattr(cost, each.name) for cost in costs] for each in fields(Expectation)
-    }
-    total: dict[str, Any] = {
-        name: None if None in values else sum(values) for name, values in parts.items()
-    }
-    return ExperimentPlan(
-        dataset, planned, replace(saved, runs=filled), experiment, Expectation(**total)
-    )
-
-
-def with_power(workspace: Workspace, planned: ExperimentPlan) -> ExperimentPlan:
-    """Return a plan with what its rows can show, by those of its runs that are done."""
-    made = {
-        arm["name"]: planned.saved.made[arm["name"]]
-        for arm in planned.arms
-        if arm["done"] == arm["runs"]
-    }
-    with workspace.store.read() as db:
-        return replace(planned, power=power_of_rows(db, planned.experiment, made))
+    columns = zip(*map(astuple, costs), strict=True)
+    total = Expectation(*(None if None in column else sum(column) for column in columns))
+    return ExperimentPlan(dataset, planned, replace(saved, runs=filled), experiment, total)
 
 
 def run(
@@ -283,15 +257,9 @@ def list_saved(workspace: Workspace) -> list[SavedExperiment]:
     listed = []
     for key, values in presets.items():
         try:
-            made = {
-                arm: tuple((cut, seed, run) for cut, seed, run in of_arm)
-                for arm, of_arm in values["runs"].items()
-            }
-            listed.append(
-                SavedExperiment(**{**values, "rows": tuple(values["rows"]), "runs": made})
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, DeskError) as error:
-            LOGGER.warning("experiment %r: cannot be read (%r), left out", key, error)
+            listed.append(from_json(SavedExperiment, values, f"experiment {key!r}"))
+        except DeskError as error:
+            LOGGER.warning("%s", error)
     return listed
 
 
@@ -394,8 +362,7 @@ def _as_entered(planned: ExperimentPlan) -> Experiment:
 
 def _save(workspace: Workspace, saved: SavedExperiment) -> None:
     if saved not in list_saved(workspace):
-        values = {each.name: getattr(saved, each.name) for each in fields(saved)}
-        run_actions.save_preset(workspace, PAGE, saved.key, json.loads(json.dumps(values)))
+        run_actions.save_preset(workspace, PAGE, saved.key, to_json(saved))
 
 
 def _runs_of(planned: Sequence[PlannedRun]) -> dict[str, tuple[tuple[int, int, str], ...]]:

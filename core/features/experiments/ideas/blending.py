@@ -1,7 +1,7 @@
 """Ideas on a saved run fused with kNN components, on the run's labelled rows, under several cuts of
 the folds.
 
-Should the weight of a row follow agreement, or support? Is a blend of two components better than
+Should the weight of a row follow support? Is a blend of two components better than
 one, on any base?
 """
 
@@ -25,7 +25,6 @@ from core.stats.scores_and_labels import Scores
 from core.transfer.fusion import (
     Component,
     Percentiles,
-    agreement_with_base,
     fuse,
     percentiles_of,
     weights_of,
@@ -78,48 +77,6 @@ def judge_rules(
     ]
     arms.append(Ranking(f"{run.run.name} alone", (run.scores,) * chosen.cuts, run=run.run.id))
     return Judged(make_trial(material, chosen.cuts, run), arms, (remark,))
-
-
-REGISTERED = "base counts where they disagree"
-
-
-def weights_by_agreement(weight: float, agreement: Floats, *, to_base: bool) -> Floats:
-    """Return a component's weight for each row: `weight` if it agrees with the base, and closer to
-    0 (or 1) if it does not."""
-    return weight * agreement if to_base else 1 - (1 - weight) * agreement
-
-
-def _rule_by_agreement(weight: float, *, to_base: bool) -> tuple[Rule, str]:
-    def weigh(scores: Scores, priors: Priors) -> Floats:
-        return weights_by_agreement(
-            weight, agreement_with_base(ranks_of(scores, [priors]))[1], to_base=to_base
-        )
-
-    return (
-        weigh,
-        f"weight from {weight:g} for equal ranks to {0 if to_base else 1} for opposite ranks",
-    )
-
-
-def _judge_agreement(material: Material, chosen: OfFusion) -> Judged:
-    """Fix the weights before any label is seen: one arm to register, with its mirror image as the
-    control."""
-    rules = {
-        REGISTERED: _rule_by_agreement(chosen.weight, to_base=True),
-        "kNN counts where they disagree": _rule_by_agreement(chosen.weight, to_base=False),
-    }
-    remark = f"{REGISTERED!r} is the arm to register: its rule has no parameter of its own."
-    return judge_rules(material, chosen, rules, remark)
-
-
-AGREEMENT_WEIGHTS = idea(
-    "agreement_weights",
-    "Weights by agreement",
-    "Where a run and its neighbours disagree, which of them should count?",
-    ("labels", "space", "run"),
-    OfFusion,
-    _judge_agreement,
-)
 
 
 def _rule_by_support(low: float, high: float) -> tuple[Rule, str]:

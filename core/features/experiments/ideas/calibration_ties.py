@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -12,17 +11,14 @@ import numpy as np
 
 from core.base.fields.setting import setting
 from core.base.result import Table
-from core.base.texts import number_text
 from core.features.experiments.ideas.arms import Ranking, Trial
 from core.features.experiments.ideas.idea import RUN, Judged, OnLabels, idea
 from core.features.experiments.ideas.material import Material
-from core.features.experiments.result import ArmResult
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.calibration import tie_bounds
 from core.stats.scores_and_labels import Task, scores_from_probabilities, tasks
 from core.transfer.labelled_rows import Rows
 
-SIGMOID = "recalibrated (log odds × 0.5)"
 _REMARK = "Arms that break ties use the labels: they bound the gain from better resolution."
 
 
@@ -51,7 +47,7 @@ def rank_with_ties(values: Floats, first: Bools) -> Floats:
 _ARMS: Mapping[str, tuple[Callable[[Floats, Bools], Floats], str]] = MappingProxyType(
     {
         "as it is": (lambda p, _: p, ""),
-        SIGMOID: (lambda p, _: flatten(p), "an increasing function preserves the order"),
+        "recalibrated (log odds × 0.5)": (lambda p, _: flatten(p), "an increasing function preserves the order"),
         "rounded to 2 decimals": (lambda p, _: np.round(p, 2), "makes ties"),
         "rounded to 1 decimal": (lambda p, _: np.round(p, 1), "makes ties"),
         "ties broken by the labels": (rank_with_ties, "the ceiling: not achievable"),
@@ -81,7 +77,6 @@ def _judge(material: Material, chosen: Settings) -> Judged:
         arms,
         (_REMARK,),
         details=(Table("Ties", tuple(ties)),),
-        sentence=partial(_describe, run.run.name, ties[0]),
     )
 
 
@@ -96,18 +91,6 @@ def _ties(name: str, task: Task, cells: Codes | None) -> dict[str, Any]:
         "as it is": bounds.auroc,
         "ceiling": bounds.ceiling,
     }
-
-
-def _describe(run: str, ties: Mapping[str, Any], arms: Mapping[str, ArmResult]) -> str:
-    change = arms[SIGMOID].delta("mean")
-    exact = change is None or change.value == 0
-    floor, ceiling = (number_text(ties[end], ".4f") for end in ("floor", "ceiling"))
-    kept = "keeps every rank, so the score is the same"
-    return (
-        f"{run}: recalibration {kept if exact else 'moved the score, which is a bug'};"
-        f" DE has {ties['distinct']:,} distinct values, and breaking its ties could move it from"
-        f" {floor} to {ceiling} at most."
-    )
 
 
 KIND = idea(

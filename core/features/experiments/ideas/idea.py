@@ -3,7 +3,7 @@ other kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -19,7 +19,7 @@ from core.features.experiments.ideas.material import (
     Material,
     load_material,
 )
-from core.features.experiments.result import ArmResult, ExperimentResult, judge_arms
+from core.features.experiments.result import ExperimentResult, judge_arms
 from core.runs.workspace import Workspace
 from core.store import datasets
 
@@ -85,16 +85,14 @@ class OfFusion(OfSpaces):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """What an idea computed. arms: the first is the base, unless `has_base` is False. sentence:
-    what only this idea says, from the scored arms by name. is_computed: as of
-    `ExperimentResult`."""
+    """What an idea computed. arms: the first is the base, unless `has_base` is False. is_computed:
+    as of `ExperimentResult`."""
 
     trial: Trial
     arms: Sequence[Ranking]
     remarks: tuple[str, ...] = ()
     metric: Metric = "mean"
     details: tuple[Table, ...] = ()
-    sentence: Callable[[Mapping[str, ArmResult]], str] = lambda _: ""
     has_base: bool = True
     is_computed: bool = True
 
@@ -153,5 +151,4 @@ def _result(
         remarks=(*judged.remarks, *([all_spaces] if getattr(chosen, "spaces", None) == "" else [])),
         details=judged.details,
         is_computed=judged.is_computed,
-        own_sentence=judged.sentence({arm.name: arm for arm in arms}),
     )

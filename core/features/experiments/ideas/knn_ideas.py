@@ -17,7 +17,6 @@ import numpy as np
 
 from core.base.errors import InputError
 from core.base.fields.setting import Count, Share, setting
-from core.base.texts import estimate_text
 from core.evidence.packs import Packs
 from core.features.experiments.ideas.arms import Ranking, mask_scores
 from core.features.experiments.ideas.idea import Cuts, Judged, OfSpaces, idea
@@ -29,7 +28,6 @@ from core.features.experiments.ideas.priors import (
     make_trial,
     predict,
 )
-from core.features.experiments.result import ArmResult
 from core.stats.arrays import Floats
 from core.stats.ranks import equal_groups, percentiles
 from core.stats.scores_and_labels import Scores
@@ -165,23 +163,7 @@ def _judge_strata(material: Material, chosen: OfSpaces) -> Judged:
         scores = tuple(mask_scores(of_cut, quarter == i) for of_cut, quarter in of_cuts)
         arms.append(Ranking(name, scores, "pairs of rows inside the stratum"))
     trial = make_trial(material, chosen.cuts)
-    return Judged(trial, arms, (STRATA_REMARK,), sentence=_compare_ends, has_base=False)
-
-
-def _compare_ends(arms: Mapping[str, ArmResult]) -> str:
-    least, most = arms[STRATA[0]].mean, arms[STRATA[-1]].mean
-    if least is None or most is None:
-        return "A quarter of the rows has no score."
-    verdict = "the intervals overlap, so that support is not shown to tell good rows from bad ones"
-    if most.shown.low > least.shown.high:
-        verdict = "rows with much support are ranked better"
-    elif most.shown.high < least.shown.low:
-        verdict = "rows with much support are ranked worse"
-    low, high = (estimate_text(*each.ends) for each in (least, most))
-    return (
-        f"Mean {low} in the quarter with the least support, {high} in the quarter with the most:"
-        f" {verdict}."
-    )
+    return Judged(trial, arms, (STRATA_REMARK,), has_base=False)
 
 
 SUPPORT_STRATA = idea(

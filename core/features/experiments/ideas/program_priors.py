@@ -22,7 +22,6 @@ from core.stats.scores_and_labels import Scores, scores_from_probabilities
 
 LABELS = ("up", "down", "none")
 NO_PROGRAM = "no program"
-_OPPOSITE = {"up": "down", "down": "up"}
 _SIGN = {"up": 1.0, "down": -1.0}
 
 
@@ -95,37 +94,7 @@ def _judge(material: Material, chosen: Settings) -> Judged:
     counts = program_counts(trial.labels, names)
     covered = np.mean([program is not None for program in programs])
     remark = f"{covered:.0%} of rows have a gene of a curated program; the others tie."
-    details = (Table("Programs", tuple(counts)),)
-    return Judged(
-        trial, arms, (remark,), details=details, sentence=lambda _: describe_expectations(counts)
-    )
-
-
-def describe_expectations(counts: Sequence[dict[str, Any]]) -> str:
-    """Describe which programs move as expected and which do not, with their counts of up and
-    down."""
-    parts = []
-    for row in counts:
-        if not row["expected"]:
-            continue
-        with_it, against = row[row["expected"]], row[_OPPOSITE[row["expected"]]]
-        word = (
-            "no changed row"
-            if with_it + against == 0
-            else "borne out"
-            if with_it > against
-            else "not borne out"
-        )
-        parts.append(
-            f"{row['program']} expected {row['expected']}, {row['up']} up and {row['down']} down:"
-            f" {word}"
-        )
-    text = "; ".join(parts)
-    return (
-        f"{text[:1].upper()}{text[1:]}."
-        if parts
-        else "No target gene belongs to a curated program."
-    )
+    return Judged(trial, arms, (remark,), details=(Table("Programs", tuple(counts)),))
 
 
 KIND = idea(

@@ -1,16 +1,13 @@
-"""Results: every experiment of the dataset with its verdict, its progress while it runs, and its
-result."""
+"""Results: every experiment of the dataset, its progress while it runs, and its result."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import pandas as pd
 import streamlit as st
 
-from core.features.experiments import engine, ledger, ledger_table
+from core.features.experiments import engine, ledger_table
 from core.features.experiments.registry import kinds
-from core.features.experiments.result import MOST_ALIKE, ExperimentResult
+from core.features.experiments.result import ExperimentResult
 from core.runs.workspace import Workspace
 from core.ui import links, tables
 from core.ui.job_panel import watch_job
@@ -39,22 +36,12 @@ def show(context: PageContext) -> None:
         return
     states = {run.id: run.status for run in all_runs()}
     by_key = {saved.key: saved for saved in here}
-    verdicts: dict[str, dict[str, list[str]]] = {}
-    for line in ledger.list_ledger(context.workspace).hypotheses:
-        if line.entry.experiment and line.entry.kind == "result":
-            verdicts.setdefault(line.entry.experiment, {}).setdefault(line.words, []).append(
-                str(line.entry.name_b)
-            )
     rows = [
         {
             "experiment": saved.name,
             "kind": kinds()[saved.kind].title if saved.kind in kinds() else saved.kind,
             "rows": len(saved.rows),
             "runs done": f"{len(saved.ids) - saved.count_left(states)} of {len(saved.ids)}",
-            "verdict": _verdict_text(
-                verdicts.get(saved.entry) or verdicts.get(saved.name, {}),
-                not saved.count_left(states),
-            ),
         }
         for saved in by_key.values()
     ]
@@ -74,16 +61,6 @@ def show(context: PageContext) -> None:
             result = _result_of(saved.key)
         st.markdown(f"### {as_text(result.question)}")
         show_result(result, saved.name, "experiment")
-
-
-def _verdict_text(arms_by_verdict: Mapping[str, list[str]], is_done: bool) -> str:
-    """Return verdicts with the arms that have them, or how many; an experiment of the base alone
-    has none."""
-    texts = [
-        f"{verdict}: {', '.join(arms) if len(arms) <= MOST_ALIKE else f'{len(arms)} arms'}"
-        for verdict, arms in arms_by_verdict.items()
-    ]
-    return "; ".join(texts) or ("no arm to judge" if is_done else "no result yet")
 
 
 @cache_by("runs", "datasets", "presets", entries=8, shared=True)

@@ -131,9 +131,7 @@ def _show_plan(context: PageContext, kind: Kind, chosen: dict[str, Any]) -> None
     with explain_errors(), st.spinner("Planning …"):
         planned = engine.plan(context.workspace, kind.name, make(kind.settings, chosen))
         if wants_plan:
-            show_result(
-                engine.with_power(context.workspace, planned), planned.saved.name, "experiment-plan"
-            )
+            show_result(planned, planned.saved.name, "experiment-plan")
             return
         engine.start_apart(context.workspace, planned)
         view = {"tab": "Results", "experiment": planned.saved.key}
