@@ -225,17 +225,6 @@ def start_apart(workspace: Workspace, planned: ExperimentPlan) -> None:
     )
 
 
-def resume(workspace: Workspace, saved: SavedExperiment) -> None:
-    """Go on with an experiment in a process apart, on the server that one of its runs got since it
-    was started."""
-    start_apart(workspace, plan_again(workspace, saved))
-
-
-def work(workspace: Workspace, key: str, reporter: Reporter) -> SavedExperiment:
-    """Make the missing runs of a saved experiment in this process, which is that of its job."""
-    return _make(workspace, plan_again(workspace, find_saved(workspace, key)), reporter, None)
-
-
 def plan_again(workspace: Workspace, saved: SavedExperiment) -> ExperimentPlan:
     """Return the plan of a saved experiment as it goes on: on its rows, by the server that one of
     its runs got since."""

@@ -23,12 +23,12 @@ FEATURE = Feature(
             "Judge",
         ),
         "ledger": Command(
-            "core.features.experiments.ledger_commands:app",
+            "core.features.experiments.ledger_commands:ledger_app",
             "The ledger of hypotheses: register, record, list.",
             "Judge",
         ),
     },
-    report_parts=("core.features.experiments.figures.ledger:PART",),
+    report_parts=("core.features.experiments.plots:PART",),
     looks=("core.features.experiments.comparison_log:count_comparisons",),
-    jobs=("core.features.experiments.jobs:KIND",),
+    jobs=("core.features.experiments.jobs:JOB_KIND",),
 )

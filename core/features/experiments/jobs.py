@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from core.features.experiments import engine
 from core.runs.jobs.kinds import UNFINISHED, Job, JobKind
 from core.runs.jobs.work import Reporter
 from core.runs.workspace import Workspace
@@ -15,14 +14,14 @@ from core.store import runs
 class ExperimentJob(JobKind):
     """Experiments that were started here, by a page or by the command."""
 
-    name, title, page, tab = engine.JOB, "experiment", "experiments", "Results"
+    name, title, page, tab = JOB, "experiment", "experiments", "Results"
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
         """Yield every experiment with a job, and those that are not finished."""
         with workspace.store.read() as db:
             states = runs.statuses(db)
-        for saved in engine.list_saved(workspace):
-            folder = engine.job_of(workspace, saved)
+        for saved in list_saved(workspace):
+            folder = job_of(workspace, saved)
             view = {"dataset": saved.dataset, "tab": self.tab, "experiment": saved.key}
             if folder.was_begun:
                 yield self.job_in(folder, saved.name, view=view)
@@ -40,11 +39,12 @@ class ExperimentJob(JobKind):
 
     def resume(self, workspace: Workspace, job: Job) -> None:
         """Go on with the runs that are missing."""
-        engine.resume(workspace, engine.find_saved(workspace, job.key))
+        start_apart(workspace, plan_again(workspace, find_saved(workspace, job.key)))
 
     def work(self, workspace: Workspace, wanted: Mapping[str, Any], reporter: Reporter, /) -> None:
         """Make the runs that are missing."""
-        engine.work(workspace, wanted["key"], reporter)
+        planned = plan_again(workspace, find_saved(workspace, wanted["key"]))
+        _make(workspace, planned, reporter, None)
 
 
-KIND = ExperimentJob()
+JOB_KIND = ExperimentJob()

@@ -23,8 +23,8 @@ from core.features.experiments.ledger_result import LedgerResult
 from core.features.experiments.ledger_table import Entry
 from core.runs.workspace import Workspace
 
-app = typer.Typer()
-MAX_BYTES = 10_000_000  # of a file of hypotheses
+ledger_app = typer.Typer()
+MAX_LEDGER_BYTES = 10_000_000  # of a file of hypotheses
 
 Name = Annotated[
     str,
@@ -37,14 +37,14 @@ Name = Annotated[
 ]
 
 
-@app.command("list")
-def list_(context: typer.Context) -> None:
+@ledger_app.command("list")
+def list_hypotheses(context: typer.Context) -> None:
     """List the hypotheses with verdict, p, and p corrected by Holm and by Benjamini and
     Hochberg."""
     show_result(ledger.list_ledger(context.obj))
 
 
-@app.command()
+@ledger_app.command()
 @takes(DecisionRule, required=("smallest_effect",))
 def add(
     context: typer.Context,
@@ -73,7 +73,7 @@ def add(
     _show_entry(context.obj, ledger.register(context.obj, claim, rule, (runs[0], runs[1])))
 
 
-@app.command()
+@ledger_app.command()
 def result(
     context: typer.Context,
     name: Name,
@@ -89,7 +89,7 @@ def result(
     _show_entry(context.obj, ledger.record(context.obj, name, dataset))
 
 
-@app.command("import")
+@ledger_app.command("import")
 def import_(
     context: typer.Context,
     file: Annotated[
@@ -108,7 +108,7 @@ def import_(
     if file is None:
         added = ledger.import_published_ladder(context.obj)
     else:
-        added = ledger.import_file(context.obj, read_file(file, MAX_BYTES), file.name)
+        added = ledger.import_file(context.obj, read_file(file, MAX_LEDGER_BYTES), file.name)
     lines = _lines_of(context.obj, added)
     text = "\n".join([f"{len(added)} entries imported", *result_lines(lines)])
     show({"imported": len(added), "hypotheses": plain(lines.hypotheses)}, text)

@@ -156,7 +156,7 @@ class LedgerResult:
         steps = self.steps()
         return (
             Figure(
-                "core.features.experiments.plots.score_history:figure",
+                "core.features.experiments.plots:draw_scores",
                 {"steps": steps},
                 self.sentence,
             )

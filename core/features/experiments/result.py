@@ -218,7 +218,7 @@ class ExperimentResult:
             if each is not None
         ]
         return (
-            Figure("core.features.experiments.plots.experiment_arms:figure", values, self.sentence)
+            Figure("core.features.experiments.plots:draw_arms", values, self.sentence)
             if drawn
             else None
         )

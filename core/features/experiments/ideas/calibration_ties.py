@@ -19,11 +19,11 @@ from core.stats.calibration import tie_bounds
 from core.stats.scores_and_labels import Task, scores_from_probabilities, tasks
 from core.transfer.labelled_rows import Rows
 
-_REMARK = "Arms that break ties use the labels: they bound the gain from better resolution."
+TIES_REMARK = "Arms that break ties use the labels: they bound the gain from better resolution."
 
 
 @dataclass(frozen=True, slots=True)
-class Settings(OnLabels):
+class TieSettings(OnLabels):
     """The run."""
 
     run: Annotated[str, setting(RUN, names="run")] = ""
@@ -59,7 +59,7 @@ _ARMS: Mapping[str, tuple[Callable[[Floats, Bools], Floats], str]] = MappingProx
 )
 
 
-def _judge(material: Material, chosen: Settings) -> Judged:
+def _judge_ties(material: Material, chosen: TieSettings) -> Judged:
     run = material.labelled_run(chosen.run)
     outcome, own = run.arrays.outcome, run.scores
     arms = []
@@ -75,7 +75,7 @@ def _judge(material: Material, chosen: Settings) -> Judged:
     return Judged(
         Trial(run.labels, Rows(run.pert, run.gene), (run.cells,), run.scored),
         arms,
-        (_REMARK,),
+        (TIES_REMARK,),
         details=(Table("Ties", tuple(ties)),),
     )
 
@@ -93,11 +93,11 @@ def _ties(name: str, task: Task, cells: Codes | None) -> dict[str, Any]:
     }
 
 
-KIND = idea(
+CALIBRATION_TIES = idea(
     "calibration_ties",
     "Calibration no-op and tie ceiling",
     "Can recalibrating a run change its score, and how much do its ties hide?",
     ("labels", "run"),
-    Settings,
-    _judge,
+    TieSettings,
+    _judge_ties,
 )

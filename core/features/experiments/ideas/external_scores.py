@@ -12,7 +12,7 @@ from core.stats.count_controls import count_only, rarer_gene
 from core.stats.scores_and_labels import scores_from_probabilities
 
 
-def _judge(material: Material, chosen: OfRuns) -> Judged:
+def _judge_external(material: Material, chosen: OfRuns) -> Judged:
     runs = material.load_runs(chosen.runs) or [
         material.load_run(run.id) for run in material.external
     ]
@@ -36,12 +36,12 @@ def _judge(material: Material, chosen: OfRuns) -> Judged:
     return Judged(Trial(material.labels, rows, (None,), "all rows"), arms, (remark,))
 
 
-KIND = idea(
+EXTERNAL_SCORES = idea(
     "external_scores",
     "External scores",
     "Do scores from elsewhere (in-silico deletion, public screens) say more than how often a gene"
     " was measured?",
     ("labels", "external"),
     OfRuns,
-    _judge,
+    _judge_external,
 )

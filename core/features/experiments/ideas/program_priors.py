@@ -26,7 +26,7 @@ _SIGN = {"up": 1.0, "down": -1.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Settings(OnLabels):
+class ProgramSettings(OnLabels):
     """How far rates are shrunk, and the cuts."""
 
     strength: Annotated[
@@ -65,7 +65,7 @@ def _rates(trial: Trial, code: Codes, n_cuts: int, strength: float) -> tuple[Sco
     return learn_in_folds(trial, n_cuts, learn)
 
 
-def _judge(material: Material, chosen: Settings) -> Judged:
+def _judge_programs(material: Material, chosen: ProgramSettings) -> Judged:
     trial = make_trial(material, chosen.cuts)
     programs = [program_of(symbol)[1] for symbol in material.symbols(trial.rows.gene)]
     names = [program.name if program else NO_PROGRAM for program in programs]
@@ -97,12 +97,12 @@ def _judge(material: Material, chosen: Settings) -> Judged:
     return Judged(trial, arms, (remark,), details=(Table("Programs", tuple(counts)),))
 
 
-KIND = idea(
+PROGRAM_PRIORS = idea(
     "program_priors",
     "Program priors",
     "Do genes of known programs (stress, p53, ribosome, cell cycle) change in the expected"
     " direction?",
     ("labels",),
-    Settings,
-    _judge,
+    ProgramSettings,
+    _judge_programs,
 )

@@ -26,7 +26,7 @@ FEWEST = 20  # fewest labelled rows for fitting a classifier; with fewer, the ba
 
 
 @dataclass(frozen=True, slots=True)
-class Settings(OfSpaces):
+class ClassifierSettings(OfSpaces):
     """The settings of a kNN and of both classifiers."""
 
     cuts: Cuts = 1
@@ -105,7 +105,7 @@ def _fit_and_predict(
     return p
 
 
-def _judge(material: Material, chosen: Settings) -> Judged:
+def _judge_classifier(material: Material, chosen: ClassifierSettings) -> Judged:
     from sklearn.linear_model import LogisticRegression
     from sklearn.neural_network import MLPClassifier
 
@@ -137,12 +137,12 @@ def _judge(material: Material, chosen: Settings) -> Judged:
     )
 
 
-KIND = idea(
+TRAINED_CLASSIFIER = idea(
     "trained_classifier",
     "Trained classifier",
     "Does a classifier on the vectors of perturbation, gene and their product beat a kNN of the"
     " same vectors?",
     ("labels", "space"),
-    Settings,
-    _judge,
+    ClassifierSettings,
+    _judge_classifier,
 )

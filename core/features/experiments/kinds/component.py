@@ -21,7 +21,7 @@ from core.store import runs
 from core.store.runs import Run
 from core.transfer.protocols import SimilaritySettings
 
-QUESTION = "What does a fused component add to a run?"
+COMPONENT_QUESTION = "What does a fused component add to a run?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +60,11 @@ class ComponentSettings:
     smallest_effect: SmallestEffect = 0.01
 
 
-def build(workspace: Workspace, settings: ComponentSettings) -> Experiment:
+def build_component(workspace: Workspace, settings: ComponentSettings) -> Experiment:
     """Return the experiment. Raise NotFound for an unknown run, InputError without a component."""
     with workspace.store.read() as db:
         run = runs.find_predicting(db, settings.run)
-    arms = tuple(_arms(run, settings))
+    arms = tuple(_component_arms(run, settings))
     if not arms:
         raise InputError(
             "component: has nothing to fuse, expected runs (with) or gene spaces (spaces)"
@@ -77,7 +77,7 @@ def build(workspace: Workspace, settings: ComponentSettings) -> Experiment:
         k, cuts = int(view["k"]), (int(view["seed"]),)
     return Experiment(
         ", ".join(arm.name for arm in arms),
-        QUESTION,
+        COMPONENT_QUESTION,
         run.dataset,
         Arm(run.name, run=run.id),
         arms,
@@ -90,7 +90,7 @@ def build(workspace: Workspace, settings: ComponentSettings) -> Experiment:
     )
 
 
-def _arms(run: Run, settings: ComponentSettings) -> Iterator[Arm]:
+def _component_arms(run: Run, settings: ComponentSettings) -> Iterator[Arm]:
     others: list[tuple[str, str | Mapping[str, Any]]] = [(name, name) for name in settings.others]
     if settings.spaces:
         knn = {**values_of(settings.similarity), "spaces": ",".join(settings.spaces)}
@@ -105,11 +105,11 @@ def _arms(run: Run, settings: ComponentSettings) -> Iterator[Arm]:
         yield Arm(f"{run.name} + {name}, {words}", f"fused with {name}, {words}", fused=fused)
 
 
-def missing(workspace: Workspace, dataset: str | None) -> list[str]:
+def missing_component(workspace: Workspace, dataset: str | None) -> list[str]:
     """Return what a dataset lacks for fusing a run, in words."""
     with workspace.store.read() as db:
         here = runs.list_predicting(db, default_dataset(workspace, dataset).id)
     return [] if here else ["a run"]
 
 
-KIND = Kind("component", "A fused component", QUESTION, ComponentSettings, build, missing=missing)
+COMPONENT = Kind("component", "A fused component", COMPONENT_QUESTION, ComponentSettings, build_component, missing=missing_component)

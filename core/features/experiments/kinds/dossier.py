@@ -21,7 +21,7 @@ from core.features.experiments.kinds.tools import tools_given
 from core.methods.prompts import tools_of
 from core.runs.workspace import Workspace
 
-QUESTION = "What does another dossier do to the predictions?"
+DOSSIER_QUESTION = "What does another dossier do to the predictions?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +44,14 @@ class DossierSettings(ChangedSettings):
     ] = ""
 
 
-def build(workspace: Workspace, settings: DossierSettings) -> Experiment:
+def build_dossier(workspace: Workspace, settings: DossierSettings) -> Experiment:
     """Return the experiment. Raise StateError for a run without tools, InputError for unknown
     tools, or if nothing changes."""
     asking = ask_again(workspace, settings)
-    return compare_changed(asking, settings, QUESTION, _arms(asking, settings))
+    return compare_changed(asking, settings, DOSSIER_QUESTION, _dossier_arms(asking, settings))
 
 
-def _arms(asking: Asking, settings: DossierSettings) -> Iterator[Arm]:
+def _dossier_arms(asking: Asking, settings: DossierSettings) -> Iterator[Arm]:
     given = tools_given(asking.run)
     if settings.tools and settings.tools != given:
         change = f"tools: {', '.join(given)} → {', '.join(settings.tools)}"
@@ -74,4 +74,4 @@ def _with_tools(asking: Asking, name: str, change: str, tools: tuple[str, ...]) 
     return Arm(name, change, asking.changed(tools=listed))
 
 
-KIND = Kind("dossier", "Another dossier", QUESTION, DossierSettings, build, missing=missing_run)
+DOSSIER = Kind("dossier", "Another dossier", DOSSIER_QUESTION, DossierSettings, build_dossier, missing=missing_run)

@@ -23,8 +23,8 @@ from core.runs.shared_settings import CallsAtOnce, Servers
 from core.runs.workspace import Workspace
 from core.store import predictions, runs
 
-_METRICS: dict[str, Metric] = {"DE": "de", "DIR": "dir", "mean": "mean"}
-_QUESTION = "What does one change of an arm do to the scores, on rows whose labels no arm saw?"
+METRIC_OF: dict[str, Metric] = {"DE": "de", "DIR": "dir", "mean": "mean"}
+FILE_QUESTION = "What does one change of an arm do to the scores, on rows whose labels no arm saw?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class FileSettings:
     concurrency: CallsAtOnce = CONCURRENCY
 
 
-def build(workspace: Workspace, settings: FileSettings) -> Experiment:
+def build_file(workspace: Workspace, settings: FileSettings) -> Experiment:
     """Return the experiment of a file. Raise InputError for invalid content, and for rows without a
     label."""
     spec = parse_experiment(settings.text, settings.file)
@@ -68,7 +68,7 @@ def build(workspace: Workspace, settings: FileSettings) -> Experiment:
     again = (max(spec.seeds) + 1,) if spec.noise_seeds is None else spec.noise_seeds
     return Experiment(
         spec.name,
-        spec.question or _QUESTION,
+        spec.question or FILE_QUESTION,
         dataset,
         base,
         tuple(arm for arm in arms if arm is not base),
@@ -77,7 +77,7 @@ def build(workspace: Workspace, settings: FileSettings) -> Experiment:
         spec.folds.cuts,
         spec.seeds,
         again if calls else (),
-        metric=_METRICS[spec.primary],
+        metric=METRIC_OF[spec.primary],
         smallest_effect=spec.smallest_effect,
         contrasts=tuple(
             (arm.name, arm.against) for arm in spec.arms if arm.against not in ("", spec.base)
@@ -175,4 +175,4 @@ def draw_stratified(labels: Sequence[str], n: int, seed: int) -> list[int]:
     return sorted(np.concatenate(drawn).tolist())
 
 
-KIND = Kind("file", "What a file says", _QUESTION, FileSettings, build)
+FILE = Kind("file", "What a file says", FILE_QUESTION, FileSettings, build_file)

@@ -21,7 +21,7 @@ from core.features.experiments.kinds.asking import (
 from core.methods.base import DerivedMethod, method_named
 from core.runs.workspace import Workspace
 
-QUESTION = "What does another method, model, prompt or option do to the predictions?"
+METHOD_QUESTION = "What does another method, model, prompt or option do to the predictions?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +42,14 @@ class MethodSettings(ChangedSettings):
     ] = field(default_factory=dict)
 
 
-def build(workspace: Workspace, settings: MethodSettings) -> Experiment:
+def build_method(workspace: Workspace, settings: MethodSettings) -> Experiment:
     """Return the experiment. Raise NotFound for an unknown method, InputError for impossible
     options, or if nothing changes."""
     asking = ask_again(workspace, settings)
-    return compare_changed(asking, settings, QUESTION, _arms(asking, settings))
+    return compare_changed(asking, settings, METHOD_QUESTION, _method_arms(asking, settings))
 
 
-def _arms(asking: Asking, settings: MethodSettings) -> Iterator[Arm]:
+def _method_arms(asking: Asking, settings: MethodSettings) -> Iterator[Arm]:
     base = asking.request
     own = method_named(base.method)
     if settings.method not in ("", own.name):
@@ -78,11 +78,11 @@ def _arms(asking: Asking, settings: MethodSettings) -> Iterator[Arm]:
         )
 
 
-KIND = Kind(
+METHOD = Kind(
     "method",
     "Another method, model or option",
-    QUESTION,
+    METHOD_QUESTION,
     MethodSettings,
-    build,
+    build_method,
     missing=missing_run,
 )

@@ -23,7 +23,7 @@ from core.store import calls
 from core.store.connection import Cursor
 from core.store.runs import Run
 
-QUESTION = "Do the answers rest on remembered names or on the dossier?"
+NAMES_QUESTION = "Do the answers rest on remembered names or on the dossier?"
 TITLES = {
     CODED: "every name coded",
     SWAPPED: "names swapped",
@@ -50,7 +50,7 @@ class NamesSettings(AskingSettings):
     ] = ()
 
 
-def build(workspace: Workspace, settings: NamesSettings) -> Experiment:
+def build_names(workspace: Workspace, settings: NamesSettings) -> Experiment:
     """Return the experiment. Raise StateError for a run that cannot be asked with other names,
     InputError for unknown arms."""
     asking = ask_again(workspace, settings)
@@ -60,7 +60,7 @@ def build(workspace: Workspace, settings: NamesSettings) -> Experiment:
     without = [TITLES[name] for name in names if name != ALONE]
     return Experiment(
         f"names of {run.name}",
-        QUESTION,
+        NAMES_QUESTION,
         run.dataset,
         Arm("as it is", request=asking.request),
         tuple(arms),
@@ -112,7 +112,7 @@ def choose_arms(run: Run, wanted: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in offered if not wanted or name in wanted)
 
 
-def complete(
+def complete_names(
     workspace: Workspace, _experiment: Experiment, _runs: Runs, result: ExperimentResult
 ) -> ExperimentResult:
     """Note of each arm with coded names how many of its requests hold a symbol of their row all the
@@ -131,12 +131,12 @@ def _leaks(db: Cursor, arm: ArmResult) -> str:
     return f"a symbol of the row is in {leaks:,} of {len(texts):,} requests"
 
 
-KIND = Kind(
+NAMES = Kind(
     "names",
     "Other gene names",
-    QUESTION,
+    NAMES_QUESTION,
     NamesSettings,
-    build,
+    build_names,
     missing=missing_run,
-    complete=complete,
+    complete=complete_names,
 )

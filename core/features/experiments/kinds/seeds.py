@@ -22,7 +22,7 @@ from core.stats.clustered_mean import means_within
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 
-QUESTION = "How much do the answers change when the same is asked again?"
+SEEDS_QUESTION = "How much do the answers change when the same is asked again?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class AnswerVariance:
     between_rows: Estimate
 
 
-def build(workspace: Workspace, settings: AskingSettings) -> Experiment:
+def build_seeds(workspace: Workspace, settings: AskingSettings) -> Experiment:
     """Return the experiment: the run as it is, and again under other seeds."""
     asking = ask_again(workspace, settings)
     return Experiment(
         f"seeds of {asking.run.name}",
-        QUESTION,
+        SEEDS_QUESTION,
         asking.run.dataset,
         Arm("as it is", request=asking.request),
         (),
@@ -49,7 +49,7 @@ def build(workspace: Workspace, settings: AskingSettings) -> Experiment:
     )
 
 
-def complete(
+def complete_seeds(
     workspace: Workspace, experiment: Experiment, made: Runs, result: ExperimentResult
 ) -> ExperimentResult:
     """Add the standard deviation of each answer, by asking again and between rows."""
@@ -133,6 +133,6 @@ def _root(variance: Estimate) -> Interval:
     return replace(shown, estimate=estimate, low=low, high=high, se=math.nan)
 
 
-KIND = Kind(
-    "seeds", "Other seeds", QUESTION, AskingSettings, build, missing=missing_run, complete=complete
+SEEDS = Kind(
+    "seeds", "Other seeds", SEEDS_QUESTION, AskingSettings, build_seeds, missing=missing_run, complete=complete_seeds
 )

@@ -17,7 +17,7 @@ from core.runs.workspace import Workspace
 from core.store import evidence
 from core.store.runs import Run
 
-QUESTION = "Which evidence moves the answers?"
+TOOLS_QUESTION = "Which evidence moves the answers?"
 METHOD = (
     "|Δ| is the mean of |ΔP(DE)| and |ΔP(up | DE)| from the run's own answers. p is one-sided, by a"
     " sign-flip test of whole perturbations."
@@ -46,7 +46,7 @@ class ToolsSettings(AskingSettings):
     ] = 3
 
 
-def build(workspace: Workspace, settings: ToolsSettings) -> Experiment:
+def build_tools(workspace: Workspace, settings: ToolsSettings) -> Experiment:
     """Return the experiment. Raise StateError for a run without tools, InputError for impossible
     rows or tools."""
     asking = ask_again(workspace, settings)
@@ -64,7 +64,7 @@ def build(workspace: Workspace, settings: ToolsSettings) -> Experiment:
     ]
     return Experiment(
         f"evidence of {run.name}",
-        QUESTION,
+        TOOLS_QUESTION,
         run.dataset,
         Arm("every tool", request=asking.request),
         tuple(arms),
@@ -112,4 +112,4 @@ def choose_tools(
     return chosen
 
 
-KIND = Kind("tools", "A tool left out", QUESTION, ToolsSettings, build, missing=missing_run)
+TOOLS = Kind("tools", "A tool left out", TOOLS_QUESTION, ToolsSettings, build_tools, missing=missing_run)

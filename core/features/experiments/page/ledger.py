@@ -12,7 +12,7 @@ from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import show_empty
 
 
-def show(context: PageContext) -> None:
+def show_ledger(context: PageContext) -> None:
     """Show the ledger of the workspace for all datasets, and the import of the published one."""
     result = ledger.list_ledger(context.workspace)
     if result.hypotheses:

@@ -20,7 +20,7 @@ from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text, show_empty
 
 
-def show(context: PageContext) -> None:
+def show_results(context: PageContext) -> None:
     """Show the experiments of the dataset, and one of them."""
     dataset = context.dataset
     here = [

@@ -28,7 +28,7 @@ _FIRST = "tools"  # the kind that stands first where a link names none
 _OF_CALLS = {"endpoint", "concurrency", *(option.name for option in options_of(CallSettings))}
 
 
-def show(context: PageContext) -> None:
+def show_start(context: PageContext) -> None:
     """Show the choice of a question, and what it takes to answer it."""
     dataset = context.dataset
     if dataset is None:

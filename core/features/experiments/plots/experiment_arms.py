@@ -16,7 +16,7 @@ from core.plots.forest_plot import Row
 _METRICS = {"de": "DE", "dir": "DIR", "mean": "mean"}
 
 
-def figure(arms: Sequence[Any], measure: str, metric: str, smallest_effect: float) -> go.Figure:
+def draw_arms(arms: Sequence[Any], measure: str, metric: str, smallest_effect: float) -> go.Figure:
     """Draw a forest plot.
 
     arms: `ArmResult`s. measure "score": a block for each metric with every arm's change from the

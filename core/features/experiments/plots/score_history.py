@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from core.plots import curves
 
 
-def figure(steps: Sequence[Mapping[str, Any]]) -> go.Figure:
+def draw_scores(steps: Sequence[Mapping[str, Any]]) -> go.Figure:
     """Draw the scores in order, joined by a line, with the 95% noise of each.
 
     steps: each with step (a name), score, half width (None if unknown), and verdict (None for the
