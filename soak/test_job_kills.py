@@ -35,8 +35,7 @@ from core.features.cells import actions as cells
 from core.features.cells.actions import LabelRequest
 from core.features.cells.screen import LabelSettings
 from core.features.experiments import engine
-from core.features.experiments.kinds.names import NamesSettings
-from core.features.experiments.kinds.tools import ToolsSettings
+from core.features.experiments.kinds.shown import NamesSettings, ToolsSettings
 from core.features.finetune import actions as finetunes
 from core.features.finetune import job_folder as finetune_process
 from core.features.finetune.actions import FinetuneRequest

@@ -18,7 +18,7 @@ from core.base.types import Pair
 from core.features.cells.anndata_file import open_cells, summarise_counts
 from core.features.cells.predicted_changes import WantedPairs
 from core.features.cells.predicted_table import read_predicted_table
-from core.features.experiments.ledger_file import read_published
+from core.features.experiments.ledger_table import read_published
 from core.features.importing.files import recognise_upload
 from core.features.importing.spaces.load import load_space
 from tests import cases

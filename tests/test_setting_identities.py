@@ -32,7 +32,7 @@ from core.features.cells.screen import LabelSettings
 from core.features.cells.simulator import ScreenSettings, simulate_screen
 from core.features.experiments import ledger
 from core.features.experiments.commands import CommonSettings
-from core.features.experiments.decision import DecisionRule
+from core.features.experiments.ledger_table import DecisionRule
 from core.features.finetune import actions as finetunes
 from core.features.finetune.actions import FinetuneRequest
 from core.features.finetune.settings import FinetuneSettings

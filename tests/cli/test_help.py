@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.base.fields.record import options_of
-from core.features.experiments.registry import kinds
+from core.features.experiments.engine import kinds
 from core.features.finetune.settings import FinetuneSettings
 from core.methods.base import methods
 from tests.commands import core

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.base.experiment import Measure
 from core.base.result import Result, Table
-from core.features.experiments.kinds.seeds import AnswerVariance, with_spread
+from core.features.experiments.kinds.asking import AnswerVariance, with_spread
 from core.features.experiments.result import (
     ArmResult,
     ExperimentResult,

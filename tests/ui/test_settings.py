@@ -30,8 +30,14 @@ from core.features.asking.askings import AgainRequest
 from core.features.cells.actions import LabelRequest
 from core.features.cells.predictions import PredictionOptions
 from core.features.cells.screen import LabelSettings
-from core.features.experiments.decision import DecisionRule
-from core.features.experiments.toml_file import KEYS, FileArm, FileFolds, FileRows, parse_experiment
+from core.features.experiments.kinds.file import (
+    KEYS,
+    FileArm,
+    FileFolds,
+    FileRows,
+    parse_experiment,
+)
+from core.features.experiments.ledger_table import DecisionRule
 from core.features.finetune.actions import FinetuneRequest
 from core.features.fuse.page import fusion_controls
 from core.features.neighbours.spaces import (

@@ -13,17 +13,19 @@ from typer.core import TyperGroup
 from core.base.errors import InputError
 from core.base.experiment import Kind
 from core.base.fields.record import make, options_of, values_of
-from core.base.fields.setting import Count, setting
+from core.base.fields.setting import Count, setting, split_names
 from core.base.file_io import read_file
-from core.base.result import Result
+from core.base.result import Result, plain
 from core.base.texts import table_lines
 from core.cli import names
 from core.cli.base import Detach, say_arm, say_progress, show
 from core.cli.progress import working
-from core.cli.results import show_result
+from core.cli.results import result_lines, show_result
 from core.cli.settings import listing, takes
-from core.features.experiments import engine
-from core.features.experiments.registry import kind_named, kinds
+from core.features.experiments import engine, ledger
+from core.features.experiments.engine import kind_named, kinds
+from core.features.experiments.ledger_result import LedgerResult
+from core.features.experiments.ledger_table import DecisionRule, Entry
 from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
 from core.runs import launch
@@ -244,3 +246,106 @@ def _read_settings(
         what = "a run" if unknown[0] == "run" else f"--{unknown[0]}"
         raise InputError(f"experiment {kind.name}: takes no {what}")
     return kind, make(kind.settings, given)
+
+
+ledger_app = typer.Typer()
+MAX_LEDGER_BYTES = 10_000_000  # of a file of hypotheses
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="The hypothesis's name.",
+        autocompletion=names.complete(
+            names.stored("core.features.experiments.ledger_table:list_all")
+        ),
+    ),
+]
+
+
+@ledger_app.command("list")
+def list_hypotheses(context: typer.Context) -> None:
+    """List the hypotheses with verdict, p, and p corrected by Holm and by Benjamini and
+    Hochberg."""
+    show_result(ledger.list_ledger(context.obj))
+
+
+@ledger_app.command()
+@takes(DecisionRule, required=("smallest_effect",))
+def add(
+    context: typer.Context,
+    name: Name,
+    hypothesis: Annotated[str, typer.Option(help="What is claimed.")],
+    prediction: Annotated[str, typer.Option(help="The prediction if it is true.")],
+    pair: Annotated[
+        str,
+        typer.Option(
+            "--runs",
+            metavar="A,B",
+            help=(
+                "The baseline run, by name or id, and the run that should beat it, also one to"
+                " come."
+            ),
+            autocompletion=names.complete_runs,
+        ),
+    ],
+    chosen: dict[str, Any],
+) -> None:
+    """Register a hypothesis with the rule that decides it, before its result is seen."""
+    rule, runs = make(DecisionRule, chosen), split_names(pair)
+    if len(runs) != 2:
+        raise InputError(f"ledger: got {pair!r}, expected two runs as A,B")
+    claim = ledger.claim(name, hypothesis, prediction)
+    _show_entry(context.obj, ledger.register(context.obj, claim, rule, (runs[0], runs[1])))
+
+
+@ledger_app.command()
+def result(
+    context: typer.Context,
+    name: Name,
+    dataset: Annotated[
+        str,
+        typer.Option(
+            help="If several have a hypothesis of the name.", autocompletion=names.complete_dataset
+        ),
+    ] = "",
+) -> None:
+    """Record the result of a registered hypothesis, computed from its runs; it is never typed
+    in."""
+    _show_entry(context.obj, ledger.record(context.obj, name, dataset))
+
+
+@ledger_app.command("import")
+def import_(
+    context: typer.Context,
+    file: Annotated[
+        Path | None, typer.Argument(help="A CSV file of hypotheses with their results.")
+    ] = None,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published", help="The published ladder of the challenge, instead of a file."
+        ),
+    ] = False,
+) -> None:
+    """Import hypotheses that others published; every entry is marked "published elsewhere"."""
+    if (file is None) != published:
+        raise InputError("ledger import: expected either a file or --published")
+    if file is None:
+        added = ledger.import_published_ladder(context.obj)
+    else:
+        added = ledger.import_file(context.obj, read_file(file, MAX_LEDGER_BYTES), file.name)
+    lines = _lines_of(context.obj, added)
+    text = "\n".join([f"{len(added)} entries imported", *result_lines(lines)])
+    show({"imported": len(added), "hypotheses": plain(lines.hypotheses)}, text)
+
+
+def _lines_of(workspace: Workspace, entries: Sequence[Entry]) -> LedgerResult:
+    """Return the lines of the ledger about the hypotheses of these entries."""
+    about = {entry.about for entry in entries}
+    lines = ledger.list_ledger(workspace).hypotheses
+    return LedgerResult(tuple(line for line in lines if line.entry.about in about))
+
+
+def _show_entry(workspace: Workspace, entry: Entry) -> None:
+    lines = _lines_of(workspace, [entry])
+    show(plain(lines.hypotheses[-1]), "\n".join(result_lines(lines)))

@@ -17,8 +17,14 @@ import numpy as np
 
 from core.base.errors import InputError, StateError
 from core.base.experiment import Arm, Experiment, Metric, Runs
-from core.features.experiments.arm_loader import ArmLoader
-from core.features.experiments.moved import changes, mean_change, moved_more, of_both, take_ids
+from core.features.experiments.arm_rows import (
+    ArmLoader,
+    changes,
+    mean_change,
+    moved_more,
+    of_both,
+    take_ids,
+)
 from core.features.experiments.result import (
     ArmResult,
     ExperimentResult,

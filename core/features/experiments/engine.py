@@ -7,12 +7,17 @@ specification, so that nothing is asked twice: an experiment that was killed goe
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+import pkgutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
+from core.base.declared import find_named
 from core.base.errors import DeskError, InputError, NotFound, StateError
 from core.base.experiment import Experiment, Kind, Runs
 from core.base.fields.record import make, values_of, values_with_effect
@@ -21,10 +26,10 @@ from core.base.log import LOGGER
 from core.base.records import from_json, to_json
 from core.base.result import Figure, Table, hidden, inline
 from core.base.texts import list_known
+from core.features import hooks
 from core.features.experiments.arms import LONGEST_NAME, ArmRuns, PlannedRun, refuse_meeting_seeds
 from core.features.experiments.compare import calls_model, result_of_runs
 from core.features.experiments.ledger import record_experiment, register_experiment
-from core.features.experiments.registry import kind_named
 from core.features.experiments.result import ExperimentResult
 from core.methods.base import method_named
 from core.runs import actions as run_actions
@@ -32,6 +37,7 @@ from core.runs import launch
 from core.runs.component_loader import default_dataset
 from core.runs.jobs import overview
 from core.runs.jobs.folder import JobFolder
+from core.runs.jobs.kinds import UNFINISHED, Job, JobKind
 from core.runs.jobs.work import Reporter, work_on
 from core.runs.made_runs import Progress, server_of
 from core.runs.request import Expectation, cost_sentence, expected_calls
@@ -93,7 +99,7 @@ class ExperimentPlan:
     saved: SavedExperiment = hidden()
     experiment: Experiment = hidden()
     cost: Expectation = inline()
-    caveats: tuple[str, ...] = ()
+    caveats = ()
     json_properties = ("rows", "arms", "total", "left", "minutes")
 
     @property
@@ -385,3 +391,69 @@ def _make(
     _save(workspace, saved)
     record_experiment(workspace, _as_entered(planned), result_of(workspace, saved))
     return saved
+
+
+_PACKAGES = ("core.features.experiments.kinds", "core.features.experiments.ideas")
+
+
+@cache
+def kinds() -> Mapping[str, Kind]:
+    """Return every kind by its name: those of kinds/, those of ideas/, then those of other
+    features."""
+    rooms = map(importlib.import_module, _PACKAGES)
+    names = (
+        f"{room.__name__}.{found.name}"
+        for room in rooms
+        for found in pkgutil.iter_modules(room.__path__)
+    )
+    own = (
+        value
+        for name in names
+        for value in vars(importlib.import_module(name)).values()
+        if isinstance(value, Kind)
+    )
+    return MappingProxyType({kind.name: kind for kind in (*own, *hooks("experiments"))})
+
+
+def kind_named(name: str) -> Kind:
+    """Return a kind by its name. Raise NotFound with the names that there are."""
+    return find_named(kinds(), "experiment", name)
+
+
+class ExperimentJob(JobKind):
+    """Experiments that were started here, by a page or by the command."""
+
+    name, title, page, tab = JOB, "experiment", "experiments", "Results"
+
+    def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
+        """Yield every experiment with a job, and those that are not finished."""
+        with workspace.store.read() as db:
+            states = runs.statuses(db)
+        for saved in list_saved(workspace):
+            folder = job_of(workspace, saved)
+            view = {"dataset": saved.dataset, "tab": self.tab, "experiment": saved.key}
+            if folder.was_begun:
+                yield self.job_in(folder, saved.name, view=view)
+            elif saved.count_left(states):  # no process of this version has worked on it
+                yield Job(
+                    self.name,
+                    saved.key,
+                    saved.name,
+                    folder,
+                    UNFINISHED,
+                    can_resume=True,
+                    page=self.page,
+                    view=view,
+                )
+
+    def resume(self, workspace: Workspace, job: Job) -> None:
+        """Go on with the runs that are missing."""
+        start_apart(workspace, plan_again(workspace, find_saved(workspace, job.key)))
+
+    def work(self, workspace: Workspace, wanted: Mapping[str, Any], reporter: Reporter, /) -> None:
+        """Make the runs that are missing."""
+        planned = plan_again(workspace, find_saved(workspace, wanted["key"]))
+        _make(workspace, planned, reporter, None)
+
+
+JOB_KIND = ExperimentJob()

@@ -19,10 +19,16 @@ from core.base.texts import check_name, list_known
 from core.base.version import describe
 from core.features.experiments import ledger_table
 from core.features.experiments.comparison_log import look_at, looked_by_dataset, pair_of_arms
-from core.features.experiments.decision import DecisionRule, judged
-from core.features.experiments.ledger_file import LADDER, read_published
 from core.features.experiments.ledger_result import LedgerResult, ledger_of
-from core.features.experiments.ledger_table import HERE, PUBLISHED, Entry
+from core.features.experiments.ledger_table import (
+    HERE,
+    LADDER,
+    PUBLISHED,
+    DecisionRule,
+    Entry,
+    judged,
+    read_published,
+)
 from core.features.experiments.result import METRICS, ArmResult, ExperimentResult
 from core.runs.workspace import Workspace
 from core.scoring.compare_runs import compare_runs

@@ -32,8 +32,8 @@ class ArmResult:
 
     moved: mean |Δ| of its answers from the base's, and floor: the same of the base asked again, on
     the same rows; None where scores are compared. p: two-sided of the deciding change, of |Δ|
-    one-sided; p_holm: over the arms. note: a remark for people. is_base: the base itself, which has
-    no change.
+    one-sided; p_holm: over the arms. rows_needed: how many would decide an undecided change. note:
+    a remark for people. is_base: the base itself, which has no change.
     """
 
     name: str
@@ -51,6 +51,7 @@ class ArmResult:
     p: float = math.nan
     p_holm: float = math.nan
     verdict: Verdict | None = None
+    rows_needed: int | None = None
     runs: tuple[str, ...] = ()
     note: str = ""
     is_base: bool = False
@@ -250,9 +251,8 @@ class ExperimentResult:
         worth = f", by at least the {self.smallest_effect:g} that matters" if is_worth else ""
         metric, change = deciding
         sentence = _compared(arm.name, "the base", change, arm.p_holm, worth, f"{METRICS[metric]} ")
-        if arm.verdict == "undecided" and change.shown.se > 0:
-            rows = rows_that_decide(change, self.smallest_effect)
-            sentence += f" About {rows:,} rows would decide about {self.smallest_effect:g}."
+        if arm.rows_needed is not None:
+            sentence += f" About {arm.rows_needed:,} rows would decide."
         return sentence
 
     def _row(self, arm: ArmResult) -> dict[str, Any]:
@@ -321,16 +321,13 @@ def judge_arms(
         arm.p if arm.is_base or arm.moved is not None or change is None else p_value(change.shown)
         for arm, change in zip(arms, changes, strict=True)
     ]
-    adjusted = holm(p)
-    return tuple(
-        replace(
-            arm,
-            p=own,
-            p_holm=float(after),
-            verdict=None if change is None else verdict_of(change.shown, smallest_effect),
-        )
-        for arm, own, after, change in zip(arms, p, adjusted, changes, strict=True)
-    )
+    judged = []
+    for arm, own, after, change in zip(arms, p, holm(p), changes, strict=True):
+        verdict = None if change is None else verdict_of(change.shown, smallest_effect)
+        is_open = verdict == "undecided" and change is not None and change.shown.se > 0
+        rows = rows_that_decide(change, smallest_effect) if is_open and change else None
+        judged.append(replace(arm, p=own, p_holm=float(after), verdict=verdict, rows_needed=rows))
+    return tuple(judged)
 
 
 def judge_contrasts(changes: Sequence[tuple[str, str, Estimate]]) -> tuple[Contrast, ...]:

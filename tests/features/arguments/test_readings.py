@@ -25,7 +25,7 @@ from core.features.arguments.methods.judge_rubric import (
 )
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
-from core.features.experiments.ideas.material import load_material
+from core.features.experiments.ideas.idea import load_material
 from core.features.importing import bundle_actions, export
 from core.features.importing.actions import import_upload
 from core.methods.base import method_named

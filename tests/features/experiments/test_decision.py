@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError
-from core.features.experiments.decision import DecisionRule, judged
-from core.features.experiments.ledger_table import HERE, Entry
+from core.features.experiments.ledger_table import HERE, DecisionRule, Entry, judged
 from core.stats.intervals import Interval, normal_interval
 from core.stats.verdicts import verdict_of
 

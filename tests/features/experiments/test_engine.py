@@ -16,13 +16,11 @@ from core.base.experiment import Arm
 from core.features.asking import actions as ask
 from core.features.asking.actions import Question
 from core.features.experiments import engine, ledger_table
-from core.features.experiments.arm_loader import ArmLoader
+from core.features.experiments.arm_rows import ANSWERS, ArmLoader
 from core.features.experiments.arms import refuse_meeting_seeds, under_seed
 from core.features.experiments.engine import SavedExperiment
-from core.features.experiments.kinds.asking import AskingSettings
-from core.features.experiments.kinds.seeds import answer_variance
-from core.features.experiments.kinds.tools import ToolsSettings
-from core.features.experiments.moved import ANSWERS
+from core.features.experiments.kinds.asking import AskingSettings, answer_variance
+from core.features.experiments.kinds.shown import ToolsSettings
 from core.llm.call_settings import CallSettings
 from core.runs import launch, run_control
 from core.runs.jobs import control, overview

@@ -10,9 +10,8 @@ import pytest
 from core.base.config import Settings
 from core.base.errors import InputError, NotFound
 from core.features.experiments import ledger
-from core.features.experiments.decision import DecisionRule
 from core.features.experiments.ledger_result import LedgerLine
-from core.features.experiments.ledger_table import Entry
+from core.features.experiments.ledger_table import DecisionRule, Entry
 from core.features.importing import backups
 from core.runs import actions as runs
 from core.runs.workspace import Workspace, open_workspace

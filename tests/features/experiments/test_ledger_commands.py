@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from core.features.experiments.ledger_commands import app
+from core.features.experiments.commands import app
 from core.runs.workspace import Workspace
 from tests.commands import core, core_json
 

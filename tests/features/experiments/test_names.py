@@ -13,7 +13,7 @@ import pytest
 from core.base.config import Settings
 from core.base.errors import InputError, MissingPackage, StateError
 from core.features.experiments import engine
-from core.features.experiments.kinds.names import TITLES, NamesSettings
+from core.features.experiments.kinds.shown import TITLES, NamesSettings
 from core.features.experiments.result import ExperimentResult
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED
 from core.runs import launch

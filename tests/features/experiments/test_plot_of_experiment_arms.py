@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.features.experiments.plots.experiment_arms import figure
+from core.features.experiments.plots import figure
 from core.features.experiments.result import ArmResult, judge_arms
 from core.plots import theme
 from core.stats.intervals import normal_interval

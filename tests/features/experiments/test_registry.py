@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.base.errors import NotFound
-from core.features.experiments.registry import kind_named, kinds
+from core.features.experiments.engine import kind_named, kinds
 
 
 def test_every_kind_has_its_name_and_is_either_built_or_computed() -> None:

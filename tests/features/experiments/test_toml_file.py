@@ -9,7 +9,7 @@ import pytest
 from core.base.config import REPOSITORY
 from core.base.errors import InputError
 from core.base.fields.record import option_of
-from core.features.experiments.toml_file import FileArm, parse_experiment
+from core.features.experiments.kinds.file import FileArm, parse_experiment
 from core.llm.call_settings import CallSettings
 from core.runs.request import RunRequest
 

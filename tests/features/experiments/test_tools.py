@@ -11,8 +11,8 @@ from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.types import Flag
 from core.features.experiments import engine
-from core.features.experiments.arm_loader import ArmLoader
-from core.features.experiments.kinds.tools import ToolsSettings
+from core.features.experiments.arm_rows import ArmLoader
+from core.features.experiments.kinds.shown import ToolsSettings
 from core.features.experiments.result import ExperimentResult
 from core.runs import launch
 from core.runs.request import RunRequest

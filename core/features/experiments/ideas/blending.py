@@ -15,9 +15,14 @@ import numpy as np
 
 from core.base.errors import InputError
 from core.base.fields.setting import setting
-from core.features.experiments.ideas.arms import Ranking, mask_scores
-from core.features.experiments.ideas.idea import Judged, OfFusion, idea
-from core.features.experiments.ideas.material import Material
+from core.features.experiments.ideas.idea import (
+    Judged,
+    Material,
+    OfFusion,
+    Ranking,
+    idea,
+    mask_scores,
+)
 from core.features.experiments.ideas.priors import Neighbours, make_trial, predict
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Floats

@@ -11,13 +11,12 @@ from annotated_types import Ge, Le
 from scipy.sparse import csr_array
 
 from core.base.fields.setting import Share, setting
-from core.features.experiments.ideas.arms import Ranking, Trial
-from core.features.experiments.ideas.idea import Judged, OnLabels, idea
-from core.features.experiments.ideas.material import Material
+from core.features.experiments.ideas.idea import Judged, Material, OnLabels, Ranking, Trial, idea
 from core.stats.arrays import Floats
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 
 SIGNED = "kd_up_score"  # ranks DIR, the others DE
+
 
 @dataclass(frozen=True, slots=True)
 class Settings(OnLabels):

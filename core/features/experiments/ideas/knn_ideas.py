@@ -18,9 +18,15 @@ import numpy as np
 from core.base.errors import InputError
 from core.base.fields.setting import Count, Share, setting
 from core.evidence.packs import Packs
-from core.features.experiments.ideas.arms import Ranking, mask_scores
-from core.features.experiments.ideas.idea import Cuts, Judged, OfSpaces, idea
-from core.features.experiments.ideas.material import Material
+from core.features.experiments.ideas.idea import (
+    Cuts,
+    Judged,
+    Material,
+    OfSpaces,
+    Ranking,
+    idea,
+    mask_scores,
+)
 from core.features.experiments.ideas.priors import (
     Neighbours,
     knn_arm,

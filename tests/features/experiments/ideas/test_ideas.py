@@ -16,7 +16,7 @@ from core.base.errors import InputError, NotFound, StateError
 from core.base.fields.record import make, options_of
 from core.base.result import to_json
 from core.cli.results import result_lines
-from core.features.experiments.registry import kinds
+from core.features.experiments.engine import kinds
 from core.features.experiments.result import ExperimentResult
 from core.features.importing.actions import ImportOptions, import_upload
 from core.runs.workspace import Workspace, open_workspace

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from core.base.errors import InputError
 from core.base.types import Label, Pair
 from core.evidence.label_view import fold_views
-from core.features.experiments.kinds.file import choose_labelled_rows, draw_stratified
-from core.features.experiments.toml_file import FileRows
+from core.features.experiments.kinds.file import FileRows, choose_labelled_rows, draw_stratified
 
 ROWS = [
     Pair(f"P{p}_G{g}", f"P{p}", f"G{g}", Label(("up", "none", "none", "down")[g % 4]), "train")
