@@ -230,7 +230,7 @@ def test_arms_differ_in_one_thing() -> None:
         parse_experiment(two.replace('note = "DIR stays"', "several = true")).changes["B"]
         == "rounds: 1 → 2; judge: default → logprob"
     )
-    with pytest.raises(InputError, match=r"line 20: .* is equal to 'A'"):
+    with pytest.raises(InputError, match=r"line 20: .* differs from 'A' in 0 things"):
         parse_experiment(GOOD.replace("rounds = 2", "rounds = 1"))
 
 
