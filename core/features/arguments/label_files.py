@@ -4,8 +4,8 @@ has labelled yet, so that it may be filled in."""
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from core.base.errors import InputError
@@ -15,7 +15,7 @@ from core.base.texts import quote
 from core.features.arguments import rubric_tables
 from core.features.arguments.labels import check_label, text_keys
 from core.features.arguments.rubric import Rubric
-from core.features.arguments.rubric_tables import SampledText, TextLabel
+from core.features.arguments.rubric_tables import TextLabel
 from core.runs.workspace import Workspace
 from core.store import changes, runs
 
@@ -43,32 +43,18 @@ def export_csv(workspace: Workspace, rubric: Rubric, run: str) -> tuple[bytes, i
 
     with workspace.store.read() as db:
         found = runs.find(db, run)
-        labels, samples = (
-            rubric_tables.labels(db, rubric, found.id),
-            rubric_tables.samples(db, rubric, found.id),
-        )
-    given: dict[tuple[str | None, str, int], list[TextLabel]] = {}
-    for label in labels:
-        given.setdefault((label.sample, label.pair_id, label.seq), []).append(label)
-    rows = list[tuple[str, ...]]()
-    for sample in samples:
-        for text in sample.texts:
-            of_text = given.get((sample.id, text.pair_id, text.seq), [None])
-            rows += [(*_cells(text, label), sample.id, rubric.name) for label in of_text]
-    rows += [(*_cells(label, label), "", rubric.name) for label in labels if label.sample is None]
-    return encode(pd.DataFrame(rows, columns=list(COLUMNS), dtype=str), "csv"), len(labels)
-
-
-def _cells(text: SampledText | TextLabel, label: TextLabel | None) -> tuple[str, ...]:
-    place = (text.pair_id, str(text.seq), text.role)
-    if label is None:
-        return (*place, "", "", "")
-    return (
-        *place,
-        label.answer,
-        label.author,
-        label.labelled_at.isoformat() if label.labelled_at else "",
-    )
+        labels = rubric_tables.labels(db, rubric, found.id)
+        samples = rubric_tables.samples(db, rubric, found.id)
+    place = ["sample", "pair_id", "seq", "role"]
+    given = pd.DataFrame(map(asdict, labels), columns=[*place, "answer", "author", "labelled_at"])
+    drawn = pd.DataFrame(
+        [(each.id, text.pair_id, text.seq, text.role) for each in samples for text in each.texts],
+        columns=place,
+    ).astype({"seq": given["seq"].dtype})
+    rows = pd.concat([drawn.merge(given, "left", place), given[given["sample"].isna()]])
+    at = rows["labelled_at"].map(datetime.isoformat, na_action="ignore")
+    rows = rows.assign(labelled_at=at, rubric=rubric.name)
+    return encode(rows[list(COLUMNS)], "csv"), len(labels)
 
 
 def import_csv(
@@ -87,110 +73,61 @@ def import_csv(
             sample.id: {(text.pair_id, text.seq) for text in sample.texts}
             for sample in rubric_tables.samples(db, rubric, found.id)
         }
-        labels = _read_labels(content, file, rubric, texts, sampled)
+        labels = dict[tuple[str, int, str], TextLabel]()
+        for line, row in _rows(content, file):
+            try:
+                label = _label(row, rubric, texts)
+                check_label(rubric, texts, label)
+                place = (label.pair_id, label.seq)
+                if label.sample is not None and place not in sampled.get(label.sample, ()):
+                    what = f"{label.pair_id}, seq {label.seq}: not in a sample {label.sample} here"
+                    raise InputError(f"{what}; draw it with the same seed before")
+                if (*place, label.author) in labels:
+                    raise InputError("repeats a text and author, expected one row for each")
+            except (InputError, ValueError) as error:
+                raise InputError(f"{file}, line {line}: {error}") from error
+            labels[*place, label.author] = label
         before = {
             (each.pair_id, each.seq, each.author): each.answer
             for each in rubric_tables.labels(db, rubric, found.id)
         }
-        answers = [before.get((each.pair_id, each.seq, each.author)) for each in labels]
-        rubric_tables.put_labels(db, rubric, found.id, labels)
+        rubric_tables.put_labels(db, rubric, found.id, [*labels.values()])
         changes.bump(db, "labels")
-        known = sum(answer == label.answer for answer, label in zip(answers, labels, strict=True))
-        new = answers.count(None)
-        result = ImportedLabels(new, len(answers) - new - known, known)
-        detail |= {
-            "run": found.id,
-            "file": file,
-            "new": result.new,
-            "changed": result.changed,
-            "known": result.known,
-        }
+        known = sum(before.get(key) == label.answer for key, label in labels.items())
+        new = len(labels.keys() - before.keys())
+        result = ImportedLabels(new, len(labels) - new - known, known)
+        detail |= {"run": found.id, "file": file, **asdict(result)}
     return result
 
 
-def _read_labels(
-    content: bytes,
-    file: str,
-    rubric: Rubric,
-    texts: Set[tuple[str, int, str]],
-    sampled: Mapping[str, Set[tuple[str, int]]],
-) -> list[TextLabel]:
-    """Return the labels of a file. texts: that the rubric asks about; sampled: those of each
-    sample, by its id."""
+def _rows(content: bytes, file: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield line and cells of each row of a file that somebody labelled. Raise InputError for a
+    file without rows, or of other columns."""
     table = text_table(io.BytesIO(content), file)
     table.require(*REQUIRED)
     unknown = [name for name in table.header if name not in COLUMNS]
-    if unknown:
-        raise InputError(
-            f"{file}, line 1: column {quote(unknown[0])}, expected columns of {', '.join(COLUMNS)}"
-        )
-    rows = [] if table.rejected else [*table.records()]
+    rows = [*table.records()]
     if table.rejected:
         first = table.rejected[0]
         raise InputError(f"{file}, line {first.line}: {first.reason}, {first.detail}")
-    if not rows:
-        raise InputError(f"{file}: no row, expected a label or a text of a sample in each")
-    found: dict[tuple[str, int, str], tuple[int, TextLabel]] = {}
+    if unknown or not rows:
+        got = f"column {quote(unknown[0])}" if unknown else "no row"
+        raise InputError(f"{file}, line 1: {got}, expected rows of {', '.join(COLUMNS)}")
     for line, cells in rows:
         row = dict.fromkeys(COLUMNS, "") | dict(zip(table.header, cells, strict=True))
-        if row["sample"] and not row["answer"] and not row["author"]:
-            continue  # a text that nobody has labelled
-        try:
-            label = _label(row, rubric, texts)
-            check_label(rubric, texts, label)
-            _check_sample(label, sampled)
-        except InputError as error:
-            raise InputError(f"{file}, line {line}: {error}") from error
-        earlier, _ = found.setdefault((label.pair_id, label.seq, label.author), (line, label))
-        if earlier != line:
-            raise InputError(
-                f"{file}, line {line}: a repeat of the text and author of line {earlier}, expected"
-                " one row for each"
-            )
-    return [label for _, label in found.values()]
+        if row["answer"] or row["author"] or not row["sample"]:
+            yield line, row
 
 
 def _label(row: Mapping[str, str], rubric: Rubric, texts: Set[tuple[str, int, str]]) -> TextLabel:
+    """Return the label of a row. Raise InputError, or ValueError for a number or time that is
+    none."""
     if row["rubric"] not in ("", rubric.name):
         raise InputError(f"rubric {quote(row['rubric'])}, expected {rubric.name}")
-    try:
-        at = datetime.fromisoformat(row["labelled_at"]) if row["labelled_at"] else None
-    except ValueError:
-        raise InputError(
-            f"labelled_at {quote(row['labelled_at'])}, expected a time such as 2026-01-31T09:30:00"
-        ) from None
-    if at is not None and at.tzinfo is not None:
-        raise InputError(f"labelled_at {quote(row['labelled_at'])}, expected a time without a zone")
-    if row["seq"] and not row["seq"].lstrip("-").isdecimal():
-        raise InputError(f"seq {quote(row['seq'])}, expected a whole number")
-    same_role = [
-        seq for pair_id, seq, role in texts if (pair_id, role) == (row["pair_id"], row["role"])
-    ]
-    seqs = [int(row["seq"])] if row["seq"] else same_role
+    pair_id, role, sample = row["pair_id"], row["role"], row["sample"] or None
+    at = datetime.fromisoformat(row["labelled_at"]) if row["labelled_at"] else None
+    seqs = [int(row["seq"])] if row["seq"] else [t[1] for t in texts if t[::2] == (pair_id, role)]
     if len(seqs) != 1:
-        what = f"{len(seqs)} texts of {quote(row['pair_id'])} and role {quote(row['role'])}"
+        what = f"{len(seqs)} texts of {quote(pair_id)} and role {quote(role)}"
         raise InputError(f"{what}, expected one, or a column seq that chooses one")
-    return TextLabel(
-        row["pair_id"],
-        seqs[0],
-        row["role"],
-        row["answer"],
-        row["author"],
-        row["sample"] or None,
-        at,
-    )
-
-
-def _check_sample(label: TextLabel, sampled: Mapping[str, Set[tuple[str, int]]]) -> None:
-    if label.sample is None:
-        return
-    if label.sample not in sampled:
-        raise InputError(
-            f"sample {quote(label.sample)}: not known here, expected one that was drawn; draw it"
-            " with the same seed"
-        )
-    if (label.pair_id, label.seq) not in sampled[label.sample]:
-        raise InputError(
-            f"{label.pair_id}, seq {label.seq}: not in sample {label.sample}, expected one of its"
-            " texts"
-        )
+    return TextLabel(pair_id, seqs[0], role, row["answer"], row["author"], sample, at)
