@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from core.base.errors import InputError, NotFound, StateError, Unreachable
@@ -17,18 +17,16 @@ from core.features.arguments.methods.read_findings import ReadFindings
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rule_answers import answer_by_rule
 from core.llm.call_settings import CallSettings
-from core.llm.client import Client
 from core.llm.endpoint import CONCURRENCY
-from core.llm.kept_answer import TokenCounter
 from core.methods.prompts import Effort
 from core.runs import launch, model_servers, run_control
 from core.runs.dependencies import load_pairs, load_texts
 from core.runs.jobs import overview
-from core.runs.request import Expectation, Rate, RunRequest, expect
+from core.runs.request import Expectation, RunRequest, expect
 from core.runs.shared_settings import Cached, CallsAtOnce, Model, Seed, Server, TokenBudget
 from core.runs.spec import RunSpec
 from core.runs.workspace import Workspace
-from core.store import Cursor, calls, evidence, runs
+from core.store import Cursor, evidence, runs
 from core.store.runs import Run
 
 if TYPE_CHECKING:
@@ -75,8 +73,7 @@ RULE = "rule"  # what made the answers of a rule
 _METHODS: Mapping[str, JudgeRubric | ReadFindings] = {
     each.name: each for each in (JudgeRubric(), ReadFindings())
 }
-# prompts that are counted beforehand; the others are as long as these by their characters
-_MOST_COUNTED = 64
+CHARACTERS_A_TOKEN = 4  # of English text, as a rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +90,12 @@ class ReadingPlan:
 class ReadingEstimate:
     """The expected cost of a reading, without unreadable answers and retries.
 
-    texts: the number read; calls of `expected` are fewer if some make the same prompt. measured:
-    whether answers are as long as those of this model's earlier readings; otherwise they are
-    counted as the letter, and a sentence if one is asked for, without any reasoning.
+    texts: the number read; calls of `expected` are fewer if some make the same prompt. Tokens of
+    answers, seconds and money are unknown before a model's first reading.
     """
 
     texts: int
     expected: Expectation
-    measured: bool
 
 
 def plan_reading(
@@ -184,28 +179,29 @@ def start_reading(
         [present] = overview.with_present_states(workspace, [existing])
         return present
     execution = launch.execution_settings(workspace, plan.request, method)
-    n_calls = sum(len(prompts) for prompts, _ in _prompts(workspace, plan))
+    n_calls = estimate(workspace, plan).expected.calls
     begin = run_control.start_worker if detach else run_control.work_on
     return run_control.start(workspace, plan.spec, name, execution, calls=n_calls, begin=begin)
 
 
 def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
-    """Return the expected cost of a reading: the prompts are made, and the server counts some of
-    every length."""
-    workspace.refuse_if_read_only("estimate", launch.name_of(plan.request))
-    texts, prompts = 0, list[str]()
-    for of_row, n_texts in _prompts(workspace, plan):
-        prompts += of_row
-        texts += n_texts
-    with workspace.store.read() as db:
-        earlier = calls.averages(db, plan.spec.method, plan.spec.model)
-    per_character, form_tokens = asyncio.run(_count_tokens(workspace, plan, prompts))
-    completion, seconds = (form_tokens, None) if earlier is None else earlier[1:]
-    rate = Rate(per_character * sum(map(len, prompts)) / len(prompts), completion, seconds)
-    price = model_servers.price_at(workspace, plan.request.endpoint, plan.spec.model)
-    return ReadingEstimate(
-        texts, expect(len(prompts), plan.request.concurrency, rate, price), earlier is not None
-    )
+    """Return the expected cost of a reading: the prompts are made and their characters counted,
+    answers are as long as those of this model's earlier readings."""
+    method, spec = _METHODS[plan.spec.method], plan.spec
+    loaded = load_texts(workspace.store, spec, method)
+    pairs = load_pairs(workspace.store, spec.dataset)
+    calls = characters = 0
+    for row in loaded.of_row:
+        prompts = set(method.row_prompts(loaded, pairs[row], spec.options))
+        calls += len(prompts)
+        characters += sum(len(message.content) for prompt in prompts for message in prompt)
+    tokens, texts = characters / CHARACTERS_A_TOKEN, sum(map(len, loaded.of_row.values()))
+    earlier = launch.rate_of(workspace, spec.method, spec.model)
+    if earlier is None:
+        return ReadingEstimate(texts, Expectation(calls, tokens))
+    rate = replace(earlier, prompt_tokens=tokens / calls)
+    price = model_servers.price_at(workspace, plan.request.endpoint, spec.model)
+    return ReadingEstimate(texts, expect(calls, plan.request.concurrency, rate, price))
 
 
 def list_readings(db: Cursor, rubric: Rubric, run_id: str) -> list[Run]:
@@ -330,30 +326,3 @@ def _refuse_missing_dossiers(workspace: Workspace, rubric: Rubric, run: Run) -> 
                 f"rubric {rubric.name}: needs the dossier, but run {run.name} has none; expected a"
                 " run with dossiers"
             )
-
-
-def _prompts(workspace: Workspace, plan: ReadingPlan) -> Iterator[tuple[list[str], int]]:
-    """Yield the distinct prompts of each row, and its number of texts."""
-    method = _METHODS[plan.spec.method]
-    texts = load_texts(workspace.store, plan.spec, method)
-    pairs = load_pairs(workspace.store, plan.spec.dataset)
-    for row, of_row in texts.of_row.items():
-        made = set(method.row_prompts(texts, pairs[row], plan.spec.options))
-        yield ["\n".join(message.content for message in messages) for messages in made], len(of_row)
-
-
-async def _count_tokens(
-    workspace: Workspace, plan: ReadingPlan, prompts: Sequence[str]
-) -> tuple[float, int]:
-    """Return the tokens of a character, in some prompts of every length, and the tokens of an
-    answer in its form."""
-    by_length = sorted(prompts, key=len)
-    step = max(len(by_length) / _MOST_COUNTED, 1.0)
-    chosen = [by_length[int((i + 0.5) * step)] for i in range(min(len(by_length), _MOST_COUNTED))]
-    answer = _METHODS[plan.spec.method].answer_form(plan.spec.options)
-    address = plan.request.endpoint or workspace.settings.endpoint
-    endpoint = model_servers.endpoint_of(workspace, address, plan.spec.model, plan.request.calls)
-    async with Client(endpoint, concurrency=plan.request.concurrency) as client:
-        counter = TokenCounter(client, plan.spec.model)
-        form, *counted = [(await counter.count(text)).tokens for text in (answer, *chosen)]
-    return sum(counted) / sum(map(len, chosen)), form

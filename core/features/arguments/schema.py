@@ -74,10 +74,11 @@ class Schema:
         """Return the names of the fields of some kinds."""
         return [field.name for field in self.fields if field.kind in kinds]
 
-    def form(self, filler: str = "…", length: int = 1) -> str:
-        """Return the JSON of an answer."""
-        finding = dict.fromkeys((field.name for field in self.fields), filler)
-        return json.dumps({self.listed: [finding] * length}, ensure_ascii=False)
+    @property
+    def form(self) -> str:
+        """The JSON of an answer."""
+        finding = dict.fromkeys((field.name for field in self.fields), "…")
+        return json.dumps({self.listed: [finding]}, ensure_ascii=False)
 
 
 class Passage(NamedTuple):

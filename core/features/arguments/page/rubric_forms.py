@@ -10,7 +10,6 @@ from core.base.texts import describe_duration
 from core.features.arguments import readings, rubrics
 from core.features.arguments.finding_kinds import kind_of
 from core.features.arguments.jobs import KIND as READING
-from core.features.arguments.methods.judge_rubric import asks_for_passage
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
 from core.runs.request import money_text
@@ -133,16 +132,13 @@ def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
 def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) -> str:
     """Return the expected cost of a reading as a line of Markdown."""
     expected = estimate.expected
+    answers = expected.completion_tokens
     parts = [
         f"**{estimate.texts:,} texts** by {as_text(plan.request.model)}",
         f"**{expected.calls:,} calls**",
-        f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens",
+        f"about {expected.prompt_tokens:,.0f} tokens of prompts",
+        "answers of unknown length" if answers is None else f"{answers:,.0f} of answers",
     ]
-    if not estimate.measured:
-        kind = kind_of(plan.rubric)
-        counted = "a letter" if kind is None else f"five {kind.schema.listed}"
-        with_sentence = " and a sentence" if asks_for_passage(plan.spec.options) else ""
-        parts[-1] += f", answers counted as {counted}{with_sentence} each"
     if expected.seconds is not None:
         parts.append(f"about {describe_duration(expected.seconds)}")
     if expected.money is not None:
