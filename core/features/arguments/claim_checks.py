@@ -28,13 +28,6 @@ MOST_GENES, MOST_SHARE = (
 FEWEST_GENES = 15  # a pathway of this many genes always counts, even in a small pack
 _SIGNS: Final[Mapping[Relation, int]] = {"activates": 1, "represses": -1}
 _WORDS: Final = {1: "activates", -1: "represses", 0: "regulates, in no known direction,"}
-# What each kind of pack can say about a claim, for people.
-DECIDES: Final[Mapping[str, str]] = {
-    "regulation": "activates, represses and regulates: supports or contradicts",
-    "signalling": "activates, represses and regulates: supports or contradicts",
-    "network": f"binds: supports, with a score of {LEAST_SCORE} or more; never contradicts",
-    "pathways": "acts with: supports, by a pathway or set of both genes; never contradicts",
-}
 
 
 class Claim(NamedTuple):

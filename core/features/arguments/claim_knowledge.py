@@ -9,7 +9,6 @@ import pandas as pd
 
 from core.evidence.knowledge_packs import Pack
 from core.features.arguments.claim_checks import (
-    DECIDES,
     SYMMETRIC,
     Claim,
     Knowledge,
@@ -83,7 +82,7 @@ def _knowledge(found: Mapping[str, Pack]) -> Knowledge:
             for name, pack in found.items()
             if pack.kind == "pathways"
         },
-        {name: pack.kind for name, pack in found.items() if pack.kind in DECIDES},
+        {name: pack.kind for name, pack in found.items() if pack.kind != "descriptions"},
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pandas as pd
 import streamlit as st
 
@@ -12,13 +10,12 @@ from core.features.arguments.page import choices, rubric_forms
 from core.features.arguments.schema_reading import SchemaReading, reading_of_run
 from core.store.runs import Run
 from core.ui import links, tables
-from core.ui.background import Result, background
 from core.ui.linked import choose_one
-from core.ui.loaders.cache import versions_of
+from core.ui.loaders.cache import cache_by
 from core.ui.loaders.rows import text_counts
 from core.ui.results import show_result
 from core.ui.server_workspace import read_workspace
-from core.ui.shell import PageContext, draw_until_ready
+from core.ui.shell import PageContext
 from core.ui.widgets import show_empty
 
 _MOST_SHOWN = 1_000  # findings in the table; the command lists all
@@ -41,32 +38,22 @@ def show(context: PageContext, run: Run) -> None:
     elif reader := choose_one(
         st.selectbox, "findings_reader", "Listed by", readers, next(iter(readers))
     ):
-        draw_until_ready(lambda: _draw(run, kind, reader), lambda: _ask(run, kind, reader).ready)
+        _draw(run, kind, reader)
     rubric_forms.show_reading(context, run, rubric, unfolded=not readers)
 
 
-def _ask(run: Run, kind: FindingKind, reader: str) -> Result:
-    def compute(_progress: Callable[[float], object]) -> SchemaReading:
-        return reading_of_run(read_workspace(), kind, run.id, reader)
-
-    return background().ask(
-        ("findings", kind.name, run.id, reader, *versions_of([run.id])), compute
-    )
+@cache_by("run:{1}", "runs", "datasets", entries=4, shared=True)
+def _reading(kind: str, run: str, reader: str) -> SchemaReading:
+    return reading_of_run(read_workspace(), kinds()[kind], run, reader)
 
 
 def _draw(run: Run, kind: FindingKind, reader: str) -> None:
-    asked = _ask(run, kind, reader)
-    if not asked.ready:
-        st.caption("Reading the texts. Some thousand texts take some seconds.")
-        return
-    if asked.value is None:
-        st.error("The texts could not be read: the log says why.")
-        return
-    show_result(asked.value, run.name, f"findings-{kind.name}")
-    rows = [kind.row(finding) for finding in asked.value.others[:_MOST_SHOWN]]
+    with st.spinner("Reading the texts …"):
+        reading = _reading(kind.name, run.id, reader)
+    show_result(reading, run.name, f"findings-{kind.name}")
+    rows = [kind.row(finding) for finding in reading.others[:_MOST_SHOWN]]
     with st.expander(
-        f"{len(rows):,} of {asked.value.n_findings:,} {kind.schema.listed}, with links to their"
-        " rows"
+        f"{len(rows):,} of {reading.n_findings:,} {kind.schema.listed}, with links to their rows"
     ):
         addresses = [
             links.page_address("rows", dataset=run.dataset, run=run.id, row=row["row"])

@@ -12,7 +12,6 @@ import pandas as pd
 
 from core.base.result import HIDDEN, Figure, Table
 from core.features.arguments import readings
-from core.features.arguments.claim_checks import DECIDES
 from core.features.arguments.claim_knowledge import ClaimKnowledge
 from core.features.arguments.finding_kinds import FindingKind
 from core.features.arguments.findings import knowledge_for, load_findings
@@ -20,11 +19,10 @@ from core.features.arguments.rubric import Rubric, count_answers
 from core.features.arguments.worth import RubricWorth, load_outcomes, rubric_worth
 from core.runs.workspace import Workspace
 from core.scoring.run_scores import load_scored_rows
-from core.store import Cursor, predictions, runs, traces
+from core.store import Cursor, runs, traces
 from core.store.runs import Run
 
 MOST_LISTED = 20  # findings in the table; the JSON has all
-OUTCOMES: Mapping[str | None, str] = {"hit": "right", "miss": "wrong", None: "not known"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +33,7 @@ class SchemaReading:
     judged: debates whose judge gives reasons. n_findings: without `answers`, which only answer the
     question of their own row. quotes, invented: quotations that stand in the text, and that do not.
     replies: whether the sides of a debate reply to each other. packs: that check findings. roles:
-    the rubric's answers by role. counts: by role (or side) and outcome of the row. worth: where
-    rows have labels.
+    the rubric's answers by role. counts: by role (or side). worth: where rows have labels.
     """
 
     kind: FindingKind = field(metadata=HIDDEN)
@@ -118,7 +115,7 @@ class SchemaReading:
 
     def figure(self) -> Figure | None:
         """Return the shares of the statuses by role."""
-        rows = [row for row in self.counts if row["outcome"] == "all" and row["findings"]]
+        rows = [row for row in self.counts if row["findings"]]
         shares = [
             {"role": row["role"], **{status: row[_key(status)] for status in self.statuses}}
             for row in rows
@@ -156,8 +153,7 @@ def count(
     db: Cursor, kind: FindingKind, run: Run, reading: Run, knowledge: ClaimKnowledge
 ) -> SchemaReading:
     """Return the findings of a reading counted by role and outcome, with their worth."""
-    read = load_findings(db, kind, reading.id, knowledge)
-    asked, findings = (_with_outcome(db, run, frame) for frame in read)
+    asked, findings = load_findings(db, kind, reading.id, knowledge)
     texts = asked[asked["answer"] != ""]
     others = findings[~findings["is_answer"]]
     return SchemaReading(
@@ -176,10 +172,7 @@ def count(
         quotes=int((findings[kind.schema.names("quote")] != "").sum().sum()),
         invented=int(asked["invented"].sum()),
         replies="rebuttal" in traces.text_counts(db, run.id),
-        packs=tuple(
-            {"pack": name, "kind": of, "decides": DECIDES[of]}
-            for name, of in knowledge.knowledge.kinds.items()
-        ),
+        packs=tuple({"pack": name, "kind": of} for name, of in knowledge.knowledge.kinds.items()),
         roles=count_answers(kind.schema.rubric, asked),
         counts=tuple(count_by_role(kind, texts, findings)),
         worth=_worth(db, kind, run, texts, others),
@@ -187,37 +180,21 @@ def count(
     )
 
 
-def _with_outcome(db: Cursor, run: Run, frame: pd.DataFrame) -> pd.DataFrame:
-    rows = predictions.list_rows(db, run.id, list(dict.fromkeys(frame["pair_id"]))).set_index(
-        "pair_id"
-    )["outcome"]
-    outcome = {
-        key: OUTCOMES[value if isinstance(value, str) else None] for key, value in rows.items()
-    }
-    return frame.assign(outcome=frame["pair_id"].map(outcome))
-
-
 def count_by_role(
     kind: FindingKind, texts: pd.DataFrame, findings: pd.DataFrame
 ) -> list[dict[str, Any]]:
-    """Return the counts of each role; all outcomes together come first."""
-    texts = texts.drop(columns="role").explode("roles").rename(columns={"roles": "role"})
+    """Return the counts of each role."""
+    texts_of_role = texts["roles"].explode().value_counts(sort=False)
     rows = []
-    for role in dict.fromkeys(texts["role"]):
-        for outcome in ("all", *OUTCOMES.values()):
-            held, own = (
-                frame[
-                    (frame["role"] == role) & ((outcome == "all") | (frame["outcome"] == outcome))
-                ]
-                for frame in (texts, findings)
-            )
-            others, having = own[~own["is_answer"]], own[["pair_id", "seq"]].drop_duplicates()
-            row = {"role": role, "outcome": outcome, "texts": len(held), "having": len(having)}
-            row |= {"answers": len(own) - len(others), "findings": len(others)}
-            rows.append(
-                row | {_key(name): int(which(others).sum()) for name, which in kind.which.items()}
-            )
-    return [row for row in rows if row["texts"]]
+    for role, n_texts in texts_of_role.items():
+        own = findings[findings["role"] == role]
+        others, having = own[~own["is_answer"]], own[["pair_id", "seq"]].drop_duplicates()
+        row = {"role": role, "texts": int(n_texts), "having": len(having)}
+        row |= {"answers": len(own) - len(others), "findings": len(others)}
+        rows.append(
+            row | {_key(name): int(which(others).sum()) for name, which in kind.which.items()}
+        )
+    return rows
 
 
 def _worth(

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from core.features.arguments import findings_tab, readings
+from core.features.arguments import readings
 from core.features.arguments.claims import CLAIMS
 from core.features.arguments.clash import CLASH
 from core.features.arguments.readings import ReadingSettings
 from core.runs.workspace import Workspace
 from tests.fakes.scripted import serving
 from tests.features.arguments.test_claims import import_regulation
-from tests.features.reading.test_row_panel import AtOnce
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import text_of
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the tab shows is computed at once."""
-    monkeypatch.setattr(findings_tab, "background", AtOnce)
 
 
 @pytest.mark.soak
