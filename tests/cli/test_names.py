@@ -158,8 +158,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         made, Stop(dataset="d1", walk="first walk", title="A row", address="./rows?run=x")
     )
     reports.save_report(made, "paper", {})
-    rubrics.add(made, Rubric(name="names-a-pathway", question="Does it name a pathway?"))
-    rubrics.add(made, Rubric(name="commits-itself", question="Does it commit itself?"))
+    rubrics.add_rubric(made, Rubric(name="names-a-pathway", question="Does it name a pathway?"))
+    rubrics.add_rubric(made, Rubric(name="commits-itself", question="Does it commit itself?"))
     target_ranking.create(made, TrainingRequest("screen", models={"pca_knn": {}}))
     return made
 

@@ -74,7 +74,7 @@ def fill(workspace: Workspace) -> Run:
         )
         run = launch.start(workspace, asked)
     rubric = Rubric("names-a-program", "Does the text name a program?", unit="row")
-    rubrics.add(workspace, rubric)
+    rubrics.add_rubric(workspace, rubric)
     labels.draw_sample(workspace, rubric, run.id, 4)
     runs.add_note(workspace, run.id, None, "worth a look")
     reports.save_report(workspace, "for Monday", {"runs": [run.id]})

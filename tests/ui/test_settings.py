@@ -121,7 +121,7 @@ def train_at_once(workspace: Workspace) -> None:
 
 
 def ask_people(workspace: Workspace) -> None:
-    rubrics.add(workspace, Rubric("names-a-program", "Does the text name a program?"))
+    rubrics.add_rubric(workspace, Rubric("names-a-program", "Does the text name a program?"))
 
 
 FORMS: Mapping[type, Sequence[Form]] = {

@@ -34,9 +34,6 @@ class ClaimKnowledge(NamedTuple):
         return self.spellings.get(name) or self.spellings.get(name.casefold(), name)
 
 
-NOTHING = ClaimKnowledge({}, Knowledge())
-
-
 def load_knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge:
     """Return the knowledge packs of a dataset's organism: the latest of each kind, and all of
     pathways or gene sets.

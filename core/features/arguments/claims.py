@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.features.arguments.claim_checks import RELATIONS, STATUSES
-from core.features.arguments.claim_knowledge import settle
+from core.features.arguments.claim_knowledge import load_knowledge, settle
 from core.features.arguments.finding_kinds import FindingKind
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.schema import Field, Schema
@@ -44,5 +44,5 @@ CLAIMS = FindingKind(
     statuses=STATUSES,
     settle=settle,
     worth=STATUSES,
-    checks=True,
+    load_knowledge=load_knowledge,
 )

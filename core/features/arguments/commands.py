@@ -73,7 +73,7 @@ Answer = Annotated[
 def list_(context: typer.Context) -> None:
     """List the rubrics: those that a rule answers, then those that were added."""
     show_list(
-        "rubrics", plain(rubrics.list_all(context.obj)), ("name", "unit", "judge", "question"), ""
+        "rubrics", plain(rubrics.list_rubrics(context.obj)), ("name", "unit", "judge", "question"), ""
     )
 
 
@@ -88,7 +88,7 @@ def add(
     ],
 ) -> None:
     """Add a rubric of the user's own, which people, a model or its pattern answer."""
-    rubric = rubrics.add_file(context.obj, file)
+    rubric = rubrics.add_rubric_file(context.obj, file)
     show(
         plain(rubric),
         f"{rubric.name}: {rubric.question} ({' / '.join(rubric.answers)}; judge: {rubric.judge})",
@@ -115,7 +115,7 @@ def run_(
     from core.features.arguments.finding_kinds import kinds
 
     kind = kinds().get(name)
-    rubric = rubrics.find(context.obj, name) if kind is None else kind.schema.rubric
+    rubric = rubrics.find_rubric(context.obj, name) if kind is None else kind.schema.rubric
     by_rule = reading is None and (judge or rubric.judge) == "rule"
     if by_rule:
         refuse_model_options(
@@ -191,7 +191,7 @@ def rate(
 ) -> None:
     """Show how often a run's texts have an answer, by the judge, and corrected by people's
     labels."""
-    _show_rates(context.obj, rubrics.find(context.obj, name), run, (judge, reading), answer)
+    _show_rates(context.obj, rubrics.find_rubric(context.obj, name), run, (judge, reading), answer)
 
 
 def _show_rates(
@@ -224,7 +224,7 @@ def worth(
         typer.Argument(
             metavar="NAME[,NAME2…]",
             help="Rubrics that are tested together.",
-            autocompletion=complete(rubrics.list_all, several=True),
+            autocompletion=complete(rubrics.list_rubrics, several=True),
         ),
     ],
     run: RunName,
@@ -242,7 +242,7 @@ def worth(
     with context.obj.store.read() as db:
         rows = run_scores.load_scored_rows(db, run)
         outcomes = load_outcomes(db, rows)
-    tried = [rubrics.find(context.obj, each) for each in split_names(names)]
+    tried = [rubrics.find_rubric(context.obj, each) for each in split_names(names)]
     answers = [
         (rubric, readings.answers(context.obj, rubric, rows.run, judge, reading)[0])
         for rubric in tried

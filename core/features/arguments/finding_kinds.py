@@ -14,7 +14,7 @@ from core.features.arguments.schema import Schema
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.features.arguments.claim_knowledge import ClaimKnowledge
+    from core.runs.workspace import Workspace
 
 Which = Callable[["pd.DataFrame"], "pd.Series[bool]"]
 DECLARED = ("core.features.arguments.claims:CLAIMS", "core.features.arguments.clash:CLASH")
@@ -26,16 +26,25 @@ class FindingKind:
 
     statuses: what can become of a finding; settle: gives a table of findings the columns status,
     pack and entry. counted: further ones that are counted, by what their columns say. worth: those
-    for which rows are compared. checks: whether `settle` reads knowledge packs.
+    for which rows are compared. load_knowledge: of a dataset, what `settle` checks findings by.
     """
 
     schema: Schema
     texts: str
     statuses: tuple[str, ...]
-    settle: Callable[[pd.DataFrame, ClaimKnowledge], pd.DataFrame]
+    settle: Callable[[pd.DataFrame, Any], pd.DataFrame]
     worth: tuple[str, ...]
     counted: Mapping[str, Which] = field(default_factory=dict)
-    checks: bool = False
+    load_knowledge: Callable[[Workspace, str], Any] | None = None
+
+    @property
+    def checks(self) -> bool:
+        """Whether findings are checked by knowledge packs."""
+        return self.load_knowledge is not None
+
+    def knowledge_of(self, workspace: Workspace, dataset: str) -> Any:
+        """Return what checks the findings of a dataset; None where nothing does."""
+        return self.load_knowledge and self.load_knowledge(workspace, dataset)
 
     @property
     def name(self) -> str:

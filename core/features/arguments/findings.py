@@ -8,9 +8,7 @@ import numpy as np
 import pandas as pd
 
 from core.features.arguments import rubric_tables
-from core.features.arguments.claim_knowledge import NOTHING, ClaimKnowledge, load_knowledge
 from core.features.arguments.finding_kinds import FindingKind
-from core.runs.workspace import Workspace
 from core.store import Cursor
 
 _OF_TEXT = ("pair_id", "pert", "gene", "seq", "stage", "role", "has_verdict")
@@ -21,7 +19,7 @@ def load_findings(
     db: Cursor,
     kind: FindingKind,
     reading: str,
-    knowledge: ClaimKnowledge,
+    knowledge: Any,
     pair_id: str | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the texts of a reading (id), and the findings in them with what became of each.
@@ -47,8 +45,3 @@ def load_findings(
     return texts.assign(
         answer=np.where(texts["answer"].isna(), "", answer), p=np.nan, passage=""
     ), findings
-
-
-def knowledge_for(workspace: Workspace, kind: FindingKind, dataset: str) -> ClaimKnowledge:
-    """Return what checks the findings of a kind."""
-    return load_knowledge(workspace, dataset) if kind.checks else NOTHING

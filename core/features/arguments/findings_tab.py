@@ -21,7 +21,7 @@ from core.ui.widgets import show_empty
 _MOST_SHOWN = 1_000  # findings in the table; the command lists all
 
 
-def show(context: PageContext, run: Run) -> None:
+def show_findings(context: PageContext, run: Run) -> None:
     """Show the choice of what is listed and by whom, its numbers, and each finding with its row."""
     titles = {name: f"{name}: {kind.schema.rubric.question}" for name, kind in kinds().items()}
     first = next(iter(titles))

@@ -13,4 +13,4 @@ class ReadingKind(RunKind):
     of_readings = True
 
 
-KIND = ReadingKind()
+READING_KIND = ReadingKind()

@@ -27,7 +27,7 @@ RubricName = Annotated[
     typer.Argument(
         metavar="NAME",
         help="A rubric's name, as `rubric list` prints it.",
-        autocompletion=complete(rubrics.list_all),
+        autocompletion=complete(rubrics.list_rubrics),
     ),
 ]
 MOST_BYTES = 1 << 28  # of a file of labels
@@ -55,7 +55,7 @@ def label(
             f"rubric label: got {', '.join(asked) or 'nothing to do'}, expected one of --sample,"
             " --export and --import"
         )
-    rubric: Rubric = rubrics.find(context.obj, name)
+    rubric: Rubric = rubrics.find_rubric(context.obj, name)
     if wanted.size is not None:
         _draw(context.obj, rubric, run, wanted)
     elif export is not None:

@@ -251,9 +251,9 @@ def answers(
         chosen = find_reading(workspace, db, rubric, found, reading)
         if (kind := kind_of(rubric)) is None:
             return rubric_tables.readings(db, chosen.id), chosen.id
-    from core.features.arguments.findings import knowledge_for, load_findings
+    from core.features.arguments.findings import load_findings
 
-    knowledge = knowledge_for(workspace, kind, found.dataset)
+    knowledge = kind.knowledge_of(workspace, found.dataset)
     with workspace.store.read() as db:
         return load_findings(db, kind, chosen.id, knowledge)[0], chosen.id
 

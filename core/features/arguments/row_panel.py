@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from core.features.arguments.claim_knowledge import NOTHING, ClaimKnowledge, load_knowledge
 from core.features.arguments.finding_kinds import FindingKind, kinds
 from core.features.arguments.findings import load_findings
 from core.features.arguments.readings import answers_rubric
@@ -31,7 +31,7 @@ def show(workspace: Workspace, run: Run, pair: str, readings: Sequence[str]) -> 
         if newest is None:
             continue
         with st.spinner("Reading the knowledge packs …"):
-            knowledge = _knowledge(run.dataset) if kind.checks else NOTHING
+            knowledge = _knowledge(kind.name, run.dataset)
         with workspace.store.read() as db:
             rows = findings_of_row(db, newest.id, pair, kind, knowledge)
         if rows:
@@ -40,12 +40,12 @@ def show(workspace: Workspace, run: Run, pair: str, readings: Sequence[str]) -> 
 
 
 @cache_by("datasets", entries=2, shared=True)
-def _knowledge(dataset: str) -> ClaimKnowledge:
-    return load_knowledge(read_workspace(), dataset)
+def _knowledge(kind: str, dataset: str) -> Any:
+    return kinds()[kind].knowledge_of(read_workspace(), dataset)
 
 
 def findings_of_row(
-    db: Cursor, reading: str, pair: str, kind: FindingKind, knowledge: ClaimKnowledge
+    db: Cursor, reading: str, pair: str, kind: FindingKind, knowledge: Any
 ) -> list[dict[str, object]]:
     """Return the findings of a reading (id) in a row as rows of a table.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PLAIN = ("content", "role", "stage", "pair_id", "pert", "gene", "has_dossier")
 
 
-def built_in_rubrics() -> list[Rubric]:
+def rubrics_of_rules() -> list[Rubric]:
     """Return the rubrics of all rules, by name."""
     return [
         Rubric(rule.name, rule.question, rule.answers, unit=rule.unit, rule=rule.name)

@@ -12,9 +12,8 @@ import pandas as pd
 
 from core.base.result import HIDDEN, Figure, Table
 from core.features.arguments import readings
-from core.features.arguments.claim_knowledge import ClaimKnowledge
 from core.features.arguments.finding_kinds import FindingKind
-from core.features.arguments.findings import knowledge_for, load_findings
+from core.features.arguments.findings import load_findings
 from core.features.arguments.rubric import Rubric, count_answers
 from core.features.arguments.worth import RubricWorth, load_outcomes, rubric_worth
 from core.runs.workspace import Workspace
@@ -144,13 +143,13 @@ def reading_of_run(
     with workspace.store.read() as db:
         found = runs.find_predicting(db, run)
         chosen = readings.find_reading(workspace, db, kind.schema.rubric, found, reading)
-    knowledge = knowledge_for(workspace, kind, found.dataset)
+    knowledge = kind.knowledge_of(workspace, found.dataset)
     with workspace.store.read() as db:
         return count(db, kind, found, chosen, knowledge)
 
 
 def count(
-    db: Cursor, kind: FindingKind, run: Run, reading: Run, knowledge: ClaimKnowledge
+    db: Cursor, kind: FindingKind, run: Run, reading: Run, knowledge: Any
 ) -> SchemaReading:
     """Return the findings of a reading counted by role and outcome, with their worth."""
     asked, findings = load_findings(db, kind, reading.id, knowledge)
@@ -172,7 +171,10 @@ def count(
         quotes=int((findings[kind.schema.names("quote")] != "").sum().sum()),
         invented=int(asked["invented"].sum()),
         replies="rebuttal" in traces.text_counts(db, run.id),
-        packs=tuple({"pack": name, "kind": of} for name, of in knowledge.knowledge.kinds.items()),
+        packs=tuple(
+            {"pack": name, "kind": of}
+            for name, of in (knowledge.knowledge.kinds if kind.checks else {}).items()
+        ),
         roles=count_answers(kind.schema.rubric, asked),
         counts=tuple(count_by_role(kind, texts, findings)),
         worth=_worth(db, kind, run, texts, others),

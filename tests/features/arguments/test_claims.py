@@ -135,7 +135,7 @@ def test_labels_of_claims_say_how_many_are_right(
         reading = readings.start_reading(
             small_workspace, RUBRIC, "debate", ReadingSettings(endpoint=url)
         )
-    right = rubrics.find(small_workspace, "right_claim")
+    right = rubrics.find_rubric(small_workspace, "right_claim")
     sample = labels.draw_sample(small_workspace, right, reading.id, 20)
     given = [
         TextLabel(

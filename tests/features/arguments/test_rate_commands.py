@@ -15,7 +15,7 @@ MEASURES = {"hit_rate", "de", "dir"}
 @pytest.fixture
 def asked(small_workspace: Workspace) -> Workspace:
     """The small debate, and a rubric that a pattern answers."""
-    rubrics.add(
+    rubrics.add_rubric(
         small_workspace, Rubric("program", "Does it name a program?", pattern="shared program")
     )
     return small_workspace

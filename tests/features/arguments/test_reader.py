@@ -34,7 +34,7 @@ N = 10  # of the twelve briefs of "debate" in tests/cases.py
 
 
 def drawn(workspace: Workspace) -> Sample:
-    rubrics.add(workspace, RUBRIC)
+    rubrics.add_rubric(workspace, RUBRIC)
     return labels.draw_sample(workspace, RUBRIC, "debate", N)
 
 

@@ -37,7 +37,7 @@ def choose_rubric(
 
     to_label: whether only those that take people's labels are offered.
     """
-    known = {rubric.name: rubric for rubric in rubrics.list_all(workspace)}
+    known = {rubric.name: rubric for rubric in rubrics.list_rubrics(workspace)}
     if to_label:
         of_run = [each for each in all_runs() if each.is_reading and each.parents == (run.id,)]
         known = {

@@ -23,7 +23,7 @@ from core.ui.widgets import as_text, show_empty
 DEFAULT_SIZE = 100
 
 
-def show(context: PageContext, run: Run) -> None:
+def show_label(context: PageContext, run: Run) -> None:
     """Show the text to read next, or the form that draws texts."""
     if context.read_only:
         show_empty(
@@ -52,7 +52,7 @@ def show(context: PageContext, run: Run) -> None:
         "Reader", own, key="name-reader", max_chars=120, disabled=is_signed_in
     )
     author = own if is_signed_in else (typed or "").strip()
-    samples = loaders.samples(rubric, run.id)
+    samples = loaders.samples_of(rubric, run.id)
     sample = _choose_sample(samples, sample_place)
     if sample is None:
         show_empty(

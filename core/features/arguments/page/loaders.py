@@ -12,8 +12,8 @@ from core.ui.loaders.cache import cache_by, from_store, reading
 if TYPE_CHECKING:
     import pandas as pd
 
-samples = cache_by("run:{1}", "labels")(from_store(rubric_tables.samples))
-labels = cache_by("run:{1}", "labels")(from_store(rubric_tables.labels))
+samples_of = cache_by("run:{1}", "labels")(from_store(rubric_tables.samples))
+labels_of = cache_by("run:{1}", "labels")(from_store(rubric_tables.labels))
 
 
 @cache_by("run:{0}", entries=4, shared=True)

@@ -97,7 +97,7 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
     """Return what the browser gets: plain data."""
     # What the person answered about the run's texts, in this sample or another, in the order of
     # answering
-    labels_of_run = loaders.labels(reading.rubric, reading.run.id)
+    labels_of_run = loaders.labels_of(reading.rubric, reading.run.id)
     answered = {
         (label.pair_id, label.seq): label
         for label in labels_of_run

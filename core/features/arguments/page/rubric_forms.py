@@ -9,7 +9,7 @@ from core.base.fields.record import make, option_of
 from core.base.texts import describe_duration
 from core.features.arguments import readings, rubrics
 from core.features.arguments.finding_kinds import kind_of
-from core.features.arguments.jobs import KIND as READING
+from core.features.arguments.jobs import READING_KIND
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
 from core.runs.request import money_text
@@ -29,7 +29,7 @@ _RUBRIC = "note-rubric-"  # the beginning of keys of a new rubric's settings, wh
 _OWNER = "reading_"  # the beginning of keys and query parameters of a reading's settings
 
 
-def show(context: PageContext, run: Run, rubric: Rubric | None) -> None:
+def show_forms(context: PageContext, run: Run, rubric: Rubric | None) -> None:
     """Show both forms, folded."""
     if rubric is not None:
         show_reading(context, run, rubric)
@@ -54,7 +54,7 @@ def _show_rubric(context: PageContext, run: Run) -> None:
     if st.button("Add rubric", type="primary", key="add-rubric-now", disabled=not is_ready):
         with explain_errors():
             rubric = make(Rubric, chosen)
-            is_new = rubrics.add(context.workspace, rubric)
+            is_new = rubrics.add_rubric(context.workspace, rubric)
             links.set_parameter("rubric", rubric.name)
             st.session_state.pop("id-rubric", None)
             confirm(f"{rubric.name}: {'added' if is_new else 'exists already'}.")
@@ -80,7 +80,7 @@ def show_reading(context: PageContext, run: Run, rubric: Rubric, *, unfolded: bo
     for reading in all_runs():
         is_live = reading.is_reading and reading.parents == (run.id,) and reading.status != "done"
         if is_live and readings.answers_rubric(reading, rubric):
-            watch_job(context.workspace, READING.name, reading.id)
+            watch_job(context.workspace, READING_KIND.name, reading.id)
     if not context.read_only:
         with st.expander("Let a model read this run", unfolded, key="read-by-model"):
             _show_reading(context, run, rubric)

@@ -19,7 +19,7 @@ LISTED = 100  # texts of a role below the rates
 EXCERPT = 160  # characters of each
 
 
-def show(context: PageContext, run: Run) -> None:
+def show_rubrics(context: PageContext, run: Run) -> None:
     """Show the rates of the chosen rubric, its texts, and the forms for another rubric and another
     reading."""
     rubric_place, judge_place, answer_place = st.columns(
@@ -45,7 +45,7 @@ def show(context: PageContext, run: Run) -> None:
             or rubric.answers[0]
         )
         _show_rubric(run, rubric, judged_by, answer)
-    rubric_forms.show(context, run, rubric)
+    rubric_forms.show_forms(context, run, rubric)
 
 
 def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str) -> None:

@@ -20,14 +20,14 @@ from core.ui.widgets import as_text, show_empty
 FIRST_TRIED = ("argues", "cites", "genes", "own_side")
 
 
-def show(context: PageContext, run: Run) -> None:
+def show_worth(context: PageContext, run: Run) -> None:
     """Show the table and the forest plot of the rubrics that are tested together."""
     if not count_labelled(run.id):
         show_empty(f"{as_text(run.name)} has no labelled row, so hits and misses are unknown.")
         run_browser.offer_labelled_run(context, links.ARGUMENTS)
         return
     judged: dict[str, tuple[Rubric, str]] = {}
-    for rubric in rubrics.list_all(context.workspace):
+    for rubric in rubrics.list_rubrics(context.workspace):
         if (
             choices.asks_about(run, rubric)
             and (judge := next(iter(choices.judges_of(run, rubric)), None)) is not None
