@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-
 from core.features.arguments.page import tabs
 from core.ui import run_browser, shell, widgets
 

@@ -24,7 +24,7 @@ import pytest
 
 from core.base import log
 from core.base.types import LIVE_STATES, Failed
-from core.features.arguments.clash import CLASH
+from core.features.arguments.findings import CLASH
 from core.features.arguments.methods.judge_rubric import reading_options
 from core.features.arguments.rubric import Rubric
 from core.features.asking import actions as ask

@@ -27,7 +27,7 @@ from core.base.config import Settings
 from core.base.errors import DeskError, StoreBusy
 from core.base.result import to_json
 from core.features.arguments import readings, rubric_tables
-from core.features.arguments.clash import CLASH
+from core.features.arguments.findings import CLASH
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.schema_reading import reading_of_run

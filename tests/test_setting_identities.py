@@ -18,7 +18,7 @@ from core.base.fields.setting import Option
 from core.features.arguments import labels, readings
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
-from core.features.arguments.text_sampling import SampleRequest
+from core.features.arguments.rubric_tables import SampleRequest
 from core.features.asking import actions as ask
 from core.features.asking.actions import Question
 from core.features.asking.askings import AgainRequest, plan_again

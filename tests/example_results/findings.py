@@ -9,8 +9,7 @@ import pandas as pd
 
 from core.base.result import Result
 from core.features.arguments.claims import CLAIMS
-from core.features.arguments.clash import CLASH
-from core.features.arguments.finding_kinds import FindingKind
+from core.features.arguments.findings import CLASH, FindingKind
 from core.features.arguments.rubric import count_answers
 from core.features.arguments.schema_reading import SchemaReading, count_by_role
 from tests.example_results.rubrics import examples as rubric_examples

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from core.features.arguments import rubric_tables
-from core.features.arguments.rubric import count_answers
-from core.features.arguments.rule_answers import answer_by_rule, built_in_rubrics
+from core.features.arguments.rubric import answer_by_rule, built_in_rubrics, count_answers
 from core.runs.workspace import Workspace
 from core.scoring.run_scores import load_scored_rows
 from core.stats.calibration import tie_bounds

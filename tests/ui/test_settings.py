@@ -21,10 +21,10 @@ from core.base.fields.setting import Option, setting
 from core.base.fields.toml_table import parse_toml
 from core.cli.base import app
 from core.cli.settings import Taken, option_help, taken_by
-from core.features.arguments import rubrics
+from core.features.arguments import readings
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
-from core.features.arguments.text_sampling import SampleRequest
+from core.features.arguments.rubric_tables import SampleRequest
 from core.features.asking.actions import Question
 from core.features.asking.askings import AgainRequest
 from core.features.cells.actions import LabelRequest
@@ -121,7 +121,7 @@ def train_at_once(workspace: Workspace) -> None:
 
 
 def ask_people(workspace: Workspace) -> None:
-    rubrics.add_rubric(workspace, Rubric("names-a-program", "Does the text name a program?"))
+    readings.add_rubric(workspace, Rubric("names-a-program", "Does the text name a program?"))
 
 
 FORMS: Mapping[type, Sequence[Form]] = {

@@ -6,27 +6,30 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from core.base.declared import find_named
 from core.base.errors import InputError, NotFound, StateError, Unreachable
 from core.base.fields.setting import setting
+from core.base.fields.toml_table import read_toml
 from core.features.arguments import rubric_tables
-from core.features.arguments.finding_kinds import kind_of
+from core.features.arguments.findings import kind_of, kinds
 from core.features.arguments.methods.judge_rubric import JudgeRubric, reading_options
 from core.features.arguments.methods.read_findings import ReadFindings
-from core.features.arguments.rubric import Rubric
-from core.features.arguments.rule_answers import answer_by_rule
+from core.features.arguments.rubric import Rubric, answer_by_rule, rubrics_of_rules
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import CONCURRENCY
 from core.methods.prompts import Effort
 from core.runs import launch, model_servers, run_control
 from core.runs.dependencies import load_pairs, load_texts
 from core.runs.jobs import overview
+from core.runs.jobs.run_kind import RunKind
 from core.runs.request import Expectation, RunRequest, expect
 from core.runs.shared_settings import Cached, CallsAtOnce, Model, Seed, Server, TokenBudget
 from core.runs.spec import RunSpec
 from core.runs.workspace import Workspace
-from core.store import Cursor, evidence, runs
+from core.store import Cursor, changes, evidence, runs
 from core.store.runs import Run
 
 if TYPE_CHECKING:
@@ -326,3 +329,68 @@ def _refuse_missing_dossiers(workspace: Workspace, rubric: Rubric, run: Run) -> 
                 f"rubric {rubric.name}: needs the dossier, but run {run.name} has none; expected a"
                 " run with dossiers"
             )
+
+
+_ACTION = "add rubric"
+
+
+def built_in_rubrics() -> list[Rubric]:
+    """Return the rubrics of all rules, and of what a model lists in single texts, by name."""
+    listing = (kind.schema.rubric for kind in kinds().values() if kind.schema.of == "text")
+    return sorted([*rubrics_of_rules(), *listing], key=lambda rubric: rubric.name)
+
+
+def list_rubrics(workspace: Workspace) -> list[Rubric]:
+    """Return the built-in rubrics by name, then those that people added, in the order in which they
+    did."""
+    with workspace.store.read() as db:
+        return [*built_in_rubrics(), *rubric_tables.list_own(db)]
+
+
+def find_rubric(workspace: Workspace, name: str) -> Rubric:
+    """Return the rubric of a name. Raise NotFound, with the known names, if there is none."""
+    return find_named({rubric.name: rubric for rubric in list_rubrics(workspace)}, "rubric", name)
+
+
+def add_rubric(workspace: Workspace, rubric: Rubric) -> bool:
+    """Keep a rubric; whether it is new. The same one again changes nothing.
+
+    Raise StateError if another one has its name, InputError if it names a rule: a rule has its own
+    rubric; ReadOnly.
+    """
+    workspace.refuse_if_read_only(_ACTION, rubric.name)
+    if rubric.rule:
+        raise InputError(
+            f"rubric {rubric.name}: rule is {rubric.rule!r}, expected none; rules have built-in"
+            " rubrics"
+        )
+    if rubric.name in {*kinds(), *(each.name for each in built_in_rubrics())}:
+        raise StateError(
+            f"rubric {rubric.name!r}: a built-in one has that name; choose another name, since"
+            " labels store it"
+        )
+    if rubric in list_rubrics(workspace):
+        return False
+    with workspace.change(_ACTION, rubric.name) as (db, detail):
+        detail |= {"sha256": rubric.sha256, "question": rubric.question}
+        changes.bump(db, "rubrics")
+        return rubric_tables.put(db, rubric, workspace.settings.author)
+
+
+def add_rubric_file(workspace: Workspace, path: Path) -> Rubric:
+    """Keep the rubric of a TOML file and return it. Raise InputError for a file that holds none,
+    and what `add_rubric` raises."""
+    workspace.refuse_if_read_only(_ACTION, path.name)
+    rubric = read_toml(path).record(Rubric)
+    add_rubric(workspace, rubric)
+    return rubric
+
+
+class ReadingKind(RunKind):
+    """Readings that a worker of this workspace makes or made."""
+
+    name, title = "reading", "reading"
+    of_readings = True
+
+
+READING_KIND = ReadingKind()

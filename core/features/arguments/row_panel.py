@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.features.arguments.finding_kinds import FindingKind, kinds
-from core.features.arguments.findings import load_findings
+from core.features.arguments.findings import FindingKind, kinds, load_findings
 from core.features.arguments.readings import answers_rubric
 from core.runs.workspace import Workspace
 from core.store import Cursor, runs

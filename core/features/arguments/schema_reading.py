@@ -12,8 +12,7 @@ import pandas as pd
 
 from core.base.result import HIDDEN, Figure, Table
 from core.features.arguments import readings
-from core.features.arguments.finding_kinds import FindingKind
-from core.features.arguments.findings import load_findings
+from core.features.arguments.findings import FindingKind, load_findings
 from core.features.arguments.rubric import Rubric, count_answers
 from core.features.arguments.worth import RubricWorth, load_outcomes, rubric_worth
 from core.runs.workspace import Workspace
@@ -148,9 +147,7 @@ def reading_of_run(
         return count(db, kind, found, chosen, knowledge)
 
 
-def count(
-    db: Cursor, kind: FindingKind, run: Run, reading: Run, knowledge: Any
-) -> SchemaReading:
+def count(db: Cursor, kind: FindingKind, run: Run, reading: Run, knowledge: Any) -> SchemaReading:
     """Return the findings of a reading counted by role and outcome, with their worth."""
     asked, findings = load_findings(db, kind, reading.id, knowledge)
     texts = asked[asked["answer"] != ""]

@@ -13,7 +13,7 @@ import pytest
 from core.base.errors import NotFound
 from core.base.types import Flag
 from core.features.arguments import readings
-from core.features.arguments.clash import CLASH
+from core.features.arguments.findings import CLASH
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.schema_reading import reading_of_run
 from core.runs import run_control

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.features.arguments.claim_checks import Claim, Knowledge, narrow_pathways
+from core.features.arguments.claims import Claim, Knowledge, narrow_pathways
 
 
 def claim(text: str) -> Claim:

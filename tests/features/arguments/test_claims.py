@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from core.features.arguments import labels, readings, rubrics
+from core.features.arguments import labels, readings
 from core.features.arguments import rates as rubric_rates
 from core.features.arguments.claims import CLAIMS
 from core.features.arguments.readings import ReadingSettings
@@ -135,7 +135,7 @@ def test_labels_of_claims_say_how_many_are_right(
         reading = readings.start_reading(
             small_workspace, RUBRIC, "debate", ReadingSettings(endpoint=url)
         )
-    right = rubrics.find_rubric(small_workspace, "right_claim")
+    right = readings.find_rubric(small_workspace, "right_claim")
     sample = labels.draw_sample(small_workspace, right, reading.id, 20)
     given = [
         TextLabel(

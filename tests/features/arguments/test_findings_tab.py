@@ -6,7 +6,7 @@ import pytest
 
 from core.features.arguments import readings
 from core.features.arguments.claims import CLAIMS
-from core.features.arguments.clash import CLASH
+from core.features.arguments.findings import CLASH
 from core.features.arguments.readings import ReadingSettings
 from core.runs.workspace import Workspace
 from tests.fakes.scripted import serving

@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.features.arguments.group_contributions import (
-    contribution_difference,
-    contributions,
-    mean_difference,
-)
+from core.features.arguments.worth import contribution_difference, contributions, mean_difference
 from core.stats.auroc import auroc
 from core.stats.scores_and_labels import Task
 from tests.stats.oracles import contribution

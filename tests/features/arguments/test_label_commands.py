@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.features.arguments import labels, rubrics
+from core.features.arguments import labels, readings
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import TextLabel
 from core.runs.workspace import Workspace
@@ -18,7 +18,7 @@ RUBRIC = Rubric("names-a-pathway", "Does the text name a pathway?")
 @pytest.mark.soak
 def test_label_draws_exports_and_imports(small_workspace: Workspace, tmp_path: Path) -> None:
     place = small_workspace.settings.workspace
-    rubrics.add_rubric(small_workspace, RUBRIC)
+    readings.add_rubric(small_workspace, RUBRIC)
     found = core_json(
         place, "rubric", "label", RUBRIC.name, "debate", "--sample", "5", "--seed", "3"
     )
@@ -52,7 +52,7 @@ def test_label_draws_exports_and_imports(small_workspace: Workspace, tmp_path: P
 
 def test_label_says_what_is_wrong(small_workspace: Workspace, tmp_path: Path) -> None:
     place = small_workspace.settings.workspace
-    rubrics.add_rubric(small_workspace, RUBRIC)
+    readings.add_rubric(small_workspace, RUBRIC)
     file = tmp_path / "labels.csv"
     file.write_text("pair_id,role,answer,author\nPa_Ga,EFFECT,maybe,Ada\n")
     for arguments, message in (

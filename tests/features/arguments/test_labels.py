@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from core.base.errors import InputError, NotFound
-from core.features.arguments import label_files, labels, readings, rubric_tables
+from core.features.arguments import labels, readings, rubric_tables
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import Sample, TextLabel
 from core.runs.workspace import Workspace
@@ -114,33 +114,33 @@ def fill(workspace: Workspace) -> Sample:
 def test_a_file_of_labels_loses_nothing(small_workspace: Workspace) -> None:
     fill(small_workspace)
     before, drawn = stored(small_workspace), samples(small_workspace)
-    content, n = label_files.export_csv(small_workspace, RUBRIC, "debate")
+    content, n = labels.export_csv(small_workspace, RUBRIC, "debate")
     assert n == len(before) == 7
     assert (
         len(content.decode().splitlines()) == 1 + 9
     )  # two texts of the sample have no label of it
-    same = label_files.import_csv(small_workspace, RUBRIC, "debate", content, "labels.csv")
-    assert same == label_files.ImportedLabels(0, 0, 7)
+    same = labels.import_csv(small_workspace, RUBRIC, "debate", content, "labels.csv")
+    assert same == labels.ImportedLabels(0, 0, 7)
     with small_workspace.store.write() as db:
         for table in ("text_label", "text_sample", "sampled_text"):
             db.execute(f"DELETE FROM {table}")
     with pytest.raises(InputError, match=r"not in a sample .* draw it with the same seed"):
-        label_files.import_csv(small_workspace, RUBRIC, "debate", content, "labels.csv")
+        labels.import_csv(small_workspace, RUBRIC, "debate", content, "labels.csv")
     assert (
         labels.draw_sample(small_workspace, RUBRIC, "debate", 5, "simple", 3).id == drawn[0].id
     )  # as in another workspace
-    gone = label_files.import_csv(small_workspace, RUBRIC, "debate", content, "labels.csv")
-    assert gone == label_files.ImportedLabels(7, 0, 0)
+    gone = labels.import_csv(small_workspace, RUBRIC, "debate", content, "labels.csv")
+    assert gone == labels.ImportedLabels(7, 0, 0)
     assert stored(small_workspace) == before
     assert [each.labelled_at for each in stored(small_workspace)] == [
         each.labelled_at for each in before
     ]
-    assert label_files.export_csv(small_workspace, RUBRIC, "debate")[0] == content
+    assert labels.export_csv(small_workspace, RUBRIC, "debate")[0] == content
 
 
 def test_answers_may_be_filled_in_in_any_order(small_workspace: Workspace) -> None:
     sample = fill(small_workspace)
-    content, _ = label_files.export_csv(small_workspace, RUBRIC, "debate")
+    content, _ = labels.export_csv(small_workspace, RUBRIC, "debate")
     head, *lines = content.decode().splitlines()
     [left] = [
         line
@@ -149,10 +149,8 @@ def test_answers_may_be_filled_in_in_any_order(small_workspace: Workspace) -> No
     ]
     filled = left.replace(",,,", ",yes,Cleo,", 1)
     shuffled = "\n".join([head, *reversed([filled if line == left else line for line in lines])])
-    added = label_files.import_csv(
-        small_workspace, RUBRIC, "debate", shuffled.encode(), "labels.csv"
-    )
-    assert added == label_files.ImportedLabels(1, 0, 7)
+    added = labels.import_csv(small_workspace, RUBRIC, "debate", shuffled.encode(), "labels.csv")
+    assert added == labels.ImportedLabels(1, 0, 7)
     assert ("Cleo", "yes", sample.id) in {
         (each.author, each.answer, each.sample) for each in stored(small_workspace)
     }
@@ -161,15 +159,15 @@ def test_answers_may_be_filled_in_in_any_order(small_workspace: Workspace) -> No
 @pytest.mark.soak
 def test_a_table_of_ones_own_needs_few_columns(small_workspace: Workspace) -> None:
     table = b"pair_id,role,answer,author,labelled_at\nPa_Ga,EFFECT,yes,Ada,2026-01-31\nPb_Ga,UP,unclear,Ada,\n"
-    assert label_files.import_csv(small_workspace, RUBRIC, "debate", table, "own.csv").new == 2
+    assert labels.import_csv(small_workspace, RUBRIC, "debate", table, "own.csv").new == 2
     early, late = stored(small_workspace)
     assert early == TextLabel("Pa_Ga", 0, "EFFECT", "yes", "Ada")
     assert early.labelled_at == datetime(2026, 1, 31)
     assert (late.pair_id, late.role, late.answer, late.sample) == ("Pb_Ga", "UP", "unclear", None)
-    changed = label_files.import_csv(
+    changed = labels.import_csv(
         small_workspace, RUBRIC, "debate", table.replace(b"unclear", b"no"), "own.csv"
     )
-    assert changed == label_files.ImportedLabels(0, 1, 1)
+    assert changed == labels.ImportedLabels(0, 1, 1)
 
 
 HEAD = "pair_id,role,answer,author"
@@ -220,7 +218,7 @@ WRONG = [
 def test_a_wrong_file_says_where_and_nothing_is_stored(small_workspace: Workspace) -> None:
     for table, message in WRONG:
         with pytest.raises(InputError, match=message):
-            label_files.import_csv(small_workspace, RUBRIC, "debate", table.encode(), "l.csv")
+            labels.import_csv(small_workspace, RUBRIC, "debate", table.encode(), "l.csv")
     assert (stored(small_workspace), samples(small_workspace)) == ([], [])
 
 
@@ -231,7 +229,7 @@ def test_a_text_of_another_sample_is_refused(small_workspace: Workspace) -> None
         texts = rubric_tables.texts(db, runs.find(db, "debate").id, RUBRIC)
     drawn = {(text.pair_id, text.seq) for text in sample.texts}
     other = next(row for row in texts.itertuples() if (row.pair_id, row.seq) not in drawn)
-    content, _ = label_files.export_csv(small_workspace, RUBRIC, "debate")
+    content, _ = labels.export_csv(small_workspace, RUBRIC, "debate")
     line = f"{other.pair_id},{other.seq},{other.role},yes,Ada,,{sample.id},".encode()
     with pytest.raises(InputError, match=f"not in a sample {sample.id}"):
-        label_files.import_csv(small_workspace, RUBRIC, "debate", content + line + b"\n", "l.csv")
+        labels.import_csv(small_workspace, RUBRIC, "debate", content + line + b"\n", "l.csv")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.features.arguments.marked_passage import find_passage, take_passage
+from core.features.arguments.schema import find_passage, take_passage
 from core.llm.messages import Reply, TokenLogprob, Usage
 
 TEXT = "**Jak1** drives\nGm12345 through “Stat1”. Answer: C. It does."

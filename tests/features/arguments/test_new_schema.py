@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.features.arguments import finding_kinds
-from core.features.arguments.finding_kinds import FindingKind
+from core.features.arguments import findings
+from core.features.arguments.findings import FindingKind
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.schema import Field, Schema
 from core.runs.workspace import Workspace
@@ -48,10 +48,10 @@ DOUBTS = FindingKind(
 @pytest.fixture(autouse=True)
 def declared(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The third schema is declared beside the others."""
-    monkeypatch.setattr(finding_kinds, "DECLARED", (*finding_kinds.DECLARED, f"{__name__}:DOUBTS"))
-    finding_kinds.kinds.cache_clear()
+    monkeypatch.setattr(findings, "DECLARED", (*findings.DECLARED, f"{__name__}:DOUBTS"))
+    findings.kinds.cache_clear()
     yield
-    finding_kinds.kinds.cache_clear()
+    findings.kinds.cache_clear()
 
 
 def doubt(prompt: ScriptedPrompt) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.features.arguments import rubrics
+from core.features.arguments import readings
 from core.features.arguments.rubric import Rubric
 from core.runs.workspace import Workspace
 from tests.commands import core, core_json
@@ -15,7 +15,7 @@ MEASURES = {"hit_rate", "de", "dir"}
 @pytest.fixture
 def asked(small_workspace: Workspace) -> Workspace:
     """The small debate, and a rubric that a pattern answers."""
-    rubrics.add_rubric(
+    readings.add_rubric(
         small_workspace, Rubric("program", "Does it name a program?", pattern="shared program")
     )
     return small_workspace

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from core.base.config import Settings
-from core.features.arguments import labels, readings, rubrics
+from core.features.arguments import labels, readings
 from core.features.arguments.page import reader
 from core.features.arguments.page.reader import Progress, Reading
 from core.features.arguments.rubric_tables import Sample, TextLabel
@@ -34,7 +34,7 @@ N = 10  # of the twelve briefs of "debate" in tests/cases.py
 
 
 def drawn(workspace: Workspace) -> Sample:
-    rubrics.add_rubric(workspace, RUBRIC)
+    readings.add_rubric(workspace, RUBRIC)
     return labels.draw_sample(workspace, RUBRIC, "debate", N)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.features.arguments import readings, row_panel
-from core.features.arguments.claim_knowledge import load_knowledge
-from core.features.arguments.claims import CLAIMS
+from core.features.arguments.claims import CLAIMS, load_knowledge
 from core.features.arguments.readings import ReadingSettings
 from core.runs.workspace import Workspace
 from tests.fakes.scripted import Script, serving, write_reply

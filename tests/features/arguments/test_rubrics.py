@@ -8,7 +8,7 @@ import pytest
 
 from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
-from core.features.arguments import rubrics
+from core.features.arguments import readings
 from core.features.arguments.rubric import Rubric
 from core.features.importing import backups, undo
 from core.features.server import doctor
@@ -31,11 +31,11 @@ OWN = Rubric(
 
 def test_a_rubric_of_a_file_is_kept_once_and_found(workspace: Workspace, tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text(TOML, "utf-8")
-    assert rubrics.add_rubric_file(workspace, tmp_path / "r.toml") == OWN
-    assert rubrics.add_rubric_file(workspace, tmp_path / "r.toml") == OWN
-    assert rubrics.list_rubrics(workspace) == [*rubrics.built_in_rubrics(), OWN]
-    assert rubrics.find_rubric(workspace, OWN.name) == OWN
-    assert rubrics.find_rubric(workspace, "short").question == rules()["short"].question
+    assert readings.add_rubric_file(workspace, tmp_path / "r.toml") == OWN
+    assert readings.add_rubric_file(workspace, tmp_path / "r.toml") == OWN
+    assert readings.list_rubrics(workspace) == [*readings.built_in_rubrics(), OWN]
+    assert readings.find_rubric(workspace, OWN.name) == OWN
+    assert readings.find_rubric(workspace, "short").question == rules()["short"].question
     with workspace.store.read() as db:
         [written] = changes.latest(db).to_dict("records")
     assert (written["action"], written["subject"], written["author"]) == (
@@ -46,33 +46,33 @@ def test_a_rubric_of_a_file_is_kept_once_and_found(workspace: Workspace, tmp_pat
 
 
 def test_names_are_taken_once(workspace: Workspace, tmp_path: Path) -> None:
-    assert rubrics.add_rubric(workspace, OWN)
-    assert not rubrics.add_rubric(workspace, OWN)
+    assert readings.add_rubric(workspace, OWN)
+    assert not readings.add_rubric(workspace, OWN)
     with pytest.raises(StateError, match="another of that name"):
-        rubrics.add_rubric(workspace, Rubric(OWN.name, "Does it?"))
+        readings.add_rubric(workspace, Rubric(OWN.name, "Does it?"))
     with pytest.raises(StateError, match="rubric 'short': a built-in one has that name"):
-        rubrics.add_rubric(workspace, Rubric("short", "Is it?"))
+        readings.add_rubric(workspace, Rubric("short", "Is it?"))
     with pytest.raises(InputError, match="rubric mine: rule is 'short', expected none"):
-        rubrics.add_rubric(workspace, Rubric("mine", "Is it?", rule="short"))
+        readings.add_rubric(workspace, Rubric("mine", "Is it?", rule="short"))
     with pytest.raises(
         NotFound,
         match=r"rubric 'long': not known, expected one of advocates_arguing, .*names-a-pathway",
     ):
-        rubrics.find_rubric(workspace, "long")
+        readings.find_rubric(workspace, "long")
     (tmp_path / "r.toml").write_text('name = "x"\nquestion = "Is it?"\nrule = "short"\n', "utf-8")
     with pytest.raises(InputError, match=r"r\.toml, line 3: rule is not known"):
-        rubrics.add_rubric_file(workspace, tmp_path / "r.toml")
+        readings.add_rubric_file(workspace, tmp_path / "r.toml")
 
 
 @pytest.mark.soak
 def test_an_own_rubric_outlives_an_undo_and_a_backup(
     small_workspace: Workspace, tmp_path: Path
 ) -> None:
-    rubrics.add_rubric(small_workspace, OWN)
+    readings.add_rubric(small_workspace, OWN)
     undo.undo(small_workspace, "debate.csv")
-    assert rubrics.find_rubric(small_workspace, OWN.name) == OWN
+    assert readings.find_rubric(small_workspace, OWN.name) == OWN
     assert doctor.examine(small_workspace.settings).store == "ok"
     backups.back_up(small_workspace, tmp_path / "b.zip")
     copy = open_workspace(Settings(workspace=tmp_path / "copy", author="tester"))
     backups.restore(copy, tmp_path / "b.zip")
-    assert rubrics.list_rubrics(copy) == rubrics.list_rubrics(small_workspace)
+    assert readings.list_rubrics(copy) == readings.list_rubrics(small_workspace)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.features.arguments import rubrics
+from core.features.arguments import readings
 from core.features.arguments.readings import ReadingSettings
 from core.runs.workspace import Workspace
 from tests.features.arguments.reading import RUBRIC
@@ -23,7 +23,7 @@ BY_PATTERN = replace(
 def test_a_rules_rate_asks_for_no_labels_and_its_texts_are_listed(
     small_workspace: Workspace, visit: Visit
 ) -> None:
-    rubrics.add_rubric(small_workspace, BY_PATTERN)
+    readings.add_rubric(small_workspace, BY_PATTERN)
     app = visit(small_workspace, "arguments", run="debate", rubric=BY_PATTERN.name)
     assert not app.exception
     assert not app.error
@@ -75,7 +75,7 @@ def test_a_rubric_is_added_from_the_page(small_workspace: Workspace, visit: Visi
     app.run()
     app.button(key="add-rubric-now").click().run()
     assert not app.error
-    assert rubrics.find_rubric(small_workspace, RUBRIC.name) == replace(
+    assert readings.find_rubric(small_workspace, RUBRIC.name) == replace(
         RUBRIC, pattern="program", stages=("de", "debate")
     )
     assert app.query_params["rubric"] == RUBRIC.name
@@ -83,7 +83,7 @@ def test_a_rubric_is_added_from_the_page(small_workspace: Workspace, visit: Visi
 
 @pytest.mark.soak
 def test_worth_compares_rows_with_and_without(small_workspace: Workspace, visit: Visit) -> None:
-    rubrics.add_rubric(small_workspace, BY_PATTERN)
+    readings.add_rubric(small_workspace, BY_PATTERN)
     app = visit(small_workspace, "arguments", run="debate", tab="Worth", tried=[BY_PATTERN.name])
     assert not app.exception
     assert not app.error

@@ -9,8 +9,13 @@ from core.base.errors import InputError, NotFound
 from core.base.records import from_json, to_json
 from core.features.arguments import rubric as pattern
 from core.features.arguments import rubric_tables
-from core.features.arguments.rubric import ALL, Rubric, count_answers
-from core.features.arguments.rule_answers import answer_by_rule, built_in_rubrics
+from core.features.arguments.rubric import (
+    ALL,
+    Rubric,
+    answer_by_rule,
+    count_answers,
+    rubrics_of_rules,
+)
 from core.methods.brief_checks import FINDINGS
 from core.methods.text_rules.registry import rule_named, rules
 from core.methods.text_rules.text import RuleText
@@ -38,8 +43,8 @@ TEXTS = pd.DataFrame(
 
 def test_every_check_of_the_audit_is_a_rule_and_every_rule_has_its_rubric() -> None:
     assert set(rules()) >= {*FINDINGS, *OF_ROWS}
-    assert [rubric.name for rubric in built_in_rubrics()] == sorted(rules())
-    for rubric in built_in_rubrics():
+    assert [rubric.name for rubric in rubrics_of_rules()] == sorted(rules())
+    for rubric in rubrics_of_rules():
         assert rubric.rule == rubric.name
         assert rubric.name not in FINDINGS or rubric.unit == "brief"
         assert from_json(Rubric, to_json(rubric), "rubric") == rubric
@@ -54,7 +59,7 @@ def audited_by_rubrics(
 ) -> tuple[DebateAudit, dict[str, dict[str, dict[str, object]]]]:
     """The audit of a run, and the counts of every rubric: rubric → role → counts."""
     by_rubric = {}
-    for rubric in built_in_rubrics():
+    for rubric in rubrics_of_rules():
         by_rubric[rubric.name] = count_answers(
             rubric, answer_by_rule(rubric, rubric_tables.texts(db, run, rubric))
         )

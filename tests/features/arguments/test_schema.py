@@ -10,7 +10,7 @@ import pytest
 
 from core.base.types import Flag, RowResult
 from core.features.arguments.claims import CLAIMS
-from core.features.arguments.clash import CLASH
+from core.features.arguments.findings import CLASH
 from core.features.arguments.methods.read_findings import METHOD
 from core.features.arguments.schema import Findings, Passage, Schema, passages_of, read_findings
 from core.llm.answers import Unread

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError
-from core.features.arguments.text_sampling import draw
+from core.features.arguments.labels import draw
 
 DRAWS = 4000
 DESIGNS = {"simple": [""] * 8, "stratified": ["yes"] * 6 + ["no"] * 2}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.features.arguments import readings
-from core.features.arguments.clash import CLASH
+from core.features.arguments.findings import CLASH
 from core.features.arguments.readings import ReadingSettings
 from core.features.importing.actions import ImportOptions, import_upload
 from core.runs.workspace import Workspace

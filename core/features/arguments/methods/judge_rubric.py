@@ -20,8 +20,8 @@ from core.base.fields.setting import setting
 from core.base.records import parse
 from core.base.types import Pair
 from core.evidence.render import dossier
-from core.features.arguments.marked_passage import find_passage, take_passage
 from core.features.arguments.rubric import Rubric
+from core.features.arguments.schema import find_passage, take_passage
 from core.features.arguments.text_reading import TextReading, mark
 from core.llm.answers import Unread, read_option
 from core.llm.logprobs import letter_probabilities

@@ -20,7 +20,7 @@ from core.base import log
 from core.base.errors import DeskError
 from core.base.hashes import sha256_of
 from core.features.arguments import labels
-from core.features.arguments.page import loaders
+from core.features.arguments.page import choices
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import Sample, TextLabel
 from core.runs.workspace import Workspace
@@ -97,13 +97,13 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
     """Return what the browser gets: plain data."""
     # What the person answered about the run's texts, in this sample or another, in the order of
     # answering
-    labels_of_run = loaders.labels_of(reading.rubric, reading.run.id)
+    labels_of_run = choices.labels_of(reading.rubric, reading.run.id)
     answered = {
         (label.pair_id, label.seq): label
         for label in labels_of_run
         if label.author == reading.author
     }
-    texts = loaders.texts_by_place(
+    texts = choices.texts_by_place(
         reading.run.id, reading.rubric, tuple(sorted({t.pair_id for t in reading.sample.texts}))
     )
     sampled = [(text.pair_id, text.seq) for text in reading.sample.texts]

@@ -7,10 +7,9 @@ import streamlit as st
 from core.base.errors import InputError
 from core.base.fields.record import make, option_of
 from core.base.texts import describe_duration
-from core.features.arguments import readings, rubrics
-from core.features.arguments.finding_kinds import kind_of
-from core.features.arguments.jobs import READING_KIND
-from core.features.arguments.readings import ReadingSettings
+from core.features.arguments import readings
+from core.features.arguments.findings import kind_of
+from core.features.arguments.readings import READING_KIND, ReadingSettings
 from core.features.arguments.rubric import Rubric
 from core.runs.request import money_text
 from core.store.runs import Run
@@ -54,7 +53,7 @@ def _show_rubric(context: PageContext, run: Run) -> None:
     if st.button("Add rubric", type="primary", key="add-rubric-now", disabled=not is_ready):
         with explain_errors():
             rubric = make(Rubric, chosen)
-            is_new = rubrics.add_rubric(context.workspace, rubric)
+            is_new = readings.add_rubric(context.workspace, rubric)
             links.set_parameter("rubric", rubric.name)
             st.session_state.pop("id-rubric", None)
             confirm(f"{rubric.name}: {'added' if is_new else 'exists already'}.")
