@@ -28,7 +28,7 @@ from core.features.asking.changed_cards import (
 )
 from core.methods import debate_texts as texts
 from core.methods.base import Context, EarlierRow, RowMethod
-from core.methods.conversation import ConversationMethod, Messages, RowConversation, gather_all
+from core.methods.conversation import ConversationMethod, RowConversation, gather_all
 from core.methods.debate import METHOD as DEBATE
 from core.methods.debate import DebateResult, hold_debate, judge_debate, result_of_debates
 from core.methods.debate_texts import SIDES, DebateCase, Speech, Speeches, Stage
@@ -150,17 +150,6 @@ def dossier_again(pair: Pair, context: Context) -> tuple[tuple[Evidence, ...], D
     )
     shown = examples(pair, context.view_of(pair), options["shots"], context.seed)
     return evidence, DebateCase(pair.pert, pair.gene, dossier(evidence, pair).text, shown, options)
-
-
-def first_verdict_messages(pair: Pair, context: Context, stage: Stage) -> Messages:
-    """Return the first judge's messages in the original debate, as they would be sent now without a
-    change."""
-    options = context.options
-    seed = read_seeds(options["seeds"])[0]
-    _, case = dossier_again(pair, replace(context, options={**options, "changes": ""}))
-    return texts.verdict_messages(
-        stage, case, speeches_of(_earlier(pair, context), stage, seed, options["rounds"])
-    )
 
 
 def speeches_of(row: EarlierRow, stage: Stage, seed: int, rounds: int) -> Speeches:

@@ -16,7 +16,7 @@ from core.features.asking import expectations
 from core.features.asking import panel as asking_panel
 from core.features.asking.actions import SCRIPTED
 from core.features.asking.expectations import EXPECTED, Expectation, Expected
-from core.features.asking.page import following, form
+from core.features.asking.page import following
 from core.plots import theme
 from core.runs.workspace import Workspace
 from core.store.runs import Run
@@ -34,7 +34,7 @@ _HELP = (
 _HIDDEN = "Rows shows the label too: the link appears once you have answered."
 
 
-def show(context: PageContext, run: Run) -> None:
+def show_row(context: PageContext, run: Run) -> None:
     """Show the row of an ad-hoc run, or the row that another run predicts now."""
     workspace = context.workspace
     if not run.is_asked:
@@ -58,7 +58,7 @@ def show(context: PageContext, run: Run) -> None:
             if not workspace.settings.read_only and st.button(
                 "Ask again", icon=":material/refresh:", key="ask-again"
             ):
-                form.send(context, ask.question_again(workspace, run))
+                send(context, ask.question_again(workspace, run))
             if is_hidden:
                 st.caption(_HIDDEN)
             else:

@@ -14,7 +14,7 @@ from core.ui.run_choice import method_text
 from core.ui.widgets import show_empty
 
 
-def show(asked: Sequence[Run]) -> None:
+def show_asked(asked: Sequence[Run]) -> None:
     """Show the dataset's ad-hoc runs, latest first."""
     st.markdown("### Asked before")
     if not asked:

@@ -40,28 +40,13 @@ def numbers(row: LiveRow, simulated: bool) -> str:
     )
     facts = [f"{seconds:.1f} s"] if seconds else []
     facts += [f"{row.tokens:,} tokens"] if row.tokens else []
-    return _div(
-        "numbers", shown, _outcome(ending), _div("facts", " · ".join(facts), _tag(simulated))
-    )
+    return _div("numbers", shown, _div("facts", " · ".join(facts), _tag(simulated)))
 
 
 def _number(name: str, p: float | None, colour: str) -> str:
     width = 0 if p is None or p != p else 100 * p
     bar = _div("bar", f'<div style="width:{width:.1f}%;background:{colour}"></div>')
     return _div("number", _div("name", name), _div("value", percent_text(p)), bar)
-
-
-def _outcome(ending: Mapping[str, Any]) -> str:
-    """Return up, down and none, once the row is complete."""
-    if ending.get("up") is None:
-        return ""
-    up, down = ending["up"], ending["down"]
-    shares = {"up": up, "down": down, "none": max(0.0, 1 - up - down)}
-    signs = {name: _colour(theme.LABEL_SIGNS[name], theme.LABEL_COLOURS[name]) for name in shares}
-    return _div(
-        "outcome",
-        *(_div("part", f"{signs[name]} {name} {percent_text(p)}") for name, p in shares.items()),
-    )
 
 
 def remarks(row: LiveRow) -> str:

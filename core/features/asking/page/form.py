@@ -30,7 +30,7 @@ _SERVER_HELP = (
 _PAIR_HELP = "A symbol of the dataset, in any case of its letters, or any other."
 
 
-def show(context: PageContext, dataset: Dataset) -> None:
+def show_form(context: PageContext, dataset: Dataset) -> None:
     """Show the form, and ask when its button is pressed."""
     pert, gene, method, server, button = st.columns(
         [0.2, 0.2, 0.2, 0.25, 0.15], vertical_alignment="bottom"

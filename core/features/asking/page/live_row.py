@@ -208,17 +208,9 @@ def of_store(
         elif event["kind"] == "verdict" and speech.p is None and "p" in event["meta"]:
             speech.error = _UNREAD
         row.speeches[place] = speech
-    names = {
-        "p_de": "p_de",
-        "p_up_given_de": "p_up_given_de",
-        "up": "prediction_up",
-        "down": "prediction_down",
-    }
-    ending = {name: numbers[column] for name, column in names.items()}
     row.ending = {
         "error": numbers["error"] or "",
-        "tokens": numbers["tokens"],
         "flags": list(numbers["flags"] or ()),
-        **ending,
+        **{name: numbers[name] for name in ("p_de", "p_up_given_de", "tokens")},
     }
     return row
