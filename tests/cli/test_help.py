@@ -37,11 +37,3 @@ def test_help_lists_each_setting_with_values_default_and_meaning(
     for option in options_of(record):
         meaning = "".join(f"{option.name}{option.about.help}[{option.expected};".split())
         assert listed.partition(meaning)[2].startswith(("default", "needed")), option.name
-
-
-def test_a_kind_alone_is_planned(tmp_path: Path) -> None:
-    assert (
-        core(tmp_path, "experiment", "tools", "r").err
-        == core(tmp_path, "experiment", "plan", "tools", "r").err
-    )
-    assert core(tmp_path, "experiment", "nosuch").status == 2

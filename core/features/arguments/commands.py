@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from core.base.errors import InputError
-from core.base.fields.record import make, options_of
+from core.base.fields.record import make
 from core.base.file_io import read_file, replace_file
 from core.base.result import plain
 from core.base.types import LIVE_STATES
@@ -108,27 +107,6 @@ def _draw(workspace: Workspace, rubric: Rubric, run: str, wanted: SampleRequest)
     )
 
 
-def refuse_model_options(chosen: Mapping[str, Any], why: str, *, detach: bool) -> None:
-    """Raise BadParameter for the first option for asking a model that is not at its default, since
-    it would have no effect.
-
-    chosen: the command's settings by name. why: no model is asked, and what to do instead. detach:
-    whether --detach was given.
-    """
-    for option in [*model_options(chosen), *(["--detach"] if detach else [])]:
-        raise typer.BadParameter(why, param_hint=option)
-
-
-def model_options(chosen: Mapping[str, Any]) -> list[str]:
-    """Return the options for asking a model that are not at their defaults. chosen: the command's
-    settings by name."""
-    return [
-        option.option
-        for option in options_of(ReadingSettings)
-        if chosen[option.name] != option.default
-    ]
-
-
 app = typer.Typer(no_args_is_help=True)
 
 
@@ -202,16 +180,8 @@ def run_(
     kind = kinds().get(name)
     rubric = readings.find_rubric(context.obj, name) if kind is None else kind.schema.rubric
     by_rule = reading is None and (judge or rubric.judge) == "rule"
-    if by_rule:
-        refuse_model_options(
-            chosen, f"{name} is answered by its rule; use it with --judge model", detach=detach
-        )
-    elif reading is not None:
-        why = (
-            "a finished reading is shown, which asks no model; leave out this option, or --reading"
-        )
-        refuse_model_options(chosen, why, detach=detach)
-    elif kind is None or judge or detach or model_options(chosen):
+    is_asked = kind is None or judge or detach or chosen["endpoint"] is not None
+    if not by_rule and reading is None and is_asked:
         made = _read_by_model(context, rubric, run, make(ReadingSettings, chosen), detach)
         reading = made.id
         if made.status != "done":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -121,7 +120,9 @@ def plan_reading(
             " already has quotations"
         )
     run = _finished_run(workspace, run_name)
-    _refuse_missing_dossiers(workspace, rubric, run)
+    with workspace.store.read() as db:
+        if rubric.dossier and not evidence.has_evidence(db, run.id):
+            raise InputError(f"rubric {rubric.name}: needs dossiers, but run {run.name} has none")
     health = asyncio.run(
         launch.health(workspace, settings.endpoint, settings.model, settings.calls)
     )
@@ -266,10 +267,9 @@ def answer_by_rule_of(workspace: Workspace, rubric: Rubric, run: Run) -> pd.Data
     that does."""
     import pandas as pd
 
-    begun = time.monotonic()
     with workspace.store.read() as db:
         found = [
-            answer_by_rule(rubric, texts, begun)
+            answer_by_rule(rubric, texts)
             for texts in rubric_tables.text_batches(db, run.id, rubric)
         ]
     return pd.concat(found, ignore_index=True)
@@ -298,10 +298,8 @@ def find_reading(
         present = overview.with_present_states(workspace, known)
         states = ", ".join(f"{each.name} is {each.status}" for each in present) or "there is none"
         how = f"`rubric run {rubric.name} {run.name} --judge model --endpoint URL` makes one"
-        raise NotFound(
-            f"rubric {rubric.name}: no finished reading of run {run.name} by a model ({states});"
-            f" {how}"
-        )
+        what = f"rubric {rubric.name}: no finished reading of run {run.name} by a model"
+        raise NotFound(f"{what} ({states}); {how}")
     return done
 
 
@@ -318,17 +316,6 @@ def _finished_run(workspace: Workspace, name: str) -> Run:
             " covers all its rows"
         )
     return run
-
-
-def _refuse_missing_dossiers(workspace: Workspace, rubric: Rubric, run: Run) -> None:
-    if not rubric.dossier:
-        return
-    with workspace.store.read() as db:
-        if not evidence.has_evidence(db, run.id):
-            raise InputError(
-                f"rubric {rubric.name}: needs the dossier, but run {run.name} has none; expected a"
-                " run with dossiers"
-            )
 
 
 _ACTION = "add rubric"

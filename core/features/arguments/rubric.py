@@ -7,7 +7,6 @@ Also count the answers to a rubric by role.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -212,32 +211,9 @@ def _count(rubric: Rubric, answers: pd.Series[str]) -> dict[str, Any]:
 # Regular expressions from users are searched with RE2 (from pyarrow), which never takes exponential
 # time. It supports neither back-references nor look-ahead and look-behind:
 # https://github.com/google/re2/wiki/Syntax.
-MOST_SECONDS = 20.0  # for all texts; the published run's 7,252 briefs take 0.01 seconds
-_AT_A_TIME = 64  # number of texts between two checks of the time
-
-
-def search_pattern(
-    pattern: str, texts: Sequence[str], where: str, begun: float | None = None
-) -> list[bool]:
-    """Return whether each text matches a pattern, ignoring case.
-
-    begun: the monotonic start time for MOST_SECONDS, by default now. Raise InputError, starting
-    with `where`, for a pattern that RE2 cannot search, or not within MOST_SECONDS.
-    """
-    found: list[bool] = []
-    begun = time.monotonic() if begun is None else begun
-    for start in range(0, len(texts), _AT_A_TIME):
-        if time.monotonic() - begun > MOST_SECONDS:
-            raise InputError(
-                f"{where}: pattern {pattern!r}: searched {start:,} of {len(texts):,} texts in"
-                f" {MOST_SECONDS:g} s; expected a faster one, with smaller repetitions than"
-                " .{1000}"
-            )
-        found += _search(pattern, texts[start : start + _AT_A_TIME], where)
-    return found
-
-
-def _search(pattern: str, texts: Sequence[str], where: str) -> list[bool]:
+def search_pattern(pattern: str, texts: Sequence[str], where: str) -> list[bool]:
+    """Return whether each text matches a pattern, ignoring case. Raise InputError, starting with
+    `where`, for a pattern that RE2 cannot search."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -267,14 +243,13 @@ def rubrics_of_rules() -> list[Rubric]:
     ]
 
 
-def answer_by_rule(rubric: Rubric, texts: pd.DataFrame, begun: float | None = None) -> pd.DataFrame:
+def answer_by_rule(rubric: Rubric, texts: pd.DataFrame) -> pd.DataFrame:
     """Answer a rubric by its rule or pattern: pair_id, seq, role, stage, answer, p, one row per
     text, in order.
 
     texts: from `core.features.arguments.rubric_tables.texts`. answer is "" if the rule has none; p
-    is NaN. begun: as in `core.features.arguments.rubric.search_pattern`. Raise InputError
-    for a rubric without a rule and without a pattern, for a pattern that takes too long, and for an
-    answer that the rubric does not list.
+    is NaN. Raise InputError for a rubric without a rule and without a pattern, and for an answer
+    that the rubric does not list.
     """
     if not rubric.is_answered_by_rule:
         raise InputError(
@@ -285,9 +260,7 @@ def answer_by_rule(rubric: Rubric, texts: pd.DataFrame, begun: float | None = No
         answer = rule_named(rubric.rule).answer
         answers = [answer(text) for text in _rule_texts(texts)]
     else:
-        found = search_pattern(
-            rubric.pattern, texts["content"].tolist(), f"rubric {rubric.name}", begun
-        )
+        found = search_pattern(rubric.pattern, texts["content"].tolist(), f"rubric {rubric.name}")
         answers = [yes_if(each) for each in found]
     unknown = set(answers) - {*rubric.answers, ""}
     if unknown:

@@ -92,10 +92,7 @@ def methods_that_argue() -> dict[str, Method]:
         and isinstance(method, RowMethod)
         and not isinstance(method, DerivedMethod | ReadsTexts)
     }
-    return {
-        name: found[name]
-        for name in sorted(found, key=lambda name: (name != "debate", name != "prompt_only", name))
-    }
+    return {"debate": found.pop("debate"), **dict(sorted(found.items()))}
 
 
 def ask(

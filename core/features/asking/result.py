@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from core.base.errors import StateError
 from core.base.result import Figure, Table
@@ -104,6 +103,8 @@ class AnswerChange:
         return {
             "answer": self.name,
             **{title: None if math.isnan(each) else each for title, each in numbers.items()},
+            "answers asked again": _text(self.unchanged),
+            "answers changed": _text(self.changed),
         }
 
 
@@ -161,24 +162,9 @@ class RowAskedAgain:
         """Return both numbers."""
         return (Table("Answers", tuple(each.row for each in self.answers), ("change",)),)
 
-    def figure(self) -> Figure:
-        """Return a dot for each asking."""
-        sides = [
-            (each.name, side, p)
-            for each in self.answers
-            for side, answers in (
-                ("as it was", each.unchanged),
-                ("changed", each.changed),
-                ("in the run", (each.stands,)),
-            )
-            for p in answers
-        ]
-        table = pd.DataFrame(sides, columns=["name", "side", "p"])
-        alt = (
-            "Each answer with the dossier as it was, over the band of their range, and with the"
-            " changed one."
-        )
-        return Figure("core.features.asking.plots.asked_again:figure", {"table": table}, alt)
+    def figure(self) -> Figure | None:
+        """Return None: the table has every answer."""
+        return None
 
 
 def row_asked_again(
@@ -272,6 +258,10 @@ def compare_answers(
         )
         for name, test, p_holm in zip(NUMBERS, tests, adjusted, strict=True)
     )
+
+
+def _text(answers: Answers) -> str | None:
+    return " ".join(number_text(each, ".2f") for each in sorted(answers)) or None
 
 
 def _mean(answers: Answers) -> float:

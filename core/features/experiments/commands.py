@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from core.base.errors import InputError
 from core.base.experiment import Kind
@@ -33,20 +32,12 @@ from core.runs.shared_settings import CallsAtOnce, Model, Server
 from core.runs.workspace import Workspace
 from core.store import datasets, runs
 
-
-class _Group(TyperGroup):
-    """The commands, and the kinds: `experiment KIND` is short for `experiment plan KIND`."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        return super().resolve_command(ctx, ["plan", *args] if args[0] in kinds() else args)
-
-
 _LISTING = listing(
     lambda words: next((kinds()[word].settings for word in words if word in kinds()), None)
 )
 
 
-app = typer.Typer(cls=_Group)
+app = typer.Typer()
 MAX_BYTES = 10_000_000  # of a file that describes an experiment
 
 
@@ -74,8 +65,8 @@ Target = Annotated[
     typer.Argument(
         metavar="KIND|FILE",
         help=(
-            "A kind that `experiment list` names, or a TOML file; `experiment KIND --help` lists"
-            " its settings."
+            "A kind that `experiment list` names, or a TOML file; `experiment plan KIND --help`"
+            " lists its settings."
         ),
         autocompletion=names.complete(lambda _: kinds()),
     ),
@@ -102,19 +93,14 @@ def list_(context: typer.Context) -> None:
     here."""
     kind_records = [
         {
-            "name": kind.name,
-            "title": kind.title,
-            "question": kind.question,
-            "settings": {option.name: option.about.help for option in options_of(kind.settings)},
+            **{name: getattr(kind, name) for name in ("name", "title", "question")},
             "missing": _missing_of(context.obj, kind),
         }
         for kind in kinds().values()
     ]
     with context.obj.store.read() as db:
-        states, names_of = (
-            runs.statuses(db),
-            {dataset.id: dataset.name for dataset in datasets.list_all(db)},
-        )
+        states = runs.statuses(db)
+        names_of = {dataset.id: dataset.name for dataset in datasets.list_all(db)}
     made = [
         {
             "name": saved.name,
@@ -127,11 +113,9 @@ def list_(context: typer.Context) -> None:
         for saved in engine.list_saved(context.obj)
     ]
     lines = []
-    for record in kind_records:
-        lines += [
-            f"{record['name']:24}{record['question']}",
-            *(f"{'':24}lacks {one}" for one in record["missing"]),
-        ]
+    for each in kind_records:
+        lacks = (f"  lacks {one}" for one in each["missing"])
+        lines += [f"{each['name']:24}{each['question']}", *lacks]
     text = "\n".join([*lines, *(["", "Made here:", *table_lines(made)] if made else [])])
     show({"kinds": kind_records, "experiments": made}, text)
 

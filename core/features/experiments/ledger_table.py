@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -196,44 +197,38 @@ def read_published(content: bytes, name: str) -> list[Entry]:
             f"{name}: got {len(table)} lines of {', '.join(map(str, table))}; expected {EXPECTED}"
         )
     table = table.reindex(columns=list(types)).astype(types | dict.fromkeys(TEXTS, object))
-    _check(table, name)
-    return [
-        _entry_of({str(column): value for column, value in row.dropna().items()})
-        for _, row in table.iterrows()
-    ]
+    entries: dict[tuple[str, str | None, str], Entry] = {}
+    for line, (_, row) in enumerate(table.iterrows(), 2):
+        values = {str(column): value for column, value in row.dropna().items()}
+        try:
+            _check(values)
+            entry = _entry_of(values)
+            if entry.about in entries:
+                raise InputError(f"name: got {entry.name}, expected a name once for each dataset")
+        except InputError as error:
+            raise InputError(f"{name}, line {line}: {error}") from error
+        entries[entry.about] = entry
+    return [*entries.values()]
 
 
-def _check(table: pd.DataFrame, name: str) -> None:
-    """Raise InputError for the first line of a column that is wrong."""
-    z, change = table["z"], table["score_b"] - table["score_a"]
+def _check(values: Mapping[str, Any]) -> None:
+    """Raise InputError for the first value of a line that is wrong."""
+    z, n = values.get("z", math.nan), values.get("n", 1)
+    change = values.get("score_b", math.nan) - values.get("score_a", math.nan)
     right = {
-        "name": (
-            table["name"].notna() & ~table.duplicated(["name", "dataset"]),
-            "a name, once for each dataset",
-        ),
-        "hypothesis": (table["hypothesis"].notna(), "a text"),
-        "dataset": (table["dataset"].notna(), "a name"),
-        "metric": (table["metric"].isin([np.nan, *METRICS]), f"one of {', '.join(METRICS)}"),
+        **{name: (name in values, "a text") for name in TEXTS[:3]},
+        "metric": (values.get("metric", "mean") in METRICS, f"one of {', '.join(METRICS)}"),
         "z": (
-            np.isfinite(z) & (z != 0) & ~(z * change <= 0),
+            math.isfinite(z) and z != 0 and not z * change <= 0,
             "a number other than 0, with the sign of score_b - score_a",
         ),
-        "n": (
-            table["n"].isna() | (table["n"].between(1, _MOST_ROWS) & (table["n"] % 1 == 0)),
-            "a whole number above 0",
-        ),
-        **{
-            column: (~(table[column] <= 0) & ~np.isinf(table[column]), "a number above 0")
-            for column in POSITIVE
-        },
+        "n": (1 <= n <= _MOST_ROWS and n % 1 == 0, "a whole number above 0"),
+        **{name: (0 < values.get(name, 1) < math.inf, "a number above 0") for name in POSITIVE},
     }
     for column, (is_right, expected) in right.items():
-        if not is_right.all():
-            line = is_right.idxmin()
-            raise InputError(
-                f"{name}, line {line + 2}: {column}: got {str(table[column][line])[:80]}, expected"
-                f" {expected}"
-            )
+        if not is_right:
+            got = str(values.get(column))[:80]
+            raise InputError(f"{column}: got {got}, expected {expected}")
 
 
 def _entry_of(values: dict[str, Any]) -> Entry:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from core.base.experiment import Kind
@@ -16,7 +15,7 @@ from core.features.experiments.result import ExperimentResult
 from core.llm.call_settings import CallSettings
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
-from core.ui import links, tables
+from core.ui import links
 from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
 from core.ui.linked import bind, choose_one
@@ -162,17 +161,10 @@ def show_results(context: PageContext) -> None:
         return
     states = {run.id: run.status for run in all_runs()}
     by_key = {saved.key: saved for saved in here}
-    rows = [
-        {
-            "experiment": saved.name,
-            "kind": kinds()[saved.kind].title if saved.kind in kinds() else saved.kind,
-            "rows": len(saved.rows),
-            "runs done": f"{len(saved.ids) - saved.count_left(states)} of {len(saved.ids)}",
-        }
-        for saved in by_key.values()
-    ]
-    tables.show_table(pd.DataFrame(rows), "experiments")
-    titles = {key: saved.name for key, saved in by_key.items()}
+    titles = {
+        key: f"{saved.name}: {len(saved.ids) - saved.count_left(states)} of {len(saved.ids)} runs"
+        for key, saved in by_key.items()
+    }
     latest = here[-1].key
     saved = by_key[choose_one(st.selectbox, "experiment", "Experiment", titles, latest) or latest]
     if left := saved.count_left(states):

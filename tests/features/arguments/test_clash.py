@@ -45,33 +45,6 @@ def test_points_are_counted_by_side_and_outcome_and_chosen(small_workspace: Work
 
 
 @pytest.mark.soak
-def test_a_finished_reading_refuses_the_options_for_asking_a_model(
-    small_workspace: Workspace,
-) -> None:
-    place = small_workspace.settings.workspace
-    with serving() as url:
-        reading = core_json(place, "rubric", "run", "clash", "debate", "--endpoint", url)["reading"]
-        for option, *value in (
-            ("--endpoint", url),
-            ("--seed", "3"),
-            ("--no-cache",),
-            ("--name", "again"),
-            ("--detach",),
-        ):
-            refused = core(
-                place, "rubric", "run", "clash", "debate", "--reading", reading, option, *value
-            )
-            assert (refused.status, option in refused.err, "asks no model" in refused.err) == (
-                2,
-                True,
-                True,
-            )
-    assert core_json(
-        place, "rubric", "run", "clash", "debate", "--reading", reading, "--seed", "0"
-    )["findings"]
-
-
-@pytest.mark.soak
 def test_invented_quotations_are_counted_and_none_is_shown(small_workspace: Workspace) -> None:
     """The reader quotes rightly in the row of Gb alone: six quotations there, one invented in each of the other four debates."""
     place = small_workspace.settings.workspace

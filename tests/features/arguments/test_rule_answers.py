@@ -148,14 +148,8 @@ def test_a_pattern_that_cannot_be_searched_in_time_is_refused(written: str) -> N
         Rubric("p", "Is it there?", pattern=written)
 
 
-def test_a_repetition_inside_a_repetition_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repetition_inside_a_repetition_ends() -> None:
     assert pattern.search_pattern("(a+)+$", ["a" * 50_000 + "b", "a"], "here") == [False, True]
-    monkeypatch.setattr(pattern, "MOST_SECONDS", -1.0)
-    with pytest.raises(
-        InputError,
-        match=r"^here: pattern 'a': searched 0 of 1 texts in -1 s; expected a faster one",
-    ):
-        pattern.search_pattern("a", ["a"], "here")
 
 
 def test_a_rubric_without_a_rule_is_for_people_and_models() -> None:

@@ -311,7 +311,10 @@ def test_words_of_the_store_and_of_events_are_drawn_alike(small_workspace: Works
     assert [speech.role for speech in row.speeches.values()] == [
         event["role"] for event in answer.events
     ]
-    assert following.live_row.draw_remarks(replace(row, ending={"error": "<x>"})).count("&lt;x&gt;") == 1
+    assert (
+        following.live_row.draw_remarks(replace(row, ending={"error": "<x>"})).count("&lt;x&gt;")
+        == 1
+    )
 
 
 @pytest.mark.soak

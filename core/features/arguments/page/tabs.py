@@ -85,24 +85,21 @@ def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
     """Show the first texts of each role with the answer, each with a link to its row."""
     found = choices.texts_with(run.id, rubric, judged_by, answer)
     st.markdown(f"### Texts with the answer “{as_text(answer)}”")
-    if found.empty:
-        st.markdown("None.")
-        return
     finding = filters.ANY, rubric.rule
     if answer == YES_NO[0] and finding in filters.BRIEF_CHOICES.values():
         links.to_rows(run, "See their rows", brief=filters.brief_choice(*finding))
-    shown = found.groupby("role", sort=False).head(LISTED)
-    row_links = [links.row_address(run, key) for key in shown["pair_id"]]
-    table = shown[["role", "p", "passage"]].assign(text=shown["content"].str.slice(0, EXCERPT))
-    table = table[[name for name in table if (table[name].notna() & table[name].ne("")).any()]]
-    table.insert(0, "row", row_links)
+    table = found.groupby("role", sort=False).head(LISTED)
+    table = table.assign(
+        row=[links.row_address(run, key) for key in table["pair_id"]],
+        text=table["content"].str.slice(0, EXCERPT),
+    )[["row", "role", "p", "passage", "text"]]
     columns = {
         "row": st.column_config.LinkColumn("row", display_text=r"row=([^&]+)"),
         "p": st.column_config.NumberColumn(f"P({answer})", format="%.2f"),
         "passage": st.column_config.TextColumn("deciding passage", width="large"),
     }
-    tables.show_table(table, "rubric-texts", columns, height=360)
-    if len(found) > len(shown):
+    tables.show_table(table.dropna(axis=1, how="all"), "rubric-texts", columns, height=360)
+    if len(found) > len(table):
         st.caption(f"The first {LISTED} of each role, of {len(found):,}, in file order.")
 
 

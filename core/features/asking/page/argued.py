@@ -36,12 +36,6 @@ from core.ui.server_choice import ChosenServer, choose_server
 from core.ui.shell import PageContext, show_error
 from core.ui.widgets import as_text, coloured_text, label_text, pair_text, show_empty
 
-_HELP = (
-    "Your first answer for a pair counts, unless you asked for its label before. The best single"
-    " answer is the one that is right for most pairs."
-)
-
-
 _HIDDEN = "Rows shows the label too: the link appears once you have answered."
 
 
@@ -91,11 +85,9 @@ def ask_expectation(workspace: Workspace, run: str, pair_id: str) -> bool:
             st.markdown(_describe(said), width="content")
         tally = expectations.tally(workspace)
         if tally.said:
-            shown = f"; {tally.shown} shown before an answer" if tally.shown else ""
             st.caption(
                 f"You were right {tally.right} of {tally.said} times; the best single answer"
-                f" {tally.commonest}{shown}.",
-                help=_HELP,
+                f" {tally.commonest}.",
                 width="content",
             )
     return said is None

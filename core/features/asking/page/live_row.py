@@ -335,29 +335,13 @@ def _speech(speech: Speech, simulated: bool) -> str:
     colour = theme.ROLE_COLOURS.get(speech.role, theme.NONE)
     role = "Judge" if speech.role == JUDGE else speech.role
     name = f"<span>{_colour('▌', colour)}<b>{html.escape(role)}{number}</b></span>"
-    head = _div("title", name, _div("facts", _facts(speech)), _tag(simulated))
+    facts = "no answer" if speech.failed else "from the cache" if speech.cached else ""
+    head = _div("title", name, _div("facts", facts), _tag(simulated))
     return _div(
         "speech",
         head,
         _div("text", text, "▍" if is_written else ""),
         _remark(speech.error) if speech.error else "",
-    )
-
-
-def _facts(speech: Speech) -> str:
-    if speech.failed:
-        return "no answer"
-    if speech.ended_at is None:
-        return (
-            f"{time.time() - speech.begun_at:.1f} s · {speech.pieces:,} tokens"
-            if speech.pieces
-            else ""
-        )
-    tokens = f"{speech.tokens or 0:,} tokens"
-    return (
-        f"{tokens} · from the cache"
-        if speech.cached
-        else f"{speech.ended_at - speech.begun_at:.1f} s · {tokens}"
     )
 
 
