@@ -26,7 +26,6 @@ from core.features.experiments.engine import kind_named, kinds
 from core.features.experiments.ledger_result import LedgerResult
 from core.features.experiments.ledger_table import DecisionRule, Entry
 from core.llm.call_settings import CallSettings
-from core.methods.base import method_named
 from core.runs import launch
 from core.runs.shared_settings import CallsAtOnce, Model, Server
 from core.runs.workspace import Workspace
@@ -137,7 +136,7 @@ def plan(
     values: Values = None,
 ) -> None:
     """Print the arms, rows, calls, tokens and cost of an experiment."""
-    kind, settings = _read_settings(context.obj, target, run, chosen, values or ())
+    kind, settings = _read_settings(target, run, chosen, values or ())
     show_result(engine.plan(context.obj, kind.name, settings))
 
 
@@ -152,7 +151,7 @@ def run_(
     detach: Detach = False,
 ) -> None:
     """Make the runs of an experiment and compare them. Interrupted, the same command goes on."""
-    kind, settings = _read_settings(context.obj, target, run, chosen, values or ())
+    kind, settings = _read_settings(target, run, chosen, values or ())
     if not detach:
         show_result(_make(context.obj, kind, settings))
     elif kind.compute is not None:
@@ -183,7 +182,7 @@ def show_(
         show_result(_make(context.obj, computed, make(computed.settings, {})))
         return
     if _is_file(name):
-        kind, settings = _read_settings(context.obj, name, "", {}, ())
+        kind, settings = _read_settings(name, "", {}, ())
         name = engine.plan(context.obj, kind.name, settings).saved.key
     show_result(engine.result_of(context.obj, engine.find_saved(context.obj, name)))
 
@@ -202,30 +201,25 @@ def _is_file(target: str) -> bool:
 
 
 def _read_settings(
-    workspace: Workspace, target: str, run: str, chosen: dict[str, Any], values: Sequence[str]
+    target: str, run: str, chosen: dict[str, Any], values: Sequence[str]
 ) -> tuple[Kind, Any]:
     """Return the kind and its settings: those that were given, the rest as the kind says."""
     usual = values_of(CommonSettings())
     given = {name: value for name, value in chosen.items() if value != usual[name]}
     given |= {"run": run} if run else {}
-    path = Path(target) if _is_file(target) else None
-    if path is not None:
-        given |= {"text": read_file(path, MAX_BYTES).decode("utf-8", "replace"), "file": path.name}
-    kind = kind_named("file" if path else target)
+    if _is_file(target):
+        text = read_file(Path(target), MAX_BYTES).decode("utf-8", "replace")
+        given |= {"text": text, "file": Path(target).name}
+    kind = kind_named("file" if _is_file(target) else target)
     own = {option.name for option in options_of(kind.settings)}
     texts = dict(launch.read_key_values(values))
+    of_method = {name: text for name, text in texts.items() if name not in own}
     given |= {name: text for name, text in texts.items() if name in own}
-    of_method = [f"{name}={text}" for name, text in texts.items() if name not in own]
     if of_method and "options" in own:
-        method = given.get("method")
-        if not method:
-            with workspace.store.read() as db:
-                method = runs.find_predicting(db, run).method
-        given["options"] = launch.read_options(method_named(str(method)), of_method)
+        given["options"] = of_method  # read as those of the method that the kind asks
     elif of_method:
-        raise InputError(
-            f"--set {of_method[0]}: {kind.name} has {', '.join(sorted(own)) or 'no settings'}"
-        )
+        name, text = next(iter(of_method.items()))
+        raise InputError(f"--set {name}={text}: {kind.name} has {', '.join(sorted(own))}")
     if unknown := [name for name in given if name not in own]:
         what = "a run" if unknown[0] == "run" else f"--{unknown[0]}"
         raise InputError(f"experiment {kind.name}: takes no {what}")

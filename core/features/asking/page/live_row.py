@@ -197,24 +197,17 @@ def of_store(
     row = LiveRow(numbers["pair_id"], numbers["pert"], numbers["gene"])
     row.cards = {(item["tool"], item["key"]): item for item in dossier}
     for place, event in enumerate(events):
-        speech = Speech(
-            event["stage"],
-            event["role"],
-            event["meta"].get("seed", 0),
-            False,
-            0.0,
-            event["content"],
-        )
-        speech.ended_at, speech.tokens, speech.p = (
-            (event["latency_ms"] or 0.0) / 1000,
-            event["tokens"] or 0,
-            event["meta"].get("p"),
+        meta, tokens = event["meta"], event["tokens"] or 0
+        row.speeches[place] = speech = Speech(
+            *(event["stage"], event["role"], meta.get("seed", 0), False, 0.0, event["content"]),
+            ended_at=(event["latency_ms"] or 0.0) / 1000,
+            tokens=tokens,
+            p=meta.get("p"),
         )
         if event["kind"] == "rejected":
-            speech.error = f"{_AGAIN}{event['meta'].get('why', '')}"
-        elif event["kind"] == "verdict" and speech.p is None and "p" in event["meta"]:
+            speech.error = f"{_AGAIN}{meta.get('why', '')}"
+        elif event["kind"] == "verdict" and speech.p is None and "p" in meta:
             speech.error = _UNREAD
-        row.speeches[place] = speech
     row.ending = {
         "error": numbers["error"] or "",
         "flags": list(numbers["flags"] or ()),

@@ -57,13 +57,18 @@ def ranks_of(scores: Scores, priors: Sequence[Priors]) -> Percentiles:
 
 
 def fused_arm(
-    name: str, scores: Scores, knns: Sequence[Sequence[Priors]], weight: Rule, note: str = ""
+    name: str,
+    scores: Scores,
+    knns: Sequence[Sequence[Priors]],
+    weight: Rule | float,
+    note: str = "",
 ) -> Ranking:
     """Return the arm of a rank fusion. knns: of each, its priors under each cut; weight: of each,
     for DE and DIR alike."""
     fused = []
     for priors in zip(*knns, strict=True):
-        weights = [np.broadcast_to(weight(scores, each), scores.p_de.shape) for each in priors]
+        own = [weight(scores, each) if callable(weight) else weight for each in priors]
+        weights = [np.broadcast_to(each, scores.p_de.shape) for each in own]
         fused.append(fuse(ranks_of(scores, priors), weights_of(weights, weights)).scores())
     return Ranking(name, tuple(fused), note)
 
@@ -75,7 +80,7 @@ def judge_rules(
     with a note."""
     run, weight = material.labelled_run(chosen.run), chosen.weight
     priors = predict_rows(material, run, material.spaces(chosen.spaces), chosen)
-    same: tuple[Rule, str] = (lambda *_: weight, f"weight {weight:g}")
+    same: tuple[Rule | float, str] = (weight, f"weight {weight:g}")
     named = {"the same weight for every row": same, **rules}
     arms = [
         fused_arm(name, run.scores, [priors], rule, note) for name, (rule, note) in named.items()
@@ -133,31 +138,19 @@ def _judge_blend(material: Material, chosen: BlendSettings) -> Judged:
         )
     run, (one, other) = material.labelled_run(chosen.run), (space.name for space in spaces[:2])
     first, second = (predict_rows(material, run, (space,), chosen) for space in spaces[:2])
+    knns = {
+        f"with {one}": [first],
+        f"with {other}": [second],
+        f"with {one} and {other}": [first, second],
+    }
     arms = [
-        fused_arm(f"with {one}", run.scores, [first], lambda *_: chosen.weight),
-        fused_arm(f"with {other}", run.scores, [second], lambda *_: chosen.weight),
-        fused_arm(
-            f"with {one} and {other}", run.scores, [first, second], lambda *_: chosen.weight / 2
-        ),
-        Ranking(run.run.name, (run.scores,) * chosen.cuts, "the run alone", run.run.id),
+        fused_arm(name, run.scores, each, chosen.weight / len(each)) for name, each in knns.items()
     ]
+    arms.append(Ranking(run.run.name, (run.scores,) * chosen.cuts, "the run alone", run.run.id))
     if chosen.cross:
         cross = material.load_run(chosen.cross)
-        scores = material.scores_of(cross, run.positions)
-        if np.isnan(scores.p_de).all():
-            raise InputError(
-                f"cross: {cross.run.name} has no row of {run.run.name}; expected a run on the same"
-                " labelled rows"
-            )
-        arms.append(
-            fused_arm(
-                f"{cross.run.name} with {one}",
-                scores,
-                [first],
-                lambda *_: chosen.weight,
-                "another base",
-            )
-        )
+        scores, name = material.scores_of(cross, run.positions), f"{cross.run.name} with {one}"
+        arms.append(fused_arm(name, scores, [first], chosen.weight, "another base"))
     both = [a.covered & b.covered for a, b in zip(first, second, strict=True)]
     on_both = [replace(arm, scores=tuple(map(mask_scores, arm.scores, both))) for arm in arms]
     share = np.mean([rows.mean() for rows in both])

@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Annotated
 
 import numpy as np
+import pandas as pd
 
 from core.base.errors import InputError
 from core.base.fields.setting import Count, Share, setting
@@ -200,21 +201,17 @@ def membership_space(
     groups: symbol → its groups; a symbol without groups is not covered. The cosine of two symbols
     is their weighted overlap.
     """
-    members: dict[str, list[int]] = {}
-    for i, symbol in enumerate(symbols):
-        for group in set(groups.get(symbol, ())):
-            members.setdefault(group, []).append(i)
-    n_listed = sum(bool(groups.get(symbol)) for symbol in symbols)
-    kept = [
-        rows
-        for _, rows in sorted(members.items())
-        if 1 < len(rows) <= max(2, MOST_COMMON * n_listed)
-    ]
-    columns: Floats = np.zeros((len(symbols), max(1, len(kept))))
-    for j, rows in enumerate(kept):
-        columns[rows, j] = np.log(max(2, n_listed) / len(rows)) + 1e-9
-    columns[~columns.any(axis=1)] = np.nan
-    return Space(name, columns)
+    table = pd.DataFrame(
+        ((i, group) for i, symbol in enumerate(symbols) for group in set(groups.get(symbol, ()))),
+        columns=["symbol", "group"],
+    )
+    n_listed, sizes = table["symbol"].nunique(), table.groupby("group")["symbol"].transform("size")
+    table = table.assign(weight=np.log(max(2, n_listed) / sizes) + 1e-9)
+    kept = table[(sizes > 1) & (sizes <= max(2, MOST_COMMON * n_listed))]
+    if kept.empty:
+        return Space(name, np.full((len(symbols), 1), np.nan))
+    columns = kept.pivot(index="symbol", columns="group", values="weight").fillna(0.0)
+    return Space(name, columns.reindex(range(len(symbols))).to_numpy(dtype=np.float64))
 
 
 def partners_of(packs: Packs) -> dict[str, list[str]]:

@@ -80,19 +80,12 @@ def choose_arms(run: Run, wanted: Sequence[str]) -> tuple[str, ...]:
     Raise StateError for a run that cannot be asked with other names, and InputError for unknown
     arms.
     """
-    choices = next(
-        (
-            option.choices
-            for option in options_of(method_named(run.method).settings)
-            if option.name == "names"
-        ),
-        (),
-    )
+    options_of_method = options_of(method_named(run.method).settings)
+    choices = next((each.choices for each in options_of_method if each.name == "names"), ())
     if not choices:
         raise StateError(
-            f"run {run.name} ({run.method}): its method does not support other names, so how far"
-            " its answers rest on memory is unknown; prompt_only, debate, react, coordinator and"
-            " summer do"
+            f"run {run.name} ({run.method}): its method does not support other names; prompt_only,"
+            " debate, react, coordinator and summer do"
         )
     options = run.spec["options"]
     if options.get("names"):
