@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from core.base.errors import InputError, NotFound, StateError
 from core.base.fields.setting import Whole, setting
@@ -33,6 +33,7 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 
 SCRIPTED = "scripted"  # instead of an address: the simulated server that ships with the demo
+Role = Literal["pert", "gene"]  # of a symbol in its pair
 TOKEN_S = 0.02  # between two of its words, as a model's come
 
 
@@ -243,13 +244,14 @@ def _row_of(workspace: Workspace, dataset: Dataset, pert: str, gene: str) -> Ite
         yield pair
 
 
-def _spelling(db: Cursor, dataset: Dataset, column: str, symbol: str) -> str:
+def _spelling(db: Cursor, dataset: Dataset, role: Role, symbol: str) -> str:
     """Return a symbol in the dataset's spelling, ignoring case, in either role; unchanged if the
-    dataset lacks it. column: its role, pert or gene. Raise InputError for one that cannot be."""
+    dataset lacks it. Raise InputError for one that cannot be."""
     typed = symbol.strip()
-    check_name("perturbation" if column == "pert" else "target gene", typed)
-    for role in sorted(("pert", "gene"), key=column.__ne__):
-        if found := pairs.spellings(db, dataset.id, role, typed):
+    check_name("perturbation" if role == "pert" else "target gene", typed)
+    other: Role = "gene" if role == "pert" else "pert"
+    for each in (role, other):
+        if found := pairs.spellings(db, dataset.id, each, typed):
             return typed if typed in found else found[0]
     return typed
 

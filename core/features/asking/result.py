@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.base.errors import StateError
 from core.base.result import Figure, Table
@@ -216,24 +217,18 @@ def answers_of_row(db: Cursor, run: Run, pair_id: str) -> dict[str, list[float |
             f"run {run.name}: {why}, so there is no answer to compare; expected a finished run: use"
             " `jobs retry`"
         )
-    found: dict[str, list[float | None]] = {}
     events = traces.of_row(db, run.id, pair_id)
-    for name, (stage, _) in NUMBERS.items():
-        of_stage = [
-            event["meta"]
-            for event in events
-            if event["stage"] == stage and not event["meta"].get("fallback")
-        ]
-        by_repeat = [
-            [
-                meta["p"]
-                for meta in of_stage
-                if meta.get("again") == repeat and meta.get("p") is not None
-            ]
-            for repeat in range(1, run.spec["options"]["repeats"] + 1)
-        ]
-        found[name] = [float(np.mean(read)) if read else None for read in by_repeat]
-    return found
+    table = pd.DataFrame(
+        [{"stage": event["stage"], **event["meta"]} for event in events],
+        columns=["stage", "again", "p", "fallback"],
+    )
+    read = table[table["p"].notna() & table["fallback"].ne(True)]
+    means = read["p"].astype(float).groupby([read["stage"], read["again"]]).mean().to_dict()
+    repeats = range(1, run.spec["options"]["repeats"] + 1)
+    return {
+        name: [means.get((stage, repeat)) for repeat in repeats]
+        for name, (stage, _) in NUMBERS.items()
+    }
 
 
 def compare_answers(

@@ -200,8 +200,9 @@ def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
                 launch.estimate(workspace, spec, request.concurrency, endpoint=request.endpoint)
             )
     columns = zip(*map(astuple, costs), strict=True)
-    total = Expectation(*(None if None in column else sum(column) for column in columns))
-    return ExperimentPlan(dataset, planned, replace(saved, runs=filled), experiment, total)
+    total: list[Any] = [None if None in column else sum(column) for column in columns]
+    saved = replace(saved, runs=filled)
+    return ExperimentPlan(dataset, planned, saved, experiment, Expectation(*total))
 
 
 def run(

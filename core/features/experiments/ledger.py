@@ -308,11 +308,11 @@ def _add_once(workspace: Workspace, action: str, entries: Sequence[Entry]) -> li
     ReadOnly."""
     if _missing(list_entries(workspace), entries):
         subject = entries[0].name if len(entries) == 1 else f"{len(entries)} hypotheses"
-        author, version = workspace.settings.author, describe()
         with workspace.change(action, subject) as (db, detail):
             # once more: another may have written
             missing = _missing(ledger_table.list_all(db), entries)
             for entry in missing:
+                author, version = workspace.settings.author, describe()
                 ledger_table.add(db, replace(entry, author=author, code_version=version))
             changes.bump(db, "ledger")
             verdicts = [entry.verdict for entry in missing if entry.verdict]

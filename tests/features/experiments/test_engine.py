@@ -19,7 +19,7 @@ from core.features.experiments import engine, ledger_table
 from core.features.experiments.arm_rows import ANSWERS, ArmLoader
 from core.features.experiments.arms import refuse_meeting_seeds, under_seed
 from core.features.experiments.engine import SavedExperiment
-from core.features.experiments.kinds.asking import AskingSettings, answer_variance
+from core.features.experiments.kinds.asking import AskingSettings, spread_of
 from core.features.experiments.kinds.shown import ToolsSettings
 from core.llm.call_settings import CallSettings
 from core.runs import launch, run_control
@@ -182,13 +182,9 @@ def test_the_parts_of_the_variance_by_hand(world: tuple[Workspace, str]) -> None
         replace(two, frame=two.frame.assign(p_de=answers, flags=[[], []]))
         for answers in ([0.2, 0.6], [0.4, 0.8])
     ]
-    variance = answer_variance(askings, "p_de")
-    assert variance is not None
-    assert (variance.within_rows.value, variance.between_rows.value) == (
-        pytest.approx(0.02),
-        pytest.approx(0.07),
-    )
-    assert answer_variance(askings[:1], "p_de") is None
+    spread = spread_of(askings, "p_de")
+    assert [each.estimate**2 for each in spread.values()] == pytest.approx([0.02, 0.07])
+    assert spread_of(askings[:1], "p_de") == {}
 
 
 def test_other_seeds_do_not_meet() -> None:

@@ -7,8 +7,9 @@ one, on any base?
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -38,8 +39,8 @@ from core.transfer.knn import Priors
 from core.transfer.prior_support import support_range, weights_by_support
 from core.transfer.similarity import Space
 
-# a kNN's weight in each row, from the run's scores and the priors
-Rule = Callable[[Scores, Priors], Floats | float]
+# a kNN's weight in each row, from its priors
+Rule = Callable[[Priors], Floats]
 
 
 def predict_rows(
@@ -67,48 +68,37 @@ def fused_arm(
     for DE and DIR alike."""
     fused = []
     for priors in zip(*knns, strict=True):
-        own = [weight(scores, each) if callable(weight) else weight for each in priors]
+        own = [weight(each) if callable(weight) else weight for each in priors]
         weights = [np.broadcast_to(each, scores.p_de.shape) for each in own]
         fused.append(fuse(ranks_of(scores, priors), weights_of(weights, weights)).scores())
     return Ranking(name, tuple(fused), note)
 
 
-def judge_rules(
-    material: Material, chosen: OfFusion, rules: Mapping[str, tuple[Rule, str]], remark: str
-) -> Judged:
-    """Compare rules for the weight of a kNN with one weight for every row. rules: by name, each
-    with a note."""
-    run, weight = material.labelled_run(chosen.run), chosen.weight
-    priors = predict_rows(material, run, material.spaces(chosen.spaces), chosen)
-    same: tuple[Rule | float, str] = (weight, f"weight {weight:g}")
-    named = {"the same weight for every row": same, **rules}
-    arms = [
-        fused_arm(name, run.scores, [priors], rule, note) for name, (rule, note) in named.items()
-    ]
-    arms.append(Ranking(f"{run.run.name} alone", (run.scores,) * chosen.cuts, run=run.run.id))
-    return Judged(make_trial(material, chosen.cuts, run), arms, (remark,))
-
-
-def _rule_by_support(low: float, high: float) -> tuple[Rule, str]:
-    return (
-        lambda _, priors: weights_by_support(
-            low, high, priors.support, support_range(priors.support)
-        ),
-        f"weight from {low:g} to {high:g}",
-    )
+def _by_support(low: float, high: float, priors: Priors) -> Floats:
+    return weights_by_support(low, high, priors.support, support_range(priors.support))
 
 
 def _judge_support(material: Material, chosen: OfFusion) -> Judged:
-    most = min(1.0, 2 * chosen.weight)
-    rules = {
-        "more weight with more support": _rule_by_support(0.0, most),
-        "less weight with more support": _rule_by_support(most, 0.0),
+    run, weight, most = (
+        material.labelled_run(chosen.run),
+        chosen.weight,
+        min(1.0, 2 * chosen.weight),
+    )
+    priors = predict_rows(material, run, material.spaces(chosen.spaces), chosen)
+    rules: dict[str, tuple[Rule | float, str]] = {
+        "the same weight for every row": (weight, f"weight {weight:g}"),
+        "more weight with more support": (partial(_by_support, 0.0, most), f"from 0 to {most:g}"),
+        "less weight with more support": (partial(_by_support, most, 0.0), f"from {most:g} to 0"),
     }
+    arms = [
+        fused_arm(name, run.scores, [priors], rule, note) for name, (rule, note) in rules.items()
+    ]
+    arms.append(Ranking(f"{run.run.name} alone", (run.scores,) * chosen.cuts, run=run.run.id))
     remark = (
         "Support is scaled from the least to the largest of these rows; few rows come near the"
         " largest."
     )
-    return judge_rules(material, chosen, rules, remark)
+    return Judged(make_trial(material, chosen.cuts, run), arms, (remark,))
 
 
 SUPPORT_WEIGHTS = idea(

@@ -334,10 +334,8 @@ def idea(
     needs: tuple[str, ...],
     settings: type,
     judge: Callable[[Material, Any], Judged],
-    lacking: Callable[[Material], list[str]] = lambda _: [],
 ) -> Kind:
-    """Return an idea as a kind. needs: keys of NEEDS. lacking: what else its default settings
-    lack."""
+    """Return an idea as a kind. needs: keys of NEEDS."""
 
     def compute(workspace: Workspace, chosen: Any) -> ExperimentResult:
         material = load_material(workspace, chosen.dataset)
@@ -349,8 +347,7 @@ def idea(
         with workspace.store.read() as db:
             if not datasets.list_all(db):
                 return [NEEDS["labels"]]
-        material = load_material(workspace, dataset)
-        return [*material.missing(needs), *lacking(material)]
+        return load_material(workspace, dataset).missing(needs)
 
     return Kind(name, title, question, settings, compute=compute, missing=missing)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -33,7 +32,6 @@ from core.stats.calibration import tie_bounds
 from core.stats.count_controls import count_only, rarer_gene
 from core.stats.scored_rows import combine_codes
 from core.stats.scores_and_labels import Task, scores_from_probabilities, tasks
-from core.store.runs import Run
 from core.transfer.labelled_rows import Rows
 
 MOST = 12
@@ -41,43 +39,17 @@ MOST = 12
 
 def idea_of_option(name: str, title: str, question: str, option: str, how: str) -> Kind:
     """Return the idea of runs that differ in one option. how: a command that makes them."""
-    needed = (
-        f"two runs on the same labelled rows that differ only in {option}: make them with {how}, or"
-        " choose two with runs"
-    )
 
     def judge(material: Material, chosen: OfRuns) -> Judged:
-        runs = material.load_runs(chosen.runs) or [
-            material.load_run(run.id) for run in runs_that_differ(material.runs, option)
-        ]
+        runs = material.load_runs(chosen.runs)
         if len(runs) < 2:
-            raise StateError(f"experiment {name}: needs {needed}")
+            raise StateError(
+                f"experiment {name}: needs runs, two or more on the same labelled rows that differ"
+                f" only in {option}; make them with {how}"
+            )
         return _judge_runs(runs, option)
 
-    def lacking(material: Material) -> list[str]:
-        return [] if runs_that_differ(material.runs, option) else [needed]
-
-    return idea(name, title, question, ("labels",), OfRuns, judge, lacking)
-
-
-def runs_that_differ(runs: Sequence[Run], option: str) -> list[Run]:
-    """Return the largest group of runs with equal specifications except for one option, by its
-    value.
-
-    If two runs have the same value, the older one is used. Return [] if there are no two values.
-    """
-    groups: dict[str, dict[str, Run]] = {}
-    for run in runs:
-        options = run.spec.get("options")
-        if isinstance(options, Mapping) and option in options:
-            rest = {
-                **run.spec,
-                "options": {name: value for name, value in options.items() if name != option},
-            }
-            key = json.dumps(rest, sort_keys=True, default=str)
-            groups.setdefault(key, {}).setdefault(str(options[option]), run)
-    largest = max(groups.values(), key=len, default={})
-    return [run for _, run in sorted(largest.items())] if len(largest) > 1 else []
+    return idea(name, title, question, ("labels",), OfRuns, judge)
 
 
 def _judge_runs(runs: Sequence[RunRows], option: str) -> Judged:

@@ -28,7 +28,6 @@ from core.runs.shared_settings import CallsAtOnce, Server
 from core.runs.spec import LabelViewSpec
 from core.runs.workspace import Workspace
 from core.scoring.run_scores import RunRows
-from core.stats.arrays import Floats
 from core.stats.clustered_mean import means_within
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
@@ -184,15 +183,6 @@ def compare_changed(
 SEEDS_QUESTION = "How much do the answers change when the same is asked again?"
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerVariance:
-    """The variance of one answer, by source: between seeds of one row, and between the rows' means;
-    below 0 stands for 0."""
-
-    within_rows: Estimate
-    between_rows: Estimate
-
-
 def build_seeds(workspace: Workspace, settings: AskingSettings) -> Experiment:
     """Return the experiment: the run as it is, and again under other seeds."""
     asking = ask_again(workspace, settings)
@@ -220,67 +210,53 @@ def complete_seeds(
         take_ids(rows, [pair_id for pair_id in experiment.rows if pair_id in common])
         for rows in askings
     ]
-    return with_spread(
-        result, {name: answer_variance(lined, column) for name, column in ANSWERS.items()}
-    )
+    spreads = {name: spread_of(lined, column) for name, column in ANSWERS.items()}
+    return with_spread(result, spreads)
 
 
 def with_spread(
-    result: ExperimentResult, variances: Mapping[str, AnswerVariance | None]
+    result: ExperimentResult, spreads: Mapping[str, Mapping[str, Interval]]
 ) -> ExperimentResult:
-    """Return a result with the standard deviations of answers. variances: by answer, None with too
-    few."""
-    sources = {
-        name: {"asking again": _root(one.within_rows), "between rows": _root(one.between_rows)}
-        for name, one in variances.items()
-        if one is not None
-    }
-    if not sources:
-        return replace(
-            result,
-            own_sentence=(
-                "Too few rows have a readable answer under every seed to say how much it varies."
-            ),
-        )
+    """Return a result with the standard deviations of answers. spreads: by answer, as of
+    `spread_of`."""
+    known = {name: spread for name, spread in spreads.items() if spread}
     sentences = [
         f"Standard deviation of {name}:"
-        f" {', '.join(f'{what} {estimate_text(*root.ends)}' for what, root in of_name.items())}."
-        for name, of_name in sources.items()
+        f" {', '.join(f'{what} {estimate_text(*root.ends)}' for what, root in spread.items())}."
+        for name, spread in known.items()
     ]
-    table = Table(
-        "Standard deviation of each answer",
-        tuple({"answer": name, **of_name} for name, of_name in sources.items()),
-    )
-    return replace(result, own_sentence=" ".join(sentences), details=(table,))
+    if not sentences:
+        sentences = ["Too few rows have a readable answer under every seed to say how it varies."]
+    rows = tuple({"answer": name, **spread} for name, spread in known.items())
+    details = (Table("Standard deviation of each answer", rows),) if rows else ()
+    return replace(result, own_sentence=" ".join(sentences), details=details)
 
 
-def answer_variance(askings: list[RunRows], column: str) -> AnswerVariance | None:
-    """Return the components of the variance of one answer, each the mean over rows of what the row
-    adds to it.
+def spread_of(askings: list[RunRows], column: str) -> dict[str, Interval]:
+    """Return the standard deviation of one answer by asking again, and between the means of rows;
+    nothing with too few.
 
-    askings: of the same rows. Rows with an unreadable answer are left out. None if there are too
-    few.
+    Each is the root of a component of the variance, which is the mean over rows of what the row
+    adds to it; one below 0 stands for 0. askings: of the same rows. Rows with an unreadable answer
+    are left out.
     """
     stacked = np.stack([read_answers(rows, column) for rows in askings])
     read = ~np.isnan(stacked).any(axis=0)
-    n = int(read.sum())
+    n, first = int(read.sum()), askings[0]
     if n < 2 or len(askings) < 2:
-        return None
-    first = askings[0]
-
-    def mean_of(terms: Floats) -> Estimate:
-        return means_within(
-            terms,
-            np.zeros(n, dtype=np.intp),
-            first.pert[read],
-            first.gene[read],
-            (-math.inf, math.inf),
-        )[0]
-
+        return {}
     means, within = stacked[:, read].mean(axis=0), stacked[:, read].var(axis=0, ddof=1)
-    # less what asking leaves in a row's mean
-    of_rows = (means - means.mean()) ** 2 * n / (n - 1) - within / len(askings)
-    return AnswerVariance(mean_of(within), mean_of(of_rows))
+    parts = {
+        "asking again": within,
+        # less what asking leaves in a row's mean
+        "between rows": (means - means.mean()) ** 2 * n / (n - 1) - within / len(askings),
+    }
+    axes, anywhere = (first.pert[read], first.gene[read]), (-math.inf, math.inf)
+    one_group = np.zeros(n, dtype=np.intp)
+    return {
+        name: _root(means_within(terms, one_group, *axes, anywhere)[0])
+        for name, terms in parts.items()
+    }
 
 
 def _root(variance: Estimate) -> Interval:
