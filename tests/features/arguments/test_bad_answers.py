@@ -6,11 +6,9 @@ soak/test_job_kills.py kills it, soak/test_faulty.py reads 300 debates on server
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
-from core.base.errors import NotFound
 from core.base.types import Flag
 from core.features.arguments import readings
 from core.features.arguments.findings import CLASH
@@ -19,7 +17,7 @@ from core.features.arguments.schema_reading import reading_of_run
 from core.runs import run_control
 from core.runs.workspace import Workspace
 from core.store import predictions
-from tests.fakes.scripted import Script, ScriptedPrompt, request_counts, serving, write_reply
+from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply
 
 ROWS, DEBATES = 3, 6
 
@@ -71,29 +69,6 @@ def test_bad_answers_fail_or_flag_their_row_and_retry_mends_what_failed(
     assert rows_of(small_workspace, run.id) == {"Pa_Ga", "Pa_Gb", "Pb_Ga"}
 
 
-def test_an_interrupted_reading_goes_on_and_asks_nothing_twice(small_workspace: Workspace) -> None:
-    rubric, settings = (
-        CLASH.schema.rubric,
-        ReadingSettings("part", concurrency=1, token_budget=1, cached=False),
-    )
-    with serving() as url:
-        part = readings.start_reading(
-            small_workspace, rubric, "debate", replace(settings, endpoint=url)
-        )
-        assert (part.status, part.done) == ("budget", 1)
-        with pytest.raises(NotFound, match="part is budget"):
-            reading_of_run(small_workspace, CLASH, "debate")
-        execution = replace(run_control.settings_of(small_workspace, part.id), token_budget=None)
-        whole = run_control.resume(
-            small_workspace, part.id, settings=execution, begin=run_control.work_on
-        )
-        assert (whole.status, whole.done) == ("done", ROWS)
-        assert request_counts(url)["/v1/chat/completions"] == DEBATES + 1  # one of the health check
-        asked = readings.start_reading(
-            small_workspace, rubric, "debate", replace(settings, endpoint=url)
-        )
-        assert asked.id == whole.id
-    assert rows_of(small_workspace, whole.id) == {"Pa_Ga", "Pa_Gb", "Pb_Ga"}
 
 
 def rows_of(workspace: Workspace, reading: str) -> set[str]:

@@ -14,7 +14,6 @@ from core.features.asking import actions as ask
 from core.features.asking import expectations
 from core.features.asking.actions import Question
 from core.features.asking.expectations import Tally
-from core.llm.call_settings import CallSettings
 from core.runs import launch, run_control
 from core.runs.prompt_files import PromptFile
 from core.runs.request import RunRequest
@@ -286,38 +285,3 @@ def test_the_command_that_is_interrupted_says_so(small_workspace: Workspace) -> 
         assert runs.find(db, "asked Pa → Ga, debate").status == "interrupted"
 
 
-@pytest.mark.soak
-def test_how_the_server_is_asked_belongs_to_the_question(small_workspace: Workspace) -> None:
-    place = small_workspace.settings.workspace
-    settings = (
-        "--dataset",
-        "bmdm",
-        "--model",
-        "scripted",
-        "--set",
-        "rounds=0",
-        "--set",
-        "tools=gene_class",
-    )
-    with serving() as url:
-        plain = core_json(place, "ask", "Pa", "Gz9", "--endpoint", url, *settings)
-        cold = core_json(
-            place,
-            "ask",
-            "Pa",
-            "Gz9",
-            "--endpoint",
-            url,
-            *settings,
-            "--temperature",
-            "0",
-            "--limit-name",
-            "max_tokens",
-        )
-    assert plain["run"] != cold["run"]
-    folder = small_workspace.run_folder(cold["run"])
-    assert {name: value for name, value in folder.spec().calls.items() if value} == {}
-    assert folder.spec().calls["temperature"] == 0.0
-    assert folder.execution_settings().calls == CallSettings(
-        temperature=0.0, limit_name="max_tokens"
-    )

@@ -102,17 +102,6 @@ def test_arms_are_ordinary_runs_that_name_their_parent(asked: tuple[Workspace, A
     assert done.requests == 2 * ROWS * len(arms)  # each asks two judges a row
 
 
-@pytest.mark.soak
-def test_what_is_done_is_not_asked_again(asked: tuple[Workspace, Asked]) -> None:
-    """No server listens any more: the second time every run is there; a third repeat would cost its calls."""
-    workspace, done = asked
-    plan = engine.plan(workspace, "tools", ToolsSettings(run="judged 0", repeats=2))
-    assert (plan.left, plan.cost.calls) == (0, 0)
-    assert engine.run(workspace, plan).runs == done.saved.runs
-    assert engine.find_saved(workspace, done.saved.name).key == done.saved.key
-    more = engine.plan(workspace, "tools", ToolsSettings(run="judged 0"))
-    assert (more.left, more.cost.calls) == (1 + len(TOOLS), 2 * ROWS * (1 + len(TOOLS)))
-    assert more.cost.prompt_tokens
 
 
 @pytest.mark.soak
