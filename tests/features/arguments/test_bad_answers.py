@@ -69,8 +69,6 @@ def test_bad_answers_fail_or_flag_their_row_and_retry_mends_what_failed(
     assert rows_of(small_workspace, run.id) == {"Pa_Ga", "Pa_Gb", "Pb_Ga"}
 
 
-
-
 def rows_of(workspace: Workspace, reading: str) -> set[str]:
     """The rows with a point."""
     return {

@@ -7,7 +7,7 @@ import pytest
 from core.features.arguments.schema import find_passage, take_passage
 from core.llm.messages import Reply, TokenLogprob, Usage
 
-TEXT = "**Jak1** drives\nGm12345 through “Stat1”. Answer: C. It does."
+SPOKEN = "**Jak1** drives\nGm12345 through “Stat1”. Answer: C. It does."
 
 
 def reply(content: str, parts: tuple[str, ...] = ()) -> Reply:
@@ -32,7 +32,7 @@ def reply(content: str, parts: tuple[str, ...] = ()) -> Reply:
 def test_a_passage_is_kept_where_it_stands_in_the_text_word_for_word(
     copied: str, kept: str
 ) -> None:
-    assert find_passage(TEXT, copied) == kept
+    assert find_passage(SPOKEN, copied) == kept
 
 
 @pytest.mark.parametrize(

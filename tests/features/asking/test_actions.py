@@ -283,5 +283,3 @@ def test_the_command_that_is_interrupted_says_so(small_workspace: Workspace) -> 
     assert done.status == 130
     with small_workspace.store.read() as db:
         assert runs.find(db, "asked Pa → Ga, debate").status == "interrupted"
-
-

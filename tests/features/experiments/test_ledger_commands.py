@@ -11,8 +11,6 @@ from core.features.experiments.commands import app
 from core.runs.workspace import Workspace
 from tests.commands import core, core_json
 
-A, B = "simulated collapsed debate", "simulated debate"
-
 
 @pytest.fixture
 def place(demo_copy: Workspace) -> Path:

@@ -134,8 +134,6 @@ def test_memory_and_reasoning_are_told_apart_at_300_rows(tmp_path: Path) -> None
     assert "aliases that no imported pack lists" in " ".join(memory.caveats)
 
 
-
-
 @pytest.mark.soak
 def test_arms_that_a_method_lacks_are_refused(asked: tuple[Workspace, str], tmp_path: Path) -> None:
     workspace, address = asked

@@ -102,8 +102,6 @@ def test_arms_are_ordinary_runs_that_name_their_parent(asked: tuple[Workspace, A
     assert done.requests == 2 * ROWS * len(arms)  # each asks two judges a row
 
 
-
-
 @pytest.mark.soak
 def test_an_arm_is_compared_on_the_rows_of_its_test(
     asked: tuple[Workspace, Asked], monkeypatch: pytest.MonkeyPatch
