@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.base.errors import InputError, NotFound
 from core.features.arguments import labels, readings, rubric_tables
+from core.features.arguments.labels import draw
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import Sample, TextLabel
 from core.runs.workspace import Workspace
 from core.store import changes, runs
+from tests.commands import core, core_json
 
 RUBRIC = Rubric(
     "names-a-pathway", "Does the text name a pathway?", answers=("yes", "no", "unclear")
@@ -233,3 +239,134 @@ def test_a_text_of_another_sample_is_refused(small_workspace: Workspace) -> None
     line = f"{other.pair_id},{other.seq},{other.role},yes,Ada,,{sample.id},".encode()
     with pytest.raises(InputError, match=f"not in a sample {sample.id}"):
         labels.import_csv(small_workspace, RUBRIC, "debate", content + line + b"\n", "l.csv")
+
+
+PATHWAY = Rubric("names-a-pathway", "Does the text name a pathway?")
+
+
+@pytest.mark.soak
+def test_label_draws_exports_and_imports(small_workspace: Workspace, tmp_path: Path) -> None:
+    place = small_workspace.settings.workspace
+    readings.add_rubric(small_workspace, PATHWAY)
+    found = core_json(
+        place, "rubric", "label", PATHWAY.name, "debate", "--sample", "5", "--seed", "3"
+    )
+    assert (found["rubric"], found["by"], found["seed"], found["n"]) == (
+        PATHWAY.name,
+        "simple",
+        3,
+        5,
+    )
+    assert sum(found["roles"].values()) == 5
+    text = core(
+        place, "rubric", "label", PATHWAY.name, "debate", "--sample", "5", "--seed", "3"
+    ).out
+    assert (
+        f"5 texts of debate for names-a-pathway, simple, seed 3: sample {found['sample']}" in text
+    )
+    assert "page Arguments" in text
+    sample = labels.draw_sample(small_workspace, PATHWAY, "debate", 5, "simple", 3)
+    assert sample.id == found["sample"]
+    first = sample.texts[0]
+    given = TextLabel(first.pair_id, first.seq, first.role, "yes", "Ada", sample=sample.id)
+    labels.give_labels(small_workspace, PATHWAY, "debate", [given])
+    file = tmp_path / "labels.csv"
+    assert core_json(place, "rubric", "label", PATHWAY.name, "debate", "--export", str(file)) == {
+        "file": str(file),
+        "labels": 1,
+    }
+    assert first.pair_id in file.read_text()
+    labels.take_back(small_workspace, PATHWAY, "debate", given)
+    done = core_json(place, "rubric", "label", PATHWAY.name, "debate", "--import", str(file))
+    assert (done["new"], done["changed"], done["known"]) == (1, 0, 0)
+
+
+def test_label_says_what_is_wrong(small_workspace: Workspace, tmp_path: Path) -> None:
+    place = small_workspace.settings.workspace
+    readings.add_rubric(small_workspace, PATHWAY)
+    file = tmp_path / "labels.csv"
+    file.write_text("pair_id,role,answer,author\nPa_Ga,EFFECT,maybe,Ada\n")
+    for arguments, message in (
+        (
+            ("names-a-pathway", "debate"),
+            "got nothing to do, expected one of --sample, --export and --import",
+        ),
+        (
+            ("names-a-pathway", "debate", "--sample", "3", "--export", str(file)),
+            "got --sample, --export, expected one of",
+        ),
+        (("names-a-pathway", "debate", "--import", str(file)), "answer 'maybe', expected yes, no"),
+    ):
+        done = core(place, "rubric", "label", *arguments)
+        assert (done.status, done.out) == (1, "")
+        assert message in done.err
+        assert done.err.count("\n") == 1
+
+
+DRAWS = 4000
+DESIGNS = {"simple": [""] * 8, "stratified": ["yes"] * 6 + ["no"] * 2}
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("design", DESIGNS)
+def test_texts_are_drawn_as_often_as_their_probability_says(design: str) -> None:
+    rng = np.random.default_rng(0)
+    counts, said = np.zeros(8), np.full(8, np.nan)
+    weighted = 0.0  # the mean, over draws, of an estimate of the number of texts
+    for _ in range(DRAWS):
+        drawn = draw(DESIGNS[design], 3, rng)
+        assert len(drawn.places) == len(set(drawn.places.tolist())) == 3
+        counts[drawn.places] += 1
+        said[drawn.places] = drawn.probabilities
+        weighted += (1 / drawn.probabilities).sum() / DRAWS
+    assert (said > 0).all()  # none was never drawn
+    assert said.sum() == pytest.approx(3)
+    np.testing.assert_allclose(counts / DRAWS, said, atol=4 * np.sqrt(0.25 / DRAWS))
+    assert weighted == pytest.approx(8, rel=0.05)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_order_of_reading_is_random_and_a_seed_draws_the_same_again(design: str) -> None:
+    rng = np.random.default_rng(1)
+    first = {int(draw(DESIGNS[design], 3, rng).places[0]) for _ in range(300)}
+    assert first == set(range(8))
+    once, again = (draw(DESIGNS[design], 3, np.random.default_rng(5)) for _ in range(2))
+    np.testing.assert_array_equal(once.places, again.places)
+
+
+def test_strata_get_equal_numbers_as_far_as_they_reach() -> None:
+    # 9 from 10 yes, 2 no, 1 unclear: 3 each, of which unclear has 1 and no has 2; the 3 that are left go to yes, 6 in all.
+    strata = ["yes"] * 10 + ["no"] * 2 + ["unclear"]
+    drawn = draw(strata, 9, np.random.default_rng(0))
+    by_stratum = {
+        name: [
+            p for at, p in zip(drawn.places, drawn.probabilities, strict=True) if strata[at] == name
+        ]
+        for name in strata
+    }
+    assert by_stratum == {"yes": [0.6] * 6, "no": [1.0] * 2, "unclear": [1.0]}
+    # 3 from 6 yes and 2 no: one each, and the third from the larger.
+    found = draw(DESIGNS["stratified"], 3, np.random.default_rng(0)).probabilities
+    assert sorted(found) == pytest.approx([1 / 3, 1 / 3, 0.5])
+
+
+@given(
+    strata=st.lists(st.sampled_from(["yes", "no", ""]), min_size=1, max_size=40),
+    size=st.integers(3, 50),
+)
+def test_as_many_are_drawn_as_were_asked_for(strata: list[str], size: int) -> None:
+    n = len(strata)
+    drawn = draw(strata, size, np.random.default_rng(size))
+    assert len(set(drawn.places.tolist())) == len(drawn.places) == min(n, size)
+    assert ((drawn.probabilities > 0) & (drawn.probabilities <= 1)).all()
+    assert set(drawn.places.tolist()) <= set(range(n))
+
+
+def test_what_cannot_be_drawn_is_said() -> None:
+    for strata, size, message in (
+        ([], 3, "no text to draw from"),
+        (["", "", ""], 0, "0 texts from 1 strata, expected at least one"),
+        (["a", "b", "c"], 2, "2 texts from 3 strata, expected at least one from each"),
+    ):
+        with pytest.raises(InputError, match=message):
+            draw(strata, size, np.random.default_rng(0))

@@ -18,7 +18,7 @@ from core.features.asking.actions import Question
 from core.features.experiments import engine, ledger_table
 from core.features.experiments.arm_rows import ANSWERS, ArmLoader
 from core.features.experiments.arms import refuse_meeting_seeds, under_seed
-from core.features.experiments.engine import SavedExperiment
+from core.features.experiments.engine import SavedExperiment, kind_named, kinds
 from core.features.experiments.kinds.asking import AskingSettings, spread_of
 from core.features.experiments.kinds.shown import ToolsSettings
 from core.llm.call_settings import CallSettings
@@ -219,3 +219,16 @@ def test_what_cannot_be_an_experiment_is_refused(small_workspace: Workspace) -> 
         run = ask.ask(small_workspace, question, begin=run_control.work_on).run
     with pytest.raises(StateError, match="an ad-hoc run of one row"):
         engine.plan(small_workspace, "tools", ToolsSettings(run=run.name))
+
+
+def test_every_kind_has_its_name_and_is_either_built_or_computed() -> None:
+    for name, kind in kinds().items():
+        assert kind.name == name
+        assert kind.title
+        assert kind.question
+        assert (kind.build is None) != (kind.compute is None), name
+
+
+def test_an_unknown_kind_is_refused_with_the_known_names() -> None:
+    with pytest.raises(NotFound, match="experiment 'nmes': not known"):
+        kind_named("nmes")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
+from core.features.experiments import plots
 from core.features.experiments.plots import figure
 from core.features.experiments.result import ArmResult, judge_arms
 from core.plots import theme
@@ -51,3 +54,18 @@ def test_answers_stand_above_those_of_asking_again() -> None:
     assert [*chart.layout.yaxis.ticktext] == ["no tool", "  asked again"]
     assert theme.WARNING in {trace.marker.color for trace in chart.data}
     assert chart.layout.xaxis.title.text == "mean |Δ| of the answers"
+
+
+STEPS = [
+    {"step": "base <b>", "score": 0.569, "half width": 0.05, "rows": 904, "verdict": None},
+    {"step": "kNN", "score": 0.606, "half width": 0.05, "rows": 904, "verdict": "confirmed"},
+    {"step": "blend", "score": 0.558, "half width": None, "rows": None, "verdict": "undecided"},
+]
+
+
+def test_steps_in_order_with_the_noise_of_one_score() -> None:
+    [line] = plots.figure(STEPS).data
+    assert list(line.y) == [0.569, 0.606, 0.558]
+    np.testing.assert_allclose(np.asarray(line.error_y.array, dtype=float), [0.05, 0.05, np.nan])
+    assert list(line.marker.symbol) == ["circle", "star", "circle"]
+    assert list(line.x) == ["1. base &lt;b&gt;", "2. kNN", "3. blend"]
