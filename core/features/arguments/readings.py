@@ -351,17 +351,19 @@ def add_rubric(workspace: Workspace, rubric: Rubric) -> bool:
             f"rubric {rubric.name}: rule is {rubric.rule!r}, expected none; rules have built-in"
             " rubrics"
         )
-    if rubric.name in {*kinds(), *(each.name for each in built_in_rubrics())}:
-        raise StateError(
-            f"rubric {rubric.name!r}: a built-in one has that name; choose another name, since"
-            " labels store it"
-        )
-    if rubric in list_rubrics(workspace):
+    known = {each.name: each for each in list_rubrics(workspace)}
+    if known.get(rubric.name) == rubric and not rubric.built_in:
         return False
+    if rubric.name in {*kinds(), *known}:
+        raise StateError(
+            f"rubric {rubric.name!r}: there is another of that name; choose another, since labels"
+            " store it"
+        )
     with workspace.change(_ACTION, rubric.name) as (db, detail):
         detail |= {"sha256": rubric.sha256, "question": rubric.question}
         changes.bump(db, "rubrics")
-        return rubric_tables.put(db, rubric, workspace.settings.author)
+        rubric_tables.put(db, rubric, workspace.settings.author)
+    return True
 
 
 def add_rubric_file(workspace: Workspace, path: Path) -> Rubric:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pyarrow as pa
 
-from core.base.errors import StateError
 from core.base.fields.setting import Count, Whole, setting
 from core.base.records import parse, to_json
 from core.base.types import MarkedPassage
@@ -45,21 +44,12 @@ _ROLES_IN_ORDER = (
 )
 
 
-def put(cursor: Cursor, rubric: Rubric, author: str) -> bool:
-    """Keep a rubric; whether it is new. Raise StateError if another one has its name."""
-    known = {each.name: each for each in list_own(cursor)}.get(rubric.name)
-    if known is not None:
-        if known.sha256 != rubric.sha256:
-            raise StateError(
-                f"rubric {rubric.name!r}: there is another of that name; choose another name, since"
-                " labels keep it"
-            )
-        return False
+def put(cursor: Cursor, rubric: Rubric, author: str) -> None:
+    """Keep a rubric under a name that none has."""
     cursor.execute(
         "INSERT INTO rubric VALUES (?, ?, ?, ?, now()::TIMESTAMP)",
         [rubric.name, rubric.sha256, json.dumps(to_json(rubric), sort_keys=True), author],
     )
-    return True
 
 
 def list_own(cursor: Cursor) -> list[Rubric]:

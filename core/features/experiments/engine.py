@@ -309,18 +309,11 @@ def _build(kind: Kind, workspace: Workspace, settings: Any) -> Experiment:
 def _refuse_impossible(experiment: Experiment) -> None:
     names = [arm.name for arm in experiment.every]
     if len(set(names)) < len(names):
-        raise InputError(
-            f"experiment {experiment.name!r}: two arms have one name, expected different names"
-        )
-    if experiment.measure == "answers" and (
-        len(experiment.cuts) > 1
-        or not experiment.noise_seeds
-        or not calls_model(experiment.base, experiment.every)
+        raise InputError(f"experiment {experiment.name!r}: two arms have one name")
+    if experiment.measure == "answers" and not (
+        experiment.noise_seeds and calls_model(experiment.base, experiment.every)
     ):
-        raise InputError(
-            f"experiment {experiment.name!r}: |Δ| needs a base that asks a model, asked again under"
-            " a single cut"
-        )
+        raise InputError(f"experiment {experiment.name!r}: |Δ| needs a base that asks a model")
     for arm in experiment.every:
         refuse_meeting_seeds(
             arm, (*experiment.seeds, *(experiment.noise_seeds if arm is experiment.base else ()))

@@ -150,20 +150,15 @@ def result_was_there(registered_at: datetime | None, *made: Run) -> bool:
 
 def _find_registration(db: Cursor, name: str, dataset: str) -> Entry:
     """Return the registration of a hypothesis made here. dataset: its name, "" for any."""
-    own = [
-        entry
-        for entry in ledger_table.list_all(db)
-        if (entry.source, entry.kind) == (HERE, "registration")
-    ]
-    matching = [entry for entry in own if entry.name == name and dataset in ("", entry.dataset)]
+    here = (HERE, "registration")
+    own = [each for each in ledger_table.list_all(db) if (each.source, each.kind) == here]
+    matching = [each for each in own if each.name == name and dataset in ("", each.dataset)]
     if not matching:
         names = list(dict.fromkeys(entry.name for entry in own))
         raise NotFound(f"hypothesis {name!r}: not registered here, {list_known(name, names)}")
     if len(matching) > 1:
-        names = [str(entry.dataset) for entry in matching]
-        raise StateError(
-            f"hypothesis {name!r}: on {', '.join(names)}; expected one of these datasets"
-        )
+        names = ", ".join(str(entry.dataset) for entry in matching)
+        raise StateError(f"hypothesis {name!r}: on {names}; expected one of these datasets")
     return matching[0]
 
 

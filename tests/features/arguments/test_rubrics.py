@@ -62,7 +62,7 @@ def test_names_are_taken_once(workspace: Workspace, tmp_path: Path) -> None:
     assert not readings.add_rubric(workspace, OWN)
     with pytest.raises(StateError, match="another of that name"):
         readings.add_rubric(workspace, Rubric(OWN.name, "Does it?"))
-    with pytest.raises(StateError, match="rubric 'short': a built-in one has that name"):
+    with pytest.raises(StateError, match="rubric 'short': there is another of that name"):
         readings.add_rubric(workspace, Rubric("short", "Is it?"))
     with pytest.raises(InputError, match="rubric mine: rule is 'short', expected none"):
         readings.add_rubric(workspace, Rubric("mine", "Is it?", rule="short"))

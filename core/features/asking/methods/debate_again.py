@@ -184,21 +184,12 @@ def _earlier(pair: Pair, context: Context) -> EarlierRow:
 
 def _describe(options: Mapping[str, Any], evidence: tuple[Evidence, ...]) -> TraceEvent:
     """Return the event with the question and the dossier."""
-    changes = read_changes(options["changes"])
-    who = (
-        "The judge alone, on the stored briefs"
-        if options["ask"] == "judge" and options["rounds"]
-        else "The whole debate"
-    )
-    first = (
-        f"{who} of run {options['run']}, asked again {options['repeats']} times. Dossier:"
-        f" {describe_changes(changes)}."
-    )
+    is_judge = options["ask"] == "judge" and options["rounds"]
+    who = "The judge alone, on the stored briefs" if is_judge else "The whole debate"
+    changes = describe_changes(read_changes(options["changes"]))
+    lines = [f"{who}, asked again {options['repeats']} times. Dossier: {changes}."]
     edited = (item.body for item in evidence if EDITED in item.body)
-    lines = [
-        first,
-        *(f"Edited by hand: “{body[EDITED]}” instead of “{body[BEFORE]}”" for body in edited),
-    ]
+    lines += (f"Edited by hand: “{body[EDITED]}” instead of “{body[BEFORE]}”" for body in edited)
     return TraceEvent(
         STAGE,
         "DOSSIER",
