@@ -1,4 +1,4 @@
-"""The figure of an experiment's arms."""
+"""The figures of experiments: their arms, and the scores of what was tried."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from core.features.experiments import plots
-from core.features.experiments.plots import figure
 from core.features.experiments.result import ArmResult, judge_arms
 from core.plots import theme
 from core.stats.intervals import normal_interval
@@ -27,7 +26,7 @@ BASE = replace(ARM, name="as it is", mean=estimate(0.61), is_base=True)
 
 
 def test_changes_stand_in_blocks_beside_the_base_and_the_smallest_effect() -> None:
-    chart = figure(judge_arms([BASE, CODED, SWAPPED], "mean", 0.02), "score", "mean", 0.02)
+    chart = plots.draw_arms(judge_arms([BASE, CODED, SWAPPED], "mean", 0.02), "score", "mean", 0.02)
     assert [*chart.layout.yaxis.ticktext] == [
         "<i>DE</i>",
         "coded",
@@ -42,7 +41,7 @@ def test_changes_stand_in_blocks_beside_the_base_and_the_smallest_effect() -> No
 
 def test_without_a_base_own_scores_stand_beside_chance() -> None:
     arms = [replace(ARM, name="least", de=estimate(0.55)), replace(ARM, name="none")]
-    chart = figure(arms, "score", "mean", 0.01)
+    chart = plots.draw_arms(arms, "score", "mean", 0.01)
     assert [*chart.layout.yaxis.ticktext] == ["<i>DE</i>", "least"]
     assert [each.text for each in chart.layout.annotations] == ["chance 0.5"]
     assert chart.layout.xaxis.title.text == "AUROC"
@@ -50,7 +49,7 @@ def test_without_a_base_own_scores_stand_beside_chance() -> None:
 
 def test_answers_stand_above_those_of_asking_again() -> None:
     moved = replace(ARM, name="no tool", moved=estimate(0.08), floor=estimate(0.05))
-    chart = figure([BASE, moved], "answers", "mean", 0.01)
+    chart = plots.draw_arms([BASE, moved], "answers", "mean", 0.01)
     assert [*chart.layout.yaxis.ticktext] == ["no tool", "  asked again"]
     assert theme.WARNING in {trace.marker.color for trace in chart.data}
     assert chart.layout.xaxis.title.text == "mean |Δ| of the answers"
@@ -64,7 +63,7 @@ STEPS = [
 
 
 def test_steps_in_order_with_the_noise_of_one_score() -> None:
-    [line] = plots.figure(STEPS).data
+    [line] = plots.draw_scores(STEPS).data
     assert list(line.y) == [0.569, 0.606, 0.558]
     np.testing.assert_allclose(np.asarray(line.error_y.array, dtype=float), [0.05, 0.05, np.nan])
     assert list(line.marker.symbol) == ["circle", "star", "circle"]

@@ -22,8 +22,6 @@ from core.ui.option_controls import names_of_rest, show_calls, show_more, show_s
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text
 
-_PLAN = "_reading_plan"  # session key: (rubric's hash, run, server, model) → its plan and estimate
-
 _RUBRIC = "note-rubric-"  # the beginning of keys of a new rubric's settings, which are in no link
 _OWNER = "reading_"  # the beginning of keys and query parameters of a reading's settings
 
@@ -101,31 +99,23 @@ def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
     except InputError as error:
         st.markdown(f":orange[{as_text(error)}]")
         return
-    wanted = (rubric.sha256, run.id, settings)
-    if st.button("Show the cost", key="plan-reading"):
-        with explain_errors(), st.spinner("Asking the server …"):
-            plan = readings.plan_reading(context.workspace, rubric, run.id, settings)
-            st.session_state[_PLAN] = (wanted, plan, readings.estimate(context.workspace, plan))
-    planned = st.session_state.get(_PLAN)
-    if planned is None or planned[0] != wanted:
-        st.caption(
-            "A reading is a run: it is saved like any other, and its cost is shown before you"
-            " start it."
+    with st.container(horizontal=True):
+        wants_cost = st.button("Show the cost", key="plan-reading")
+        wants_start = st.button(
+            "Start reading", type="primary", icon=":material/play_arrow:", key="start-reading"
         )
+    if not (wants_cost or wants_start):
+        st.caption("A reading is a run: it is saved like any other.")
         return
-    _, plan, estimate = planned
-    st.markdown(_describe(plan, estimate))
-    if st.button(
-        "Start reading", type="primary", icon=":material/play_arrow:", key="start-reading"
-    ):
-        known = {each.id for each in all_runs()}
-        with explain_errors(), st.spinner("Starting …"):
-            started = readings.start_reading(
-                context.workspace, rubric, run.id, detach=True, plan=plan
-            )
-            said = "exists already" if started.id in known else "started"
-            st.session_state.pop(_PLAN)
-            confirm(f"{started.name}: {said}.", lambda: links.to_run_page(started, "Watch"))
+    known = {each.id for each in all_runs()}
+    with explain_errors(), st.spinner("Asking the server …"):
+        plan = readings.plan_reading(context.workspace, rubric, run.id, settings)
+        if wants_cost:
+            st.markdown(_describe(plan, readings.estimate(context.workspace, plan)))
+            return
+        started = readings.start_reading(context.workspace, rubric, run.id, detach=True, plan=plan)
+        said = "exists already" if started.id in known else "started"
+        confirm(f"{started.name}: {said}.", lambda: links.to_run_page(started, "Watch"))
 
 
 def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) -> str:
