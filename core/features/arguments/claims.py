@@ -95,14 +95,11 @@ class Knowledge:
 
     def _interaction(self, pair: frozenset[str]) -> Verdict:
         scores = {pack: of_pack.get(pair, 0) for pack, of_pack in self.interactions.items()}
-        pack = max(scores, key=lambda name: scores[name], default="")
-        if not pack or not scores[pack]:
+        pack = max(scores, key=scores.__getitem__, default="")
+        if not scores.get(pack):
             return Verdict("not known")
-        return Verdict(
-            "supported" if scores[pack] >= LEAST_SCORE else "not known",
-            pack,
-            f"score {scores[pack]}",
-        )
+        status: Status = "supported" if scores[pack] >= LEAST_SCORE else "not known"
+        return Verdict(status, pack, f"score {scores[pack]}")
 
     def _shared_pathway(self, a: str, b: str) -> Verdict:
         for pack, of_gene in self.pathways.items():
@@ -113,31 +110,21 @@ class Knowledge:
         return Verdict("not known")
 
     def _regulation(self, claim: Claim, pair: tuple[str, str]) -> Verdict:
-        signs = {
-            pack: of_pack[pair] for pack, of_pack in self.regulation.items() if pair in of_pack
-        }
-        if not signs:
+        listed = {pack: of[pair] for pack, of in self.regulation.items() if pair in of}
+        if not listed:
             return Verdict("not known")
-        claimed, directions = (
-            _SIGNS.get(claim.relation, 0),
-            {sign for sign in signs.values() if sign},
-        )
-        pack = next((name for name, sign in signs.items() if sign), next(iter(signs)))
-        entry = f"{claim.subject} {_WORDS[signs[pack]]} {claim.object}".rstrip(",")
+        directed = {pack: sign for pack, sign in listed.items() if sign}
+        pack, sign = next(iter((directed or listed).items()))
+        entry = f"{claim.subject} {_WORDS[sign]} {claim.object}".rstrip(",")
+        claimed = _SIGNS.get(claim.relation, 0)
         if not claimed:
             return Verdict("supported", pack, entry)
-        if len(directions) > 1:
-            said = "; ".join(f"{name}: {_WORDS[sign]}" for name, sign in signs.items() if sign)
+        if not directed:
+            return Verdict("not known", pack, entry)
+        if len(set(directed.values())) > 1:
+            said = "; ".join(f"{name}: {_WORDS[sign]}" for name, sign in directed.items())
             return Verdict("not known", pack, f"the packs disagree ({said})")
-        return Verdict(
-            "not known"
-            if not directions
-            else "supported"
-            if claimed in directions
-            else "contradicted",
-            pack,
-            entry,
-        )
+        return Verdict("supported" if claimed == sign else "contradicted", pack, entry)
 
 
 def narrow_pathways(names: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:

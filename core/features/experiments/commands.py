@@ -88,15 +88,9 @@ Values = Annotated[
 
 @app.command("list")
 def list_(context: typer.Context) -> None:
-    """List the kinds of experiments with their questions and what they lack, and those made
-    here."""
-    kind_records = [
-        {
-            **{name: getattr(kind, name) for name in ("name", "title", "question")},
-            "missing": _missing_of(context.obj, kind),
-        }
-        for kind in kinds().values()
-    ]
+    """List the kinds of experiments with their questions, and those made here."""
+    shown = ("name", "title", "question")
+    kind_records = [{name: getattr(kind, name) for name in shown} for kind in kinds().values()]
     with context.obj.store.read() as db:
         states = runs.statuses(db)
         names_of = {dataset.id: dataset.name for dataset in datasets.list_all(db)}
@@ -111,19 +105,9 @@ def list_(context: typer.Context) -> None:
         }
         for saved in engine.list_saved(context.obj)
     ]
-    lines = []
-    for each in kind_records:
-        lacks = (f"  lacks {one}" for one in each["missing"])
-        lines += [f"{each['name']:24}{each['question']}", *lacks]
+    lines = [f"{each['name']:24}{each['question']}" for each in kind_records]
     text = "\n".join([*lines, *(["", "Made here:", *table_lines(made)] if made else [])])
     show({"kinds": kind_records, "experiments": made}, text)
-
-
-def _missing_of(workspace: Workspace, kind: Kind) -> list[str]:
-    try:
-        return kind.missing(workspace, None)
-    except InputError as error:  # there is no dataset yet
-        return [str(error)]
 
 
 @app.command(cls=_LISTING)

@@ -265,15 +265,11 @@ def find_saved(workspace: Workspace, name: str) -> SavedExperiment:
     known = list_saved(workspace)
     named = [saved for saved in known if name in (saved.key, saved.name)]
     if not named:
-        raise NotFound(
-            f"experiment {name!r}: not in this workspace,"
-            f" {list_known(name, [saved.name for saved in known])}"
-        )
+        names = [saved.name for saved in known]
+        raise NotFound(f"experiment {name!r}: not in this workspace, {list_known(name, names)}")
     if len(named) > 1:
-        raise InputError(
-            f"experiment {name!r}: {len(named)} have this name, expected one of"
-            f" {', '.join(s.key for s in named)}"
-        )
+        keys = ", ".join(saved.key for saved in named)
+        raise InputError(f"experiment {name!r}: several have this name, expected one of {keys}")
     return named[0]
 
 

@@ -42,10 +42,6 @@ def show_start(context: PageContext) -> None:
         return
     titles = {kind.name: f"{kind.title}: {kind.question}" for kind in kinds().values()}
     kind = kinds()[choose_one(st.selectbox, "kind", "Question", titles, _FIRST) or _FIRST]
-    if missing := kind.missing(context.workspace, dataset.id):
-        show_empty(
-            as_text(f"It needs {'; and '.join(missing)}."), lambda: links.to_data("Import it")
-        )
     chosen = _show_form(context, dataset, kind)
     if kind.compute is not None:
         key = (

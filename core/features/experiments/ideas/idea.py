@@ -30,7 +30,7 @@ from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import Estimate, estimates, widen
 from core.stats.influence import Influence, mean_influence
 from core.stats.scores_and_labels import Scores, outcome_of, tasks
-from core.store import datasets, runs, spaces
+from core.store import runs, spaces
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.labelled_rows import Rows
@@ -343,13 +343,7 @@ def idea(
             raise StateError(f"experiment {name}: needs {'; and '.join(missing)}")
         return _result(name, question, material, chosen, judge(material, chosen))
 
-    def missing(workspace: Workspace, dataset: str | None) -> list[str]:
-        with workspace.store.read() as db:
-            if not datasets.list_all(db):
-                return [NEEDS["labels"]]
-        return load_material(workspace, dataset).missing(needs)
-
-    return Kind(name, title, question, settings, compute=compute, missing=missing)
+    return Kind(name, title, question, settings, compute=compute)
 
 
 def _result(

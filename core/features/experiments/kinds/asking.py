@@ -22,7 +22,6 @@ from core.features.experiments.result import METRICS, ExperimentResult
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import CONCURRENCY
 from core.methods.base import method_named
-from core.runs.component_loader import default_dataset
 from core.runs.request import RunRequest
 from core.runs.shared_settings import CallsAtOnce, Server
 from core.runs.spec import LabelViewSpec
@@ -108,13 +107,6 @@ def ask_again(workspace: Workspace, settings: AskingSettings) -> Asking:
         concurrency=settings.concurrency,
     )
     return Asking(run, rows, request)
-
-
-def missing_run(workspace: Workspace, dataset: str | None) -> list[str]:
-    """Return what a dataset lacks for asking a run again, in words."""
-    with workspace.store.read() as db:
-        here = runs.list_predicting(db, default_dataset(workspace, dataset).id)
-    return [] if any(map(_can_be_asked, here)) else ["a run made here by asking a model"]
 
 
 def _can_be_asked(run: Run) -> bool:
@@ -274,6 +266,5 @@ SEEDS = Kind(
     SEEDS_QUESTION,
     AskingSettings,
     build_seeds,
-    missing=missing_run,
     complete=complete_seeds,
 )

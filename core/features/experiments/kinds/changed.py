@@ -21,13 +21,11 @@ from core.features.experiments.kinds.asking import (
     SmallestEffect,
     ask_again,
     compare_changed,
-    missing_run,
 )
 from core.features.experiments.kinds.shown import tools_given
 from core.methods.base import DerivedMethod, method_named
 from core.methods.fusion_settings import LessInDisagreement
 from core.methods.prompts import tools_of
-from core.runs.component_loader import default_dataset
 from core.runs.workspace import Workspace
 from core.store import runs
 from core.store.runs import Run
@@ -96,7 +94,6 @@ METHOD = Kind(
     METHOD_QUESTION,
     MethodSettings,
     build_method,
-    missing=missing_run,
 )
 
 
@@ -159,7 +156,6 @@ DOSSIER = Kind(
     DOSSIER_QUESTION,
     DossierSettings,
     build_dossier,
-    missing=missing_run,
 )
 
 
@@ -247,18 +243,10 @@ def _component_arms(run: Run, settings: ComponentSettings) -> Iterator[Arm]:
         yield Arm(f"{run.name} + {name}, {words}", f"fused with {name}, {words}", fused=fused)
 
 
-def missing_component(workspace: Workspace, dataset: str | None) -> list[str]:
-    """Return what a dataset lacks for fusing a run, in words."""
-    with workspace.store.read() as db:
-        here = runs.list_predicting(db, default_dataset(workspace, dataset).id)
-    return [] if here else ["a run"]
-
-
 COMPONENT = Kind(
     "component",
     "A fused component",
     COMPONENT_QUESTION,
     ComponentSettings,
     build_component,
-    missing=missing_component,
 )

@@ -16,7 +16,7 @@ from core.base.errors import InputError, StateError
 from core.base.experiment import Arm, Experiment, Kind, Runs
 from core.base.fields.record import options_of
 from core.base.fields.setting import setting, split_names
-from core.features.experiments.kinds.asking import AskingSettings, ask_again, missing_run
+from core.features.experiments.kinds.asking import AskingSettings, ask_again
 from core.features.experiments.result import ArmResult, ExperimentResult
 from core.methods.base import method_named
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED, count_leaks
@@ -132,7 +132,6 @@ NAMES = Kind(
     NAMES_QUESTION,
     NamesSettings,
     build_names,
-    missing=missing_run,
     complete=complete_names,
 )
 
@@ -232,6 +231,4 @@ def choose_tools(
     return chosen
 
 
-TOOLS = Kind(
-    "tools", "A tool left out", TOOLS_QUESTION, ToolsSettings, build_tools, missing=missing_run
-)
+TOOLS = Kind("tools", "A tool left out", TOOLS_QUESTION, ToolsSettings, build_tools)
