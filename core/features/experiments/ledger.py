@@ -157,8 +157,8 @@ def _find_registration(db: Cursor, name: str, dataset: str) -> Entry:
         names = list(dict.fromkeys(entry.name for entry in own))
         raise NotFound(f"hypothesis {name!r}: not registered here, {list_known(name, names)}")
     if len(matching) > 1:
-        names = ", ".join(str(entry.dataset) for entry in matching)
-        raise StateError(f"hypothesis {name!r}: on {names}; expected one of these datasets")
+        on = ", ".join(str(entry.dataset) for entry in matching)
+        raise StateError(f"hypothesis {name!r}: on {on}; expected one of these datasets")
     return matching[0]
 
 

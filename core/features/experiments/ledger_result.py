@@ -71,8 +71,8 @@ class LedgerLine:
         """Return the line as a row of a table."""
         entry, difference = self.entry, None
         if entry.estimate is not None:
-            ends = (math.nan if end is None else end for end in (entry.low, entry.high))
-            difference = estimate_text(entry.estimate, *ends, "+.3f")
+            low, high = (math.nan if end is None else end for end in (entry.low, entry.high))
+            difference = estimate_text(entry.estimate, low, high, "+.3f")
         p = {"p": self.p, "p (Holm)": self.p_holm, "p (BH)": self.p_bh}
         return {
             **{"hypothesis": entry.name, "verdict": self.words, "difference": difference},
