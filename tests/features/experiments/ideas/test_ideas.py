@@ -79,7 +79,7 @@ def test_every_idea_scores_and_judges_its_arms_or_says_what_it_lacks(
     place: Workspace, name: str
 ) -> None:
     if name in OF_RUNS:
-        with pytest.raises(StateError, match=f"experiment {name}: needs runs, .* perturbdesk run"):
+        with pytest.raises(StateError, match=f"experiment {name}: needs runs, .*perturbdesk run"):
             compute(place, name)
         return
     found = compute(place, name)
