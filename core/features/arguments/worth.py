@@ -155,7 +155,7 @@ class ArgumentWorth:
     answer: what counts as yes. yes, no: n, the number of rows, and the mean of each of `MEASURES`;
     delta: their differences. unread: rows of neither, since no text of theirs could be read, or
     they have none. hit_rate: the share of rows whose most probable call is the label; de, dir: the
-    mean contribution to the AUROC (`group_contributions`). p_holm: over every measure of every
+    mean contribution to the AUROC (`contribution_difference`). p_holm: over every measure of every
     rubric that was tried together.
     """
 
