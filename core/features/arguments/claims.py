@@ -1,5 +1,5 @@
-"""Check claims of texts against imported knowledge, which supports a claim, contradicts it, or does
-not know it."""
+"""Claims: "X activates Y" in briefs, as a model reads them, checked against the knowledge packs of
+the dataset's organism, which support a claim, contradict it, or do not know it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is declared of a kind of finding: its schema, and what becomes of its findings."""
+"""Kinds of findings: what is declared of each (its schema, and what becomes of its findings), the
+findings of a reading, and the clash of debates: which points are answered, ignored, or decide the
+judge."""
 
 from __future__ import annotations
 

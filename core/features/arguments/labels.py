@@ -1,6 +1,9 @@
 """Labels: texts of a run are sampled for a rubric, people answer it, and answers are exported and
-imported as CSV. An answer is stored at once and replaces the same person's earlier
-answer for the text.
+imported as CSV. An answer is stored at once and replaces the same person's earlier answer for the
+text.
+
+A file has one row an answer, and one without an answer for each text of a sample that nobody has
+labelled yet, so that it may be filled in.
 """
 
 from __future__ import annotations

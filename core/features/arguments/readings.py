@@ -1,4 +1,5 @@
-"""How a model is asked to answer a rubric about the texts of a run, or to read its debates."""
+"""The rubrics of a workspace, and how a model is asked to answer one about the texts of a run, or
+to read its debates."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """A rubric: a question with a fixed set of answers about every brief, every verdict or every row of
-a run.
-
-Also count the answers to a rubric by role.
-"""
+a run; the answers of its rule or pattern, and their counts by role."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """A schema: an answer to a rubric that lists findings with fields, instead of one of the rubric's
-answers.
+answers; and passages, which a model copies from a text.
 
 A quotation has to stand in the text verbatim, white space and the quotation marks around it aside.
 One that does not stand there is invented: it is counted, and never shown.

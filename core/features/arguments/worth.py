@@ -1,9 +1,9 @@
-"""Do the rows of one group add more to an AUROC than those of another? Mean contributions of two
-groups, and their difference.
+"""The worth of an argument: are predictions better in rows where the answer to a rubric is yes than
+where it is no? The judge's answers are used without correction.
 
-A row's contribution is its structural component (DeLong 1988): the share of the rows of the other
-class, in its cell, that it is ranked correctly against, ties counting half. Its mean over the
-positives, as over the negatives, is the AUROC; 0.5 is chance.
+A row's contribution to an AUROC is its structural component (DeLong 1988): the share of the rows of
+the other class, in its cell, that it is ranked correctly against, ties counting half. Its mean over
+the positives, as over the negatives, is the AUROC; 0.5 is chance.
 """
 
 from __future__ import annotations

@@ -1,4 +1,12 @@
-"""The rows of the runs of an experiment, as scored, each read once."""
+"""The rows of the runs of an experiment, each read once, and how far answers move, which needs no
+labels: |Δ| of an arm against |Δ| of asking the base again, by a sign-flip test.
+
+Let y be a row's first answer, b_r that of the base when asked again under seed r, and w_r that of
+an arm under seed r. For a row, |Δ| of the arm is the mean over seeds of |w_r - y|, and |Δ| of
+asking again is the mean of |b_r - y|. If the arm's change does not matter, w_r and b_r can be
+exchanged for all seeds of a row together, which flips the sign of the difference of the two. So the
+test is exact. It is one-sided, because "moved" means "moved more than asking again".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The commands of experiments: list, plan, run, show."""
+"""The commands of experiments (list, plan, run, show) and of the ledger (list, add, result,
+import). Nothing changes or deletes an entry."""
 
 from __future__ import annotations
 

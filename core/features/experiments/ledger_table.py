@@ -1,4 +1,9 @@
-"""The ledger of hypotheses: entries are added and read; nothing here changes or deletes one."""
+"""The entries of the ledger of hypotheses, the rule that decides one, and files of entries that
+others published. Entries are added and read; nothing here changes or deletes one.
+
+A published difference is judged by the rule of here, but none is claimed which the leaderboard
+detects with less than 80% power.
+"""
 
 from __future__ import annotations
 

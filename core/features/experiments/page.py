@@ -1,4 +1,5 @@
-"""Start: a question, the form of its kind, the plan with its cost, and the button that starts."""
+"""The tabs of Experiments: Start (a question, the form of its kind, the plan with its cost),
+Results (an experiment's progress while it runs, and its result), and Ledger."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Figure: the arms of an experiment against its base, or, where there is none, the scores of its
-arms."""
+"""Figures: the arms of an experiment against its base, or where there is none their scores; and the
+scores of all trials in order, with the noise of a single score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Arguments: the choice of a rubric and of whose answers are shown; links contain both."""
+"""Arguments: the choice of a rubric and of whose answers are shown, which links contain; and the
+texts, labels and numbers of a rubric, cached until the run, its readings or its labels change.
+
+judged_by: "rule", or the id of a reading by a model.
+"""
 
 from __future__ import annotations
 

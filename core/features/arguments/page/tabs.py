@@ -1,4 +1,6 @@
-"""Arguments, tab Rubrics: how often the texts of a run have an answer, by role, and the texts."""
+"""The tabs of Arguments: Rubrics (how often texts have an answer, and the texts), Label (people
+answer for sampled texts), Worth (were rows with an answer predicted better?), and Findings (what a
+model lists: claims, the clash of debates)."""
 
 from __future__ import annotations
 

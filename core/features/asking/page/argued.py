@@ -1,5 +1,5 @@
-"""One argued row: its title, the person's expectation, the argument as it comes, and further
-actions.
+"""The page Ask: the form of a question, one argued row with the person's expectation, and what was
+asked before.
 
 The label of a labelled pair stays on the server until the person has stated an expectation or asked
 for it.

@@ -1,5 +1,5 @@
-"""What ideas read: the labelled rows of a dataset, its gene spaces, its runs, and knowledge
-packs."""
+"""How an idea becomes a kind of experiment: what it reads of a workspace, the arms that it computes,
+scored alike in the same cells, and their judgement, which is that of every other kind."""
 
 from __future__ import annotations
 

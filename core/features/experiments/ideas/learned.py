@@ -1,4 +1,5 @@
-"""Compare the expected direction of a target gene's curated program with the labels."""
+"""Ideas that learn from labels in folds: rates of a target gene's curated program, and a classifier
+on [perturbation, gene, their product] beside the kNN of the same vectors."""
 
 from __future__ import annotations
 

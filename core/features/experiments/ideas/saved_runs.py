@@ -1,4 +1,5 @@
-"""Saved runs as arms: runs named by a person, or runs that differ in only one option."""
+"""Ideas on saved runs: runs that differ in one option, scores computed elsewhere against row counts,
+and what recalibration, rounding and ties do to a score."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """What the kinds have in common that ask the rows of a run again: their settings, the request for
-an arm, and how arms that change something are compared."""
+an arm, and how arms that change something are compared; and the kind that changes nothing, which
+shows how much of the answers is chance."""
 
 from __future__ import annotations
 

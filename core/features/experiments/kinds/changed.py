@@ -1,5 +1,5 @@
-"""A run asked again by another method or model, or with other options, each of them changed
-alone."""
+"""A run with one thing changed: asked again by another method, model or option, or with another
+dossier; or fused with another run, or with a kNN that is made under each cut."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """The experiment that a TOML file describes: labelled rows, folds, and arms that are runs, methods
-or fusions."""
+or fusions and differ in one thing. docs/experiments.md has every key; an error names file, line and
+key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A run asked again with other gene names: does it remember names, or read its dossier?
+"""A run asked again with something else shown to it: other gene names (does it remember names, or
+read its dossier?), or a dossier without one of its tools (which evidence moves its answers?).
 
 A score from remembered names falls if names are coded or swapped. A score from the dossier falls if
 names are shown without it.
