@@ -1,6 +1,6 @@
 """A row in progress, read from its worker's events (`core.methods.row_feed`) or from the store, and
-drawn as HTML: its numbers, the cards of its dossier, and the texts of a stage side by side. All text
-is escaped.
+drawn as HTML: its numbers, the cards of its dossier, and the texts of a stage side by side. All
+text is escaped.
 
 It is redrawn many times a second while words arrive, so each part is one element, sent only when it
 changes.

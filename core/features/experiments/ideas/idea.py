@@ -1,5 +1,5 @@
-"""How an idea becomes a kind of experiment: what it reads of a workspace, the arms that it computes,
-scored alike in the same cells, and their judgement, which is that of every other kind."""
+"""How an idea becomes a kind of experiment: what it reads of a workspace, the arms that it
+computes, scored alike in the same cells, and their judgement, which is that of every other kind."""
 
 from __future__ import annotations
 

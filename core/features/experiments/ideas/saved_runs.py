@@ -1,5 +1,5 @@
-"""Ideas on saved runs: runs that differ in one option, scores computed elsewhere against row counts,
-and what recalibration, rounding and ties do to a score."""
+"""Ideas on saved runs: runs that differ in one option, scores computed elsewhere against row
+counts, and what recalibration, rounding and ties do to a score."""
 
 from __future__ import annotations
 
