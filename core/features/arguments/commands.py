@@ -181,6 +181,9 @@ def run_(
     rubric = readings.find_rubric(context.obj, name) if kind is None else kind.schema.rubric
     by_rule = reading is None and (judge or rubric.judge) == "rule"
     is_asked = kind is None or judge or detach or chosen["endpoint"] is not None
+    if (by_rule or reading is not None) and chosen["endpoint"] is not None:
+        why = "no model is asked; use it with --judge model, and without --reading"
+        raise typer.BadParameter(why, param_hint="--endpoint")
     if not by_rule and reading is None and is_asked:
         made = _read_by_model(context, rubric, run, make(ReadingSettings, chosen), detach)
         reading = made.id

@@ -232,7 +232,7 @@ def test_only_a_finished_run_with_texts_is_read(
     import_upload(workspace, submission([("Pa_Ga", 0.3, 0.1, "none")]), "mute.csv")
     with pytest.raises(InputError, match="run mute has no brief that it asks about"):
         plan(RUBRIC, "mute")
-    with pytest.raises(InputError, match="needs the dossier, but run debate has none"):
+    with pytest.raises(InputError, match="needs dossiers, but run debate has none"):
         plan(replace(RUBRIC, dossier=True), "debate")
     with pytest.raises(InputError, match="reading: a reading of texts by judge_rubric"):
         plan(RUBRIC, "reading")

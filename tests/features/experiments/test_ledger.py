@@ -14,7 +14,7 @@ from typer.main import get_command
 from core.base.config import Settings
 from core.base.errors import InputError, NotFound
 from core.features.experiments import ledger
-from core.features.experiments.commands import app
+from core.features.experiments.commands import ledger_app
 from core.features.experiments.ledger_result import LedgerLine
 from core.features.experiments.ledger_table import HERE, DecisionRule, Entry, judged
 from core.features.importing import backups
@@ -245,7 +245,7 @@ def test_what_is_wrong_is_one_line(place: Path, words: tuple[str, ...], said: st
 
 
 def test_there_is_no_command_that_changes_or_deletes() -> None:
-    assert set(get_command(app).commands) == {"list", "add", "result", "import"}  # type: ignore[attr-defined]
+    assert set(get_command(ledger_app).commands) == {"list", "add", "result", "import"}  # type: ignore[attr-defined]
 
 
 CLAIM = Entry(kind="registration", name="x", hypothesis="h", source=HERE)
