@@ -192,6 +192,7 @@ def start_reading(
 def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
     """Return the expected cost of a reading: the prompts are made and their characters counted,
     answers are as long as those of this model's earlier readings."""
+    workspace.refuse_if_read_only("estimate", launch.name_of(plan.request))
     method, spec = _METHODS[plan.spec.method], plan.spec
     loaded = load_texts(workspace.store, spec, method)
     pairs = load_pairs(workspace.store, spec.dataset)
