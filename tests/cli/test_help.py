@@ -15,9 +15,9 @@ from tests.commands import core
 LISTED = [
     *((("run", name), method.settings) for name, method in methods().items()),
     *(
-        (("experiment", *verb, name), kinds()[name].settings)
+        (("experiment", verb, name), kinds()[name].settings)
         for name in ("tools", "few_neighbours")
-        for verb in ((), ("run",))
+        for verb in ("plan", "run")
     ),
     (("finetune",), FinetuneSettings),
 ]

@@ -196,7 +196,7 @@ ELSEWHERE = {
     AgainRequest: "../features/asking/test_panel.py",
     EvaluationRequest: "../features/targets/test_targets.py",
     ChangedSettings: "../features/predicting/test_run_list.py",
-    ReadingSettings: "../features/arguments/test_rubrics_tab.py",
+    ReadingSettings: "../features/arguments/test_tabs.py",
 }
 # Records that only a file holds: tables of an experiment, each with values that go together with the rest.
 TABLES: Mapping[str, tuple[type, Mapping[str, Any]]] = {
