@@ -232,6 +232,12 @@ def start_apart(workspace: Workspace, planned: ExperimentPlan) -> None:
     )
 
 
+def resume(workspace: Workspace, saved: SavedExperiment) -> None:
+    """Go on with an experiment in a process apart, on the server that one of its runs got since it
+    was started."""
+    start_apart(workspace, plan_again(workspace, saved))
+
+
 def plan_again(workspace: Workspace, saved: SavedExperiment) -> ExperimentPlan:
     """Return the plan of a saved experiment as it goes on: on its rows, by the server that one of
     its runs got since."""
@@ -438,7 +444,7 @@ class ExperimentJob(JobKind):
 
     def resume(self, workspace: Workspace, job: Job) -> None:
         """Go on with the runs that are missing."""
-        start_apart(workspace, plan_again(workspace, find_saved(workspace, job.key)))
+        resume(workspace, find_saved(workspace, job.key))
 
     def work(self, workspace: Workspace, wanted: Mapping[str, Any], reporter: Reporter, /) -> None:
         """Make the runs that are missing."""
