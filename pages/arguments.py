@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from core.features.arguments import findings_tab
-from core.features.arguments.page import label_tab, rubrics_tab, worth_tab
+from core.features.arguments.page import tabs
 from core.ui import run_browser, shell, widgets
 
 context = shell.open_page(__file__)
@@ -22,9 +21,9 @@ st.caption(
 widgets.show_tabs(
     "tab",
     {
-        "Rubrics": lambda: rubrics_tab.show(context, run),
-        "Label": lambda: label_tab.show(context, run),
-        "Worth": lambda: worth_tab.show(context, run),
-        "Findings": lambda: findings_tab.show(context, run),
+        "Rubrics": lambda: tabs.show_rubrics(context, run),
+        "Label": lambda: tabs.show_label(context, run),
+        "Worth": lambda: tabs.show_worth(context, run),
+        "Findings": lambda: tabs.show_findings(context, run),
     },
 )

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.features.experiments.page import ledger, results, start
+from core.features.experiments import page
 from core.ui import shell, widgets
 
 context = shell.open_page(__file__)
@@ -10,8 +10,8 @@ st.markdown("## Experiments")
 widgets.show_tabs(
     "tab",
     {
-        "Start": lambda: start.show(context),
-        "Results": lambda: results.show(context),
-        "Ledger": lambda: ledger.show(context),
+        "Start": lambda: page.show_start(context),
+        "Results": lambda: page.show_results(context),
+        "Ledger": lambda: page.show_ledger(context),
     },
 )

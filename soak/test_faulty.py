@@ -24,7 +24,7 @@ import pytest
 
 from core.base import log
 from core.base.types import LIVE_STATES, Failed
-from core.features.arguments.clash import CLASH
+from core.features.arguments.findings import CLASH
 from core.features.arguments.methods.judge_rubric import reading_options
 from core.features.arguments.rubric import Rubric
 from core.features.asking import actions as ask
@@ -42,6 +42,7 @@ from core.store.runs import Run
 from soak.conftest import Record
 from tests import hostile_server
 from tests.fakes.scripted import Faults, Script, request_counts, serving
+from tests.fakes.watching import listen
 from tests.runs.cases import end_worker, fast, keyed, status, stored_rows, wish, workspace_with
 
 ROWS = 300
@@ -386,7 +387,7 @@ def run_against(workspace: Workspace, url: str, mode: str, *, streamed: bool) ->
     began_at = time.monotonic()
     heard: list[Any] = []
     run = run_control.start(workspace, spec, f"{mode} {streamed}", settings, begin=lambda *_: None)
-    end = ask.listen(ask.watch(workspace, run.id), heard.append) if streamed else lambda: None
+    end = listen(ask.watch(workspace, run.id), heard.append) if streamed else lambda: None
     run_control.start_worker(workspace, run.id)
     heartbeat = workspace.run_folder(run.id).heartbeat
     peak_mb, gap_s, beat = 0.0, 0.0, 0

@@ -27,7 +27,7 @@ from core.base.config import Settings
 from core.base.errors import DeskError, StoreBusy
 from core.base.result import to_json
 from core.features.arguments import readings, rubric_tables
-from core.features.arguments.clash import CLASH
+from core.features.arguments.findings import CLASH
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.schema_reading import reading_of_run
@@ -35,8 +35,7 @@ from core.features.cells import actions as cells
 from core.features.cells.actions import LabelRequest
 from core.features.cells.screen import LabelSettings
 from core.features.experiments import engine
-from core.features.experiments.kinds.names import NamesSettings
-from core.features.experiments.kinds.tools import ToolsSettings
+from core.features.experiments.kinds.shown import NamesSettings, ToolsSettings
 from core.features.finetune import actions as finetunes
 from core.features.finetune import job_folder as finetune_process
 from core.features.finetune.actions import FinetuneRequest

@@ -32,9 +32,9 @@ PACES_MS = {"as one reads": 400, "as fast as one types": 60}  # between two keys
 
 
 def test_fifty_labels(browser: Browser, demo_copy: Workspace, record: Record) -> None:
-    from core.features.arguments import rubrics
+    from core.features.arguments import readings
 
-    rubrics.add(demo_copy, RUBRIC)
+    readings.add_rubric(demo_copy, RUBRIC)
     sample = labels.draw_sample(demo_copy, RUBRIC, RUN, LABELS)
     with demo_copy.store.read() as db:
         run = runs.find(db, RUN)

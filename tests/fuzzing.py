@@ -17,7 +17,7 @@ from safetensors.numpy import save
 from core.base.types import Pair
 from core.features.cells.anndata_file import open_cells, summarise_counts
 from core.features.cells.predicted_table import WantedPairs, read_predicted_table
-from core.features.experiments.ledger_file import read_published
+from core.features.experiments.ledger_table import read_published
 from core.features.importing.files import recognise_upload
 from core.features.importing.spaces.load import load_space
 from tests import cases

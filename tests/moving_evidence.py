@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from core.features.experiments import engine
 from core.features.experiments.engine import SavedExperiment
-from core.features.experiments.kinds.tools import ToolsSettings
+from core.features.experiments.kinds.shown import ToolsSettings
 from core.features.experiments.result import ExperimentResult
 from core.runs import launch
 from core.runs.request import RunRequest

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core.base.config import Settings
 from core.features.experiments import engine
-from core.features.experiments.kinds.names import NamesSettings
+from core.features.experiments.kinds.shown import NamesSettings
 from core.features.experiments.result import ExperimentResult
 from core.features.importing.actions import import_upload
 from core.runs import launch

@@ -121,8 +121,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "control_expression_of find_null kept_null kept_vectors null_of_run",
     ),
     "features.scores.space_controls": ("", "space_to_scramble"),
-    "features.arguments.label_files": ("import_csv", "export_csv"),
-    "features.arguments.labels": ("draw_sample give_labels take_back", ""),
+    "features.arguments.labels": ("draw_sample give_labels import_csv take_back", "export_csv"),
     "runs.launch": (
         "health start",
         "describe_not_asked estimate execution_settings rate_of resolve settings_to_resume",
@@ -148,14 +147,13 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "check describe_unknown read_kept rows_of",
     ),
     "features.arguments.readings": (
-        "estimate plan_reading start_reading",
-        "answer_by_rule_of answers find_reading",
+        "add_rubric add_rubric_file estimate plan_reading start_reading",
+        "answer_by_rule_of answers find_reading find_rubric list_rubrics",
     ),
     "features.sharing.report.selection": (
         "delete_report save_report",
         "author_and_day find_report saved_reports",
     ),
-    "features.arguments.rubrics": ("add add_file", "find list_all"),
     "runs.run_control": (
         "cancel pause resume retry settle settle_run start start_worker work_on",
         "find_same find_status settings_of settings_of_worker states",

@@ -18,7 +18,7 @@ from core.base.fields.setting import Option
 from core.features.arguments import labels, readings
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
-from core.features.arguments.text_sampling import SampleRequest
+from core.features.arguments.rubric_tables import SampleRequest
 from core.features.asking import actions as ask
 from core.features.asking.actions import Question
 from core.features.asking.askings import AgainRequest, plan_again
@@ -32,11 +32,12 @@ from core.features.cells.screen import LabelSettings
 from core.features.cells.simulator import ScreenSettings, simulate_screen
 from core.features.experiments import ledger
 from core.features.experiments.commands import CommonSettings
-from core.features.experiments.decision import DecisionRule
+from core.features.experiments.ledger_table import DecisionRule
 from core.features.finetune import actions as finetunes
 from core.features.finetune.actions import FinetuneRequest
 from core.features.finetune.settings import FinetuneSettings
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.features.importing.spaces import space_files
 from core.features.neighbours import spaces
 from core.features.neighbours.spaces import (

@@ -17,7 +17,8 @@ import duckdb
 import numpy as np
 
 from core.base.config import Settings
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.runs.workspace import Workspace, open_workspace
 from core.store import datasets
 from core.store.attachment import let_go

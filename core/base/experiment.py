@@ -105,9 +105,8 @@ class Kind:
     name: as commands take it. settings: a dataclass of settings
     (`core.base.fields.record.setting`), with `rows` if it is built. Either `build` or `compute` is
     None: an experiment of arms that are runs is built and then made by the engine, a computed one
-    makes no run. missing: what a dataset (None: the workspace's own) lacks for it, in words.
-    complete: adds what the kind itself reads in the finished runs, given arm → (cut, seed) → id of
-    a run, to the result of comparing them.
+    makes no run. complete: adds what the kind itself reads in the finished runs, given arm → (cut,
+    seed) → id of a run, to the result of comparing them.
     """
 
     name: str
@@ -116,9 +115,6 @@ class Kind:
     settings: type
     build: Callable[[Workspace, Any], Experiment] | None = None
     compute: Callable[[Workspace, Any], Result] | None = None
-    missing: Callable[[Workspace, str | None], list[str]] = field(
-        default=lambda _workspace, _dataset: []
-    )
     complete: Callable[[Workspace, Experiment, Runs, Any], Any] = field(
         default=lambda _workspace, _experiment, _runs, result: result
     )

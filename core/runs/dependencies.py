@@ -65,10 +65,6 @@ class ReadsTexts(Protocol):
         """Return the prompts of a row."""
         ...
 
-    def answer_form(self, options: Mapping[str, Any]) -> str:
-        """Return a text about as long as an answer without reasoning, for estimates."""
-        ...
-
 
 def read_no_pack(planned: Mapping[str, str]) -> Packs:
     """Raise StateError: if there is no workspace, there is no pack."""

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base import archives, compressed
-from core.base.archives import MAX_RATIO, is_zip, open_csv, pack
+from core.base.archives import is_zip, open_csv, pack
 from core.base.archives import unpack as unpack_members
 from core.base.errors import InputError, UnsafeFile
+from core.base.file_limits import MAX_RATIO
 from tests.cases import zip_of
 
 CSV = b"id,prediction_up,prediction_down\na_b,0.1,0.2\n"

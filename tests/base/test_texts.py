@@ -19,7 +19,6 @@ from core.base.texts import (
     quantity_text,
     replace_surrogates,
     table_lines,
-    title_in_sentence,
 )
 
 
@@ -28,16 +27,6 @@ def test_numbers_and_estimates() -> None:
     assert estimate_text(-0.0126, -0.03, 0.004, "+.3f") == "−0.013 [−0.030, +0.004]"
     assert estimate_text(0.5, np.nan, np.nan) == "0.500 [no interval]"
     assert estimate_text(np.nan, np.nan, np.nan) == number_text(np.nan) == "–"
-
-
-def test_a_title_begins_small_inside_a_sentence_unless_it_is_a_symbol() -> None:
-    assert title_in_sentence("Neighbours' weight") == "neighbours' weight"
-    assert [title_in_sentence(title) for title in ("DE alone", "P(DE)", "K", "")] == [
-        "DE alone",
-        "P(DE)",
-        "K",
-        "",
-    ]
 
 
 @pytest.mark.parametrize(

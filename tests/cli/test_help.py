@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.base.fields.record import options_of
-from core.features.experiments.registry import kinds
+from core.features.experiments.engine import kinds
 from core.features.finetune.settings import FinetuneSettings
 from core.methods.base import methods
 from tests.commands import core
@@ -15,9 +15,9 @@ from tests.commands import core
 LISTED = [
     *((("run", name), method.settings) for name, method in methods().items()),
     *(
-        (("experiment", *verb, name), kinds()[name].settings)
+        (("experiment", verb, name), kinds()[name].settings)
         for name in ("tools", "few_neighbours")
-        for verb in ((), ("run",))
+        for verb in ("plan", "run")
     ),
     (("finetune",), FinetuneSettings),
 ]
@@ -37,11 +37,3 @@ def test_help_lists_each_setting_with_values_default_and_meaning(
     for option in options_of(record):
         meaning = "".join(f"{option.name}{option.about.help}[{option.expected};".split())
         assert listed.partition(meaning)[2].startswith(("default", "needed")), option.name
-
-
-def test_a_kind_alone_is_planned(tmp_path: Path) -> None:
-    assert (
-        core(tmp_path, "experiment", "tools", "r").err
-        == core(tmp_path, "experiment", "plan", "tools", "r").err
-    )
-    assert core(tmp_path, "experiment", "nosuch").status == 2

@@ -17,7 +17,7 @@ from core.base.config import Settings
 from core.base.hashes import sha256_of
 from core.cli import names
 from core.cli.base import app
-from core.features.arguments import rubrics
+from core.features.arguments import readings
 from core.features.arguments.rubric import Rubric
 from core.features.experiments import ledger_table
 from core.features.experiments.ledger_table import HERE, Entry
@@ -158,8 +158,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         made, Stop(dataset="d1", walk="first walk", title="A row", address="./rows?run=x")
     )
     reports.save_report(made, "paper", {})
-    rubrics.add(made, Rubric(name="names-a-pathway", question="Does it name a pathway?"))
-    rubrics.add(made, Rubric(name="commits-itself", question="Does it commit itself?"))
+    readings.add_rubric(made, Rubric(name="names-a-pathway", question="Does it name a pathway?"))
+    readings.add_rubric(made, Rubric(name="commits-itself", question="Does it commit itself?"))
     target_ranking.create(made, TrainingRequest("screen", models={"pca_knn": {}}))
     return made
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.base.experiment import Measure
 from core.base.result import Result, Table
-from core.features.experiments.kinds.seeds import AnswerVariance, with_spread
+from core.features.experiments.kinds.asking import with_spread
 from core.features.experiments.result import (
     ArmResult,
     ExperimentResult,
@@ -96,8 +96,8 @@ def strata() -> ExperimentResult:
 
 def examples() -> Sequence[Result]:
     floor = NoiseFloor(2, *(estimate(0.004, 0.01) for _ in range(3)), moved=estimate(0.052, 0.01))
-    spread = AnswerVariance(estimate(0.0121, 0.002), estimate(-0.0004, 0.002))
-    seeds = with_spread(experiment("score", floor), {"P(DE)": spread, "P(up | DE)": None})
+    spread = {"asking again": estimate(0.11, 0.01).shown, "between rows": estimate(0.0, 0.01).shown}
+    seeds = with_spread(experiment("score", floor), {"P(DE)": spread, "P(up | DE)": {}})
     return (
         experiment("score", floor),
         experiment("answers", floor),

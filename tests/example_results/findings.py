@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from core.base.result import Result
 from core.features.arguments.claims import CLAIMS
-from core.features.arguments.clash import CLASH
-from core.features.arguments.finding_kinds import FindingKind
+from core.features.arguments.findings import CLASH, FindingKind
 from core.features.arguments.rubric import count_answers
 from core.features.arguments.schema_reading import SchemaReading, count_by_role
 from tests.example_results.rubrics import examples as rubric_examples
@@ -27,17 +25,10 @@ def reading(
 ) -> SchemaReading:
     """Findings in 20 texts or debates, of which a model cannot read two."""
     sides = ["EFFECT", "NULL"] if kind.schema.of == "debate" else ["EFFECT"]
-    asked = pd.DataFrame(PLACES).assign(
-        role="EFFECT", has_verdict=True, answer="yes", outcome="right"
-    )
-    asked = asked.assign(
-        roles=[sides] * len(asked), outcome=np.where(asked["seq"] < 12, "right", "wrong")
-    )
+    asked = pd.DataFrame(PLACES).assign(role="EFFECT", has_verdict=True, answer="yes")
+    asked = asked.assign(roles=[sides] * len(asked))
     frame = pd.DataFrame(
-        [
-            {**PLACES[i % 20], "outcome": "right" if i % 20 < 12 else "wrong", **each}
-            for i, each in enumerate(findings)
-        ],
+        [{**PLACES[i % 20], **each} for i, each in enumerate(findings)],
         columns=[
             *asked.drop(columns="answer"),
             *kind.schema.columns,

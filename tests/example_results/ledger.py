@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.base.result import Result
-from core.features.experiments.decision import judged
-from core.features.experiments.ledger_file import LADDER, read_published
 from core.features.experiments.ledger_result import ledger_of
-from core.features.experiments.ledger_table import HERE, Entry
+from core.features.experiments.ledger_table import HERE, LADDER, Entry, judged, read_published
 from core.stats.intervals import normal_interval
 from tests.features.experiments.cases import numbered
 

@@ -1,4 +1,4 @@
-"""Plans of experiments: with what rows can show, without, and all done."""
+"""Plans of experiments: with and without a known cost, and all done."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from core.base.experiment import Arm, Experiment
 from core.base.result import Result
 from core.features.experiments.arms import PlannedRun
 from core.features.experiments.engine import ExperimentPlan, SavedExperiment
-from core.features.experiments.power import ArmPower, PowerOfRows
 from core.runs.request import Expectation
 
 
@@ -28,22 +27,14 @@ def examples() -> Sequence[Result]:
             ("briefs", 0, "b", False),
         )
     )
-    of_arms = ArmPower("briefs", 0.0234, 1_760), ArmPower("rebuttals", 0.0051), ArmPower("react")
-    of_arms = (
-        *of_arms,
-        ArmPower("tools", 0.031, 2_900, at_most=True),
-        ArmPower("names", 0.031, 2_900, at_most=True),
-    )
-    power = PowerOfRows("mean", 0.01, 480, 900, ("seeds",), of_arms)
     plan = ExperimentPlan(
         "toy",
         runs,
         saved,
         experiment,
         Expectation(2_400, 1_200_345.0, 98_765.0, 3_600.0, 1.25),
-        power,
     )
-    unknown = replace(plan, cost=Expectation(2_400, None, None, None, None), power=None)
+    unknown = replace(plan, cost=Expectation(2_400, None, None, None, None))
     free = replace(unknown, cost=Expectation(0, 0.0, 0.0, 0.0, 0.0))
     return (
         plan,

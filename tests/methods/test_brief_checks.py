@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from core.base.types import Evidence, Flag, Prediction, RowResult, TraceEvent
 from core.methods.brief_checks import (
-    BARE,
     FAULTS,
     FINDINGS,
-    SHORT,
     check_brief,
     check_rows,
     find_faults,
@@ -22,6 +20,8 @@ from core.methods.brief_checks import (
 )
 from core.methods.text_rules import text as conclusions
 from core.methods.text_rules.text import (
+    BARE,
+    SHORT,
     RuleText,
     concludes_for_other_side,
     concludes_for_own_side,

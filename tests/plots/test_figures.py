@@ -12,7 +12,6 @@ import pytest
 
 # The arguments after the table, which is TABLE of the figure's own test file.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "asked_again": (),
     "cumulative_share": ("prior", "gene"),
     "curves": ("k", "recall"),
     "effect_counts": (3,),
@@ -33,7 +32,6 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 
 # The figures of features.
 FEATURES = {
-    "asked_again": "asking",
     "cumulative_share": "neighbours",
     "effect_counts": "cells",
     "gene_map": "neighbours",

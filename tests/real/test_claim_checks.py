@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from core.evidence.knowledge_packs import read_knowledge_path
-from core.features.arguments.claim_checks import Claim, Knowledge, narrow_pathways
+from core.features.arguments.claims import Claim, Knowledge, narrow_pathways
 
 
 def test_reactome_supports_shared_pathways_and_contradicts_nothing(shared_data: Path) -> None:

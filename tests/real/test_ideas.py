@@ -29,11 +29,10 @@ def test_published_graph_features_say_little_of_an_effect(place: Path) -> None:
     found = core_json(place, "experiment", "run", "graph_features")
     own = {arm["name"]: arm for arm in found["arms"]}
     assert own["connectivity"]["de"]["estimate"] == pytest.approx(0.5, abs=0.01)
-    assert own["file: graph"]["de"]["estimate"] == pytest.approx(0.51, abs=0.002)
-    assert own["file: graph"]["n"] == 7705
 
 
 @pytest.mark.soak
 def test_the_cell_cycle_does_not_go_down(place: Path) -> None:
     found = core_json(place, "experiment", "run", "program_priors")
-    assert "ell cycle expected down, 19 up and 11 down: not borne out" in found["sentence"]
+    [row] = [row for row in found["details"][0]["rows"] if row["program"] == "cell cycle"]
+    assert (row["expected"], row["up"], row["down"]) == ("down", 19, 11)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from core.features.arguments import rubric_tables
-from core.features.arguments.rubric import count_answers
-from core.features.arguments.rule_answers import answer_by_rule, built_in_rubrics
+from core.features.arguments.rubric import answer_by_rule, count_answers, rubrics_of_rules
 from core.runs.workspace import Workspace
 from core.scoring.run_scores import load_scored_rows
 from core.stats.calibration import tie_bounds
@@ -93,7 +92,7 @@ def test_the_rubrics_of_the_published_debate(real_workspace: Workspace) -> None:
             rubric.name: count_answers(
                 rubric, answer_by_rule(rubric, rubric_tables.texts(db, run, rubric))
             )
-            for rubric in built_in_rubrics()
+            for rubric in rubrics_of_rules()
         }
     n_briefs = {"EFFECT": 1813, "NULL": 1813, "UP": 1813, "DOWN": 1813, "all": 7252}
     for name, yes in {

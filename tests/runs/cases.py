@@ -17,7 +17,8 @@ from typing import Any
 import pandas as pd
 
 from core.base.config import Settings
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.methods.base import Method
 from core.runs import launch
 from core.runs.jobs.folder import log_tail

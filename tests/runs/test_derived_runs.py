@@ -14,7 +14,8 @@ import pytest
 
 from core.base.errors import InputError, NotFound, StateError
 from core.base.types import Flag
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.features.importing.spaces.load import load_space
 from core.features.neighbours import spaces
 from core.methods.fusion_settings import FusionSettings

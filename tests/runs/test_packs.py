@@ -11,7 +11,8 @@ import pytest
 
 from core.base.errors import InputError, StateError
 from core.evidence.knowledge_packs import read_knowledge
-from core.features.importing.actions import Imported, ImportOptions, import_paths, import_upload
+from core.features.importing.actions import import_paths, import_upload
+from core.features.importing.import_target import Imported, ImportOptions
 from core.features.importing.imported_rows import undo
 from core.features.leakage.shared_symbols import read_symbol_tables
 from core.features.neighbours.spaces import embed

@@ -12,7 +12,8 @@ import pytest
 
 from core.base.errors import StateError
 from core.base.fields.record import read_options
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.features.importing.imported_rows import undo
 from core.methods.base import methods, packs_read
 from core.runs import launch, packs, run_control

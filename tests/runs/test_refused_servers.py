@@ -18,7 +18,7 @@ from core.features.asking import actions as ask
 from core.features.asking.actions import Question
 from core.features.asking.askings import AgainRequest, plan_again
 from core.features.experiments import engine
-from core.features.experiments.kinds.tools import ToolsSettings
+from core.features.experiments.kinds.shown import ToolsSettings
 from core.features.importing.actions import import_upload
 from core.features.neighbours import spaces
 from core.runs import launch, model_servers, run_control

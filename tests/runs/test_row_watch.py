@@ -24,6 +24,7 @@ from core.runs.run_folder import RunFolder
 from core.runs.workspace import Workspace
 from core.store.runs import Run
 from tests.fakes.scripted import Faults, Script, ScriptedPrompt, serving, write_reply
+from tests.fakes.watching import listen
 from tests.runs.cases import fast, wish, workspace_with
 
 OPTIONS: dict[str, object] = {"tools": "gene_class,base_rates,train_lookup", "judge": "logprob"}
@@ -90,7 +91,7 @@ def test_the_run_of_a_watched_row_is_the_same(
         elif who == "nobody renews":
             watcher.renew = lambda: None  # type: ignore[method-assign]
         if who != "leaves":
-            ends.append(ask.listen(watcher, heard.append, every_s=0.005))
+            ends.append(listen(watcher, heard.append, every_s=0.005))
 
     with serving(SCRIPT) as url:
         run = argue(workspace, url, watch)
@@ -141,7 +142,7 @@ def test_who_comes_late_is_told_what_has_happened(tmp_path: Path) -> None:
         prompt: ScriptedPrompt,
     ) -> str:  # when the first brief is asked for, half a second before it is answered
         if not ends:
-            ends.append(ask.listen(ask.watch(workspace, runs[0]), heard.append))
+            ends.append(listen(ask.watch(workspace, runs[0]), heard.append))
         return write_reply(prompt)
 
     with serving(Script(delay_s=0.5, answer=come)) as url:
@@ -247,7 +248,7 @@ def test_a_file_of_events_has_a_limit_and_its_end(
         stream.write(event)
     assert path.stat().st_size < 11_000
     heard: list[Any] = []
-    ask.listen(Watcher(folder), heard.append)()
+    listen(Watcher(folder), heard.append)()
     assert [event["kind"] for event in heard] == ["words"] * 9 + ["ended"]
 
 

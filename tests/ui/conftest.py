@@ -14,7 +14,6 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from core.base.config import REPOSITORY
-from core.features.arguments import row_panel
 from core.features.fuse.page import explorer
 from core.features.neighbours.page import space_numbers
 from core.features.perturbqa import tab as baselines_tab
@@ -137,7 +136,7 @@ def app_at(page: str) -> AppTest:
 
 def page_opener(monkeypatch: pytest.MonkeyPatch) -> Visit:
     """Return what opens a page with what the caches hold; nothing is computed in the background, and no browser is waited for."""
-    for module in (space_numbers, explorer, baselines_tab, row_panel):
+    for module in (space_numbers, explorer, baselines_tab):
         monkeypatch.setattr(module, "background", Idle)
     monkeypatch.setattr(widgets, "_HEAD_START_S", 0)
     monkeypatch.setattr(widgets, "_DRAWN_S", 0)

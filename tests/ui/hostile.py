@@ -14,7 +14,8 @@ from typing import Any
 
 from core.base.config import Settings
 from core.base.types import Evidence, Prediction, RowResult, TraceEvent
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.runs import actions, run_writer
 from core.runs.audited_rows import audit_rows
 from core.runs.workspace import Workspace, open_workspace

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.base.config import Settings
-from core.features.arguments import labels, rubrics
+from core.features.arguments import labels, readings
 from core.features.arguments.rubric import Rubric
 from core.features.sharing.report import selection as reports
 from core.runs import actions as runs
@@ -74,7 +74,7 @@ def fill(workspace: Workspace) -> Run:
         )
         run = launch.start(workspace, asked)
     rubric = Rubric("names-a-program", "Does the text name a program?", unit="row")
-    rubrics.add(workspace, rubric)
+    readings.add_rubric(workspace, rubric)
     labels.draw_sample(workspace, rubric, run.id, 4)
     runs.add_note(workspace, run.id, None, "worth a look")
     reports.save_report(workspace, "for Monday", {"runs": [run.id]})

@@ -18,7 +18,7 @@ WALKS = {
     "tests/test_setting_identities.py": NAME,
     "tests/features/asking/test_panel.py": "said_beside_the_noise",
     "tests/features/targets/test_targets.py": "another_mask",
-    "tests/features/arguments/test_rubrics_tab.py": "asks_for_no_labels",
+    "tests/features/arguments/test_tabs.py": "asks_for_no_labels",
 }
 
 

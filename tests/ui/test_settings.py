@@ -21,17 +21,23 @@ from core.base.fields.setting import Option, setting
 from core.base.fields.toml_table import parse_toml
 from core.cli.base import app
 from core.cli.settings import Taken, option_help, taken_by
-from core.features.arguments import rubrics
+from core.features.arguments import readings
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
-from core.features.arguments.text_sampling import SampleRequest
+from core.features.arguments.rubric_tables import SampleRequest
 from core.features.asking.actions import Question
 from core.features.asking.askings import AgainRequest
 from core.features.cells.actions import LabelRequest
 from core.features.cells.predictions import PredictionOptions
 from core.features.cells.screen import LabelSettings
-from core.features.experiments.decision import DecisionRule
-from core.features.experiments.toml_file import KEYS, FileArm, FileFolds, FileRows, parse_experiment
+from core.features.experiments.kinds.file import (
+    KEYS,
+    FileArm,
+    FileFolds,
+    FileRows,
+    parse_experiment,
+)
+from core.features.experiments.ledger_table import DecisionRule
 from core.features.finetune.actions import FinetuneRequest
 from core.features.fuse.page import fusion_controls
 from core.features.neighbours.spaces import (
@@ -115,7 +121,7 @@ def train_at_once(workspace: Workspace) -> None:
 
 
 def ask_people(workspace: Workspace) -> None:
-    rubrics.add(workspace, Rubric("names-a-program", "Does the text name a program?"))
+    readings.add_rubric(workspace, Rubric("names-a-program", "Does the text name a program?"))
 
 
 FORMS: Mapping[type, Sequence[Form]] = {
@@ -190,7 +196,7 @@ ELSEWHERE = {
     AgainRequest: "../features/asking/test_panel.py",
     EvaluationRequest: "../features/targets/test_targets.py",
     ChangedSettings: "../features/predicting/test_run_list.py",
-    ReadingSettings: "../features/arguments/test_rubrics_tab.py",
+    ReadingSettings: "../features/arguments/test_tabs.py",
 }
 # Records that only a file holds: tables of an experiment, each with values that go together with the rest.
 TABLES: Mapping[str, tuple[type, Mapping[str, Any]]] = {

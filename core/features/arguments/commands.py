@@ -1,50 +1,110 @@
-"""The options of commands that ask a model to read texts, where a command asks none."""
+"""The commands of rubrics: list, add, run, rate, worth, and label, which draws texts for people to
+read, and exports and imports their labels."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from core.base.fields.record import make, options_of
+from core.base.errors import InputError
+from core.base.fields.record import make
+from core.base.file_io import read_file, replace_file
 from core.base.result import plain
 from core.base.types import LIVE_STATES
 from core.cli.base import Detach, say_progress, show, show_list
 from core.cli.names import RunName, complete, complete_run
 from core.cli.results import show_result
 from core.cli.settings import takes
-from core.features.arguments import rubrics
-from core.features.arguments.label_commands import RubricName, label
+from core.features.arguments import readings
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
+from core.features.arguments.rubric_tables import SampleRequest
 
 if TYPE_CHECKING:
+    from core.features.arguments.rubric import Rubric
     from core.runs.workspace import Workspace
     from core.store.runs import Run
 
 
-def refuse_model_options(chosen: Mapping[str, Any], why: str, *, detach: bool) -> None:
-    """Raise BadParameter for the first option for asking a model that is not at its default, since
-    it would have no effect.
+RubricName = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="A rubric's name, as `rubric list` prints it.",
+        autocompletion=complete(readings.list_rubrics),
+    ),
+]
+MOST_BYTES = 1 << 28  # of a file of labels
 
-    chosen: the command's settings by name. why: no model is asked, and what to do instead. detach:
-    whether --detach was given.
-    """
-    for option in [*model_options(chosen), *(["--detach"] if detach else [])]:
-        raise typer.BadParameter(why, param_hint=option)
+
+@takes(SampleRequest)
+def label(
+    context: typer.Context,
+    name: RubricName,
+    run: RunName,
+    chosen: dict[str, Any],
+    export: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all labels as CSV.")
+    ] = None,
+    import_: Annotated[
+        Path | None, typer.Option("--import", metavar="FILE", help="Import labels from CSV.")
+    ] = None,
+) -> None:
+    """Draw texts of a run that people read for a rubric; export and import their answers."""
+    wanted = make(SampleRequest, chosen)
+    given = (("--sample", wanted.size), ("--export", export), ("--import", import_))
+    asked = [option for option, value in given if value is not None]
+    if len(asked) != 1:
+        raise InputError(
+            f"rubric label: got {', '.join(asked) or 'nothing to do'}, expected one of --sample,"
+            " --export and --import"
+        )
+    rubric: Rubric = readings.find_rubric(context.obj, name)
+    if wanted.size is not None:
+        _draw(context.obj, rubric, run, wanted)
+    elif export is not None:
+        from core.features.arguments.labels import export_csv
+
+        content, n = export_csv(context.obj, rubric, run)
+        replace_file(export, content)
+        show({"file": str(export), "labels": n}, f"{export}: {n:,} labels")
+    elif import_ is not None:
+        from core.features.arguments.labels import import_csv
+
+        done = import_csv(context.obj, rubric, run, read_file(import_, MOST_BYTES), import_.name)
+        counts = {name: getattr(done, name) for name in ("new", "changed", "known")}
+        words = ", ".join(f"{n:,} {name}" for name, n in counts.items())
+        show({"file": str(import_), **counts}, f"{import_}: labels {words}")
 
 
-def model_options(chosen: Mapping[str, Any]) -> list[str]:
-    """Return the options for asking a model that are not at their defaults. chosen: the command's
-    settings by name."""
-    return [
-        option.option
-        for option in options_of(ReadingSettings)
-        if chosen[option.name] != option.default
+def _draw(workspace: Workspace, rubric: Rubric, run: str, wanted: SampleRequest) -> None:
+    from core.features.arguments.labels import draw_sample
+
+    sample = draw_sample(workspace, rubric, run, wanted.size or 0, wanted.design, wanted.seed)
+    roles = Counter(text.role or rubric.unit for text in sample.texts)
+    text = [
+        (
+            f"{len(sample.texts):,} texts of {run} for {rubric.name}, {wanted.design}, seed"
+            f" {wanted.seed}: sample {sample.id}"
+        ),
+        *(f"{n:>9,}  {role}" for role, n in roles.items()),
+        "Read them on the page Arguments, tab Label (make app).",
     ]
+    facts = {
+        "rubric": sample.rubric,
+        "run": sample.run,
+        "sample": sample.id,
+        "by": sample.design,
+        "seed": sample.seed,
+    }
+    show(
+        {**facts, "reading": sample.reading or None, "n": len(sample.texts), "roles": dict(roles)},
+        "\n".join(text),
+    )
 
 
 app = typer.Typer(no_args_is_help=True)
@@ -73,7 +133,10 @@ Answer = Annotated[
 def list_(context: typer.Context) -> None:
     """List the rubrics: those that a rule answers, then those that were added."""
     show_list(
-        "rubrics", plain(rubrics.list_all(context.obj)), ("name", "unit", "judge", "question"), ""
+        "rubrics",
+        plain(readings.list_rubrics(context.obj)),
+        ("name", "unit", "judge", "question"),
+        "",
     )
 
 
@@ -88,7 +151,7 @@ def add(
     ],
 ) -> None:
     """Add a rubric of the user's own, which people, a model or its pattern answer."""
-    rubric = rubrics.add_file(context.obj, file)
+    rubric = readings.add_rubric_file(context.obj, file)
     show(
         plain(rubric),
         f"{rubric.name}: {rubric.question} ({' / '.join(rubric.answers)}; judge: {rubric.judge})",
@@ -112,21 +175,16 @@ def run_(
     points of debates are answered, ignored, or decide the judge. A model reads both: without
     --judge model and options for asking it, the newest finished reading is shown.
     """
-    from core.features.arguments.finding_kinds import kinds
+    from core.features.arguments.findings import kinds
 
     kind = kinds().get(name)
-    rubric = rubrics.find(context.obj, name) if kind is None else kind.schema.rubric
+    rubric = readings.find_rubric(context.obj, name) if kind is None else kind.schema.rubric
     by_rule = reading is None and (judge or rubric.judge) == "rule"
-    if by_rule:
-        refuse_model_options(
-            chosen, f"{name} is answered by its rule; use it with --judge model", detach=detach
-        )
-    elif reading is not None:
-        why = (
-            "a finished reading is shown, which asks no model; leave out this option, or --reading"
-        )
-        refuse_model_options(chosen, why, detach=detach)
-    elif kind is None or judge or detach or model_options(chosen):
+    is_asked = kind is None or judge or detach or chosen["endpoint"] is not None
+    if (by_rule or reading is not None) and chosen["endpoint"] is not None:
+        why = "no model is asked; use it with --judge model, and without --reading"
+        raise typer.BadParameter(why, param_hint="--endpoint")
+    if not by_rule and reading is None and is_asked:
         made = _read_by_model(context, rubric, run, make(ReadingSettings, chosen), detach)
         reading = made.id
         if made.status != "done":
@@ -151,7 +209,6 @@ def _read_by_model(
     context: typer.Context, rubric: Rubric, run: str, settings: ReadingSettings, detach: bool
 ) -> Run:
     """Say what a reading costs and start it; return it as it is now."""
-    from core.features.arguments import readings
     from core.runs.jobs import overview
     from core.store import runs
 
@@ -191,7 +248,7 @@ def rate(
 ) -> None:
     """Show how often a run's texts have an answer, by the judge, and corrected by people's
     labels."""
-    _show_rates(context.obj, rubrics.find(context.obj, name), run, (judge, reading), answer)
+    _show_rates(context.obj, readings.find_rubric(context.obj, name), run, (judge, reading), answer)
 
 
 def _show_rates(
@@ -203,7 +260,6 @@ def _show_rates(
 ) -> None:
     """Print the rates of an answer. judged_by: the judge, and the name of its reading."""
     from core.base.errors import InputError
-    from core.features.arguments import readings
     from core.features.arguments.rates import load_rates
 
     answers, made_by = readings.answers(workspace, rubric, run, *judged_by)
@@ -224,7 +280,7 @@ def worth(
         typer.Argument(
             metavar="NAME[,NAME2…]",
             help="Rubrics that are tested together.",
-            autocompletion=complete(rubrics.list_all, several=True),
+            autocompletion=complete(readings.list_rubrics, several=True),
         ),
     ],
     run: RunName,
@@ -235,14 +291,13 @@ def worth(
     """Compare a run's rows with an answer and those without: hits, and contributions to DE and
     DIR."""
     from core.base.fields.setting import split_names
-    from core.features.arguments import readings
     from core.features.arguments.worth import load_outcomes, rubric_worth
     from core.scoring import run_scores
 
     with context.obj.store.read() as db:
         rows = run_scores.load_scored_rows(db, run)
         outcomes = load_outcomes(db, rows)
-    tried = [rubrics.find(context.obj, each) for each in split_names(names)]
+    tried = [readings.find_rubric(context.obj, each) for each in split_names(names)]
     answers = [
         (rubric, readings.answers(context.obj, rubric, rows.run, judge, reading)[0])
         for rubric in tried

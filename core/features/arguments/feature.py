@@ -15,12 +15,12 @@ FEATURE = Feature(
             "Judge",
         ),
     },
-    jobs=("core.features.arguments.jobs:KIND",),
+    jobs=("core.features.arguments.readings:READING_KIND",),
     methods=(
         "core.features.arguments.methods.judge_rubric:METHOD",
         "core.features.arguments.methods.read_findings:METHOD",
     ),
     marks=("core.features.arguments.rubric_tables:passages",),
     row_panels=("core.features.arguments.row_panel:show",),
-    report_parts=("core.features.arguments.figures.brief_lengths:PART",),
+    report_parts=("core.features.arguments.brief_lengths:PART",),
 )

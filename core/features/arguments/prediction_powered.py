@@ -80,24 +80,11 @@ class JudgedTexts:
         says_yes: ArrayLike | None = None,
     ) -> Self:
         """Return the texts; says_yes: by default a reading of at least .5; pert, gene: names or
-        codes.
-
-        Raise InputError for arrays of different lengths and a reading outside [0, 1].
-        """
-        readings = validate.numbers("reading", reading, missing=True)
-        bad = (readings < 0) | (readings > 1)
-        if bad.any():
-            raise InputError(
-                f"reading: {validate.named_rows(bad)}: got {readings[bad][0]}; expected a number in"
-                " [0, 1] or NaN"
-            )
-        yes = readings >= 0.5 if says_yes is None else validate.flags("says_yes", says_yes)
-        labels, weights = np.asarray(label, dtype=np.float64), np.asarray(weight, dtype=np.float64)
-        perts, genes = validate.axes(pert, gene)
-        validate.same_length(
-            reading=readings, label=labels, weight=weights, pert=perts, gene=genes, says_yes=yes
-        )
-        return cls(readings, yes, labels, np.where(np.isnan(labels), 0.0, weights), perts, genes)
+        codes."""
+        readings, labels = (np.asarray(each, dtype=np.float64) for each in (reading, label))
+        yes = readings >= 0.5 if says_yes is None else np.asarray(says_yes, dtype=np.bool_)
+        weights = np.where(np.isnan(labels), 0.0, np.asarray(weight, dtype=np.float64))
+        return cls(readings, yes, labels, weights, *validate.axes(pert, gene))
 
     def __len__(self) -> int:
         return len(self.reading)

@@ -1,34 +1,35 @@
-"""How a model is asked to answer a rubric about the texts of a run, or to read its debates."""
+"""The rubrics of a workspace, and how a model is asked to answer one about the texts of a run, or
+to read its debates."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from core.base.declared import find_named
 from core.base.errors import InputError, NotFound, StateError, Unreachable
 from core.base.fields.setting import setting
+from core.base.fields.toml_table import read_toml
 from core.features.arguments import rubric_tables
-from core.features.arguments.finding_kinds import kind_of
+from core.features.arguments.findings import kind_of, kinds
 from core.features.arguments.methods.judge_rubric import JudgeRubric, reading_options
 from core.features.arguments.methods.read_findings import ReadFindings
-from core.features.arguments.rubric import Rubric
-from core.features.arguments.rule_answers import answer_by_rule
+from core.features.arguments.rubric import Rubric, answer_by_rule, rubrics_of_rules
 from core.llm.call_settings import CallSettings
-from core.llm.client import Client
 from core.llm.endpoint import CONCURRENCY
-from core.llm.kept_answer import TokenCounter
 from core.methods.prompts import Effort
 from core.runs import launch, model_servers, run_control
 from core.runs.dependencies import load_pairs, load_texts
 from core.runs.jobs import overview
-from core.runs.request import Expectation, Rate, RunRequest, expect
+from core.runs.jobs.run_kind import RunKind
+from core.runs.request import Expectation, RunRequest, expect
 from core.runs.shared_settings import Cached, CallsAtOnce, Model, Seed, Server, TokenBudget
 from core.runs.spec import RunSpec
 from core.runs.workspace import Workspace
-from core.store import Cursor, calls, evidence, runs
+from core.store import Cursor, changes, evidence, runs
 from core.store.runs import Run
 
 if TYPE_CHECKING:
@@ -75,8 +76,7 @@ RULE = "rule"  # what made the answers of a rule
 _METHODS: Mapping[str, JudgeRubric | ReadFindings] = {
     each.name: each for each in (JudgeRubric(), ReadFindings())
 }
-# prompts that are counted beforehand; the others are as long as these by their characters
-_MOST_COUNTED = 64
+CHARACTERS_A_TOKEN = 4  # of English text, as a rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +93,12 @@ class ReadingPlan:
 class ReadingEstimate:
     """The expected cost of a reading, without unreadable answers and retries.
 
-    texts: the number read; calls of `expected` are fewer if some make the same prompt. measured:
-    whether answers are as long as those of this model's earlier readings; otherwise they are
-    counted as the letter, and a sentence if one is asked for, without any reasoning.
+    texts: the number read; calls of `expected` are fewer if some make the same prompt. Tokens of
+    answers, seconds and money are unknown before a model's first reading.
     """
 
     texts: int
     expected: Expectation
-    measured: bool
 
 
 def plan_reading(
@@ -123,7 +121,9 @@ def plan_reading(
             " already has quotations"
         )
     run = _finished_run(workspace, run_name)
-    _refuse_missing_dossiers(workspace, rubric, run)
+    with workspace.store.read() as db:
+        if rubric.dossier and not evidence.has_evidence(db, run.id):
+            raise InputError(f"rubric {rubric.name}: needs dossiers, but run {run.name} has none")
     health = asyncio.run(
         launch.health(workspace, settings.endpoint, settings.model, settings.calls)
     )
@@ -184,28 +184,30 @@ def start_reading(
         [present] = overview.with_present_states(workspace, [existing])
         return present
     execution = launch.execution_settings(workspace, plan.request, method)
-    n_calls = sum(len(prompts) for prompts, _ in _prompts(workspace, plan))
+    n_calls = estimate(workspace, plan).expected.calls
     begin = run_control.start_worker if detach else run_control.work_on
     return run_control.start(workspace, plan.spec, name, execution, calls=n_calls, begin=begin)
 
 
 def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
-    """Return the expected cost of a reading: the prompts are made, and the server counts some of
-    every length."""
+    """Return the expected cost of a reading: the prompts are made and their characters counted,
+    answers are as long as those of this model's earlier readings."""
     workspace.refuse_if_read_only("estimate", launch.name_of(plan.request))
-    texts, prompts = 0, list[str]()
-    for of_row, n_texts in _prompts(workspace, plan):
-        prompts += of_row
-        texts += n_texts
-    with workspace.store.read() as db:
-        earlier = calls.averages(db, plan.spec.method, plan.spec.model)
-    per_character, form_tokens = asyncio.run(_count_tokens(workspace, plan, prompts))
-    completion, seconds = (form_tokens, None) if earlier is None else earlier[1:]
-    rate = Rate(per_character * sum(map(len, prompts)) / len(prompts), completion, seconds)
-    price = model_servers.price_at(workspace, plan.request.endpoint, plan.spec.model)
-    return ReadingEstimate(
-        texts, expect(len(prompts), plan.request.concurrency, rate, price), earlier is not None
-    )
+    method, spec = _METHODS[plan.spec.method], plan.spec
+    loaded = load_texts(workspace.store, spec, method)
+    pairs = load_pairs(workspace.store, spec.dataset)
+    calls = characters = 0
+    for row in loaded.of_row:
+        prompts = set(method.row_prompts(loaded, pairs[row], spec.options))
+        calls += len(prompts)
+        characters += sum(len(message.content) for prompt in prompts for message in prompt)
+    tokens, texts = characters / CHARACTERS_A_TOKEN, sum(map(len, loaded.of_row.values()))
+    earlier = launch.rate_of(workspace, spec.method, spec.model)
+    if earlier is None:
+        return ReadingEstimate(texts, Expectation(calls, tokens))
+    rate = replace(earlier, prompt_tokens=tokens / calls)
+    price = model_servers.price_at(workspace, plan.request.endpoint, spec.model)
+    return ReadingEstimate(texts, expect(calls, plan.request.concurrency, rate, price))
 
 
 def list_readings(db: Cursor, rubric: Rubric, run_id: str) -> list[Run]:
@@ -255,9 +257,9 @@ def answers(
         chosen = find_reading(workspace, db, rubric, found, reading)
         if (kind := kind_of(rubric)) is None:
             return rubric_tables.readings(db, chosen.id), chosen.id
-    from core.features.arguments.findings import knowledge_for, load_findings
+    from core.features.arguments.findings import load_findings
 
-    knowledge = knowledge_for(workspace, kind, found.dataset)
+    knowledge = kind.knowledge_of(workspace, found.dataset)
     with workspace.store.read() as db:
         return load_findings(db, kind, chosen.id, knowledge)[0], chosen.id
 
@@ -267,10 +269,9 @@ def answer_by_rule_of(workspace: Workspace, rubric: Rubric, run: Run) -> pd.Data
     that does."""
     import pandas as pd
 
-    begun = time.monotonic()
     with workspace.store.read() as db:
         found = [
-            answer_by_rule(rubric, texts, begun)
+            answer_by_rule(rubric, texts)
             for texts in rubric_tables.text_batches(db, run.id, rubric)
         ]
     return pd.concat(found, ignore_index=True)
@@ -299,10 +300,8 @@ def find_reading(
         present = overview.with_present_states(workspace, known)
         states = ", ".join(f"{each.name} is {each.status}" for each in present) or "there is none"
         how = f"`rubric run {rubric.name} {run.name} --judge model --endpoint URL` makes one"
-        raise NotFound(
-            f"rubric {rubric.name}: no finished reading of run {run.name} by a model ({states});"
-            f" {how}"
-        )
+        what = f"rubric {rubric.name}: no finished reading of run {run.name} by a model"
+        raise NotFound(f"{what} ({states}); {how}")
     return done
 
 
@@ -321,39 +320,68 @@ def _finished_run(workspace: Workspace, name: str) -> Run:
     return run
 
 
-def _refuse_missing_dossiers(workspace: Workspace, rubric: Rubric, run: Run) -> None:
-    if not rubric.dossier:
-        return
+_ACTION = "add rubric"
+
+
+def built_in_rubrics() -> list[Rubric]:
+    """Return the rubrics of all rules, and of what a model lists in single texts, by name."""
+    listing = (kind.schema.rubric for kind in kinds().values() if kind.schema.of == "text")
+    return sorted([*rubrics_of_rules(), *listing], key=lambda rubric: rubric.name)
+
+
+def list_rubrics(workspace: Workspace) -> list[Rubric]:
+    """Return the built-in rubrics by name, then those that people added, in the order in which they
+    did."""
     with workspace.store.read() as db:
-        if not evidence.has_evidence(db, run.id):
-            raise InputError(
-                f"rubric {rubric.name}: needs the dossier, but run {run.name} has none; expected a"
-                " run with dossiers"
-            )
+        return [*built_in_rubrics(), *rubric_tables.list_own(db)]
 
 
-def _prompts(workspace: Workspace, plan: ReadingPlan) -> Iterator[tuple[list[str], int]]:
-    """Yield the distinct prompts of each row, and its number of texts."""
-    method = _METHODS[plan.spec.method]
-    texts = load_texts(workspace.store, plan.spec, method)
-    pairs = load_pairs(workspace.store, plan.spec.dataset)
-    for row, of_row in texts.of_row.items():
-        made = set(method.row_prompts(texts, pairs[row], plan.spec.options))
-        yield ["\n".join(message.content for message in messages) for messages in made], len(of_row)
+def find_rubric(workspace: Workspace, name: str) -> Rubric:
+    """Return the rubric of a name. Raise NotFound, with the known names, if there is none."""
+    return find_named({rubric.name: rubric for rubric in list_rubrics(workspace)}, "rubric", name)
 
 
-async def _count_tokens(
-    workspace: Workspace, plan: ReadingPlan, prompts: Sequence[str]
-) -> tuple[float, int]:
-    """Return the tokens of a character, in some prompts of every length, and the tokens of an
-    answer in its form."""
-    by_length = sorted(prompts, key=len)
-    step = max(len(by_length) / _MOST_COUNTED, 1.0)
-    chosen = [by_length[int((i + 0.5) * step)] for i in range(min(len(by_length), _MOST_COUNTED))]
-    answer = _METHODS[plan.spec.method].answer_form(plan.spec.options)
-    address = plan.request.endpoint or workspace.settings.endpoint
-    endpoint = model_servers.endpoint_of(workspace, address, plan.spec.model, plan.request.calls)
-    async with Client(endpoint, concurrency=plan.request.concurrency) as client:
-        counter = TokenCounter(client, plan.spec.model)
-        form, *counted = [(await counter.count(text)).tokens for text in (answer, *chosen)]
-    return sum(counted) / sum(map(len, chosen)), form
+def add_rubric(workspace: Workspace, rubric: Rubric) -> bool:
+    """Keep a rubric; whether it is new. The same one again changes nothing.
+
+    Raise StateError if another one has its name, InputError if it names a rule: a rule has its own
+    rubric; ReadOnly.
+    """
+    workspace.refuse_if_read_only(_ACTION, rubric.name)
+    if rubric.rule:
+        raise InputError(
+            f"rubric {rubric.name}: rule is {rubric.rule!r}, expected none; rules have built-in"
+            " rubrics"
+        )
+    known = {each.name: each for each in list_rubrics(workspace)}
+    if known.get(rubric.name) == rubric and not rubric.built_in:
+        return False
+    if rubric.name in {*kinds(), *known}:
+        raise StateError(
+            f"rubric {rubric.name!r}: there is another of that name; choose another, since labels"
+            " store it"
+        )
+    with workspace.change(_ACTION, rubric.name) as (db, detail):
+        detail |= {"sha256": rubric.sha256, "question": rubric.question}
+        changes.bump(db, "rubrics")
+        rubric_tables.put(db, rubric, workspace.settings.author)
+    return True
+
+
+def add_rubric_file(workspace: Workspace, path: Path) -> Rubric:
+    """Keep the rubric of a TOML file and return it. Raise InputError for a file that holds none,
+    and what `add_rubric` raises."""
+    workspace.refuse_if_read_only(_ACTION, path.name)
+    rubric = read_toml(path).record(Rubric)
+    add_rubric(workspace, rubric)
+    return rubric
+
+
+class ReadingKind(RunKind):
+    """Readings that a worker of this workspace makes or made."""
+
+    name, title = "reading", "reading"
+    of_readings = True
+
+
+READING_KIND = ReadingKind()

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from core.features.arguments.claim_knowledge import NOTHING, ClaimKnowledge, load_knowledge
-from core.features.arguments.finding_kinds import FindingKind, kinds
-from core.features.arguments.findings import load_findings
+from core.features.arguments.findings import FindingKind, kinds, load_findings
 from core.features.arguments.readings import answers_rubric
 from core.runs.workspace import Workspace
 from core.store import Cursor, runs
 from core.store.runs import Run
-from core.ui import results
-from core.ui.background import Result, background
-from core.ui.loaders.cache import versions_of
-from core.ui.shell import draw_until_ready
+from core.ui.loaders.cache import cache_by
+from core.ui.server_workspace import read_workspace
 
 
 def show(workspace: Workspace, run: Run, pair: str, readings: Sequence[str]) -> None:
@@ -29,11 +26,10 @@ def show(workspace: Workspace, run: Run, pair: str, readings: Sequence[str]) -> 
         finished = [runs.find(db, each) for each in readings]
     for kind in kinds().values():
         newest = next((each for each in finished if answers_rubric(each, kind.schema.rubric)), None)
-        knowledge = (
-            _knowledge(workspace, run.dataset) if newest is not None and kind.checks else NOTHING
-        )
-        if newest is None or knowledge is None:
+        if newest is None:
             continue
+        with st.spinner("Reading the knowledge packs …"):
+            knowledge = _knowledge(kind.name, run.dataset)
         with workspace.store.read() as db:
             rows = findings_of_row(db, newest.id, pair, kind, knowledge)
         if rows:
@@ -41,27 +37,13 @@ def show(workspace: Workspace, run: Run, pair: str, readings: Sequence[str]) -> 
                 results.show_table(pd.DataFrame(rows).dropna(axis=1, how="all"), f"row-{kind.name}")
 
 
-def _knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge | None:
-    """Return the packs' knowledge once a thread has read it, so that no row waits for it; the page
-    is drawn again then."""
-
-    def compute(_progress: Callable[[float], object]) -> ClaimKnowledge:
-        return load_knowledge(workspace, dataset)
-
-    def ask() -> Result:
-        return background().ask(("claim knowledge", dataset, versions_of([])), compute)
-
-    draw_until_ready(lambda: None, lambda: ask().ready)
-    if ask() == Result(ready=True):
-        st.caption(
-            "The knowledge packs could not be read, so claims are not checked: the log says why."
-        )
-    found: ClaimKnowledge | None = ask().value
-    return found
+@cache_by("datasets", entries=2, shared=True)
+def _knowledge(kind: str, dataset: str) -> Any:
+    return kinds()[kind].knowledge_of(read_workspace(), dataset)
 
 
 def findings_of_row(
-    db: Cursor, reading: str, pair: str, kind: FindingKind, knowledge: ClaimKnowledge
+    db: Cursor, reading: str, pair: str, kind: FindingKind, knowledge: Any
 ) -> list[dict[str, object]]:
     """Return the findings of a reading (id) in a row as rows of a table.
 

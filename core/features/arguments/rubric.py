@@ -1,14 +1,10 @@
 """A rubric: a question with a fixed set of answers about every brief, every verdict or every row of
-a run.
-
-Also count the answers to a rubric by role.
-"""
+a run; the answers of its rule or pattern, and their counts by role."""
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,7 +14,8 @@ from core.base.fields.setting import setting
 from core.base.hashes import sha256_of
 from core.base.texts import check_name
 from core.methods.brief_checks import ALL
-from core.methods.text_rules.registry import YES_NO, Unit
+from core.methods.text_rules.registry import YES_NO, Unit, rule_named, rules, yes_if
+from core.methods.text_rules.text import RuleText
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -211,32 +208,9 @@ def _count(rubric: Rubric, answers: pd.Series[str]) -> dict[str, Any]:
 # Regular expressions from users are searched with RE2 (from pyarrow), which never takes exponential
 # time. It supports neither back-references nor look-ahead and look-behind:
 # https://github.com/google/re2/wiki/Syntax.
-MOST_SECONDS = 20.0  # for all texts; the published run's 7,252 briefs take 0.01 seconds
-_AT_A_TIME = 64  # number of texts between two checks of the time
-
-
-def search_pattern(
-    pattern: str, texts: Sequence[str], where: str, begun: float | None = None
-) -> list[bool]:
-    """Return whether each text matches a pattern, ignoring case.
-
-    begun: the monotonic start time for MOST_SECONDS, by default now. Raise InputError, starting
-    with `where`, for a pattern that RE2 cannot search, or not within MOST_SECONDS.
-    """
-    found: list[bool] = []
-    begun = time.monotonic() if begun is None else begun
-    for start in range(0, len(texts), _AT_A_TIME):
-        if time.monotonic() - begun > MOST_SECONDS:
-            raise InputError(
-                f"{where}: pattern {pattern!r}: searched {start:,} of {len(texts):,} texts in"
-                f" {MOST_SECONDS:g} s; expected a faster one, with smaller repetitions than"
-                " .{1000}"
-            )
-        found += _search(pattern, texts[start : start + _AT_A_TIME], where)
-    return found
-
-
-def _search(pattern: str, texts: Sequence[str], where: str) -> list[bool]:
+def search_pattern(pattern: str, texts: Sequence[str], where: str) -> list[bool]:
+    """Return whether each text matches a pattern, ignoring case. Raise InputError, starting with
+    `where`, for a pattern that RE2 cannot search."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -252,3 +226,54 @@ def _search(pattern: str, texts: Sequence[str], where: str) -> list[bool]:
             f"{where}: pattern {pattern!r}: {why}; expected a regular expression for RE2, without"
             " look-ahead, look-behind and back-references"
         ) from error
+
+
+# columns of texts, as rules read them
+_PLAIN = ("content", "role", "stage", "pair_id", "pert", "gene", "has_dossier")
+
+
+def rubrics_of_rules() -> list[Rubric]:
+    """Return the rubrics of all rules, by name."""
+    return [
+        Rubric(rule.name, rule.question, rule.answers, unit=rule.unit, rule=rule.name)
+        for rule in rules().values()
+    ]
+
+
+def answer_by_rule(rubric: Rubric, texts: pd.DataFrame) -> pd.DataFrame:
+    """Answer a rubric by its rule or pattern: pair_id, seq, role, stage, answer, p, one row per
+    text, in order.
+
+    texts: from `core.features.arguments.rubric_tables.texts`. answer is "" if the rule has none; p
+    is NaN. Raise InputError for a rubric without a rule and without a pattern, and for an answer
+    that the rubric does not list.
+    """
+    if not rubric.is_answered_by_rule:
+        raise InputError(
+            f"rubric {rubric.name}: has neither rule nor pattern, expected one; a model can"
+            " answer it"
+        )
+    if rubric.rule:
+        answer = rule_named(rubric.rule).answer
+        answers = [answer(text) for text in _rule_texts(texts)]
+    else:
+        found = search_pattern(rubric.pattern, texts["content"].tolist(), f"rubric {rubric.name}")
+        answers = [yes_if(each) for each in found]
+    unknown = set(answers) - {*rubric.answers, ""}
+    if unknown:
+        raise InputError(
+            f"rubric {rubric.name}: its rule answers {min(unknown)!r}, expected"
+            f" {', '.join(rubric.answers)}"
+        )
+    asked = texts[["pair_id", "seq", "role", "stage"]].reset_index(drop=True)
+    return asked.assign(answer=answers, p=float("nan"))
+
+
+def _rule_texts(texts: pd.DataFrame) -> Iterator[RuleText]:
+    """Yield the rows of `core.features.arguments.rubric_tables.texts`."""
+    for row in texts.to_dict("records"):
+        briefs = tuple((each["role"], tuple(each["findings"])) for each in row["briefs"])
+        plain: dict[str, Any] = {name: row[name] for name in _PLAIN}
+        yield RuleText(
+            **plain, findings=tuple(row["findings"]), flags=tuple(row["flags"]), briefs=briefs
+        )

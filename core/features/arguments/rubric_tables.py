@@ -13,15 +13,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pyarrow as pa
 
-from core.base.errors import StateError
+from core.base.fields.setting import Count, Whole, setting
 from core.base.records import parse, to_json
 from core.base.types import MarkedPassage
 from core.features.arguments.rubric import Rubric
-from core.features.arguments.text_sampling import Design
 from core.methods.text_rules.registry import Unit
 from core.store.connection import Cursor
 from core.store.evidence import has_evidence
@@ -31,6 +30,7 @@ from core.store.traces import OF_PAIRS, TEXT_KINDS, split_events
 if TYPE_CHECKING:
     import pandas as pd
 
+Design = Literal["simple", "stratified"]
 WHOLE_ROW = -1  # the seq of a text that is a whole row
 KINDS: Mapping[Unit, tuple[str, ...]] = {
     "brief": ("brief",),
@@ -44,21 +44,12 @@ _ROLES_IN_ORDER = (
 )
 
 
-def put(cursor: Cursor, rubric: Rubric, author: str) -> bool:
-    """Keep a rubric; whether it is new. Raise StateError if another one has its name."""
-    known = {each.name: each for each in list_own(cursor)}.get(rubric.name)
-    if known is not None:
-        if known.sha256 != rubric.sha256:
-            raise StateError(
-                f"rubric {rubric.name!r}: there is another of that name; choose another name, since"
-                " labels keep it"
-            )
-        return False
+def put(cursor: Cursor, rubric: Rubric, author: str) -> None:
+    """Keep a rubric under a name that none has."""
     cursor.execute(
         "INSERT INTO rubric VALUES (?, ?, ?, ?, now()::TIMESTAMP)",
         [rubric.name, rubric.sha256, json.dumps(to_json(rubric), sort_keys=True), author],
     )
-    return True
 
 
 def list_own(cursor: Cursor) -> list[Rubric]:
@@ -145,6 +136,32 @@ def _texts_query(rubric: Rubric, where: str) -> str:
     return f"""SELECT e.pair_id, p.pert, p.gene, e.seq, e.stage, e.role, e.content, e.findings,
     {flags} AS flags,
                  [] AS briefs {source} ORDER BY p.position, e.seq"""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRequest:
+    """Texts to draw. size: None for no draw. seed: the same seed draws the same texts."""
+
+    size: Annotated[
+        Count | None,
+        setting("Draw N texts to read.", title="Texts", name="sample", metavar="N", key="size"),
+    ] = None
+    design: Annotated[
+        Design,
+        setting(
+            "At random, or by a model's answers, which needs a reading.",
+            title="How they are drawn",
+            words={
+                "simple": "at random",
+                "stratified": "equal numbers of each of the judge's answers",
+            },
+            name="by",
+            key="by",
+        ),
+    ] = "simple"
+    seed: Annotated[
+        Whole, setting("Random seed; the same seed draws the same texts.", where="command")
+    ] = 0
 
 
 @dataclass(frozen=True, slots=True)

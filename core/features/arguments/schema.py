@@ -1,5 +1,5 @@
 """A schema: an answer to a rubric that lists findings with fields, instead of one of the rubric's
-answers.
+answers; and passages, which a model copies from a text.
 
 A quotation has to stand in the text verbatim, white space and the quotation marks around it aside.
 One that does not stand there is invented: it is counted, and never shown.
@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from core.base.fields.record import identity_of
-from core.features.arguments.marked_passage import QUOTES, find_passage
 from core.features.arguments.rubric import Rubric
 from core.llm.answers import Unread
 from core.llm.json_objects import find_list
+from core.llm.messages import Reply, TokenLogprob
 from core.methods.base import RowText
 
 JUDGE = "JUDGE"
@@ -74,10 +74,11 @@ class Schema:
         """Return the names of the fields of some kinds."""
         return [field.name for field in self.fields if field.kind in kinds]
 
-    def form(self, filler: str = "…", length: int = 1) -> str:
-        """Return the JSON of an answer."""
-        finding = dict.fromkeys((field.name for field in self.fields), filler)
-        return json.dumps({self.listed: [finding] * length}, ensure_ascii=False)
+    @property
+    def form(self) -> str:
+        """The JSON of an answer."""
+        finding = dict.fromkeys((field.name for field in self.fields), "…")
+        return json.dumps({self.listed: [finding]}, ensure_ascii=False)
 
 
 class Passage(NamedTuple):
@@ -218,3 +219,50 @@ def _given(schema: Schema, each: object) -> dict[str, str] | Unread:
                 f" {', '.join(field.values)}"
             )
     return given
+
+
+FEWEST_WORDS = 2  # one word alone stands in many places, and so marks none
+_PASSAGE = re.compile(r"<passage>(.*?)(?:</passage>|\Z)", re.IGNORECASE | re.DOTALL)
+QUOTES = "\"'“”‘’«»„`* \n\t"
+
+
+def take_passage(reply: Reply) -> tuple[Reply, str]:
+    """Return a reply without its passage, and the passage, "" without one.
+
+    What is copied may look like an answer, so that the letter is read from what remains, and from
+    its tokens alone.
+    """
+    found = _PASSAGE.search(reply.content)
+    if found is None:
+        return reply, ""
+    content = reply.content[: found.start()] + reply.content[found.end() :]
+    tokens = (
+        None if reply.logprobs is None else _outside(reply.logprobs, reply.content, found.span())
+    )
+    return replace(reply, content=content.strip(), logprobs=tokens), found[1].strip(QUOTES)
+
+
+def find_passage(text: str, passage: str) -> str:
+    """Return a passage as it stands in a text, whatever its white space; "" if it does not, or is a
+    single word."""
+    words = passage.split()
+    if len(words) < FEWEST_WORDS:
+        return ""
+    spelled = r"\s+".join(map(re.escape, words))
+    found = re.search(rf"(?<!\w){spelled}(?!\w)", text)
+    return found[0] if found else ""
+
+
+def _outside(
+    tokens: tuple[TokenLogprob, ...], content: str, span: tuple[int, int]
+) -> tuple[TokenLogprob, ...]:
+    """Return the tokens that do not lie within a span of the content, before which they may hold
+    the thinking."""
+    begin = max("".join(token.token for token in tokens).rfind(content), 0)
+    left, place = [], -begin
+    for token in tokens:
+        end = place + len(token.token)
+        if place < span[0] or end > span[1]:
+            left.append(token)
+        place = end
+    return tuple(left)

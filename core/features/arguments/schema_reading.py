@@ -12,19 +12,15 @@ import pandas as pd
 
 from core.base.result import HIDDEN, Figure, Table
 from core.features.arguments import readings
-from core.features.arguments.claim_checks import DECIDES
-from core.features.arguments.claim_knowledge import ClaimKnowledge
-from core.features.arguments.finding_kinds import FindingKind
-from core.features.arguments.findings import knowledge_for, load_findings
+from core.features.arguments.findings import FindingKind, load_findings
 from core.features.arguments.rubric import Rubric, count_answers
 from core.features.arguments.worth import RubricWorth, load_outcomes, rubric_worth
 from core.runs.workspace import Workspace
 from core.scoring.run_scores import load_scored_rows
-from core.store import Cursor, predictions, runs, traces
+from core.store import Cursor, runs, traces
 from core.store.runs import Run
 
 MOST_LISTED = 20  # findings in the table; the JSON has all
-OUTCOMES: Mapping[str | None, str] = {"hit": "right", "miss": "wrong", None: "not known"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +31,7 @@ class SchemaReading:
     judged: debates whose judge gives reasons. n_findings: without `answers`, which only answer the
     question of their own row. quotes, invented: quotations that stand in the text, and that do not.
     replies: whether the sides of a debate reply to each other. packs: that check findings. roles:
-    the rubric's answers by role. counts: by role (or side) and outcome of the row. worth: where
-    rows have labels.
+    the rubric's answers by role. counts: by role (or side). worth: where rows have labels.
     """
 
     kind: FindingKind = field(metadata=HIDDEN)
@@ -118,7 +113,7 @@ class SchemaReading:
 
     def figure(self) -> Figure | None:
         """Return the shares of the statuses by role."""
-        rows = [row for row in self.counts if row["outcome"] == "all" and row["findings"]]
+        rows = [row for row in self.counts if row["findings"]]
         shares = [
             {"role": row["role"], **{status: row[_key(status)] for status in self.statuses}}
             for row in rows
@@ -147,17 +142,14 @@ def reading_of_run(
     with workspace.store.read() as db:
         found = runs.find_predicting(db, run)
         chosen = readings.find_reading(workspace, db, kind.schema.rubric, found, reading)
-    knowledge = knowledge_for(workspace, kind, found.dataset)
+    knowledge = kind.knowledge_of(workspace, found.dataset)
     with workspace.store.read() as db:
         return count(db, kind, found, chosen, knowledge)
 
 
-def count(
-    db: Cursor, kind: FindingKind, run: Run, reading: Run, knowledge: ClaimKnowledge
-) -> SchemaReading:
+def count(db: Cursor, kind: FindingKind, run: Run, reading: Run, knowledge: Any) -> SchemaReading:
     """Return the findings of a reading counted by role and outcome, with their worth."""
-    read = load_findings(db, kind, reading.id, knowledge)
-    asked, findings = (_with_outcome(db, run, frame) for frame in read)
+    asked, findings = load_findings(db, kind, reading.id, knowledge)
     texts = asked[asked["answer"] != ""]
     others = findings[~findings["is_answer"]]
     return SchemaReading(
@@ -177,8 +169,8 @@ def count(
         invented=int(asked["invented"].sum()),
         replies="rebuttal" in traces.text_counts(db, run.id),
         packs=tuple(
-            {"pack": name, "kind": of, "decides": DECIDES[of]}
-            for name, of in knowledge.knowledge.kinds.items()
+            {"pack": name, "kind": of}
+            for name, of in (knowledge.knowledge.kinds if kind.checks else {}).items()
         ),
         roles=count_answers(kind.schema.rubric, asked),
         counts=tuple(count_by_role(kind, texts, findings)),
@@ -187,37 +179,21 @@ def count(
     )
 
 
-def _with_outcome(db: Cursor, run: Run, frame: pd.DataFrame) -> pd.DataFrame:
-    rows = predictions.list_rows(db, run.id, list(dict.fromkeys(frame["pair_id"]))).set_index(
-        "pair_id"
-    )["outcome"]
-    outcome = {
-        key: OUTCOMES[value if isinstance(value, str) else None] for key, value in rows.items()
-    }
-    return frame.assign(outcome=frame["pair_id"].map(outcome))
-
-
 def count_by_role(
     kind: FindingKind, texts: pd.DataFrame, findings: pd.DataFrame
 ) -> list[dict[str, Any]]:
-    """Return the counts of each role; all outcomes together come first."""
-    texts = texts.drop(columns="role").explode("roles").rename(columns={"roles": "role"})
+    """Return the counts of each role."""
+    texts_of_role = texts["roles"].explode().value_counts(sort=False)
     rows = []
-    for role in dict.fromkeys(texts["role"]):
-        for outcome in ("all", *OUTCOMES.values()):
-            held, own = (
-                frame[
-                    (frame["role"] == role) & ((outcome == "all") | (frame["outcome"] == outcome))
-                ]
-                for frame in (texts, findings)
-            )
-            others, having = own[~own["is_answer"]], own[["pair_id", "seq"]].drop_duplicates()
-            row = {"role": role, "outcome": outcome, "texts": len(held), "having": len(having)}
-            row |= {"answers": len(own) - len(others), "findings": len(others)}
-            rows.append(
-                row | {_key(name): int(which(others).sum()) for name, which in kind.which.items()}
-            )
-    return [row for row in rows if row["texts"]]
+    for role, n_texts in texts_of_role.items():
+        own = findings[findings["role"] == role]
+        others, having = own[~own["is_answer"]], own[["pair_id", "seq"]].drop_duplicates()
+        row = {"role": role, "texts": int(n_texts), "having": len(having)}
+        row |= {"answers": len(own) - len(others), "findings": len(others)}
+        rows.append(
+            row | {_key(name): int(which(others).sum()) for name, which in kind.which.items()}
+        )
+    return rows
 
 
 def _worth(

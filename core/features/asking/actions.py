@@ -6,11 +6,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from core.base.errors import InputError, NotFound, StateError
 from core.base.fields.setting import Whole, setting
@@ -34,6 +33,7 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 
 SCRIPTED = "scripted"  # instead of an address: the simulated server that ships with the demo
+Role = Literal["pert", "gene"]  # of a symbol in its pair
 TOKEN_S = 0.02  # between two of its words, as a model's come
 
 
@@ -93,10 +93,7 @@ def methods_that_argue() -> dict[str, Method]:
         and isinstance(method, RowMethod)
         and not isinstance(method, DerivedMethod | ReadsTexts)
     }
-    return {
-        name: found[name]
-        for name in sorted(found, key=lambda name: (name != "debate", name != "prompt_only", name))
-    }
+    return {"debate": found.pop("debate"), **dict(sorted(found.items()))}
 
 
 def ask(
@@ -122,17 +119,20 @@ def ask(
             f" {', '.join(methods_that_argue())}"
         )
     dataset = default_dataset(workspace, question.dataset)
-    symbols = _spellings(workspace, dataset, question)
+    with workspace.store.read() as db:
+        pert = _spelling(db, dataset, "pert", question.pert)
+        gene = _spelling(db, dataset, "gene", question.gene)
     if not question.model:
-        question = replace(question, model=_model_of(workspace, question, known_health))
-    with _row_of(workspace, dataset, *symbols) as pair:
+        health = known_health or asyncio.run(
+            launch.health(workspace, _endpoint_of(question), calls=question.calls)
+        )
+        question = replace(question, model=launch.only_model(health))
+    with _row_of(workspace, dataset, pert, gene) as pair:
         request = _request(workspace, question, dataset, pair)
         spec = launch.resolve(workspace, request)
     before = run_control.find_same(workspace, spec, launch.name_of(request))
-    repeat = 0
     while question.again and before is not None:
-        repeat += 1
-        request = _request(workspace, question, dataset, pair, repeat)
+        request = _request(workspace, question, dataset, pair, request.repeat + 1)
         spec = launch.resolve(workspace, request)
         before = run_control.find_same(workspace, spec, launch.name_of(request))
 
@@ -156,14 +156,6 @@ def ask(
         origin=ASKED_HERE,
     )
     return Asked(run, pair, is_new=True)
-
-
-def _model_of(workspace: Workspace, question: Question, known_health: Health | None) -> str:
-    """Return the only model of a question's server. Raise what `launch.only_model` raises."""
-    return launch.only_model(
-        known_health
-        or asyncio.run(launch.health(workspace, _endpoint_of(question), calls=question.calls))
-    )
 
 
 def _endpoint_of(question: Question) -> str | None:
@@ -203,11 +195,8 @@ def _request(
 
 def _begin_watched(begin: run_control.Begin, workspace: Workspace, run: str) -> object:
     """Begins the work on a run whose row is watched from its first word on."""
-    end = listen(watch(workspace, run), lambda _: None)
-    try:
-        return begin(workspace, run)
-    finally:
-        end()
+    watch(workspace, run)
+    return begin(workspace, run)
 
 
 def resume(
@@ -255,24 +244,16 @@ def _row_of(workspace: Workspace, dataset: Dataset, pert: str, gene: str) -> Ite
         yield pair
 
 
-def _spellings(workspace: Workspace, dataset: Dataset, question: Question) -> tuple[str, str]:
-    """Return the symbols of a question as the dataset writes them. Raise InputError for symbols
-    that cannot be."""
-    with workspace.store.read() as db:
-        pert = _spelling(db, dataset, "perturbation", question.pert)
-        return pert, _spelling(db, dataset, "target gene", question.gene)
-
-
-def _spelling(db: Cursor, dataset: Dataset, what: str, symbol: str) -> str:
-    """Return a symbol in the dataset's spelling, ignoring case; unchanged if the dataset lacks
-    it."""
+def _spelling(db: Cursor, dataset: Dataset, role: Role, symbol: str) -> str:
+    """Return a symbol in the dataset's spelling, ignoring case, in either role; unchanged if the
+    dataset lacks it. Raise InputError for one that cannot be."""
     typed = symbol.strip()
-    check_name(what, typed)
-    found = pairs.spellings(db, dataset.id, "pert" if what == "perturbation" else "gene", typed)
-    found = found or pairs.spellings(
-        db, dataset.id, "gene" if what == "perturbation" else "pert", typed
-    )
-    return typed if typed in found or not found else found[0]
+    check_name("perturbation" if role == "pert" else "target gene", typed)
+    other: Role = "gene" if role == "pert" else "pert"
+    for each in (role, other):
+        if found := pairs.spellings(db, dataset.id, each, typed):
+            return typed if typed in found else found[0]
+    return typed
 
 
 def answer_of(workspace: Workspace, run: str, pair_id: str) -> Answer:
@@ -305,35 +286,6 @@ def watch(workspace: Workspace, run: str) -> Watcher:
     watcher = Watcher(workspace.run_folder(run))
     watcher.renew()
     return watcher
-
-
-def listen(
-    watcher: Watcher, hear: Callable[[Mapping[str, object]], object], every_s: float = 0.03
-) -> Callable[[], None]:
-    """Read a watcher's events in a thread, and pass each on; return a function that ends it once
-    all are read."""
-    is_over = threading.Event()
-
-    def read_on() -> None:
-        while True:
-            last = is_over.wait(every_s)
-            with contextlib.suppress(OSError):
-                watcher.renew()
-            while events := watcher.read():
-                for event in events:
-                    hear(event)
-            if last:
-                watcher.close()
-                return
-
-    thread = threading.Thread(target=read_on, name="watcher", daemon=True)
-    thread.start()
-
-    def end() -> None:
-        is_over.set()
-        thread.join()
-
-    return end
 
 
 @lru_cache(maxsize=1)

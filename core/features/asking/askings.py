@@ -25,14 +25,13 @@ from core.features.asking.changed_cards import (
     describe_changes,
     write_changes,
 )
-from core.features.asking.methods.debate_again import MOST_REPEATS, first_verdict_messages
+from core.features.asking.methods.debate_again import MOST_REPEATS
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import CONCURRENCY
-from core.methods.base import Context, method_named
-from core.methods.debate_texts import SIDES
+from core.methods.base import method_named
 from core.runs import launch, run_control
 from core.runs.component_loader import WorkspaceComponents, default_dataset
-from core.runs.dependencies import Dependencies, build_context
+from core.runs.dependencies import load_pairs
 from core.runs.jobs import overview
 from core.runs.made_runs import find_done, refuse_changed
 from core.runs.model_servers import price_at
@@ -40,7 +39,7 @@ from core.runs.request import Expectation, RunRequest, expect, expected_calls
 from core.runs.shared_settings import CallsAtOnce, Server
 from core.runs.spec import RunSpec
 from core.runs.workspace import Workspace
-from core.store import calls, evidence, predictions, runs
+from core.store import evidence, predictions, runs
 from core.store.runs import Run
 
 _KEY_DIGITS = 6  # of a run's id, so that names of several changes differ
@@ -103,12 +102,10 @@ def plan_again(workspace: Workspace, request: AgainRequest) -> AgainPlan:
     loader = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset))
     arms = [_plan_arm(workspace, run, request, (), loader)]
     asked, unchanged = arms[0]
-    context = build_context(
-        Dependencies(workspace.store), unchanged, method_named(ASKED_AGAIN), None
-    )
-    _refuse_changed(workspace, run, unchanged, context)
+    _refuse_changed(workspace, run, unchanged)
     if request.changes:
-        change_cards(items, request.changes, context.pairs[0])
+        pair = load_pairs(workspace.store, run.dataset)[request.row]
+        change_cards(items, request.changes, pair)
         arms.append(_plan_arm(workspace, run, request, request.changes, loader))
     left = [spec for _, spec in arms if find_done(workspace, spec) is None]
     n_calls = sum(
@@ -149,37 +146,20 @@ def _plan_arm(
     return replace(asked, name=name), spec
 
 
-def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Context) -> None:
+def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec) -> None:
     """Raise StateError if asking without changes would not repeat the questions, since the rows,
-    labels or prompts have changed.
-
-    The first judge's prompt is compared with the original one word for word.
-    """
+    labels or prompts have changed."""
     if run.status != "done":
         [present] = overview.with_present_states(workspace, [run])
         raise StateError(
             f"run {run.name}: is {present.status}, expected a finished run: the labels that a row"
             " may see depend on all rows"
         )
-    if run.spec.get("dataset_sha256") != again.dataset_sha256:
-        refuse_changed(run, ["the rows or labels of its dataset"])
-    pair = context.pairs[0]
-    with workspace.store.read() as db:
-        made = calls.of_row(db, run.id, pair.pair_id)
-    for stage in SIDES:
-        sent = [
-            json.loads(call.request)["messages"]
-            for call in made
-            if (call.stage, call.role) == (stage, "JUDGE")
-        ]
-        if (
-            sent
-            and [message._asdict() for message in first_verdict_messages(pair, context, stage)]
-            not in sent
-        ):
-            refuse_changed(
-                run, ["the judges' input, such as the words of the prompts or of the dossier,"]
-            )
+    compared = {
+        "the rows or labels of its dataset": (run.spec.get("dataset_sha256"), again.dataset_sha256),
+        "its prompts": (run.spec.get("prompts_sha256"), again.prompts_sha256),
+    }
+    refuse_changed(run, [what for what, (before, now) in compared.items() if before != now])
 
 
 def start(workspace: Workspace, plan: AgainPlan) -> None:

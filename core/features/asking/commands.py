@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from core.base.fields.record import make
+from core.base.result import plain
 from core.base.texts import number_text, printable
 from core.cli.base import say, show
 from core.cli.progress import working
@@ -54,27 +55,16 @@ def ask(
 
 
 def _shape(answer: Answer) -> dict[str, Any]:
-    numbers = answer.numbers
-    names = ("stage", "role", "kind", "content", "tokens", "latency_ms", "meta")
+    numbers, run = answer.numbers, answer.run
+    names = ("p_de", "p_up_given_de", "prediction_up", "prediction_down", "tokens", "flags")
     return {
-        "pert": numbers["pert"],
-        "gene": numbers["gene"],
+        **{name: plain(numbers[name]) for name in ("pert", "gene", *names)},
+        **{name: getattr(run, name) for name in ("name", "method", "model")},
         "row": numbers["pair_id"],
-        "run": answer.run.id,
-        "name": answer.run.name,
-        "method": answer.run.method,
-        "model": answer.run.model,
-        "simulated": answer.run.model == SCRIPTED,
-        **{
-            name: numbers[name]
-            for name in ("p_de", "p_up_given_de", "prediction_up", "prediction_down", "tokens")
-        },
-        "flags": list(numbers["flags"]),
-        "trace": [{name: event[name] for name in names} for event in answer.events],
-        "evidence": [
-            {name: item[name] for name in ("tool", "key", "status", "source", "body")}
-            for item in answer.dossier
-        ],
+        "run": run.id,
+        "simulated": run.model == SCRIPTED,
+        "trace": plain(answer.events),
+        "evidence": plain(answer.dossier),
     }
 
 

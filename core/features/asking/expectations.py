@@ -6,7 +6,6 @@ them here before.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,13 +39,12 @@ class Tally:
     """A person's answers.
 
     said: the number of pairs; right: of them; commonest: the number right with the best single
-    answer for all of them; shown: pairs whose label they asked for, which are not counted.
+    answer for all of them. Pairs whose label they asked for do not count.
     """
 
     said: int = 0
     right: int = 0
     commonest: int = 0
-    shown: int = 0
 
 
 def has_label(workspace: Workspace, run: str, pair_id: str) -> bool:
@@ -85,16 +83,9 @@ def expectation_of(workspace: Workspace, run: str, pair_id: str) -> Expectation 
 
 def tally(workspace: Workspace) -> Tally:
     """Return this person's answers in all datasets, counted."""
-    given = list(_of_author(workspace).values())
-    said = [each for each in given if each.expected is not None]
-    alike = Counter(
-        {
-            answer: sum(Expectation(answer, each.label).is_right for each in said)
-            for answer in EXPECTED
-        }
-    )
-    commonest = max(alike.values(), default=0)
-    return Tally(len(said), sum(each.is_right for each in said), commonest, len(given) - len(said))
+    said = [each for each in _of_author(workspace).values() if each.expected is not None]
+    alike = (sum(Expectation(answer, each.label).is_right for each in said) for answer in EXPECTED)
+    return Tally(len(said), sum(each.is_right for each in said), max(alike))
 
 
 def _of_author(workspace: Workspace) -> dict[tuple[str, str], Expectation]:

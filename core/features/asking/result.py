@@ -10,7 +10,7 @@ counts on neither side: it is a single asking.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from core.base.texts import number_text
 from core.features.asking.changed_cards import CardChange, describe_changes, read_changes
 from core.stats.multiplicity import holm
 from core.stats.permutations import permutation_test
-from core.stats.power import LEVEL, POWER, detectable_difference
+from core.stats.power import LEVEL
 from core.store import predictions, runs, traces
 from core.store.connection import Cursor
 from core.store.runs import Run
@@ -38,7 +38,6 @@ COLUMNS = {  # of the table → the field of an answer
     "change": "delta",
     "p": "p",
     "p (Holm)": "p_holm",
-    "detectable": "detectable",
 }
 Answers = tuple[float, ...]  # one of each asking that could be read
 LIMITS = (
@@ -52,9 +51,8 @@ class AnswerChange:
     """One number of the row. stands: in the run, NaN if unknown. changed: empty without a change.
     sd: of the unchanged askings.
 
-    p_holm: over both numbers. smallest_p: that so many askings can have. detectable: the true
-    change that so many askings with this noise would show 4 times in 5, at 5% over both numbers, by
-    Student's t. Each is NaN where it is unknown.
+    p_holm: over both numbers. smallest_p: that so many askings can have. Each is NaN where it is
+    unknown.
     """
 
     name: str
@@ -68,7 +66,6 @@ class AnswerChange:
     p: float
     p_holm: float
     smallest_p: float
-    detectable: float
     json_properties = ("outside",)
 
     @property
@@ -107,6 +104,8 @@ class AnswerChange:
         return {
             "answer": self.name,
             **{title: None if math.isnan(each) else each for title, each in numbers.items()},
+            "answers asked again": _text(self.unchanged),
+            "answers changed": _text(self.changed),
         }
 
 
@@ -149,7 +148,7 @@ class RowAskedAgain:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What could not be read, what so few askings would miss, and that this is one row."""
+        """What could not be read, and that this is one row."""
         found = (
             [
                 f"{self.unread:,} answer{'s' * (self.unread != 1)} could not be read and are left"
@@ -158,39 +157,15 @@ class RowAskedAgain:
             if self.unread
             else []
         )
-        told = [each for each in self.answers if each.can_show and not math.isnan(each.detectable)]
-        if told:
-            sizes = " or ".join(
-                f"{number_text(each.detectable, '.2f')} of {each.name}" for each in told
-            )
-            found.append(
-                f"With this noise a true change of about {sizes} would show 4 times in 5, smaller"
-                " ones seldomer."
-            )
         return (*found, LIMITS) if self.changed_run else tuple(found)
 
     def tables(self) -> tuple[Table, ...]:
         """Return both numbers."""
         return (Table("Answers", tuple(each.row for each in self.answers), ("change",)),)
 
-    def figure(self) -> Figure:
-        """Return a dot for each asking."""
-        sides = [
-            (each.name, side, p)
-            for each in self.answers
-            for side, answers in (
-                ("as it was", each.unchanged),
-                ("changed", each.changed),
-                ("in the run", (each.stands,)),
-            )
-            for p in answers
-        ]
-        table = pd.DataFrame(sides, columns=["name", "side", "p"])
-        alt = (
-            "Each answer with the dossier as it was, over the band of their range, and with the"
-            " changed one."
-        )
-        return Figure("core.features.asking.plots.asked_again:figure", {"table": table}, alt)
+    def figure(self) -> Figure | None:
+        """Return None: the table has every answer."""
+        return None
 
 
 def row_asked_again(
@@ -242,24 +217,18 @@ def answers_of_row(db: Cursor, run: Run, pair_id: str) -> dict[str, list[float |
             f"run {run.name}: {why}, so there is no answer to compare; expected a finished run: use"
             " `jobs retry`"
         )
-    found: dict[str, list[float | None]] = {}
     events = traces.of_row(db, run.id, pair_id)
-    for name, (stage, _) in NUMBERS.items():
-        of_stage = [
-            event["meta"]
-            for event in events
-            if event["stage"] == stage and not event["meta"].get("fallback")
-        ]
-        by_repeat = [
-            [
-                meta["p"]
-                for meta in of_stage
-                if meta.get("again") == repeat and meta.get("p") is not None
-            ]
-            for repeat in range(1, run.spec["options"]["repeats"] + 1)
-        ]
-        found[name] = [float(np.mean(read)) if read else None for read in by_repeat]
-    return found
+    table = pd.DataFrame(
+        [{"stage": event["stage"], **event["meta"]} for event in events],
+        columns=["stage", "again", "p", "fallback"],
+    )
+    read = table[table["p"].notna() & table["fallback"].ne(True)]
+    means = read["p"].astype(float).groupby([read["stage"], read["again"]]).mean().to_dict()
+    repeats = range(1, run.spec["options"]["repeats"] + 1)
+    return {
+        name: [means.get((stage, repeat)) for repeat in repeats]
+        for name, (stage, _) in NUMBERS.items()
+    }
 
 
 def compare_answers(
@@ -281,22 +250,14 @@ def compare_answers(
             p=test.p,
             p_holm=float(p_holm),
             smallest_p=test.smallest_p,
-            detectable=_detectable(unchanged[name], changed[name]),
         )
         for name, test, p_holm in zip(NUMBERS, tests, adjusted, strict=True)
     )
 
 
+def _text(answers: Answers) -> str | None:
+    return " ".join(number_text(each, ".2f") for each in sorted(answers)) or None
+
+
 def _mean(answers: Answers) -> float:
     return float(np.mean(answers)) if answers else math.nan
-
-
-def _detectable(*sides: Sequence[float]) -> float:
-    """Return the change that 80% of such experiments would show, for answers with the pooled spread
-    of both sides."""
-    if any(len(side) < 2 for side in sides):
-        return math.nan
-    df = sum(len(side) - 1 for side in sides)
-    variance = sum(float(np.var(side)) * len(side) for side in sides) / df
-    se = math.sqrt(variance * sum(1 / len(side) for side in sides))
-    return detectable_difference(se, POWER, LEVEL / len(NUMBERS), df)

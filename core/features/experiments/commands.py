@@ -1,4 +1,5 @@
-"""The commands of experiments: list, plan, run, show."""
+"""The commands of experiments (list, plan, run, show) and of the ledger (list, add, result,
+import). Nothing changes or deletes an entry."""
 
 from __future__ import annotations
 
@@ -8,43 +9,35 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from core.base.errors import InputError
 from core.base.experiment import Kind
 from core.base.fields.record import make, options_of, values_of
-from core.base.fields.setting import Count, setting
+from core.base.fields.setting import Count, setting, split_names
 from core.base.file_io import read_file
-from core.base.result import Result
+from core.base.result import Result, plain
 from core.base.texts import table_lines
 from core.cli import names
 from core.cli.base import Detach, say_arm, say_progress, show
 from core.cli.progress import working
-from core.cli.results import show_result
+from core.cli.results import result_lines, show_result
 from core.cli.settings import listing, takes
-from core.features.experiments import engine
-from core.features.experiments.registry import kind_named, kinds
+from core.features.experiments import engine, ledger
+from core.features.experiments.engine import kind_named, kinds
+from core.features.experiments.ledger_result import LedgerResult
+from core.features.experiments.ledger_table import DecisionRule, Entry
 from core.llm.call_settings import CallSettings
-from core.methods.base import method_named
 from core.runs import launch
 from core.runs.shared_settings import CallsAtOnce, Model, Server
 from core.runs.workspace import Workspace
 from core.store import datasets, runs
-
-
-class _Group(TyperGroup):
-    """The commands, and the kinds: `experiment KIND` is short for `experiment plan KIND`."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        return super().resolve_command(ctx, ["plan", *args] if args[0] in kinds() else args)
-
 
 _LISTING = listing(
     lambda words: next((kinds()[word].settings for word in words if word in kinds()), None)
 )
 
 
-app = typer.Typer(cls=_Group)
+app = typer.Typer()
 MAX_BYTES = 10_000_000  # of a file that describes an experiment
 
 
@@ -72,8 +65,8 @@ Target = Annotated[
     typer.Argument(
         metavar="KIND|FILE",
         help=(
-            "A kind that `experiment list` names, or a TOML file; `experiment KIND --help` lists"
-            " its settings."
+            "A kind that `experiment list` names, or a TOML file; `experiment plan KIND --help`"
+            " lists its settings."
         ),
         autocompletion=names.complete(lambda _: kinds()),
     ),
@@ -96,23 +89,12 @@ Values = Annotated[
 
 @app.command("list")
 def list_(context: typer.Context) -> None:
-    """List the kinds of experiments with their questions and what they lack, and those made
-    here."""
-    kind_records = [
-        {
-            "name": kind.name,
-            "title": kind.title,
-            "question": kind.question,
-            "settings": {option.name: option.about.help for option in options_of(kind.settings)},
-            "missing": _missing_of(context.obj, kind),
-        }
-        for kind in kinds().values()
-    ]
+    """List the kinds of experiments with their questions, and those made here."""
+    shown = ("name", "title", "question")
+    kind_records = [{name: getattr(kind, name) for name in shown} for kind in kinds().values()]
     with context.obj.store.read() as db:
-        states, names_of = (
-            runs.statuses(db),
-            {dataset.id: dataset.name for dataset in datasets.list_all(db)},
-        )
+        states = runs.statuses(db)
+        names_of = {dataset.id: dataset.name for dataset in datasets.list_all(db)}
     made = [
         {
             "name": saved.name,
@@ -124,21 +106,9 @@ def list_(context: typer.Context) -> None:
         }
         for saved in engine.list_saved(context.obj)
     ]
-    lines = []
-    for record in kind_records:
-        lines += [
-            f"{record['name']:24}{record['question']}",
-            *(f"{'':24}lacks {one}" for one in record["missing"]),
-        ]
+    lines = [f"{each['name']:24}{each['question']}" for each in kind_records]
     text = "\n".join([*lines, *(["", "Made here:", *table_lines(made)] if made else [])])
     show({"kinds": kind_records, "experiments": made}, text)
-
-
-def _missing_of(workspace: Workspace, kind: Kind) -> list[str]:
-    try:
-        return kind.missing(workspace, None)
-    except InputError as error:  # there is no dataset yet
-        return [str(error)]
 
 
 @app.command(cls=_LISTING)
@@ -150,9 +120,9 @@ def plan(
     run: OfRun = "",
     values: Values = None,
 ) -> None:
-    """Print the arms, rows, calls, tokens and cost of an experiment, and what its rows can show."""
-    kind, settings = _read_settings(context.obj, target, run, chosen, values or ())
-    show_result(engine.with_power(context.obj, engine.plan(context.obj, kind.name, settings)))
+    """Print the arms, rows, calls, tokens and cost of an experiment."""
+    kind, settings = _read_settings(target, run, chosen, values or ())
+    show_result(engine.plan(context.obj, kind.name, settings))
 
 
 @app.command("run", cls=_LISTING)
@@ -166,7 +136,7 @@ def run_(
     detach: Detach = False,
 ) -> None:
     """Make the runs of an experiment and compare them. Interrupted, the same command goes on."""
-    kind, settings = _read_settings(context.obj, target, run, chosen, values or ())
+    kind, settings = _read_settings(target, run, chosen, values or ())
     if not detach:
         show_result(_make(context.obj, kind, settings))
     elif kind.compute is not None:
@@ -197,7 +167,7 @@ def show_(
         show_result(_make(context.obj, computed, make(computed.settings, {})))
         return
     if _is_file(name):
-        kind, settings = _read_settings(context.obj, name, "", {}, ())
+        kind, settings = _read_settings(name, "", {}, ())
         name = engine.plan(context.obj, kind.name, settings).saved.key
     show_result(engine.result_of(context.obj, engine.find_saved(context.obj, name)))
 
@@ -216,31 +186,129 @@ def _is_file(target: str) -> bool:
 
 
 def _read_settings(
-    workspace: Workspace, target: str, run: str, chosen: dict[str, Any], values: Sequence[str]
+    target: str, run: str, chosen: dict[str, Any], values: Sequence[str]
 ) -> tuple[Kind, Any]:
     """Return the kind and its settings: those that were given, the rest as the kind says."""
     usual = values_of(CommonSettings())
     given = {name: value for name, value in chosen.items() if value != usual[name]}
     given |= {"run": run} if run else {}
-    path = Path(target) if _is_file(target) else None
-    if path is not None:
-        given |= {"text": read_file(path, MAX_BYTES).decode("utf-8", "replace"), "file": path.name}
-    kind = kind_named("file" if path else target)
+    if _is_file(target):
+        text = read_file(Path(target), MAX_BYTES).decode("utf-8", "replace")
+        given |= {"text": text, "file": Path(target).name}
+    kind = kind_named("file" if _is_file(target) else target)
     own = {option.name for option in options_of(kind.settings)}
     texts = dict(launch.read_key_values(values))
+    of_method = {name: text for name, text in texts.items() if name not in own}
     given |= {name: text for name, text in texts.items() if name in own}
-    of_method = [f"{name}={text}" for name, text in texts.items() if name not in own]
     if of_method and "options" in own:
-        method = given.get("method")
-        if not method:
-            with workspace.store.read() as db:
-                method = runs.find_predicting(db, run).method
-        given["options"] = launch.read_options(method_named(str(method)), of_method)
+        given["options"] = of_method  # read as those of the method that the kind asks
     elif of_method:
-        raise InputError(
-            f"--set {of_method[0]}: {kind.name} has {', '.join(sorted(own)) or 'no settings'}"
-        )
+        name, text = next(iter(of_method.items()))
+        raise InputError(f"--set {name}={text}: {kind.name} has {', '.join(sorted(own))}")
     if unknown := [name for name in given if name not in own]:
         what = "a run" if unknown[0] == "run" else f"--{unknown[0]}"
         raise InputError(f"experiment {kind.name}: takes no {what}")
     return kind, make(kind.settings, given)
+
+
+ledger_app = typer.Typer()
+MAX_LEDGER_BYTES = 10_000_000  # of a file of hypotheses
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="The hypothesis's name.",
+        autocompletion=names.complete(
+            names.stored("core.features.experiments.ledger_table:list_all")
+        ),
+    ),
+]
+
+
+@ledger_app.command("list")
+def list_hypotheses(context: typer.Context) -> None:
+    """List the hypotheses with verdict, p, and p corrected by Holm and by Benjamini and
+    Hochberg."""
+    show_result(ledger.list_ledger(context.obj))
+
+
+@ledger_app.command()
+@takes(DecisionRule, required=("smallest_effect",))
+def add(
+    context: typer.Context,
+    name: Name,
+    hypothesis: Annotated[str, typer.Option(help="What is claimed.")],
+    prediction: Annotated[str, typer.Option(help="The prediction if it is true.")],
+    pair: Annotated[
+        str,
+        typer.Option(
+            "--runs",
+            metavar="A,B",
+            help=(
+                "The baseline run, by name or id, and the run that should beat it, also one to"
+                " come."
+            ),
+            autocompletion=names.complete_runs,
+        ),
+    ],
+    chosen: dict[str, Any],
+) -> None:
+    """Register a hypothesis with the rule that decides it, before its result is seen."""
+    rule, runs = make(DecisionRule, chosen), split_names(pair)
+    if len(runs) != 2:
+        raise InputError(f"ledger: got {pair!r}, expected two runs as A,B")
+    claim = ledger.claim(name, hypothesis, prediction)
+    _show_entry(context.obj, ledger.register(context.obj, claim, rule, (runs[0], runs[1])))
+
+
+@ledger_app.command()
+def result(
+    context: typer.Context,
+    name: Name,
+    dataset: Annotated[
+        str,
+        typer.Option(
+            help="If several have a hypothesis of the name.", autocompletion=names.complete_dataset
+        ),
+    ] = "",
+) -> None:
+    """Record the result of a registered hypothesis, computed from its runs; it is never typed
+    in."""
+    _show_entry(context.obj, ledger.record(context.obj, name, dataset))
+
+
+@ledger_app.command("import")
+def import_(
+    context: typer.Context,
+    file: Annotated[
+        Path | None, typer.Argument(help="A CSV file of hypotheses with their results.")
+    ] = None,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published", help="The published ladder of the challenge, instead of a file."
+        ),
+    ] = False,
+) -> None:
+    """Import hypotheses that others published; every entry is marked "published elsewhere"."""
+    if (file is None) != published:
+        raise InputError("ledger import: expected either a file or --published")
+    if file is None:
+        added = ledger.import_published_ladder(context.obj)
+    else:
+        added = ledger.import_file(context.obj, read_file(file, MAX_LEDGER_BYTES), file.name)
+    lines = _lines_of(context.obj, added)
+    text = "\n".join([f"{len(added)} entries imported", *result_lines(lines)])
+    show({"imported": len(added), "hypotheses": plain(lines.hypotheses)}, text)
+
+
+def _lines_of(workspace: Workspace, entries: Sequence[Entry]) -> LedgerResult:
+    """Return the lines of the ledger about the hypotheses of these entries."""
+    about = {entry.about for entry in entries}
+    lines = ledger.list_ledger(workspace).hypotheses
+    return LedgerResult(tuple(line for line in lines if line.entry.about in about))
+
+
+def _show_entry(workspace: Workspace, entry: Entry) -> None:
+    lines = _lines_of(workspace, [entry])
+    show(plain(lines.hypotheses[-1]), "\n".join(result_lines(lines)))

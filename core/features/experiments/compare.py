@@ -10,15 +10,21 @@ outside folds of the experiment is compared as any two runs are.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from core.base.errors import InputError, StateError
 from core.base.experiment import Arm, Experiment, Metric, Runs
-from core.features.experiments.arm_loader import ArmLoader
-from core.features.experiments.moved import changes, mean_change, moved_more, of_both, take_ids
+from core.features.experiments.arm_rows import (
+    ArmLoader,
+    changes,
+    mean_change,
+    moved_more,
+    of_both,
+    take_ids,
+)
 from core.features.experiments.result import (
     ArmResult,
     ExperimentResult,
@@ -71,13 +77,11 @@ class PairedReplicates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """Arm b against arm a. rows: ids of those that both cover. noise: the variance of cuts and
-    seeds in each change."""
+    """Arm b against arm a. rows: ids of those that both cover."""
 
     comparison: Comparison
     rows: tuple[str, ...]
     scored: str
-    noise: Mapping[Metric, float]
 
     def change(self, metric: Metric) -> Estimate:
         """Return the change in a metric; in the only one that is defined if the mean is not."""
@@ -137,12 +141,7 @@ def compare_arms(a: Arms, b: Arms, rows: Sequence[str], k: int) -> Compared:
     [first], [second] = a.values(), b.values()
     ids = _common_ids(rows, set(first.frame["pair_id"]).intersection(second.frame["pair_id"]))
     result = compare_runs(take_ids(first, ids), take_ids(second, ids))
-    return Compared(
-        result.covered,
-        tuple(result.a.frame["pair_id"]),
-        result.scored,
-        dict.fromkeys(_METRICS, 0.0),
-    )
+    return Compared(result.covered, tuple(result.a.frame["pair_id"]), result.scored)
 
 
 def pair_replicates(a: Arms, b: Arms, rows: Sequence[str], k: int) -> PairedReplicates:
@@ -220,8 +219,7 @@ def compare_replicates(pair: PairedReplicates) -> Compared:
         for part, *variances in zip(parts, *noise, of_change, strict=True)
     ]
     comparison = Comparison(*row_counts(outcome, len(outcome.labelled)), *widened)
-    by_metric = dict(zip(_METRICS, of_change.tolist(), strict=True))
-    return Compared(comparison, tuple(pair.a[0].frame["pair_id"]), pair.scored, by_metric)
+    return Compared(comparison, tuple(pair.a[0].frame["pair_id"]), pair.scored)
 
 
 def directed_scores(rows: RunRows) -> Scores:

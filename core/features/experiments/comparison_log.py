@@ -126,24 +126,16 @@ def p_of(entry: Entry) -> float:
 def read_looked(workspace: Workspace, dataset: str) -> dict[Pair, float]:
     """Return the last p of every compared pair of runs on a dataset (id), NaN without one. Torn
     lines are left out."""
-    try:
-        lines = _file(workspace, dataset).read_bytes().decode("utf-8", "replace").splitlines()
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        LOGGER.warning(
-            "comparisons that were looked at: %s", explain(error, _file(workspace, dataset))
-        )
-        return {}
+    file = _file(workspace, dataset)
+    lines = file.read_bytes().decode("utf-8", "replace").splitlines() if file.exists() else []
     found: dict[Pair, float] = {}
     for line in lines:
-        try:
+        with suppress(ValueError, TypeError, KeyError):
             each = parse_json(line)
-            a, b, p = str(each["a"]), str(each["b"]), each["p"]
-            found[pair_of(a, b)] = math.nan if p is None else float(p)
-        except (ValueError, TypeError, KeyError):
-            continue
-    return {pair: p for pair, p in found.items() if math.isnan(p) or 0 <= p <= 1}
+            p = math.nan if each["p"] is None else float(each["p"])
+            if math.isnan(p) or 0 <= p <= 1:
+                found[pair_of(str(each["a"]), str(each["b"]))] = p
+    return found
 
 
 def write_looked(workspace: Workspace, dataset: str, compared: dict[Pair, float]) -> None:
@@ -152,17 +144,9 @@ def write_looked(workspace: Workspace, dataset: str, compared: dict[Pair, float]
     workspace.refuse_if_read_only("look at comparisons", dataset)
     file = _file(workspace, dataset)
     when = datetime.now(UTC).isoformat(timespec="seconds")
+    by = {"at": when, "by": workspace.settings.author}
     lines = [
-        json.dumps(
-            {
-                "a": a,
-                "b": b,
-                "p": None if math.isnan(p) else p,
-                "at": when,
-                "by": workspace.settings.author,
-            }
-        )
-        + "\n"
+        json.dumps({"a": a, "b": b, "p": None if math.isnan(p) else p, **by}) + "\n"
         for (a, b), p in compared.items()
     ]
     try:

@@ -7,24 +7,29 @@ specification, so that nothing is asked twice: an experiment that was killed goe
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+import pkgutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields, replace
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
+from core.base.declared import find_named
 from core.base.errors import DeskError, InputError, NotFound, StateError
 from core.base.experiment import Experiment, Kind, Runs
 from core.base.fields.record import make, values_of, values_with_effect
 from core.base.hashes import KEY_DIGITS, sha256_of
 from core.base.log import LOGGER
+from core.base.records import from_json, to_json
 from core.base.result import Figure, Table, hidden, inline
 from core.base.texts import list_known
+from core.features import hooks
 from core.features.experiments.arms import LONGEST_NAME, ArmRuns, PlannedRun, refuse_meeting_seeds
 from core.features.experiments.compare import calls_model, result_of_runs
 from core.features.experiments.ledger import record_experiment, register_experiment
-from core.features.experiments.power import PowerOfRows, power_of_rows
-from core.features.experiments.registry import kind_named
 from core.features.experiments.result import ExperimentResult
 from core.methods.base import method_named
 from core.runs import actions as run_actions
@@ -32,6 +37,7 @@ from core.runs import launch
 from core.runs.component_loader import default_dataset
 from core.runs.jobs import overview
 from core.runs.jobs.folder import JobFolder
+from core.runs.jobs.kinds import UNFINISHED, Job, JobKind
 from core.runs.jobs.work import Reporter, work_on
 from core.runs.made_runs import Progress, server_of
 from core.runs.request import Expectation, cost_sentence, expected_calls
@@ -86,9 +92,6 @@ class SavedExperiment:
 class ExperimentPlan:
     """What an experiment will make. runs: in the order of making. cost: of those that are not done
     yet.
-
-    power: what the rows can show, None where answers are compared, or where nobody asked
-    (`with_power`).
     """
 
     dataset: str
@@ -96,7 +99,7 @@ class ExperimentPlan:
     saved: SavedExperiment = hidden()
     experiment: Experiment = hidden()
     cost: Expectation = inline()
-    power: PowerOfRows | None = None
+    caveats = ()
     json_properties = ("rows", "arms", "total", "left", "minutes")
 
     @property
@@ -144,16 +147,10 @@ class ExperimentPlan:
 
     @property
     def sentence(self) -> str:
-        """What is left to make and its cost, then what the rows can show."""
-        cost = f"{self.left} of {self.total} runs are left; they call no model."
-        if not self.left or self.cost.calls:
-            cost = cost_sentence(self.cost, self.left, self.rows)
-        return f"{cost} {self.power.sentence if self.power else ''}".rstrip()
-
-    @property
-    def caveats(self) -> tuple[str, ...]:
-        """What is unknown of the variances."""
-        return self.power.caveats if self.power else ()
+        """What is left to make, and its cost."""
+        if self.left and not self.cost.calls:
+            return f"{self.left} of {self.total} runs are left; they call no model."
+        return cost_sentence(self.cost, self.left, self.rows)
 
     def tables(self) -> tuple[Table, ...]:
         """Return the arms."""
@@ -191,7 +188,7 @@ def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
         )
         for arm, of_arm in saved.runs.items()
     }
-    costs = []
+    costs = [Expectation(0, 0.0, 0.0, 0.0, 0.0)]
     for request, spec in ((one.request, one.spec) for one in planned if not one.is_done):
         if request is None or not method_named(request.method).needs_model:
             continue
@@ -202,26 +199,10 @@ def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
             costs.append(
                 launch.estimate(workspace, spec, request.concurrency, endpoint=request.endpoint)
             )
-    parts = {
-        each.name: [getattr(cost, each.name) for cost in costs] for each in fields(Expectation)
-    }
-    total: dict[str, Any] = {
-        name: None if None in values else sum(values) for name, values in parts.items()
-    }
-    return ExperimentPlan(
-        dataset, planned, replace(saved, runs=filled), experiment, Expectation(**total)
-    )
-
-
-def with_power(workspace: Workspace, planned: ExperimentPlan) -> ExperimentPlan:
-    """Return a plan with what its rows can show, by those of its runs that are done."""
-    made = {
-        arm["name"]: planned.saved.made[arm["name"]]
-        for arm in planned.arms
-        if arm["done"] == arm["runs"]
-    }
-    with workspace.store.read() as db:
-        return replace(planned, power=power_of_rows(db, planned.experiment, made))
+    columns = zip(*map(astuple, costs), strict=True)
+    total: list[Any] = [None if None in column else sum(column) for column in columns]
+    saved = replace(saved, runs=filled)
+    return ExperimentPlan(dataset, planned, saved, experiment, Expectation(*total))
 
 
 def run(
@@ -257,11 +238,6 @@ def resume(workspace: Workspace, saved: SavedExperiment) -> None:
     start_apart(workspace, plan_again(workspace, saved))
 
 
-def work(workspace: Workspace, key: str, reporter: Reporter) -> SavedExperiment:
-    """Make the missing runs of a saved experiment in this process, which is that of its job."""
-    return _make(workspace, plan_again(workspace, find_saved(workspace, key)), reporter, None)
-
-
 def plan_again(workspace: Workspace, saved: SavedExperiment) -> ExperimentPlan:
     """Return the plan of a saved experiment as it goes on: on its rows, by the server that one of
     its runs got since."""
@@ -283,15 +259,9 @@ def list_saved(workspace: Workspace) -> list[SavedExperiment]:
     listed = []
     for key, values in presets.items():
         try:
-            made = {
-                arm: tuple((cut, seed, run) for cut, seed, run in of_arm)
-                for arm, of_arm in values["runs"].items()
-            }
-            listed.append(
-                SavedExperiment(**{**values, "rows": tuple(values["rows"]), "runs": made})
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, DeskError) as error:
-            LOGGER.warning("experiment %r: cannot be read (%r), left out", key, error)
+            listed.append(from_json(SavedExperiment, values, f"experiment {key!r}"))
+        except DeskError as error:
+            LOGGER.warning("%s", error)
     return listed
 
 
@@ -301,15 +271,11 @@ def find_saved(workspace: Workspace, name: str) -> SavedExperiment:
     known = list_saved(workspace)
     named = [saved for saved in known if name in (saved.key, saved.name)]
     if not named:
-        raise NotFound(
-            f"experiment {name!r}: not in this workspace,"
-            f" {list_known(name, [saved.name for saved in known])}"
-        )
+        names = [saved.name for saved in known]
+        raise NotFound(f"experiment {name!r}: not in this workspace, {list_known(name, names)}")
     if len(named) > 1:
-        raise InputError(
-            f"experiment {name!r}: {len(named)} have this name, expected one of"
-            f" {', '.join(s.key for s in named)}"
-        )
+        keys = ", ".join(saved.key for saved in named)
+        raise InputError(f"experiment {name!r}: several have this name, expected one of {keys}")
     return named[0]
 
 
@@ -345,18 +311,11 @@ def _build(kind: Kind, workspace: Workspace, settings: Any) -> Experiment:
 def _refuse_impossible(experiment: Experiment) -> None:
     names = [arm.name for arm in experiment.every]
     if len(set(names)) < len(names):
-        raise InputError(
-            f"experiment {experiment.name!r}: two arms have one name, expected different names"
-        )
-    if experiment.measure == "answers" and (
-        len(experiment.cuts) > 1
-        or not experiment.noise_seeds
-        or not calls_model(experiment.base, experiment.every)
+        raise InputError(f"experiment {experiment.name!r}: two arms have one name")
+    if experiment.measure == "answers" and not (
+        experiment.noise_seeds and calls_model(experiment.base, experiment.every)
     ):
-        raise InputError(
-            f"experiment {experiment.name!r}: |Δ| needs a base that asks a model, asked again under"
-            " a single cut"
-        )
+        raise InputError(f"experiment {experiment.name!r}: |Δ| needs a base that asks a model")
     for arm in experiment.every:
         refuse_meeting_seeds(
             arm, (*experiment.seeds, *(experiment.noise_seeds if arm is experiment.base else ()))
@@ -394,8 +353,7 @@ def _as_entered(planned: ExperimentPlan) -> Experiment:
 
 def _save(workspace: Workspace, saved: SavedExperiment) -> None:
     if saved not in list_saved(workspace):
-        values = {each.name: getattr(saved, each.name) for each in fields(saved)}
-        run_actions.save_preset(workspace, PAGE, saved.key, json.loads(json.dumps(values)))
+        run_actions.save_preset(workspace, PAGE, saved.key, to_json(saved))
 
 
 def _runs_of(planned: Sequence[PlannedRun]) -> dict[str, tuple[tuple[int, int, str], ...]]:
@@ -429,3 +387,69 @@ def _make(
     _save(workspace, saved)
     record_experiment(workspace, _as_entered(planned), result_of(workspace, saved))
     return saved
+
+
+_PACKAGES = ("core.features.experiments.kinds", "core.features.experiments.ideas")
+
+
+@cache
+def kinds() -> Mapping[str, Kind]:
+    """Return every kind by its name: those of kinds/, those of ideas/, then those of other
+    features."""
+    rooms = map(importlib.import_module, _PACKAGES)
+    names = (
+        f"{room.__name__}.{found.name}"
+        for room in rooms
+        for found in pkgutil.iter_modules(room.__path__)
+    )
+    own = (
+        value
+        for name in names
+        for value in vars(importlib.import_module(name)).values()
+        if isinstance(value, Kind)
+    )
+    return MappingProxyType({kind.name: kind for kind in (*own, *hooks("experiments"))})
+
+
+def kind_named(name: str) -> Kind:
+    """Return a kind by its name. Raise NotFound with the names that there are."""
+    return find_named(kinds(), "experiment", name)
+
+
+class ExperimentJob(JobKind):
+    """Experiments that were started here, by a page or by the command."""
+
+    name, title, page, tab = JOB, "experiment", "experiments", "Results"
+
+    def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
+        """Yield every experiment with a job, and those that are not finished."""
+        with workspace.store.read() as db:
+            states = runs.statuses(db)
+        for saved in list_saved(workspace):
+            folder = job_of(workspace, saved)
+            view = {"dataset": saved.dataset, "tab": self.tab, "experiment": saved.key}
+            if folder.was_begun:
+                yield self.job_in(folder, saved.name, view=view)
+            elif saved.count_left(states):  # no process of this version has worked on it
+                yield Job(
+                    self.name,
+                    saved.key,
+                    saved.name,
+                    folder,
+                    UNFINISHED,
+                    can_resume=True,
+                    page=self.page,
+                    view=view,
+                )
+
+    def resume(self, workspace: Workspace, job: Job) -> None:
+        """Go on with the runs that are missing."""
+        resume(workspace, find_saved(workspace, job.key))
+
+    def work(self, workspace: Workspace, wanted: Mapping[str, Any], reporter: Reporter, /) -> None:
+        """Make the runs that are missing."""
+        planned = plan_again(workspace, find_saved(workspace, wanted["key"]))
+        _make(workspace, planned, reporter, None)
+
+
+JOB_KIND = ExperimentJob()

@@ -13,7 +13,7 @@ FEATURE = Feature(
             "Experiments",
             "science",
             group="More",
-            holds="core.features.experiments.page.results:has_experiments",
+            holds="core.features.experiments.page:has_experiments",
         ),
     ),
     commands={
@@ -23,12 +23,12 @@ FEATURE = Feature(
             "Judge",
         ),
         "ledger": Command(
-            "core.features.experiments.ledger_commands:app",
+            "core.features.experiments.commands:ledger_app",
             "The ledger of hypotheses: register, record, list.",
             "Judge",
         ),
     },
-    report_parts=("core.features.experiments.figures.ledger:PART",),
+    report_parts=("core.features.experiments.plots:PART",),
     looks=("core.features.experiments.comparison_log:count_comparisons",),
-    jobs=("core.features.experiments.jobs:KIND",),
+    jobs=("core.features.experiments.engine:JOB_KIND",),
 )

@@ -19,10 +19,16 @@ from core.base.texts import check_name, list_known
 from core.base.version import describe
 from core.features.experiments import ledger_table
 from core.features.experiments.comparison_log import look_at, looked_by_dataset, pair_of_arms
-from core.features.experiments.decision import DecisionRule, judged
-from core.features.experiments.ledger_file import LADDER, read_published
 from core.features.experiments.ledger_result import LedgerResult, ledger_of
-from core.features.experiments.ledger_table import HERE, PUBLISHED, Entry
+from core.features.experiments.ledger_table import (
+    HERE,
+    LADDER,
+    PUBLISHED,
+    DecisionRule,
+    Entry,
+    judged,
+    read_published,
+)
 from core.features.experiments.result import METRICS, ArmResult, ExperimentResult
 from core.runs.workspace import Workspace
 from core.scoring.compare_runs import compare_runs
@@ -144,20 +150,15 @@ def result_was_there(registered_at: datetime | None, *made: Run) -> bool:
 
 def _find_registration(db: Cursor, name: str, dataset: str) -> Entry:
     """Return the registration of a hypothesis made here. dataset: its name, "" for any."""
-    own = [
-        entry
-        for entry in ledger_table.list_all(db)
-        if (entry.source, entry.kind) == (HERE, "registration")
-    ]
-    matching = [entry for entry in own if entry.name == name and dataset in ("", entry.dataset)]
+    here = (HERE, "registration")
+    own = [each for each in ledger_table.list_all(db) if (each.source, each.kind) == here]
+    matching = [each for each in own if each.name == name and dataset in ("", each.dataset)]
     if not matching:
         names = list(dict.fromkeys(entry.name for entry in own))
         raise NotFound(f"hypothesis {name!r}: not registered here, {list_known(name, names)}")
     if len(matching) > 1:
-        names = [str(entry.dataset) for entry in matching]
-        raise StateError(
-            f"hypothesis {name!r}: on {', '.join(names)}; expected one of these datasets"
-        )
+        on = ", ".join(str(entry.dataset) for entry in matching)
+        raise StateError(f"hypothesis {name!r}: on {on}; expected one of these datasets")
     return matching[0]
 
 
@@ -302,11 +303,11 @@ def _add_once(workspace: Workspace, action: str, entries: Sequence[Entry]) -> li
     ReadOnly."""
     if _missing(list_entries(workspace), entries):
         subject = entries[0].name if len(entries) == 1 else f"{len(entries)} hypotheses"
-        author, version = workspace.settings.author, describe()
         with workspace.change(action, subject) as (db, detail):
             # once more: another may have written
             missing = _missing(ledger_table.list_all(db), entries)
             for entry in missing:
+                author, version = workspace.settings.author, describe()
                 ledger_table.add(db, replace(entry, author=author, code_version=version))
             changes.bump(db, "ledger")
             verdicts = [entry.verdict for entry in missing if entry.verdict]

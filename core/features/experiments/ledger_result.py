@@ -26,6 +26,16 @@ LATE = "registered after its result could be seen"
 NOTHING_LOOKED_AT: LookedAt = MappingProxyType({})
 
 
+_SHOWN = {  # column → field of an entry
+    "tested": "name_b",
+    "against": "name_a",
+    "measured on": "measured_on",
+    "leaderboard": "public",
+    "dataset": "dataset",
+    "source": "source",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
     """One result, or a registration without one. p, p_holm, p_bh: NaN without a result. tests: in
@@ -59,25 +69,16 @@ class LedgerLine:
 
     def row(self) -> dict[str, Any]:
         """Return the line as a row of a table."""
-        entry = self.entry
-        low, high = (math.nan if end is None else end for end in (entry.low, entry.high))
+        entry, difference = self.entry, None
+        if entry.estimate is not None:
+            low, high = (math.nan if end is None else end for end in (entry.low, entry.high))
+            difference = estimate_text(entry.estimate, low, high, "+.3f")
+        p = {"p": self.p, "p (Holm)": self.p_holm, "p (BH)": self.p_bh}
         return {
-            "hypothesis": entry.name,
-            "verdict": self.words,
-            "difference": (
-                None if entry.estimate is None else estimate_text(entry.estimate, low, high, "+.3f")
-            ),
-            "z": entry.z,
-            "detectable": entry.detectable,
-            "p": quantity_text(self.p),
-            "p (Holm)": quantity_text(self.p_holm),
-            "p (BH)": quantity_text(self.p_bh),
-            "tested": entry.name_b,
-            "against": entry.name_a,
-            "measured on": entry.measured_on,
-            "leaderboard": entry.public,
-            "dataset": entry.dataset,
-            "source": entry.source,
+            **{"hypothesis": entry.name, "verdict": self.words, "difference": difference},
+            **{"z": entry.z, "detectable": entry.detectable},
+            **{name: quantity_text(value) for name, value in p.items()},
+            **{title: getattr(entry, name) for title, name in _SHOWN.items()},
         }
 
     def claim(self) -> dict[str, Any]:
@@ -156,7 +157,7 @@ class LedgerResult:
         steps = self.steps()
         return (
             Figure(
-                "core.features.experiments.plots.score_history:figure",
+                "core.features.experiments.plots:draw_scores",
                 {"steps": steps},
                 self.sentence,
             )

@@ -1,12 +1,32 @@
-"""The ledger of hypotheses: entries are added and read; nothing here changes or deletes one."""
+"""The entries of the ledger of hypotheses, the rule that decides one, and files of entries that
+others published. Entries are added and read; nothing here changes or deletes one.
+
+A published difference is judged by the rule of here, but none is claimed which the leaderboard
+detects with less than 80% power.
+"""
 
 from __future__ import annotations
 
+import io
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
 
 from core.base.clock import local_of
+from core.base.errors import InputError, UnknownFormat
+from core.base.experiment import Metric
+from core.base.fields.record import check_values
+from core.base.fields.setting import Effect, setting
+from core.features.experiments.result import METRICS
+from core.stats.comparison import verdict_of
+from core.stats.intervals import Interval, normal_interval
+from core.stats.power import detectable_difference
 from core.store.connection import Cursor
 from core.store.queries import insert_values
 
@@ -96,3 +116,146 @@ def list_all(cursor: Cursor) -> list[Entry]:
         f"SELECT {', '.join(_COLUMNS)} FROM hypothesis ORDER BY position"
     ).fetchall()
     return [Entry(**dict(zip(_COLUMNS, row, strict=True))) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRule:
+    """The rule that decides a hypothesis: the metric, and the smallest difference that matters, by
+    the interval of perturbations and genes. Raise SettingError for other values."""
+
+    metric: Annotated[
+        Metric, setting("The primary metric.", title="Primary metric", words=METRICS)
+    ] = "mean"
+    smallest_effect: Annotated[
+        Effect,
+        setting(
+            "The smallest difference that matters, in AUROC or hit rate.",
+            title="Smallest effect that matters",
+            option="--smallest",
+            key="effect",
+        ),
+    ] = 0.01
+
+    def __post_init__(self) -> None:
+        check_values(self)
+
+
+def judged(entry: Entry, change: Interval, smallest: float) -> Entry:
+    """Return an entry as a result: the difference with its verdict."""
+    return replace(
+        entry,
+        kind="result",
+        estimate=change.estimate,
+        low=_finite(change.low),
+        high=_finite(change.high),
+        se=_finite(change.se),
+        df=_finite(change.df),
+        z=change.estimate / change.se if change.se > 0 else None,
+        n=change.n or None,
+        detectable=_finite(detectable_difference(change.se, df=change.df)),
+        verdict=verdict_of(change, smallest),
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+LADDER = Path(__file__).with_name("published_ladder.csv")
+POSITIVE = ("score_a", "score_b", "score_se", "detectable")
+NUMBERS = ("z", "n", *POSITIVE)
+TEXTS = (
+    "name",
+    "hypothesis",
+    "dataset",
+    "prediction",
+    "metric",
+    "name_a",
+    "name_b",
+    "measured_on",
+    "note",
+)
+EXPECTED = (
+    "a CSV file with name, hypothesis, dataset, z, and any of"
+    f" {', '.join((*TEXTS[3:], *NUMBERS[1:]))}"
+)
+_MOST_ROWS = 1e9
+
+
+def read_published(content: bytes, name: str) -> list[Entry]:
+    """Return the results of a file, in its order. Raise InputError that names the line of a wrong
+    value, and UnknownFormat for what is no such file."""
+    types = dict.fromkeys(TEXTS, str) | dict.fromkeys(NUMBERS, float)
+    try:
+        table = pd.read_csv(
+            io.BytesIO(content),
+            dtype=types,
+            keep_default_na=False,
+            na_values=[""],
+            skip_blank_lines=False,
+        )
+    # of pandas: no columns, more cells than columns, no number, other bytes than UTF-8
+    except ValueError as error:
+        raise UnknownFormat(f"{name}: {error}; expected {EXPECTED}") from None
+    if table.empty or not set(table) <= set(types) or not isinstance(table.index, pd.RangeIndex):
+        raise UnknownFormat(
+            f"{name}: got {len(table)} lines of {', '.join(map(str, table))}; expected {EXPECTED}"
+        )
+    table = table.reindex(columns=list(types)).astype(types | dict.fromkeys(TEXTS, object))
+    entries: dict[tuple[str, str | None, str], Entry] = {}
+    for line, (_, row) in enumerate(table.iterrows(), 2):
+        values = {str(column): value for column, value in row.dropna().items()}
+        try:
+            _check(values)
+            entry = _entry_of(values)
+            if entry.about in entries:
+                raise InputError(f"name: got {entry.name}, expected a name once for each dataset")
+        except InputError as error:
+            raise InputError(f"{name}, line {line}: {error}") from error
+        entries[entry.about] = entry
+    return [*entries.values()]
+
+
+def _check(values: Mapping[str, Any]) -> None:
+    """Raise InputError for the first value of a line that is wrong."""
+    z, n = values.get("z", math.nan), values.get("n", 1)
+    change = values.get("score_b", math.nan) - values.get("score_a", math.nan)
+    right = {
+        **{name: (name in values, "a text") for name in TEXTS[:3]},
+        "metric": (values.get("metric", "mean") in METRICS, f"one of {', '.join(METRICS)}"),
+        "z": (
+            math.isfinite(z) and z != 0 and not z * change <= 0,
+            "a number other than 0, with the sign of score_b - score_a",
+        ),
+        "n": (1 <= n <= _MOST_ROWS and n % 1 == 0, "a whole number above 0"),
+        **{name: (0 < values.get(name, 1) < math.inf, "a number above 0") for name in POSITIVE},
+    }
+    for column, (is_right, expected) in right.items():
+        if not is_right:
+            got = str(values.get(column))[:80]
+            raise InputError(f"{column}: got {got}, expected {expected}")
+
+
+def _entry_of(values: dict[str, Any]) -> Entry:
+    """Return the result of a line. Where the score compared with is unknown, z alone is judged."""
+    n = int(values.get("n", 0))
+    entry = Entry(
+        kind="result",
+        source=PUBLISHED,
+        **values | {"n": n or None, "public": values.get("score_b")},
+    )
+    z, has_scores = values["z"], entry.score_a is not None and entry.score_b is not None
+    change = round(values["score_b"] - values["score_a"], 12) if has_scores else z
+    interval = normal_interval(
+        change, (change / z) ** 2, n, "row", "as published", (-np.inf, np.inf)
+    )
+    least = (
+        entry.detectable if has_scores and entry.detectable else detectable_difference(interval.se)
+    )
+    result = judged(entry, interval, least)
+    verdict = result.verdict if abs(change) >= least else "undecided"
+    return (
+        replace(result, detectable=least, verdict=verdict)
+        if has_scores
+        else replace(entry, verdict=verdict)
+    )

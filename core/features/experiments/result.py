@@ -19,7 +19,7 @@ from core.base.texts import estimate_text, number_text
 from core.stats.comparison import Verdict, verdict_of
 from core.stats.delong import Estimate
 from core.stats.multiplicity import holm, p_value
-from core.stats.power import LEVEL
+from core.stats.power import LEVEL, detectable_difference
 
 METRICS: dict[Metric, str] = {"de": "DE", "dir": "DIR", "mean": "mean of DE and DIR"}
 MOST_ALIKE = 3  # arms that cannot be distinguished from the base and have a sentence each
@@ -32,8 +32,8 @@ class ArmResult:
 
     moved: mean |Δ| of its answers from the base's, and floor: the same of the base asked again, on
     the same rows; None where scores are compared. p: two-sided of the deciding change, of |Δ|
-    one-sided; p_holm: over the arms. note: a remark for people. is_base: the base itself, which has
-    no change.
+    one-sided; p_holm: over the arms. rows_needed: how many would decide an undecided change. note:
+    a remark for people. is_base: the base itself, which has no change.
     """
 
     name: str
@@ -51,27 +51,25 @@ class ArmResult:
     p: float = math.nan
     p_holm: float = math.nan
     verdict: Verdict | None = None
+    rows_needed: int | None = None
     runs: tuple[str, ...] = ()
     note: str = ""
     is_base: bool = False
 
-    def deciding(self, metric: Metric) -> tuple[Metric, Estimate] | None:
-        """Return a metric with its change; the only metric that is defined if that one is not."""
+    def deciding(self, metric: Metric, of: str = "delta_") -> tuple[Metric, Estimate] | None:
+        """Return a metric with its change (of "": with the arm's own score); the only metric that
+        is defined if that one is not."""
         names: tuple[Metric, ...] = (metric, "de", "dir")
-        changes = [(name, getattr(self, f"delta_{name}")) for name in names]
-        return next(
-            (
-                (name, each)
-                for name, each in changes
-                if each is not None and not math.isnan(each.value)
-            ),
-            None,
-        )
+        values: list[tuple[Metric, Estimate | None]] = [
+            (name, getattr(self, of + name)) for name in names
+        ]
+        known = ((name, each) for name, each in values if each and not math.isnan(each.value))
+        return next(known, None)
 
     def delta(self, metric: Metric) -> Estimate | None:
         """Return the change that decides."""
         deciding = self.deciding(metric)
-        return None if deciding is None else deciding[1]
+        return deciding and deciding[1]
 
     @property
     def is_shown(self) -> bool:
@@ -153,17 +151,9 @@ class ExperimentResult:
     @property
     def sentence(self) -> str:
         """The result in plain words: the arms that differ from the base, those that cannot be
-        distinguished, then the pairs."""
-        return " ".join(
-            filter(
-                None,
-                (
-                    *self._arm_sentences(),
-                    *(each.sentence for each in self.contrasts),
-                    self.own_sentence,
-                ),
-            )
-        )
+        distinguished, then the pairs; without a base the score of each arm."""
+        pairs = [each.sentence for each in self.contrasts]
+        return " ".join(filter(None, (*self._arm_sentences(), *pairs, self.own_sentence)))
 
     @property
     def title(self) -> str:
@@ -229,14 +219,19 @@ class ExperimentResult:
             if each is not None
         ]
         return (
-            Figure("core.features.experiments.plots.experiment_arms:figure", values, self.sentence)
+            Figure("core.features.experiments.plots:draw_arms", values, self.sentence)
             if drawn
             else None
         )
 
     def _arm_sentences(self) -> list[str]:
         if not any(arm.is_base for arm in self.arms):
-            return []
+            scores = [(arm.name, arm.deciding(self.metric, of="")) for arm in self.arms]
+            return [
+                f"{name}: {METRICS[score[0]]} {estimate_text(*score[1].ends)}."
+                for name, score in scores
+                if score is not None
+            ]
         tested = [arm for arm in self.arms if not arm.is_base]
         alike = [arm for arm in tested if not math.isnan(arm.p_holm) and not arm.is_shown]
         listed = alike if len(alike) > MOST_ALIKE else []
@@ -255,7 +250,10 @@ class ExperimentResult:
         is_worth = arm.verdict == "confirmed"
         worth = f", by at least the {self.smallest_effect:g} that matters" if is_worth else ""
         metric, change = deciding
-        return _compared(arm.name, "the base", change, arm.p_holm, worth, f"{METRICS[metric]} ")
+        sentence = _compared(arm.name, "the base", change, arm.p_holm, worth, f"{METRICS[metric]} ")
+        if arm.rows_needed is not None:
+            sentence += f" About {arm.rows_needed:,} rows would decide."
+        return sentence
 
     def _row(self, arm: ArmResult) -> dict[str, Any]:
         own = {"DE": arm.de, "DIR": arm.dir, "mean": arm.mean}
@@ -287,6 +285,13 @@ def _compared(
     return f"{a} scores {'lower' if change.value < 0 else 'higher'} than {b}{worth}: {text}."
 
 
+def rows_that_decide(change: Estimate, smallest_effect: float) -> int:
+    """Return how many rows detect the smallest effect with 80% power, where perturbations and genes
+    grow with them. The noise of cuts and seeds, which does not shrink, counts as that of rows."""
+    detectable = detectable_difference(change.shown.se, df=max(change.shown.df, 1.0))
+    return math.ceil(change.n * (detectable / smallest_effect) ** 2)
+
+
 def _moved_sentence(arm: ArmResult) -> str:
     if arm.moved is None or arm.floor is None:
         return f"{arm.name}: no row has only readable answers."
@@ -316,16 +321,13 @@ def judge_arms(
         arm.p if arm.is_base or arm.moved is not None or change is None else p_value(change.shown)
         for arm, change in zip(arms, changes, strict=True)
     ]
-    adjusted = holm(p)
-    return tuple(
-        replace(
-            arm,
-            p=own,
-            p_holm=float(after),
-            verdict=None if change is None else verdict_of(change.shown, smallest_effect),
-        )
-        for arm, own, after, change in zip(arms, p, adjusted, changes, strict=True)
-    )
+    judged = []
+    for arm, own, after, change in zip(arms, p, holm(p), changes, strict=True):
+        verdict = None if change is None else verdict_of(change.shown, smallest_effect)
+        is_open = verdict == "undecided" and change is not None and change.shown.se > 0
+        rows = rows_that_decide(change, smallest_effect) if is_open and change else None
+        judged.append(replace(arm, p=own, p_holm=float(after), verdict=verdict, rows_needed=rows))
+    return tuple(judged)
 
 
 def judge_contrasts(changes: Sequence[tuple[str, str, Estimate]]) -> tuple[Contrast, ...]:

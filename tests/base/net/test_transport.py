@@ -11,11 +11,11 @@ import pytest
 
 from core.base.errors import AddressRefused
 from core.base.net import transport
+from core.base.net.retry import Fault
 from core.base.net.server_access import ServerAccess
 from core.base.net.transport import (
     MAX_ERROR_BYTES,
     ConnectionFailed,
-    Fault,
     HttpResponse,
     allow_no_more_than,
     exchange,

@@ -25,7 +25,7 @@ from core.features.arguments.methods.judge_rubric import (
 )
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
-from core.features.experiments.ideas.material import load_material
+from core.features.experiments.ideas.idea import load_material
 from core.features.importing import bundle_actions, export
 from core.features.importing.actions import import_upload
 from core.methods.base import method_named
@@ -132,27 +132,24 @@ def test_what_it_costs_is_said_beforehand(read: Workspace, tmp_path: Path) -> No
     """The first time the answers' reasoning is not known; then answers are as long as those of earlier readings."""
     workspace = copy_of(read, tmp_path)
     workspace = open_workspace(replace(workspace.settings, price_prompt=1.0, price_completion=10.0))
-    measured = {}
-    for name, shorter in (("again", False), ("unknown", True)):
-        with serving(Script(reasoning=None if shorter else "reasoning")) as url:
+    for name, is_first in (("again", False), ("unknown", True)):
+        with serving(Script(reasoning=None if is_first else "reasoning")) as url:
             rubric = replace(RUBRIC, question=f"Is it {name}?")
-            if shorter:
+            if is_first:
                 delete_readings(workspace)
             plan = readings.plan_reading(workspace, rubric, "debate", ReadingSettings(endpoint=url))
             said, before = readings.estimate(workspace, plan), request_counts(url)["tokens"]
             readings.start_reading(workspace, rubric, "debate", plan=plan)
-            counted = request_counts(url)
-        tokens = counted["tokens"] - before
+            tokens = request_counts(url)["tokens"] - before
         expected = said.expected
         assert (said.texts, expected.calls) == (TEXTS, TEXTS)
         assert expected.prompt_tokens is not None
-        assert expected.completion_tokens is not None
-        assert expected.prompt_tokens + expected.completion_tokens == pytest.approx(tokens, rel=0.1)
-        assert expected.money == pytest.approx(
-            (expected.prompt_tokens + 10 * expected.completion_tokens) / 1e6
-        )
-        measured[name] = said.measured, expected.seconds is not None
-    assert measured == {"again": (True, True), "unknown": (False, False)}
+        assert 0.5 < (expected.prompt_tokens + (expected.completion_tokens or 0)) / tokens < 2
+        is_unknown = expected.completion_tokens is expected.seconds is expected.money is None
+        assert is_unknown == is_first
+        if expected.completion_tokens is not None:
+            money = (expected.prompt_tokens + 10 * expected.completion_tokens) / 1e6
+            assert expected.money == pytest.approx(money)
 
 
 @pytest.mark.soak
@@ -162,7 +159,6 @@ def test_the_passages_of_finished_readings_are_found_by_row(
     workspace = copy_of(read, tmp_path)
     settings = ReadingSettings("marked", passage=True)
     plan = readings.plan_reading(workspace, RUBRIC, "debate", replace(settings, endpoint=server))
-    said = readings.estimate(workspace, plan).expected
     started = readings.start_reading(workspace, RUBRIC, "debate", plan=plan)
     run = find(workspace, "debate")
     with workspace.store.read() as db:
@@ -179,7 +175,6 @@ def test_the_passages_of_finished_readings_are_found_by_row(
         for each in of_row
     )
     assert {each.rubric for of_row in found.values() for each in of_row} == {RUBRIC.name}
-    assert said.completion_tokens is not None
     with workspace.change("test", "status") as (db, _):
         runs.change_by_worker(db, started.id, status="stopped")
     with workspace.store.read() as db:
@@ -237,7 +232,7 @@ def test_only_a_finished_run_with_texts_is_read(
     import_upload(workspace, submission([("Pa_Ga", 0.3, 0.1, "none")]), "mute.csv")
     with pytest.raises(InputError, match="run mute has no brief that it asks about"):
         plan(RUBRIC, "mute")
-    with pytest.raises(InputError, match="needs the dossier, but run debate has none"):
+    with pytest.raises(InputError, match="needs dossiers, but run debate has none"):
         plan(replace(RUBRIC, dossier=True), "debate")
     with pytest.raises(InputError, match="reading: a reading of texts by judge_rubric"):
         plan(RUBRIC, "reading")

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from core.base.errors import StateError
 from core.features.arguments import rubric_tables
 from core.features.arguments.rubric import Example, Rubric
 from core.features.arguments.rubric_tables import WHOLE_ROW, Sample, SampledText, TextLabel
@@ -16,15 +15,6 @@ from core.store import runs
 RUBRIC = Rubric(
     "names-a-pathway", "Does the text name a pathway?", examples=(Example("NF-kB.", "yes"),)
 )
-
-
-def test_a_name_belongs_to_one_rubric(small_workspace: Workspace) -> None:
-    with small_workspace.store.write() as db:
-        assert rubric_tables.put(db, RUBRIC, "Ada")
-        assert not rubric_tables.put(db, RUBRIC, "Ben")
-        assert rubric_tables.list_own(db) == [RUBRIC]
-        with pytest.raises(StateError, match="another of that name"):
-            rubric_tables.put(db, replace(RUBRIC, question="Does it?"), "Ada")
 
 
 @pytest.mark.soak

@@ -40,7 +40,7 @@ QUICK = {"tools": "gene_class,base_rates", "rounds": 1}
 def asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the page asks is worked on in this process, at once."""
     monkeypatch.setattr(
-        "core.features.asking.page.form.ask.ask", partial(ask.ask, begin=run_control.work_on)
+        "core.features.asking.page.argued.ask.ask", partial(ask.ask, begin=run_control.work_on)
     )
     monkeypatch.setattr(ask, "TOKEN_S", 0.0)
 
@@ -311,7 +311,10 @@ def test_words_of_the_store_and_of_events_are_drawn_alike(small_workspace: Works
     assert [speech.role for speech in row.speeches.values()] == [
         event["role"] for event in answer.events
     ]
-    assert following.drawing.remarks(replace(row, ending={"error": "<x>"})).count("&lt;x&gt;") == 1
+    assert (
+        following.live_row.draw_remarks(replace(row, ending={"error": "<x>"})).count("&lt;x&gt;")
+        == 1
+    )
 
 
 @pytest.mark.soak

@@ -317,6 +317,16 @@ def test_what_cannot_be_asked_again_is_refused(world: World) -> None:
         )
 
 
+def test_a_debate_whose_labels_or_prompts_have_changed_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, what in (("dataset_sha256", "rows or labels"), ("prompts_sha256", "its prompts")):
+        run = replace(world.run, spec={**world.run.spec, name: "0" * 64})
+        monkeypatch.setattr(runs, "find_predicting", lambda *_, run=run: run)
+        with pytest.raises(StateError, match=what):
+            plan_again(world.workspace, AgainRequest("argued", world.row))
+
+
 @pytest.mark.soak
 def test_a_row_is_asked_again_as_its_run_was_unless_other_settings_are_chosen(world: World) -> None:
     file = world.workspace.settings.data / ENDPOINT_FILE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.features.asking.page import drawing, live_row
+from core.features.asking.page import live_row
 from core.features.asking.page.live_row import MOST_WRITTEN, LiveRow
 
 
@@ -66,15 +66,17 @@ def test_what_could_not_be_read_is_said_alike_live_and_later() -> None:
 def test_a_row_that_is_given_up_writes_and_counts_no_more() -> None:
     row = LiveRow()
     row.take([event("row", pair_id="a_b", pert="a", gene="b"), *answer(0, "de", "EFFECT")[:2]])
-    assert "▍" in drawing.stage(row, "de", simulated=False)
+    assert "▍" in live_row.draw_stage(row, "de", simulated=False)
     row.take([{"kind": "ended", "at": 9.0, "error": "", "given_up": True}])
     assert not row.is_over
-    assert "▍" not in drawing.stage(row, "de", simulated=False)
-    assert "2.0 s" in drawing.numbers(row, simulated=False)  # from 7 to 9, whatever the time is
+    assert "▍" not in live_row.draw_stage(row, "de", simulated=False)
+    assert "2.0 s" in live_row.draw_numbers(
+        row, simulated=False
+    )  # from 7 to 9, whatever the time is
     row.take(
         [event("row", pair_id="a_b", pert="a", gene="b"), *answer(0, "de", "EFFECT")[:2]]
     )  # it goes on
-    assert "▍" in drawing.stage(row, "de", simulated=False)
+    assert "▍" in live_row.draw_stage(row, "de", simulated=False)
 
 
 def test_events_of_a_call_whose_beginning_was_lost_are_passed_over() -> None:

@@ -127,7 +127,7 @@ def test_rows_of_other_files_do_not_belong_to_it(workspace: Workspace, screen: P
 
 
 def cells_options(dataset: str) -> object:
-    from core.features.importing.actions import ImportOptions
+    from core.features.importing.import_target import ImportOptions
 
     return ImportOptions(dataset=dataset)
 

@@ -11,7 +11,8 @@ import pytest
 
 from core.base.config import Settings
 from core.base.errors import InputError
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.features.neighbours import spaces
 from core.methods.fusion_settings import FusionSettings
 from core.runs import launch

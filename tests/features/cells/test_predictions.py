@@ -14,7 +14,8 @@ from core.base.errors import InputError, NotFound, StateError
 from core.features.cells.predicted_expression import CellOptions
 from core.features.cells.predictions import KIND, PredictionOptions, import_predictions
 from core.features.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.features.importing.imported_rows import undo
 from core.methods.fusion_settings import FusionSettings
 from core.runs import actions as run_actions

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from core.features.experiments.kinds.names import TITLES
+from core.features.experiments.kinds.shown import TITLES
 from core.features.experiments.result import (
     ArmResult,
     ExperimentResult,

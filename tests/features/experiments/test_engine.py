@@ -16,13 +16,11 @@ from core.base.experiment import Arm
 from core.features.asking import actions as ask
 from core.features.asking.actions import Question
 from core.features.experiments import engine, ledger_table
-from core.features.experiments.arm_loader import ArmLoader
+from core.features.experiments.arm_rows import ANSWERS, ArmLoader
 from core.features.experiments.arms import refuse_meeting_seeds, under_seed
-from core.features.experiments.engine import SavedExperiment
-from core.features.experiments.kinds.asking import AskingSettings
-from core.features.experiments.kinds.seeds import answer_variance
-from core.features.experiments.kinds.tools import ToolsSettings
-from core.features.experiments.moved import ANSWERS
+from core.features.experiments.engine import SavedExperiment, kind_named, kinds
+from core.features.experiments.kinds.asking import AskingSettings, spread_of
+from core.features.experiments.kinds.shown import ToolsSettings
 from core.llm.call_settings import CallSettings
 from core.runs import launch, run_control
 from core.runs.jobs import control, overview
@@ -184,13 +182,9 @@ def test_the_parts_of_the_variance_by_hand(world: tuple[Workspace, str]) -> None
         replace(two, frame=two.frame.assign(p_de=answers, flags=[[], []]))
         for answers in ([0.2, 0.6], [0.4, 0.8])
     ]
-    variance = answer_variance(askings, "p_de")
-    assert variance is not None
-    assert (variance.within_rows.value, variance.between_rows.value) == (
-        pytest.approx(0.02),
-        pytest.approx(0.07),
-    )
-    assert answer_variance(askings[:1], "p_de") is None
+    spread = spread_of(askings, "p_de")
+    assert [each.estimate**2 for each in spread.values()] == pytest.approx([0.02, 0.07])
+    assert spread_of(askings[:1], "p_de") == {}
 
 
 def test_other_seeds_do_not_meet() -> None:
@@ -225,3 +219,16 @@ def test_what_cannot_be_an_experiment_is_refused(small_workspace: Workspace) -> 
         run = ask.ask(small_workspace, question, begin=run_control.work_on).run
     with pytest.raises(StateError, match="an ad-hoc run of one row"):
         engine.plan(small_workspace, "tools", ToolsSettings(run=run.name))
+
+
+def test_every_kind_has_its_name_and_is_either_built_or_computed() -> None:
+    for name, kind in kinds().items():
+        assert kind.name == name
+        assert kind.title
+        assert kind.question
+        assert (kind.build is None) != (kind.compute is None), name
+
+
+def test_an_unknown_kind_is_refused_with_the_known_names() -> None:
+    with pytest.raises(NotFound, match="experiment 'nmes': not known"):
+        kind_named("nmes")

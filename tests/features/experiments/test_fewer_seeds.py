@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.base.config import Settings
-from core.features.submissions.package import CSV
+from core.features.submissions.tracks import CSV
 from core.runs.workspace import Workspace, open_workspace
 from tests.commands import core, core_json
 from tests.llm.canned import Asked, Canned, completion

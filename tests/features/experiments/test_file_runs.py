@@ -15,8 +15,7 @@ from core.base.errors import InputError
 from core.base.fields.record import make
 from core.base.result import to_json
 from core.features.experiments import engine
-from core.features.experiments.engine import SavedExperiment
-from core.features.experiments.registry import kind_named
+from core.features.experiments.engine import SavedExperiment, kind_named
 from core.features.experiments.result import ExperimentResult
 from core.runs import launch
 from core.runs.request import RunRequest
@@ -193,33 +192,6 @@ def test_a_fused_arm_scores_as_fuse_does_with_its_weights(screen: Workspace) -> 
     assert {arm.scored for arm in found.arms} == {"inside 2×2 cells, mean of 2 cuts"}
     assert [(pair.a, pair.b) for pair in found.contrasts] == [("less", "LLM + kNN")]
     assert found.noise_floor is None
-
-
-@pytest.mark.soak
-def test_what_rows_can_show_comes_from_own_runs(screen: Workspace) -> None:
-    planned = engine.plan(screen, "file", make(kind_named("file").settings, {"text": FUSED}))
-    assert (planned.total, planned.left, planned.cost.calls) == (6, 4, 0)
-    before = engine.with_power(screen, planned)
-    assert before.power is not None
-    [bound, *others] = [arm.detectable for arm in before.power.arms]
-    assert all(arm.at_most for arm in before.power.arms)
-    assert bound is not None
-    assert others == [bound]
-    assert any(caveat.startswith("At most") for caveat in before.caveats)
-    found = result_of(screen, run_file(screen, FUSED))
-    done = engine.with_power(
-        screen, engine.plan(screen, "file", make(kind_named("file").settings, {"text": FUSED}))
-    )
-    assert done.power is not None
-    assert done.power.unknown_noise == ()
-    for arm, shown in zip(found.arms[1:], done.power.arms, strict=True):
-        assert arm.delta_mean is not None
-        assert shown.detectable is not None
-        assert shown.detectable < bound
-        assert not shown.at_most
-        assert (
-            2.8 < shown.detectable / arm.delta_mean.shown.se < 5
-        )  # z of 80% power; t of few clusters is more
 
 
 @pytest.mark.soak

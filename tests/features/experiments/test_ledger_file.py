@@ -7,9 +7,8 @@ from scipy.stats import norm
 
 from core.base.errors import InputError, UnknownFormat
 from core.base.result import plain
-from core.features.experiments.ledger_file import LADDER, read_published
 from core.features.experiments.ledger_result import LedgerResult, ledger_of
-from core.features.experiments.ledger_table import Entry
+from core.features.experiments.ledger_table import LADDER, Entry, read_published
 from tests.features.experiments.cases import numbered
 
 # The z that were published.

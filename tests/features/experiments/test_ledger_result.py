@@ -9,9 +9,8 @@ import pytest
 from scipy.stats import t
 
 from core.features.experiments.comparison_log import pair_of_arms
-from core.features.experiments.decision import judged
 from core.features.experiments.ledger_result import LATE, LedgerLine, ledger_of
-from core.features.experiments.ledger_table import HERE, PUBLISHED, Entry
+from core.features.experiments.ledger_table import HERE, PUBLISHED, Entry, judged
 from core.stats.intervals import Interval
 from tests.features.experiments.cases import numbered
 

@@ -13,7 +13,7 @@ import pytest
 from core.base.config import Settings
 from core.base.errors import InputError, MissingPackage, StateError
 from core.features.experiments import engine
-from core.features.experiments.kinds.names import TITLES, NamesSettings
+from core.features.experiments.kinds.shown import TITLES, NamesSettings
 from core.features.experiments.result import ExperimentResult
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED
 from core.runs import launch
@@ -132,52 +132,6 @@ def test_memory_and_reasoning_are_told_apart_at_300_rows(tmp_path: Path) -> None
     assert all("is in 0 of" in note for note in notes.values())
     assert memory.noise_floor is not None
     assert "aliases that no imported pack lists" in " ".join(memory.caveats)
-
-
-@pytest.mark.soak
-def test_one_that_is_killed_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
-    workspace, _ = furnish(tmp_path, 2, 2)
-    with scripted_server.serving() as address:
-        options = {"rounds": 0, "tools": "regulators"}
-        asking = RunRequest(
-            "debate",
-            options=options,
-            model="scripted",
-            endpoint=address,
-            name="r",
-            labels="blinded",
-            rows="split=train",
-        )
-        run = launch.start(workspace, asking)
-        settings = NamesSettings(run="r", arms=("coded", "alone"), endpoint=address)
-        plan = engine.plan(workspace, "names", settings)
-        assert [(one.arm, one.seed) for one in plan.runs] == [
-            ("as it is", 0),
-            ("as it is", 1),
-            (TITLES[CODED], 0),
-            (TITLES[ALONE], 0),
-        ]
-
-        def leave(_run: str, done: int, _total: int) -> None:
-            if done == 3:
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            engine.run(workspace, plan, progress=leave)
-        [saved] = engine.list_saved(workspace)
-        assert engine.plan_again(workspace, saved).left == 1
-        with pytest.raises(StateError, match="1 of 4 runs are missing"):
-            engine.result_of(workspace, saved)
-        done = engine.run(workspace, engine.plan_again(workspace, saved))
-        counts = scripted_server.request_counts(address)["/v1/chat/completions"]
-        assert engine.run(workspace, engine.plan(workspace, "names", settings)).runs == done.runs
-        assert scripted_server.request_counts(address)["/v1/chat/completions"] == counts
-    assert (
-        counts == 2 * run.total * 4
-    )  # two judges a row: the run, asked again, coded and alone; as it is comes out of the cache
-    result = engine.result_of(workspace, done)
-    assert [arm.name for arm in result.arms] == ["as it is", TITLES[CODED], TITLES[ALONE]]
-    assert "of 8 requests" in result.arms[1].note
 
 
 @pytest.mark.soak

@@ -11,6 +11,7 @@ from core.features.experiments.result import (
     ExperimentResult,
     judge_arms,
     judge_contrasts,
+    rows_that_decide,
 )
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
@@ -65,6 +66,14 @@ def test_a_change_counts_after_holm_and_names_the_metric_that_it_is_of() -> None
         "close cannot be distinguished from the base"
         in result_of(*crowd[:2], arm("close", change(0.021))).verdict
     )
+
+
+def test_what_would_decide_an_undecided_change_is_said() -> None:
+    """With 100 rows a standard error of .01 detects 2.80 × .01: for .01 it takes 2.80² as many."""
+    assert rows_that_decide(change(0.003), 0.01) == 785
+    [sentence] = result_of(arm("close", change(0.003))).verdict.splitlines()
+    assert "About 785 rows would decide." in sentence
+    assert "would decide" not in result_of(arm("far", change(0.1))).verdict
 
 
 def test_many_arms_that_cannot_be_distinguished_share_a_sentence() -> None:

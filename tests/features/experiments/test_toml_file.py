@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.base.config import REPOSITORY
 from core.base.errors import InputError
 from core.base.fields.record import option_of
-from core.features.experiments.toml_file import FileArm, parse_experiment
+from core.base.types import Label, Pair
+from core.evidence.label_view import fold_views
+from core.features.experiments.kinds.file import (
+    FileArm,
+    FileRows,
+    choose_labelled_rows,
+    draw_stratified,
+    parse_experiment,
+)
 from core.llm.call_settings import CallSettings
 from core.runs.request import RunRequest
 
@@ -230,7 +241,7 @@ def test_arms_differ_in_one_thing() -> None:
         parse_experiment(two.replace('note = "DIR stays"', "several = true")).changes["B"]
         == "rounds: 1 → 2; judge: default → logprob"
     )
-    with pytest.raises(InputError, match=r"line 20: .* is equal to 'A'"):
+    with pytest.raises(InputError, match=r"line 20: .* differs from 'A' in 0 things"):
         parse_experiment(GOOD.replace("rounds = 2", "rounds = 1"))
 
 
@@ -255,3 +266,44 @@ def test_a_question_may_be_the_empty_text_that_it_is_by_default() -> None:
     assert (
         parse_experiment(GOOD.replace('name = "b"', 'name = "b"\nquestion = ""', 1)).question == ""
     )
+
+
+ROWS = [
+    Pair(f"P{p}_G{g}", f"P{p}", f"G{g}", Label(("up", "none", "none", "down")[g % 4]), "train")
+    for p in range(6)
+    for g in range(8)
+]
+TEST = [Pair("Q_H", "Q", "H", None, "test")]
+
+
+@given(st.lists(st.sampled_from(["up", "down", "none"]), min_size=1, max_size=60), st.data())
+def test_each_label_keeps_its_share_to_a_row(labels: list[str], data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, len(labels)))
+    drawn = draw_stratified(labels, n, data.draw(st.integers(0, 3)))
+    assert len(set(drawn)) == n
+    assert drawn == sorted(drawn)
+    taken, every = Counter(labels[i] for i in drawn), Counter(labels)
+    assert all(abs(taken[label] - n * count / len(labels)) < 1 for label, count in every.items())
+
+
+@given(st.integers(2, 4), st.integers(0, 20), st.integers(8, 40))
+def test_no_label_of_a_rows_perturbation_or_gene_is_in_its_view(
+    k: int, cut: int, sample: int
+) -> None:
+    """Folds blind for each row: with all of them blinded at once, nothing would be left to see."""
+    chosen = set(choose_labelled_rows(ROWS + TEST, FileRows(sample=sample), None))
+    folds = fold_views(ROWS, k, cut)
+    for row in (row for row in ROWS if row.pair_id in chosen):
+        seen = folds.view_of(row).rows
+        assert not any(other.pert == row.pert or other.gene == row.gene for other in seen)
+
+
+def test_rows_are_labelled_ones() -> None:
+    assert choose_labelled_rows(ROWS + TEST, FileRows(), None) == tuple(row.pair_id for row in ROWS)
+    assert choose_labelled_rows(ROWS + TEST, FileRows(run="r"), ["Q_H", "P1_G1"]) == ("P1_G1",)
+    with pytest.raises(InputError, match="none of run r has a label"):
+        choose_labelled_rows(ROWS + TEST, FileRows(run="r"), ["Q_H"])
+    with pytest.raises(
+        InputError, match="a sample of 49, expected at most the number of labelled rows, 48"
+    ):
+        choose_labelled_rows(ROWS + TEST, FileRows(sample=49), None)

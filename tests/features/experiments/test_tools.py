@@ -11,8 +11,8 @@ from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.types import Flag
 from core.features.experiments import engine
-from core.features.experiments.arm_loader import ArmLoader
-from core.features.experiments.kinds.tools import ToolsSettings
+from core.features.experiments.arm_rows import ArmLoader
+from core.features.experiments.kinds.shown import ToolsSettings
 from core.features.experiments.result import ExperimentResult
 from core.runs import launch
 from core.runs.request import RunRequest
@@ -100,19 +100,6 @@ def test_arms_are_ordinary_runs_that_name_their_parent(asked: tuple[Workspace, A
     assert without["tools"] == ",".join(name for name in TOOLS if name != MOVES)
     assert without["seeds"] == arms["every tool", 2].spec["options"]["seeds"] == "2000"
     assert done.requests == 2 * ROWS * len(arms)  # each asks two judges a row
-
-
-@pytest.mark.soak
-def test_what_is_done_is_not_asked_again(asked: tuple[Workspace, Asked]) -> None:
-    """No server listens any more: the second time every run is there; a third repeat would cost its calls."""
-    workspace, done = asked
-    plan = engine.plan(workspace, "tools", ToolsSettings(run="judged 0", repeats=2))
-    assert (plan.left, plan.cost.calls) == (0, 0)
-    assert engine.run(workspace, plan).runs == done.saved.runs
-    assert engine.find_saved(workspace, done.saved.name).key == done.saved.key
-    more = engine.plan(workspace, "tools", ToolsSettings(run="judged 0"))
-    assert (more.left, more.cost.calls) == (1 + len(TOOLS), 2 * ROWS * (1 + len(TOOLS)))
-    assert more.cost.prompt_tokens
 
 
 @pytest.mark.soak

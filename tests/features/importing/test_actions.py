@@ -10,7 +10,8 @@ import pytest
 from core.base.errors import InputError, NotFound, StateError
 from core.base.types import Flag
 from core.features.importing import actions
-from core.features.importing.actions import ImportOptions, import_paths, import_upload
+from core.features.importing.actions import import_paths, import_upload
+from core.features.importing.import_target import ImportOptions
 from core.features.importing.imported_rows import undo
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes, datasets, imports, pairs, predictions, runs

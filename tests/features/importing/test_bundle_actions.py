@@ -16,7 +16,8 @@ from core.base.config import Settings
 from core.base.errors import StateError
 from core.base.types import Call, Evidence, Failed, Pair
 from core.features.importing import bundle_actions, lineage
-from core.features.importing.actions import Imported, ImportOptions, import_paths, import_upload
+from core.features.importing.actions import import_paths, import_upload
+from core.features.importing.import_target import Imported, ImportOptions
 from core.features.importing.imported_rows import undo
 from core.features.importing.problems import Problem
 from core.features.submissions.provenance import provenance_of

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from core.base.config import Settings
 from core.base.errors import StateError
-from core.features.importing.actions import Imported, ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import Imported, ImportOptions
 from core.features.importing.imported_rows import undo
 from core.runs.workspace import Workspace, open_workspace
 from core.scoring.run_scores import load_scored_rows, score_run

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from core.features.importing import dataset_choice
-from core.features.importing.actions import Imported, ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import Imported, ImportOptions
 from core.features.importing.imported_rows import undo
 from core.runs.component_loader import default_dataset
 from core.runs.workspace import Workspace

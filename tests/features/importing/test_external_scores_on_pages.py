@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.runs.workspace import Workspace
 from tests import cases
 from tests.ui.conftest import Visit

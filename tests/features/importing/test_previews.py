@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.features.importing import preview as previews
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.features.importing.preview import Preview, preview_paths, preview_upload
 from core.features.importing.roles import TableOptions
 from core.runs.upload_process import task_named

@@ -10,13 +10,9 @@ import pytest
 
 from core.base.errors import InputError
 from core.base.types import Flag, RowResult
-from core.features.importing.actions import (
-    ImportOptions,
-    import_paths,
-    import_upload,
-    import_uploads,
-)
+from core.features.importing.actions import import_paths, import_upload, import_uploads
 from core.features.importing.external_scores import MOST_RUNS, ScoreTable, choose_columns, run_of
+from core.features.importing.import_target import ImportOptions
 from core.features.importing.reader import read
 from core.features.importing.submissions import SubmissionTable
 from core.runs.workspace import Workspace

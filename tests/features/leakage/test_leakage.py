@@ -14,7 +14,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from core.base.errors import StateError
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.features.leakage.run_leaks import check_run
 from core.features.leakage.space_leaks import check_space, describe_space
 from core.features.neighbours import spaces as space_actions

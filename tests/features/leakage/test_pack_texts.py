@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.features.leakage import pack_texts
 from core.runs.workspace import Workspace
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from core.features.arguments import readings
-from core.features.arguments.clash import CLASH
+from core.features.arguments.findings import CLASH
 from core.features.arguments.readings import ReadingSettings
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.runs.workspace import Workspace
 from tests import cases, worlds
 from tests.fakes.scripted import serving

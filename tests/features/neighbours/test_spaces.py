@@ -13,7 +13,8 @@ import pytest
 
 from core.base.errors import InputError, NotFound, StateError
 from core.embeddings.space import Space
-from core.features.importing.actions import ImportOptions, import_paths, import_space, import_upload
+from core.features.importing.actions import import_paths, import_space, import_upload
+from core.features.importing.import_target import ImportOptions
 from core.features.importing.imported_rows import undo
 from core.features.neighbours import spaces
 from core.runs.workspace import Workspace, open_workspace

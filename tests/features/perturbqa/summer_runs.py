@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.features.perturbqa.methods.summer import METHOD
 from core.runs import run_control
 from core.runs.journal import read_progress

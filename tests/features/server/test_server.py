@@ -11,13 +11,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from core.features.server.server import (
-    OPENED,
-    SIGNED_IN,
-    BaseScript,
-    ReturnAfterSignIn,
-    SecurityHeaders,
-)
+from core.features.server.server import OPENED, BaseScript, ReturnAfterSignIn, SecurityHeaders
+from core.features.server.sign_ins import SIGNED_IN
 
 
 def test_a_file_of_html_arrives_as_it_is() -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.features.sharing.site.actions import write_site
 from core.runs.workspace import Workspace
 from core.store import predictions, runs

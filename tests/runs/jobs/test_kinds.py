@@ -364,7 +364,7 @@ def test_an_experiment_that_cannot_be_read_hides_no_other(
         run_actions.save_preset(crashed, engine.PAGE, "broken", values)
         try:
             assert {job.title for job in control.list_jobs(crashed)} == before
-            assert "experiment 'broken': cannot be read" in caplog.text
+            assert "experiment 'broken' cannot be read" in caplog.text
         finally:
             run_actions.delete_preset(crashed, engine.PAGE, "broken")
         caplog.clear()

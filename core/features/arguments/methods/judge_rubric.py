@@ -20,8 +20,8 @@ from core.base.fields.setting import setting
 from core.base.records import parse
 from core.base.types import Pair
 from core.evidence.render import dossier
-from core.features.arguments.marked_passage import find_passage, take_passage
 from core.features.arguments.rubric import Rubric
+from core.features.arguments.schema import find_passage, take_passage
 from core.features.arguments.text_reading import TextReading, mark
 from core.llm.answers import Unread, read_option
 from core.llm.logprobs import letter_probabilities
@@ -32,9 +32,6 @@ from core.methods.prompts import Effort, MaxTokens, fill, prompt_text
 
 _PROMPTS = ("rubric", "rubric_task", "rubric_dossier", "rubric_example", "reask_letter")
 _PASSAGE = "rubric_passage"
-_FORM = "<answer>A</answer>"
-# as long as a brief's sentences are as a rule
-_FORM_WITH_PASSAGE = f"{_FORM}\n<passage>{' '.join(['words'] * 25)}</passage>"
 
 
 class RubricAnswer(NamedTuple):
@@ -95,10 +92,6 @@ class JudgeRubric(TextReading[RowText, RubricAnswer]):
     def rubric(self, options: Mapping[str, Any]) -> Rubric:
         """Return the rubric that is answered. Raise InputError if the options hold none."""
         return parse(Rubric, str(options["rubric"]), "rubric")
-
-    def answer_form(self, options: Mapping[str, Any]) -> str:
-        """Return a text about as long as an answer, reasoning left out."""
-        return _FORM_WITH_PASSAGE if asks_for_passage(options) else _FORM
 
     def items(self, texts: Sequence[RowText], _options: Mapping[str, Any]) -> Sequence[RowText]:
         """Return the texts of a row."""

@@ -27,7 +27,6 @@ from core.methods.prompts import Effort, MaxTokens, fill, prompt_text
 from core.methods.text_rules.registry import yes_if
 
 _PROMPTS = ("findings", "findings_task", "reask_findings")
-_USUAL = 5  # findings of a passage, for estimates
 
 
 @dataclass(frozen=True)
@@ -66,10 +65,6 @@ class ReadFindings(TextReading[Passage, Findings]):
         """Return the rubric of the schema, which says which texts are read."""
         return _schema(options).rubric
 
-    def answer_form(self, options: Mapping[str, Any]) -> str:
-        """Return a text about as long as an answer, reasoning left out."""
-        return _schema(options).form(" ".join(["words"] * 15), _USUAL)
-
     def items(self, texts: Sequence[RowText], options: Mapping[str, Any]) -> list[Passage]:
         """Return the texts or debates of a row."""
         return passages_of(_schema(options), texts)
@@ -98,7 +93,7 @@ class ReadFindings(TextReading[Passage, Findings]):
                 for field in schema.fields
             ),
             note=schema.note,
-            form=schema.form(),
+            form=schema.form,
         )
         return Message("system", fill(prompt_text("findings"), role=schema.role)), Message(
             "user", task
@@ -117,7 +112,7 @@ class ReadFindings(TextReading[Passage, Findings]):
             prompt_text("reask_findings"),
             listed=schema.listed,
             reason=problem.reason,
-            form=schema.form(),
+            form=schema.form,
         )
 
     def meta(self, item: Passage, value: Findings) -> Mapping[str, object]:

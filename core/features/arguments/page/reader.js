@@ -11,7 +11,7 @@ const KEYS = [
   ["y n", "yes, no"],
   ["Backspace or u", "back to the previous text, and remove its answer"],
   ["s", "skip; the text comes again at the end"],
-  ["p", "more about the previous text"],
+  ["p", "the row of the previous text, with label and prediction"],
   ["?", "these keys"],
 ];
 
@@ -98,7 +98,6 @@ class Reader {
     const texts = [...this.data.texts];
     for (const { key, act } of this.queue) {
       const place = texts.findIndex((text) => text.key === key);
-      if (act === "reveal") continue;
       const [text] = place < 0 ? [this.known.get(key)] : texts.splice(place, 1);
       if (act === "skip" && text) texts.push(text);
       if (act === "back" && text) texts.unshift(text);
@@ -138,10 +137,10 @@ class Reader {
     this.add({ key, act: "back", was: this.acts.get(key) ?? "answer" });
   }
 
+  // The row of the previous text in another tab: it shows label and prediction.
   reveal() {
     const key = this.history.at(-1);
-    if (this.isStopped || key === undefined || this.acts.get(key) === "skip") return;
-    this.add({ key, act: "reveal" });
+    if (key !== undefined && this.acts.get(key) !== "skip") window.open(this.known.get(key).row, "_blank");
   }
 
   add(item) {
@@ -154,8 +153,7 @@ class Reader {
   // The browser saves the queue too, so closing the page loses nothing.
   keep() {
     try {
-      const rest = this.queue.filter((item) => item.act !== "reveal");
-      if (rest.length) localStorage.setItem(this.store + this.tab, JSON.stringify(rest));
+      if (this.queue.length) localStorage.setItem(this.store + this.tab, JSON.stringify(this.queue));
       else localStorage.removeItem(this.store + this.tab);
     } catch {
       // without browser storage, answers are still sent
@@ -200,14 +198,15 @@ class Reader {
     const { total } = this.data;
     this.part("progress").textContent = `${done.toLocaleString()} of ${total.toLocaleString()} read`;
     this.part("line").firstElementChild.style.width = `${(100 * done) / Math.max(total, 1)}%`;
-    const waiting = this.queue.filter((item) => item.act !== "reveal").length;
+    const waiting = this.queue.length;
     this.part("state").textContent = waiting ? `storing ${waiting} …` : done ? "all stored" : "";
     this.part("problem").hidden = !this.isStopped;
     this.part("said").textContent = this.isStopped ? `Not stored: ${this.data.error}. Nothing is lost; the answers wait here.` : "";
     for (const button of this.part("answers").children) button.disabled = !text || this.isStopped;
     this.part("back").disabled = this.isStopped || !this.history.length;
     this.part("skip").disabled = this.isStopped || !text;
-    this.drawBefore();
+    const last = this.history.at(-1);
+    this.part("reveal").disabled = last === undefined || this.acts.get(last) === "skip";
     const shown = text?.key ?? (done < total ? "waiting" : "end");
     if (shown === this.shown) return;
     this.shown = shown;
@@ -224,24 +223,6 @@ class Reader {
     const pair = element("span", "");
     pair.append(element("i", "", text.pert), " ⟶ ", element("i", "", text.gene));
     this.part("about").replaceChildren(pair, element("span", "role", [text.role, text.stage].filter(Boolean).join(" · ")));
-  }
-
-  // More about the previous text, after the person asks for it, until they continue.
-  drawBefore() {
-    const found = this.data.revealed;
-    const last = this.history.at(-1);
-    const isAsked = Boolean(found) && found.key === last && !this.queue.length;
-    const isWaiting = this.queue.at(-1)?.act === "reveal";
-    this.part("before").hidden = !(isAsked || isWaiting);
-    this.part("reveal").disabled = this.isStopped || last === undefined || this.acts.get(last) === "skip";
-    if (!isAsked) {
-      this.part("before").replaceChildren(...(isWaiting ? ["The previous text: …"] : []));
-      return;
-    }
-    const list = element("dl", "");
-    for (const [name, value] of found.lines) list.append(element("dt", "", name), element("dd", "", value));
-    this.part("before").replaceChildren(`The previous text: ${found.title}`, list);
-    this.fit();
   }
 
   // The text ends at the window's lower edge.

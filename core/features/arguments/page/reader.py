@@ -3,7 +3,7 @@
 It is a custom component, since running the script for each key would be too slow. The browser has
 the next few texts, and answers are stored as they arrive. Of each text it receives the pair, role,
 stage and content. The text's sampling probability would reveal the judge's answer, so it is not
-sent; `revealed` is, for the previous text, once the person asks.
+sent; the row of the previous text, with label and prediction, opens where the person asks for it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from core.base import log
 from core.base.errors import DeskError
 from core.base.hashes import sha256_of
 from core.features.arguments import labels
-from core.features.arguments.page import loaders, revealed
+from core.features.arguments.page import choices
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import Sample, TextLabel
 from core.runs.workspace import Workspace
 from core.store.runs import Run
+from core.ui import links
 
 # most texts in the browser: enough for the store to keep up with fast typing
 AHEAD, AHEAD_CHARACTERS = 60, 200_000
@@ -36,10 +37,10 @@ _HTML = """<div class="reader"><div class="bar"><span class="progress" role="sta
 <div class="bar"><div class="answers"></div><div class="tools"><button class="back"
 type="button"><kbd>u</kbd>back</button>
 <button class="skip" type="button"><kbd>s</kbd>skip</button>
-<button class="reveal" type="button"><kbd>p</kbd>the text before</button></div></div>
+<button class="reveal" type="button"><kbd>p</kbd>the row before</button></div></div>
 <div class="problem" role="alert" hidden><span class="said"></span><button class="again"
 type="button">Try again</button></div>
-<div class="before" hidden></div><div class="about"></div>
+<div class="about"></div>
 <div class="text" tabindex="0" role="document" aria-label="Text"></div></div>"""
 _reader = st.components.v2.component(
     "reader",
@@ -54,14 +55,13 @@ Key = tuple[str, int]  # of a text: pair_id, seq
 class Progress:
     """A person's progress in a sample. acknowledged: the number of their last stored action.
 
-    skipped: texts that are shown again at the end; first: a text whose answer was taken back;
-    revealed: the previous text, once requested. error: why the next action cannot be stored.
+    skipped: texts that are shown again at the end; first: a text whose answer was taken back.
+    error: why the next action cannot be stored.
     """
 
     acknowledged: int = 0
     skipped: list[Key] = field(default_factory=list)
     first: Key | None = None
-    revealed: Key | None = None
     error: str = ""
 
 
@@ -97,13 +97,13 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
     """Return what the browser gets: plain data."""
     # What the person answered about the run's texts, in this sample or another, in the order of
     # answering
-    labels_of_run = loaders.labels(reading.rubric, reading.run.id)
+    labels_of_run = choices.labels_of(reading.rubric, reading.run.id)
     answered = {
         (label.pair_id, label.seq): label
         for label in labels_of_run
         if label.author == reading.author
     }
-    texts = loaders.texts_by_place(
+    texts = choices.texts_by_place(
         reading.run.id, reading.rubric, tuple(sorted({t.pair_id for t in reading.sample.texts}))
     )
     sampled = [(text.pair_id, text.seq) for text in reading.sample.texts]
@@ -112,7 +112,7 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
     first = [key for key in left if key == progress.first]
     skipped = [key for key in progress.skipped if key in left and key not in first]
     left = [*first, *(key for key in left if key not in first and key not in skipped), *skipped]
-    ahead = [_as_json(key, texts[key]) for key in left[:AHEAD]]
+    ahead = [_as_json(reading.run, key, texts[key]) for key in left[:AHEAD]]
     ends = np.cumsum([len(text["content"]) for text in ahead])
     last = next((key for key in reversed(answered) if key in set(sampled)), None)
     return {
@@ -124,22 +124,13 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
         "done": len(sampled) - len(left),
         "total": len(sampled),
         "texts": ahead[: max(2, int((ends <= AHEAD_CHARACTERS).sum()))],
-        "last": _as_json(last, texts[last]) if last else None,
-        "revealed": (
-            revealed.describe(
-                reading.workspace, reading.rubric, reading.run, answered[progress.revealed], texts
-            )
-            if progress.revealed in answered
-            else None
-        ),
+        "last": _as_json(reading.run, last, texts[last]) if last else None,
     }
 
 
-def _as_json(key: Key, text: Mapping[str, str]) -> dict[str, str]:
-    return {
-        "key": name_of(key),
-        **{name: text[name] for name in ("pert", "gene", "role", "stage", "content")},
-    }
+def _as_json(run: Run, key: Key, text: Mapping[str, str]) -> dict[str, str]:
+    shown = {name: text[name] for name in ("pert", "gene", "role", "stage", "content")}
+    return {"key": name_of(key), "row": links.row_address(run, key[0]), **shown}
 
 
 def name_of(key: Key) -> str:
@@ -150,7 +141,7 @@ def name_of(key: Key) -> str:
 def apply(reading: Reading, progress: Progress, items: Sequence[Mapping[str, Any]]) -> None:
     """Apply a person's new actions: store answers, and delete the last one for a step back.
 
-    items: n, key, act (answer, skip, back, reveal), answer. Repeated actions are applied once. If
+    items: n, key, act (answer, skip, back), answer. Repeated actions are applied once. If
     an action cannot be stored, `progress.error` says why, and the browser sends it and all later
     ones again.
     """
@@ -178,10 +169,6 @@ def apply(reading: Reading, progress: Progress, items: Sequence[Mapping[str, Any
 
 
 def _note(progress: Progress, key: Key, act: str) -> None:
-    progress.revealed = key if act == "reveal" else None
-    if act == "reveal":
-        return
-    progress.skipped = [each for each in progress.skipped if each != key] + (
-        [key] if act == "skip" else []
-    )
+    progress.skipped = [each for each in progress.skipped if each != key]
+    progress.skipped += [key] if act == "skip" else []
     progress.first = key if act == "back" else None if progress.first == key else progress.first

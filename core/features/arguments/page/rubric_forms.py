@@ -7,11 +7,9 @@ import streamlit as st
 from core.base.errors import InputError
 from core.base.fields.record import make, option_of
 from core.base.texts import describe_duration
-from core.features.arguments import readings, rubrics
-from core.features.arguments.finding_kinds import kind_of
-from core.features.arguments.jobs import KIND as READING
-from core.features.arguments.methods.judge_rubric import asks_for_passage
-from core.features.arguments.readings import ReadingSettings
+from core.features.arguments import readings
+from core.features.arguments.findings import kind_of
+from core.features.arguments.readings import READING_KIND, ReadingSettings
 from core.features.arguments.rubric import Rubric
 from core.runs.request import money_text
 from core.store.runs import Run
@@ -24,13 +22,11 @@ from core.ui.option_controls import names_of_rest, show_calls, show_more, show_s
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text
 
-_PLAN = "_reading_plan"  # session key: (rubric's hash, run, server, model) → its plan and estimate
-
 _RUBRIC = "note-rubric-"  # the beginning of keys of a new rubric's settings, which are in no link
 _OWNER = "reading_"  # the beginning of keys and query parameters of a reading's settings
 
 
-def show(context: PageContext, run: Run, rubric: Rubric | None) -> None:
+def show_forms(context: PageContext, run: Run, rubric: Rubric | None) -> None:
     """Show both forms, folded."""
     if rubric is not None:
         show_reading(context, run, rubric)
@@ -55,7 +51,7 @@ def _show_rubric(context: PageContext, run: Run) -> None:
     if st.button("Add rubric", type="primary", key="add-rubric-now", disabled=not is_ready):
         with explain_errors():
             rubric = make(Rubric, chosen)
-            is_new = rubrics.add(context.workspace, rubric)
+            is_new = readings.add_rubric(context.workspace, rubric)
             links.set_parameter("rubric", rubric.name)
             st.session_state.pop("id-rubric", None)
             confirm(f"{rubric.name}: {'added' if is_new else 'exists already'}.")
@@ -81,7 +77,7 @@ def show_reading(context: PageContext, run: Run, rubric: Rubric, *, unfolded: bo
     for reading in all_runs():
         is_live = reading.is_reading and reading.parents == (run.id,) and reading.status != "done"
         if is_live and readings.answers_rubric(reading, rubric):
-            watch_job(context.workspace, READING.name, reading.id)
+            watch_job(context.workspace, READING_KIND.name, reading.id)
     if not context.read_only:
         with st.expander("Let a model read this run", unfolded, key="read-by-model"):
             _show_reading(context, run, rubric)
@@ -103,46 +99,35 @@ def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
     except InputError as error:
         st.markdown(f":orange[{as_text(error)}]")
         return
-    wanted = (rubric.sha256, run.id, settings)
-    if st.button("Show the cost", key="plan-reading"):
-        with explain_errors(), st.spinner("Asking the server …"):
-            plan = readings.plan_reading(context.workspace, rubric, run.id, settings)
-            st.session_state[_PLAN] = (wanted, plan, readings.estimate(context.workspace, plan))
-    planned = st.session_state.get(_PLAN)
-    if planned is None or planned[0] != wanted:
-        st.caption(
-            "A reading is a run: it is saved like any other, and its cost is shown before you"
-            " start it."
+    with st.container(horizontal=True):
+        wants_cost = st.button("Show the cost", key="plan-reading")
+        wants_start = st.button(
+            "Start reading", type="primary", icon=":material/play_arrow:", key="start-reading"
         )
+    if not (wants_cost or wants_start):
+        st.caption("A reading is a run: it is saved like any other.")
         return
-    _, plan, estimate = planned
-    st.markdown(_describe(plan, estimate))
-    if st.button(
-        "Start reading", type="primary", icon=":material/play_arrow:", key="start-reading"
-    ):
-        known = {each.id for each in all_runs()}
-        with explain_errors(), st.spinner("Starting …"):
-            started = readings.start_reading(
-                context.workspace, rubric, run.id, detach=True, plan=plan
-            )
-            said = "exists already" if started.id in known else "started"
-            st.session_state.pop(_PLAN)
-            confirm(f"{started.name}: {said}.", lambda: links.to_run_page(started, "Watch"))
+    known = {each.id for each in all_runs()}
+    with explain_errors(), st.spinner("Asking the server …"):
+        plan = readings.plan_reading(context.workspace, rubric, run.id, settings)
+        if wants_cost:
+            st.markdown(_describe(plan, readings.estimate(context.workspace, plan)))
+            return
+        started = readings.start_reading(context.workspace, rubric, run.id, detach=True, plan=plan)
+        said = "exists already" if started.id in known else "started"
+        confirm(f"{started.name}: {said}.", lambda: links.to_run_page(started, "Watch"))
 
 
 def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) -> str:
     """Return the expected cost of a reading as a line of Markdown."""
     expected = estimate.expected
+    answers = expected.completion_tokens
     parts = [
         f"**{estimate.texts:,} texts** by {as_text(plan.request.model)}",
         f"**{expected.calls:,} calls**",
-        f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens",
+        f"about {expected.prompt_tokens:,.0f} tokens of prompts",
+        "answers of unknown length" if answers is None else f"{answers:,.0f} of answers",
     ]
-    if not estimate.measured:
-        kind = kind_of(plan.rubric)
-        counted = "a letter" if kind is None else f"five {kind.schema.listed}"
-        with_sentence = " and a sentence" if asks_for_passage(plan.spec.options) else ""
-        parts[-1] += f", answers counted as {counted}{with_sentence} each"
     if expected.seconds is not None:
         parts.append(f"about {describe_duration(expected.seconds)}")
     if expected.money is not None:

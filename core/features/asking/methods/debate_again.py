@@ -28,7 +28,7 @@ from core.features.asking.changed_cards import (
 )
 from core.methods import debate_texts as texts
 from core.methods.base import Context, EarlierRow, RowMethod
-from core.methods.conversation import ConversationMethod, Messages, RowConversation, gather_all
+from core.methods.conversation import ConversationMethod, RowConversation, gather_all
 from core.methods.debate import METHOD as DEBATE
 from core.methods.debate import DebateResult, hold_debate, judge_debate, result_of_debates
 from core.methods.debate_texts import SIDES, DebateCase, Speech, Speeches, Stage
@@ -152,17 +152,6 @@ def dossier_again(pair: Pair, context: Context) -> tuple[tuple[Evidence, ...], D
     return evidence, DebateCase(pair.pert, pair.gene, dossier(evidence, pair).text, shown, options)
 
 
-def first_verdict_messages(pair: Pair, context: Context, stage: Stage) -> Messages:
-    """Return the first judge's messages in the original debate, as they would be sent now without a
-    change."""
-    options = context.options
-    seed = read_seeds(options["seeds"])[0]
-    _, case = dossier_again(pair, replace(context, options={**options, "changes": ""}))
-    return texts.verdict_messages(
-        stage, case, speeches_of(_earlier(pair, context), stage, seed, options["rounds"])
-    )
-
-
 def speeches_of(row: EarlierRow, stage: Stage, seed: int, rounds: int) -> Speeches:
     """Return the briefs, then the rebuttals, of a stage under a seed, from the store. Raise
     StateError if one is missing."""
@@ -195,21 +184,12 @@ def _earlier(pair: Pair, context: Context) -> EarlierRow:
 
 def _describe(options: Mapping[str, Any], evidence: tuple[Evidence, ...]) -> TraceEvent:
     """Return the event with the question and the dossier."""
-    changes = read_changes(options["changes"])
-    who = (
-        "The judge alone, on the stored briefs"
-        if options["ask"] == "judge" and options["rounds"]
-        else "The whole debate"
-    )
-    first = (
-        f"{who} of run {options['run']}, asked again {options['repeats']} times. Dossier:"
-        f" {describe_changes(changes)}."
-    )
+    is_judge = options["ask"] == "judge" and options["rounds"]
+    who = "The judge alone, on the stored briefs" if is_judge else "The whole debate"
+    changes = describe_changes(read_changes(options["changes"]))
+    lines = [f"{who}, asked again {options['repeats']} times. Dossier: {changes}."]
     edited = (item.body for item in evidence if EDITED in item.body)
-    lines = [
-        first,
-        *(f"Edited by hand: “{body[EDITED]}” instead of “{body[BEFORE]}”" for body in edited),
-    ]
+    lines += (f"Edited by hand: “{body[EDITED]}” instead of “{body[BEFORE]}”" for body in edited)
     return TraceEvent(
         STAGE,
         "DOSSIER",

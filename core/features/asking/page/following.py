@@ -17,7 +17,7 @@ import streamlit as st
 from core.base.types import LIVE_STATES
 from core.features.asking import actions as ask
 from core.features.asking.actions import SCRIPTED
-from core.features.asking.page import drawing, live_row
+from core.features.asking.page import live_row
 from core.features.asking.page.live_row import LiveRow
 from core.runs.jobs import control
 from core.runs.row_watch import Watcher
@@ -159,12 +159,14 @@ class _Drawn:
             self._set("numbers", '<div class="ask-line">Waiting for the worker …</div>')
             return
         self._set(
-            "numbers", ("" if run.is_asked else drawing.pair(row)) + drawing.numbers(row, simulated)
+            "numbers",
+            ("" if run.is_asked else live_row.draw_pair(row))
+            + live_row.draw_numbers(row, simulated),
         )
-        self._set("remarks", drawing.remarks(row))
-        self._set("cards", drawing.cards(row, simulated))
+        self._set("remarks", live_row.draw_remarks(row))
+        self._set("cards", live_row.draw_cards(row, simulated))
         for name in row.stages:
-            self._set(f"stage {name}", drawing.stage(row, name, simulated))
+            self._set(f"stage {name}", live_row.draw_stage(row, name, simulated))
 
     def _set(self, name: str, body: str) -> None:
         element, shown = self._elements.get(name, (None, ""))

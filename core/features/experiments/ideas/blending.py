@@ -1,23 +1,29 @@
 """Ideas on a saved run fused with kNN components, on the run's labelled rows, under several cuts of
 the folds.
 
-Should the weight of a row follow agreement, or support? Is a blend of two components better than
+Should the weight of a row follow support? Is a blend of two components better than
 one, on any base?
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 
 import numpy as np
 
 from core.base.errors import InputError
 from core.base.fields.setting import setting
-from core.features.experiments.ideas.arms import Ranking, mask_scores
-from core.features.experiments.ideas.idea import Judged, OfFusion, idea
-from core.features.experiments.ideas.material import Material
+from core.features.experiments.ideas.idea import (
+    Judged,
+    Material,
+    OfFusion,
+    Ranking,
+    idea,
+    mask_scores,
+)
 from core.features.experiments.ideas.priors import Neighbours, make_trial, predict
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Floats
@@ -25,7 +31,6 @@ from core.stats.scores_and_labels import Scores
 from core.transfer.fusion import (
     Component,
     Percentiles,
-    agreement_with_base,
     fuse,
     percentiles_of,
     weights_of,
@@ -34,8 +39,8 @@ from core.transfer.knn import Priors
 from core.transfer.protocols import support_range, weights_by_support
 from core.transfer.similarity import Space
 
-# a kNN's weight in each row, from the run's scores and the priors
-Rule = Callable[[Scores, Priors], Floats | float]
+# a kNN's weight in each row, from its priors
+Rule = Callable[[Priors], Floats]
 
 
 def predict_rows(
@@ -53,95 +58,47 @@ def ranks_of(scores: Scores, priors: Sequence[Priors]) -> Percentiles:
 
 
 def fused_arm(
-    name: str, scores: Scores, knns: Sequence[Sequence[Priors]], weight: Rule, note: str = ""
+    name: str,
+    scores: Scores,
+    knns: Sequence[Sequence[Priors]],
+    weight: Rule | float,
+    note: str = "",
 ) -> Ranking:
     """Return the arm of a rank fusion. knns: of each, its priors under each cut; weight: of each,
     for DE and DIR alike."""
     fused = []
     for priors in zip(*knns, strict=True):
-        weights = [np.broadcast_to(weight(scores, each), scores.p_de.shape) for each in priors]
+        own = [weight(each) if callable(weight) else weight for each in priors]
+        weights = [np.broadcast_to(each, scores.p_de.shape) for each in own]
         fused.append(fuse(ranks_of(scores, priors), weights_of(weights, weights)).scores())
     return Ranking(name, tuple(fused), note)
 
 
-def judge_rules(
-    material: Material, chosen: OfFusion, rules: Mapping[str, tuple[Rule, str]], remark: str
-) -> Judged:
-    """Compare rules for the weight of a kNN with one weight for every row. rules: by name, each
-    with a note."""
-    run, weight = material.labelled_run(chosen.run), chosen.weight
-    priors = predict_rows(material, run, material.spaces(chosen.spaces), chosen)
-    same: tuple[Rule, str] = (lambda *_: weight, f"weight {weight:g}")
-    named = {"the same weight for every row": same, **rules}
-    arms = [
-        fused_arm(name, run.scores, [priors], rule, note) for name, (rule, note) in named.items()
-    ]
-    arms.append(Ranking(f"{run.run.name} alone", (run.scores,) * chosen.cuts, run=run.run.id))
-    return Judged(make_trial(material, chosen.cuts, run), arms, (remark,))
-
-
-REGISTERED = "base counts where they disagree"
-
-
-def weights_by_agreement(weight: float, agreement: Floats, *, to_base: bool) -> Floats:
-    """Return a component's weight for each row: `weight` if it agrees with the base, and closer to
-    0 (or 1) if it does not."""
-    return weight * agreement if to_base else 1 - (1 - weight) * agreement
-
-
-def _rule_by_agreement(weight: float, *, to_base: bool) -> tuple[Rule, str]:
-    def weigh(scores: Scores, priors: Priors) -> Floats:
-        return weights_by_agreement(
-            weight, agreement_with_base(ranks_of(scores, [priors]))[1], to_base=to_base
-        )
-
-    return (
-        weigh,
-        f"weight from {weight:g} for equal ranks to {0 if to_base else 1} for opposite ranks",
-    )
-
-
-def _judge_agreement(material: Material, chosen: OfFusion) -> Judged:
-    """Fix the weights before any label is seen: one arm to register, with its mirror image as the
-    control."""
-    rules = {
-        REGISTERED: _rule_by_agreement(chosen.weight, to_base=True),
-        "kNN counts where they disagree": _rule_by_agreement(chosen.weight, to_base=False),
-    }
-    remark = f"{REGISTERED!r} is the arm to register: its rule has no parameter of its own."
-    return judge_rules(material, chosen, rules, remark)
-
-
-AGREEMENT_WEIGHTS = idea(
-    "agreement_weights",
-    "Weights by agreement",
-    "Where a run and its neighbours disagree, which of them should count?",
-    ("labels", "space", "run"),
-    OfFusion,
-    _judge_agreement,
-)
-
-
-def _rule_by_support(low: float, high: float) -> tuple[Rule, str]:
-    return (
-        lambda _, priors: weights_by_support(
-            low, high, priors.support, support_range(priors.support)
-        ),
-        f"weight from {low:g} to {high:g}",
-    )
+def _by_support(low: float, high: float, priors: Priors) -> Floats:
+    return weights_by_support(low, high, priors.support, support_range(priors.support))
 
 
 def _judge_support(material: Material, chosen: OfFusion) -> Judged:
-    most = min(1.0, 2 * chosen.weight)
-    rules = {
-        "more weight with more support": _rule_by_support(0.0, most),
-        "less weight with more support": _rule_by_support(most, 0.0),
+    run, weight, most = (
+        material.labelled_run(chosen.run),
+        chosen.weight,
+        min(1.0, 2 * chosen.weight),
+    )
+    priors = predict_rows(material, run, material.spaces(chosen.spaces), chosen)
+    rules: dict[str, tuple[Rule | float, str]] = {
+        "the same weight for every row": (weight, f"weight {weight:g}"),
+        "more weight with more support": (partial(_by_support, 0.0, most), f"from 0 to {most:g}"),
+        "less weight with more support": (partial(_by_support, most, 0.0), f"from {most:g} to 0"),
     }
+    arms = [
+        fused_arm(name, run.scores, [priors], rule, note) for name, (rule, note) in rules.items()
+    ]
+    arms.append(Ranking(f"{run.run.name} alone", (run.scores,) * chosen.cuts, run=run.run.id))
     remark = (
         "Support is scaled from the least to the largest of these rows; few rows come near the"
         " largest."
     )
-    return judge_rules(material, chosen, rules, remark)
+    return Judged(make_trial(material, chosen.cuts, run), arms, (remark,))
 
 
 SUPPORT_WEIGHTS = idea(
@@ -171,31 +128,19 @@ def _judge_blend(material: Material, chosen: BlendSettings) -> Judged:
         )
     run, (one, other) = material.labelled_run(chosen.run), (space.name for space in spaces[:2])
     first, second = (predict_rows(material, run, (space,), chosen) for space in spaces[:2])
+    knns = {
+        f"with {one}": [first],
+        f"with {other}": [second],
+        f"with {one} and {other}": [first, second],
+    }
     arms = [
-        fused_arm(f"with {one}", run.scores, [first], lambda *_: chosen.weight),
-        fused_arm(f"with {other}", run.scores, [second], lambda *_: chosen.weight),
-        fused_arm(
-            f"with {one} and {other}", run.scores, [first, second], lambda *_: chosen.weight / 2
-        ),
-        Ranking(run.run.name, (run.scores,) * chosen.cuts, "the run alone", run.run.id),
+        fused_arm(name, run.scores, each, chosen.weight / len(each)) for name, each in knns.items()
     ]
+    arms.append(Ranking(run.run.name, (run.scores,) * chosen.cuts, "the run alone", run.run.id))
     if chosen.cross:
         cross = material.load_run(chosen.cross)
-        scores = material.scores_of(cross, run.positions)
-        if np.isnan(scores.p_de).all():
-            raise InputError(
-                f"cross: {cross.run.name} has no row of {run.run.name}; expected a run on the same"
-                " labelled rows"
-            )
-        arms.append(
-            fused_arm(
-                f"{cross.run.name} with {one}",
-                scores,
-                [first],
-                lambda *_: chosen.weight,
-                "another base",
-            )
-        )
+        scores, name = material.scores_of(cross, run.positions), f"{cross.run.name} with {one}"
+        arms.append(fused_arm(name, scores, [first], chosen.weight, "another base"))
     both = [a.covered & b.covered for a, b in zip(first, second, strict=True)]
     on_both = [replace(arm, scores=tuple(map(mask_scores, arm.scores, both))) for arm in arms]
     share = np.mean([rows.mean() for rows in both])

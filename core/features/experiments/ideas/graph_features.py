@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -12,20 +11,11 @@ from annotated_types import Ge, Le
 from scipy.sparse import csr_array
 
 from core.base.fields.setting import Share, setting
-from core.base.texts import estimate_text
-from core.features.experiments.ideas.arms import Ranking, Trial
-from core.features.experiments.ideas.idea import Judged, OnLabels, idea
-from core.features.experiments.ideas.material import Material
-from core.features.experiments.result import ArmResult
+from core.features.experiments.ideas.idea import Judged, Material, OnLabels, Ranking, Trial, idea
 from core.stats.arrays import Floats
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 
-LITTLE = 0.05  # an AUROC with its whole interval this close to chance says almost nothing
 SIGNED = "kd_up_score"  # ranks DIR, the others DE
-_REMARK = (
-    "Rows outside the graph score 0 and tie. A file from another graph ranks other rows first, even"
-    " with a similar score."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,23 +98,12 @@ def _judge(material: Material, chosen: Settings) -> Judged:
         )
         for name in ("reachable", "recip_dist", "connectivity", "pert_outdeg", SIGNED)
     ]
-    arms += [
-        Ranking(
-            f"file: {run.name}",
-            (material.scores_of(material.load_run(run.id)),),
-            "external score",
-            run.id,
-        )
-        for run in material.external
-    ]
-    share = f"{features['reachable'].mean():.1%}"
-    return Judged(
-        Trial(material.labels, rows, (None,), "all rows"),
-        arms,
-        (_REMARK,),
-        sentence=partial(_describe, share, chosen.cut_off),
-        has_base=False,
+    reach = (
+        f"{features['reachable'].mean():.1%} of the rows are reachable within"
+        f" {chosen.cut_off} edges; rows outside the graph score 0 and tie."
     )
+    trial = Trial(material.labels, rows, (None,), "all rows")
+    return Judged(trial, arms, (reach,), has_base=False)
 
 
 def _one_axis(name: str, values: Floats) -> Scores:
@@ -134,23 +113,6 @@ def _one_axis(name: str, values: Floats) -> Scores:
     if name == SIGNED:
         return Scores(nothing, scores_from_probabilities(np.zeros(len(values)), values).p_up)
     return Scores(scores_from_probabilities(values, nothing).p_de, nothing)
-
-
-def _describe(share: str, cut_off: int, arms: Mapping[str, ArmResult]) -> str:
-    de, up = arms["connectivity"].de, arms[SIGNED].dir
-    reach = f"{share} of the rows are reachable within {cut_off} edges"
-    if de is None or up is None:
-        return f"{reach}; the labelled rows are too alike for a score."
-    verdict = (
-        "says almost nothing"
-        if max(de.shown.high - 0.5, 0.5 - de.shown.low) < LITTLE
-        else "tells something"
-    )
-    texts = estimate_text(*de.ends), estimate_text(*up.ends)
-    return (
-        f"{reach}; connectivity has DE {texts[0]}, signed propagation DIR {texts[1]}: the graph"
-        f" {verdict} about an effect."
-    )
 
 
 KIND = idea(

@@ -1,27 +1,256 @@
-"""How an idea becomes a kind of experiment: its arms are computed, and judged like those of every
-other kind."""
+"""How an idea becomes a kind of experiment: what it reads of a workspace, the arms that it
+computes, scored alike in the same cells, and their judgement, which is that of every other kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
 from typing import Annotated, Any
 
+import numpy as np
+import pandas as pd
 from annotated_types import Ge, Le
+from numpy.typing import NDArray
 
 from core.base.errors import StateError
 from core.base.experiment import Kind, Metric
-from core.base.fields.setting import Share, setting
+from core.base.fields.setting import Share, setting, split_names
 from core.base.result import Table
-from core.features.experiments.ideas.arms import Ranking, Trial, score_arms
-from core.features.experiments.ideas.material import (
-    NEEDS,
-    Material,
-    load_material,
-)
+from core.base.types import EXTERNAL_SCORE, MADE_ELSEWHERE
+from core.evidence.packs import Packs
 from core.features.experiments.result import ArmResult, ExperimentResult, judge_arms
+from core.runs import packs
+from core.runs.component_loader import default_dataset, load_index, load_spaces
 from core.runs.workspace import Workspace
-from core.store import datasets
+from core.scoring.run_scores import RunRows, load_scored_rows
+from core.stats.arrays import Codes, Floats
+from core.stats.cell_auroc import influence_within_cells
+from core.stats.delong import Estimate, estimates, widen
+from core.stats.influence import Influence, mean_influence
+from core.stats.scores_and_labels import Scores, outcome_of, tasks
+from core.store import runs, spaces
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.transfer.row_index import RowIndex, Rows
+from core.transfer.similarity import Space
+
+_NO_MODEL = frozenset({"knn", "fusion", "recovered", *MADE_ELSEWHERE})
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """What a workspace has of a dataset; rows and packs are read when they are used.
+
+    runs: those that predict labelled rows, the oldest first.
+    """
+
+    workspace: Workspace
+    dataset: Dataset
+    runs: tuple[Run, ...]
+    space_names: tuple[str, ...]
+    pack_names: frozenset[str]
+
+    @cached_property
+    def index(self) -> RowIndex:
+        """Every row of the dataset as codes."""
+        return load_index(self.workspace, self.dataset)
+
+    @cached_property
+    def packs(self) -> Packs:
+        """The knowledge packs on genes of the dataset's organism."""
+        return packs.read_packs(
+            self.workspace, packs.pack_hashes(self.workspace, self.dataset.organism)
+        )
+
+    @property
+    def rows(self) -> Rows:
+        """The labelled rows."""
+        return self.index.known.rows
+
+    @property
+    def labels(self) -> NDArray[np.object_]:
+        """Their labels."""
+        return self.index.labels[self.index.known_positions]
+
+    @property
+    def external(self) -> list[Run]:
+        """The external scores of labelled rows."""
+        return [run for run in self.runs if run.method == EXTERNAL_SCORE]
+
+    def missing(self, needs: Sequence[str]) -> list[str]:
+        """Return how to get those of the needs that are not here."""
+        here: Mapping[str, object] = {
+            "labels": len(self.index.known),
+            "space": self.space_names,
+            "signs": self.pack_names & {"signs", "signalling"},
+            "edges": self.pack_names & {"edges"},
+            "pathways": self.pack_names & {"pathways"},
+            "run": self.runs,
+            "external": self.external,
+        }
+        return [NEEDS[need] for need in needs if not here[need]]
+
+    def symbols(self, codes: NDArray[np.intp]) -> list[str]:
+        """Return the symbols of codes."""
+        return [self.index.symbols[int(code)] for code in codes]
+
+    def spaces(self, names: str) -> tuple[Space, ...]:
+        """Return the spaces with these names, commas between them; "" for all. Raise NotFound."""
+        wanted = split_names(names) or self.space_names
+        return tuple(load_spaces(self.workspace, self.index, self.dataset, wanted))
+
+    def load_run(self, name: str) -> RunRows:
+        """Return the rows of the run with this name or id, as scored. Raise NotFound."""
+        with self.workspace.store.read() as db:
+            return load_scored_rows(db, name)
+
+    def load_runs(self, names: str) -> list[RunRows]:
+        """Return the runs with these names, commas between them."""
+        return [self.load_run(name) for name in split_names(names)]
+
+    def scores_of(self, run: RunRows, rows: Codes | None = None) -> Scores:
+        """Return a run's scores on rows of the index, by default the labelled ones; NaN for missing
+        rows."""
+        de, up = np.full((2, len(self.index.pair_ids)), np.nan)
+        de[run.positions], up[run.positions] = run.scores.p_de, run.scores.p_up
+        wanted = self.index.known_positions if rows is None else rows
+        return Scores(de[wanted], up[wanted])
+
+    def labelled_run(self, name: str) -> RunRows:
+        """Return the labelled rows of a run; "" for a model's oldest run on labelled rows.
+
+        Raise NotFound, StateError.
+        """
+        first = next((run.id for run in self.runs if run.method not in _NO_MODEL), "")
+        if not name and not first:
+            raise StateError(f"run: needs {NEEDS['run']}; got none that a model made")
+        run = self.load_run(name or first)
+        return run.take(pd.notna(run.labels))
+
+
+def load_material(workspace: Workspace, dataset: str | None) -> Material:
+    """Return what a workspace has of a dataset (name or id), by default its own.
+
+    Raise NotFound, and InputError without any dataset.
+    """
+    chosen = default_dataset(workspace, dataset)
+    with workspace.store.read() as db:
+        labelled = runs.list_labelled(db, chosen.id)
+        here = tuple(run for run in runs.list_predicting(db, chosen.id) if run.id in labelled)
+        names = tuple(space.name for space in spaces.list_all(db))
+    kept = frozenset(packs.pack_hashes(workspace, chosen.organism))
+    return Material(workspace, chosen, here, names, kept)
+
+
+# What an idea may need → how to get it.
+NEEDS: Mapping[str, str] = MappingProxyType(
+    {
+        "labels": "labelled rows: import the challenge's train.csv",
+        "space": "a gene space: make one with `perturbdesk embed text --name text`",
+        "signs": (
+            "a knowledge pack of regulation or signalling: import collectri_mouse_signed.json, or"
+            " OmniPath's interactions"
+        ),
+        "edges": "a knowledge pack of a network: import string_edges.json",
+        "pathways": "a knowledge pack of pathways: import gene_reactome.json",
+        "run": "a run on labelled rows: import a submission on them, or start a run there",
+        "external": (
+            "an external score on labelled rows: import a CSV of ids and numbers (`perturbdesk"
+            " import FILE --de COLUMN`)"
+        ),
+    }
+)
+
+
+Metrics = tuple[Estimate | None, Estimate | None, Estimate | None]  # DE, DIR and their mean
+_OF_SCORES = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])  # the metrics of an arm from its scores
+_NONE: Metrics = (None, None, None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """The rows that arms rank. labels: of shape (n_rows,); cells: of each cut, None for all pairs;
+    scored: in words."""
+
+    labels: NDArray[np.object_]
+    rows: Rows
+    cells: tuple[Codes | None, ...]
+    scored: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """An arm: its scores under each cut, NaN for rows that it does not rank. run: the id of the run
+    that it is."""
+
+    name: str
+    scores: tuple[Scores, ...]
+    note: str = ""
+    run: str = ""
+
+
+def mask_scores(scores: Scores, rows: NDArray[np.bool_]) -> Scores:
+    """Return scores with NaN outside the chosen rows, so that only these count."""
+    return Scores(np.where(rows, scores.p_de, np.nan), np.where(rows, scores.p_up, np.nan))
+
+
+def score_arms(trial: Trial, arms: Sequence[Ranking], *, has_base: bool = True) -> list[ArmResult]:
+    """Return every arm's scores over the cuts, and its paired change from the first, if that is a
+    base.
+
+    The variance between cuts, divided by their number, is in every interval.
+    """
+    outcome = outcome_of(trial.labels)
+    cuts = [
+        influence_within_cells(
+            [task for arm in arms for task in tasks(outcome, arm.scores[cut])], cells
+        )
+        for cut, cells in enumerate(trial.cells)
+    ]
+    single = np.eye(len(arms))
+    own, changes = _estimates(trial.rows, cuts, single, (0.0, 1.0)), [_NONE] * len(arms)
+    if has_base:
+        changes[1:] = _estimates(trial.rows, cuts, single[1:] - single[0], (-1.0, 1.0))
+    return [
+        ArmResult(
+            arm.name,
+            "",
+            _most(values),
+            trial.scored,
+            *values,
+            *change,
+            runs=(arm.run,) * bool(arm.run),
+            note=arm.note,
+        )
+        for arm, values, change in zip(arms, own, changes, strict=True)
+    ]
+
+
+def _estimates(
+    rows: Rows, cuts: Sequence[Influence], of_arms: Floats, limits: tuple[float, float]
+) -> list[Metrics]:
+    """Return the metrics of combinations of arms; None where a score in it is not defined. of_arms:
+    weights, a row for each."""
+    weights = np.kron(of_arms, _OF_SCORES)
+    by_cut = np.stack([each.values[:, 0] for each in cuts])
+    noise = np.zeros(len(weights))
+    if len(cuts) > 1:
+        noise = np.nan_to_num(
+            [np.var(by_cut[:, w != 0] @ w[w != 0], ddof=1) / len(cuts) for w in weights]
+        )
+    over_cuts = estimates(mean_influence(cuts), rows.pert, rows.gene, list(weights), limits)
+    values = [
+        None if np.isnan(each.value) else widen(each, float(variance), limits)
+        for [each], variance in zip(over_cuts, noise, strict=True)
+    ]
+    return [*zip(values[::3], values[1::3], values[2::3], strict=True)]
+
+
+def _most(values: Metrics) -> int:
+    return max((each.n for each in values if each is not None), default=0)
+
 
 SMALLEST_EFFECT = 0.01
 RUN = "A run on labelled rows; by default the oldest one made by a model."
@@ -85,16 +314,14 @@ class OfFusion(OfSpaces):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """What an idea computed. arms: the first is the base, unless `has_base` is False. sentence:
-    what only this idea says, from the scored arms by name. is_computed: as of
-    `ExperimentResult`."""
+    """What an idea computed. arms: the first is the base, unless `has_base` is False. is_computed:
+    as of `ExperimentResult`."""
 
     trial: Trial
     arms: Sequence[Ranking]
     remarks: tuple[str, ...] = ()
     metric: Metric = "mean"
     details: tuple[Table, ...] = ()
-    sentence: Callable[[Mapping[str, ArmResult]], str] = lambda _: ""
     has_base: bool = True
     is_computed: bool = True
 
@@ -106,10 +333,8 @@ def idea(
     needs: tuple[str, ...],
     settings: type,
     judge: Callable[[Material, Any], Judged],
-    lacking: Callable[[Material], list[str]] = lambda _: [],
 ) -> Kind:
-    """Return an idea as a kind. needs: keys of NEEDS. lacking: what else its default settings
-    lack."""
+    """Return an idea as a kind. needs: keys of NEEDS."""
 
     def compute(workspace: Workspace, chosen: Any) -> ExperimentResult:
         material = load_material(workspace, chosen.dataset)
@@ -117,14 +342,7 @@ def idea(
             raise StateError(f"experiment {name}: needs {'; and '.join(missing)}")
         return _result(name, question, material, chosen, judge(material, chosen))
 
-    def missing(workspace: Workspace, dataset: str | None) -> list[str]:
-        with workspace.store.read() as db:
-            if not datasets.list_all(db):
-                return [NEEDS["labels"]]
-        material = load_material(workspace, dataset)
-        return [*material.missing(needs), *lacking(material)]
-
-    return Kind(name, title, question, settings, compute=compute, missing=missing)
+    return Kind(name, title, question, settings, compute=compute)
 
 
 def _result(
@@ -153,5 +371,4 @@ def _result(
         remarks=(*judged.remarks, *([all_spaces] if getattr(chosen, "spaces", None) == "" else [])),
         details=judged.details,
         is_computed=judged.is_computed,
-        own_sentence=judged.sentence({arm.name: arm for arm in arms}),
     )

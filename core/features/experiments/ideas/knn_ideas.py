@@ -14,14 +14,20 @@ from itertools import combinations
 from typing import Annotated
 
 import numpy as np
+import pandas as pd
 
 from core.base.errors import InputError
 from core.base.fields.setting import Count, Share, setting
-from core.base.texts import estimate_text
 from core.evidence.packs import Packs
-from core.features.experiments.ideas.arms import Ranking, mask_scores
-from core.features.experiments.ideas.idea import Cuts, Judged, OfSpaces, idea
-from core.features.experiments.ideas.material import Material
+from core.features.experiments.ideas.idea import (
+    Cuts,
+    Judged,
+    Material,
+    OfSpaces,
+    Ranking,
+    idea,
+    mask_scores,
+)
 from core.features.experiments.ideas.priors import (
     Neighbours,
     knn_arm,
@@ -29,7 +35,6 @@ from core.features.experiments.ideas.priors import (
     make_trial,
     predict,
 )
-from core.features.experiments.result import ArmResult
 from core.stats.arrays import Floats
 from core.stats.ranks import equal_groups, percentiles
 from core.stats.scores_and_labels import Scores
@@ -165,23 +170,7 @@ def _judge_strata(material: Material, chosen: OfSpaces) -> Judged:
         scores = tuple(mask_scores(of_cut, quarter == i) for of_cut, quarter in of_cuts)
         arms.append(Ranking(name, scores, "pairs of rows inside the stratum"))
     trial = make_trial(material, chosen.cuts)
-    return Judged(trial, arms, (STRATA_REMARK,), sentence=_compare_ends, has_base=False)
-
-
-def _compare_ends(arms: Mapping[str, ArmResult]) -> str:
-    least, most = arms[STRATA[0]].mean, arms[STRATA[-1]].mean
-    if least is None or most is None:
-        return "A quarter of the rows has no score."
-    verdict = "the intervals overlap, so that support is not shown to tell good rows from bad ones"
-    if most.shown.low > least.shown.high:
-        verdict = "rows with much support are ranked better"
-    elif most.shown.high < least.shown.low:
-        verdict = "rows with much support are ranked worse"
-    low, high = (estimate_text(*each.ends) for each in (least, most))
-    return (
-        f"Mean {low} in the quarter with the least support, {high} in the quarter with the most:"
-        f" {verdict}."
-    )
+    return Judged(trial, arms, (STRATA_REMARK,), has_base=False)
 
 
 SUPPORT_STRATA = idea(
@@ -212,21 +201,17 @@ def membership_space(
     groups: symbol → its groups; a symbol without groups is not covered. The cosine of two symbols
     is their weighted overlap.
     """
-    members: dict[str, list[int]] = {}
-    for i, symbol in enumerate(symbols):
-        for group in set(groups.get(symbol, ())):
-            members.setdefault(group, []).append(i)
-    n_listed = sum(bool(groups.get(symbol)) for symbol in symbols)
-    kept = [
-        rows
-        for _, rows in sorted(members.items())
-        if 1 < len(rows) <= max(2, MOST_COMMON * n_listed)
-    ]
-    columns: Floats = np.zeros((len(symbols), max(1, len(kept))))
-    for j, rows in enumerate(kept):
-        columns[rows, j] = np.log(max(2, n_listed) / len(rows)) + 1e-9
-    columns[~columns.any(axis=1)] = np.nan
-    return Space(name, columns)
+    table = pd.DataFrame(
+        ((i, group) for i, symbol in enumerate(symbols) for group in set(groups.get(symbol, ()))),
+        columns=["symbol", "group"],
+    )
+    n_listed, sizes = table["symbol"].nunique(), table.groupby("group")["symbol"].transform("size")
+    table = table.assign(weight=np.log(max(2, n_listed) / sizes) + 1e-9)
+    kept = table[(sizes > 1) & (sizes <= max(2, MOST_COMMON * n_listed))]
+    if kept.empty:
+        return Space(name, np.full((len(symbols), 1), np.nan))
+    columns = kept.pivot(index="symbol", columns="group", values="weight").fillna(0.0)
+    return Space(name, columns.reindex(range(len(symbols))).to_numpy(dtype=np.float64))
 
 
 def partners_of(packs: Packs) -> dict[str, list[str]]:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.features.experiments.ideas.arms import Ranking, Trial
-from core.features.experiments.ideas.material import Material
+from core.features.experiments.ideas.idea import Material, Ranking, Trial
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
 from core.stats.scores_and_labels import (

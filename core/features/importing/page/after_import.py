@@ -12,7 +12,8 @@ import streamlit as st
 
 from core.base.config import Settings, import_folders
 from core.features.importing import actions as imports
-from core.features.importing.actions import Imported, ImportOptions, OnFile
+from core.features.importing.actions import OnFile
+from core.features.importing.import_target import Imported, ImportOptions
 from core.features.importing.page import import_preview
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset

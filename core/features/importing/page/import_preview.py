@@ -13,7 +13,7 @@ import streamlit as st
 
 from core.base.compressed import bare_name
 from core.base.errors import DeskError
-from core.features.importing.actions import ImportOptions
+from core.features.importing.import_target import ImportOptions
 from core.features.importing.preview import Preview, preview_upload
 from core.features.importing.roles import ROLES
 from core.runs.workspace import Workspace

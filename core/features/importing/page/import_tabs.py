@@ -15,7 +15,7 @@ import streamlit as st
 from core.features import hooks
 from core.features.importing import actions as imports
 from core.features.importing import allowed_paths, bundle_actions, export, imported_rows
-from core.features.importing.actions import ImportOptions
+from core.features.importing.import_target import ImportOptions
 from core.features.importing.page import after_import
 from core.features.importing.page.after_import import ask_path
 from core.plots.printed import file_name

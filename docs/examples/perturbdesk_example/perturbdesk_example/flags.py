@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.base.result import Figure, Table
 from core.base.types import FLAG_NAMES
 from core.store import predictions, runs
-from core.store.queries import Cursor
+from core.store.connection import Cursor
 
 
 @dataclass(frozen=True)

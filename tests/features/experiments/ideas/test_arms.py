@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.features.experiments.ideas.arms import Ranking, Trial, mask_scores, score_arms
+from core.features.experiments.ideas.idea import Ranking, Trial, mask_scores, score_arms
 from core.features.experiments.result import ArmResult
 from core.stats.comparison import compare
 from core.stats.official_score import score_with_intervals

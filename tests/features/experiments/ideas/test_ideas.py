@@ -16,9 +16,10 @@ from core.base.errors import InputError, NotFound, StateError
 from core.base.fields.record import make, options_of
 from core.base.result import to_json
 from core.cli.results import result_lines
-from core.features.experiments.registry import kinds
+from core.features.experiments.engine import kinds
 from core.features.experiments.result import ExperimentResult
-from core.features.importing.actions import ImportOptions, import_upload
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.runs.workspace import Workspace, open_workspace
 from tests import cases, worlds
 
@@ -78,13 +79,10 @@ def compute(workspace: Workspace, name: str, **chosen: Any) -> ExperimentResult:
 def test_every_idea_scores_and_judges_its_arms_or_says_what_it_lacks(
     place: Workspace, name: str
 ) -> None:
-    missing = kinds()[name].missing(place, None)
     if name in OF_RUNS:
-        assert "perturbdesk run debate" in missing[0]
-        with pytest.raises(StateError, match=f"experiment {name}: needs two runs"):
+        with pytest.raises(StateError, match=f"experiment {name}: needs runs, .*perturbdesk run"):
             compute(place, name)
         return
-    assert missing == []
     found = compute(place, name)
     json.dumps(to_json(found), allow_nan=False)
     assert found.sentence.endswith(".")
@@ -126,13 +124,13 @@ def test_what_cannot_be_is_refused(place: Workspace) -> None:
 
 
 def test_what_a_workspace_lacks_is_said_with_how_to_get_it(workspace: Workspace) -> None:
-    kind = kinds()["embedding_ladder"]
-    assert "train.csv" in kind.missing(workspace, None)[0]
-    import_upload(workspace, worlds.screen().files()["train.csv"], "train.csv")
-    assert kind.missing(workspace, None)[0].startswith("a gene space: make one with")
-    with pytest.raises(StateError, match="experiment embedding_ladder: needs a gene space"):
+    with pytest.raises(InputError, match="dataset"):
         compute(workspace, "embedding_ladder")
-    assert kinds()["program_priors"].missing(workspace, None) == []
+    import_upload(workspace, worlds.screen().files()["train.csv"], "train.csv")
+    with pytest.raises(
+        StateError, match="experiment embedding_ladder: needs a gene space: make one with"
+    ):
+        compute(workspace, "embedding_ladder")
 
 
 def test_the_documents_list_every_idea() -> None:

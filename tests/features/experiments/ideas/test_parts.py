@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 from core.evidence.packs import Packs, Source
-from core.features.experiments.ideas.arms import Trial
-from core.features.experiments.ideas.blending import weights_by_agreement
-from core.features.experiments.ideas.calibration_ties import flatten, rank_with_ties
+from core.features.experiments.ideas.graph_features import walk_features
+from core.features.experiments.ideas.idea import Trial
 from core.features.experiments.ideas.knn_ideas import (
     membership_space,
     network_similarity,
     partners_of,
 )
-from core.features.experiments.ideas.program_priors import describe_expectations, program_counts
-from core.features.experiments.ideas.trained_classifier import predict_cells
-from core.transfer.fusion import Percentiles, agreement_with_base
+from core.features.experiments.ideas.learned import (
+    predict_cells,
+    program_counts,
+)
+from core.features.experiments.ideas.saved_runs import flatten, rank_with_ties
 from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
 from core.transfer.row_index import rows_of
 
@@ -64,11 +65,6 @@ def test_expectations_are_held_against_counts() -> None:
     ]
     counts = program_counts(labels, programs)
     assert [*counts[0].values()] == ["cell cycle", "down", 4, 2, 1, 1]
-    words = describe_expectations(counts)
-    assert "Cell cycle expected down, 2 up and 1 down: not borne out" in words
-    assert "p53 response expected up, 1 up and 0 down: borne out" in words
-    assert "ribosomal proteins expected down, 0 up and 0 down: no changed row" in words
-    assert describe_expectations([]) == "No target gene belongs to a curated program."
 
 
 @pytest.mark.soak
@@ -110,18 +106,24 @@ def test_recalibration_keeps_the_order_and_ties_are_broken_as_said() -> None:
     ]
 
 
-def test_weights_follow_agreement_to_one_side_or_the_other() -> None:
-    base, other = np.array([0.2, 0.1, 0.5, 0.3]), np.array([0.2, 0.9, np.nan, 0.5])
-    ranks = Percentiles(np.stack([base, other]), np.stack([base, base]))
-    agreement = agreement_with_base(ranks)
-    assert agreement[0].tolist() == [1.0] * 4
-    assert agreement[1].tolist() == pytest.approx(
-        [1.0, 0.6, 1.0, 0.9]
-    )  # the mean of both questions, of one where one is missing
-    agreement = np.array([1.0, 0.2, 1.0])
-    assert weights_by_agreement(0.5, agreement, to_base=True).tolist() == pytest.approx(
-        [0.5, 0.1, 0.5]
+# A → B (+), B → C (−), A → C (+), C → D (unknown sign), D → A (+).
+SIGNS = {("A", "B"): 1, ("B", "C"): -1, ("A", "C"): 1, ("C", "D"): 0, ("D", "A"): 1}
+
+
+def test_walks_are_counted_with_damping_and_signs() -> None:
+    found = walk_features(
+        SIGNS, ["A", "A", "A", "B", "A"], ["B", "C", "D", "A", "Z"], cut_off=4, damping=0.5
     )
-    assert weights_by_agreement(0.5, agreement, to_base=False).tolist() == pytest.approx(
-        [0.5, 0.9, 0.5]
-    )
+    assert found["reachable"].tolist() == [1, 1, 1, 1, 0]
+    assert found["recip_dist"].tolist() == [1, 1, 1 / 2, 1 / 3, 0]
+    # A to B: one edge (1/2); four edges by A C D A B (1/16). A to C: one edge, two by B (1/4), four by A C D A C (1/16).
+    # A to D: by C (1/4), by B and C (1/8). B to A: by C, D (1/8).
+    assert found["connectivity"].tolist() == pytest.approx([9 / 16, 13 / 16, 3 / 8, 1 / 8, 0])
+    # Signs: a walk through C → D has none. A to C: + by one edge, − by B. A loss of A turns both round.
+    assert found["kd_up_score"].tolist() == pytest.approx([-1 / 2, -1 / 2 + 1 / 4, 0, 0, 0])
+    assert found["pert_outdeg"].tolist() == [2, 2, 2, 1, 2]
+
+
+def test_the_cut_off_ends_walks() -> None:
+    found = walk_features(SIGNS, ["B", "Z"], ["A", "A"], cut_off=2, damping=0.5)
+    assert found["reachable"].tolist() == [0, 0]

@@ -1,5 +1,5 @@
-"""How far answers move, which needs no labels: |Δ| of an arm against |Δ| of asking the base again,
-by a sign-flip test.
+"""The rows of the runs of an experiment, each read once, and how far answers move, which needs no
+labels: |Δ| of an arm against |Δ| of asking the base again, by a sign-flip test.
 
 Let y be a row's first answer, b_r that of the base when asked again under seed r, and w_r that of
 an arm under seed r. For a row, |Δ| of the arm is the mean over seeds of |w_r - y|, and |Δ| of
@@ -16,11 +16,34 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.base.types import Flag
-from core.scoring.run_scores import RunRows
+from core.scoring.run_scores import RunRows, add_count_controls, scored_rows
 from core.stats.arrays import Bools, Floats
 from core.stats.clustered_mean import means_within
 from core.stats.delong import Estimate
 from core.stats.permutations import sign_flip_test
+from core.store import datasets, pairs, predictions, runs
+from core.store.connection import Cursor
+from core.transfer.row_index import RowIndex
+
+
+class ArmLoader:
+    """The runs of a dataset; loads the rows of each once. frame: `pairs.frame` of the dataset."""
+
+    def __init__(self, db: Cursor, dataset: str) -> None:
+        self.db, self.dataset = db, datasets.find(db, dataset)
+        self.frame = pairs.frame(db, self.dataset.id)
+        self._index = RowIndex.of_frame(self.frame)
+        self._known = {each.id: each for each in runs.list_all(db, self.dataset.id)}
+        self._rows: dict[str, RunRows] = {}
+
+    def rows_of(self, run: str) -> RunRows:
+        """Return the rows of a run, by its id or name, as scored. Raise NotFound."""
+        if run not in self._rows:
+            found = runs.find_predicting(self.db, run)
+            frame = add_count_controls(predictions.frame(self.db, found.id), self.frame)
+            self._rows[run] = scored_rows(found, self._known.get, frame, self._index, self.dataset)
+        return self._rows[run]
+
 
 ANSWERS = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de"}
 _FLIP_SEED = 0

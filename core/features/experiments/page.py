@@ -1,4 +1,5 @@
-"""Start: a question, the form of its kind, the plan with its cost, and the button that starts."""
+"""The tabs of Experiments: Start (a question, the form of its kind, the plan with its cost),
+Results (an experiment's progress while it runs, and its result), and Ledger."""
 
 from __future__ import annotations
 
@@ -9,15 +10,21 @@ import streamlit as st
 from core.base.experiment import Kind
 from core.base.fields.record import make, options_of
 from core.base.fields.setting import Option
-from core.features.experiments import engine
-from core.features.experiments.registry import kinds
+from core.features.experiments import engine, ledger, ledger_table
+from core.features.experiments.engine import kinds
+from core.features.experiments.result import ExperimentResult
 from core.llm.call_settings import CallSettings
+from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.ui import links
 from core.ui.confirmation import confirm
+from core.ui.job_panel import watch_job
 from core.ui.linked import bind, choose_one
+from core.ui.loaders.cache import cache_by, from_store
+from core.ui.loaders.records import all_presets, all_runs
 from core.ui.option_controls import SOURCES, key_of, show_control, show_option
 from core.ui.results import show_result
+from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text, show_empty
 
@@ -28,7 +35,7 @@ _FIRST = "tools"  # the kind that stands first where a link names none
 _OF_CALLS = {"endpoint", "concurrency", *(option.name for option in options_of(CallSettings))}
 
 
-def show(context: PageContext) -> None:
+def show_start(context: PageContext) -> None:
     """Show the choice of a question, and what it takes to answer it."""
     dataset = context.dataset
     if dataset is None:
@@ -36,10 +43,6 @@ def show(context: PageContext) -> None:
         return
     titles = {kind.name: f"{kind.title}: {kind.question}" for kind in kinds().values()}
     kind = kinds()[choose_one(st.selectbox, "kind", "Question", titles, _FIRST) or _FIRST]
-    if missing := kind.missing(context.workspace, dataset.id):
-        show_empty(
-            as_text(f"It needs {'; and '.join(missing)}."), lambda: links.to_data("Import it")
-        )
     chosen = _show_form(context, dataset, kind)
     if kind.compute is not None:
         key = (
@@ -131,11 +134,83 @@ def _show_plan(context: PageContext, kind: Kind, chosen: dict[str, Any]) -> None
     with explain_errors(), st.spinner("Planning …"):
         planned = engine.plan(context.workspace, kind.name, make(kind.settings, chosen))
         if wants_plan:
-            show_result(
-                engine.with_power(context.workspace, planned), planned.saved.name, "experiment-plan"
-            )
+            show_result(planned, planned.saved.name, "experiment-plan")
             return
         engine.start_apart(context.workspace, planned)
         view = {"tab": "Results", "experiment": planned.saved.key}
         words = f"{planned.saved.name}: {planned.left} runs are made in a process of their own."
         confirm(words, lambda: links.to_page(links.EXPERIMENTS, "Results", **view))
+
+
+def show_results(context: PageContext) -> None:
+    """Show the experiments of the dataset, and one of them."""
+    dataset = context.dataset
+    here = [
+        saved
+        for saved in engine.list_saved(context.workspace)
+        if dataset and saved.dataset == dataset.id
+    ]
+    if not here:
+        how = lambda: links.to_page(links.EXPERIMENTS, "Start one", tab="Start")  # noqa: E731
+        show_empty(
+            "No experiment of this dataset yet. A question, a run and a few rows are enough.", how
+        )
+        return
+    states = {run.id: run.status for run in all_runs()}
+    by_key = {saved.key: saved for saved in here}
+    titles = {
+        key: f"{saved.name}: {len(saved.ids) - saved.count_left(states)} of {len(saved.ids)} runs"
+        for key, saved in by_key.items()
+    }
+    latest = here[-1].key
+    saved = by_key[choose_one(st.selectbox, "experiment", "Experiment", titles, latest) or latest]
+    if left := saved.count_left(states):
+        st.markdown(
+            f"{left} of {len(saved.ids)} runs are missing; the result stands here when they are"
+            " done."
+        )
+        watch_job(context.workspace, engine.JOB, saved.key)
+        return
+    with explain_errors():
+        with st.spinner("Comparing …"):
+            result = _result_of(saved.key)
+        st.markdown(f"### {as_text(result.question)}")
+        show_result(result, saved.name, "experiment")
+
+
+@cache_by("runs", "datasets", "presets", entries=8, shared=True)
+def _result_of(key: str) -> ExperimentResult:
+    workspace = read_workspace()
+    return engine.result_of(workspace, engine.find_saved(workspace, key))
+
+
+_entries = cache_by("ledger")(from_store(ledger_table.list_all))
+
+
+def has_experiments(workspace: Workspace) -> bool:
+    """Return whether there is an experiment, or an entry of the ledger."""
+    del workspace  # all visitors see the same
+    return bool(_entries() or all_presets(engine.PAGE))
+
+
+def show_ledger(context: PageContext) -> None:
+    """Show the ledger of the workspace for all datasets, and the import of the published one."""
+    result = ledger.list_ledger(context.workspace)
+    if result.hypotheses:
+        show_result(result, "", "ledger")
+    else:
+        show_empty("No hypothesis is registered yet.")
+    st.caption(
+        "An experiment registers what it tests and records its result; `perturbdesk ledger add`"
+        " registers a hypothesis about two runs. Lines are only added, never changed or deleted."
+    )
+    if not context.workspace.settings.read_only and st.button(
+        "Import the published ladder", key="import-ladder", icon=":material/stairs:"
+    ):
+        with explain_errors():
+            added = ledger.import_published_ladder(context.workspace)
+            words = f"Imported {len(added)} entries, published elsewhere."
+            confirm(
+                words if added else "Every line is in the ledger already.",
+                lambda: links.to_data("Changes", tab="History"),
+            )

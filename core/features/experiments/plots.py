@@ -1,22 +1,29 @@
-"""Figure: the arms of an experiment against its base, or, where there is none, the scores of its
-arms."""
+"""Figures: the arms of an experiment against its base, or where there is none their scores; and the
+scores of all trials in order, with the noise of a single score."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from core.base.texts import estimate_text, number_text
+from core.features.experiments import ledger_table
+from core.features.experiments.comparison_log import looked_by_dataset
+from core.features.experiments.ledger_result import ledger_of
 from core.plots import drawing, forest_plot, theme
+from core.plots.captioned import CaptionedFigure, captioned
 from core.plots.drawing import Line
 from core.plots.forest_plot import Row
+from core.runs.workspace import Workspace
+from core.scoring.report_part import ReportPart, ShownRuns
 
 _METRICS = {"de": "DE", "dir": "DIR", "mean": "mean"}
 
 
-def figure(arms: Sequence[Any], measure: str, metric: str, smallest_effect: float) -> go.Figure:
+def draw_arms(arms: Sequence[Any], measure: str, metric: str, smallest_effect: float) -> go.Figure:
     """Draw a forest plot.
 
     arms: `ArmResult`s. measure "score": a block for each metric with every arm's change from the
@@ -82,3 +89,33 @@ def _moves(arms: Sequence[Any]) -> Iterator[Row]:
 
 def _p(arm: Any) -> str:
     return f"p after Holm {number_text(arm.p_holm, '.4f')}"
+
+
+def draw_scores(steps: Sequence[Mapping[str, Any]]) -> go.Figure:
+    """Draw the scores in order, joined by a line, with the 95% noise of each.
+
+    steps: each with step (a name), score, half width (None if unknown), and verdict (None for the
+    score at the start). A confirmed step is a star.
+    """
+    table = pd.DataFrame(steps)
+    score, half = table["score"], table["half width"].astype(float)
+    # a name may occur twice
+    names = [f"{place}. {name}" for place, name in enumerate(table["step"], 1)]
+    table = table.assign(curve="score", x=names, y=score, low=score - half, high=score + half)
+    return drawing.figure(table.assign(is_best=table["verdict"] == "confirmed"), "", "score")
+
+
+def _make(workspace: Workspace, _: ShownRuns) -> list[CaptionedFigure]:
+    with workspace.store.read() as db:
+        entries = ledger_table.list_all(db)
+    return [captioned(ledger_of(entries, looked_by_dataset(workspace)), "")]
+
+
+PART = ReportPart(
+    "ledger",
+    "The ledger of hypotheses",
+    "Which ideas survived, with corrected p, and the scores in order.",
+    95,
+    _make,
+    files=looked_by_dataset,
+)
