@@ -12,7 +12,7 @@ from pathlib import Path
 
 from core.features.finetune import train
 from core.features.finetune.job_folder import FinetuneFolder, last_whole, mark_whole
-from core.features.finetune.merge import write_manifest
+from core.features.finetune.job_folder import write_manifest
 from core.runs.jobs.state import record_ending
 from core.runs.jobs.work import Reporter, describe_early_end
 

@@ -20,7 +20,7 @@ from core.features.arguments.rubric import Example, Rubric
 from core.features.finetune.spec import FinetuneSpec
 from core.features.importing.import_target import Imported
 from core.features.sharing.report.selection import ReportSelection
-from core.features.targets.reading import CellSource
+from core.features.targets.expression import CellSource
 from core.features.targets.splits import Split
 from core.runs.spec import ExecutionSettings, LabelViewSpec, RunSpec
 

@@ -19,8 +19,7 @@ from core.base.config import REPOSITORY
 from core.features.finetune import actions as finetunes
 from core.features.finetune import job_folder
 from core.features.finetune.actions import FinetuneRequest
-from core.features.finetune.job_folder import FinetuneFolder, last_whole
-from core.features.finetune.merge import read_manifest
+from core.features.finetune.job_folder import FinetuneFolder, last_whole, read_manifest
 from core.features.predicting.serve import OWN_PYTHON
 from core.features.submissions import actions as submissions
 from core.features.submissions.rules import is_valid

@@ -26,12 +26,15 @@ from core.features.importing.spaces import space_files
 from core.features.importing.spaces.load import load_space
 from core.features.importing.spaces.space_files import Spec
 from core.features.neighbours.build import (
+    MINILM,
+    Endpoint,
     build_coresponse,
+    build_endpoint,
     build_network,
     build_response,
+    build_sentences,
     build_text,
 )
-from core.features.neighbours.encoders import MINILM, Endpoint, build_endpoint, build_sentences
 from core.runs import packs
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, datasets, pairs, spaces

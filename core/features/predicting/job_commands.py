@@ -16,7 +16,7 @@ from core.base.fields.record import make, options_of
 from core.cli.base import Detach, show
 from core.cli.names import JobName
 from core.cli.settings import takes
-from core.features.predicting.run_status import busy_lines, show_status, status_record
+from core.features.predicting.run_commands import busy_lines, show_status, status_record
 from core.runs import run_control
 from core.runs.changed_settings import ChangedSettings, change_settings
 from core.runs.jobs import control

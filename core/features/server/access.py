@@ -7,6 +7,8 @@ for it, and routes that are not listed are refused.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -20,11 +22,14 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.web.server.starlette import starlette_routes as routes
 from streamlit.web.server.starlette import starlette_websocket as websocket
+from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from core.base.config import CALLBACK, Settings
-from core.features.server import sign_ins
+from core.base.errors import InputError
+from core.base.hashes import sha256_of
+from core.base.log import record_error
 from core.runs.workspace import Person
-from core.ui.accounts import ENFORCED, account_of, may_upload_with
+from core.ui.accounts import ENFORCED, Account, account_of, may_upload_with
 
 HEALTH = f"/{routes.ROUTE_HEALTH}"
 METRICS = f"/{routes.ROUTE_METRICS}"
@@ -134,7 +139,7 @@ def route_of(scope: Scope) -> tuple[str | None, dict[str, str]]:
 def person_at(scope: Scope, settings: Settings) -> Person | None:
     """Return who sent a request, by the cookie that Streamlit signed when they signed in; None if
     nobody has a role."""
-    return sign_ins.person_at(HTTPConnection(scope).cookies) if settings.sign_in else None
+    return person_with(HTTPConnection(scope).cookies) if settings.sign_in else None
 
 
 def sessions() -> list[AppSession]:
@@ -163,7 +168,7 @@ def owner_of(session: AppSession, settings: Settings) -> str:
     """Return the email of the person who opened a Streamlit session; empty if unknown, and on
     servers without sign-in."""
     account = account_of(session._user_info) if settings.sign_in else None
-    return "" if account is None else email_of(sign_ins.person_of_account(account))
+    return "" if account is None else email_of(person_of_account(account))
 
 
 def served_origin(settings: Settings) -> str | None:
@@ -178,3 +183,48 @@ def served_origin(settings: Settings) -> str | None:
     return f"{parts.scheme}://{name}" + (
         f":{parts.port}" if parts.port not in (None, _DEFAULT_PORTS.get(parts.scheme)) else ""
     )
+
+
+SIGNED_IN = USER_COOKIE_NAME  # a long one has further parts
+MOST_SIGNED_OUT = 10_000  # cookies that are remembered
+# hashes of cookies, oldest first; Streamlit itself only asks the browser to delete them
+_SIGNED_OUT: dict[str, None] = {}
+
+
+def sign_out(cookies: Mapping[str, str]) -> None:
+    """Invalidate a browser's cookie from now on, in every tab and copy."""
+    _SIGNED_OUT[_hash(cookies)] = None
+    while len(_SIGNED_OUT) > MOST_SIGNED_OUT:
+        _SIGNED_OUT.pop(next(iter(_SIGNED_OUT)))
+
+
+def claims_at(cookies: Mapping[str, str]) -> dict[str, Any]:
+    """Return the provider's claims about the signed-in person; none without a cookie, with a
+    forged, expired or foreign one, and after a sign-out.
+    """
+    origin = get_origin_from_redirect_uri()
+    if not origin or _hash(cookies) in _SIGNED_OUT:
+        return {}
+    cookie = websocket._get_signed_cookie_with_chunks(dict(cookies), SIGNED_IN)
+    return websocket._parse_decoded_user_cookie(cookie, origin) if cookie else {}
+
+
+def person_with(cookies: Mapping[str, str]) -> Person | None:
+    """Return the signed-in person with a role; None without one, and while the file of secrets
+    cannot be read."""
+    account = account_of(claims_at(cookies))
+    return None if account is None else person_of_account(account)
+
+
+def person_of_account(account: Account) -> Person | None:
+    """Return the person with the account's present role; None without one, and while the roles
+    cannot be read."""
+    try:
+        return account.person()
+    except InputError as error:
+        record_error("the roles", error)
+        return None
+
+
+def _hash(cookies: Mapping[str, str]) -> str:
+    return sha256_of(cookies.get(SIGNED_IN, ""))

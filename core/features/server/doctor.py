@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as version_of_package
 
+import typer
+
 from core import __version__
 from core.base import log
 from core.base.config import REPOSITORY, Settings
@@ -17,8 +19,10 @@ from core.base.errors import DeskError, StoreBusy, StoreError
 from core.base.net.addresses import origin_of, read_addresses
 from core.base.net.scrubber import SHORTEST
 from core.base.net.server_access import ServerAccess
+from core.base.result import fields_of
 from core.base.system_errors import existing_folder
 from core.base.version import commit_of
+from core.cli.base import show
 from core.llm import health
 from core.llm.endpoint import Endpoint
 from core.runs.jobs import overview
@@ -154,3 +158,48 @@ def _key_states(settings: Settings) -> Iterator[KeyState]:
 
 def _key_state(address: str, setting: str, key: str) -> KeyState:
     return KeyState(address, setting if key else "", 0 < len(key) < SHORTEST)
+
+
+app = typer.Typer()
+
+
+@app.command()
+def doctor(context: typer.Context) -> None:
+    """Show versions, the workspace, its store and lock, the model server, free disk and the last
+    errors, without secrets."""
+    found = examine(context.obj.settings)
+    show(fields_of(found), "\n".join(_lines(found)))
+
+
+def _lines(found: Diagnosis) -> list[str]:
+    size = "" if found.store_mb is None else f"{found.store_mb:,.1f} MB, "
+    return [
+        f"version    {found.version}, commit {found.commit or 'unknown'}, Python {found.python}",
+        f"packages   {', '.join(f'{name} {version}' for name, version in found.packages.items())}",
+        f"workspace  {found.workspace}",
+        f"store      {size}{found.store}",
+        f"runs       {', '.join(f'{n} {state}' for state, n in found.runs.items()) or 'none'}",
+        f"lock       {found.lock or 'free'}",
+        *(f"endpoint   {_endpoint_line(endpoint)}" for endpoint in found.endpoints),
+        *(f"key        {_key_line(key)}" for key in found.keys),
+        f"disk       {found.disk_free_mb:,} MB free",
+        f"errors     {'the last ones:' if found.last_errors else 'none in the log'}",
+        *(f"  {line}" for line in found.last_errors),
+    ]
+
+
+def _key_line(key: KeyState) -> str:
+    short = (
+        ", too short to be removed from texts: choose one of 8 characters or more"
+        if key.is_short
+        else ""
+    )
+    return f"{key.url}: {key.setting or 'none'}{short}"
+
+
+def _endpoint_line(endpoint: EndpointState) -> str:
+    if not endpoint.reachable:
+        return (
+            f"{endpoint.url}: not reachable ({endpoint.problem.removeprefix(f'{endpoint.url}: ')})"
+        )
+    return f"{endpoint.url}: reachable, models: {', '.join(endpoint.models) or 'none'}"

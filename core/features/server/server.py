@@ -23,11 +23,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from core.base.config import CALLBACK, REPOSITORY, load_settings
 from core.base.log import record_error, scrub_output
 from core.base.secrets_file import redirect_uri
-from core.features.server.access import Access
-from core.features.server.session_limits import SessionLimits, ending_sessions
+from core.features.server.access import SIGNED_IN, Access
+from core.features.server.limits import SessionLimits, UploadLimits, ending_sessions
 from core.features.server.sessions import PageMessages
-from core.features.server.sign_ins import SIGNED_IN
-from core.features.server.upload_limits import UploadLimits
 
 # While a page computes, each message to the browser waits for its thread to yield: by default 5 ms.
 sys.setswitchinterval(0.0005)

@@ -14,8 +14,8 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from core.features.server import sign_ins
-from core.features.server.sign_ins import SIGNED_IN
+from core.features.server import access
+from core.features.server.access import SIGNED_IN
 
 FOR_EVERYBODY = frozenset({"rerun_script", "stop_script", "app_heartbeat"})
 FOR_PEOPLE = FOR_EVERYBODY | {"file_urls_request", "backend_operation_request"}
@@ -42,12 +42,12 @@ class PageMessages:
         if scope["type"] == "http" and scope["path"].endswith("/auth/logout"):
             cookies = HTTPConnection(scope).cookies
             if SIGNED_IN in cookies:
-                sign_ins.sign_out(cookies)
+                access.sign_out(cookies)
         await self.app(scope, receive, send)
 
     async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         cookies = HTTPConnection(scope).cookies
-        was_signed_in = self.sign_in and bool(sign_ins.claims_at(cookies))
+        was_signed_in = self.sign_in and bool(access.claims_at(cookies))
         if self.sign_in and not was_signed_in:
             scope = {**scope, "headers": _without_sign_in(scope["headers"])}
 
@@ -56,7 +56,7 @@ class PageMessages:
                 message = await receive()
                 if message["type"] != "websocket.receive":
                     return message
-                if was_signed_in and not sign_ins.claims_at(cookies):
+                if was_signed_in and not access.claims_at(cookies):
                     await send({"type": "websocket.close", "code": SIGN_IN_ENDED})
                     return {"type": "websocket.disconnect", "code": SIGN_IN_ENDED}
                 if (checked := self._check(message, cookies)) is not None:
@@ -71,7 +71,7 @@ class PageMessages:
             sent.ParseFromString(message.get("bytes") or b"")
         except DecodeError:
             return message  # Streamlit ends such a connection
-        is_person = not self.sign_in or sign_ins.person_at(cookies) is not None
+        is_person = not self.sign_in or access.person_with(cookies) is not None
         kind = sent.WhichOneof("type")
         if kind not in (FOR_PEOPLE if is_person else FOR_EVERYBODY):
             return None if kind is not None else message

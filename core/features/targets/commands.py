@@ -16,7 +16,7 @@ from core.cli.base import Replace, say, say_progress, show_deleted
 from core.cli.results import show_result
 from core.cli.settings import takes
 from core.features.targets import actions as target_ranking
-from core.features.targets.candidates import read_candidates
+from core.features.targets.evaluate import read_candidates
 from core.features.targets.metrics import ceilings_of
 from core.features.targets.models.base import REQUIREMENTS, ranking_models
 from core.features.targets.request import (

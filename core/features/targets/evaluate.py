@@ -4,7 +4,7 @@ the structural ceiling."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -13,14 +13,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.base.errors import InputError
 from core.base.fields.setting import setting
+from core.base.file_io import read_file
 from core.base.hashes import KEY_DIGITS, sha256_of
-from core.features.targets.candidates import pool_matrix
+from core.base.records import parse
+from core.base.texts import list_some
 from core.features.targets.expression import (
     ExpressionSet,
+    Flags,
     Mask,
     PerturbedCells,
     mask_expression,
+    parse_condition,
     take_perturbed,
     targets_in,
 )
@@ -218,3 +223,49 @@ def _first_genes(
             for column, place in zip(columns, places, strict=True)
         ]
         yield from sorted(lines, key=lambda line: line["rank"])
+
+
+MAX_BYTES: Final = 100_000_000
+
+
+def read_candidates(path: Path, conditions: Collection[str]) -> dict[str, frozenset[str]]:
+    """Return the pool of genes of each condition.
+
+    The file is a JSON object of condition → list of genes, or one pool for all conditions: a JSON
+    list, or a text with one gene per line. Raise InputError for other content, and for a condition
+    without candidates.
+    """
+    content = read_file(path, MAX_BYTES).strip()
+    pools: dict[str, frozenset[str]]
+    if content.startswith(b"{"):
+        by_name = parse(dict[str, frozenset[str]], content, path.name)
+        pools = {parse_condition(name): genes for name, genes in by_name.items()}
+    elif content.startswith(b"["):
+        pools = dict.fromkeys(conditions, parse(frozenset[str], content, path.name))
+    else:
+        lines = content.decode(errors="replace").splitlines()
+        pools = dict.fromkeys(conditions, frozenset(line.strip() for line in lines if line.strip()))
+    missing = sorted(condition for condition in conditions if not pools.get(condition))
+    if missing:
+        raise InputError(
+            f"{path.name}: no candidates for {len(missing):,} test conditions, such as"
+            f" {missing[0]}, expected some"
+        )
+    return {condition: pools[condition] for condition in conditions}
+
+
+def pool_matrix(pools: Pools, conditions: Sequence[str], genes: Sequence[str]) -> Flags:
+    """Return flags of the genes in the pool of each row's condition, of shape (n_rows, n_genes).
+
+    Raise InputError for a candidate that is not among the genes.
+    """
+    rows: dict[str, Flags] = {}
+    for condition in dict.fromkeys(conditions):
+        unknown = sorted(pools[condition] - set(genes))
+        if unknown:
+            raise InputError(
+                f"candidates: {condition}: {list_some(unknown)} not among the {len(genes):,} genes "
+                "measured, expected genes that can be ranked"
+            )
+        rows[condition] = np.isin(genes, list(pools[condition]))
+    return np.stack([rows[condition] for condition in conditions])

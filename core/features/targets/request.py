@@ -13,8 +13,8 @@ from core.base.errors import InputError, MissingPackage
 from core.base.fields.record import read_options
 from core.base.fields.setting import Whole, setting
 from core.features.targets.evaluate import EvaluationRequest
+from core.features.targets.expression import CellSource
 from core.features.targets.models.base import REQUIREMENTS, RankingModel, ranking_model_named
-from core.features.targets.reading import CellSource
 from core.features.targets.splits import DrawnKind, Split, read_split
 
 

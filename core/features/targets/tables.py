@@ -14,9 +14,9 @@ import pandas as pd
 from core.base.fields.record import option_of
 from core.base.result import Figure, Table, hidden, inline
 from core.base.texts import estimate_text, number_text
+from core.features.targets.actions import RankingFolder
 from core.features.targets.evaluate import ALL_GENES, STRATA, Evaluation, EvaluationRequest
 from core.features.targets.metrics import MRR
-from core.features.targets.results import RankingFolder
 from core.features.targets.splits import PARTS
 
 Record = Mapping[str, Any]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.base.types import Flag, RowResult, TraceEvent
-from core.features.demo.files import Demo, DemoRun
+from core.features.demo.actions import Demo, DemoRun
 from core.features.importing.traces import parse_trace
 from tests.features.demo import demo_cases
 from tests.features.demo.demo_cases import of_split, runs_of

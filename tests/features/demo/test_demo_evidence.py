@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.base.types import Label, RowResult
-from core.features.demo.files import Demo
+from core.features.demo.actions import Demo
 from tests.features.demo import demo_cases
 from tests.features.demo.demo_cases import distinct_evidence, of_split, runs_of
 

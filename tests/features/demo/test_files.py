@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from core.base.types import Label
-from core.features.demo.files import Demo, DemoRun, simulate
+from core.features.demo.actions import Demo, DemoRun, simulate
 from tests.features.demo import demo_cases
 from tests.features.demo.demo_cases import SEEDS, demo_of, distinct_evidence, of_split, runs_of
 from tests.stats.oracles import pairs_won

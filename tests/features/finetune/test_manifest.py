@@ -10,7 +10,7 @@ import pytest
 
 from core.base.errors import InputError, NotFound
 from core.base.version import describe
-from core.features.finetune.merge import NAME, hashes_of, read_manifest, write_manifest
+from core.features.finetune.job_folder import MANIFEST, hashes_of, read_manifest, write_manifest
 from tests.features.finetune.cases import spec, write_model
 
 
@@ -42,6 +42,6 @@ def test_a_folder_without_one_or_with_less_than_it_names_is_not_complete(tmp_pat
     (tmp_path / "model.safetensors").unlink()
     with pytest.raises(InputError, match=r"lacks model\.safetensors"):
         read_manifest(tmp_path)
-    (tmp_path / NAME).write_text(json.dumps({"format": "another"}))
+    (tmp_path / MANIFEST).write_text(json.dumps({"format": "another"}))
     with pytest.raises(InputError, match="is not a manifest of a fine-tune"):
         read_manifest(tmp_path)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import StateError
-from core.features.finetune.merge import read_manifest, refuse_occupied, write_merged
+from core.features.finetune.job_folder import read_manifest, refuse_occupied, write_merged
 from tests.features.finetune.cases import spec
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.features.finetune.merge import CONFIG, make_readable, name_tokens
+from core.features.finetune.job_folder import CONFIG, make_readable, name_tokens
 
 
 def written(folder: Path, values: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from core.base.errors import InputError, MissingPackage, NotFound, Unreachable
 from core.base.net.server_access import ServerAccess
-from core.features.neighbours.encoders import Endpoint, build_endpoint, build_sentences
+from core.features.neighbours.build import Endpoint, build_endpoint, build_sentences
 from tests.llm import canned
 from tests.llm.canned import Asked, Canned
 
@@ -52,7 +52,7 @@ def endpoint(url: str, **options: Any) -> Endpoint:
 
 
 def test_endpoint_gives_each_text_its_vector(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.features.neighbours.encoders.CHARACTERS", 6)
+    monkeypatch.setattr("core.features.neighbours.build.CHARACTERS", 6)
     with serving(by_length) as (url, asked):
         space = build_endpoint(
             TEXTS, "e", endpoint(url, batch=2, access=ServerAccess.of(url, "sesame"))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.features.neighbours.page import space_numbers
+from core.features.neighbours.page import loaders as space_numbers
 from core.runs import control_inputs
 from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.workspace import Workspace

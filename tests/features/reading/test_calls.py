@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from core.base.types import Call
-from core.features.reading.rows.calls import call_table, thinking_of
+from core.features.reading.rows.sources import call_table, thinking_of
 
 
 def call(tokens: tuple[int, int], **more: Any) -> Call:

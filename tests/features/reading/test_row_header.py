@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.features.reading.rows.row_header import describe_label
+from core.features.reading.rows.row import describe_label
 from core.runs.workspace import Workspace
 from core.store import predictions, runs
 from tests.ui.conftest import OpenTab, Visit, button, settle

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from core.features.server.session_limits import NOBODYS_MESSAGE, NOBODYS_TABS, PERSONS_TABS
+from core.features.server.limits import NOBODYS_MESSAGE, NOBODYS_TABS, PERSONS_TABS
 from tests.features.server.test_upload_limits import wait_for
 from tests.ui.serving import Server
 from tests.ui.shared_server import ADA, BOB

@@ -11,8 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message
 
 from core.base.config import Settings
-from core.features.server import upload_limits
-from core.features.server.upload_limits import UploadLimits
+from core.features.server import limits as upload_limits
+from core.features.server.limits import UploadLimits
 from core.runs.workspace import Workspace
 from tests.ui.serving import Server, serving
 from tests.ui.shared_server import ADA, CARL

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from core.base.fields.setting import setting
-from core.features.targets import reading
+from core.features.targets import expression
 from core.features.targets.expression import MatchedControls
 from core.features.targets.models import base
 from core.features.targets.models.base import Examples, FittedModel, RankingModel
@@ -77,7 +77,7 @@ def registered() -> Iterator[None]:
     """The models of this file in the place of those of the package, and a smaller screen in the place of the simulated one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(base, "ranking_models", lambda: MappingProxyType(MODELS))
-        patch.setattr(reading, "SIMULATED", replace(reading.SIMULATED, **SCREEN))
+        patch.setattr(expression, "SIMULATED", replace(expression.SIMULATED, **SCREEN))
         yield
 
 

@@ -14,9 +14,9 @@ from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.features.importing import backups
 from core.features.targets import actions as target_ranking
+from core.features.targets.actions import RankingFolder
 from core.features.targets.evaluate import EvaluationRequest
-from core.features.targets.reading import CellSource, read_source
-from core.features.targets.results import RankingFolder
+from core.features.targets.expression import CellSource, read_source
 from core.runs.jobs.state import beat, record_ending
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.features.targets.candidates import pool_matrix, read_candidates
+from core.features.targets.evaluate import pool_matrix, read_candidates
 from core.features.targets.metrics import best_levels, place_targets, score_rankings
 
 KS = (1, 2, 3, 5, 10)

@@ -13,12 +13,12 @@ import pytest
 
 from core.base.errors import InputError, MissingPackage, NotFound
 from core.base.result import to_json
-from core.features.targets import results
+from core.features.targets import actions as results
+from core.features.targets.actions import RankingFolder, prepare, train_models
 from core.features.targets.evaluate import ALL_GENES, EvaluationRequest, evaluate
+from core.features.targets.expression import ReadCells
 from core.features.targets.metrics import KS
-from core.features.targets.reading import ReadCells
 from core.features.targets.request import TrainingOptions, check_request, request_of
-from core.features.targets.results import RankingFolder, prepare, train
 from core.features.targets.splits import Split
 from core.features.targets.tables import PUBLISHED, TargetTable, table_of
 from tests.features.targets import cases
@@ -41,7 +41,9 @@ def trained(
 ) -> RankingFolder:
     made = RankingFolder(folder / "small")
     made.create(cases.request())
-    train(made, *prepared, lambda share, what: None if said is None else said.append((share, what)))
+    train_models(
+        made, *prepared, lambda share, what: None if said is None else said.append((share, what))
+    )
     return made
 
 
@@ -91,7 +93,7 @@ def test_a_training_goes_on_after_the_models_that_are_there(
     shutil.rmtree(folder.model("fallen_trained"))
     untouched = (folder.model("fallen") / "manifest.json").read_bytes()
     said: list[tuple[float, str]] = []
-    train(folder, *prepared, lambda share, what: said.append((share, what)))
+    train_models(folder, *prepared, lambda share, what: said.append((share, what)))
     assert said[0] == (0.75, "fallen_trained: fitting")
     assert (folder.model("fallen") / "manifest.json").read_bytes() == untouched
 
@@ -107,14 +109,14 @@ def test_a_training_does_not_go_on_with_other_cells(
     with pytest.raises(
         InputError, match="its cells are not those on which the training of small began"
     ):
-        train(folder, other, split, lambda *_: None)
+        train_models(folder, other, split, lambda *_: None)
     shutil.rmtree(folder.path / "models")
     (folder.path / results.CHECKPOINTS / "fallen").mkdir(parents=True)
     with pytest.raises(InputError, match="its cells are not those"):
-        train(folder, other, split, lambda *_: None)
+        train_models(folder, other, split, lambda *_: None)
     assert (folder.path / "data.json").read_bytes() == before
     shutil.rmtree(folder.path / results.CHECKPOINTS)  # nothing was trained: other cells are welcome
-    train(folder, other, split, lambda *_: None)
+    train_models(folder, other, split, lambda *_: None)
     assert folder.saved_models() == ("fallen", "fallen_trained")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.features.targets import actions as target_ranking
 from core.features.targets.evaluate import EvaluationRequest
-from core.features.targets.page.conditions_tab import first_genes, target_ranks
+from core.features.targets.page import first_genes, target_ranks
 from core.features.targets.tables import TargetTable
 from core.runs.jobs.state import record_ending
 from core.runs.workspace import Workspace

@@ -11,7 +11,8 @@ from core.base.errors import NothingCovered
 from core.features.fuse.page import at_rest, fusion_controls
 from core.features.fuse.page.fusion_controls import FusionChoice
 from core.features.fuse.verdict import FusionVerdict
-from core.features.neighbours.page import neighbour_controls, space_numbers
+from core.features.neighbours.page import loaders as space_numbers
+from core.features.neighbours.page import neighbour_controls
 from core.features.neighbours.result import knn_sentence
 from core.scoring.compare_runs import add_cut_noise
 from core.scoring.fusion_caveats import CHOSEN, RANK_SCORES, RANKED

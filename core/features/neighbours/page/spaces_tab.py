@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from core.base.fields.record import option_of
 from core.base.texts import number_text
+from core.features.neighbours import spaces
 from core.features.neighbours import spaces as actions
-from core.features.neighbours.encoders import MINILM
-from core.features.neighbours.page import neighbour_controls, space_builder, space_numbers
-from core.features.neighbours.page.loaders import all_packs, space_coverage, space_matches
-from core.features.neighbours.page.space_numbers import SpaceTask
+from core.features.neighbours.build import MINILM
+from core.features.neighbours.page import neighbour_controls
+from core.features.neighbours.page.loaders import (
+    SpaceTask,
+    all_packs,
+    ask_cuts,
+    ask_null,
+    is_ready,
+    space_coverage,
+    space_matches,
+    task_on_rows,
+)
 from core.features.neighbours.spaces import SPACE_SETTINGS
 from core.scoring.sentences import UNSEEN, interval_text
 from core.store.datasets import Dataset
-from core.store.spaces import SpaceRecord
+from core.store.spaces import PackRecord, SpaceRecord
 from core.transfer import cuts
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import means_of
@@ -26,7 +37,7 @@ from core.ui import links, shell, tables
 from core.ui.confirmation import confirm
 from core.ui.linked import bind
 from core.ui.loaders.spaces import all_spaces, row_index
-from core.ui.option_controls import show_settings
+from core.ui.option_controls import names_of_rest, show_settings
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text, show_empty
 
@@ -130,9 +141,7 @@ def _show_numbers(dataset: Dataset) -> None:
     if not usable or not len(row_index(dataset.id).known):
         return
     tasks = {
-        each.name: space_numbers.task_on_rows(
-            dataset.id, dataset.name, KnnSettings((each.name,)), None
-        )
+        each.name: task_on_rows(dataset.id, dataset.name, KnnSettings((each.name,)), None)
         for each in usable
     }
 
@@ -153,17 +162,17 @@ def _show_numbers(dataset: Dataset) -> None:
         )
 
     def ready() -> bool:
-        return all(space_numbers.is_ready(task) for task in tasks.values())
+        return all(is_ready(task) for task in tasks.values())
 
     shell.draw_until_ready(draw, ready)
 
 
 def _numbers_line(name: str, task: SpaceTask) -> dict[str, Any]:
     line: dict[str, Any] = {"space": name, **dict.fromkeys(NUMBERS_HELP)}
-    found = space_numbers.ask_cuts(task).value
+    found = ask_cuts(task).value
     if found is None:
         return line
-    score, null = found.all_rows.score, space_numbers.ask_null(task).value
+    score, null = found.all_rows.score, ask_null(task).value
     tests = null.test(means_of(found.all_rows)) if null is not None else (None, None, None)
     for metric, part, test in zip(
         ("DE", "DIR", "mean"), (score.de, score.dir, score.mean), tests, strict=True
@@ -182,13 +191,13 @@ def _show_build(context: PageContext) -> None:
     packs = {pack.kind for pack in all_packs()}
     kind_side, name_side = st.columns(2)
     title = kind_side.selectbox(
-        "From", list(space_builder.KINDS), label_visibility="collapsed", **bind("build_kind")
+        "From", list(KINDS), label_visibility="collapsed", **bind("build_kind")
     )
-    kind, needed = space_builder.KINDS[title]
+    kind, needed = KINDS[title]
     name = name_side.text_input(
         "Name", placeholder="name of the space", label_visibility="collapsed", **bind("build_name")
     )
-    names, options = space_builder.settings_of(kind), dict[str, Any]()
+    names, options = settings_of(kind), dict[str, Any]()
     if names:
         options = show_settings(SPACE_SETTINGS[kind], "build_", names, columns=2)
     if needed and needed not in packs:
@@ -207,7 +216,7 @@ def _show_build(context: PageContext) -> None:
             if kind == "coresponse" and context.dataset
             else {}
         )
-        space_builder.build(
+        build(
             context,
             kind,
             name.strip(),
@@ -268,3 +277,77 @@ def _show_packs() -> None:
         "organism": st.column_config.TextColumn(help=_ORGANISM_HELP),
     }
     tables.show_table(table, "knowledge packs", columns)
+
+
+# Title → kind of space, and kind of knowledge pack that it needs.
+KINDS = {
+    "words of gene descriptions (TF-IDF)": ("text", "descriptions"),
+    "gene descriptions through MiniLM": ("sentences", "descriptions"),
+    "neighbourhoods in a network": ("network", "network"),
+    "a published LPS response": ("response", "lps_response"),
+    "genes with similar responses in this dataset": ("coresponse", ""),
+}
+# the kinds that need neither a large package nor labels
+_IN_PLACE = ("text", "network", "response")
+
+
+def build(
+    context: PageContext,
+    kind: str,
+    name: str,
+    options: dict[str, Any],
+    link: Callable[[SpaceRecord], object],
+) -> None:
+    """Build a space with progress, and rerun the page with a link to it; or show why it cannot be
+    built."""
+    with explain_errors():
+        with st.status("Building …") as status:
+            space = spaces.embed(
+                context.workspace,
+                kind,
+                name,
+                options,
+                say=lambda text: status.update(label=f"{text} …"),
+            )
+        confirm(
+            f"Built {space.name}: {space.genes:,} genes, {space.columns:,} columns.",
+            lambda: link(space),
+        )
+
+
+def offer(context: PageContext) -> None:
+    """Offer to build a gene space from the existing packs; without such a pack, show what to do
+    first."""
+    found = {pack.kind: pack for pack in all_packs()}
+    kinds = [
+        (kind, found[needed])
+        for kind, needed in KINDS.values()
+        if kind in _IN_PLACE and needed in found
+    ]
+    if context.read_only or not kinds:
+        show_empty(
+            "No gene space yet. Build one from a knowledge pack, or import an embedding.",
+            lambda: links.to_data("Go to Data", tab="Spaces and leaks"),
+        )
+        return
+    with st.container(border=True):
+        st.markdown("Neighbours need a gene space, and there is none yet. Build one now:")
+        for kind, pack in kinds:
+            _show_button(context, kind, pack)
+        links.to_data("More ways to build one", tab="Spaces and leaks")
+
+
+def settings_of(kind: str) -> list[str]:
+    """Return the names of the settings of a kind of space that a form shows."""
+    return names_of_rest(SPACE_SETTINGS[kind], ()) if kind in SPACE_SETTINGS else []
+
+
+def _show_button(context: PageContext, kind: str, pack: PackRecord) -> None:
+    label = f"Build “{kind}” from {pack.entries:,} {pack.kind.replace('_', ' ')}"
+    if st.button(label, key=f"build-space-{kind}", icon=":material/hub:"):
+        options = {
+            name: option_of(SPACE_SETTINGS[kind], name).default for name in settings_of(kind)
+        }
+        build(
+            context, kind, kind, options, lambda _: links.to_data("Spaces", tab="Spaces and leaks")
+        )

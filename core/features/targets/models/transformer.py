@@ -35,10 +35,16 @@ from core.features.targets.models.base import (
     RankingModel,
     Report,
     Scorer,
+    TrainingPlan,
+    train_epochs,
 )
-from core.features.targets.models.network import Network, NetworkShape, bin_expression
-from core.features.targets.models.scgpt import freeze, read_start
-from core.features.targets.models.training import TrainingPlan, train_epochs
+from core.features.targets.models.network import (
+    Network,
+    NetworkShape,
+    bin_expression,
+    freeze,
+    read_start,
+)
 
 PAIR_WEIGHT: Final = 0.7
 POINT_WEIGHT: Final = 0.1
@@ -56,7 +62,7 @@ WEIGHT: Final = "weight."
 
 
 class _Learner:
-    """A network in training. See `core.features.targets.models.training.Learner`."""
+    """A network in training. See `core.features.targets.models.base.Learner`."""
 
     def __init__(self, network: Network, examples: Examples, options: Mapping[str, Any]) -> None:
         torch, cells, held_out = network.torch, examples.fitted, examples.chosen_on

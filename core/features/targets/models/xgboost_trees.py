@@ -24,9 +24,10 @@ from core.features.targets.models.base import (
     RankingModel,
     Report,
     Scorer,
+    TrainingPlan,
     make_class_rows,
+    train_epochs,
 )
-from core.features.targets.models.training import TrainingPlan, train_epochs
 
 ROUNDS_OF_EPOCH: Final = 5
 PATIENCE: Final = 4  # epochs without a better validation MRR

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.features.targets.models.training import CHECKPOINT, TrainingPlan, train_epochs
+from core.features.targets.models.base import CHECKPOINT, TrainingPlan, train_epochs
 
 MRRS = (0.1, 0.3, 0.2, 0.3, 0.25, 0.9)
 
