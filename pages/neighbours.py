@@ -14,7 +14,7 @@ if dataset is None:
     st.stop()
 spaces = neighbour_controls.usable_spaces(dataset)
 if not spaces:
-    spaces_tab.offer(context)
+    spaces_tab.offer()
     st.stop()
 
 pair_id = panels.choose_row(dataset, st.query_params.get("row"))

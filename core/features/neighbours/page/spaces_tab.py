@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from core.base.fields.record import option_of
 from core.base.texts import number_text
-from core.features.neighbours import spaces
 from core.features.neighbours import spaces as actions
 from core.features.neighbours.build import MINILM
 from core.features.neighbours.page import neighbour_controls
@@ -28,7 +26,7 @@ from core.features.neighbours.page.loaders import (
 from core.features.neighbours.spaces import SPACE_SETTINGS
 from core.scoring.sentences import UNSEEN, interval_text
 from core.store.datasets import Dataset
-from core.store.spaces import PackRecord, SpaceRecord
+from core.store.spaces import SpaceRecord
 from core.transfer import cuts
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import means_of
@@ -52,11 +50,27 @@ NUMBERS_HELP = {
     **dict.fromkeys(("p, DE", "p, DIR", "p, mean"), _P),
     **dict.fromkeys(("DE, permuted", "DIR, permuted", "mean, permuted"), _PERMUTED),
 }
+# Title → kind of space, and kind of knowledge pack that it needs.
+KINDS = {
+    "words of gene descriptions (TF-IDF)": ("text", "descriptions"),
+    "gene descriptions through MiniLM": ("sentences", "descriptions"),
+    "neighbourhoods in a network": ("network", "network"),
+    "a published LPS response": ("response", "lps_response"),
+    "genes with similar responses in this dataset": ("coresponse", ""),
+}
 _ORGANISM_HELP = (
     "The organism whose genes the pack describes, from the case of its symbols: Stat1 is mouse,"
     " STAT1 human. Runs on a dataset of another organism do not read it. If its symbols do not show"
     " the organism, runs on any dataset do."
 )
+
+
+def offer() -> None:
+    """Say where to build a gene space, on a page that needs one."""
+    show_empty(
+        "No gene space yet. Build one from a knowledge pack, or import an embedding.",
+        lambda: links.to_data("Go to Data", tab="Spaces and leaks"),
+    )
 
 
 def show(context: PageContext) -> None:
@@ -188,7 +202,6 @@ def _numbers_line(name: str, task: SpaceTask) -> dict[str, Any]:
 
 def _show_build(context: PageContext) -> None:
     st.markdown("**Build a space**")
-    packs = {pack.kind for pack in all_packs()}
     kind_side, name_side = st.columns(2)
     title = kind_side.selectbox(
         "From", list(KINDS), label_visibility="collapsed", **bind("build_kind")
@@ -197,42 +210,36 @@ def _show_build(context: PageContext) -> None:
     name = name_side.text_input(
         "Name", placeholder="name of the space", label_visibility="collapsed", **bind("build_name")
     )
-    names, options = settings_of(kind), dict[str, Any]()
-    if names:
-        options = show_settings(SPACE_SETTINGS[kind], "build_", names, columns=2)
-    if needed and needed not in packs:
+    options, record = dict[str, Any](), SPACE_SETTINGS.get(kind)
+    if record is not None:
+        options = show_settings(record, "build_", names_of_rest(record, ()), columns=2)
+    if needed and needed not in {pack.kind for pack in all_packs()}:
         st.caption(f"Needs a knowledge pack of {needed.replace('_', ' ')}: import one first.")
         return
+    dataset = context.dataset
     if kind == "coresponse":
         st.caption("Made from labels: it is scored only if it is rebuilt for each fold.")
-    if st.button(
-        "Build",
-        disabled=not name.strip() or (kind == "coresponse" and context.dataset is None),
-        type="primary",
+        options |= {"dataset": dataset.name if dataset else "", "of": "gene"}
+    if kind == "sentences":
+        options["model"] = MINILM
+    if not st.button(
+        "Build", disabled=not name.strip() or options.get("dataset") == "", type="primary"
     ):
-        options |= {"model": MINILM} if kind == "sentences" else {}
-        options |= (
-            {"dataset": context.dataset.name, "of": "gene"}
-            if kind == "coresponse" and context.dataset
-            else {}
-        )
-        build(
-            context,
-            kind,
-            name.strip(),
-            options,
-            lambda space: _link_to_neighbours(context.dataset, space),
-        )
-
-
-def _link_to_neighbours(dataset: Dataset | None, space: SpaceRecord) -> None:
-    """Show a link to the neighbours in a space, or to the recorded change if Neighbours does not
-    offer the space."""
-    if dataset is None or space.built_from == dataset.name:
-        links.to_changes()
         return
-    parameters = neighbour_controls.link_parameters(dataset, KnnSettings((space.name,)))
-    links.to_page(links.NEIGHBOURS, "Open its neighbours", None, **parameters)
+    with explain_errors():
+        with st.status("Building …") as status:
+            space = actions.embed(
+                context.workspace,
+                kind,
+                name.strip(),
+                options,
+                say=lambda text: status.update(label=f"{text} …"),
+            )
+        link = links.to_changes  # Neighbours does not offer a space of the dataset's own labels
+        if dataset is not None and space.built_from != dataset.name:
+            wanted = neighbour_controls.link_parameters(dataset, KnnSettings((space.name,)))
+            link = partial(links.to_page, links.NEIGHBOURS, "Open its neighbours", None, **wanted)
+        confirm(f"Built {space.name}: {space.genes:,} genes, {space.columns:,} columns.", link)
 
 
 def _show_delete(context: PageContext, spaces: list[SpaceRecord]) -> None:
@@ -273,81 +280,8 @@ def _show_packs() -> None:
             for pack in packs
         ]
     )
-    columns = {
-        "organism": st.column_config.TextColumn(help=_ORGANISM_HELP),
-    }
-    tables.show_table(table, "knowledge packs", columns)
-
-
-# Title → kind of space, and kind of knowledge pack that it needs.
-KINDS = {
-    "words of gene descriptions (TF-IDF)": ("text", "descriptions"),
-    "gene descriptions through MiniLM": ("sentences", "descriptions"),
-    "neighbourhoods in a network": ("network", "network"),
-    "a published LPS response": ("response", "lps_response"),
-    "genes with similar responses in this dataset": ("coresponse", ""),
-}
-# the kinds that need neither a large package nor labels
-_IN_PLACE = ("text", "network", "response")
-
-
-def build(
-    context: PageContext,
-    kind: str,
-    name: str,
-    options: dict[str, Any],
-    link: Callable[[SpaceRecord], object],
-) -> None:
-    """Build a space with progress, and rerun the page with a link to it; or show why it cannot be
-    built."""
-    with explain_errors():
-        with st.status("Building …") as status:
-            space = spaces.embed(
-                context.workspace,
-                kind,
-                name,
-                options,
-                say=lambda text: status.update(label=f"{text} …"),
-            )
-        confirm(
-            f"Built {space.name}: {space.genes:,} genes, {space.columns:,} columns.",
-            lambda: link(space),
-        )
-
-
-def offer(context: PageContext) -> None:
-    """Offer to build a gene space from the existing packs; without such a pack, show what to do
-    first."""
-    found = {pack.kind: pack for pack in all_packs()}
-    kinds = [
-        (kind, found[needed])
-        for kind, needed in KINDS.values()
-        if kind in _IN_PLACE and needed in found
-    ]
-    if context.read_only or not kinds:
-        show_empty(
-            "No gene space yet. Build one from a knowledge pack, or import an embedding.",
-            lambda: links.to_data("Go to Data", tab="Spaces and leaks"),
-        )
-        return
-    with st.container(border=True):
-        st.markdown("Neighbours need a gene space, and there is none yet. Build one now:")
-        for kind, pack in kinds:
-            _show_button(context, kind, pack)
-        links.to_data("More ways to build one", tab="Spaces and leaks")
-
-
-def settings_of(kind: str) -> list[str]:
-    """Return the names of the settings of a kind of space that a form shows."""
-    return names_of_rest(SPACE_SETTINGS[kind], ()) if kind in SPACE_SETTINGS else []
-
-
-def _show_button(context: PageContext, kind: str, pack: PackRecord) -> None:
-    label = f"Build “{kind}” from {pack.entries:,} {pack.kind.replace('_', ' ')}"
-    if st.button(label, key=f"build-space-{kind}", icon=":material/hub:"):
-        options = {
-            name: option_of(SPACE_SETTINGS[kind], name).default for name in settings_of(kind)
-        }
-        build(
-            context, kind, kind, options, lambda _: links.to_data("Spaces", tab="Spaces and leaks")
-        )
+    tables.show_table(
+        table,
+        "knowledge packs",
+        {"organism": st.column_config.TextColumn(help=_ORGANISM_HELP)},
+    )
