@@ -1,17 +1,8 @@
 """Targets: which gene was perturbed?"""
 
-from collections.abc import Callable
-
 import streamlit as st
 
-from core.features.targets.page import (
-    ShownRanking,
-    choose,
-    show_condition,
-    show_evaluation,
-    show_training,
-)
-from core.runs.workspace import Workspace
+from core.features.targets.page import choose, show_evaluation, show_training
 from core.ui import shell, widgets
 
 context = shell.open_page(__file__)
@@ -19,19 +10,14 @@ st.markdown("## Targets")
 folder, shown = choose(context.workspace)
 
 
-def show(tab: Callable[[Workspace, ShownRanking], None]) -> None:
-    """Show a tab of an evaluated ranking, or its training, which ends with an evaluation."""
+def show_table() -> None:
+    """Show an evaluated ranking, or its training, which ends with an evaluation."""
     if shown is None:
         show_training(context.workspace, folder)
     else:
-        tab(context.workspace, shown)
+        show_evaluation(context.workspace, shown)
 
 
 widgets.show_tabs(
-    "tab",
-    {
-        "Table": lambda: show(show_evaluation),
-        "Conditions": lambda: show(show_condition),
-        "Training": lambda: show_training(context.workspace, folder),
-    },
+    "tab", {"Table": show_table, "Training": lambda: show_training(context.workspace, folder)}
 )

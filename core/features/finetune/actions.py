@@ -199,7 +199,7 @@ def result_of(folder: FinetuneFolder) -> dict[str, Any]:
         raise InputError(
             f"{out}: has lost its {MANIFEST}; remove the folder and start the fine-tune again"
         )
-    ending = read_ending(folder.worker) or {}
+    ending = read_ending(folder) or {}
     return {
         "path": str(out),
         "steps": ending["steps"],
@@ -287,10 +287,10 @@ class FinetuneKind(JobKind):
         for folder in list_all(workspace):
             view = {"tab": self.tab, "finetune": folder.key}
             try:
-                yield self.job_in(folder.worker, folder.spec().name, view=view)
+                yield self.job_in(folder, folder.spec().name, view=view)
             except DeskError as error:
                 yield self.job_in(
-                    folder.worker, state="crashed", cause=str(error), can_resume=False, view=view
+                    folder, state="crashed", cause=str(error), can_resume=False, view=view
                 )
 
     def resume(self, workspace: Workspace, job: Job) -> None:

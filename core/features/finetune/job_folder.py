@@ -29,7 +29,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -50,21 +49,10 @@ from core.runs.run_folder import read_spec
 WHOLE = "whole"  # written into a checkpoint when everything else is there
 
 
-@dataclass(frozen=True, slots=True)
-class FinetuneFolder:
-    """The folder that holds a fine-tune's files."""
+class FinetuneFolder(JobFolder):
+    """The folder that holds a fine-tune's files. Its key is the fine-tune's identity."""
 
-    path: Path
-
-    @property
-    def key(self) -> str:
-        """The fine-tune's identity."""
-        return self.path.name
-
-    @property
-    def worker(self) -> JobFolder:
-        """The files that a fine-tune's process shares with those who watch it."""
-        return JobFolder(self.path)
+    __slots__ = ()
 
     @property
     def train(self) -> Path:
@@ -116,7 +104,7 @@ class FinetuneFolder:
 
     def status(self) -> JobStatus:
         """Return its state. said: step, the optimizer steps made."""
-        return status_of(self.worker)
+        return status_of(self)
 
 
 def list_folders(path: Path) -> list[FinetuneFolder]:
@@ -188,7 +176,7 @@ def start_training(folder: FinetuneFolder, settings: Settings, python: Path) -> 
     """
     command = (str(python), "-m", "core.features.finetune.train", str(folder.path))
     environment = environment_of(keys_needed(settings, "", sources=False), HUB_VARIABLES)
-    return jobs.start(folder.worker, command, environment, what="fine-tune")
+    return jobs.start(folder, command, environment, what="fine-tune")
 
 
 MANIFEST: Final = "manifest.json"

@@ -66,9 +66,13 @@ class KnnResult:
             evaluation.null,
         )
         intervals = {
-            **{"de": score.de, "dir": score.dir, "mean": score.mean},
-            **{"de_covered": covered.de, "dir_covered": covered.dir},
-            **{"null_de": null.de, "null_dir": null.dir},
+            "de": score.de,
+            "dir": score.dir,
+            "mean": score.mean,
+            "de_covered": covered.de,
+            "dir_covered": covered.dir,
+            "null_de": null.de,
+            "null_dir": null.dir,
         }
         seed = protocol.seed if protocol.kind == "folds" else None
         return cls(
@@ -185,7 +189,6 @@ class NeighboursResult:
 
     @property
     def scope(self) -> str:
-        """The settings of the kNN."""
         return self.settings
 
     @property
@@ -206,15 +209,12 @@ class NeighboursResult:
 
 def _cuts(mean: MeanOfCuts) -> dict[str, Any]:
     """Return how the single cuts vary."""
-    columns = {"de": mean.all_rows.values[:, 0], "dir": mean.all_rows.values[:, 1]}
-    sd = zip(AXES, mean.all_rows.sd.tolist(), strict=True)
-    ends = {
-        f"{name}_{end}": of(column.tolist())
-        for name, column in columns.items()
-        for end, of in (("low", min), ("high", max))
-    }
-    about = {"n": len(mean.seeds), "k": mean.k, "seeds": list(mean.seeds)}
-    return {**about, **columns, **{f"{name}_sd": value for name, value in sd}, **ends}
+    cuts: dict[str, Any] = {"n": len(mean.seeds), "k": mean.k, "seeds": list(mean.seeds)}
+    for name, sd in zip(AXES, mean.all_rows.sd.tolist(), strict=True):
+        cuts[f"{name}_sd"] = sd
+    for name, column in zip(AXES, mean.all_rows.values.T, strict=False):
+        cuts |= {name: column, f"{name}_low": column.min(), f"{name}_high": column.max()}
+    return cuts
 
 
 def _permuted(numbers: KnnNumbers) -> dict[str, Any] | None:

@@ -73,13 +73,13 @@ def evaluate(
             published.test,
         ):
             raise InputError(
-                f"target ranking {folder.name}: was trained on another split, {own.name}, whose"
+                f"target ranking {folder.key}: was trained on another split, {own.name}, whose"
                 " training may include test conditions of this one. Train on this one: perturbdesk"
                 " targets train --split FILE"
             )
     saved = target_ranking.evaluate_saved(
         context.obj,
-        folder.name,
+        folder.key,
         asked.evaluation,
         lambda share, what: say_progress(f"{100 * share:3.0f}% {what}"),
     )
@@ -111,7 +111,7 @@ def table(
     evaluations = folder.evaluations()
     if not evaluations:
         raise NotFound(
-            f"target ranking {folder.name}: has no evaluation; try: perturbdesk targets evaluate"
+            f"target ranking {folder.key}: has no evaluation; try: perturbdesk targets evaluate"
         )
     show_result(table_of(folder, evaluations[-1]))
 

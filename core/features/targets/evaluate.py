@@ -4,14 +4,13 @@ the structural ceiling."""
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from core.base.errors import InputError
 from core.base.fields.setting import setting
@@ -23,7 +22,6 @@ from core.features.targets.expression import (
     ExpressionSet,
     Flags,
     Mask,
-    PerturbedCells,
     mask_expression,
     parse_condition,
     take_perturbed,
@@ -31,8 +29,7 @@ from core.features.targets.expression import (
 )
 from core.features.targets.metrics import (
     KS,
-    Floats,
-    Metric,
+    Place,
     Pools,
     Unit,
     best_levels,
@@ -45,15 +42,7 @@ from core.features.targets.models.base import FittedModel, Report
 from core.features.targets.splits import Split
 
 ALL_GENES: Final = "all genes"  # the pool of an evaluation without candidates
-TOP: Final = 20  # number of genes of a ranking to save for people
 CELLS_AT_ONCE: Final = 512
-# Test conditions by their targets that were perturbed in training
-STRATA: Final = {
-    "all": "all test conditions",
-    "seen": "all targets perturbed in training",
-    "part seen": "some targets perturbed in training",
-    "unseen": "no target perturbed in training",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +84,16 @@ class EvaluationRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """The scores and rankings of models.
+    """The scores of models.
 
     settings: mask, unit, ks and pool, which identify it among those of the same models. ceilings:
-    as of `ceilings_of`. table: model, stratum, metric, k (NaN for mrr), estimate, low, high,
-    random, ceiling, n, conditions. genes: model, condition, rank (inf outside the pool), gene,
-    is_target: the first TOP genes and all targets of each model and test condition, from rankings
-    of averaged cells.
+    as of `ceilings_of`. table: model, metric, k (NaN for mrr), estimate, low, high, random,
+    ceiling, n, conditions.
     """
 
     settings: Mapping[str, Any]
     ceilings: Mapping[str, Mapping[str, str]]
     table: pd.DataFrame
-    genes: pd.DataFrame
 
     @property
     def key(self) -> str:
@@ -130,99 +116,42 @@ def evaluate(
     candidates of each test condition; None to rank all genes.
     """
     test = cells.of_conditions(split.test)
-    single = take_perturbed(test, test, np.random.default_rng(seed), "test")
-    averages = single.average(by_batch=False)
-    rows = averages if request.unit == "condition" else single
+    rows = take_perturbed(test, test, np.random.default_rng(seed), "test")
+    if request.unit == "condition":
+        rows = rows.average(by_batch=False)
+    conditions = rows.conditions.tolist()
     perturbed = [gene for condition in split.conditions for gene in targets_in(condition)]
     hidden = np.flatnonzero(np.isin(cells.genes, perturbed))
-    strata = np.array([_stratum(condition, split) for condition in rows.conditions])
     levels = {
-        name: best_levels(rows.conditions.tolist(), scored, pools, len(cells.genes))
+        name: best_levels(conditions, scored, pools, len(cells.genes))
         for name, scored in (("random", frozenset[str]()), ("ceiling", split.trained_genes))
     }
     lines: list[dict[str, Any]] = []
-    genes: list[dict[str, Any]] = []
-
-    def rank(model: FittedModel, rows: PerturbedCells) -> Iterator[tuple[PerturbedCells, Floats]]:
-        """Yield the rows in blocks, with their scores; NaN for genes that are not ranked."""
-        for start in range(0, len(rows.x), CELLS_AT_ONCE):
-            block = rows.take(slice(start, start + CELLS_AT_ONCE))
-            scores = model.score(
-                mask_expression(block.x, block.controls.means(), request.mask, hidden),
-                block.controls,
-            )
-            if pools is not None:
-                scores[~pool_matrix(pools, block.conditions.tolist(), cells.genes)] = np.nan
-            yield block, scores
-
     for position, (name, model) in enumerate(models.items()):
         report(position / len(models), f"{name}: ranking genes for {len(rows.x):,} {request.unit}s")
-        places = [
-            place
-            for block, scores in rank(model, rows)
-            for place in place_targets(scores, block.target_columns)
-        ]
-        lines += _table_lines(name, score_rankings(places), levels, rows.conditions, strata)
-        genes += (
-            line
-            for block in rank(model, averages)
-            for line in _first_genes(name, cells.genes, *block)
+        places: list[list[Place]] = []
+        for start in range(0, len(rows.x), CELLS_AT_ONCE):
+            block = rows.take(slice(start, start + CELLS_AT_ONCE))
+            x = mask_expression(block.x, block.controls.means(), request.mask, hidden)
+            scores = model.score(x, block.controls)
+            if pools is not None:
+                scores[~pool_matrix(pools, block.conditions.tolist(), cells.genes)] = np.nan
+            places += place_targets(scores, block.target_columns)
+        lines += (
+            {
+                "model": name,
+                "metric": metric,
+                "k": float("nan") if k is None else float(k),
+                **clustered_interval(values, conditions).columns,
+                **{level: float(best[metric, k].mean()) for level, best in levels.items()},
+                "n": len(conditions),
+                "conditions": len(set(conditions)),
+            }
+            for (metric, k), values in score_rankings(places).items()
         )
     pool = ALL_GENES if request.candidates is None else request.candidates.name
     settings = {"mask": request.mask, "unit": request.unit, "ks": list(KS), "pool": pool}
-    ceilings = ceilings_of(split, pools, len(cells.genes))
-    return Evaluation(settings, ceilings, pd.DataFrame(lines), pd.DataFrame(genes))
-
-
-def _table_lines(
-    model: str,
-    scores: Mapping[Metric, Floats],
-    levels: Mapping[str, Mapping[Metric, Floats]],
-    conditions: NDArray[np.str_],
-    strata: NDArray[np.str_],
-) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a model in an evaluation's table. levels: the columns random and
-    ceiling."""
-    for stratum in STRATA:
-        chosen = (strata == stratum) | (stratum == "all")
-        clusters = conditions[chosen].tolist()
-        for (metric, k), values in scores.items() if clusters else ():
-            yield {
-                "model": model,
-                "stratum": stratum,
-                "metric": metric,
-                "k": float("nan") if k is None else float(k),
-                **clustered_interval(values[chosen], clusters).columns,
-                **{name: float(level[metric, k][chosen].mean()) for name, level in levels.items()},
-                "n": len(clusters),
-                "conditions": len(set(clusters)),
-            }
-
-
-def _stratum(condition: str, split: Split) -> str:
-    seen = {gene in split.trained_genes for gene in targets_in(condition)}
-    return "part seen" if len(seen) == 2 else "seen" if True in seen else "unseen"
-
-
-def _first_genes(
-    model: str, genes: Sequence[str], block: PerturbedCells, scores: Floats
-) -> Iterator[dict[str, Any]]:
-    """Yield the first TOP genes that a model can score, and the targets, of each condition."""
-    for condition, targets, row in zip(block.conditions, block.target_columns, scores, strict=True):
-        order = np.argsort(-row, kind="stable")
-        columns = [*dict.fromkeys([*order[np.isfinite(row[order])][:TOP], *targets])]
-        [places] = place_targets(row[None], [columns])
-        lines = [
-            {
-                "model": model,
-                "condition": str(condition),
-                "rank": np.inf if place is None else place[0] + (place[1] - 1) / 2,
-                "gene": genes[column],
-                "is_target": column in targets,
-            }
-            for column, place in zip(columns, places, strict=True)
-        ]
-        yield from sorted(lines, key=lambda line: line["rank"])
+    return Evaluation(settings, ceilings_of(split, pools, len(cells.genes)), pd.DataFrame(lines))
 
 
 MAX_BYTES: Final = 100_000_000

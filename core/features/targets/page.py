@@ -1,19 +1,18 @@
-"""Targets, tab Table: every model on the same rows, beside a random ranking and the ceiling of
-models of trained genes."""
+"""Targets: the table of every model on the same rows, beside a random ranking and the ceiling of
+models of trained genes; and the training."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core.base.fields.record import make, option_of
 from core.features.targets import actions as target_ranking
 from core.features.targets.actions import KIND, RankingFolder
-from core.features.targets.evaluate import TOP, Evaluation, EvaluationRequest
+from core.features.targets.evaluate import Evaluation, EvaluationRequest
 from core.features.targets.models.base import ranking_models
 from core.features.targets.request import (
     RankingTableRequest,
@@ -25,7 +24,6 @@ from core.features.targets.request import (
 from core.features.targets.tables import METRICS, evaluation_title, table_of
 from core.plots import curves
 from core.runs.workspace import Workspace
-from core.ui import tables
 from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
 from core.ui.linked import bind, choose_one
@@ -39,7 +37,7 @@ def show_evaluation(workspace: Workspace, shown: ShownRanking) -> None:
     """Show the table of an evaluation."""
     show_result(
         table_of(shown.folder, shown.saved, shown.metric),
-        shown.folder.name,
+        shown.folder.key,
         f"targets-{shown.metric}",
     )
     if not workspace.settings.read_only:
@@ -50,12 +48,10 @@ def show_evaluation(workspace: Workspace, shown: ShownRanking) -> None:
             if st.button("Evaluate", key="evaluate-targets"):
                 with explain_errors(), st.spinner("Ranking the genes …"):
                     saved = target_ranking.evaluate_saved(
-                        workspace, shown.folder.name, make(EvaluationRequest, chosen)
+                        workspace, shown.folder.key, make(EvaluationRequest, chosen)
                     )
                     st.query_params["evaluation"] = saved.key
-                    confirm(
-                        f"{shown.folder.name}: evaluated on {evaluation_title(saved.settings)}."
-                    )
+                    confirm(f"{shown.folder.key}: evaluated on {evaluation_title(saved.settings)}.")
 
 
 _RANKING = option_of(RankingTableRequest, "ranking")
@@ -73,7 +69,7 @@ class ShownRanking:
 def choose(workspace: Workspace) -> tuple[RankingFolder | None, ShownRanking | None]:
     """Show the choices in one row; return the chosen ranking, if there is one, and what is shown of
     it once it is evaluated."""
-    folders = {folder.name: folder for folder in target_ranking.list_all(workspace)}
+    folders = {folder.key: folder for folder in target_ranking.list_all(workspace)}
     if not folders:
         return None, None
     left, middle, right = st.columns([0.3, 0.4, 0.3])
@@ -91,59 +87,6 @@ def choose(workspace: Workspace) -> tuple[RankingFolder | None, ShownRanking | N
     ) or next(iter(titles))
     metric = choose_one(right.selectbox, "metric", "Metric", METRICS, "recall") or "recall"
     return folder, ShownRanking(folder, evaluations[key], metric)
-
-
-HIT = "✓"
-
-
-def show_condition(_workspace: Workspace, shown: ShownRanking) -> None:
-    """Show the drill-down of a test condition."""
-    split = shown.folder.split()
-    names = {condition: condition.replace("+", " + ") for condition in split.test}
-    chosen = (
-        choose_one(st.selectbox, "condition", "Test condition", names, split.test[0])
-        or split.test[0]
-    )
-    genes = shown.saved.genes[shown.saved.genes["condition"] == chosen]
-    st.markdown("#### Ranks of its perturbed genes")
-    ranks = target_ranks(genes)
-    ranks.insert(1, "trained", ranks["gene"].isin(split.trained_genes))
-    tables.show_table(ranks, "targets-ranks")
-    st.caption(
-        "Rankings of the condition's averaged cells. Genes with equal scores share their mean rank;"
-        " so do genes without a score. A gene that is not a candidate has no rank."
-    )
-    st.markdown("#### Top genes of each model")
-    tables.show_table(first_genes(genes), "targets-first")
-    st.caption(f"{HIT} a perturbed gene · the first {TOP} genes that a model can score")
-
-
-def target_ranks(genes: pd.DataFrame) -> pd.DataFrame:
-    """Return one row for each perturbed gene, with its rank by each model; NaN outside the
-    candidates.
-
-    genes: model, gene, rank, is_target; of one condition.
-    """
-    targets = genes[genes["is_target"]].replace({"rank": {np.inf: np.nan}})
-    return _by_model(targets, "gene", "rank")
-
-
-def first_genes(genes: pd.DataFrame) -> pd.DataFrame:
-    """Return the genes that each model ranks first, one column per model; perturbed genes are
-    marked.
-
-    genes: model, gene, is_target, in the order of the ranks.
-    """
-    first = genes.groupby("model", sort=False).head(TOP)
-    places = first.groupby("model").cumcount() + 1
-    texts = first["gene"] + first["is_target"].map({True: f" {HIT}", False: ""})
-    return _by_model(first.assign(place=places, text=texts), "place", "text").fillna("")
-
-
-def _by_model(table: pd.DataFrame, index: str, values: str) -> pd.DataFrame:
-    """Return a row for each value of a column, and a column of values for each model."""
-    wide = table.pivot(index=index, columns="model", values=values)
-    return wide[table["model"].unique()].rename_axis(columns=None).reset_index()
 
 
 # models that train on the simulated screen within a minute
@@ -164,7 +107,7 @@ def show_training(workspace: Workspace, folder: RankingFolder | None) -> None:
             " not the labelled pairs on Data."
         )
     else:
-        watch_job(workspace, KIND.name, folder.name)
+        watch_job(workspace, KIND.name, folder.key)
         _show_curves(folder)
         if (folder.path / "data.json").is_file():
             split = folder.split()
@@ -203,7 +146,7 @@ def _show_curves(folder: RankingFolder) -> None:
     for column, (measure, words) in zip(st.columns(2), MEASURES.items(), strict=True):
         with column:
             chart = curves.figure(history.assign(y=history[measure]), "epoch or round", words)
-            caption = f"{folder.name} · ★ the chosen epoch or round · no interval"
+            caption = f"{folder.key} · ★ the chosen epoch or round · no interval"
             show_figure(chart, history, f"targets-{measure}", words.capitalize(), caption)
 
 

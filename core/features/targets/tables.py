@@ -15,7 +15,7 @@ from core.base.fields.record import option_of
 from core.base.result import Figure, Table, hidden, inline
 from core.base.texts import estimate_text, number_text
 from core.features.targets.actions import RankingFolder
-from core.features.targets.evaluate import ALL_GENES, STRATA, Evaluation, EvaluationRequest
+from core.features.targets.evaluate import ALL_GENES, Evaluation, EvaluationRequest
 from core.features.targets.metrics import MRR
 from core.features.targets.splits import PARTS
 
@@ -54,7 +54,7 @@ METRICS: Final = {
 }
 MASK_WORDS, UNIT_WORDS = (option_of(EvaluationRequest, name).titles for name in ("mask", "unit"))
 WHAT_A_TIE_IS: Final = "Where genes tie, a metric is its expectation over their orders."
-SHOWN_K: Final = 10  # of the table by stratum
+SHOWN_K: Final = 10  # of the sentence, and of the order of the curves
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,8 +63,8 @@ class TargetTable:
     of a split.
 
     ceilings: of models that rank only trained genes, metric → k from which it holds → value. split:
-    its name, kind and parts. settings: mask, unit, ks and pool. rows: one for each model, stratum,
-    metric and k, which is None for MRR. metric: the one to show, None for all.
+    its name, kind and parts. settings: mask, unit, ks and pool. rows: one for each model, metric
+    and k, which is None for MRR. metric: the one to show, None for all.
     """
 
     ceilings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -131,21 +131,14 @@ class TargetTable:
         return tuple(filter(None, (ceilings, *NOT_COMPARABLE, *self.notes)))
 
     def tables(self) -> tuple[Table, ...]:
-        """Return a table for each metric, one by trained targets, and the published values."""
+        """Return a table for each metric, and the published values."""
         metrics = [self.metric] if self.metric else [*METRICS]
         tables = []
         if self.rows:
-            metric, k = self._metric_and_k
             tables += [
                 Table(f"{METRICS[each]} of every model", tuple(self._by_model(each)))
                 for each in metrics
             ]
-            tables.append(
-                Table(
-                    f"{metric_text(metric, k)} by trained targets",
-                    tuple(self._by_stratum(metric, k)),
-                )
-            )
         for each in metrics:
             values = (
                 (row["model"], row["k"], row["value"]) for row in PUBLISHED if row["metric"] == each
@@ -158,8 +151,8 @@ class TargetTable:
             )
         return tuple(tables)
 
-    def _rows_of(self, metric: str, stratum: str = "all") -> list[Record]:
-        return [row for row in self.rows if (row["metric"], row["stratum"]) == (metric, stratum)]
+    def _rows_of(self, metric: str) -> list[Record]:
+        return [row for row in self.rows if row["metric"] == metric]
 
     def _by_model(self, metric: str) -> Iterable[Record]:
         """Return one row for each model, a column for each k; last the random level and the
@@ -171,18 +164,6 @@ class TargetTable:
         return _by_k(
             metric, [*((row["model"], row["k"], _interval_text(row)) for row in rows), *levels]
         )
-
-    def _by_stratum(self, metric: str, k: int | None) -> Iterator[Record]:
-        for stratum, words in STRATA.items():
-            if rows := [row for row in self._rows_of(metric, stratum) if row["k"] == k]:
-                values = {row["model"]: _interval_text(row) for row in rows}
-                level = {REFERENCES["random"]: rows[0]["random"]}
-                yield {
-                    "test conditions": words,
-                    "conditions": rows[0]["conditions"],
-                    **values,
-                    **level,
-                }
 
     def _curves(self, metric: str) -> Iterator[Record]:
         """Yield curve, x (k as text), y, low, high: of each model, the best at SHOWN_K first, then
@@ -225,7 +206,7 @@ def table_of(folder: RankingFolder, saved: Evaluation, metric: str | None = None
     rows: list[Any] = saved.table.to_dict("records")
     return TargetTable(
         saved.ceilings,
-        folder.name,
+        folder.key,
         folder.status().state,
         folder.saved_models(),
         folder.request().source.name,

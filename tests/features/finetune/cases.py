@@ -87,4 +87,4 @@ def finish(folder: FinetuneFolder, out: Path) -> None:
     """Leaves a fine-tune as its process does when it is done."""
     write_model(out)
     write_manifest(out, folder.spec(), {"steps": 9, "loss": 0.5, "validation_loss": 0.6})
-    record_ending(folder.worker, "done", steps=9, loss=0.5, validation_loss=0.6)
+    record_ending(folder, "done", steps=9, loss=0.5, validation_loss=0.6)

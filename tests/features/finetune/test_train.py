@@ -49,7 +49,7 @@ def test_a_person_stops_it_and_a_signal_interrupts_it(
             os.getpid(),
             "training",
         )
-        folder.worker.set_command(command)
+        folder.set_command(command)
         if command == "run":
             os.kill(os.getpid(), signal.SIGTERM)
         assert told[0].wait(20)
@@ -70,7 +70,7 @@ def test_each_step_is_told_and_one_that_is_to_stop_saves_first(
     monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(TrainerCallback=object))
     log, stopping = [{"step": 5, "epoch": 0.5, "loss": 2.0}], threading.Event()
     state, control = SimpleNamespace(global_step=4, max_steps=8, log_history=log), SimpleNamespace()
-    with Reporter(folder.worker) as reporter:
+    with Reporter(folder) as reporter:
         callback = train._callback(folder, reporter, stopping)
         callback.on_train_begin(None, state, control, model=None)
         state.global_step = 5

@@ -85,8 +85,8 @@ def request(name: str = "small", kind: str = "hard") -> TrainingRequest:
     return TrainingRequest(name, kind=kind, models={name: {} for name in MODELS})
 
 
-def by_model(table: pd.DataFrame, metric: str, k: int | None, stratum: str = "all") -> pd.DataFrame:
+def by_model(table: pd.DataFrame, metric: str, k: int | None) -> pd.DataFrame:
     """Return one row for each model, for a metric at one k."""
     at_k = table["k"].isna() if k is None else table["k"] == k
-    chosen = (table["metric"] == metric) & at_k & (table["stratum"] == stratum)
+    chosen = (table["metric"] == metric) & at_k
     return table[chosen].reset_index(drop=True)

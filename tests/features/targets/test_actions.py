@@ -119,9 +119,9 @@ def test_what_a_killed_deletion_left_is_no_ranking(
 def test_states(workspace: Workspace) -> None:
     folder = target_ranking.create(workspace, cases.request())
     assert folder.status().state == "crashed"  # its process never began
-    folder.job.set_command("run")
+    folder.set_command("run")
     assert folder.status().state == "waiting"
-    beat(folder.job, {"share": 0.4, "what": "fallen: fitting"})
+    beat(folder, {"share": 0.4, "what": "fallen: fitting"})
     status = folder.status()
     assert (status.state, status.said["what"], status.is_live) == (
         "running",
@@ -134,7 +134,7 @@ def test_states(workspace: Workspace) -> None:
     ):
         with pytest.raises(StateError):
             refused(workspace, "small")
-    record_ending(folder.job, "failed", "no memory")
+    record_ending(folder, "failed", "no memory")
     assert folder.status().cause == "no memory"
     (folder.path / "done.json").write_text("[", "utf-8")
     (folder.path / "heartbeat").unlink()  # its process was this one, which lives

@@ -178,7 +178,7 @@ def test_tables_for_people_and_programs(tmp_path: Path, prepared: tuple[ReadCell
     [saved] = trained(tmp_path, prepared).evaluations()
     folder = trained(tmp_path / "again", prepared)
     found = table_of(folder, saved, "recall")
-    wide, strata, published = found.tables()
+    wide, published = found.tables()
     assert [row["model"] for row in wide.rows] == [
         "fallen",
         "fallen_trained",
@@ -190,14 +190,6 @@ def test_tables_for_people_and_programs(tmp_path: Path, prepared: tuple[ReadCell
         == list(published.rows[0])[1:]
         == [f"recall@{k}" for k in (1, 5, 10, 20, 40)]
     )
-    assert strata.rows[0]["test conditions"] == "all test conditions"
-    assert list(strata.rows[0]) == [
-        "test conditions",
-        "conditions",
-        "fallen",
-        "fallen_trained",
-        "random ranking",
-    ]
     record = to_json(found)
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert {row["k"] for row in record["rows"]} == {None, 1, 5, 10, 20, 40}

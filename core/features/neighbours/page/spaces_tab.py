@@ -2,54 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from core.base.texts import number_text
 from core.features.neighbours import spaces as actions
 from core.features.neighbours.build import MINILM
 from core.features.neighbours.page import neighbour_controls
-from core.features.neighbours.page.loaders import (
-    SpaceTask,
-    all_packs,
-    ask_cuts,
-    ask_null,
-    is_ready,
-    space_coverage,
-    space_matches,
-    task_on_rows,
-)
+from core.features.neighbours.page.loaders import all_packs, space_coverage, space_matches
 from core.features.neighbours.spaces import SPACE_SETTINGS
-from core.scoring.sentences import UNSEEN, interval_text
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
-from core.transfer import cuts
 from core.transfer.knn_settings import KnnSettings
-from core.transfer.permutation_null import means_of
-from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui import links, shell, tables
+from core.ui import links, tables
 from core.ui.confirmation import confirm
 from core.ui.linked import bind
-from core.ui.loaders.spaces import all_spaces, row_index
+from core.ui.loaders.spaces import all_spaces
 from core.ui.option_controls import names_of_rest, show_settings
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text, show_empty
 
-_PERMUTED = (
-    "Mean and SD of the same space after 99 random permutations of its vectors among its genes."
-)
-_P = "The share of permutations that score as high, with the space itself among them."
-NUMBERS_HELP = {
-    "DE": "AUROC of any effect against none: 0.5 is chance.",
-    "DIR": "AUROC of up against down, over rows with an effect: 0.5 is chance.",
-    "mean": "The mean of DE and DIR.",
-    **dict.fromkeys(("p, DE", "p, DIR", "p, mean"), _P),
-    **dict.fromkeys(("DE, permuted", "DIR, permuted", "mean, permuted"), _PERMUTED),
-}
 # Title → kind of space, and kind of knowledge pack that it needs.
 KINDS = {
     "words of gene descriptions (TF-IDF)": ("text", "descriptions"),
@@ -79,8 +52,6 @@ def show(context: PageContext) -> None:
     spaces = all_spaces()
     if spaces:
         _show_table(context.dataset, spaces)
-        if context.dataset is not None:
-            _show_numbers(context.dataset)
     else:
         show_empty("No gene space is here yet: build one below, or import an embedding (Import).")
     if not context.read_only:
@@ -148,58 +119,6 @@ def _space_line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
     }
 
 
-def _show_numbers(dataset: Dataset) -> None:
-    """Show how well each space alone predicts the dataset's labels, beside the same space with
-    permuted vectors."""
-    usable = neighbour_controls.usable_spaces(dataset)
-    if not usable or not len(row_index(dataset.id).known):
-        return
-    tasks = {
-        each.name: task_on_rows(dataset.id, dataset.name, KnnSettings((each.name,)), None)
-        for each in usable
-    }
-
-    def draw() -> None:
-        tables.show_table(
-            pd.DataFrame([_numbers_line(name, task) for name, task in tasks.items()]),
-            "numbers of spaces",
-            {name: st.column_config.Column(help=text) for name, text in NUMBERS_HELP.items()},
-        )
-        k, power = EvaluationProtocol().k, SimilaritySettings().weighting.power
-        st.caption(
-            as_text(
-                f"Each space alone on all labelled rows of {dataset.name}, scored {UNSEEN}:"
-                f" {cuts.NAME}, inside {k}×{k} cells, with 95% intervals. Power {power:g}, by"
-                " target gene, base rates where nothing is similar."
-                + ("" if ready() else " The missing numbers are being computed.")
-            )
-        )
-
-    def ready() -> bool:
-        return all(is_ready(task) for task in tasks.values())
-
-    shell.draw_until_ready(draw, ready)
-
-
-def _numbers_line(name: str, task: SpaceTask) -> dict[str, Any]:
-    line: dict[str, Any] = {"space": name, **dict.fromkeys(NUMBERS_HELP)}
-    found = ask_cuts(task).value
-    if found is None:
-        return line
-    score, null = found.all_rows.score, ask_null(task).value
-    tests = null.test(means_of(found.all_rows)) if null is not None else (None, None, None)
-    for metric, part, test in zip(
-        ("DE", "DIR", "mean"), (score.de, score.dir, score.mean), tests, strict=True
-    ):
-        line[metric] = interval_text(part.shown)
-        known = test is not None and not math.isnan(test.p)
-        line[f"{metric}, permuted"] = (
-            f"{number_text(test.mean)} ± {number_text(test.sd)}" if known else None
-        )
-        line[f"p, {metric}"] = f"{test.p:.2g}" if known else None
-    return line
-
-
 def _show_build(context: PageContext) -> None:
     st.markdown("**Build a space**")
     kind_side, name_side = st.columns(2)
@@ -235,10 +154,14 @@ def _show_build(context: PageContext) -> None:
                 options,
                 say=lambda text: status.update(label=f"{text} …"),
             )
-        link = links.to_changes  # Neighbours does not offer a space of the dataset's own labels
-        if dataset is not None and space.built_from != dataset.name:
+
+        def link() -> None:  # once the page knows the space
+            if dataset is None or space.built_from == dataset.name:
+                links.to_changes()  # Neighbours does not offer a space of the dataset's own labels
+                return
             wanted = neighbour_controls.link_parameters(dataset, KnnSettings((space.name,)))
-            link = partial(links.to_page, links.NEIGHBOURS, "Open its neighbours", None, **wanted)
+            links.to_page(links.NEIGHBOURS, "Open its neighbours", None, **wanted)
+
         confirm(f"Built {space.name}: {space.genes:,} genes, {space.columns:,} columns.", link)
 
 
