@@ -144,6 +144,8 @@ def _show_curves(folder: RankingFolder) -> None:
         curve=history["model"], x=history["epoch"], is_best=history.index.isin(best)
     )
     for column, (measure, words) in zip(st.columns(2), MEASURES.items(), strict=True):
+        if measure not in history:
+            continue
         with column:
             chart = curves.figure(history.assign(y=history[measure]), "epoch or round", words)
             caption = f"{folder.key} · ★ the chosen epoch or round · no interval"

@@ -16,7 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from pickle import UnpicklingError
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -260,69 +260,43 @@ CHECKPOINT: Final = "training.pt"
 COLUMNS: Final = ("epoch", "train_loss", "validation_mrr")
 
 
-class Learner(Protocol):
-    """The model in training."""
-
-    def train_epoch(self, rng: np.random.Generator) -> float:
-        """Train for an epoch and return the mean loss."""
-        ...
-
-    def validate(self) -> float:
-        """Return the MRR of the validation cells."""
-        ...
-
-    def state(self) -> Mapping[str, Any]:
-        """Return all that the next epoch depends on, except the generator: under "weights" a copy
-        of the weights, and other state, such as the optimizer's. Tensors and plain data."""
-        ...
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of `state`, or only the weights if nothing else is given."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingPlan:
-    """Limits of a training. patience: training stops after this many epochs without a better
-    validation MRR. folder: of the checkpoint, for one training alone; None to save none.
-    """
-
-    epochs: int
-    patience: int
-    folder: Path | None = None
-
-
 def train_epochs(
-    learner: Learner,
-    plan: TrainingPlan,
+    learner: Any,
     rng: np.random.Generator,
-    report: Callable[[float, str], object] = lambda _share, _what: None,
+    report: Report = lambda _share, _what: None,
+    *,
+    epochs: int,
+    patience: int,
+    folder: Path | None = None,
 ) -> pd.DataFrame:
-    """Train to the end of the plan, set the learner to its best weights, and return the history:
-    COLUMNS.
+    """Train a learner, set it to its best weights, and return the history: COLUMNS.
 
-    On a CPU, a training continued from a checkpoint ends exactly like one that was never stopped; a
-    GPU uses its own generator for dropout. Raise InputError for a damaged checkpoint, and OSError.
+    learner: `train_epoch(rng)` trains for an epoch and returns the mean loss; `validate()` returns
+    the MRR of the validation cells; `state()`, all that the next epoch depends on except the
+    generator, under "weights" a copy of the weights; `restore(state)` restores it, or the weights
+    alone. patience: training stops after this many epochs without a better validation MRR. folder:
+    of the checkpoint, for one training alone; None to save none. On a CPU, a training continued
+    from a checkpoint ends exactly like one that was never stopped; a GPU uses its own generator for
+    dropout. Raise InputError for a damaged checkpoint, and OSError.
     """
-    history, best = _resume(learner, plan, rng)
-    for epoch in range(len(history) + 1, plan.epochs + 1):
+    history, best = _resume(learner, folder, rng)
+    for epoch in range(len(history) + 1, epochs + 1):
         mrrs = [row[2] for row in history]
-        if mrrs and len(mrrs) - 1 - mrrs.index(max(mrrs)) >= plan.patience:
+        if mrrs and len(mrrs) - 1 - mrrs.index(max(mrrs)) >= patience:
             break
         loss, mrr = learner.train_epoch(rng), learner.validate()
         state = learner.state()
         if mrr > max(mrrs, default=-math.inf):
             best = state["weights"]
         history.append([float(epoch), loss, mrr])
-        if plan.folder is not None:
-            content = BytesIO()
-            generator = rng.bit_generator.state
+        if folder is not None:
+            content, generator = BytesIO(), rng.bit_generator.state
             _torch().save(
                 {"now": state, "best": best, "history": history, "generator": generator}, content
             )
-            plan.folder.mkdir(parents=True, exist_ok=True)
-            replace_file(plan.folder / CHECKPOINT, content.getvalue(), durable=True)
-        report(epoch / plan.epochs, f"epoch {epoch}: loss {loss:.3f}, validation MRR {mrr:.3f}")
+            folder.mkdir(parents=True, exist_ok=True)
+            replace_file(folder / CHECKPOINT, content.getvalue(), durable=True)
+        report(epoch / epochs, f"epoch {epoch}: loss {loss:.3f}, validation MRR {mrr:.3f}")
     learner.restore({"weights": best})
     return pd.DataFrame(history, columns=list(COLUMNS))
 
@@ -332,14 +306,14 @@ def _torch() -> Any:
 
 
 def _resume(
-    learner: Learner, plan: TrainingPlan, rng: np.random.Generator
+    learner: Any, folder: Path | None, rng: np.random.Generator
 ) -> tuple[list[list[float]], Any]:
     """Return the history and the best weights in a checkpoint, and restore learner and generator
     from it; without one return a fresh start.
     """
-    if plan.folder is None or not (plan.folder / CHECKPOINT).is_file():
+    path = None if folder is None else folder / CHECKPOINT
+    if path is None or not path.is_file():
         return [], None
-    path = plan.folder / CHECKPOINT
     try:
         content = _torch().load(path, map_location="cpu", weights_only=True)
         learner.restore(content["now"])

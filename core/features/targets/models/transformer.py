@@ -35,7 +35,6 @@ from core.features.targets.models.base import (
     RankingModel,
     Report,
     Scorer,
-    TrainingPlan,
     train_epochs,
 )
 from core.features.targets.models.network import (
@@ -62,7 +61,7 @@ WEIGHT: Final = "weight."
 
 
 class _Learner:
-    """A network in training. See `core.features.targets.models.base.Learner`."""
+    """A network in training, as `train_epochs` takes it."""
 
     def __init__(self, network: Network, examples: Examples, options: Mapping[str, Any]) -> None:
         torch, cells, held_out = network.torch, examples.fitted, examples.chosen_on
@@ -241,7 +240,6 @@ def fit(
     """Return the weights of the epoch that ranks the validation cells best. Arrays: the weights,
     and the features of the genes. Facts: the shape of the network and its tokens."""
     report(0.0, "gene features")
-    plan = TrainingPlan(options["epochs"], options["patience"], settings.checkpoint)
     with _seeded(settings.seed) as torch:
         if options["scgpt"]:
             start = read_start(Path(options["scgpt"]), examples.train.genes, options["dropout"])
@@ -258,7 +256,14 @@ def fit(
                 torch, shape, make_gene_features(examples.train, settings.seed), options["tokens"]
             )
         learner = _Learner(network, examples, options)
-        history = train_epochs(learner, plan, examples.rng, report)
+        history = train_epochs(
+            learner,
+            examples.rng,
+            report,
+            epochs=options["epochs"],
+            patience=options["patience"],
+            folder=settings.checkpoint,
+        )
     arrays = {f"{WEIGHT}{name}": tensor.numpy() for name, tensor in network.weights().items()}
     arrays["features"] = network.features.cpu().numpy()
     facts = {"shape": asdict(network.shape), "tokens": network.tokens}

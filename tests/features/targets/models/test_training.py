@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.features.targets.models.base import CHECKPOINT, TrainingPlan, train_epochs
+from core.features.targets.models.base import CHECKPOINT, train_epochs
 
 MRRS = (0.1, 0.3, 0.2, 0.3, 0.25, 0.9)
 
@@ -38,8 +38,8 @@ class Scripted:
 
 
 def train(learner: Scripted, folder: Path | None = None, **plan: Any) -> list[list[float]]:
-    settings = TrainingPlan(**{"epochs": 6, "patience": 3, "folder": folder, **plan})
-    return train_epochs(learner, settings, np.random.default_rng(0)).to_numpy().tolist()
+    settings = {"epochs": 6, "patience": 3, "folder": folder, **plan}
+    return train_epochs(learner, np.random.default_rng(0), **settings).to_numpy().tolist()
 
 
 def test_it_stops_after_three_epochs_without_a_better_mrr_and_keeps_the_best_weights() -> None:
