@@ -63,7 +63,6 @@ def test_every_model_is_fitted_saved_and_evaluated(
     [saved] = folder.evaluations()
     again = evaluate(folder.load_models(), prepared[0].cells, prepared[1], EvaluationRequest())
     assert saved.table.equals(again.table)
-    assert saved.genes.equals(again.genes)
     assert saved.settings["pool"] == ALL_GENES
     assert [manifest["model"] for manifest in folder.manifests().values()] == [
         "fallen",
@@ -79,8 +78,8 @@ def test_knocked_down_genes_fall_so_they_are_found(
     [saved] = trained(tmp_path, prepared).evaluations()
     rows = cases.by_model(saved.table, "mrr", None).set_index("model")
     assert rows.loc["fallen", "low"] - rows.loc["fallen", "random"] > 0.3
-    unseen = cases.by_model(saved.table, "relevant_hit", 5, "unseen").set_index("model")
-    assert unseen["estimate"].to_dict() == {"fallen": 1.0, "fallen_trained": 0.0}
+    hits = cases.by_model(saved.table, "relevant_hit", 10).set_index("model")
+    assert hits["estimate"].to_dict() == {"fallen": 1.0, "fallen_trained": 0.625}
     for metric, k in (("relevant_hit", 1), ("recall", 5), ("exact_hit", 40)):
         of_trained = cases.by_model(saved.table, metric, k).set_index("model").loc["fallen_trained"]
         assert of_trained["estimate"] <= of_trained["ceiling"]
