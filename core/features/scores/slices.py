@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Self
 
 import numpy as np
@@ -194,22 +195,24 @@ def _probability_slices(values: pd.Series) -> pd.Series:
     return pd.cut(values, edges, right=False, labels=names).astype(object).fillna("missing")
 
 
-def _gene_row_slices(counts: pd.Series) -> pd.Series:
+def _gene_row_slices(rows: pd.DataFrame) -> pd.Series:
+    counts = rows["gene_rows"]
     names = np.full(len(counts), "", dtype=object)
     for name, (low, high) in GENE_ROWS.items():
         names[(counts >= low) & (counts <= high)] = name
     return pd.Series(names, index=counts.index)
 
 
-def _coverage_slices(flags: pd.Series) -> pd.Series:
+def _coverage_slices(rows: pd.DataFrame) -> pd.Series:
     uncovered = {Flag.UNCOVERED, Flag.PARTLY_COVERED}
-    return flags.map(
+    return rows["flags"].map(
         lambda each: "without a neighbour" if uncovered.intersection(each) else "with neighbours"
     )
 
 
-def _support_slices(support: pd.Series) -> pd.Series:
+def _support_slices(rows: pd.DataFrame) -> pd.Series:
     """Return quarters of the rows that have support, least first; "none" without."""
+    support = rows["support"]
     quarters = pd.Series(
         equal_groups(support.where(support > 0), len(QUARTERS)), index=support.index
     )
@@ -226,14 +229,14 @@ ORDERS: dict[str, tuple[str, ...]] = {
 }
 # The ways to cut rows into slices: name on screen → function that gives each row's slice.
 SLICES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
-    "gene's rows": lambda rows: _gene_row_slices(rows["gene_rows"]),
+    "gene's rows": _gene_row_slices,
     "gene's symbol": lambda rows: rows["gene"].map(symbol_kind),
     "P(DE)": lambda rows: _probability_slices(rows["p_de"]),
     "P(up | DE)": lambda rows: _probability_slices(rows["p_up_given_de"]),
-    "coverage by neighbours": lambda rows: _coverage_slices(rows["flags"]),
-    "support of neighbours": lambda rows: _support_slices(rows["support"]),
-    "split": lambda rows: rows["split"],
-    "perturbation": lambda rows: rows["pert"],
-    "target gene": lambda rows: rows["gene"],
+    "coverage by neighbours": _coverage_slices,
+    "support of neighbours": _support_slices,
+    "split": itemgetter("split"),
+    "perturbation": itemgetter("pert"),
+    "target gene": itemgetter("gene"),
 }
 SHORT_NAMES = {"gene": "target gene", "pert": "perturbation"}  # of slices, in the command

@@ -56,64 +56,54 @@ _SIGN_IN_FIRST: _Refusal = (401, "Sign in first.")
 _NOT_FOR_YOU: _Refusal = (403, "You may not open this, or a shared server does not offer it.")
 
 
-class Access:
-    """ASGI middleware of a shared server that passes allowed requests.
+def check_access(app: ASGIApp, settings: Settings) -> ASGIApp:
+    """Return ASGI middleware of a shared server that passes allowed requests.
 
     Anybody may request what the sign-in needs, people with a role what pages need, and people who
     may change something may upload files into their own session.
     """
+    ENFORCED.set()
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.app = app
-        self.settings = settings
-        ENFORCED.set()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             headers = Headers(scope=scope)
             expected = (
-                served_origin(self.settings)
+                served_origin(settings)
                 or f"{'https' if scope['scheme'] == 'wss' else 'http'}://{headers.get('host')}"
             )
             path, _ = route_of(scope)
             if not (path == STREAM and headers.getlist("origin") == [expected]):
                 await send({"type": "websocket.close", "code": 1008})
                 return
-        elif scope["type"] == "http" and (refusal := self._refuse(scope)):
+        elif scope["type"] == "http" and (refusal := _refuse(scope, settings)):
             status, text = refusal
             await PlainTextResponse(text, status)(scope, receive, send)
             return
-        await self.app(scope, receive, send)
+        await app(scope, receive, send)
 
-    def _refuse(self, scope: Scope) -> _Refusal | None:
-        """Return the reason for refusing a request; None if it is allowed."""
-        path, parameters = route_of(scope)
-        reads = scope["method"] in ("GET", "HEAD")
-        if path != HEALTH and not websocket.is_host_allowed(Headers(scope=scope).get("host")):
-            return _NOT_FOR_YOU
-        if path in FOR_ALL and reads:
-            return None
-        settings = self.settings
-        person = person_at(scope, settings)
-        if settings.sign_in and person is None:
-            return _SIGN_IN_FIRST
-        if path in FOR_PEOPLE and reads:
-            return None if settings.sign_in or path != METRICS else _NOT_FOR_YOU
-        if (
-            path == UPLOAD
-            and scope["method"] in ("PUT", "DELETE")
-            and self._may_upload(person, parameters["session_id"])
-        ):
-            return None
+    return serve
+
+
+def _refuse(scope: Scope, settings: Settings) -> _Refusal | None:
+    """Return the reason for refusing a request; None if it is allowed."""
+    path, parameters = route_of(scope)
+    reads = scope["method"] in ("GET", "HEAD")
+    if path != HEALTH and not websocket.is_host_allowed(Headers(scope=scope).get("host")):
         return _NOT_FOR_YOU
-
-    def _may_upload(self, person: Person | None, session: str) -> bool:
-        """Return whether a person may upload files and owns the session."""
-        found = runtime.get_instance().get_app_session(session)
-        may_change = may_upload_with(self.settings) and (person is None or person.role == "editor")
-        return (
-            may_change and found is not None and owner_of(found, self.settings) == email_of(person)
-        )
+    if path in FOR_ALL and reads:
+        return None
+    person = person_at(scope, settings)
+    if settings.sign_in and person is None:
+        return _SIGN_IN_FIRST
+    if path in FOR_PEOPLE and reads:
+        return None if settings.sign_in or path != METRICS else _NOT_FOR_YOU
+    if path != UPLOAD or scope["method"] not in ("PUT", "DELETE"):
+        return _NOT_FOR_YOU
+    # people who may change something may upload files into their own session
+    may_change = may_upload_with(settings) and (person is None or person.role == "editor")
+    session = runtime.get_instance().get_app_session(parameters["session_id"])
+    is_own = session is not None and owner_of(session, settings) == email_of(person)
+    return None if may_change and is_own else _NOT_FOR_YOU
 
 
 def route_of(scope: Scope) -> tuple[str | None, dict[str, str]]:

@@ -4,7 +4,6 @@ request.json   the request; written first, never changed
 data.json      the split, notes on the cells, and their hash
 models/NAME/   a fitted model: safetensors and a manifest
 evaluations/KEY/  table.parquet, then evaluation.json with its description
-checkpoints/NAME/  the state of a model in training
 
 The training process writes its own files here too: heartbeat, control, log.txt, and last done.json.
 A page trains in a separate process, which outlives the page and reports its progress.
@@ -13,7 +12,6 @@ A page trains in a separate process, which outlives the page and reports its pro
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -47,7 +45,6 @@ from core.runs.jobs.state import JobStatus, status_of
 from core.runs.workspace import Workspace
 
 WHAT: Final = "target ranking"
-CHECKPOINTS: Final = "checkpoints"
 MAX_BYTES: Final = 1 << 30
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 T = TypeVar("T")
@@ -371,11 +368,11 @@ def train_models(folder: RankingFolder, read: ReadCells, split: Split, report: R
 
     Each is saved as soon as it is fitted, so a killed training can continue. report: called with
     the share that is done and the current step. Raise InputError for other cells than those that a
-    model or a checkpoint here was trained on, and the errors of the models.
+    model here was trained on, and the errors of the models.
     """
     request, existing = folder.request(), folder.saved_models()
     data = TrainedOn(split, read.notes, read.cells.sha256())
-    if existing or (folder.path / CHECKPOINTS).exists():
+    if existing:
         folder.refuse_other_cells(data.sha256)
     write_json(folder.path / "data.json", to_json(data))
     training = read.cells.of_conditions(split.train)
@@ -387,10 +384,8 @@ def train_models(folder: RankingFolder, read: ReadCells, split: Split, report: R
         def report_model(share: float, what: str, at: int = at, name: str = name) -> None:
             report((at + share) / len(request.models), f"{name}: {what}")
 
-        checkpoint = folder.path / CHECKPOINTS / name
-        settings = FitSettings(options, request.seed, checkpoint)
+        settings = FitSettings(options, request.seed)
         fit_model(name, training, validation, settings, report_model).save(folder.model(name))
-        shutil.rmtree(checkpoint, ignore_errors=True)
     report(1.0, "evaluating")
     folder.write_evaluation(
         evaluate(folder.load_models(), read.cells, split, EvaluationRequest(), request.seed)

@@ -156,18 +156,19 @@ class TargetTable:
             return None
         rows = self._rows_of(self.metric)
         best = {row["model"]: row["estimate"] for row in rows if row["k"] == SHOWN_K}
-        table = pd.DataFrame(sorted(rows, key=lambda row: -best[row["model"]]))
-        first = table[table["model"] == table["model"].iloc[0]]
         curves = [
-            table.rename(columns={"model": "curve", "estimate": "y"}),
-            *(
-                pd.DataFrame({"curve": words, "k": first["k"], "y": first[column]})
-                for column, words in REFERENCES.items()
-            ),
+            {"curve": row["model"], "x": str(row["k"]), "y": row["estimate"]}
+            | {"low": row["low"], "high": row["high"]}
+            for row in sorted(rows, key=lambda row: -best[row["model"]])
         ]
-        drawn = pd.concat(curves, ignore_index=True)
+        curves += [
+            {"curve": words, "x": str(row["k"]), "y": row[column]}
+            for column, words in REFERENCES.items()
+            for row in rows
+            if row["model"] == rows[0]["model"]
+        ]
         values = {
-            "table": drawn.assign(x=drawn["k"].astype(str))[["curve", "x", "y", "low", "high"]],
+            "table": pd.DataFrame(curves),
             "x_title": "k, number of genes at the top of a ranking",
             "y_title": f"{METRICS[self.metric]} in the first k",
             "references": [*REFERENCES.values()],

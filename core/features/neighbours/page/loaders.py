@@ -37,16 +37,18 @@ all_packs = cache_by("spaces")(from_store(spaces.list_packs))
 
 
 @cache_by("spaces", "datasets", entries=50)
-def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
-    """Return how many symbols of a dataset (id) each rule found in a space (id), and the symbols
-    with several spellings."""
+def space_matches(space: str, dataset: str) -> dict[str, int]:
+    """Return how many symbols of a dataset (id) each rule found in a space (id)."""
     with reading() as db:
         record = spaces.find(db, space)
     found = space_actions.match_dataset(read_workspace(), record, dataset)
     rules: tuple[Rule, ...] = ("exact", "case", "ortholog")
-    return {rule: found.count(rule) for rule in rules} | {
-        "not found": int((~found.covered).sum())
-    }, sorted(found.ambiguous)
+    counts = {rule: found.count(rule) for rule in rules}
+    return {
+        **counts,
+        "not found": int((~found.covered).sum()),
+        "in several spellings": len(found.ambiguous),
+    }
 
 
 @cache_by("spaces", "datasets", entries=8, shared=True)
@@ -147,24 +149,22 @@ def task_on_rows(
     )
 
 
-def ask_cuts(task: SpaceTask) -> Result:
-    """Return the mean of ten cuts once it is computed."""
+def _ask(task: SpaceTask) -> tuple[Result, Result]:
+    """Return the mean of ten cuts, and the null from the cache, each once it is computed. The null
+    is asked for after the mean, and not if that failed."""
 
     def compute(progress: Progress) -> MeanOfCuts:
         found = cuts.predict_cuts(task.inputs, task.k, progress=progress)
         return cuts.score_cuts(task.labels, task.inputs.queries, found, task.k)
 
-    return background().ask(("cuts", task.key), compute)
-
-
-def ask_null(task: SpaceTask) -> Result:
-    """Return the null, from the cache or once it is computed."""
+    mean = background().ask(("cuts", task.key), compute)
+    if not mean.ready or mean.value is None:
+        return mean, mean
     kept = control_inputs.kept_null(server_workspace.read_workspace(), task.key)
     if kept is not None:
-        return Result(ready=True, value=kept)
-
+        return mean, Result(ready=True, value=kept)
     inputs, labels = task.inputs, task.labels
-    return background().ask(
+    return mean, background().ask(
         ("null", task.key), lambda told: server_workspace.keep_null(inputs, labels, task.k, told)
     )
 
@@ -174,22 +174,15 @@ def show_sentence(task: SpaceTask, whose: str) -> None:
     of the sentence."""
 
     def draw() -> None:
-        found, null = ask_cuts(task), None
-        if not found.ready:
+        mean, null = _ask(task)
+        if not mean.ready:
             told = f"the {cuts.NAME} is being computed"
-        elif found.value is None:
+        elif mean.value is None:
             told = f"the {cuts.NAME} could not be computed: the log says why"
         else:
-            null = ask_null(task)
-            told = space_sentence(found.value, null.value)
+            told = space_sentence(mean.value, null.value)
             told += "" if null.ready else "; the same with permuted vectors is being computed"
         with st.container(key="space-sentence"):
             st.caption(as_text(f"{whose}: {told}"), help=terms.explain(told))
 
-    shell.draw_until_ready(draw, lambda: is_ready(task))
-
-
-def is_ready(task: SpaceTask) -> bool:
-    """Request the cuts and the null; return whether they are ready or have failed."""
-    found = ask_cuts(task)
-    return found.ready and (found.value is None or ask_null(task).ready)
+    shell.draw_until_ready(draw, lambda: _ask(task)[1].ready)

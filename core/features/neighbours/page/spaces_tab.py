@@ -79,7 +79,7 @@ def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
             "matched": st.column_config.TextColumn(
                 help=(
                     "How many symbols were found in the same spelling, in another case, or by their"
-                    " ortholog."
+                    " ortholog. Of several spellings, the alphabetically first is used."
                 )
             ),
         },
@@ -87,24 +87,11 @@ def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
     for space in spaces:  # too long for a cell
         if space.notes:
             st.caption(as_text(f"{space.name}: {'; '.join(space.notes)}."))
-    if dataset is not None:
-        several = {
-            space.name: names
-            for space in spaces
-            if (names := space_matches(space.id, dataset.id)[1])
-        }
-        for name, symbols in several.items():
-            st.caption(
-                as_text(
-                    f"{name}: several spellings match {', '.join(symbols[:5])}; the alphabetically"
-                    " first is used."
-                )
-            )
 
 
 def _space_line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
     covered = space_coverage(space.id, dataset.id) if dataset else None
-    matched = space_matches(space.id, dataset.id)[0] if dataset else {}
+    matched = space_matches(space.id, dataset.id) if dataset else {}
     return {
         "space": space.name,
         "target gene": covered.rows_by_gene if covered else None,

@@ -7,14 +7,11 @@ arrays.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property
-from io import BytesIO
 from pathlib import Path
-from pickle import UnpicklingError
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -29,7 +26,6 @@ from core.base.errors import InputError, NotFound
 from core.base.fields.record import read_options
 from core.base.file_io import read_file, replace_file
 from core.base.hashes import sha256_of
-from core.base.packages import require_package
 from core.base.version import describe
 from core.features.targets.expression import (
     Expression,
@@ -58,14 +54,11 @@ Report = Callable[[float, str], object]  # the share that is done, and the curre
 class FitSettings:
     """Settings for fitting a model.
 
-    options: by name; missing ones have their defaults. seed: of all random draws. checkpoint: the
-    folder where a model trained in epochs saves its state, so that a killed training can continue;
-    None to save none.
+    options: by name; missing ones have their defaults. seed: of all random draws.
     """
 
     options: Mapping[str, object] = field(default_factory=dict)
     seed: int = 0
-    checkpoint: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -254,72 +247,3 @@ def load_model(folder: Path) -> FittedModel:
     return FittedModel(
         manifest["model"], columns, arrays, history, manifest["facts"], tuple(manifest["notes"])
     )
-
-
-CHECKPOINT: Final = "training.pt"
-COLUMNS: Final = ("epoch", "train_loss", "validation_mrr")
-
-
-def train_epochs(
-    learner: Any,
-    rng: np.random.Generator,
-    report: Report = lambda _share, _what: None,
-    *,
-    epochs: int,
-    patience: int,
-    folder: Path | None = None,
-) -> pd.DataFrame:
-    """Train a learner, set it to its best weights, and return the history: COLUMNS.
-
-    learner: `train_epoch(rng)` trains for an epoch and returns the mean loss; `validate()` returns
-    the MRR of the validation cells; `state()`, all that the next epoch depends on except the
-    generator, under "weights" a copy of the weights; `restore(state)` restores it, or the weights
-    alone. patience: training stops after this many epochs without a better validation MRR. folder:
-    of the checkpoint, for one training alone; None to save none. On a CPU, a training continued
-    from a checkpoint ends exactly like one that was never stopped; a GPU uses its own generator for
-    dropout. Raise InputError for a damaged checkpoint, and OSError.
-    """
-    history, best = _resume(learner, folder, rng)
-    for epoch in range(len(history) + 1, epochs + 1):
-        mrrs = [row[2] for row in history]
-        if mrrs and len(mrrs) - 1 - mrrs.index(max(mrrs)) >= patience:
-            break
-        loss, mrr = learner.train_epoch(rng), learner.validate()
-        state = learner.state()
-        if mrr > max(mrrs, default=-math.inf):
-            best = state["weights"]
-        history.append([float(epoch), loss, mrr])
-        if folder is not None:
-            content, generator = BytesIO(), rng.bit_generator.state
-            _torch().save(
-                {"now": state, "best": best, "history": history, "generator": generator}, content
-            )
-            folder.mkdir(parents=True, exist_ok=True)
-            replace_file(folder / CHECKPOINT, content.getvalue(), durable=True)
-        report(epoch / epochs, f"epoch {epoch}: loss {loss:.3f}, validation MRR {mrr:.3f}")
-    learner.restore({"weights": best})
-    return pd.DataFrame(history, columns=list(COLUMNS))
-
-
-def _torch() -> Any:
-    return require_package("torch", "a checkpoint", REQUIREMENTS)
-
-
-def _resume(
-    learner: Any, folder: Path | None, rng: np.random.Generator
-) -> tuple[list[list[float]], Any]:
-    """Return the history and the best weights in a checkpoint, and restore learner and generator
-    from it; without one return a fresh start.
-    """
-    path = None if folder is None else folder / CHECKPOINT
-    if path is None or not path.is_file():
-        return [], None
-    try:
-        content = _torch().load(path, map_location="cpu", weights_only=True)
-        learner.restore(content["now"])
-        rng.bit_generator.state = content["generator"]
-        return content["history"], content["best"]
-    except (UnpicklingError, RuntimeError, EOFError, ValueError, TypeError, LookupError) as error:
-        raise InputError(
-            f"{path}: a damaged checkpoint ({error}); remove it to train from the start"
-        ) from error
