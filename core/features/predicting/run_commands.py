@@ -18,10 +18,10 @@ from core.runs.workspace import Workspace
 from core.store import datasets, runs
 from core.store.runs import Run
 
-app = typer.Typer(invoke_without_command=True)
+runs_app = typer.Typer(invoke_without_command=True)
 
 
-def _record(run: Run, dataset: str, fewer_seeds: int) -> dict[str, Any]:
+def _run_record(run: Run, dataset: str, fewer_seeds: int) -> dict[str, Any]:
     keys = (
         "name",
         "id",
@@ -49,11 +49,11 @@ def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[
         fewer = runs.rows_with_flag(db, Flag.FEWER_SEEDS)
         recorded = runs.list_all(db) if chosen is None else chosen
     present = overview.with_present_states(workspace, recorded)
-    return [_record(run, of_dataset[run.dataset], fewer.get(run.id, 0)) for run in present]
+    return [_run_record(run, of_dataset[run.dataset], fewer.get(run.id, 0)) for run in present]
 
 
-@app.callback()
-def list_(context: typer.Context) -> None:
+@runs_app.callback()
+def list_runs(context: typer.Context) -> None:
     """List the runs."""
     if context.invoked_subcommand is not None:
         return
@@ -77,7 +77,7 @@ def _show_run(workspace: Workspace, run: Run) -> None:
     _show_runs(record, [record])
 
 
-@app.command("set")
+@runs_app.command("set")
 def set_(
     context: typer.Context,
     run: RunName,
@@ -90,7 +90,7 @@ def set_(
     _show_run(context.obj, run_actions.set_values(context.obj, run, pairs))
 
 
-@app.command()
+@runs_app.command()
 def rename(
     context: typer.Context, run: RunName, name: Annotated[str, typer.Argument(help="The new name.")]
 ) -> None:
@@ -98,7 +98,7 @@ def rename(
     _show_run(context.obj, run_actions.rename(context.obj, run, name))
 
 
-@app.command()
+@runs_app.command()
 def delete(context: typer.Context, run: RunName) -> None:
     """Delete a run with its traces and notes."""
     [record] = list_records(context.obj, [run_actions.delete(context.obj, run)])

@@ -15,8 +15,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from core.features.server import access
 from core.features.server.access import SIGNED_IN
 
-FOR_EVERYBODY = frozenset({"rerun_script", "stop_script", "app_heartbeat"})
-FOR_PEOPLE = FOR_EVERYBODY | {"file_urls_request", "backend_operation_request"}
+MESSAGES_FOR_ALL = frozenset({"rerun_script", "stop_script", "app_heartbeat"})
+MESSAGES_FOR_PEOPLE = MESSAGES_FOR_ALL | {"file_urls_request", "backend_operation_request"}
 OPERATIONS = frozenset({"deferred_file", "dataframe_chunk"})
 SIGN_IN_ENDED = 4001  # a custom code: the browser reconnects with its present cookie
 
@@ -70,7 +70,7 @@ def _check(message: Message, *, is_person: bool) -> Message | None:
     except DecodeError:
         return message  # Streamlit ends such a connection
     kind = sent.WhichOneof("type")
-    if kind not in (FOR_PEOPLE if is_person else FOR_EVERYBODY):
+    if kind not in (MESSAGES_FOR_PEOPLE if is_person else MESSAGES_FOR_ALL):
         return None if kind is not None else message
     if (
         kind == "backend_operation_request"
