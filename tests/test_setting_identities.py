@@ -35,7 +35,7 @@ from core.features.experiments.commands import CommonSettings
 from core.features.experiments.decision import DecisionRule
 from core.features.finetune import actions as finetunes
 from core.features.finetune.actions import FinetuneRequest
-from core.features.finetune.spec import FinetuneSettings
+from core.features.finetune.job_folder import FinetuneSettings
 from core.features.importing.actions import ImportOptions, import_upload
 from core.features.importing.spaces import space_files
 from core.features.neighbours import spaces
@@ -47,12 +47,12 @@ from core.features.neighbours.spaces import (
 )
 from core.features.targets import actions as target_ranking
 from core.features.targets.commands import training_of
-from core.features.targets.expression import read_source
-from core.features.targets.request import (
+from core.features.targets.evaluate import (
     RankingEvaluationRequest,
     RankingTableRequest,
     TrainingOptions,
 )
+from core.features.targets.expression import read_source
 from core.llm.health import Health
 from core.runs import derived_runs, launch
 from core.runs.changed_settings import ChangedSettings

@@ -21,15 +21,19 @@ from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
 from core.features.finetune import job_folder
 from core.features.finetune.job_folder import (
+    BASE,
     MANIFEST,
     FinetuneFolder,
+    FinetuneSettings,
+    FinetuneSpec,
     default_python,
     list_folders,
+    read_base,
     refuse_missing_packages,
     refuse_occupied,
+    short_name,
 )
 from core.features.finetune.local_model import METHOD
-from core.features.finetune.spec import BASE, FinetuneSettings, FinetuneSpec, read_base, short_name
 from core.llm.logprobs import LETTERS
 from core.methods.base import Context
 from core.methods.prompt_only import prompt_for

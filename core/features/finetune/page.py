@@ -12,8 +12,13 @@ import streamlit as st
 from core.base.fields.record import make, options_of
 from core.features.finetune import actions as finetunes
 from core.features.finetune.actions import KIND, FinetuneRequest
-from core.features.finetune.job_folder import FinetuneFolder
-from core.features.finetune.spec import BASE, FinetuneSettings, describe_rows, short_name
+from core.features.finetune.job_folder import (
+    BASE,
+    FinetuneFolder,
+    FinetuneSettings,
+    describe_rows,
+    short_name,
+)
 from core.plots import curves
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset

@@ -25,13 +25,13 @@ from core.base.errors import InputError, NotFound
 from core.base.texts import describe_duration
 from core.features.finetune.job_folder import (
     FinetuneFolder,
+    FinetuneSpec,
     hashes_of,
     last_whole,
     mark_whole,
     read_manifest,
     write_merged,
 )
-from core.features.finetune.spec import FinetuneSpec
 from core.runs.jobs.state import exclusive_lock, record_ending
 from core.runs.jobs.work import Reporter, describe_cause, describe_early_end
 

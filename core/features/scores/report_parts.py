@@ -17,9 +17,8 @@ from core.features.scores.figures import (
     spread_of_runs,
     ties_sentence,
 )
-from core.features.scores.means import TITLE, MeansResult
 from core.features.scores.plots import roc_curves
-from core.features.scores.slices import GENE_ROWS_KIND, SlicesResult
+from core.features.scores.slices import GENE_ROWS_KIND, TITLE, MeansResult, SlicesResult
 from core.plots.captioned import CaptionedFigure, together
 from core.plots.results import captioned_runs
 from core.runs.control_inputs import control_expression_of, kept_vectors

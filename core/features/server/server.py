@@ -23,9 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from core.base.config import CALLBACK, REPOSITORY, load_settings
 from core.base.log import record_error, scrub_output
 from core.base.secrets_file import redirect_uri
-from core.features.server.access import SIGNED_IN, check_access
+from core.features.server.access import SIGNED_IN, check_access, check_messages
 from core.features.server.limits import SessionLimits, UploadLimits, ending_sessions
-from core.features.server.sessions import check_messages
 
 # While a page computes, each message to the browser waits for its thread to yield: by default 5 ms.
 sys.setswitchinterval(0.0005)

@@ -25,7 +25,14 @@ from core.base.fields.record import identity_of
 from core.base.file_io import read_file, remove_folder, replace_file
 from core.base.records import from_json, to_json
 from core.base.texts import list_known, list_some
-from core.features.targets.evaluate import Evaluation, EvaluationRequest, evaluate, read_candidates
+from core.features.targets.evaluate import (
+    Evaluation,
+    EvaluationRequest,
+    TrainingRequest,
+    check_request,
+    evaluate,
+    read_candidates,
+)
 from core.features.targets.expression import ReadCells, read_source
 from core.features.targets.models.base import (
     MANIFEST,
@@ -36,7 +43,6 @@ from core.features.targets.models.base import (
     load_model,
     read_manifest,
 )
-from core.features.targets.request import TrainingRequest, check_request
 from core.features.targets.splits import Split, draw_split
 from core.runs.jobs import overview, work
 from core.runs.jobs.folder import JobFolder, read_json, write_json

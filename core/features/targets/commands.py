@@ -16,17 +16,17 @@ from core.cli.base import Replace, say, say_progress, show_deleted
 from core.cli.results import show_result
 from core.cli.settings import takes
 from core.features.targets import actions as target_ranking
-from core.features.targets.evaluate import read_candidates
-from core.features.targets.metrics import ceilings_of
-from core.features.targets.models.base import REQUIREMENTS, ranking_models
-from core.features.targets.request import (
+from core.features.targets.evaluate import (
     RankingEvaluationRequest,
     RankingTableRequest,
     TrainingOptions,
     TrainingRequest,
     missing_packages,
+    read_candidates,
     request_of,
 )
+from core.features.targets.metrics import ceilings_of
+from core.features.targets.models.base import REQUIREMENTS, ranking_models
 from core.features.targets.splits import Split, read_split
 from core.features.targets.tables import TargetTable, table_of
 

@@ -12,15 +12,16 @@ import streamlit as st
 from core.base.fields.record import make, option_of
 from core.features.targets import actions as target_ranking
 from core.features.targets.actions import KIND, RankingFolder
-from core.features.targets.evaluate import Evaluation, EvaluationRequest
-from core.features.targets.models.base import ranking_models
-from core.features.targets.request import (
+from core.features.targets.evaluate import (
+    Evaluation,
+    EvaluationRequest,
     RankingTableRequest,
     TrainingOptions,
     TrainingRequest,
     missing_packages,
     request_of,
 )
+from core.features.targets.models.base import ranking_models
 from core.features.targets.tables import METRICS, evaluation_title, table_of
 from core.plots import curves
 from core.runs.workspace import Workspace

@@ -14,8 +14,12 @@ from core.base.fields.record import read_options
 from core.base.hashes import sha256_of
 from core.features.finetune import job_folder
 from core.features.finetune.actions import FinetuneRequest
-from core.features.finetune.job_folder import FinetuneFolder, write_manifest
-from core.features.finetune.spec import FinetuneSettings, FinetuneSpec
+from core.features.finetune.job_folder import (
+    FinetuneFolder,
+    FinetuneSettings,
+    FinetuneSpec,
+    write_manifest,
+)
 from core.features.importing.actions import import_upload
 from core.runs.jobs.state import record_ending
 from core.runs.workspace import Workspace, open_workspace

@@ -8,7 +8,7 @@ import pytest
 
 from core.base.errors import InputError
 from core.base.fields.record import read_options
-from core.features.finetune.spec import BASE, FinetuneSettings, read_base
+from core.features.finetune.job_folder import BASE, FinetuneSettings, read_base
 
 
 def test_the_defaults_are_those_of_the_specification() -> None:

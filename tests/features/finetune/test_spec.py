@@ -6,7 +6,7 @@ import pytest
 
 from core.base.errors import InputError
 from core.base.records import from_json, to_json
-from core.features.finetune.spec import FinetuneSpec, short_name
+from core.features.finetune.job_folder import FinetuneSpec, short_name
 from tests.features.finetune.cases import spec
 
 

@@ -14,10 +14,10 @@ import pytest
 
 from core.base.fields.setting import setting
 from core.features.targets import expression
+from core.features.targets.evaluate import TrainingRequest
 from core.features.targets.expression import MatchedControls
 from core.features.targets.models import base
 from core.features.targets.models.base import Examples, FittedModel, RankingModel
-from core.features.targets.request import TrainingRequest
 
 SCREEN = {
     "n_cells": 900,

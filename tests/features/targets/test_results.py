@@ -14,10 +14,16 @@ import pytest
 from core.base.errors import InputError, MissingPackage, NotFound
 from core.base.result import to_json
 from core.features.targets.actions import RankingFolder, prepare, train_models
-from core.features.targets.evaluate import ALL_GENES, EvaluationRequest, evaluate
+from core.features.targets.evaluate import (
+    ALL_GENES,
+    EvaluationRequest,
+    TrainingOptions,
+    check_request,
+    evaluate,
+    request_of,
+)
 from core.features.targets.expression import ReadCells
 from core.features.targets.metrics import KS
-from core.features.targets.request import TrainingOptions, check_request, request_of
 from core.features.targets.splits import Split
 from core.features.targets.tables import PUBLISHED, TargetTable, table_of
 from tests.features.targets import cases

@@ -12,7 +12,7 @@ from core.base.result import Table
 from core.features.scores import figures, slices
 from core.features.scores.calibration import NUMBERS, RANKS, CalibrationResult
 from core.features.scores.loaders import other_scores, run_controls, space_controls
-from core.features.scores.means import MeansResult
+from core.features.scores.slices import MeansResult
 from core.plots.results import captioned
 from core.scoring import terms
 from core.scoring.controls import Control
