@@ -78,11 +78,6 @@ def test_the_published_hard_split(shared_data: Path) -> None:
     if not path.is_file():
         pytest.skip(f"needs the published split {path}")
     split = read_split(path)
-    assert ceilings_of(split) == {
-        "relevant": {"1": "21/38"},
-        "recall": {"1": "10.5/38", "2": "14/38"},
-        "exact": {"1": "0/38", "2": "7/38"},
-    }
     # where the published xgboost stands at k = 40
     found = best_levels(split.test, split.trained_genes, None, None)
     at_40 = [

@@ -101,16 +101,6 @@ def test_a_constant_scores_what_chance_does(n_genes: int, n_targets: int) -> Non
     assert random["relevant_hit", 1][0] == pytest.approx(n_targets / n_genes)
 
 
-def test_the_order_of_columns_decides_nothing() -> None:
-    # three genes tie for the places 1, 2, 3: each is first with probability 1/3, in the top 5, and of reciprocal rank 11/18
-    for target, order in itertools.product(range(3), itertools.permutations(range(4))):
-        scores = np.array([1.0, 1.0, 1.0, 0.0])[list(order)]
-        place = order.index(target)
-        found = score_rankings(place_targets(scores[None], [(place,)]))
-        numbers = (found["recall", 1][0], found["recall", 5][0], found["mrr", None][0])
-        assert numbers == pytest.approx((1 / 3, 1.0, 11 / 18))
-
-
 def test_an_interval_counts_cells_of_a_condition_as_one() -> None:
     # conditions A (1, 1), B (0, 0), C (1, 0): mean 1/2; deviations summed by condition 1, -1, 0, each over n = 6;
     # three conditions: V = (1 + 1 + 0) / 36 · 3/2 = 3 / 36, above that of the rows, 6/5 · 6 · 0.25 / 36 = 1.8 / 36

@@ -43,7 +43,7 @@ def space_matches(space: str, dataset: str) -> dict[str, int]:
         record = spaces.find(db, space)
     found = space_actions.match_dataset(read_workspace(), record, dataset)
     rules: tuple[Rule, ...] = ("exact", "case", "ortholog")
-    counts = {rule: found.count(rule) for rule in rules}
+    counts: dict[str, int] = {rule: found.count(rule) for rule in rules}
     return {
         **counts,
         "not found": int((~found.covered).sum()),
