@@ -155,14 +155,14 @@ def _make_macro_scores(_: object, shown: ShownRuns, runs: Runs) -> Figures:
     own = {run.id: other_scores_of_run(shown.rows[run.id], shown.score(run.id)) for run in runs}
     first = shown.rows[runs[0].id]
     counted = run_scores.count_rows(first).under(first.protocols)
-    beside_first = {runs[0]: other_scores_of_run(counted, shown.count_score(runs[0].id))}
+    beside_first = {runs[0].id: other_scores_of_run(counted, shown.count_score(runs[0].id))}
     return [
         captioned_runs(
             [
                 (
                     run.name,
                     MeansResult.of(
-                        shown.rows[run.id], question, own[run.id], beside_first.get(run)
+                        shown.rows[run.id], question, own[run.id], beside_first.get(run.id)
                     ),
                 )
                 for run in runs

@@ -13,7 +13,7 @@ from core.features.demo.actions import Demo
 from tests.features.demo import demo_cases
 from tests.features.demo.demo_cases import distinct_evidence, of_split, runs_of
 
-demo = demo_cases.demo
+from tests.features.demo.test_debate import demo  # noqa
 
 
 def test_equal_answers_are_one_object(demo: Demo) -> None:

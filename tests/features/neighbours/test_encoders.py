@@ -17,7 +17,7 @@ from tests.llm import canned
 from tests.llm.canned import Asked, Canned
 
 Answer = Callable[[dict[str, Any]], tuple[int, Any]]
-TEXTS = {"A": "one", "B": " ", "C": "three", "D": "fourth text"}
+DESCRIBED = {"A": "one", "B": " ", "C": "three", "D": "fourth text"}
 
 
 def serving(answer: Answer) -> AbstractContextManager[tuple[str, list[Asked]]]:
@@ -50,7 +50,7 @@ def by_length(body: dict[str, Any]) -> tuple[int, Any]:
 
 
 def built(
-    url: str, *access: ServerAccess, retries: int = 0, texts: dict[str, str] = TEXTS
+    url: str, *access: ServerAccess, retries: int = 0, texts: dict[str, str] = DESCRIBED
 ) -> Space:
     server = Endpoint(url, *access, retries=retries, timeout_s=60.0, backoff_s=0.01)
     return build_endpoint(texts, "e", server, "bge-m3")
@@ -156,7 +156,7 @@ def test_without_the_package_the_requirements_file_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingPackage, match=r"sentence_transformers.*requirements-models\.txt"):
-        build_sentences(TEXTS, "m")
+        build_sentences(DESCRIBED, "m")
 
 
 @pytest.mark.torch
