@@ -68,7 +68,7 @@ from tests.cases import as_csv
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script
 from tests.features.cells.cases import write_screen
-from tests.features.neighbours.test_encoders import embeddings, serving
+from tests.features.neighbours.test_build import embeddings, serving
 from tests.features.targets import cases as ranking_cases
 from tests.moving_evidence import TOOLS
 from tests.ui.test_settings import JSON_TEXTS, RECORDS, another

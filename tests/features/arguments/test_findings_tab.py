@@ -11,7 +11,7 @@ from core.features.arguments.readings import ReadingSettings
 from core.runs.workspace import Workspace
 from tests.fakes.scripted import serving
 from tests.features.arguments.test_claims import import_regulation
-from tests.features.reading.test_row_panel import AtOnce
+from tests.features.reading.test_row import AtOnce
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import text_of
