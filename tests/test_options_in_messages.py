@@ -39,7 +39,7 @@ SAID_BY = {
     "features/cells/sampling.py": {"cells labels"},
     "features/cells/strata.py": {"cells labels"},
     "features/importing/spaces/table_checks.py": {"embed load"},
-    "features/targets/reading.py": {"targets train"},
+    "features/targets/expression.py": {"targets train"},
 }
 
 
