@@ -139,8 +139,8 @@ st.title(f"Hello, {st.session_state.clicks} times")
 """
 HELLO_SERVER = """import streamlit as st
 from starlette.middleware import Middleware
-from core.features.server.server import SecurityHeaders
-app = st.App("hello.py", middleware=[Middleware(SecurityHeaders)])
+from core.features.server.server import add_security_headers
+app = st.App("hello.py", middleware=[Middleware(add_security_headers)])
 """
 
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.features.neighbours.page import neighbour_controls, panels, space_builder
+from core.features.neighbours.page import neighbour_controls, panels, spaces_tab
 from core.ui import run_browser, score_box, shell, widgets
 from core.ui.loaders.records import dataset_row, is_training_row
 
@@ -14,7 +14,7 @@ if dataset is None:
     st.stop()
 spaces = neighbour_controls.usable_spaces(dataset)
 if not spaces:
-    space_builder.offer(context)
+    spaces_tab.offer()
     st.stop()
 
 pair_id = panels.choose_row(dataset, st.query_params.get("row"))

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.features.predicting.page import run_form, run_list
+from core.features.predicting.page import show_form, show_runs
 from core.ui import run_browser, shell, widgets
 
 context = shell.open_page(__file__)
@@ -13,13 +13,13 @@ if context.dataset is None:
 dataset = context.dataset
 
 
-def show_runs() -> None:
+def show_both() -> None:
     """Show the runs that were started here above the form that starts one."""
     runs_above = st.container()
     st.markdown("### Start a run")
-    run_form.show_form(context, dataset)
+    show_form(context, dataset)
     with runs_above:
-        run_list.show_runs(context)
+        show_runs(context)
 
 
-widgets.show_tabs("tab", {"Runs": show_runs, **shell.tabs_of("run", context)})
+widgets.show_tabs("tab", {"Runs": show_both, **shell.tabs_of("run", context)})

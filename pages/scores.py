@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.features.scores.loaders import score_result
-from core.features.scores.page import baselines, other_scores, panels
+from core.features.scores.page import panels
 from core.ui import links, run_browser, score_box, shell, widgets
 from core.ui.loaders.scores import scored_rows
 
@@ -37,7 +37,7 @@ if score.whole.n_labelled == 0:
 
 def show_baselines() -> None:
     """Show the scores of baselines without biology, and of simple methods on a split."""
-    baselines.show_baselines(rows)
+    panels.show_baselines(rows)
     show_more_baselines()
 
 
@@ -48,9 +48,9 @@ widgets.show_tabs(
     {
         "Slices": lambda: panels.show_slices(run, rows, score),
         "Baselines": show_baselines,
-        "Genes and perturbations": lambda: other_scores.show_macro(run, rows),
-        "Top of the list": lambda: other_scores.show_top(run, rows),
+        "Genes and perturbations": lambda: panels.show_macro(run, rows),
+        "Top of the list": lambda: panels.show_top(run, rows),
         "Curves": lambda: panels.show_curves(rows, score),
-        "Calibration": lambda: other_scores.show_calibration(run, rows),
+        "Calibration": lambda: panels.show_calibration(run, rows),
     },
 )

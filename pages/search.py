@@ -1,6 +1,6 @@
 """Search: where does this word or phrase occur in all runs?"""
 
-from core.features.reading.search import results
+from core.features.reading import search
 from core.ui import shell
 
-results.show(shell.open_page(__file__))
+search.show(shell.open_page(__file__))

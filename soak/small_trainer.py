@@ -11,8 +11,7 @@ import time
 from pathlib import Path
 
 from core.features.finetune import train
-from core.features.finetune.job_folder import FinetuneFolder, last_whole, mark_whole
-from core.features.finetune.merge import write_manifest
+from core.features.finetune.job_folder import FinetuneFolder, last_whole, mark_whole, write_manifest
 from core.runs.jobs.state import record_ending
 from core.runs.jobs.work import Reporter, describe_early_end
 
@@ -35,14 +34,14 @@ def work(folder: FinetuneFolder, reporter: Reporter, stopping: threading.Event) 
             (place / "model").write_text(f"{step} {model}")
             mark_whole(place)
         if stopping.is_set():
-            record_ending(folder.worker, *describe_early_end(folder.worker))
+            record_ending(folder, *describe_early_end(folder))
             return
     out = Path(folder.spec().out)
     out.mkdir(parents=True, exist_ok=True)
     for name, text in (("config.json", "{}"), ("model.safetensors", str(model))):
         (out / name).write_text(text)
     write_manifest(out, folder.spec(), {"steps": STEPS, "loss": 1 / STEPS, "validation_loss": None})
-    record_ending(folder.worker, "done", steps=STEPS, loss=1 / STEPS)
+    record_ending(folder, "done", steps=STEPS, loss=1 / STEPS)
 
 
 if __name__ == "__main__":

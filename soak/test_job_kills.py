@@ -40,7 +40,7 @@ from core.features.finetune import actions as finetunes
 from core.features.finetune import job_folder as finetune_process
 from core.features.finetune.actions import FinetuneRequest
 from core.features.targets import actions as target_ranking
-from core.features.targets.request import TrainingRequest
+from core.features.targets.evaluate import TrainingRequest
 from core.runs import launch
 from core.runs.jobs import control, overview
 from core.runs.jobs import start as job_start

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from core.features.demo import actions as demo
 from core.features.demo import debate as demo_debate
-from core.features.demo import files as demo
 from core.features.demo import world as demo_world
 from core.features.demo.actions import make_demo
 from core.features.demo.world import SplitSize

@@ -34,7 +34,7 @@ SAID_BY = {
     "features/cells/labels.py": {"cells labels"},
     "features/cells/groups.py": {"cells labels"},
     "features/importing/spaces/tables.py": {"embed load"},
-    "features/targets/reading.py": {"targets train"},
+    "features/targets/expression.py": {"targets train"},
 }
 
 

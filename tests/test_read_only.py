@@ -115,7 +115,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "resume start",
         "find_unsettled folder_of list_folders settle_crashed settle_ended unsettled_runs with_present_states",
     ),
-    "features.neighbours.knn_numbers": ("", "numbers_of"),
+    "features.neighbours.result": ("", "numbers_of"),
     "runs.control_inputs": (
         "",
         "control_expression_of find_null kept_null kept_vectors null_of_run",
@@ -366,7 +366,7 @@ MORE: Mapping[str, Mapping[str, Any]] = {
     "features.importing.backups.back_up": {"replace": True},
     "features.importing.export.export": {"form": "eval"},
     "runs.control_inputs.find_null": {"n": 3},
-    "features.neighbours.knn_numbers.numbers_of": {"permutations": 3},
+    "features.neighbours.result.numbers_of": {"permutations": 3},
 }
 
 

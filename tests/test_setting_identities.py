@@ -35,7 +35,7 @@ from core.features.experiments.commands import CommonSettings
 from core.features.experiments.ledger_table import DecisionRule
 from core.features.finetune import actions as finetunes
 from core.features.finetune.actions import FinetuneRequest
-from core.features.finetune.settings import FinetuneSettings
+from core.features.finetune.job_folder import FinetuneSettings
 from core.features.importing.actions import import_upload
 from core.features.importing.import_target import ImportOptions
 from core.features.importing.spaces import space_files
@@ -48,12 +48,12 @@ from core.features.neighbours.spaces import (
 )
 from core.features.targets import actions as target_ranking
 from core.features.targets.commands import training_of
-from core.features.targets.reading import read_source
-from core.features.targets.request import (
+from core.features.targets.evaluate import (
     RankingEvaluationRequest,
     RankingTableRequest,
     TrainingOptions,
 )
+from core.features.targets.expression import read_source
 from core.llm.health import Health
 from core.runs import derived_runs, launch
 from core.runs.changed_settings import ChangedSettings
@@ -69,7 +69,7 @@ from tests.cases import as_csv
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script
 from tests.features.cells.cases import write_screen
-from tests.features.neighbours.test_encoders import embeddings, serving
+from tests.features.neighbours.test_build import embeddings, serving
 from tests.features.targets import cases as ranking_cases
 from tests.moving_evidence import TOOLS
 from tests.ui.test_settings import JSON_TEXTS, RECORDS, another

@@ -25,9 +25,9 @@ MAY_USE = {
     "settle_runs": {SERVER, "core/ui/loaders/records.py"}
     | {
         "core/ui/shell.py",
-        "core/features/predicting/page/run_list.py",
+        "core/features/predicting/page.py",
     },  # these two ask the loader, with nothing to choose
-    "keep_null": {SERVER, "core/features/neighbours/page/space_numbers.py"},
+    "keep_null": {SERVER, "core/features/neighbours/page/loaders.py"},
     "open_store": set[str](),
     "closed_because": set[str](),
 }

@@ -17,10 +17,10 @@ from core.base.errors import InputError
 from core.base.records import from_json, to_json
 from core.base.types import Rejected
 from core.features.arguments.rubric import Example, Rubric
-from core.features.finetune.spec import FinetuneSpec
+from core.features.finetune.job_folder import FinetuneSpec
 from core.features.importing.import_target import Imported
 from core.features.sharing.report.selection import ReportSelection
-from core.features.targets.reading import CellSource
+from core.features.targets.expression import CellSource
 from core.features.targets.splits import Split
 from core.runs.spec import ExecutionSettings, LabelViewSpec, RunSpec
 

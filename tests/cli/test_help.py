@@ -8,7 +8,7 @@ import pytest
 
 from core.base.fields.record import options_of
 from core.features.experiments.engine import kinds
-from core.features.finetune.settings import FinetuneSettings
+from core.features.finetune.job_folder import FinetuneSettings
 from core.methods.base import methods
 from tests.commands import core
 

@@ -25,7 +25,7 @@ from core.features.sharing import walks
 from core.features.sharing.report import selection as reports
 from core.features.sharing.walks import Stop
 from core.features.targets import actions as target_ranking
-from core.features.targets.request import TrainingRequest
+from core.features.targets.evaluate import TrainingRequest
 from core.runs.spec import RunSpec
 from core.runs.workspace import Workspace, open_workspace
 from core.store import datasets, imports, runs, spaces

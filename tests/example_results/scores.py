@@ -10,8 +10,7 @@ import numpy as np
 from core.base.result import Result
 from core.features.neighbours.result import KnnResult, NeighboursResult
 from core.features.scores.calibration import CalibrationResult
-from core.features.scores.means import MeansResult
-from core.features.scores.slices import SlicesResult
+from core.features.scores.slices import MeansResult, SlicesResult
 from core.scoring.controls import control_run
 from core.scoring.other_scores import other_scores_of_run
 from core.scoring.run_scores import RunRows, count_rows, resample_mean, score_counts, score_run

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.base.result import Result
-from core.features.targets.evaluate import STRATA
 from core.features.targets.tables import METRICS, TargetTable
 
 
 def examples() -> Sequence[Result]:
     names = (
         "model",
-        "stratum",
         "metric",
         "k",
         "estimate",
@@ -28,12 +26,11 @@ def examples() -> Sequence[Result]:
         dict(
             zip(
                 names,
-                (model, stratum, metric, k, value, value - 0.1, value + 0.1, 0.012, 0.553, 38, 38),
+                (model, metric, k, value, value - 0.1, value + 0.1, 0.012, 0.553, 38, 38),
                 strict=True,
             )
         )
         for model, value in (("knn", 0.414), ("trees", 0.368))
-        for stratum in STRATA
         for metric in METRICS
         for k in ((None,) if metric == "mrr" else (1, 10))
     ]

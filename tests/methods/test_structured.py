@@ -9,7 +9,7 @@ import pytest
 
 from core.base.fields.record import read_options
 from core.base.types import RowResult
-from core.features.finetune.methods import local_model
+from core.features.finetune import local_model
 from core.llm.errors import Refused
 from core.llm.structured import letter_schema, percent_schema
 from core.methods import coordinator, debate, prompt_only, react

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.features.demo.files import simulate
+from core.features.demo.actions import simulate
 
 pytestmark = pytest.mark.real
 

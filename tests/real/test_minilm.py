@@ -12,7 +12,7 @@ import pytest
 from core.base.config import Settings
 from core.features.importing.actions import import_paths
 from core.features.neighbours import spaces
-from core.features.neighbours.encoders import MINILM
+from core.features.neighbours.build import MINILM
 from core.methods.fusion_settings import FusionSettings
 from core.runs import component_loader
 from core.runs.component_loader import WorkspaceComponents

@@ -23,7 +23,7 @@ from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs, Source
 from core.evidence.registry import gather
 from core.evidence.render import dossier
-from core.features.demo.files import simulate
+from core.features.demo.actions import simulate
 from core.features.importing.actions import import_upload
 from core.features.perturbqa import summaries
 from core.features.perturbqa.methods import summer

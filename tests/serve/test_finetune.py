@@ -19,8 +19,7 @@ from core.base.config import REPOSITORY
 from core.features.finetune import actions as finetunes
 from core.features.finetune import job_folder
 from core.features.finetune.actions import FinetuneRequest
-from core.features.finetune.job_folder import FinetuneFolder, last_whole
-from core.features.finetune.merge import read_manifest
+from core.features.finetune.job_folder import FinetuneFolder, last_whole, read_manifest
 from core.features.predicting.serve import OWN_PYTHON
 from core.features.submissions import actions as submissions
 from core.features.submissions.rules import is_valid
@@ -147,7 +146,7 @@ def test_stopped_killed_and_resumed_it_ends_where_an_uninterrupted_one_does(
         lambda: step_of(folder) >= stopped_at + FURTHER or not folder.status().is_live, WAIT_S
     )
     pid = folder.status().pid
-    assert pid is not None, log_tail(folder.worker, 20)
+    assert pid is not None, log_tail(folder, 20)
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: folder.status().state == "crashed", WAIT_S)
     assert stopped_at < step_of(folder) < trained[1]["steps"]
@@ -155,7 +154,7 @@ def test_stopped_killed_and_resumed_it_ends_where_an_uninterrupted_one_does(
     half.mkdir()
     (half / "trainer_state.json").write_text("{")
     printed = command(workspace, "--resume")
-    assert "from checkpoint-" in "\n".join(log_tail(folder.worker, 1000))
+    assert "from checkpoint-" in "\n".join(log_tail(folder, 1000))
     assert printed["steps"] == trained[1]["steps"]
     assert printed["loss"] == pytest.approx(trained[1]["loss"], rel=1e-4)
     ours, theirs = (

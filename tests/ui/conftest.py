@@ -15,7 +15,7 @@ from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from core.base.config import REPOSITORY
 from core.features.fuse.page import explorer
-from core.features.neighbours.page import space_numbers
+from core.features.neighbours.page import loaders as space_numbers
 from core.features.perturbqa import tab as baselines_tab
 from core.methods.fusion_settings import FusionSettings
 from core.runs import component_loader

@@ -47,8 +47,8 @@ from core.features.neighbours.spaces import (
     TextSettings,
 )
 from core.features.targets import actions as target_ranking
-from core.features.targets.evaluate import EvaluationRequest
-from core.features.targets.request import (
+from core.features.targets.evaluate import (
+    EvaluationRequest,
     RankingEvaluationRequest,
     RankingTableRequest,
     TrainingOptions,

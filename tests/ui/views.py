@@ -33,7 +33,7 @@ TABS = {
     ),
     "arguments": ("tab", ("Rubrics", "Label", "Worth", "Findings")),
     "run": ("tab", ("Runs", "Fine-tune")),
-    "targets": ("tab", ("Table", "Conditions", "Training")),
+    "targets": ("tab", ("Table", "Training")),
     "share": ("tab", ("Report", "Walk-throughs", "Package a run", "Check a file")),
     "experiments": ("tab", ("Start", "Results", "Ledger")),
     "data": ("tab", ("Import", "Spaces and leaks", "Runs and notes", "History")),

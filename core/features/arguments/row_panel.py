@@ -14,6 +14,7 @@ from core.runs.workspace import Workspace
 from core.store import Cursor, runs
 from core.store.runs import Run
 from core.ui.loaders.cache import cache_by
+from core.ui.results import show_table
 from core.ui.server_workspace import read_workspace
 
 
@@ -34,7 +35,7 @@ def show(workspace: Workspace, run: Run, pair: str, readings: Sequence[str]) -> 
             rows = findings_of_row(db, newest.id, pair, kind, knowledge)
         if rows:
             with st.expander(f"{kind.name.capitalize()} ({len(rows)})"):
-                results.show_table(pd.DataFrame(rows).dropna(axis=1, how="all"), f"row-{kind.name}")
+                show_table(pd.DataFrame(rows).dropna(axis=1, how="all"), f"row-{kind.name}")
 
 
 @cache_by("datasets", entries=2, shared=True)

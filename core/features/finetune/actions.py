@@ -3,34 +3,49 @@ data/finetune/KEY."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_in
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-from core.base.errors import InputError, NotFound, StateError
+import numpy as np
+
+from core.base.errors import DeskError, InputError, NotFound, StateError
 from core.base.fields.record import read_options
 from core.base.fields.setting import setting
 from core.base.hashes import sha256_of
+from core.base.types import Label, Pair
+from core.evidence.label_view import LabelView
+from core.evidence.packs import Packs
 from core.features.finetune import job_folder
-from core.features.finetune.examples import as_lines, cut
 from core.features.finetune.job_folder import (
+    BASE,
+    MANIFEST,
     FinetuneFolder,
+    FinetuneSettings,
+    FinetuneSpec,
     default_python,
     list_folders,
+    read_base,
     refuse_missing_packages,
+    refuse_occupied,
+    short_name,
 )
-from core.features.finetune.merge import NAME as MANIFEST
-from core.features.finetune.merge import refuse_occupied
-from core.features.finetune.settings import BASE, FinetuneSettings, read_base
-from core.features.finetune.spec import FinetuneSpec, short_name
+from core.features.finetune.local_model import METHOD
+from core.llm.logprobs import LETTERS
+from core.methods.base import Context
+from core.methods.prompt_only import prompt_for
 from core.methods.prompts import C_PARAMETERS_B
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
+from core.runs.jobs.kinds import Job, JobKind
 from core.runs.jobs.state import read_ending
 from core.runs.shared_settings import DatasetName
 from core.runs.workspace import Workspace
+from core.transfer.protocols import EvaluationProtocol, parts_of
+from core.transfer.row_index import RowIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +203,7 @@ def result_of(folder: FinetuneFolder) -> dict[str, Any]:
         raise InputError(
             f"{out}: has lost its {MANIFEST}; remove the folder and start the fine-tune again"
         )
-    ending = read_ending(folder.worker) or {}
+    ending = read_ending(folder) or {}
     return {
         "path": str(out),
         "steps": ending["steps"],
@@ -199,3 +214,92 @@ def result_of(folder: FinetuneFolder) -> dict[str, Any]:
 
 def _folder(workspace: Workspace) -> Path:
     return workspace.settings.data / "finetune"
+
+
+LETTER_OF = dict(zip((Label.UP, Label.DOWN, Label.NONE), LETTERS, strict=True))
+
+
+class Split(NamedTuple):
+    """Labelled rows: no validation row shares a perturbation or a gene with a training row.
+    left_out: those that share one with either."""
+
+    train: tuple[Pair, ...]
+    validation: tuple[Pair, ...]
+    left_out: int
+
+
+def cut(pairs: Sequence[Pair], parts: int, seed: int) -> Split:
+    """Return the cut of labelled rows by the folds of a kNN's evaluation: the first part of both
+    axes validates.
+
+    Raise InputError if there are no rows to train on or none to validate.
+    """
+    labelled = [pair for pair in pairs if pair.label in LETTER_OF]
+    columns = zip(
+        *((pair.pair_id, pair.pert, pair.gene, pair.label) for pair in labelled), strict=True
+    )
+    index = RowIndex.build(*columns) if labelled else None
+    of = None if index is None else parts_of(EvaluationProtocol("folds", parts, seed), index.rows)
+    if index is None or of is None:
+        raise InputError(
+            "fine-tune: got no rows labelled up, down or none, expected some in the split train"
+        )
+    pert, gene = of.pert[index.rows.pert] == 0, of.gene[index.rows.gene] == 0
+    train, validation = np.flatnonzero(~pert & ~gene), np.flatnonzero(pert & gene)
+    if not len(train) or not len(validation):
+        raise InputError(
+            f"fine-tune: {parts} parts leave {len(train):,} rows to train on and"
+            f" {len(validation):,} to validate, expected some of both. Choose other parts or"
+            " another seed"
+        )
+    left_out = len(labelled) - len(train) - len(validation)
+    return Split(
+        tuple(labelled[i] for i in train), tuple(labelled[i] for i in validation), left_out
+    )
+
+
+def as_lines(pairs: Sequence[Pair], settings: Mapping[str, Any]) -> bytes:
+    """Return one line of JSON per row: id, prompt, answer.
+
+    The prompt is the one that `local_model` sends by default, in the context of the settings; the
+    answer is its letter.
+    """
+    options = read_options(METHOD.settings, {"context": settings["context"]})
+    context = Context((), options, lambda _: LabelView(()), Packs())
+    lines = []
+    for pair in pairs:
+        if pair.label not in LETTER_OF:
+            raise InputError(
+                f"{pair.pair_id}: got the label {pair.label}, expected up, down or none"
+            )
+        example = {
+            "id": pair.pair_id,
+            "prompt": prompt_for(pair, context),
+            "answer": f"<answer>{LETTER_OF[pair.label]}</answer>",
+        }
+        lines.append(json.dumps(example, ensure_ascii=False))
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+class FinetuneKind(JobKind):
+    """Fine-tunes, which lie in data/finetune."""
+
+    name, title, page, tab = "finetune", "fine-tune", "run", "Fine-tune"
+
+    def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
+        """Yield every fine-tune."""
+        for folder in list_all(workspace):
+            view = {"tab": self.tab, "finetune": folder.key}
+            try:
+                yield self.job_in(folder, folder.spec().name, view=view)
+            except DeskError as error:
+                yield self.job_in(
+                    folder, state="crashed", cause=str(error), can_resume=False, view=view
+                )
+
+    def resume(self, workspace: Workspace, job: Job) -> None:
+        """Go on from the last whole checkpoint."""
+        resume(workspace, job.key)
+
+
+KIND = FinetuneKind()

@@ -11,11 +11,14 @@ import streamlit as st
 
 from core.base.fields.record import make, options_of
 from core.features.finetune import actions as finetunes
-from core.features.finetune.actions import FinetuneRequest
-from core.features.finetune.job_folder import FinetuneFolder
-from core.features.finetune.jobs import KIND
-from core.features.finetune.settings import BASE, FinetuneSettings
-from core.features.finetune.spec import describe_rows, short_name
+from core.features.finetune.actions import KIND, FinetuneRequest
+from core.features.finetune.job_folder import (
+    BASE,
+    FinetuneFolder,
+    FinetuneSettings,
+    describe_rows,
+    short_name,
+)
 from core.plots import drawing
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset

@@ -23,9 +23,15 @@ from typing import Any, NamedTuple
 
 from core.base.errors import InputError, NotFound
 from core.base.texts import describe_duration
-from core.features.finetune.job_folder import FinetuneFolder, last_whole, mark_whole
-from core.features.finetune.merge import hashes_of, read_manifest, write_merged
-from core.features.finetune.spec import FinetuneSpec
+from core.features.finetune.job_folder import (
+    FinetuneFolder,
+    FinetuneSpec,
+    hashes_of,
+    last_whole,
+    mark_whole,
+    read_manifest,
+    write_merged,
+)
 from core.runs.jobs.state import exclusive_lock, record_ending
 from core.runs.jobs.work import Reporter, describe_cause, describe_early_end
 
@@ -55,15 +61,15 @@ def main(path: str) -> int:
     folder, stopping = FinetuneFolder(Path(path)), threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
-    with exclusive_lock(folder.worker, "fine-tune"):
-        folder.worker.keep_reserve()
-        folder.worker.done.unlink(missing_ok=True)
-        with Reporter(folder.worker, stopping.set) as reporter:
+    with exclusive_lock(folder, "fine-tune"):
+        folder.keep_reserve()
+        folder.done.unlink(missing_ok=True)
+        with Reporter(folder, stopping.set) as reporter:
             try:
                 _work(folder, reporter, stopping)
             except Exception as error:  # noqa: BLE001
                 # first: on a full disk the log takes no traceback, and printing it raises
-                record_ending(folder.worker, "failed", describe_cause(error, folder.path))
+                record_ending(folder, "failed", describe_cause(error, folder.path))
                 traceback.print_exc()
                 return 1
     return 0
@@ -84,14 +90,14 @@ def _work(folder: FinetuneFolder, reporter: Reporter, stopping: threading.Event)
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
         folder.write_losses(read_losses(trainer.state.log_history))
         if trainer.state.global_step < trainer.state.max_steps:
-            record_ending(folder.worker, *describe_early_end(folder.worker))
+            record_ending(folder, *describe_early_end(folder))
             return
         trainer.save_model(str(folder.adapter))
         reporter.report(1.0, "merging the adapter into the model")
         write_merged(trainer.model, tokenizer, spec, _describe(trainer, spec, hardware))
     made = read_manifest(Path(spec.out))
     results = {name: made[name] for name in ("steps", "loss", "validation_loss")}
-    record_ending(folder.worker, "done", **results)
+    record_ending(folder, "done", **results)
     shutil.rmtree(folder.checkpoints, ignore_errors=True)
 
 

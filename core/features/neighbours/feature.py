@@ -19,7 +19,9 @@ FEATURE = Feature(
     ),
     commands={
         "embed": Command(
-            "core.features.neighbours.space_commands:app", "Gene spaces: build, load, list.", "Data"
+            "core.features.neighbours.commands:spaces_app",
+            "Gene spaces: build, load, list.",
+            "Data",
         ),
         "neighbours": Command(
             "core.features.neighbours.commands:app",

@@ -8,12 +8,22 @@ from typing import Any, Final, Self
 from core.base.label_marks import UNMARKED, LabelMarks
 from core.base.result import Table, hidden, inline
 from core.base.texts import number_text
+from core.methods.fusion_components import DatasetPriors
+from core.runs.control_inputs import Progress, find_null
+from core.runs.workspace import Workspace
 from core.scoring.sentences import BIASED, TWO_WAY, UNSEEN, axes_text
 from core.stats.delong import Estimate
 from core.transfer import cuts
-from core.transfer.cuts import MeanOfCuts
-from core.transfer.permutation_null import KnnNumbers, PermutationNull, PermutationTest, means_of
+from core.transfer.cuts import MeanOfCuts, predict_cuts, score_cuts
+from core.transfer.permutation_null import (
+    N_PERMUTATIONS,
+    KnnNumbers,
+    PermutationNull,
+    PermutationTest,
+    means_of,
+)
 from core.transfer.prior_provenance import Provenance
+from core.transfer.protocols import EvaluationProtocol
 
 AXES: Final = ("de", "dir", "mean")
 MAX_LISTED: Final = 20  # neighbours in the table; the JSON has all
@@ -56,9 +66,13 @@ class KnnResult:
             evaluation.null,
         )
         intervals = {
-            **{"de": score.de, "dir": score.dir, "mean": score.mean},
-            **{"de_covered": covered.de, "dir_covered": covered.dir},
-            **{"null_de": null.de, "null_dir": null.dir},
+            "de": score.de,
+            "dir": score.dir,
+            "mean": score.mean,
+            "de_covered": covered.de,
+            "dir_covered": covered.dir,
+            "null_de": null.de,
+            "null_dir": null.dir,
         }
         seed = protocol.seed if protocol.kind == "folds" else None
         return cls(
@@ -175,7 +189,6 @@ class NeighboursResult:
 
     @property
     def scope(self) -> str:
-        """The settings of the kNN."""
         return self.settings
 
     @property
@@ -196,15 +209,12 @@ class NeighboursResult:
 
 def _cuts(mean: MeanOfCuts) -> dict[str, Any]:
     """Return how the single cuts vary."""
-    columns = {"de": mean.all_rows.values[:, 0], "dir": mean.all_rows.values[:, 1]}
-    sd = zip(AXES, mean.all_rows.sd.tolist(), strict=True)
-    ends = {
-        f"{name}_{end}": of(column.tolist())
-        for name, column in columns.items()
-        for end, of in (("low", min), ("high", max))
-    }
-    about = {"n": len(mean.seeds), "k": mean.k, "seeds": list(mean.seeds)}
-    return {**about, **columns, **{f"{name}_sd": value for name, value in sd}, **ends}
+    cuts: dict[str, Any] = {"n": len(mean.seeds), "k": mean.k, "seeds": list(mean.seeds)}
+    for name, sd in zip(AXES, mean.all_rows.sd.tolist(), strict=True):
+        cuts[f"{name}_sd"] = sd
+    for name, column in zip(AXES, mean.all_rows.values.T, strict=False):
+        cuts |= {name: column, f"{name}_low": column.min(), f"{name}_high": column.max()}
+    return cuts
 
 
 def _permuted(numbers: KnnNumbers) -> dict[str, Any] | None:
@@ -263,3 +273,26 @@ def space_sentence(mean: MeanOfCuts, null: PermutationNull | None) -> str:
         f"{scores} over {score.n_labelled:,} labelled rows, scored {UNSEEN}: {cuts.NAME}, inside"
         f" {mean.k}×{mean.k} cells"
     )
+
+
+def numbers_of(
+    workspace: Workspace,
+    found: DatasetPriors,
+    protocol: EvaluationProtocol,
+    permutations: int = N_PERMUTATIONS,
+    progress: Progress | None = None,
+) -> KnnNumbers:
+    """Return the numbers of a prediction; under folds the mean of ten cuts, and its null unless
+    `permutations` is 0."""
+    evaluation = found.evaluation()
+    if protocol.kind != "folds":
+        return KnnNumbers(protocol, evaluation)
+    cuts = score_cuts(
+        found.labels, found.inputs.queries, predict_cuts(found.inputs, protocol.k), protocol.k
+    )
+    null = (
+        find_null(workspace, found.inputs, found.labels, protocol.k, permutations, progress)
+        if permutations
+        else None
+    )
+    return KnnNumbers(protocol, evaluation, cuts, null)

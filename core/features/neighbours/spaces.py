@@ -26,12 +26,15 @@ from core.features.importing.spaces import space_files
 from core.features.importing.spaces.load import load_space
 from core.features.importing.spaces.space_files import Spec
 from core.features.neighbours.build import (
+    MINILM,
     build_coresponse,
+    build_endpoint,
     build_network,
     build_response,
+    build_sentences,
     build_text,
 )
-from core.features.neighbours.encoders import MINILM, Endpoint, build_endpoint, build_sentences
+from core.llm.endpoint import Endpoint
 from core.runs import packs
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, datasets, pairs, spaces
@@ -101,8 +104,8 @@ class ResponseSettings:
 
 @dataclass(frozen=True, slots=True)
 class CoresponseSettings:
-    """A space of a dataset's labels: normalised label vectors of genes or perturbations, then
-    SVD."""
+    """A space of a dataset's labels: genes (or perturbations) that respond alike are close. It is
+    never evaluated on these labels, unless it is built again in each fold."""
 
     of: Annotated[
         Literal["gene", "pert"], setting("The axis with vectors: gene or pert.", where="command")
@@ -138,8 +141,8 @@ def build(workspace: Workspace, kind: str, spec: Spec, name: str) -> Space:
     if kind == "sentences":
         return build_sentences(pack.entries, name, spec["model"])
     if kind == "endpoint":
-        server = Endpoint(spec["base_url"], spec["model"], workspace.settings.server_access)
-        return build_endpoint(pack.entries, name, server)
+        server = Endpoint(spec["base_url"], workspace.settings.server_access, retries=2)
+        return build_endpoint(pack.entries, name, server, spec["model"])
     return build_text(pack.entries, name, spec["columns"], spec["seed"])
 
 

@@ -17,7 +17,7 @@ from core.cli import names
 from core.cli.base import Detach, Replace, say, say_if_named_otherwise, say_progress, show
 from core.cli.names import RunName
 from core.cli.settings import listing, takes
-from core.features.predicting.run_status import show_status
+from core.features.predicting.job_commands import show_status
 from core.features.predicting.serve import HOST, ServerOptions
 from core.features.predicting.serve import serve as serve_model
 from core.llm.health import PORT, Health, describe_logprobs

@@ -70,36 +70,19 @@ class ServerOptions:
     api_key: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        check_value(
-            "serve",
-            "model",
-            self.model,
-            bool(self.model) and not self.model.startswith("-"),
-            "a name or a folder",
-        )
-        check_value("serve", "port", self.port, 0 < self.port < 1 << 16, "1 to 65535")
-        check_value(
-            "serve",
-            "tensor_parallel",
-            self.tensor_parallel,
-            self.tensor_parallel >= 1,
-            "1 or more GPUs",
-        )
-        check_value(
-            "serve",
-            "max_model_len",
-            self.max_model_len,
-            self.max_model_len is None or self.max_model_len >= 1,
-            "1 or more tokens",
-        )
-
-        check_value(
-            "serve",
-            "host",
-            self.host,
-            self.host not in _EVERYWHERE and ":" not in self.host,
-            "the name or the IPv4 address of one interface",
-        )
+        length = self.max_model_len
+        for name, is_right, expected in (
+            ("model", self.model and not self.model.startswith("-"), "a name or a folder"),
+            ("port", 0 < self.port < 1 << 16, "1 to 65535"),
+            ("tensor_parallel", self.tensor_parallel >= 1, "1 or more GPUs"),
+            ("max_model_len", length is None or length >= 1, "1 or more tokens"),
+            (
+                "host",
+                self.host not in _EVERYWHERE and ":" not in self.host,
+                "the name or the IPv4 address of one interface",
+            ),
+        ):
+            check_value("serve", name, getattr(self, name), bool(is_right), expected)
         if any(word == "--api-key" or word.startswith("--api-key=") for word in self.extra):
             raise InputError(
                 "serve: --api-key would show the key to every user of this machine; set"
@@ -198,30 +181,28 @@ def device_of(python: Path) -> Device:
 def command_of(options: ServerOptions, python: Path, device: Device) -> tuple[str, ...]:
     """Return the command line of vLLM."""
     length = options.max_model_len or (CPU_MODEL_LEN if device == "cpu" else None)
+    command = [str(python.parent / "vllm"), "serve", options.model]
+    if device == "cpu":
+        # The vllm command of the CPU's package looks for a package of another name and ends.
+        command = [
+            str(python),
+            "-m",
+            "vllm.entrypoints.openai.api_server",
+            "--model",
+            options.model,
+        ]
+    command += ["--host", options.host, "--port", str(options.port), *FLAGS]
+    if device == "cpu":
+        command += CPU_FLAGS
+    if options.tensor_parallel > 1:
+        command += ["--tensor-parallel-size", str(options.tensor_parallel)]
+    if length:
+        command += ["--max-model-len", str(length)]
     # A folder's own name, because its path would appear in every run and submission
     path = Path(options.model)
-    named = "--served-model-name" in options.extra
-    return (
-        # The vllm command of the CPU's package looks for a package of another name and ends.
-        *(
-            (str(python), "-m", "vllm.entrypoints.openai.api_server", "--model")
-            if device == "cpu"
-            else ()
-        ),
-        *((str(python.parent / "vllm"), "serve") if device == "gpu" else ()),
-        options.model,
-        *("--host", options.host, "--port", str(options.port)),
-        *FLAGS,
-        *(CPU_FLAGS if device == "cpu" else ()),
-        *(
-            ("--tensor-parallel-size", str(options.tensor_parallel))
-            if options.tensor_parallel > 1
-            else ()
-        ),
-        *(("--max-model-len", str(length)) if length else ()),
-        *(("--served-model-name", path.resolve().name) if path.is_dir() and not named else ()),
-        *options.extra,
-    )
+    if path.is_dir() and "--served-model-name" not in options.extra:
+        command += ["--served-model-name", path.resolve().name]
+    return (*command, *options.extra)
 
 
 def environment_of(options: ServerOptions, device: Device) -> Mapping[str, str]:
@@ -230,16 +211,13 @@ def environment_of(options: ServerOptions, device: Device) -> Mapping[str, str]:
 
     On a CPU the cache gets 1 GB unless VLLM_CPU_KVCACHE_SPACE says otherwise.
     """
-    space = {"VLLM_CPU_KVCACHE_SPACE": "1"} if device == "cpu" else {}
-    offline = {"HF_HUB_OFFLINE": "1"} if Path(options.model).is_dir() else {}
-    key = {} if is_loopback(options.host) else {KEY_VARIABLE: options.api_key}
-    return {
-        **space,
-        **bare_environment(keep=HUB_VARIABLES),
-        "VLLM_NO_USAGE_STATS": "1",
-        **offline,
-        **key,
-    }
+    environment = {"VLLM_CPU_KVCACHE_SPACE": "1"} if device == "cpu" else {}
+    environment |= {**bare_environment(keep=HUB_VARIABLES), "VLLM_NO_USAGE_STATS": "1"}
+    if Path(options.model).is_dir():
+        environment["HF_HUB_OFFLINE"] = "1"
+    if not is_loopback(options.host):
+        environment[KEY_VARIABLE] = options.api_key
+    return environment
 
 
 def supervise(
@@ -255,96 +233,75 @@ def supervise(
     raises. Raise StateError if the port is taken, if the first start brings no answer (a restart
     would not help), or if no restarts are left.
     """
+    where, restarts, has_answered = f"the server on port {place[1]}", 0, False
     with termination_signals() as signals:
-        Supervisor(command, environment, place, limits, say, signals).run()
-        return signals[0]
-
-
-def _how_it_ended(status: int | None, limits: SupervisionLimits) -> str:
-    return (
-        f"was silent for {limits.ready_s:g} s" if status is None else f"ended with status {status}"
-    )
-
-
-@dataclass(slots=True)
-class Supervisor:
-    """Runs one server after another at a place. signals: the termination signals so far.
-    has_answered: whether any server has answered."""
-
-    command: Sequence[str]
-    environment: Mapping[str, str]
-    place: Place
-    limits: SupervisionLimits
-    say: Say
-    signals: Sequence[signal.Signals]
-    has_answered: bool = False
-
-    def run(self) -> None:
-        """Run a server until there is a signal, and start it again when it dies. Raise StateError
-        as `supervise` does."""
-        limits, where = self.limits, f"the server on port {self.place[1]}"
-        status = self.run_once()
-        if not self.signals and not self.has_answered:
-            raise StateError(
-                f"{where} {_how_it_ended(status, limits)} before it answered; its output says why"
+        while True:
+            status, is_ready = _run_once(command, environment, place, limits, say, signals)
+            if signals:
+                return signals[0]
+            has_answered |= is_ready
+            ended = (
+                f"was silent for {limits.ready_s:g} s"
+                if status is None
+                else f"ended with status {status}"
             )
-        for restart in range(1, limits.restarts + 1):
-            if self.signals:
-                return
-            again = f"starting it again ({restart} of {limits.restarts} times at most)"
-            self.say(f"{where} {_how_it_ended(status, limits)}; {again}")
-            status = self.run_once()
-        if not self.signals:
-            raise StateError(
-                f"{where} {_how_it_ended(status, limits)}, giving up after {limits.restarts}"
-                " restarts"
-            )
+            if not has_answered:
+                raise StateError(f"{where} {ended} before it answered; its output says why")
+            if restarts == limits.restarts:
+                raise StateError(f"{where} {ended}, giving up after {restarts} restarts")
+            restarts += 1
+            again = f"{restarts} of {limits.restarts} times at most"
+            say(f"{where} {ended}; starting it again ({again})")
 
-    def run_once(self) -> int | None:
-        """Run one server and return its exit status; None if a signal or its silence ended it."""
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(self.place)
-            except (OSError, UnicodeError) as error:  # of a host that cannot be one, such as a..b
-                raise StateError(
-                    f"{self.place[0]}, port {self.place[1]}: cannot be listened on ({error}),"
-                    " expected a free one"
-                ) from error
-        self.say(f"starting: {' '.join(self.command)}")
-        process = subprocess.Popen(
-            self.command,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=_STDERR,
-            stderr=_STDERR,
-            start_new_session=True,
-        )
+
+def _run_once(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    place: Place,
+    limits: SupervisionLimits,
+    say: Say,
+    signals: Sequence[signal.Signals],
+) -> tuple[int | None, bool]:
+    """Run one server; return its exit status, None if a signal or its silence ended it, and whether
+    it answered."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            if self._wait_until_healthy(process):
-                self.has_answered = True
-                while not self.signals and process.poll() is None:
-                    time.sleep(_POLL_S)
-            return process.poll()
-        finally:
-            _stop(process, self.limits.stop_s)
-
-    def _wait_until_healthy(self, process: subprocess.Popen[bytes]) -> bool:
-        """Wait until /health answers; return False if the server ends, is silent for too long, or a
-        signal arrives."""
-        start, next_report_s = time.monotonic(), _REPORT_S
-        while not self.signals and process.poll() is None:
+            probe.bind(place)
+        except (OSError, UnicodeError) as error:  # of a host that cannot be one, such as a..b
+            raise StateError(
+                f"{place[0]}, port {place[1]}: cannot be listened on ({error}), expected a free one"
+            ) from error
+    say(f"starting: {' '.join(command)}")
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=_STDERR,
+        stderr=_STDERR,
+        start_new_session=True,
+    )
+    start, next_report_s, is_ready = time.monotonic(), _REPORT_S, False
+    try:
+        while not signals and process.poll() is None:
             waited_s = time.monotonic() - start
-            if _is_healthy(self.place):
-                self.say(f"ready: {_origin(self.place)}/v1 after {waited_s:.0f} s")
-                return True
-            if waited_s > self.limits.ready_s:
-                return False
-            if waited_s > next_report_s:
-                next_report_s += _REPORT_S
-                self.say(f"waiting for {_origin(self.place)}/health, {waited_s:.0f} s so far")
+            if not is_ready:
+                if is_ready := _is_healthy(place):
+                    say(f"ready: {_origin(place)}/v1 after {waited_s:.0f} s")
+                elif waited_s > limits.ready_s:
+                    break
+                elif waited_s > next_report_s:
+                    next_report_s += _REPORT_S
+                    say(f"waiting for {_origin(place)}/health, {waited_s:.0f} s so far")
             time.sleep(_POLL_S)
-        return False
+        return process.poll(), is_ready
+    finally:  # the server ends its own workers; then the rest of its process group is killed
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(limits.stop_s)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _is_healthy(place: Place) -> bool:
@@ -354,16 +311,6 @@ def _is_healthy(place: Place) -> bool:
             return bool(answer.status == 200)
     except (urllib.error.URLError, OSError):
         return False
-
-
-def _stop(process: subprocess.Popen[bytes], stop_s: float) -> None:
-    """Stop the server, which ends its own workers, then kill the rest of its process group."""
-    process.terminate()
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(stop_s)
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 @contextmanager

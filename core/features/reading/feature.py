@@ -15,9 +15,7 @@ FEATURE = Feature(
         Page("search", "Search", "search", group="Read"),
     ),
     tabs=(
-        Tab(
-            "data", "Runs and notes", "core.features.reading.page.notes_tab:show", "Notes", order=31
-        ),
+        Tab("data", "Runs and notes", "core.features.reading.notes_tab:show", "Notes", order=31),
     ),
     commands={
         "search": Command(
@@ -26,7 +24,7 @@ FEATURE = Feature(
             "Look",
         ),
         "note": Command(
-            "core.features.reading.note_commands:app",
+            "core.features.reading.commands:note_app",
             "Notes on runs and their rows: add, list, delete.",
             "Look",
         ),

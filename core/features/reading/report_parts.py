@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
+import plotly.graph_objects as go
 
 from core.base.texts import NO_BIOLOGY
-from core.features.reading.plots import label_counts
-from core.plots import scores
+from core.plots import scores, theme
 from core.plots.captioned import CaptionedFigure
 from core.scoring.report_part import ReportPart, ShownRuns
 from core.scoring.sentences import TWO_WAY
@@ -35,7 +35,7 @@ def labels_of_dataset(name: str, counts: pd.DataFrame) -> CaptionedFigure:
         f"{rows - unlabelled:,} of {rows:,} rows have a label; {changed:,} of these have an"
         " effect.",
         f"{name} · {rows:,} rows · counts, so no interval",
-        label_counts.figure(counts),
+        draw_labels(counts),
         counts.drop(columns="dataset"),
     )
 
@@ -175,3 +175,38 @@ LABELS = ReportPart(
     10,
     lambda _, shown: [labels_of_dataset(shown.dataset.name, shown.counts)],
 )
+
+
+_LABEL_ORDER = ("up", "down", "de", "none", "unlabelled")
+
+
+def draw_labels(counts: pd.DataFrame) -> go.Figure:
+    """Draw one stacked bar for each split, with the names of the labels on it.
+
+    counts: one row for each split: split, and the numbers of rows up, down, de, none, unlabelled.
+    """
+    figure = go.Figure()
+    for name in _LABEL_ORDER:
+        values = counts[name]
+        if values.sum() == 0:
+            continue
+        key = "unknown" if name == "unlabelled" else name
+        word = theme.LABEL_WORDS[key]
+        figure.add_bar(
+            y=counts["split"],
+            x=values,
+            orientation="h",
+            marker_color=theme.LABEL_COLOURS[key],
+            text=[
+                f"{theme.LABEL_SIGNS[key]} {word} {value:,}" if value else "" for value in values
+            ],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            textfont_color="#FFFFFF",
+            hovertemplate=f"%{{y}}: {word} %{{x:,}} rows<extra></extra>",
+        )
+    figure.update_layout(barmode="stack", height=60 + 2 * theme.ROW_PX * len(counts))
+    figure.update_xaxes(title="rows")
+    figure.update_yaxes(autorange="reversed")
+    return figure

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core.base.texts import count_text
-from core.features.reading import gene_cards
 from core.plots import theme
 from core.store.datasets import Dataset
 from core.transfer.similarity import cosine_similarity
@@ -17,9 +20,9 @@ from core.ui import links, results, widgets
 from core.ui.linked import bind, choose_one, read_ids
 from core.ui.loaders.cache import cache_by
 from core.ui.loaders.records import all_spaces, dataset_rows, row_index, space_vectors
-from core.ui.loaders.rows import gene_description, symbol_rows
+from core.ui.loaders.rows import gene_description, symbol_facts, symbol_rows
 from core.ui.shell import PageContext
-from core.ui.widgets import show_empty
+from core.ui.widgets import show_empty, symbol_text
 
 MOST_SIMILAR = 15  # symbols that are listed
 TITLES = {"pert": "Perturbation", "gene": "Target gene"}
@@ -62,7 +65,7 @@ def _symbols(context: PageContext, role: str) -> list[str]:
 def _show_description(context: PageContext, role: str, name: str, rows: pd.DataFrame) -> None:
     kind, description = gene_description(name)
     if context.dataset is not None:
-        gene_cards.show_description(context.dataset, name, description)
+        show_description(context.dataset, name, description)
     labels = rows.drop_duplicates("pair_id")["label"]
     found = Counter(labels.dropna())
     counts = [
@@ -175,3 +178,85 @@ def _show_most_similar(dataset: Dataset, role: str, name: str) -> None:
             "page": results.OPEN,
         },
     )
+
+
+_NO_DESCRIPTION = "This workspace has no description of this gene."
+LONGEST = 240  # characters of a description
+_WORD = re.compile(r"[^\W_][\w.-]*")
+_cards = st.components.v2.component(
+    "gene_cards",
+    html="<div></div>",
+    js=links.SCRIPT + Path(__file__).with_name("gene_cards.js").read_text("utf-8"),
+)
+
+
+def pages_of(
+    dataset: Dataset, run: str | None, pair: tuple[str, str], texts: Iterable[str]
+) -> dict[str, str]:
+    """Return the addresses of the pages of the symbols that texts name, by the symbol in capitals;
+    the pair's own symbols are always included. Another symbol without a digit, such as Impact or
+    Max, may be a word and does not count.
+    """
+    facts = symbol_facts(dataset.id)
+    words = {word.rstrip(".-") for text in texts for word in _WORD.findall(text)}
+    named = {word for word in words if any(map(str.isdigit, word)) and word in facts}
+    roles = {
+        name: "gene" if facts.get(name, {}).get("gene_rows") else "perturbation"
+        for name in sorted(named)
+    } | {
+        pair[1]: "gene",
+        pair[0]: "perturbation",
+    }
+    address = {"dataset": dataset.id, **({"run": run} if run else {})}
+    return {
+        name.upper(): links.page_address(role, **address, name=name)
+        for name, role in roles.items()
+        if name
+    }
+
+
+def show_cards(dataset: Dataset, symbols: Iterable[str]) -> None:
+    """Attach the cards of these symbols (in capitals) to all links to their pages."""
+    facts = {name.upper(): each for name, each in symbol_facts(dataset.id).items()}
+    _cards(
+        key="gene-cards",
+        data={"cards": {name: _card(dataset, facts[name]) for name in symbols if name in facts}},
+    )
+
+
+def show_description(dataset: Dataset, symbol: str, description: str | None) -> None:
+    """Show what a gene is, and a link to it at NCBI."""
+    st.text(description or _NO_DESCRIPTION)
+    if links.is_at_ncbi(dataset):
+        st.markdown(
+            f"[{symbol_text(symbol)} at NCBI]({links.ncbi_gene_address(symbol, dataset.organism)})"
+        )
+
+
+def _card(dataset: Dataset, facts: Mapping[str, Any]) -> dict[str, str]:
+    description = str(facts["description"] or _NO_DESCRIPTION)
+    labels = [
+        f"{sign} {name} {facts[name]:,}"
+        for name, sign in theme.LABEL_SIGNS.items()
+        if facts.get(name)
+    ]
+    labels += [f"{facts['unlabelled']:,} without a label"] if facts["unlabelled"] else []
+    rows = [
+        f"{facts[key]:,} rows as {role}"
+        for key, role in (("pert_rows", "perturbation"), ("gene_rows", "target gene"))
+        if facts[key]
+    ]
+    outside = (
+        links.ncbi_gene_address(str(facts["symbol"]), dataset.organism)
+        if links.is_at_ncbi(dataset)
+        else ""
+    )
+    return {
+        "name": str(facts["symbol"]),
+        "description": description
+        if len(description) <= LONGEST
+        else f"{description[:LONGEST].rsplit(' ', 1)[0]} …",
+        "rows": " · ".join(rows),
+        "labels": " · ".join(labels),
+        "outside": outside,
+    }

@@ -105,8 +105,9 @@ class CalibrationResult:
         """Return the observed shares against the predicted probabilities."""
         if self.reliability is None:
             return None
-        again = None if self.recalibrated is None else bins(self.recalibrated)
-        values = {"table": bins(self.reliability), "score": self.number, "recalibrated": again}
+        again = None if self.recalibrated is None else pd.DataFrame(bin_rows(self.recalibrated))
+        table = pd.DataFrame(bin_rows(self.reliability))
+        values = {"table": table, "score": self.number, "recalibrated": again}
         return Figure("core.features.scores.plots.reliability:figure", values, self.sentence)
 
 
@@ -141,8 +142,3 @@ def bin_rows(found: Reliability) -> list[dict[str, float]]:
         | {"band_low": one.band_low, "band_high": one.band_high, "n": one.observed.n}
         for one in found.bins
     ]
-
-
-def bins(found: Reliability) -> pd.DataFrame:
-    """Return the bins as the figure draws them."""
-    return pd.DataFrame(bin_rows(found))

@@ -17,12 +17,17 @@ from core.cli.names import RunName
 from core.cli.results import show_result
 from core.features import hooks
 from core.features.scores.slices import SHORT_NAMES, SLICES, SlicesResult, available_slices
+from core.features.scores.space_controls import control_spaces, space_to_scramble
+from core.runs.control_inputs import control_expression_of, null_of_run
 from core.runs.workspace import Workspace
 from core.scoring import run_scores
+from core.scoring.baselines import add_expression
 from core.scoring.compare_runs import SeveralComparisons, compare_runs
+from core.scoring.controls import control_run
 from core.scoring.other_scores import other_scores_of_run
 from core.scoring.run_scores import RunRows
 from core.scoring.score_result import score_result
+from core.store import pairs
 
 app = typer.Typer()
 
@@ -143,3 +148,17 @@ def bench(
         raise InputError(f"bench {name}: has one size; --rows is for store")
     result = module.run() if rows is None else module.run_large(rows)
     show(result, "\n".join(f"{key:28} {value}" for key, value in result.items()))
+
+
+@app.command()
+def controls(context: typer.Context, run: RunName) -> None:
+    """Show what baselines without biology score on a run's rows, and whether the run beats them."""
+    with context.obj.store.read() as db:
+        rows = run_scores.load_scored_rows(db, run)
+        splits = pairs.frame(db, rows.run.dataset)["split"].to_numpy(dtype=object)
+    null = null_of_run(context.obj, rows.run, rows.frame["pair_id"].tolist(), compute=True)
+    found = control_run(rows, splits, None if null is None else null.values)
+    found = add_expression(found, rows, control_expression_of(context.obj, rows.run.dataset))
+    without_biology = control_spaces(rows, space_to_scramble(context.obj, rows.run, rows.index))
+    found = replace(found, controls=(*found.controls, *without_biology))
+    show_result(found)

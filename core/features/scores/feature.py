@@ -22,7 +22,7 @@ FEATURE = Feature(
             "Judge",
         ),
         "controls": Command(
-            "core.features.scores.control_commands:app",
+            "core.features.scores.commands:app",
             "Score baselines without biology on a run's rows.",
             "Judge",
         ),

@@ -3,7 +3,7 @@ runs against each other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -17,9 +17,8 @@ from core.features.scores.figures import (
     spread_of_runs,
     ties_sentence,
 )
-from core.features.scores.means import TITLE, MeansResult
 from core.features.scores.plots import roc_curves
-from core.features.scores.slices import GENE_ROWS_KIND, SlicesResult
+from core.features.scores.slices import GENE_ROWS_KIND, TITLE, MeansResult, SlicesResult
 from core.plots.captioned import CaptionedFigure, captioned_runs, together
 from core.runs.control_inputs import control_expression_of, kept_vectors
 from core.runs.workspace import Workspace
@@ -30,37 +29,38 @@ from core.scoring.other_scores import METRICS, other_scores_of_run
 from core.scoring.report_part import ReportPart, ShownRuns
 from core.store.runs import Run
 
+Figures = Sequence[CaptionedFigure]
+Runs = Sequence[Run]
+MakeFigures = Callable[[Workspace, ShownRuns], Figures]
+_Make = Callable[[Workspace, ShownRuns, Runs], Figures]
 _AXES: tuple[Literal["de", "dir"], ...] = ("de", "dir")
 MOST_OVERLAID = 4  # runs whose curves can be distinguished in one figure
 
 
-def _labelled(shown: ShownRuns) -> list[Run]:
-    """Return the runs that have a row with a label."""
-    return [run for run in shown.runs if shown.score(run.id).whole.n_labelled]
+def _part_of_labels(title: str) -> Callable[[_Make], MakeFigures]:
+    """Return what makes the figures of the runs that have labels; of each other run it says so
+    under this title."""
 
+    def decorate(make: _Make) -> MakeFigures:
+        def make_all(workspace: Workspace, shown: ShownRuns) -> Figures:
+            labelled = [run for run in shown.runs if shown.score(run.id).whole.n_labelled]
+            return [
+                *(make(workspace, shown, labelled) if labelled else ()),
+                *(
+                    CaptionedFigure(
+                        title,
+                        run.name,
+                        f"{run.name}: no labels here, none of its {len(shown.rows[run.id]):,} rows"
+                        " has one.",
+                    )
+                    for run in shown.runs
+                    if run not in labelled
+                ),
+            ]
 
-def _say_unlabelled(shown: ShownRuns, title: str) -> list[CaptionedFigure]:
-    """Return a sentence for each run that has no row with a label, instead of the figure that is
-    called so."""
-    labelled = _labelled(shown)
-    return [
-        CaptionedFigure(
-            title,
-            run.name,
-            f"{run.name}: no labels here, none of its {len(shown.rows[run.id]):,} rows has one.",
-        )
-        for run in shown.runs
-        if run not in labelled
-    ]
+        return make_all
 
-
-def _controls(workspace: Workspace, shown: ShownRuns, run: str) -> RunControls:
-    """Return the baselines without biology beside a run (id)."""
-    rows = shown.rows[run]
-    splits = shown.dataset_rows["split"].to_numpy(dtype=object)
-    vectors = kept_vectors(workspace, rows.run, rows.frame["pair_id"].tolist())
-    expression = control_expression_of(workspace, shown.dataset.id)
-    return add_expression(control_run(rows, splits, vectors), rows, expression)
+    return decorate
 
 
 def _beside_baselines(
@@ -93,10 +93,14 @@ def _beside_baselines(
     )
 
 
-def _make_baselines(workspace: Workspace, shown: ShownRuns) -> Sequence[CaptionedFigure]:
-    results = [_controls(workspace, shown, run.id) for run in _labelled(shown)]
-    figures = [_beside_baselines(results, axis) for axis in _AXES if results]
-    return [*figures, *_say_unlabelled(shown, "the baselines without biology")]
+@_part_of_labels("the baselines without biology")
+def _make_baselines(workspace: Workspace, shown: ShownRuns, runs: Runs) -> Figures:
+    splits = shown.dataset_rows["split"].to_numpy(dtype=object)
+    expression, results = control_expression_of(workspace, shown.dataset.id), []
+    for rows in (shown.rows[run.id] for run in runs):
+        vectors = kept_vectors(workspace, rows.run, rows.frame["pair_id"].tolist())
+        results.append(add_expression(control_run(rows, splits, vectors), rows, expression))
+    return [_beside_baselines(results, axis) for axis in _AXES]
 
 
 BASELINES = ReportPart(
@@ -108,16 +112,16 @@ BASELINES = ReportPart(
 )
 
 
-def _make_slices(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
+@_part_of_labels("Slices")
+def _make_slices(_: object, shown: ShownRuns, runs: Runs) -> Figures:
     results = []
-    for run in _labelled(shown):
+    for run in runs:
         scores = shown.score(run.id), shown.count_score(run.id)
         results.append(
             (run.name, SlicesResult.of(shown.rows[run.id], GENE_ROWS_KIND, "mean", *scores))
         )
     beside = {"by": "slice", "names": "run", "overall": None, "control": None}
-    figures = [captioned_runs(results, **beside)] if results else []
-    return [*figures, *_say_unlabelled(shown, "Slices")]
+    return [captioned_runs(results, **beside)]
 
 
 SLICES = ReportPart(
@@ -129,13 +133,11 @@ SLICES = ReportPart(
 )
 
 
-def _make_roc_curves(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
-    made = [curves_of_run(shown.rows[run.id], shown.score(run.id)) for run in _labelled(shown)]
+@_part_of_labels("ROC curves")
+def _make_roc_curves(_: object, shown: ShownRuns, runs: Runs) -> Figures:
+    made = [curves_of_run(shown.rows[run.id], shown.score(run.id)) for run in runs]
     parts = (made[i : i + MOST_OVERLAID] for i in range(0, len(made), MOST_OVERLAID))
-    return [
-        *(together(part, roc_curves.figure) for part in parts),
-        *_say_unlabelled(shown, "ROC curves"),
-    ]
+    return [together(part, roc_curves.figure) for part in parts]
 
 
 ROC_CURVES = ReportPart(
@@ -147,21 +149,26 @@ ROC_CURVES = ReportPart(
 )
 
 
-def _make_macro_scores(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
-    runs, figures = _labelled(shown), []
-    if runs:
-        own = {run.id: other_scores_of_run(shown.rows[run.id], shown.score(run.id)) for run in runs}
-        first = shown.rows[runs[0].id]
-        counted = run_scores.count_rows(first).under(first.protocols)
-        counts = other_scores_of_run(counted, shown.count_score(runs[0].id))
-        beside_first = [counts, *[None] * (len(runs) - 1)]
-        for question in METRICS:
-            results = [
-                (run.name, MeansResult.of(shown.rows[run.id], question, own[run.id], beside))
-                for run, beside in zip(runs, beside_first, strict=True)
+@_part_of_labels(f"AUROC: {TITLE}")
+def _make_macro_scores(_: object, shown: ShownRuns, runs: Runs) -> Figures:
+    own = {run.id: other_scores_of_run(shown.rows[run.id], shown.score(run.id)) for run in runs}
+    first = shown.rows[runs[0].id]
+    counted = run_scores.count_rows(first).under(first.protocols)
+    beside_first = {runs[0].id: other_scores_of_run(counted, shown.count_score(runs[0].id))}
+    return [
+        captioned_runs(
+            [
+                (
+                    run.name,
+                    MeansResult.of(
+                        shown.rows[run.id], question, own[run.id], beside_first.get(run.id)
+                    ),
+                )
+                for run in runs
             ]
-            figures.append(captioned_runs(results))
-    return [*figures, *_say_unlabelled(shown, f"AUROC: {TITLE}")]
+        )
+        for question in METRICS
+    ]
 
 
 MACRO_SCORES = ReportPart(
@@ -173,8 +180,8 @@ MACRO_SCORES = ReportPart(
 )
 
 
-def _make_score_spread(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
-    labelled = _labelled(shown)
+def _make_score_spread(_: object, shown: ShownRuns) -> Figures:
+    labelled = [run for run in shown.runs if shown.score(run.id).whole.n_labelled]
     runs = [shown.rows[run.id] for run in labelled]
     figures = [
         spread_of_runs(runs, number) if len(runs) > 1 else spread_of_run(runs[0], number)
@@ -202,8 +209,9 @@ SCORE_SPREAD = ReportPart(
 )
 
 
-def _make_reliability(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
-    calibrated = [shown.rows[run.id] for run in _labelled(shown) if not run.has_rank_scores]
+@_part_of_labels("Reliability")
+def _make_reliability(_: object, shown: ShownRuns, runs: Runs) -> Figures:
+    calibrated = [shown.rows[run.id] for run in runs if not run.has_rank_scores]
     of_numbers = (
         [(rows.run.name, CalibrationResult.of(rows, name)) for rows in calibrated]
         for name in NUMBERS
@@ -212,10 +220,9 @@ def _make_reliability(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
         *(captioned_runs(results) for results in of_numbers if results),
         *(
             CaptionedFigure("Reliability", run.name, f"{run.name}: {RANKS}")
-            for run in _labelled(shown)
+            for run in runs
             if run.has_rank_scores
         ),
-        *_say_unlabelled(shown, "Reliability"),
     ]
 
 
@@ -228,7 +235,7 @@ RELIABILITY = ReportPart(
 )
 
 
-def _make_paired_changes(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
+def _make_paired_changes(_: object, shown: ShownRuns) -> Figures:
     figures = [changes_of_pair(shown.comparison(a.id, b.id)) for a, b in shown.comparisons]
     return figures or [
         CaptionedFigure("Paired changes", "", "No two runs were chosen for comparison.")
@@ -244,7 +251,7 @@ PAIRED_CHANGES = ReportPart(
 )
 
 
-def _make_rank_scatter(_: object, shown: ShownRuns) -> Sequence[CaptionedFigure]:
+def _make_rank_scatter(_: object, shown: ShownRuns) -> Figures:
     figures = [ranks_of_pair(shown.comparison(a.id, b.id)) for a, b in shown.comparisons]
     return figures or [CaptionedFigure(RANKS_TITLE, "", "No two runs were chosen for comparison.")]
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Self
+from operator import itemgetter
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from core.base.label_marks import UNMARKED, LabelMarks
 from core.base.result import Figure, Table, hidden
-from core.base.texts import number_text, symbol_kind
+from core.base.texts import NO_BIOLOGY, number_text, symbol_kind
 from core.base.types import Flag
+from core.scoring.other_scores import OtherScores
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.sentences import TWO_WAY, interval_text, scored_text
 from core.stats.ranks import equal_groups
@@ -194,22 +196,24 @@ def _probability_slices(values: pd.Series) -> pd.Series:
     return pd.cut(values, edges, right=False, labels=names).astype(object).fillna("missing")
 
 
-def _gene_row_slices(counts: pd.Series) -> pd.Series:
+def _gene_row_slices(rows: pd.DataFrame) -> pd.Series:
+    counts = rows["gene_rows"]
     names = np.full(len(counts), "", dtype=object)
     for name, (low, high) in GENE_ROWS.items():
         names[(counts >= low) & (counts <= high)] = name
     return pd.Series(names, index=counts.index)
 
 
-def _coverage_slices(flags: pd.Series) -> pd.Series:
+def _coverage_slices(rows: pd.DataFrame) -> pd.Series:
     uncovered = {Flag.UNCOVERED, Flag.PARTLY_COVERED}
-    return flags.map(
+    return rows["flags"].map(
         lambda each: "without a neighbour" if uncovered.intersection(each) else "with neighbours"
     )
 
 
-def _support_slices(support: pd.Series) -> pd.Series:
+def _support_slices(rows: pd.DataFrame) -> pd.Series:
     """Return quarters of the rows that have support, least first; "none" without."""
+    support = rows["support"]
     quarters = pd.Series(
         equal_groups(support.where(support > 0), len(QUARTERS)), index=support.index
     )
@@ -226,14 +230,121 @@ ORDERS: dict[str, tuple[str, ...]] = {
 }
 # The ways to cut rows into slices: name on screen → function that gives each row's slice.
 SLICES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
-    "gene's rows": lambda rows: _gene_row_slices(rows["gene_rows"]),
+    "gene's rows": _gene_row_slices,
     "gene's symbol": lambda rows: rows["gene"].map(symbol_kind),
     "P(DE)": lambda rows: _probability_slices(rows["p_de"]),
     "P(up | DE)": lambda rows: _probability_slices(rows["p_up_given_de"]),
-    "coverage by neighbours": lambda rows: _coverage_slices(rows["flags"]),
-    "support of neighbours": lambda rows: _support_slices(rows["support"]),
-    "split": lambda rows: rows["split"],
-    "perturbation": lambda rows: rows["pert"],
-    "target gene": lambda rows: rows["gene"],
+    "coverage by neighbours": _coverage_slices,
+    "support of neighbours": _support_slices,
+    "split": itemgetter("split"),
+    "perturbation": itemgetter("pert"),
+    "target gene": itemgetter("gene"),
 }
 SHORT_NAMES = {"gene": "target gene", "pert": "perturbation"}  # of slices, in the command
+
+
+TITLE = "mean over genes and over perturbations"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeansResult:
+    """The means of DE or DIR (`question`) of a run, beside those of row counts alone on its rows,
+    which may be left out."""
+
+    run: str
+    question: str
+    scored: str
+    means: tuple[Mapping[str, Any], ...]
+    label_marks: LabelMarks
+
+    @classmethod
+    def of(
+        cls, rows: RunRows, question: str, scores: OtherScores, counts: OtherScores | None = None
+    ) -> Self:
+        """Return the means of a run. counts: of row counts alone on its rows."""
+        of_names = {rows.run.name: scores} | ({} if counts is None else {NO_BIOLOGY: counts})
+        means = [
+            {
+                "over": mean["over"],
+                "name": name,
+                "AUROC": mean["AUROC"].shown,
+                "counted": mean["counted"],
+            }
+            for name, each in of_names.items()
+            for mean in each.means(question)
+        ]
+        return cls(rows.run.name, question, rows.scored, tuple(means), rows.marks)
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether row counts alone stand beside the run."""
+        return any(each["name"] == NO_BIOLOGY for each in self.means)
+
+    @property
+    def title(self) -> str:
+        """The question and the means."""
+        return f"{self.question}: {TITLE}"
+
+    @property
+    def sentence(self) -> str:
+        """The mean over genes, the first beside the score itself; over all rows if no gene has both
+        classes."""
+        known = self._known()
+        if known.empty:
+            return (
+                f"{self.run}, {self.question}: no pair of rows of both classes, so there is no"
+                " score."
+            )
+        groups = known["over"].unique()
+        over = groups[min(1, len(groups) - 1)]
+        means = [each for each in self.means if each["over"] == over]
+        told = ", ".join(
+            f"{each['name']} {interval_text(each['AUROC'])} ({each['counted']})" for each in means
+        )
+        return f"{self.question}, {over}: {told}."
+
+    @property
+    def scope(self) -> str:
+        """How the run is scored, and what the squares are."""
+        counts = (
+            f" · squares: how often genes were measured, on the rows of {self.run}"
+            if self.has_counts
+            else ""
+        )
+        return (
+            f"{self.run} · {self.question}, {scored_text(self.scored)} · 95% intervals"
+            f" {TWO_WAY}{counts}"
+        )
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What is known of the labels."""
+        return tuple(filter(None, (self.label_marks.sentence,)))
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the means."""
+        return (Table("AUROC, and its means over genes and perturbations", self.means),)
+
+    def figure(self) -> Figure | None:
+        """Return the means, a block for each; None without a score."""
+        known = self._known()
+        values = {"table": known, "title": self.question, "by": "over"}
+        return None if known.empty else Figure("core.plots.scores:figure", values, self.sentence)
+
+    def _known(self) -> pd.DataFrame:
+        """Return the means that are defined, as the figure draws them."""
+        frame = pd.DataFrame(
+            {
+                "over": each["over"],
+                "name": each["name"],
+                "kind": "here" if each["name"] == self.run else "baseline",
+            }
+            | {
+                "chosen": each["name"] == self.run and self.has_counts,
+                "counted": each["counted"],
+                **each["AUROC"].columns,
+                "n": each["AUROC"].n,
+            }
+            for each in self.means
+        ).dropna(subset="estimate")
+        return frame if (frame["kind"] == "here").any() else frame.head(0)

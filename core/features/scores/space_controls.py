@@ -43,12 +43,20 @@ def control_spaces(rows: RunRows, space: Space | None) -> tuple[Control, ...]:
     None of them is a rival of the run. Their `about` says inside which cells they are scored.
     """
     cut = (folds_among(rows.protocols) or [FINGERPRINT_CUT])[0]
-    random = [_random_embeddings(rows, cut, anisotropy) for anisotropy in ANISOTROPIES]
-    scrambled = [] if space is None else [_scrambled_symbols(rows, cut, space)]
+    permuted = []
+    for anisotropy in ANISOTROPIES:
+        rng = np.random.default_rng([SEED, round(1000 * anisotropy)])
+        drawn = random_space(len(rows.index.symbols), anisotropy, rng)
+        name = f"random embedding, mean cosine {anisotropy:g}"
+        about = f"random vectors with mean cosine {anisotropy:g}"
+        permuted.append(_permuted_control(rows, cut, drawn, name, about))
+    if space is not None:
+        name = f"scrambled symbols, {space.name}"
+        about = f"the space {space.name} with its symbols scrambled"
+        permuted.append(_permuted_control(rows, cut, space, name, about))
     return (
         _equal_weights(rows, cut),
-        *random,
-        *scrambled,
+        *permuted,
         _equal_weights(rows, EvaluationProtocol("loo")),
     )
 
@@ -95,27 +103,11 @@ def _equal_weights(rows: RunRows, protocol: EvaluationProtocol) -> Control:
     return replace(found, permuted=True)
 
 
-def _random_embeddings(rows: RunRows, cut: EvaluationProtocol, anisotropy: float) -> Control:
-    rng = np.random.default_rng([SEED, round(1000 * anisotropy)])
-    space = random_space(len(rows.index.symbols), anisotropy, rng)
-    name = f"random embedding, mean cosine {anisotropy:g}"
-    return _permuted_control(
-        rows, cut, space, (name, f"random vectors with mean cosine {anisotropy:g}")
-    )
-
-
-def _scrambled_symbols(rows: RunRows, cut: EvaluationProtocol, space: Space) -> Control:
-    words = f"scrambled symbols, {space.name}", f"the space {space.name} with its symbols scrambled"
-    return _permuted_control(rows, cut, space, words)
-
-
 def _permuted_control(
-    rows: RunRows, cut: EvaluationProtocol, space: Space, words: tuple[str, str]
+    rows: RunRows, cut: EvaluationProtocol, space: Space, name: str, what: str
 ) -> Control:
-    """Return the scores of a kNN over a space whose vectors are exchanged among its symbols.
-
-    words: its name and its space.
-    """
+    """Return the scores of a kNN over a space whose vectors are exchanged among its symbols. what:
+    describes the space."""
     knn = KnnInputs(
         rows.index.rows.take(rows.positions), rows.index.known, (space,), SimilaritySettings()
     )
@@ -126,8 +118,8 @@ def _permuted_control(
         for priors in prepared.predict(list(keys))
     )
     values = np.array([_values_of(rows.with_scores(each).under((cut,))) for each in scores])
-    about = f"a kNN over {words[1]}, {describe_scoring((cut,))}: mean and 95% range of {DRAWS}"
-    return control_of_values(words[0], about, values, len(rows), "gene")
+    about = f"a kNN over {what}, {describe_scoring((cut,))}: mean and 95% range of {DRAWS}"
+    return control_of_values(name, about, values, len(rows), "gene")
 
 
 def _values_of(rows: RunRows) -> tuple[float, float]:

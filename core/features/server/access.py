@@ -7,24 +7,31 @@ for it, and routes that are not listed are refused.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
+from google.protobuf.message import DecodeError
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.routing import Match
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config, runtime
 from streamlit.auth_util import get_origin_from_redirect_uri
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.web.server.starlette import starlette_routes as routes
 from streamlit.web.server.starlette import starlette_websocket as websocket
+from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from core.base.config import CALLBACK, Settings
-from core.features.server import sign_ins
+from core.base.errors import InputError
+from core.base.hashes import sha256_of
+from core.base.log import record_error
 from core.runs.workspace import Person
-from core.ui.sign_in import ENFORCED, account_of, may_upload_with
+from core.ui.sign_in import ENFORCED, Account, account_of, may_upload_with
 
 HEALTH = f"/{routes.ROUTE_HEALTH}"
 METRICS = f"/{routes.ROUTE_METRICS}"
@@ -51,64 +58,54 @@ _SIGN_IN_FIRST: _Refusal = (401, "Sign in first.")
 _NOT_FOR_YOU: _Refusal = (403, "You may not open this, or a shared server does not offer it.")
 
 
-class Access:
-    """ASGI middleware of a shared server that passes allowed requests.
+def check_access(app: ASGIApp, settings: Settings) -> ASGIApp:
+    """Return ASGI middleware of a shared server that passes allowed requests.
 
     Anybody may request what the sign-in needs, people with a role what pages need, and people who
     may change something may upload files into their own session.
     """
+    ENFORCED.set()
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.app = app
-        self.settings = settings
-        ENFORCED.set()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             headers = Headers(scope=scope)
             expected = (
-                served_origin(self.settings)
+                served_origin(settings)
                 or f"{'https' if scope['scheme'] == 'wss' else 'http'}://{headers.get('host')}"
             )
             path, _ = route_of(scope)
             if not (path == STREAM and headers.getlist("origin") == [expected]):
                 await send({"type": "websocket.close", "code": 1008})
                 return
-        elif scope["type"] == "http" and (refusal := self._refuse(scope)):
+        elif scope["type"] == "http" and (refusal := _refuse(scope, settings)):
             status, text = refusal
             await PlainTextResponse(text, status)(scope, receive, send)
             return
-        await self.app(scope, receive, send)
+        await app(scope, receive, send)
 
-    def _refuse(self, scope: Scope) -> _Refusal | None:
-        """Return the reason for refusing a request; None if it is allowed."""
-        path, parameters = route_of(scope)
-        reads = scope["method"] in ("GET", "HEAD")
-        if path != HEALTH and not websocket.is_host_allowed(Headers(scope=scope).get("host")):
-            return _NOT_FOR_YOU
-        if path in FOR_ALL and reads:
-            return None
-        settings = self.settings
-        person = person_at(scope, settings)
-        if settings.sign_in and person is None:
-            return _SIGN_IN_FIRST
-        if path in FOR_PEOPLE and reads:
-            return None if settings.sign_in or path != METRICS else _NOT_FOR_YOU
-        if (
-            path == UPLOAD
-            and scope["method"] in ("PUT", "DELETE")
-            and self._may_upload(person, parameters["session_id"])
-        ):
-            return None
+    return serve
+
+
+def _refuse(scope: Scope, settings: Settings) -> _Refusal | None:
+    """Return the reason for refusing a request; None if it is allowed."""
+    path, parameters = route_of(scope)
+    reads = scope["method"] in ("GET", "HEAD")
+    if path != HEALTH and not websocket.is_host_allowed(Headers(scope=scope).get("host")):
         return _NOT_FOR_YOU
-
-    def _may_upload(self, person: Person | None, session: str) -> bool:
-        """Return whether a person may upload files and owns the session."""
-        found = runtime.get_instance().get_app_session(session)
-        may_change = may_upload_with(self.settings) and (person is None or person.role == "editor")
-        return (
-            may_change and found is not None and owner_of(found, self.settings) == email_of(person)
-        )
+    if path in FOR_ALL and reads:
+        return None
+    person = person_at(scope, settings)
+    if settings.sign_in and person is None:
+        return _SIGN_IN_FIRST
+    if path in FOR_PEOPLE and reads:
+        return None if settings.sign_in or path != METRICS else _NOT_FOR_YOU
+    if path != UPLOAD or scope["method"] not in ("PUT", "DELETE"):
+        return _NOT_FOR_YOU
+    # people who may change something may upload files into their own session
+    may_change = may_upload_with(settings) and (person is None or person.role == "editor")
+    session = runtime.get_instance().get_app_session(parameters["session_id"])
+    is_own = session is not None and owner_of(session, settings) == email_of(person)
+    return None if may_change and is_own else _NOT_FOR_YOU
 
 
 def route_of(scope: Scope) -> tuple[str | None, dict[str, str]]:
@@ -134,7 +131,7 @@ def route_of(scope: Scope) -> tuple[str | None, dict[str, str]]:
 def person_at(scope: Scope, settings: Settings) -> Person | None:
     """Return who sent a request, by the cookie that Streamlit signed when they signed in; None if
     nobody has a role."""
-    return sign_ins.person_at(HTTPConnection(scope).cookies) if settings.sign_in else None
+    return person_with(HTTPConnection(scope).cookies) if settings.sign_in else None
 
 
 def sessions() -> list[AppSession]:
@@ -163,7 +160,7 @@ def owner_of(session: AppSession, settings: Settings) -> str:
     """Return the email of the person who opened a Streamlit session; empty if unknown, and on
     servers without sign-in."""
     account = account_of(session._user_info) if settings.sign_in else None
-    return "" if account is None else email_of(sign_ins.person_of_account(account))
+    return "" if account is None else email_of(person_of_account(account))
 
 
 def served_origin(settings: Settings) -> str | None:
@@ -178,3 +175,129 @@ def served_origin(settings: Settings) -> str | None:
     return f"{parts.scheme}://{name}" + (
         f":{parts.port}" if parts.port not in (None, _DEFAULT_PORTS.get(parts.scheme)) else ""
     )
+
+
+SIGNED_IN = USER_COOKIE_NAME  # a long one has further parts
+MOST_SIGNED_OUT = 10_000  # cookies that are remembered
+# hashes of cookies, oldest first; Streamlit itself only asks the browser to delete them
+_SIGNED_OUT: dict[str, None] = {}
+
+
+def sign_out(cookies: Mapping[str, str]) -> None:
+    """Invalidate a browser's cookie from now on, in every tab and copy."""
+    _SIGNED_OUT[_hash(cookies)] = None
+    while len(_SIGNED_OUT) > MOST_SIGNED_OUT:
+        _SIGNED_OUT.pop(next(iter(_SIGNED_OUT)))
+
+
+def claims_at(cookies: Mapping[str, str]) -> dict[str, Any]:
+    """Return the provider's claims about the signed-in person; none without a cookie, with a
+    forged, expired or foreign one, and after a sign-out.
+    """
+    origin = get_origin_from_redirect_uri()
+    if not origin or _hash(cookies) in _SIGNED_OUT:
+        return {}
+    cookie = websocket._get_signed_cookie_with_chunks(dict(cookies), SIGNED_IN)
+    return websocket._parse_decoded_user_cookie(cookie, origin) if cookie else {}
+
+
+def person_with(cookies: Mapping[str, str]) -> Person | None:
+    """Return the signed-in person with a role; None without one, and while the file of secrets
+    cannot be read."""
+    account = account_of(claims_at(cookies))
+    return None if account is None else person_of_account(account)
+
+
+def person_of_account(account: Account) -> Person | None:
+    """Return the person with the account's present role; None without one, and while the roles
+    cannot be read."""
+    try:
+        return account.person()
+    except InputError as error:
+        record_error("the roles", error)
+        return None
+
+
+def _hash(cookies: Mapping[str, str]) -> str:
+    return sha256_of(cookies.get(SIGNED_IN, ""))
+
+
+MESSAGES_FOR_ALL = frozenset({"rerun_script", "stop_script", "app_heartbeat"})
+MESSAGES_FOR_PEOPLE = MESSAGES_FOR_ALL | {"file_urls_request", "backend_operation_request"}
+OPERATIONS = frozenset({"deferred_file", "dataframe_chunk"})
+SIGN_IN_ENDED = 4001  # a custom code: the browser reconnects with its present cookie
+
+
+def check_messages(app: ASGIApp, *, sign_in: bool) -> ASGIApp:
+    """Return ASGI middleware that passes the messages of pages, but none that clear caches or ask
+    about the checkout.
+
+    With a sign-in, people without a role get only whole pages, which show the sign-in, and a
+    session ends with its sign-in.
+    """
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        cookies = HTTPConnection(scope).cookies if scope["type"] != "lifespan" else {}
+        if scope["type"] != "websocket":
+            if (
+                scope["type"] == "http"
+                and scope["path"].endswith("/auth/logout")
+                and SIGNED_IN in cookies
+            ):
+                sign_out(cookies)
+            await app(scope, receive, send)
+            return
+        was_signed_in = sign_in and bool(claims_at(cookies))
+        if sign_in and not was_signed_in:
+            scope = {**scope, "headers": _without_sign_in(scope["headers"])}
+
+        async def receive_checked() -> Message:
+            while True:
+                message = await receive()
+                if message["type"] != "websocket.receive":
+                    return message
+                if was_signed_in and not claims_at(cookies):
+                    await send({"type": "websocket.close", "code": SIGN_IN_ENDED})
+                    return {"type": "websocket.disconnect", "code": SIGN_IN_ENDED}
+                is_person = not sign_in or person_with(cookies) is not None
+                if (checked := _check(message, is_person=is_person)) is not None:
+                    return checked
+
+        await app(scope, receive_checked, send)
+
+    return serve
+
+
+def _check(message: Message, *, is_person: bool) -> Message | None:
+    """Return a message in its permitted form; None if it is refused. is_person: whether a person
+    with a role sent it."""
+    sent = BackMsg()
+    try:
+        sent.ParseFromString(message.get("bytes") or b"")
+    except DecodeError:
+        return message  # Streamlit ends such a connection
+    kind = sent.WhichOneof("type")
+    if kind not in (MESSAGES_FOR_PEOPLE if is_person else MESSAGES_FOR_ALL):
+        return None if kind is not None else message
+    if (
+        kind == "backend_operation_request"
+        and sent.backend_operation_request.WhichOneof("payload") not in OPERATIONS
+    ):
+        return None
+    if is_person or not sent.rerun_script.fragment_id:
+        return message
+    sent.rerun_script.fragment_id = ""  # a fragment does not check the sign-in
+    return {"type": "websocket.receive", "bytes": sent.SerializeToString()}
+
+
+def _without_sign_in(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return headers without the cookies of a sign-in."""
+
+    def keep(cookies: bytes) -> bytes:
+        return b"; ".join(
+            part
+            for each in cookies.split(b";")
+            if not (part := each.strip()).startswith(SIGNED_IN.encode())
+        )
+
+    return [(name, keep(value) if name.lower() == b"cookie" else value) for name, value in headers]

@@ -10,15 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as version_of_package
 
+import typer
+
 from core import __version__
 from core.base import log
 from core.base.config import REPOSITORY, Settings
 from core.base.errors import DeskError, StoreBusy, StoreError
 from core.base.net.addresses import origin_of, read_addresses
 from core.base.net.scrubber import SHORTEST
-from core.base.net.server_access import ServerAccess
+from core.base.result import fields_of
 from core.base.system_errors import existing_folder
 from core.base.version import commit_of
+from core.cli.base import show
 from core.llm import health
 from core.llm.endpoint import Endpoint
 from core.runs.jobs import overview
@@ -28,6 +31,7 @@ from core.store import Store, runs
 PACKAGES = ("streamlit", "duckdb", "pandas", "numpy", "pyarrow", "scipy", "plotly", "openai")
 PATIENCE_S = 2.0  # with the store and with each model server
 _MB = 1e6
+_TOO_SHORT = ", too short to be removed from texts: choose one of 8 characters or more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,38 +123,70 @@ def _store_state(settings: Settings) -> tuple[str, str | None, Mapping[str, int]
 
 
 async def _endpoint_states(settings: Settings) -> list[EndpointState]:
+    async def ask(address: str) -> EndpointState:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                server = Endpoint(address, settings.server_access)
+                found = await health.list_models(server, PATIENCE_S)
+        except TimeoutError:
+            return EndpointState(address, False, problem=f"no answer within {PATIENCE_S:g} s")
+        except DeskError as error:
+            return EndpointState(address, False, problem=str(error))
+        return EndpointState(address, found.reachable, found.models, found.problem)
+
     try:
         addresses = read_addresses(settings.endpoint)
     except DeskError as error:
         return [EndpointState(settings.endpoint, False, problem=str(error))]
-    return list(
-        await asyncio.gather(
-            *(_endpoint_state(address, settings.server_access) for address in addresses)
-        )
-    )
-
-
-async def _endpoint_state(address: str, access: ServerAccess) -> EndpointState:
-    try:
-        async with asyncio.timeout(PATIENCE_S):
-            found = await health.list_models(Endpoint(address, access), PATIENCE_S)
-    except TimeoutError:
-        return EndpointState(address, False, problem=f"no answer within {PATIENCE_S:g} s")
-    except DeskError as error:
-        return EndpointState(address, False, problem=str(error))
-    return EndpointState(address, found.reachable, found.models, found.problem)
+    return list(await asyncio.gather(*map(ask, addresses)))
 
 
 def _key_states(settings: Settings) -> Iterator[KeyState]:
     """Yield the addresses of the settings, each with the source of its key."""
     own = {origin_of(address) for address, _ in settings.api_keys}
-    for address, key in settings.api_keys:
-        yield _key_state(address, "PERTURBDESK_API_KEYS", key)
-    for address in (settings.endpoint, *settings.endpoints):
-        if "://" not in address or origin_of(address) not in own:
-            yield _key_state(address, "PERTURBDESK_API_KEY", settings.api_key)
-    yield _key_state(settings.pubmed, "PERTURBDESK_NCBI_API_KEY", settings.ncbi_api_key)
+    uses = [(address, "PERTURBDESK_API_KEYS", key) for address, key in settings.api_keys]
+    uses += [
+        (address, "PERTURBDESK_API_KEY", settings.api_key)
+        for address in (settings.endpoint, *settings.endpoints)
+        if "://" not in address or origin_of(address) not in own
+    ]
+    uses.append((settings.pubmed, "PERTURBDESK_NCBI_API_KEY", settings.ncbi_api_key))
+    for address, setting, key in uses:
+        yield KeyState(address, setting if key else "", 0 < len(key) < SHORTEST)
 
 
-def _key_state(address: str, setting: str, key: str) -> KeyState:
-    return KeyState(address, setting if key else "", 0 < len(key) < SHORTEST)
+app = typer.Typer()
+
+
+@app.command()
+def doctor(context: typer.Context) -> None:
+    """Show versions, the workspace, its store and lock, the model server, free disk and the last
+    errors, without secrets."""
+    found = examine(context.obj.settings)
+    show(fields_of(found), "\n".join(_lines(found)))
+
+
+def _lines(found: Diagnosis) -> list[str]:
+    size = "" if found.store_mb is None else f"{found.store_mb:,.1f} MB, "
+    return [
+        f"version    {found.version}, commit {found.commit or 'unknown'}, Python {found.python}",
+        f"packages   {', '.join(f'{name} {version}' for name, version in found.packages.items())}",
+        f"workspace  {found.workspace}",
+        f"store      {size}{found.store}",
+        f"runs       {', '.join(f'{n} {state}' for state, n in found.runs.items()) or 'none'}",
+        f"lock       {found.lock or 'free'}",
+        *(
+            f"endpoint   {each.url}: reachable, models: {', '.join(each.models) or 'none'}"
+            if each.reachable
+            else f"endpoint   {each.url}: not reachable"
+            f" ({each.problem.removeprefix(f'{each.url}: ')})"
+            for each in found.endpoints
+        ),
+        *(
+            f"key        {key.url}: {key.setting or 'none'}{_TOO_SHORT * key.is_short}"
+            for key in found.keys
+        ),
+        f"disk       {found.disk_free_mb:,} MB free",
+        f"errors     {'the last ones:' if found.last_errors else 'none in the log'}",
+        *(f"  {line}" for line in found.last_errors),
+    ]

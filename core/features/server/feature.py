@@ -12,7 +12,7 @@ FEATURE = Feature(
             "core.features.server.commands:app", "Serve the app to others.", "Operate"
         ),
         "doctor": Command(
-            "core.features.server.doctor_command:app",
+            "core.features.server.doctor:app",
             "Show versions, the store, servers and last errors.",
             "Operate",
         ),

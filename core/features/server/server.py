@@ -23,11 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from core.base.config import CALLBACK, REPOSITORY, load_settings
 from core.base.log import record_error, scrub_output
 from core.base.secrets_file import redirect_uri
-from core.features.server.access import Access
-from core.features.server.session_limits import SessionLimits, ending_sessions
-from core.features.server.sessions import PageMessages
-from core.features.server.sign_ins import SIGNED_IN
-from core.features.server.upload_limits import UploadLimits
+from core.features.server.access import SIGNED_IN, check_access, check_messages
+from core.features.server.limits import SessionLimits, UploadLimits, ending_sessions
 
 # While a page computes, each message to the browser waits for its thread to yield: by default 5 ms.
 sys.setswitchinterval(0.0005)
@@ -61,41 +58,38 @@ HEADERS = {
 }
 OPENED = "opened_before_sign_in"  # our cookie
 _COOKIE = "Path=/; HttpOnly; SameSite=Lax"
+# a path of this server: printable ASCII, no backslash, no second slash that begins a host
+_OWN_ADDRESS = re.compile(r"/(?!/)[ -\[\]-~]*")
 
 
-class SecurityHeaders:
-    """ASGI middleware that adds HEADERS to every response, and restricts cookies to HTTPS if the
-    app is reached by HTTPS."""
+def add_security_headers(app: ASGIApp, address: str = "") -> ASGIApp:
+    """Return ASGI middleware that adds HEADERS to every response, and restricts cookies to HTTPS if
+    the app is reached by HTTPS."""
+    is_secure = address.startswith("https:")
 
-    def __init__(self, app: ASGIApp, address: str = "") -> None:
-        self.app = app
-        self.secure = address.startswith("https:")
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = [self._add_secure(*header) for header in message.get("headers", [])]
+                headers = [
+                    (name, value + b"; Secure")
+                    if is_secure
+                    and name.lower() == b"set-cookie"
+                    and b"; secure" not in value.lower()
+                    else (name, value)
+                    for name, value in message.get("headers", [])
+                ]
                 message["headers"] = [*headers, *HEADERS.items()]
             await send(message)
 
-        await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
+        await app(scope, receive, with_headers if scope["type"] == "http" else send)
 
-    def _add_secure(self, name: bytes, value: bytes) -> tuple[bytes, bytes]:
-        """Return a header, with `Secure` if it sets a cookie."""
-        wanted = self.secure and name.lower() == b"set-cookie" and b"; secure" not in value.lower()
-        return (name, value + b"; Secure") if wanted else (name, value)
+    return serve
 
 
-class BaseScript:
-    """ASGI middleware that adds BASE_SCRIPT to Streamlit's page, and to no other file."""
+def add_base_script(app: ASGIApp) -> ASGIApp:
+    """Return ASGI middleware that adds BASE_SCRIPT to Streamlit's page, and to no other file."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
-            await self.app(scope, receive, send)
-            return
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         started: list[Message] = []  # waits for the body, which determines the length
 
         async def with_script(message: Message) -> None:
@@ -110,78 +104,68 @@ class BaseScript:
                 await send(start)
             await send(message)
 
-        readable = MutableHeaders(scope=scope)
-        del readable["accept-encoding"]  # a compressed page cannot be changed
-        await self.app(scope, receive, with_script)
+        is_page = scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")
+        if is_page:
+            del MutableHeaders(scope=scope)[
+                "accept-encoding"
+            ]  # a compressed page cannot be changed
+        await app(scope, receive, with_script if is_page else send)
+
+    return serve
 
 
-class ReturnAfterSignIn:
-    """ASGI middleware that stores, in a cookie, the address opened before the sign-in, and
+def return_after_sign_in(app: ASGIApp) -> ASGIApp:
+    """Return ASGI middleware that stores, in a cookie, the address opened before the sign-in, and
     redirects to it afterwards.
 
     Streamlit itself redirects to the first page. The cookie is read once, and never redirects to
     another server.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self.app(scope, receive, send)
+            await app(scope, receive, send)
             return
         request = Request(scope)
-        signs_in = request.url.path.endswith(f"/{CALLBACK}")
-        opened = f"{request.url.path}?{request.url.query}".rstrip("?")
+        path, cookies = request.url.path, request.cookies
 
         async def with_address(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                if signs_in and "location" in headers:
-                    headers["location"] = (
-                        _address_here(request.cookies.get(OPENED, "")) or headers["location"]
-                    )
+                if path.endswith(f"/{CALLBACK}") and "location" in headers:
+                    address = unquote(cookies.get(OPENED, ""))
+                    if _OWN_ADDRESS.fullmatch(address):
+                        headers["location"] = address
                     headers.append("set-cookie", f"{OPENED}=; {_COOKIE}; Max-Age=0")
-                elif SIGNED_IN not in request.cookies and headers.get(
-                    "content-type", ""
-                ).startswith("text/html"):
-                    headers.append(
-                        "set-cookie", f"{OPENED}={quote(opened)}; {_COOKIE}; Max-Age=600"
-                    )
+                elif SIGNED_IN not in cookies and headers.get("content-type", "").startswith(
+                    "text/html"
+                ):
+                    opened = quote(f"{path}?{request.url.query}".rstrip("?"))
+                    headers.append("set-cookie", f"{OPENED}={opened}; {_COOKIE}; Max-Age=600")
             await send(message)
 
-        await self.app(scope, receive, with_address)
+        await app(scope, receive, with_address)
 
-
-def _address_here(cookie: str) -> str:
-    """Return the address in a cookie; empty if it is invalid or on another server."""
-    address = unquote(cookie)
-    here = (
-        address.startswith("/")
-        and not address.startswith("//")
-        and address.isascii()
-        and address.isprintable()
-    )
-    return address if here and "\\" not in address else ""
+    return serve
 
 
 _SETTINGS = load_settings()
 scrub_output(_SETTINGS)
 _FOR_OTHERS = [
-    Middleware(Access, settings=_SETTINGS),
+    Middleware(check_access, settings=_SETTINGS),
     Middleware(SessionLimits, settings=_SETTINGS),
-    Middleware(PageMessages, sign_in=_SETTINGS.sign_in),
+    Middleware(check_messages, sign_in=_SETTINGS.sign_in),
 ]
 app = st.App(
     REPOSITORY / "app.py",
     middleware=[
         Middleware(
-            SecurityHeaders, address=_SETTINGS.base_url or redirect_uri(_SETTINGS.secrets_file)
+            add_security_headers, address=_SETTINGS.base_url or redirect_uri(_SETTINGS.secrets_file)
         ),
         *(_FOR_OTHERS if _SETTINGS.is_shared else []),
         Middleware(UploadLimits, settings=_SETTINGS),
-        *([Middleware(ReturnAfterSignIn)] if _SETTINGS.sign_in else []),
-        Middleware(BaseScript),
+        *([Middleware(return_after_sign_in)] if _SETTINGS.sign_in else []),
+        Middleware(add_base_script),
     ],
     lifespan=lambda _: ending_sessions(_SETTINGS),
     # such as one in a widget's callback

@@ -1,37 +1,204 @@
 """Target rankings of this workspace: train, evaluate, find, delete. Each lies in data/targets/NAME.
 
+request.json   the request; written first, never changed
+data.json      the split, notes on the cells, and their hash
+models/NAME/   a fitted model: safetensors and a manifest
+evaluations/KEY/  table.parquet, then evaluation.json with its description
+
+The training process writes its own files here too: heartbeat, control, log.txt, and last done.json.
 A page trains in a separate process, which outlives the page and reports its progress.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
+
+import pandas as pd
 
 from core.base.errors import InputError, NotFound, StateError
 from core.base.fields.record import identity_of
-from core.base.texts import list_known
-from core.features.targets import results
-from core.features.targets.candidates import read_candidates
-from core.features.targets.evaluate import Evaluation, EvaluationRequest, evaluate
-from core.features.targets.models.base import Report
-from core.features.targets.reading import ReadCells, read_source
-from core.features.targets.request import TrainingRequest, check_request
-from core.features.targets.results import RankingFolder
-from core.features.targets.splits import Split
+from core.base.file_io import read_file, remove_folder, replace_file
+from core.base.records import from_json, to_json
+from core.base.texts import list_known, list_some
+from core.features.targets.evaluate import (
+    Evaluation,
+    EvaluationRequest,
+    TrainingRequest,
+    check_request,
+    evaluate,
+    read_candidates,
+)
+from core.features.targets.expression import ReadCells, read_source
+from core.features.targets.models.base import (
+    MANIFEST,
+    FitSettings,
+    FittedModel,
+    Report,
+    fit_model,
+    load_model,
+    read_manifest,
+)
+from core.features.targets.splits import Split, draw_split
 from core.runs.jobs import overview, work
+from core.runs.jobs.folder import JobFolder, read_json, write_json
+from core.runs.jobs.kinds import Job, JobKind
+from core.runs.jobs.state import JobStatus, status_of
 from core.runs.workspace import Workspace
 
-FOLDER: Final = "targets"
-KIND: Final = "target ranking"
+WHAT: Final = "target ranking"
+MAX_BYTES: Final = 1 << 30
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedOn:
+    """What models are trained on. notes: on the cells. sha256: of the cells."""
+
+    split: Split
+    notes: tuple[str, ...]
+    sha256: str
+
+
+class RankingFolder(JobFolder):
+    """The folder with a target ranking's files."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The ranking's name."""
+        return self.key
+
+    @property
+    def exists(self) -> bool:
+        return (self.path / "request.json").is_file()
+
+    def create(self, request: TrainingRequest) -> None:
+        """Create the folder with the request."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_json(self.path / "request.json", to_json(request))
+
+    def status(self) -> JobStatus:
+        """Return the state of its training."""
+        return status_of(self)
+
+    def request(self) -> TrainingRequest:
+        """Return the request. Raise NotFound without one."""
+        return self._read("request.json", TrainingRequest)
+
+    def data(self) -> TrainedOn:
+        """Return what the models are trained on. Raise NotFound before the cells are read."""
+        return self._read("data.json", TrainedOn)
+
+    def split(self) -> Split:
+        """Return the split. Raise NotFound before it is drawn."""
+        return self.data().split
+
+    def _read(self, name: str, kind: type[T]) -> T:
+        file = self.path / name
+        values = read_json(file)
+        if values is None:
+            raise NotFound(f"{self.path}: has no {name}")
+        return from_json(kind, values, str(file))
+
+    def refuse_other_cells(self, sha256: str) -> None:
+        """Raise InputError if this is not the hash of the cells on which the training began."""
+        if self.data().sha256 != sha256:
+            raise InputError(
+                f"{self.request().source.name}: its cells are not those on which the training of"
+                f" {self.key} began, expected the same; train anew under another name, or with"
+                " --replace"
+            )
+
+    def model(self, name: str) -> Path:
+        """Return the folder of a fitted model."""
+        return self.path / "models" / name
+
+    def saved_models(self) -> tuple[str, ...]:
+        """Return the names of the completely saved models, sorted."""
+        return tuple(sorted(path.parent.name for path in self.path.glob(f"models/*/{MANIFEST}")))
+
+    def load_models(self) -> dict[str, FittedModel]:
+        """Return the fitted models by name. Raise NotFound if there is none; MissingPackage."""
+        names = self.saved_models()
+        if not names:
+            raise NotFound(
+                f"target ranking {self.key}: no model is fitted, expected at least one; train it"
+                " first"
+            )
+        return {name: load_model(self.model(name)) for name in names}
+
+    def manifests(self) -> dict[str, dict[str, Any]]:
+        """Return the manifests of the fitted models by name."""
+        return {name: read_manifest(self.model(name)) for name in self.saved_models()}
+
+    def write_evaluation(self, result: Evaluation) -> None:
+        """Write an evaluation, its description last. An earlier evaluation of the same settings is
+        replaced."""
+        place = self.path / "evaluations" / result.key
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "evaluation.json").unlink(missing_ok=True)
+        content = result.table.to_parquet(None, index=False)
+        replace_file(place / "table.parquet", content, durable=True)
+        write_json(place / "evaluation.json", {**result.settings, "ceilings": result.ceilings})
+
+    def evaluations(self) -> list[Evaluation]:
+        """Return the complete evaluations, the latest last."""
+        files = self.path.glob("evaluations/*/evaluation.json")
+        read = []
+        for file in sorted(files, key=lambda file: (file.stat().st_mtime_ns, file.parent.name)):
+            table = pd.read_parquet(BytesIO(read_file(file.with_name("table.parquet"), MAX_BYTES)))
+            if "stratum" in table:  # of an earlier version, which scored parts of the conditions
+                table = table[table["stratum"] == "all"].drop(columns="stratum")
+            facts = read_json(file) or {}
+            read.append(Evaluation(facts, facts.pop("ceilings"), table))
+        return read
+
+    def remove(self) -> None:
+        """Delete the folder if it belongs to a target ranking."""
+        if self.exists:
+            remove_folder(self.path)
+
+
+def list_all(workspace: Workspace) -> Sequence[RankingFolder]:
+    """Return every target ranking of the workspace, the latest started first."""
+    folders = map(RankingFolder, (workspace.settings.data / "targets").glob("[!.]*"))
+    return sorted(
+        (folder for folder in folders if folder.exists),
+        key=lambda folder: ((folder.path / "request.json").stat().st_mtime, folder.key),
+        reverse=True,
+    )
+
+
+def find(workspace: Workspace, name: str | None = None) -> RankingFolder:
+    """Return the target ranking of a name; without a name, the latest started. Raise NotFound."""
+    folders = list_all(workspace)
+    for folder in folders:
+        if name in (None, folder.key):
+            return folder
+    names = list_known(name or "", [folder.key for folder in folders])
+    hint = names if folders else f"{names}; try: perturbdesk targets train --simulate"
+    raise NotFound(f"target ranking{f' {name}' if name else ''}: not in this workspace, {hint}")
+
+
+def _find_same(workspace: Workspace, request: TrainingRequest) -> RankingFolder | None:
+    """Return the target ranking of a request's name if it was asked for with the same options; None
+    for any other."""
+    for folder in list_all(workspace):
+        if folder.key == request.name and identity_of(folder.request()) == identity_of(request):
+            return folder
+    return None
 
 
 def _refuse_live(folder: RankingFolder) -> None:
     if folder.status().is_live:
-        raise StateError(f"target ranking {folder.name}: running, expected one that is not running")
+        raise StateError(f"target ranking {folder.key}: running, expected one that is not running")
 
 
 def create(
@@ -48,7 +215,7 @@ def create(
             " . _ -"
         )
     check_request(request)
-    folder = RankingFolder(_place(workspace) / request.name)
+    folder = RankingFolder(workspace.settings.data / "targets" / request.name)
     if folder.exists:
         _refuse_live(folder)
         if not replace:
@@ -104,41 +271,6 @@ def delete(workspace: Workspace, name: str) -> None:
         folder.remove()
 
 
-def list_all(workspace: Workspace) -> Sequence[RankingFolder]:
-    """Return every target ranking of the workspace, the latest started first."""
-    folders = [RankingFolder(entry) for entry in _place(workspace).glob("[!.]*")]
-    existing = [folder for folder in folders if folder.exists]
-    return sorted(
-        existing,
-        key=lambda folder: ((folder.path / "request.json").stat().st_mtime, folder.name),
-        reverse=True,
-    )
-
-
-def find(workspace: Workspace, name: str | None = None) -> RankingFolder:
-    """Return the target ranking of a name; without a name, the latest started. Raise NotFound."""
-    folders = list_all(workspace)
-    for folder in folders:
-        if name in (None, folder.name):
-            return folder
-    names = list_known(name or "", [folder.name for folder in folders])
-    hint = names if folders else f"{names}; try: perturbdesk targets train --simulate"
-    raise NotFound(f"target ranking{f' {name}' if name else ''}: not in this workspace, {hint}")
-
-
-def _place(workspace: Workspace) -> Path:
-    return workspace.settings.data / FOLDER
-
-
-def _find_same(workspace: Workspace, request: TrainingRequest) -> RankingFolder | None:
-    """Return the target ranking of a request's name if it was asked for with the same options; None
-    for any other."""
-    for folder in list_all(workspace):
-        if folder.name == request.name and identity_of(folder.request()) == identity_of(request):
-            return folder
-    return None
-
-
 def start_apart(workspace: Workspace, request: TrainingRequest) -> RankingFolder:
     """Start the training of a request in a separate process.
 
@@ -149,7 +281,7 @@ def start_apart(workspace: Workspace, request: TrainingRequest) -> RankingFolder
     if _find_same(workspace, request) is not None:
         return resume(workspace, request.name)
     folder = create(workspace, request)
-    _start(workspace, folder)
+    overview.start(workspace, folder, WHAT, ("targets", "work", folder.key))
     return folder
 
 
@@ -161,17 +293,13 @@ def resume(workspace: Workspace, name: str) -> RankingFolder:
     status = folder.status()
     if not status.is_live and status.state != "done":
         _log_resumption(workspace, folder)
-        _start(workspace, folder)
+        overview.start(workspace, folder, WHAT, ("targets", "work", name))
     return folder
 
 
 def _log_resumption(workspace: Workspace, folder: RankingFolder) -> None:
-    with workspace.change("resume target ranking", folder.name) as (_, detail):
+    with workspace.change("resume target ranking", folder.key) as (_, detail):
         detail |= {"models": ", ".join(folder.saved_models())}
-
-
-def _start(workspace: Workspace, folder: RankingFolder) -> None:
-    overview.start(workspace, folder.job, KIND, ("targets", "work", folder.name))
 
 
 def train(
@@ -192,16 +320,14 @@ def train(
     if folder is not None and folder.status().state == "done":
         say(f"{request.name}: exists already with the same options; --replace trains it again")
         return folder
-    prepared = results.prepare(request)
+    prepared = prepare(request)
     if folder is None:
         folder = create(workspace, request, replace=replace)
     else:
         _log_resumption(workspace, folder)
-        say(
-            f"{folder.name}: continues; trained already:"
-            f" {', '.join(folder.saved_models()) or 'no model'}"
-        )
-    return work_on(workspace, folder.name, say, prepared)
+        trained = ", ".join(folder.saved_models()) or "no model"
+        say(f"{folder.key}: continues; trained already: {trained}")
+    return work_on(workspace, folder.key, say, prepared)
 
 
 def work_on(
@@ -214,13 +340,77 @@ def work_on(
     `train` raises."""
     workspace.refuse_if_read_only("train target ranking", name)
     folder = find(workspace, name)
-    with work.work_on(folder.job, KIND) as reporter:
+    with work.work_on(folder, WHAT) as reporter:
 
         def report(share: float, what: str) -> None:
             reporter.report(share, what)
             say(f"{100 * share:3.0f}% {what}")
 
         report(0.0, "reading the cells")
-        read, split = prepared or results.prepare(folder.request())
-        results.train(folder, read, split, report)
+        train_models(folder, *(prepared or prepare(folder.request())), report)
     return folder
+
+
+def prepare(request: TrainingRequest) -> tuple[ReadCells, Split]:
+    """Return the cells of a request and its split, published or drawn, without writing anything.
+
+    Raise InputError for wrong settings, cells or split, and MissingPackage.
+    """
+    check_request(request)
+    read = read_source(request.source)
+    split = request.split or draw_split(read.cells.perturbed, request.kind, request.seed)
+    missing = sorted(set(split.conditions) - set(read.cells.perturbed))
+    if missing:
+        raise InputError(
+            f"{request.source.name}: {len(missing):,} conditions of the split {split.name} have no"
+            f" cells: {list_some(missing)}"
+        )
+    return read, split
+
+
+def train_models(folder: RankingFolder, read: ReadCells, split: Split, report: Report) -> None:
+    """Fit the missing models of a folder's request, then evaluate all models on averaged
+    conditions.
+
+    Each is saved as soon as it is fitted, so a killed training can continue. report: called with
+    the share that is done and the current step. Raise InputError for other cells than those that a
+    model here was trained on, and the errors of the models.
+    """
+    request, existing = folder.request(), folder.saved_models()
+    data = TrainedOn(split, read.notes, read.cells.sha256())
+    if existing:
+        folder.refuse_other_cells(data.sha256)
+    write_json(folder.path / "data.json", to_json(data))
+    training = read.cells.of_conditions(split.train)
+    validation = read.cells.of_conditions(split.validation)
+    for at, (name, options) in enumerate(request.models.items()):
+        if name in existing:
+            continue
+
+        def report_model(share: float, what: str, at: int = at, name: str = name) -> None:
+            report((at + share) / len(request.models), f"{name}: {what}")
+
+        settings = FitSettings(options, request.seed)
+        fit_model(name, training, validation, settings, report_model).save(folder.model(name))
+    report(1.0, "evaluating")
+    folder.write_evaluation(
+        evaluate(folder.load_models(), read.cells, split, EvaluationRequest(), request.seed)
+    )
+
+
+class TargetKind(JobKind):
+    """Trainings of target rankings, which lie in data/targets."""
+
+    name, title, page, tab = "targets", "target ranking", "targets", "Training"
+
+    def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
+        """Yield every target ranking."""
+        for folder in list_all(workspace):
+            yield self.job_in(folder, view={"tab": self.tab, "ranking": folder.key})
+
+    def resume(self, workspace: Workspace, job: Job) -> None:
+        """Go on after the models that are there."""
+        resume(workspace, job.key)
+
+
+KIND = TargetKind()

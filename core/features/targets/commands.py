@@ -16,17 +16,17 @@ from core.cli.base import Replace, say, say_progress, show_deleted
 from core.cli.results import show_result
 from core.cli.settings import takes
 from core.features.targets import actions as target_ranking
-from core.features.targets.candidates import read_candidates
-from core.features.targets.metrics import ceilings_of
-from core.features.targets.models.base import REQUIREMENTS, ranking_models
-from core.features.targets.request import (
+from core.features.targets.evaluate import (
     RankingEvaluationRequest,
     RankingTableRequest,
     TrainingOptions,
     TrainingRequest,
     missing_packages,
+    read_candidates,
     request_of,
 )
+from core.features.targets.metrics import ceilings_of
+from core.features.targets.models.base import REQUIREMENTS, ranking_models
 from core.features.targets.splits import Split, read_split
 from core.features.targets.tables import TargetTable, table_of
 
@@ -73,13 +73,13 @@ def evaluate(
             published.test,
         ):
             raise InputError(
-                f"target ranking {folder.name}: was trained on another split, {own.name}, whose"
+                f"target ranking {folder.key}: was trained on another split, {own.name}, whose"
                 " training may include test conditions of this one. Train on this one: perturbdesk"
                 " targets train --split FILE"
             )
     saved = target_ranking.evaluate_saved(
         context.obj,
-        folder.name,
+        folder.key,
         asked.evaluation,
         lambda share, what: say_progress(f"{100 * share:3.0f}% {what}"),
     )
@@ -111,7 +111,7 @@ def table(
     evaluations = folder.evaluations()
     if not evaluations:
         raise NotFound(
-            f"target ranking {folder.name}: has no evaluation; try: perturbdesk targets evaluate"
+            f"target ranking {folder.key}: has no evaluation; try: perturbdesk targets evaluate"
         )
     show_result(table_of(folder, evaluations[-1]))
 

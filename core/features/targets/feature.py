@@ -23,6 +23,6 @@ FEATURE = Feature(
             "Predict",
         ),
     },
-    jobs=("core.features.targets.jobs:KIND",),
+    jobs=("core.features.targets.actions:KIND",),
     needs=("cells",),
 )

@@ -125,26 +125,18 @@ def best_levels(
     conditions: of each row. pools: the candidates of each condition, None if all n_genes are
     ranked. n_genes: None if unknown, then only the scored genes are ranked without pools.
     """
-    levels = {name: _best_metrics(name, scored, pools, n_genes, ks) for name in set(conditions)}
-    return _as_arrays([levels[name] for name in conditions])
-
-
-def _best_metrics(
-    condition: str,
-    scored: frozenset[str],
-    pools: Pools | None,
-    n_genes: int | None,
-    ks: Sequence[int],
-) -> dict[Metric, Fraction]:
-    targets, pool = targets_in(condition), None if pools is None else pools[condition]
-    ranked = [gene for gene in targets if pool is None or gene in pool]
-    n_first = sum(gene in scored for gene in ranked)
-    n_scored = len(scored if pool is None else scored & pool)
-    n_ranked = n_genes if pool is None else len(pool)
-    ties = [Tie(position + 1, 1, 1) for position in range(n_first)]
-    if n_ranked is not None and len(ranked) > n_first and n_ranked > n_scored:
-        ties.append(Tie(n_scored + 1, n_ranked - n_scored, len(ranked) - n_first))
-    return expected_metrics(ties, len(targets), ks)
+    levels = {}
+    for condition in set(conditions):
+        targets, pool = targets_in(condition), None if pools is None else pools[condition]
+        ranked = [gene for gene in targets if pool is None or gene in pool]
+        n_first = sum(gene in scored for gene in ranked)
+        n_scored = len(scored if pool is None else scored & pool)
+        n_ranked = n_genes if pool is None else len(pool)
+        ties = [Tie(position + 1, 1, 1) for position in range(n_first)]
+        if n_ranked is not None and len(ranked) > n_first and n_ranked > n_scored:
+            ties.append(Tie(n_scored + 1, n_ranked - n_scored, len(ranked) - n_first))
+        levels[condition] = expected_metrics(ties, len(targets), ks)
+    return _as_arrays([levels[condition] for condition in conditions])
 
 
 def ceilings_of(

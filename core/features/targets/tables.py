@@ -4,7 +4,7 @@ the published values."""
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +14,9 @@ import pandas as pd
 from core.base.fields.record import option_of
 from core.base.result import Figure, Table, hidden, inline
 from core.base.texts import estimate_text, number_text
-from core.features.targets.evaluate import ALL_GENES, STRATA, Evaluation, EvaluationRequest
+from core.features.targets.actions import RankingFolder
+from core.features.targets.evaluate import ALL_GENES, Evaluation, EvaluationRequest
 from core.features.targets.metrics import MRR
-from core.features.targets.results import RankingFolder
 from core.features.targets.splits import PARTS
 
 Record = Mapping[str, Any]
@@ -54,7 +54,7 @@ METRICS: Final = {
 }
 MASK_WORDS, UNIT_WORDS = (option_of(EvaluationRequest, name).titles for name in ("mask", "unit"))
 WHAT_A_TIE_IS: Final = "Where genes tie, a metric is its expectation over their orders."
-SHOWN_K: Final = 10  # of the table by stratum
+SHOWN_K: Final = 10  # of the sentence, and of the order of the curves
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,8 +63,8 @@ class TargetTable:
     of a split.
 
     ceilings: of models that rank only trained genes, metric → k from which it holds → value. split:
-    its name, kind and parts. settings: mask, unit, ks and pool. rows: one for each model, stratum,
-    metric and k, which is None for MRR. metric: the one to show, None for all.
+    its name, kind and parts. settings: mask, unit, ks and pool. rows: one for each model, metric
+    and k, which is None for MRR. metric: the one to show, None for all.
     """
 
     ceilings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -95,10 +95,10 @@ class TargetTable:
         ceiling."""
         if not self.rows:
             return "No model is evaluated here: the published values stand alone."
-        metric, k = self._metric_and_k
-        best = max(
-            (row for row in self._rows_of(metric) if row["k"] == k), key=lambda row: row["estimate"]
-        )
+        metric = self.metric or MRR
+        k = None if metric == MRR else SHOWN_K
+        rows = [row for row in self._rows_of(metric) if row["k"] == k]
+        best = max(rows, key=lambda row: row["estimate"])
         references = ", ".join(
             f"{words} {number_text(best[column])}" for column, words in REFERENCES.items()
         )
@@ -119,101 +119,58 @@ class TargetTable:
     @property
     def caveats(self) -> tuple[str, ...]:
         """The ceilings, why the published values are no reference, and notes on the cells."""
-        steps = [
+        steps = "; ".join(
             f"{name} {', '.join(f'{v} from k = {k}' for k, v in by_k.items())}"
             for name, by_k in self.ceilings.items()
-        ]
-        ceilings = (
-            f"Ceilings of models that rank only trained genes, over conditions: {'; '.join(steps)}."
-            if steps
-            else ""
         )
-        return tuple(filter(None, (ceilings, *NOT_COMPARABLE, *self.notes)))
+        ceilings = f"Ceilings of models that rank only trained genes, over conditions: {steps}."
+        return (*([ceilings] if steps else []), *NOT_COMPARABLE, *self.notes)
 
     def tables(self) -> tuple[Table, ...]:
-        """Return a table for each metric, one by trained targets, and the published values."""
-        metrics = [self.metric] if self.metric else [*METRICS]
-        tables = []
-        if self.rows:
-            metric, k = self._metric_and_k
-            tables += [
-                Table(f"{METRICS[each]} of every model", tuple(self._by_model(each)))
-                for each in metrics
-            ]
-            tables.append(
-                Table(
-                    f"{metric_text(metric, k)} by trained targets",
-                    tuple(self._by_stratum(metric, k)),
-                )
+        """Return a table for each metric, last the random level and the ceiling, and the published
+        values."""
+        ours, published = [], []
+        for metric in [self.metric] if self.metric else METRICS:
+            rows = self._rows_of(metric)
+            values = [(row["model"], row["k"], _interval_text(row)) for row in rows]
+            for column, words in REFERENCES.items():
+                values += [(words, row["k"], row[column]) for row in rows]
+            if values:
+                ours.append(Table(f"{METRICS[metric]} of every model", _by_k(metric, values)))
+            title = f"Published: {METRICS[metric]}, from {SOURCE}, without intervals"
+            known = (
+                (row["model"], row["k"], row["value"])
+                for row in PUBLISHED
+                if row["metric"] == metric
             )
-        for each in metrics:
-            values = (
-                (row["model"], row["k"], row["value"]) for row in PUBLISHED if row["metric"] == each
-            )
-            tables.append(
-                Table(
-                    f"Published: {METRICS[each]}, from {SOURCE}, without intervals",
-                    tuple(_by_k(each, values)),
-                )
-            )
-        return tuple(tables)
+            published.append(Table(title, _by_k(metric, known)))
+        return (*ours, *published)
 
-    def _rows_of(self, metric: str, stratum: str = "all") -> list[Record]:
-        return [row for row in self.rows if (row["metric"], row["stratum"]) == (metric, stratum)]
-
-    def _by_model(self, metric: str) -> Iterable[Record]:
-        """Return one row for each model, a column for each k; last the random level and the
-        ceiling."""
-        rows = self._rows_of(metric)
-        levels = [
-            (words, row["k"], row[column]) for column, words in REFERENCES.items() for row in rows
-        ]
-        return _by_k(
-            metric, [*((row["model"], row["k"], _interval_text(row)) for row in rows), *levels]
-        )
-
-    def _by_stratum(self, metric: str, k: int | None) -> Iterator[Record]:
-        for stratum, words in STRATA.items():
-            if rows := [row for row in self._rows_of(metric, stratum) if row["k"] == k]:
-                values = {row["model"]: _interval_text(row) for row in rows}
-                level = {REFERENCES["random"]: rows[0]["random"]}
-                yield {
-                    "test conditions": words,
-                    "conditions": rows[0]["conditions"],
-                    **values,
-                    **level,
-                }
-
-    def _curves(self, metric: str) -> Iterator[Record]:
-        """Yield curve, x (k as text), y, low, high: of each model, the best at SHOWN_K first, then
-        of each reference."""
-        rows = self._rows_of(metric)
-        best = {row["model"]: row["estimate"] for row in rows if row["k"] == SHOWN_K}
-        for row in sorted(rows, key=lambda row: -best[row["model"]]):
-            yield {
-                "curve": row["model"],
-                "x": str(row["k"]),
-                "y": row["estimate"],
-                "low": row["low"],
-                "high": row["high"],
-            }
-        first = [row for row in rows if row["model"] == rows[0]["model"]]
-        for column, words in REFERENCES.items():
-            yield from ({"curve": words, "x": str(row["k"]), "y": row[column]} for row in first)
-
-    @property
-    def _metric_and_k(self) -> tuple[str, int | None]:
-        metric = self.metric or MRR
-        return metric, None if metric == MRR else SHOWN_K
+    def _rows_of(self, metric: str) -> list[Record]:
+        return [row for row in self.rows if row["metric"] == metric]
 
     def figure(self) -> Figure | None:
-        """Return the curves of the metric by k; MRR has none."""
+        """Return the curves of the metric by k, the best model at SHOWN_K first, then the
+        references; MRR has none."""
         if not self.rows or self.metric in (None, MRR):
             return None
+        rows = self._rows_of(self.metric)
+        best = {row["model"]: row["estimate"] for row in rows if row["k"] == SHOWN_K}
+        curves = [
+            {"curve": row["model"], "x": str(row["k"]), "y": row["estimate"]}
+            | {"low": row["low"], "high": row["high"]}
+            for row in sorted(rows, key=lambda row: -best[row["model"]])
+        ]
+        curves += [
+            {"curve": words, "x": str(row["k"]), "y": row[column]}
+            for column, words in REFERENCES.items()
+            for row in rows
+            if row["model"] == rows[0]["model"]
+        ]
         values = {
-            "table": pd.DataFrame([*self._curves(str(self.metric))]),
+            "table": pd.DataFrame(curves),
             "x_title": "k, number of genes at the top of a ranking",
-            "y_title": f"{METRICS[str(self.metric)]} in the first k",
+            "y_title": f"{METRICS[self.metric]} in the first k",
             "references": [*REFERENCES.values()],
         }
         return Figure("core.plots.drawing:figure", values, self.sentence)
@@ -225,7 +182,7 @@ def table_of(folder: RankingFolder, saved: Evaluation, metric: str | None = None
     rows: list[Any] = saved.table.to_dict("records")
     return TargetTable(
         saved.ceilings,
-        folder.name,
+        folder.key,
         folder.status().state,
         folder.saved_models(),
         folder.request().source.name,
@@ -253,13 +210,13 @@ def metric_text(metric: str, k: int | None) -> str:
     return METRICS[metric] if k is None else f"{METRICS[metric]}@{k}"
 
 
-def _by_k(metric: str, values: Iterable[tuple[str, int | None, Any]]) -> Iterable[Record]:
+def _by_k(metric: str, values: Iterable[tuple[str, int | None, Any]]) -> tuple[Record, ...]:
     """Return a row for each model, with a column for each k. values: model, k, and what stands
     there."""
     rows: dict[str, dict[str, Any]] = {}
     for model, k, value in values:
         rows.setdefault(model, {"model": model})[metric_text(metric, k)] = value
-    return rows.values()
+    return tuple(rows.values())
 
 
 def _interval_text(row: Record) -> str:

@@ -12,7 +12,7 @@ from core.features.arguments.claims import CLAIMS
 from core.features.arguments.findings import CLASH
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
-from core.features.predicting.page.run_form import launchable_methods
+from core.features.predicting.page import launchable_methods
 from core.runs.workspace import Workspace
 from core.store.runs import Run
 from tests.fakes.scripted import serving

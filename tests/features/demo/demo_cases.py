@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from core.base.types import Evidence, Pair
-from core.features.demo.files import Demo, DemoRun, simulate
+from core.features.demo.actions import Demo, DemoRun, simulate
 
 SEEDS = (0, 1, 2)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from core.features.demo.actions import make_demo
@@ -9,6 +10,7 @@ from core.features.importing.actions import import_upload
 from core.features.importing.imported_rows import undo
 from core.features.neighbours.spaces import coverage_of, load
 from core.runs.workspace import Workspace
+from core.scoring.run_scores import load_scored_rows, score_run
 from core.store import datasets, evidence, runs, spaces, traces
 from tests import cases
 
@@ -70,3 +72,17 @@ def test_dossiers_and_audit_have_something_to_show(demo_workspace: Workspace) ->
         assert all(item["source"] == "simulated" for item in items)
         roles = traces.briefs(db, good.id).set_index("role")
         assert (roles["cites"] > 0.5 * roles["n"]).all()
+
+
+def test_the_runs_know_a_little_and_the_collapsed_one_less(demo_workspace: Workspace) -> None:
+    def parts(name: str) -> np.ndarray:
+        with demo_workspace.store.read() as db:
+            score = score_run(load_scored_rows(db, name)).whole
+        return np.array([score.de.value, score.dir.value])
+
+    argued, collapsed = parts("simulated debate"), parts("simulated collapsed debate")
+    assert ((argued > 0.55) & (argued < 0.67)).all()
+    assert ((collapsed > 0.5) & (collapsed < 0.64)).all()
+    assert argued.mean() - collapsed.mean() > 0.02
+    neighbours = parts("simulated kNN")
+    assert ((neighbours > 0.5) & (neighbours < 0.7)).all()

@@ -7,13 +7,11 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
 
 from core.base.types import Label
-from core.features.demo.files import Demo, DemoRun, simulate
+from core.features.demo.actions import Demo, simulate
 from tests.features.demo import demo_cases
-from tests.features.demo.demo_cases import SEEDS, demo_of, distinct_evidence, of_split, runs_of
-from tests.stats.oracles import pairs_won
+from tests.features.demo.demo_cases import demo_of, distinct_evidence, of_split
 
 demo = demo_cases.demo
 INVENTED = re.compile(r"Sim([bdklmnrstv][aeiou]){2}[1-9]?|00000\d\d[A-P]\d\dRik")
@@ -102,75 +100,3 @@ def test_describes_every_symbol_and_embeds_most(demo: Demo) -> None:
     assert demo.embedding.dtype == np.float32
     assert np.isfinite(demo.embedding).all()
     assert (np.linalg.norm(demo.embedding, axis=1) > 0).all()
-
-
-# How much signal there is
-
-
-def doubly_disjoint_knn(demo: Demo) -> tuple[float, float]:
-    """DE and DIR AUROC of target-gene similarity (cosine clipped at 0, squared) over 5×5 folds, row by row."""
-    place = {gene: i for i, gene in enumerate(demo.genes)}
-    rows = [pair for pair in of_split(demo, "train") if pair.gene in place]
-    unit = demo.embedding.astype(float)
-    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
-    similar = np.clip(unit @ unit.T, 0, None) ** 2
-    gene = np.array([place[pair.gene] for pair in rows])
-    part = np.random.default_rng(11).integers(5, size=(2, 2 * len(rows)))
-    perts = {pert: i for i, pert in enumerate(sorted({pair.pert for pair in rows}))}
-    fold_p, fold_g = part[0][[perts[pair.pert] for pair in rows]], part[1][gene]
-    de = np.array([pair.label is not Label.NONE for pair in rows])
-    up = np.array([pair.label is Label.UP for pair in rows])
-    prior_de, prior_up = np.zeros(len(rows)), np.zeros(len(rows))
-    for i, j in np.ndindex(5, 5):
-        query, known = (fold_p == i) & (fold_g == j), (fold_p != i) & (fold_g != j)
-        weight = similar[np.ix_(gene[query], gene[known])]
-        prior_de[query] = weight @ de[known] / weight.sum(axis=1)
-        prior_up[query] = weight @ up[known] / (weight @ de[known])
-    cell = fold_p * 5 + fold_g
-    won = [pairs_won(de, prior_de, cell), pairs_won(up[de], prior_up[de], cell[de])]
-    return won[0][0] / won[0][1], won[1][0] / won[1][1]
-
-
-def test_a_knn_over_the_embedding_finds_a_little_signal(demo: Demo) -> None:
-    de, direction = doubly_disjoint_knn(demo)
-    assert 0.57 < de < 0.66
-    assert 0.57 < direction < 0.69
-
-
-def test_counting_rows_alone_scores_on_de(demo: Demo) -> None:
-    rows = of_split(demo, "train")
-    of_gene, of_pert = Counter(pair.gene for pair in rows), Counter(pair.pert for pair in rows)
-    singles = Counter(pair.pert for pair in rows if of_gene[pair.gene] == 1)
-    score = [
-        0.0
-        if (c := of_gene[pair.gene]) == 1
-        else 9 / max(1, of_pert[pair.pert] - singles[pair.pert]) * 2 * (c // 2) / c
-        for pair in rows
-    ]
-    assert roc_auc_score([pair.label is not Label.NONE for pair in rows], score) > 0.62
-
-
-def scores(demo: Demo, run: DemoRun) -> tuple[float, float]:
-    label = {pair.pair_id: pair.label for pair in demo.pairs}
-    labels = [label[row.prediction.pair_id] for row in run.rows]
-    changed = [row for row, value in zip(run.rows, labels, strict=True) if value is not Label.NONE]
-    return (
-        roc_auc_score(
-            [value is not Label.NONE for value in labels], [row.prediction.p_de for row in run.rows]
-        ),
-        roc_auc_score(
-            [label[row.prediction.pair_id] is Label.UP for row in changed],
-            [row.prediction.p_up_given_de for row in changed],
-        ),
-    )
-
-
-@pytest.mark.soak
-def test_the_argued_debate_knows_something_and_the_collapsed_one_less() -> None:
-    argued, collapsed = (
-        np.array([scores(demo_of(seed), runs_of(demo_of(seed))[which]) for seed in SEEDS])
-        for which in (0, 1)
-    )
-    assert ((argued > 0.55) & (argued < 0.67)).all()
-    assert ((collapsed > 0.5) & (collapsed < 0.64)).all()
-    assert (argued.mean(axis=0) - collapsed.mean(axis=0) > 0.02).all()

@@ -14,10 +14,12 @@ from core.base.fields.record import read_options
 from core.base.hashes import sha256_of
 from core.features.finetune import job_folder
 from core.features.finetune.actions import FinetuneRequest
-from core.features.finetune.job_folder import FinetuneFolder
-from core.features.finetune.merge import write_manifest
-from core.features.finetune.settings import FinetuneSettings
-from core.features.finetune.spec import FinetuneSpec
+from core.features.finetune.job_folder import (
+    FinetuneFolder,
+    FinetuneSettings,
+    FinetuneSpec,
+    write_manifest,
+)
 from core.features.importing.actions import import_upload
 from core.runs.jobs.state import record_ending
 from core.runs.workspace import Workspace, open_workspace
@@ -89,4 +91,4 @@ def finish(folder: FinetuneFolder, out: Path) -> None:
     """Leaves a fine-tune as its process does when it is done."""
     write_model(out)
     write_manifest(out, folder.spec(), {"steps": 9, "loss": 0.5, "validation_loss": 0.6})
-    record_ending(folder.worker, "done", steps=9, loss=0.5, validation_loss=0.6)
+    record_ending(folder, "done", steps=9, loss=0.5, validation_loss=0.6)

@@ -11,9 +11,8 @@ import pytest
 from core.base.errors import InputError, MissingPackage, NotFound, StateError
 from core.features.finetune import actions as finetunes
 from core.features.finetune import job_folder
-from core.features.finetune.actions import FinetuneRequest
+from core.features.finetune.actions import KIND, FinetuneRequest
 from core.features.finetune.job_folder import FinetuneFolder
-from core.features.finetune.jobs import KIND
 from core.runs.jobs import control
 from core.runs.jobs.folder import log_tail
 from core.runs.jobs.kinds import Job
@@ -83,7 +82,7 @@ def test_it_is_started_fails_with_its_cause_and_can_be_resumed(here: Workspace) 
     folder = finetunes.start(here, REQUEST)
     assert until_ended(folder) == "failed"
     assert folder.status().cause
-    assert any("Traceback" in line for line in log_tail(folder.worker, 200))
+    assert any("Traceback" in line for line in log_tail(folder, 200))
     with pytest.raises(StateError, match=r"failed: .*; --resume continues it"):
         finetunes.result_of(folder)
     with pytest.raises(StateError, match=r"is failed after 0 steps, expected --resume"):
@@ -137,17 +136,17 @@ def test_a_folder_with_other_files_is_refused_before_anything_is_begun(
 def test_a_live_one_is_watched_and_stopped_not_started_twice(here: Workspace) -> None:
     folder = finetunes.start(here, REQUEST)
     until_ended(folder)
-    folder.worker.done.unlink()
+    folder.done.unlink()
     until_ended(folder)  # its process may need another moment
     with pytest.raises(StateError, match="is crashed"):
         control.stop(here, job_of(here, folder))
-    beat(folder.worker, {"state": "running", "step": 1})  # this process is on it
+    beat(folder, {"state": "running", "step": 1})  # this process is on it
     assert finetunes.resume(here) == folder
     assert folder.status().state == "running"
     with pytest.raises(StateError, match="is running after 1 steps"):
         finetunes.start(here, REQUEST)
     control.stop(here, job_of(here, folder))
-    assert folder.worker.command() == "cancel"
+    assert folder.command() == "cancel"
     assert log_of(here)[0] == ("stop fine-tune", "no-such-model-1B on bmdm")
 
 

@@ -13,9 +13,9 @@ from core import submission
 from core.base.errors import InputError
 from core.base.fields.record import read_options
 from core.base.types import Label, Pair
-from core.features.finetune.examples import LETTER_OF, as_lines, cut
-from core.features.finetune.methods.local_model import METHOD
-from core.features.finetune.settings import FinetuneSettings
+from core.features.finetune.actions import LETTER_OF, as_lines, cut
+from core.features.finetune.job_folder import FinetuneSettings
+from core.features.finetune.local_model import METHOD
 from core.llm.answers import read_label
 from core.methods.prompt_only import prompt_for
 from tests.methods.world import context

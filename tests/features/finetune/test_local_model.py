@@ -11,7 +11,7 @@ import pytest
 from core.base.errors import InputError
 from core.base.fields.record import read_options
 from core.base.types import Flag
-from core.features.finetune.methods.local_model import METHOD, MOST_SAMPLES
+from core.features.finetune.local_model import METHOD, MOST_SAMPLES
 from core.methods.base import RowFailed
 from core.methods.prompt_only import METHOD as PROMPT_ONLY
 from core.methods.prompt_only import prompt_for

@@ -93,14 +93,14 @@ def test_it_is_started_from_the_page(visit: Visit, here: Workspace) -> None:
 @pytest.mark.soak
 def test_a_live_one_shows_its_progress_and_can_be_stopped(visit: Visit, here: Workspace) -> None:
     folder = begun(here)
-    beat(folder.worker, {"state": "running", "share": 0.25, "what": "step 1 of 4 · 9 s left"})
+    beat(folder, {"state": "running", "share": 0.25, "what": "step 1 of 4 · 9 s left"})
     app = visit(here, "run", tab="Fine-tune")
     assert "running · step 1 of 4 · 9 s left" in progress_of(app)
     assert "9 training rows, 9 validation rows" in text_of(app)
     assert len(app.main.get("plotly_chart")) == 1
     assert {"Stop", "Resume"} & {button.label for button in app.button} == {"Stop"}
     press(app, "Stop")
-    assert folder.worker.command() == "cancel"
+    assert folder.command() == "cancel"
 
 
 @pytest.mark.soak

@@ -47,4 +47,4 @@ def test_what_goes_wrong_in_it_is_the_cause_and_its_traceback_the_log(tmp_path: 
     found = folder.status()
     assert found.state == "failed"
     assert found.cause  # no torch, or no model where there is one
-    assert "Traceback" in "\n".join(log_tail(folder.worker, 100))
+    assert "Traceback" in "\n".join(log_tail(folder, 100))

@@ -6,18 +6,20 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from core.base.errors import InputError
 from core.features.finetune import train
 from core.features.finetune.job_folder import FinetuneFolder, last_whole
-from core.features.finetune.train import read_losses
+from core.features.finetune.train import IGNORED, encode, end_of_thinking, read_losses
 from core.runs.jobs.folder import Command
 from core.runs.jobs.work import INTERRUPTED, STOPPED, Reporter
-from tests.features.finetune.cases import folder_in
+from tests.features.finetune.cases import EXAMPLE, folder_in
 
 
 @pytest.fixture
@@ -49,7 +51,7 @@ def test_a_person_stops_it_and_a_signal_interrupts_it(
             os.getpid(),
             "training",
         )
-        folder.worker.set_command(command)
+        folder.set_command(command)
         if command == "run":
             os.kill(os.getpid(), signal.SIGTERM)
         assert told[0].wait(20)
@@ -70,7 +72,7 @@ def test_each_step_is_told_and_one_that_is_to_stop_saves_first(
     monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(TrainerCallback=object))
     log, stopping = [{"step": 5, "epoch": 0.5, "loss": 2.0}], threading.Event()
     state, control = SimpleNamespace(global_step=4, max_steps=8, log_history=log), SimpleNamespace()
-    with Reporter(folder.worker) as reporter:
+    with Reporter(folder) as reporter:
         callback = train._callback(folder, reporter, stopping)
         callback.on_train_begin(None, state, control, model=None)
         state.global_step = 5
@@ -101,3 +103,63 @@ def test_losses_are_those_of_the_trainers_log() -> None:
         {"step": 1, "epoch": 0.5, "loss": 2.0},
         {"step": 2, "epoch": 1.0, "validation_loss": 1.5},
     ]
+
+
+class Characters:
+    """As much of a tokenizer as is used; thinking: its template opens a thought."""
+
+    chat_template: str | None = "a template"
+    eos_token = "$"
+
+    def __init__(self, thinking: bool = False) -> None:
+        self.end = "<think>\n" if thinking else ""
+
+    def apply_chat_template(self, messages: Sequence[dict[str, str]], **how: bool) -> str:
+        assert how == {"add_generation_prompt": True, "tokenize": False}
+        [message] = messages
+        return f"[{message['role']}] {message['content']} [assistant]{self.end}"
+
+    def __call__(self, text: str, **how: bool) -> dict[str, Any]:
+        assert how == {"add_special_tokens": False}
+        return {"input_ids": [ord(character) for character in text]}
+
+
+def text_of(tokens: Sequence[int]) -> str:
+    return "".join(map(chr, tokens))
+
+
+@pytest.mark.parametrize("thinking", [False, True])
+def test_only_the_answer_counts_and_it_begins_where_the_server_lets_the_model_begin(
+    thinking: bool,
+) -> None:
+    [found] = encode([EXAMPLE], Characters(thinking), 200)
+    asked = [
+        token
+        for token, label in zip(found["input_ids"], found["labels"], strict=True)
+        if label == IGNORED
+    ]
+    answered = [label for label in found["labels"] if label != IGNORED]
+    prompt = f"[user] {EXAMPLE['prompt']} [assistant]" + ("<think>\n" if thinking else "")
+    assert text_of(asked) == prompt
+    assert text_of(answered) == ("\n</think>\n\n" if thinking else "") + "<answer>A</answer>$"
+    assert text_of(found["input_ids"]) == text_of(asked) + text_of(answered)
+
+
+def test_a_thought_is_closed_only_where_one_is_open() -> None:
+    assert end_of_thinking("… <think>\n") == "\n</think>\n\n"
+    assert end_of_thinking("… <think>\n\n</think>\n\n") == ""
+
+
+def test_an_answer_is_never_cut_off() -> None:
+    long = EXAMPLE | {"id": "Pb_Gb", "prompt": "x" * 300}
+    with pytest.raises(
+        InputError, match=r"1 of 2 rows have more than 200 tokens, Pb_Gb 3\d\d; raise length"
+    ):
+        encode([EXAMPLE, long], Characters(), 200)
+
+
+def test_a_model_that_does_not_chat_is_refused() -> None:
+    plain = Characters()
+    plain.chat_template = None
+    with pytest.raises(InputError, match="no chat template"):
+        encode([EXAMPLE], plain, 200)

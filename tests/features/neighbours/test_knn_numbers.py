@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.features.neighbours.knn_numbers import numbers_of
+from core.features.neighbours.result import numbers_of
 from core.methods.fusion_components import DatasetPriors
 from core.runs import control_inputs
 from core.runs.component_loader import WorkspaceComponents, default_dataset

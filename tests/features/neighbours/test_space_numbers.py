@@ -1,4 +1,4 @@
-"""The numbers of spaces on Data, Neighbours and What-if: at first what is there at once, then what the background computed."""
+"""The numbers of spaces on Neighbours and What-if: at first what is there at once, then what the background computed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.features.neighbours.page import space_numbers
+from core.features.neighbours.page import loaders as space_numbers
 from core.runs import control_inputs
 from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.workspace import Workspace
@@ -56,7 +56,7 @@ def shown(app: AppTest) -> str:
     return f"{text_of(app)} {tables}".replace("\\", "").replace("\u2060", "")
 
 
-def expected(workspace: Workspace, power: float = 2.0) -> tuple[float, float]:
+def expected(workspace: Workspace, power: float) -> tuple[float, float]:
     dataset = default_dataset(workspace, None)
     found = WorkspaceComponents(workspace, dataset).predict_knn(
         KnnSettings(("simulated",), EvaluationProtocol()), None
@@ -71,26 +71,16 @@ def expected(workspace: Workspace, power: float = 2.0) -> tuple[float, float]:
 
 
 @pytest.mark.soak
-def test_the_spaces_tab_has_the_mean_of_ten_cuts_and_its_null(
-    computing: Visit, little_copy: Workspace
-) -> None:
-    de, direction = expected(little_copy)
-    text = run_until(computing(little_copy, "data", tab="Spaces and leaks"), "0.250 ± 0.000")
-    assert f"{de:.3f} [" in text
-    assert f"{direction:.3f} [" in text
-    assert "mean of ten cuts (seeds 0–9), inside 5×5 cells" in text
-    assert "being computed" not in text
-    [kept] = (little_copy.settings.cache / "permuted").glob("*.npy")
-    np.testing.assert_allclose(np.load(kept), NULL.values)
-
-
-@pytest.mark.soak
 def test_neighbours_and_what_if_say_what_the_neighbours_score_by_themselves(
     computing: Visit, little_copy: Workspace
 ) -> None:
-    de, _ = expected(little_copy, 3.0)
+    de, direction = expected(little_copy, 3.0)
     text = run_until(computing(little_copy, "neighbours", power="3.0"), "permuted vectors 0.250")
     assert f"These settings: DE {de:.3f} (permuted" in text
+    assert f"DIR {direction:.3f} (permuted" in text
+    assert "mean of ten cuts (seeds 0–9), inside 5×5 cells" in text
+    [kept] = (little_copy.settings.cache / "permuted").glob("*.npy")
+    np.testing.assert_allclose(np.load(kept), NULL.values)
     app = computing(little_copy, "fuse", run=LABELLED)
     text = run_until(app, "permuted vectors 0.250 ± 0.000, one-sided p = 0.01)")
     assert "Neighbours alone: DE " in text
@@ -101,9 +91,6 @@ def test_until_they_are_there_the_page_says_so(visit: Visit, little_copy: Worksp
     for page, words in (("neighbours", "These settings"), ("fuse", "Neighbours alone")):
         text = shown(visit(little_copy, page, run=LABELLED))
         assert f"{words}: the mean of ten cuts (seeds 0–9) is being computed" in text
-    assert "The missing numbers are being computed" in shown(
-        visit(little_copy, "data", tab="Spaces and leaks")
-    )
 
 
 @pytest.mark.soak

@@ -25,7 +25,7 @@ from tests.embeddings.hostile import refusal_of, touches
 from tests.embeddings.test_checkpoints import geneformer
 from tests.features.importing.spaces.test_load import SYMBOLS, VECTORS, WRITERS
 from tests.features.importing.test_actions import everything
-from tests.features.neighbours.test_encoders import by_length, serving
+from tests.features.neighbours.test_build import by_length, serving
 
 # kind → (the pack it needs, options, other options)
 BUILT: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.features.reading.plots import label_counts
+from core.features.reading import report_parts
 from core.plots import theme
 
 COUNTS = pd.DataFrame(
@@ -20,7 +20,7 @@ COUNTS = pd.DataFrame(
 
 
 def test_one_bar_a_label_that_there_is() -> None:
-    bars = {bar.text[0] or bar.text[1]: bar for bar in label_counts.figure(COUNTS).data}
+    bars = {bar.text[0] or bar.text[1]: bar for bar in report_parts.draw_labels(COUNTS).data}
     assert list(bars) == [
         "▲ up 1,200",
         "▼ down 34",

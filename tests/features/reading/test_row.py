@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 
+from core.features.arguments import readings, row_panel
+from core.features.arguments.claims import CLAIMS
+from core.features.arguments.readings import ReadingSettings
+from core.features.reading.rows.row import describe_label
 from core.runs.workspace import Workspace
 from core.store import predictions, runs
-from tests.ui.conftest import Visit
-from tests.ui.test_apptest import text_of
+from core.ui.background import Result
+from tests.fakes.scripted import serving
+from tests.features.arguments.test_claims import import_regulation
+from tests.ui.conftest import OpenTab, Visit, button, settle
+from tests.ui.serving import Server
+from tests.ui.test_apptest import pair_of, text_of
 
 
 @pytest.mark.soak
@@ -34,3 +45,112 @@ def test_small_numbers_are_read_in_a_sentence(visit: Visit, small_workspace: Wor
     shown = "\n".join(text.value for text in app.text)
     assert "submitted: up 5.49 × 10⁻¹¹, down 0.2500, so none 0.7500" in shown
     assert "e-11" not in text_of(app) + shown
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"label": "up", "outcome": "hit"}, "**✓ right**: … up"),
+        ({"label": "none", "outcome": "miss"}, "**✗ wrong**: … none"),
+        ({"label": "none", "outcome": None}, "… none"),  # a rank score makes no call
+        ({"label": None, "outcome": None}, "… no label"),
+    ],
+)
+def test_the_label_stands_with_what_became_of_the_call(row: dict[str, Any], said: str) -> None:
+    assert re.sub(r":color\[.\]\{[^}]*\}", "…", describe_label(row)) == said
+
+
+@pytest.mark.soak
+def test_a_row_is_a_hit_where_its_list_says_so(small_workspace: Workspace) -> None:
+    with small_workspace.store.read() as db:
+        run = runs.find(db, "debate").id
+        listed = predictions.list_rows(
+            db, run, predictions.find_pair_ids(db, run, predictions.RowFilter())
+        )
+        shown = [predictions.row(db, run, pair_id)["outcome"] for pair_id in listed["pair_id"]]
+    assert shown == [value if isinstance(value, str) else None for value in listed["outcome"]]
+    assert {"hit", "miss"} <= set(shown)
+
+
+@pytest.mark.soak
+def test_a_row_that_failed_has_a_header_without_numbers(
+    visit: Visit, small_workspace: Workspace
+) -> None:
+    with small_workspace.store.write() as db:
+        db.execute("UPDATE prediction SET error = 'Timeout: <b>late</b>' WHERE pair_id = 'Pa_Ga'")
+    app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")
+    assert pair_of(app) == "### *Pa* ⟶ *Ga*"
+    assert not app.metric
+    assert "Timeout" in app.error[0].value
+
+
+@pytest.mark.soak
+@pytest.mark.browser
+def test_the_header_stays_in_sight(open_tab: OpenTab, demo_server: Server) -> None:
+    page = open_tab()
+    page.goto(demo_server.url("rows", run="simulated debate"))
+    settle(page)
+    pane, header = page.locator(".st-key-row-pane"), page.locator(".st-key-row-header")
+    pane.evaluate("pane => pane.scrollTo(0, 500)")
+    assert pane.evaluate("pane => pane.scrollTop") > 100
+    box, around = header.bounding_box(), pane.bounding_box()
+    assert box is not None
+    assert around is not None
+    assert abs(box["y"] - around["y"]) < 2
+    pair = header.locator("h3")
+    assert pair.evaluate(  # nothing lies over it, and nothing shines through
+        """pair => { const box = pair.getBoundingClientRect();
+             const seen = document.elementFromPoint(box.x + 5, box.y + box.height / 2);
+             return pair.contains(seen) || seen.contains(pair) }"""
+    )
+    before = pair.inner_text()
+    button(page, "go-right").click()
+    page.wait_for_function(
+        "before => document.querySelector('.st-key-row-header h3').innerText !== before", arg=before
+    )
+    page.wait_for_function(
+        "() => document.querySelector('.st-key-row-pane').scrollTop === 0"
+    )  # the next row begins at its top
+
+
+class AtOnce:
+    """Computes what is asked for before it answers."""
+
+    def ask(self, _key: object, compute: object) -> Result:
+        return Result(ready=True, value=compute(lambda _share: None))  # type: ignore[operator]
+
+
+def read_claims(workspace: Workspace) -> None:
+    """A model reads the claims of the small debate."""
+    with serving() as url:
+        readings.start_reading(
+            workspace, CLAIMS.schema.rubric, "debate", ReadingSettings(endpoint=url)
+        )
+
+
+@pytest.mark.soak
+def test_a_row_shows_its_claims_once_the_packs_are_read(
+    small_workspace: Workspace, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import_regulation(small_workspace)
+    read_claims(small_workspace)
+    waiting = visit(small_workspace, "rows", run="debate", row="Pb_Ga")
+    assert not waiting.exception
+    assert "Claims (4)" not in [each.label for each in waiting.expander]
+    monkeypatch.setattr(row_panel, "background", AtOnce)
+    app = visit(small_workspace, "rows", run="debate", row="Pb_Ga")
+    assert not app.exception
+    assert "Claims (4)" in [each.label for each in app.expander]
+
+
+@pytest.mark.soak
+def test_without_a_reading_no_claim_is_shown_and_without_a_pack_none_is_known(
+    small_workspace: Workspace, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_panel, "background", AtOnce)
+    app = visit(small_workspace, "rows", run="debate", row="Pb_Ga")
+    assert not any(each.label.startswith("Claims") for each in app.expander)
+    read_claims(small_workspace)
+    app = visit(small_workspace, "rows", run="debate", row="Pb_Ga")
+    [claims] = [each.value for each in app.dataframe if "relation" in each.value]
+    assert set(claims["status"]) == {"not known"}

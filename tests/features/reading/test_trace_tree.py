@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.features.importing.traces import parse_trace
-from core.features.reading.rows.trace_tree import content, has_steps, split_into_steps
+from core.features.reading.rows.trace import content, has_steps, split_into_steps
 
 
 def event(kind: str, role: str = "AGENT", depth: int | None = None) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pandas as pd
 import pytest
 
-from core.features.scores.calibration import bins, summary
+from core.features.scores.calibration import bin_rows, summary
 from core.features.scores.plots import reliability
 from core.stats.calibration import Reliability
 from core.stats.calibration import reliability as reliability_of
@@ -18,7 +19,7 @@ def found(positive: list[int], probability: list[float], bins: int = 2) -> Relia
 
 
 FOUND = found([1, 0, 1, 1], [0.2, 0.3, 0.9, 0.9])
-TABLE = bins(FOUND)
+TABLE = pd.DataFrame(bin_rows(FOUND))
 
 
 def test_table_by_hand() -> None:

@@ -11,14 +11,19 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from core.features.server.server import OPENED, BaseScript, ReturnAfterSignIn, SecurityHeaders
-from core.features.server.sign_ins import SIGNED_IN
+from core.features.server.access import SIGNED_IN
+from core.features.server.server import (
+    OPENED,
+    add_base_script,
+    add_security_headers,
+    return_after_sign_in,
+)
 
 
 def test_a_file_of_html_arrives_as_it_is() -> None:
     """A figure that is downloaded as HTML has a head too."""
     html = "<html><head><title>a figure</title></head><body></body></html>"
-    answer = TestClient(BaseScript(HTMLResponse(html))).get(
+    answer = TestClient(add_base_script(HTMLResponse(html))).get(
         "/media/figure.html", headers={"accept": "text/html"}
     )
     assert answer.text == html
@@ -33,7 +38,7 @@ def test_cookies_are_kept_to_https_where_others_use_it() -> None:
         ("http://127.0.0.1:8501", False),
         ("", False),
     ):
-        got = TestClient(SecurityHeaders(answer, address=address)).get("/")
+        got = TestClient(add_security_headers(answer, address=address)).get("/")
         assert got.headers["set-cookie"].endswith("; Secure") == expected
         assert "default-src 'self'" in got.headers["content-security-policy"]
 
@@ -51,7 +56,7 @@ def visitor() -> TestClient:
     app = Starlette(
         routes=[Route("/desk/oauth2callback", signed_in), Route("/desk/{page:path}", page)]
     )
-    return TestClient(ReturnAfterSignIn(app), follow_redirects=False)
+    return TestClient(return_after_sign_in(app), follow_redirects=False)
 
 
 def test_who_signs_in_is_led_back_to_the_address_that_they_opened(visitor: TestClient) -> None:

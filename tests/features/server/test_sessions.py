@@ -14,7 +14,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.exceptions import ConnectionClosed
 
-from core.features.server.sessions import SIGN_IN_ENDED
+from core.features.server.access import SIGN_IN_ENDED
 from tests.ui.change_watch import API_KEY, changes_since
 from tests.ui.page_client import CLIENT_SECRET, COOKIE_SECRET, browsing, cookie_of, state_of
 from tests.ui.serving import WAIT_S

@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 
 from core.base.fields.setting import setting
-from core.features.targets import reading
+from core.features.targets import expression
+from core.features.targets.evaluate import TrainingRequest
 from core.features.targets.expression import MatchedControls
 from core.features.targets.models import base
 from core.features.targets.models.base import Examples, FittedModel, RankingModel
-from core.features.targets.request import TrainingRequest
 
 SCREEN = {
     "n_cells": 900,
@@ -77,7 +77,7 @@ def registered() -> Iterator[None]:
     """The models of this file in the place of those of the package, and a smaller screen in the place of the simulated one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(base, "ranking_models", lambda: MappingProxyType(MODELS))
-        patch.setattr(reading, "SIMULATED", replace(reading.SIMULATED, **SCREEN))
+        patch.setattr(expression, "SIMULATED", replace(expression.SIMULATED, **SCREEN))
         yield
 
 
@@ -85,8 +85,8 @@ def request(name: str = "small", kind: str = "hard") -> TrainingRequest:
     return TrainingRequest(name, kind=kind, models={name: {} for name in MODELS})
 
 
-def by_model(table: pd.DataFrame, metric: str, k: int | None, stratum: str = "all") -> pd.DataFrame:
+def by_model(table: pd.DataFrame, metric: str, k: int | None) -> pd.DataFrame:
     """Return one row for each model, for a metric at one k."""
     at_k = table["k"].isna() if k is None else table["k"] == k
-    chosen = (table["metric"] == metric) & at_k & (table["stratum"] == stratum)
+    chosen = (table["metric"] == metric) & at_k
     return table[chosen].reset_index(drop=True)

@@ -14,9 +14,9 @@ from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.features.importing import backups
 from core.features.targets import actions as target_ranking
+from core.features.targets.actions import RankingFolder
 from core.features.targets.evaluate import EvaluationRequest
-from core.features.targets.reading import CellSource, read_source
-from core.features.targets.results import RankingFolder
+from core.features.targets.expression import CellSource, read_source
 from core.runs.jobs.state import beat, record_ending
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes
@@ -119,9 +119,9 @@ def test_what_a_killed_deletion_left_is_no_ranking(
 def test_states(workspace: Workspace) -> None:
     folder = target_ranking.create(workspace, cases.request())
     assert folder.status().state == "crashed"  # its process never began
-    folder.job.set_command("run")
+    folder.set_command("run")
     assert folder.status().state == "waiting"
-    beat(folder.job, {"share": 0.4, "what": "fallen: fitting"})
+    beat(folder, {"share": 0.4, "what": "fallen: fitting"})
     status = folder.status()
     assert (status.state, status.said["what"], status.is_live) == (
         "running",
@@ -134,7 +134,7 @@ def test_states(workspace: Workspace) -> None:
     ):
         with pytest.raises(StateError):
             refused(workspace, "small")
-    record_ending(folder.job, "failed", "no memory")
+    record_ending(folder, "failed", "no memory")
     assert folder.status().cause == "no memory"
     (folder.path / "done.json").write_text("[", "utf-8")
     (folder.path / "heartbeat").unlink()  # its process was this one, which lives

@@ -1,14 +1,17 @@
-"""The table of an evaluation, by hand on six cells: averaging, controls of a batch, masks, strata, candidates."""
+"""The table of an evaluation, by hand on six cells: averaging, controls of a batch, masks, candidates."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from core.features.targets.evaluate import EvaluationRequest, evaluate
+from core.base.errors import InputError
+from core.features.targets.evaluate import EvaluationRequest, evaluate, pool_matrix, read_candidates
 from core.features.targets.expression import ExpressionSet
 from core.features.targets.metrics import best_levels
 from core.features.targets.splits import Split
@@ -43,11 +46,9 @@ def _models() -> Iterator[None]:
         yield
 
 
-def value(
-    found: Any, metric: str, k: int | None, model: str = "fallen", stratum: str = "all"
-) -> float:
-    rows = cases.by_model(found.table, metric, k, stratum).set_index("model")
-    return float(rows.loc[model, "estimate"])
+def value(found: Any, metric: str, k: int | None) -> float:
+    [estimate] = cases.by_model(found.table, metric, k)["estimate"]
+    return float(estimate)
 
 
 @pytest.mark.soak
@@ -86,18 +87,6 @@ def test_the_random_level_is_the_expected_one_of_the_same_rows() -> None:
 
 
 @pytest.mark.soak
-def test_conditions_are_told_apart_by_what_was_trained() -> None:
-    found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationRequest())
-    counts = (
-        cases.by_model(found.table, "mrr", None, "unseen")["n"].tolist(),
-        cases.by_model(found.table, "mrr", None, "part seen")["n"].tolist(),
-    )
-    assert counts == ([2], [1])
-    assert not len(cases.by_model(found.table, "mrr", None, "seen"))
-    assert value(found, "mrr", None, stratum="part seen") == 1.0
-
-
-@pytest.mark.soak
 def test_masked_targets_tie_and_candidates_narrow() -> None:
     masked = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationRequest(mask="targets"))
     # A, B, C, D are perturbed somewhere and show nothing; E fell for C: there the four tie on the places 2 to 5.
@@ -115,17 +104,44 @@ def test_masked_targets_tie_and_candidates_narrow() -> None:
     )
 
 
-@pytest.mark.soak
-def test_the_first_genes_are_kept_for_people() -> None:
-    found = evaluate(
-        {"fallen": ALL, "trained": TRAINED}, CELLS, SPLIT, EvaluationRequest(unit="cell")
-    )
-    assert list(found.table)[:5] == ["model", "stratum", "metric", "k", "estimate"]
-    assert list(found.genes) == ["model", "condition", "rank", "gene", "is_target"]
-    of_c = found.genes[(found.genes["condition"] == "C") & (found.genes["model"] == "fallen")]
-    assert of_c[["gene", "rank", "is_target"]].values.tolist()[:2] == [
-        ["E", 1.0, False],
-        ["C", 2.0, True],
-    ]
-    unscored = found.genes[(found.genes["condition"] == "C") & (found.genes["model"] == "trained")]
-    assert unscored[["gene", "rank"]].values.tolist() == [["A", 1.0], ["C", 3.5]]
+def written(folder: Path, text: str) -> Path:
+    path = folder / "pool.json"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_pools_are_read(tmp_path: Path) -> None:
+    by_condition = written(tmp_path, json.dumps({"B+A": ["A", "C"], "D+ctrl": ["D"], "E": ["A"]}))
+    assert read_candidates(by_condition, ["A+B", "D"]) == {
+        "A+B": frozenset("AC"),
+        "D": frozenset("D"),
+    }
+    for text in ('["A", "C"]', "A\n\nC\n"):
+        assert read_candidates(written(tmp_path, text), ["A", "B"]) == {
+            "A": frozenset("AC"),
+            "B": frozenset("AC"),
+        }
+
+
+def test_a_pool_is_a_row_of_flags() -> None:
+    found = pool_matrix({"A": frozenset("AC"), "B": frozenset("B")}, ["B", "A", "B"], tuple("ABC"))
+    assert found.tolist() == [[False, True, False], [True, False, True], [False, True, False]]
+    with pytest.raises(InputError, match="candidates: A: X, Y not among the 3 genes measured"):
+        pool_matrix({"A": frozenset("AXY")}, ["A"], tuple("ABC"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        *(
+            (text, "no candidates for 1 test conditions, such as A")
+            for text in ("", "{}", '{"A": []}', '{"C": ["B"]}')
+        ),
+        ("[3]", "cannot be read"),
+        ('{"A": "B"}', "cannot be read"),
+        ("[", "cannot be read"),
+    ],
+)
+def test_a_wrong_file_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_candidates(written(tmp_path, text), ["A"])

@@ -13,8 +13,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from core.base.errors import InputError
-from core.features.targets.expression import normalise
-from core.features.targets.reading import CellSource, read_source
+from core.features.targets.expression import CellSource, normalise, read_source
 
 CONDITIONS = ["ctrl"] * 20 + ["A+ctrl"] * 12 + ["B+A"] * 12
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pandas as pd
 import pytest
 
 from core.features.targets import actions as target_ranking
 from core.features.targets.evaluate import EvaluationRequest
-from core.features.targets.page.conditions_tab import first_genes, target_ranks
 from core.features.targets.tables import TargetTable
 from core.runs.jobs.state import record_ending
 from core.runs.workspace import Workspace
@@ -40,7 +38,7 @@ def test_the_table_stands_beside_random_and_ceiling(visit: Visit, trained: Works
         trained, "targets", evaluation="averaged conditions, no mask", metric="relevant_hit"
     )
     assert not app.exception
-    table, strata, published = (
+    table, published = (
         each.value for each in app.dataframe if "curve" not in each.value
     )  # without the figure's
     assert table["model"].tolist() == [
@@ -52,7 +50,6 @@ def test_the_table_stands_beside_random_and_ceiling(visit: Visit, trained: Works
     values = table["relevant hit@10"].str.partition(" ")[0].tolist()
     assert [float(value) for value in values[:2]] == [1.0, 0.625]
     assert float(values[3]) == 0.625
-    assert strata["test conditions"].tolist()[0] == "all test conditions"
     assert published["model"].tolist() == ["scGPT", "pca_knn", "random_forest", "xgboost"]
     text = text_of(app).replace("\\", "")
     assert "relevant 5/8 from k = 1" in text
@@ -71,16 +68,6 @@ def test_the_latest_evaluation_is_shown_and_another_is_a_choice(
 
 
 @pytest.mark.soak
-def test_a_condition_is_taken_apart(visit: Visit, trained: Workspace) -> None:
-    [double, *_] = [name for name in target_ranking.find(trained).split().test if "+" in name]
-    app = visit(trained, "targets", tab="Conditions", condition=double)
-    ranks, first = (each.value for each in app.dataframe)
-    assert ranks["gene"].tolist() == double.split("+")
-    assert list(first) == ["place", "fallen", "fallen_trained"]
-    assert list(ranks) == ["gene", "trained", "fallen", "fallen_trained"]
-
-
-@pytest.mark.soak
 def test_the_training_is_shown_with_its_curves(visit: Visit, trained: Workspace) -> None:
     app = visit(trained, "targets", tab="Training")
     assert "900 cells, 80 genes" in text_of(app).replace("\\", "")
@@ -91,14 +78,13 @@ def test_the_training_is_shown_with_its_curves(visit: Visit, trained: Workspace)
 def test_a_failed_training_says_why_and_can_be_resumed(visit: Visit, workspace: Workspace) -> None:
     with cases.registered():
         folder = target_ranking.create(workspace, cases.request())
-        record_ending(folder.job, "failed", "no memory")
+        record_ending(folder, "failed", "no memory")
         app = visit(workspace, "targets", tab="Training")
         [bar] = app.main.get("progress")
         assert bar.proto.text.replace("\\", "") == "failed; can be resumed"
         assert app.error[0].value == "no memory"
         assert "Resume" in [button.label for button in app.button]
         assert not visit(workspace, "targets").exception
-        assert not visit(workspace, "targets", tab="Conditions").exception
 
 
 @pytest.mark.soak
@@ -114,25 +100,11 @@ def test_another_mask_is_evaluated_and_shown(visit: Visit, trained: Workspace) -
     assert choice.value == target_ranking.find(trained).evaluations()[-1].key
 
 
-def test_tables_of_a_condition() -> None:
-    rows = [
-        *(("knn", "A", 1.0, True), ("knn", "B", 2.0, False), ("knn", "C", 30.5, True)),
-        *(
-            ("trees", "B", 1.0, False),
-            ("trees", "A", 1234.0, True),
-            ("trees", "C", float("inf"), True),
-        ),
-    ]
-    genes = pd.DataFrame(rows, columns=["model", "gene", "rank", "is_target"])
-    assert target_ranks(genes).fillna(-1).values.tolist() == [["A", 1, 1234], ["C", 30.5, -1]]
-    assert first_genes(genes)["knn"].tolist() == ["A ✓", "B", "C ✓"]
-
-
 def test_curves_start_with_the_best_model_and_end_with_the_references() -> None:
     values = [("knn", 0.2, 0.3), ("trees", 0.1, 0.4)]
-    names = ("model", "stratum", "metric", "k", "estimate", "low", "high", "random", "ceiling")
+    names = ("model", "metric", "k", "estimate", "low", "high", "random", "ceiling")
     rows = [
-        (model, "all", "recall", k, y, y, y, 0.0, 0.5)
+        (model, "recall", k, y, y, y, 0.0, 0.5)
         for model, *by_k in values
         for k, y in zip((1, 10), by_k, strict=True)
     ]

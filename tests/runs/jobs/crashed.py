@@ -103,12 +103,12 @@ def _cells(workspace: Workspace) -> JobFolder:
 
 def _targets(workspace: Workspace) -> JobFolder:
     return leave_dead(
-        target_ranking.create(workspace, replace(targets.request(), models={"pca_knn": {}})).job
+        target_ranking.create(workspace, replace(targets.request(), models={"pca_knn": {}}))
     )
 
 
 def _finetune(workspace: Workspace) -> JobFolder:
-    return leave_dead(folder_in(workspace.settings.data / "finetune").worker)
+    return leave_dead(folder_in(workspace.settings.data / "finetune"))
 
 
 # Kind → leaves one of it in a copy of the small workspace of tests/conftest.py.

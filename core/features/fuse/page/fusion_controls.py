@@ -18,7 +18,7 @@ from core.base.fields.record import make, options_of
 from core.features.fuse.cached_components import CachedComponents
 from core.features.fuse.explorer.prepare import Mix, starters
 from core.features.fuse.explorer.prepare import prepare_fusion as prepare
-from core.features.neighbours.page import neighbour_controls, space_builder
+from core.features.neighbours.page import neighbour_controls, spaces_tab
 from core.methods.cut_scores import fusion_protocols
 from core.methods.fusion_settings import FusionSettings
 from core.scoring.run_scores import RunRows
@@ -111,7 +111,7 @@ def show_fusion_controls(
     titles = ({KNN: NEIGHBOURS} if spaces else {}) | same_rows
     if not spaces:
         with places.offers:
-            space_builder.offer(context)
+            spaces_tab.offer()
     if not titles:
         return None
     with places.components:

@@ -16,7 +16,8 @@ from core.features.fuse import weight_grid, weight_heatmap
 from core.features.fuse.page import explorer, fusion_controls
 from core.features.fuse.page.fusion_controls import FusionChoice
 from core.features.fuse.weight_grid import FusionVerdict
-from core.features.neighbours.page import neighbour_controls, space_numbers
+from core.features.neighbours.page import loaders as space_numbers
+from core.features.neighbours.page import neighbour_controls
 from core.features.neighbours.result import knn_sentence
 from core.plots import rank_scatter
 from core.plots.captioned import CaptionedFigure

@@ -10,8 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.base.texts import number_text
-from core.features.neighbours.page import space_numbers
-from core.features.neighbours.page.loaders import principal_axes
+from core.features.neighbours.page.loaders import principal_axes, show_sentence, task_on_rows
 from core.features.neighbours.page.neighbour_controls import LiveNeighbours, majority_label
 from core.features.neighbours.plots import cumulative_share, gene_map
 from core.scoring import sentences
@@ -71,9 +70,9 @@ def show_number(dataset: Dataset, settings: KnnSettings) -> None:
         if settings.protocol.kind == "folds"
         else replace(settings, protocol=EvaluationProtocol())
     )
-    task = space_numbers.task_on_rows(dataset.id, dataset.name, by_folds, None)
+    task = task_on_rows(dataset.id, dataset.name, by_folds, None)
     if len(task.labels):
-        space_numbers.show_sentence(task, "These settings")
+        show_sentence(task, "These settings")
 
 
 def explain_priors(live: LiveNeighbours, without: Sequence[int] = ()) -> Provenance:

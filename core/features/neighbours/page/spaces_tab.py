@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from core.base.texts import number_text
 from core.features.neighbours import spaces as actions
-from core.features.neighbours.encoders import MINILM
-from core.features.neighbours.page import neighbour_controls, space_builder, space_numbers
+from core.features.neighbours.build import MINILM
+from core.features.neighbours.page import neighbour_controls
 from core.features.neighbours.page.loaders import all_packs, space_coverage, space_matches
-from core.features.neighbours.page.space_numbers import SpaceTask
 from core.features.neighbours.spaces import SPACE_SETTINGS
-from core.scoring.sentences import UNSEEN, interval_text
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
-from core.transfer import cuts
 from core.transfer.knn_settings import KnnSettings
-from core.transfer.permutation_null import means_of
-from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui import links, results, shell
+from core.ui import links, results
 from core.ui.confirmation import confirm
 from core.ui.linked import bind
-from core.ui.loaders.records import all_spaces, row_index
-from core.ui.option_controls import show_settings
+from core.ui.loaders.records import all_spaces
+from core.ui.option_controls import names_of_rest, show_settings
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text, show_empty
 
-_PERMUTED = (
-    "Mean and SD of the same space after 99 random permutations of its vectors among its genes."
-)
-_P = "The share of permutations that score as high, with the space itself among them."
-NUMBERS_HELP = {
-    "DE": "AUROC of any effect against none: 0.5 is chance.",
-    "DIR": "AUROC of up against down, over rows with an effect: 0.5 is chance.",
-    "mean": "The mean of DE and DIR.",
-    **dict.fromkeys(("p, DE", "p, DIR", "p, mean"), _P),
-    **dict.fromkeys(("DE, permuted", "DIR, permuted", "mean, permuted"), _PERMUTED),
+# Title → kind of space, and kind of knowledge pack that it needs.
+KINDS = {
+    "words of gene descriptions (TF-IDF)": ("text", "descriptions"),
+    "gene descriptions through MiniLM": ("sentences", "descriptions"),
+    "neighbourhoods in a network": ("network", "network"),
+    "a published LPS response": ("response", "lps_response"),
+    "genes with similar responses in this dataset": ("coresponse", ""),
 }
 _ORGANISM_HELP = (
     "The organism whose genes the pack describes, from the case of its symbols: Stat1 is mouse,"
@@ -48,14 +38,20 @@ _ORGANISM_HELP = (
 )
 
 
+def offer() -> None:
+    """Say where to build a gene space, on a page that needs one."""
+    show_empty(
+        "No gene space yet. Build one from a knowledge pack, or import an embedding.",
+        lambda: links.to_data("Go to Data", tab="Spaces and leaks"),
+    )
+
+
 def show(context: PageContext) -> None:
     """Show every space with its coverage of the dataset, ways to build and delete one, and the
     knowledge packs."""
     spaces = all_spaces()
     if spaces:
         _show_table(context.dataset, spaces)
-        if context.dataset is not None:
-            _show_numbers(context.dataset)
     else:
         show_empty("No gene space is here yet: build one below, or import an embedding (Import).")
     if not context.read_only:
@@ -83,7 +79,7 @@ def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
             "matched": st.column_config.TextColumn(
                 help=(
                     "How many symbols were found in the same spelling, in another case, or by their"
-                    " ortholog."
+                    " ortholog. Of several spellings, the alphabetically first is used."
                 )
             ),
         },
@@ -91,24 +87,11 @@ def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
     for space in spaces:  # too long for a cell
         if space.notes:
             st.caption(as_text(f"{space.name}: {'; '.join(space.notes)}."))
-    if dataset is not None:
-        several = {
-            space.name: names
-            for space in spaces
-            if (names := space_matches(space.id, dataset.id)[1])
-        }
-        for name, symbols in several.items():
-            st.caption(
-                as_text(
-                    f"{name}: several spellings match {', '.join(symbols[:5])}; the alphabetically"
-                    " first is used."
-                )
-            )
 
 
 def _space_line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
     covered = space_coverage(space.id, dataset.id) if dataset else None
-    matched = space_matches(space.id, dataset.id)[0] if dataset else {}
+    matched = space_matches(space.id, dataset.id) if dataset else {}
     return {
         "space": space.name,
         "target gene": covered.rows_by_gene if covered else None,
@@ -123,107 +106,50 @@ def _space_line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
     }
 
 
-def _show_numbers(dataset: Dataset) -> None:
-    """Show how well each space alone predicts the dataset's labels, beside the same space with
-    permuted vectors."""
-    usable = neighbour_controls.usable_spaces(dataset)
-    if not usable or not len(row_index(dataset.id).known):
-        return
-    tasks = {
-        each.name: space_numbers.task_on_rows(
-            dataset.id, dataset.name, KnnSettings((each.name,)), None
-        )
-        for each in usable
-    }
-
-    def draw() -> None:
-        results.show_table(
-            pd.DataFrame([_numbers_line(name, task) for name, task in tasks.items()]),
-            "numbers of spaces",
-            {name: st.column_config.Column(help=text) for name, text in NUMBERS_HELP.items()},
-        )
-        k, power = EvaluationProtocol().k, SimilaritySettings().weighting.power
-        st.caption(
-            as_text(
-                f"Each space alone on all labelled rows of {dataset.name}, scored {UNSEEN}:"
-                f" {cuts.NAME}, inside {k}×{k} cells, with 95% intervals. Power {power:g}, by"
-                " target gene, base rates where nothing is similar."
-                + ("" if ready() else " The missing numbers are being computed.")
-            )
-        )
-
-    def ready() -> bool:
-        return all(space_numbers.is_ready(task) for task in tasks.values())
-
-    shell.draw_until_ready(draw, ready)
-
-
-def _numbers_line(name: str, task: SpaceTask) -> dict[str, Any]:
-    line: dict[str, Any] = {"space": name, **dict.fromkeys(NUMBERS_HELP)}
-    found = space_numbers.ask_cuts(task).value
-    if found is None:
-        return line
-    score, null = found.all_rows.score, space_numbers.ask_null(task).value
-    tests = null.test(means_of(found.all_rows)) if null is not None else (None, None, None)
-    for metric, part, test in zip(
-        ("DE", "DIR", "mean"), (score.de, score.dir, score.mean), tests, strict=True
-    ):
-        line[metric] = interval_text(part.shown)
-        known = test is not None and not math.isnan(test.p)
-        line[f"{metric}, permuted"] = (
-            f"{number_text(test.mean)} ± {number_text(test.sd)}" if known else None
-        )
-        line[f"p, {metric}"] = f"{test.p:.2g}" if known else None
-    return line
-
-
 def _show_build(context: PageContext) -> None:
     st.markdown("**Build a space**")
-    packs = {pack.kind for pack in all_packs()}
     kind_side, name_side = st.columns(2)
     title = kind_side.selectbox(
-        "From", list(space_builder.KINDS), label_visibility="collapsed", **bind("build_kind")
+        "From", list(KINDS), label_visibility="collapsed", **bind("build_kind")
     )
-    kind, needed = space_builder.KINDS[title]
+    kind, needed = KINDS[title]
     name = name_side.text_input(
         "Name", placeholder="name of the space", label_visibility="collapsed", **bind("build_name")
     )
-    names, options = space_builder.settings_of(kind), dict[str, Any]()
-    if names:
-        options = show_settings(SPACE_SETTINGS[kind], "build_", names, columns=2)
-    if needed and needed not in packs:
+    options, record = dict[str, Any](), SPACE_SETTINGS.get(kind)
+    if record is not None:
+        options = show_settings(record, "build_", names_of_rest(record, ()), columns=2)
+    if needed and needed not in {pack.kind for pack in all_packs()}:
         st.caption(f"Needs a knowledge pack of {needed.replace('_', ' ')}: import one first.")
         return
+    dataset = context.dataset
     if kind == "coresponse":
         st.caption("Made from labels: it is scored only if it is rebuilt for each fold.")
-    if st.button(
-        "Build",
-        disabled=not name.strip() or (kind == "coresponse" and context.dataset is None),
-        type="primary",
+        options |= {"dataset": dataset.name if dataset else "", "of": "gene"}
+    if kind == "sentences":
+        options["model"] = MINILM
+    if not st.button(
+        "Build", disabled=not name.strip() or options.get("dataset") == "", type="primary"
     ):
-        options |= {"model": MINILM} if kind == "sentences" else {}
-        options |= (
-            {"dataset": context.dataset.name, "of": "gene"}
-            if kind == "coresponse" and context.dataset
-            else {}
-        )
-        space_builder.build(
-            context,
-            kind,
-            name.strip(),
-            options,
-            lambda space: _link_to_neighbours(context.dataset, space),
-        )
-
-
-def _link_to_neighbours(dataset: Dataset | None, space: SpaceRecord) -> None:
-    """Show a link to the neighbours in a space, or to the recorded change if Neighbours does not
-    offer the space."""
-    if dataset is None or space.built_from == dataset.name:
-        links.to_changes()
         return
-    parameters = neighbour_controls.link_parameters(dataset, KnnSettings((space.name,)))
-    links.to_page(links.NEIGHBOURS, "Open its neighbours", None, **parameters)
+    with explain_errors():
+        with st.status("Building …") as status:
+            space = actions.embed(
+                context.workspace,
+                kind,
+                name.strip(),
+                options,
+                say=lambda text: status.update(label=f"{text} …"),
+            )
+
+        def link() -> None:  # once the page knows the space
+            if dataset is None or space.built_from == dataset.name:
+                links.to_changes()  # Neighbours does not offer a space of the dataset's own labels
+                return
+            wanted = neighbour_controls.link_parameters(dataset, KnnSettings((space.name,)))
+            links.to_page(links.NEIGHBOURS, "Open its neighbours", None, **wanted)
+
+        confirm(f"Built {space.name}: {space.genes:,} genes, {space.columns:,} columns.", link)
 
 
 def _show_delete(context: PageContext, spaces: list[SpaceRecord]) -> None:
@@ -264,7 +190,8 @@ def _show_packs() -> None:
             for pack in packs
         ]
     )
-    columns = {
-        "organism": st.column_config.TextColumn(help=_ORGANISM_HELP),
-    }
-    results.show_table(table, "knowledge packs", columns)
+    results.show_table(
+        table,
+        "knowledge packs",
+        {"organism": st.column_config.TextColumn(help=_ORGANISM_HELP)},
+    )

@@ -54,14 +54,11 @@ Report = Callable[[float, str], object]  # the share that is done, and the curre
 class FitSettings:
     """Settings for fitting a model.
 
-    options: by name; missing ones have their defaults. seed: of all random draws. checkpoint: the
-    folder where a model trained in epochs saves its state, so that a killed training can continue;
-    None to save none.
+    options: by name; missing ones have their defaults. seed: of all random draws.
     """
 
     options: Mapping[str, object] = field(default_factory=dict)
     seed: int = 0
-    checkpoint: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

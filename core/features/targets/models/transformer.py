@@ -13,6 +13,7 @@ checkpoint is in `scgpt`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import numpy as np
+import pandas as pd
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
@@ -36,9 +38,13 @@ from core.features.targets.models.base import (
     Report,
     Scorer,
 )
-from core.features.targets.models.network import Network, NetworkShape, bin_expression
-from core.features.targets.models.scgpt import freeze, read_start
-from core.features.targets.models.training import TrainingPlan, train_epochs
+from core.features.targets.models.network import (
+    Network,
+    NetworkShape,
+    bin_expression,
+    freeze,
+    read_start,
+)
 
 PAIR_WEIGHT: Final = 0.7
 POINT_WEIGHT: Final = 0.1
@@ -56,7 +62,7 @@ WEIGHT: Final = "weight."
 
 
 class _Learner:
-    """A network in training. See `core.features.targets.models.training.Learner`."""
+    """A network in training."""
 
     def __init__(self, network: Network, examples: Examples, options: Mapping[str, Any]) -> None:
         torch, cells, held_out = network.torch, examples.fitted, examples.chosen_on
@@ -76,6 +82,22 @@ class _Learner:
             for batch in range(self.batch_of.max() + 1)
         ]
 
+    def train(self, rng: np.random.Generator, report: Report) -> pd.DataFrame:
+        """Train until `patience` epochs bring no better validation MRR, leave the network with its
+        best weights, and return epoch, train_loss and validation_mrr."""
+        epochs, history, best_mrr, best_at = self.options["epochs"], [], -math.inf, 0
+        best: Mapping[str, Any] = {}
+        for epoch in range(1, epochs + 1):
+            loss, mrr = self.train_epoch(rng), self.validate()
+            history.append((float(epoch), loss, mrr))
+            if mrr > best_mrr:
+                best, best_mrr, best_at = self.network.weights(), mrr, epoch
+            report(epoch / epochs, f"epoch {epoch}: loss {loss:.3f}, validation MRR {mrr:.3f}")
+            if epoch - best_at >= self.options["patience"]:
+                break
+        self.network.module.load_state_dict(best)
+        return pd.DataFrame(history, columns=["epoch", "train_loss", "validation_mrr"])
+
     def train_epoch(self, rng: np.random.Generator) -> float:
         """Train on one example for each training cell, and return the mean loss."""
         self.network.module.train()
@@ -90,23 +112,6 @@ class _Learner:
         return float(
             np.mean([mean_reciprocal_rank(scores, genes, part) for scores, part in scored])
         )
-
-    def state(self) -> Mapping[str, Any]:
-        """Return the weights, and the states of the optimizer and of torch's generator (for
-        dropout)."""
-        generator = self.network.torch.get_rng_state()
-        return {
-            "weights": self.network.weights(),
-            "optimizer": self.optimizer.state_dict(),
-            "generator": generator,
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of `state`."""
-        self.network.module.load_state_dict(state["weights"])
-        if "optimizer" in state:
-            self.optimizer.load_state_dict(state["optimizer"])
-            self.network.torch.set_rng_state(state["generator"])
 
     def _minibatches(self, rng: np.random.Generator) -> Iterator[tuple[int, Codes]]:
         """Yield groups of rows from one batch of the screen, which share controls; all rows once,
@@ -235,7 +240,6 @@ def fit(
     """Return the weights of the epoch that ranks the validation cells best. Arrays: the weights,
     and the features of the genes. Facts: the shape of the network and its tokens."""
     report(0.0, "gene features")
-    plan = TrainingPlan(options["epochs"], options["patience"], settings.checkpoint)
     with _seeded(settings.seed) as torch:
         if options["scgpt"]:
             start = read_start(Path(options["scgpt"]), examples.train.genes, options["dropout"])
@@ -251,8 +255,7 @@ def fit(
             network = Network(
                 torch, shape, make_gene_features(examples.train, settings.seed), options["tokens"]
             )
-        learner = _Learner(network, examples, options)
-        history = train_epochs(learner, plan, examples.rng, report)
+        history = _Learner(network, examples, options).train(examples.rng, report)
     arrays = {f"{WEIGHT}{name}": tensor.numpy() for name, tensor in network.weights().items()}
     arrays["features"] = network.features.cpu().numpy()
     facts = {"shape": asdict(network.shape), "tokens": network.tokens}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import numpy as np
+import pandas as pd
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
@@ -26,14 +27,8 @@ from core.features.targets.models.base import (
     Scorer,
     make_class_rows,
 )
-from core.features.targets.models.training import TrainingPlan, train_epochs
 
-ROUNDS_OF_EPOCH: Final = 5
-PATIENCE: Final = 4  # epochs without a better validation MRR
-
-
-def _library() -> Any:
-    return require_package("xgboost", "a model of gradient-boosted trees", REQUIREMENTS)
+PATIENCE: Final = 20  # rounds without a better validation MRR
 
 
 @dataclass(frozen=True)
@@ -52,19 +47,20 @@ class BoostingSettings:
     ] = 0.25
 
 
-class _Learner:
-    """Boosted trees in training, ROUNDS_OF_EPOCH rounds in an epoch."""
+def fit(
+    examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report
+) -> FittedModel:
+    """Return boosted trees of the number of rounds that ranks the validation cells best."""
+    library, rows = _library(), make_class_rows(examples.fitted)
+    held_out, mrrs = examples.chosen_on, dict[str, Any]()
+    report(0.0, f"at most {options['rounds']} rounds")
 
-    def __init__(self, examples: Examples, options: Mapping[str, Any], seed: int) -> None:
-        library, rows = _library(), make_class_rows(examples.fitted)
-        self.held_out, self.columns, self.n_rounds = (
-            examples.chosen_on,
-            rows.columns,
-            options["rounds"],
-        )
-        self.trained = library.DMatrix(rows.x, label=rows.classes, weight=rows.weights)
-        self.asked = library.DMatrix(self.held_out.changes)
-        parameters = {
+    def score_rankings(scores: NDArray[Any], _asked: object) -> tuple[str, float]:
+        by_cell = scores.reshape(len(held_out.x), -1)
+        return "mrr", mean_reciprocal_rank(by_cell, rows.columns, held_out)
+
+    booster = library.train(
+        {
             "objective": "multi:softprob",
             "num_class": len(rows.columns),
             "tree_method": "hist",
@@ -72,46 +68,25 @@ class _Learner:
             "max_depth": options["depth"],
             "eta": options["learning_rate"],
             "colsample_bytree": options["columns"],
-            "seed": seed,
+            "seed": settings.seed,
             "nthread": len(os.sched_getaffinity(0)),  # more than processors wait for each other
-        }
-        # It caches the margins of both from one round to the next.
-        self.booster = library.Booster(parameters, [self.trained, self.asked])
-
-    def train_epoch(self, _rng: np.random.Generator) -> float:
-        """Add trees, and return the loss on the training rows."""
-        done = self.booster.num_boosted_rounds()
-        last = min(done + ROUNDS_OF_EPOCH, self.n_rounds)
-        for number in range(done, last):
-            self.booster.update(self.trained, number)
-        return float(self.booster.eval(self.trained, "train", last - 1).rpartition(":")[2])
-
-    def validate(self) -> float:
-        """Return the MRR of the validation cells."""
-        margins = self.booster.predict(self.asked, output_margin=True)
-        margins = margins.reshape(len(self.held_out.x), -1)
-        return mean_reciprocal_rank(margins, self.columns, self.held_out)
-
-    def state(self) -> Mapping[str, int]:
-        """Return the number of rounds: later ones leave the trees of earlier ones as they are."""
-        return {"weights": self.booster.num_boosted_rounds()}
-
-    def restore(self, state: Mapping[str, int]) -> None:
-        """Drop the later rounds."""
-        self.booster = self.booster[: state["weights"]]
-
-
-def fit(
-    examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report
-) -> FittedModel:
-    """Return boosted trees of the number of rounds that ranks the validation cells best."""
-    learner = _Learner(examples, options, settings.seed)
-    n_epochs = -(-options["rounds"] // ROUNDS_OF_EPOCH)
-    history = train_epochs(learner, TrainingPlan(n_epochs, PATIENCE), examples.rng, report)
-    history["epoch"] = (history["epoch"] * ROUNDS_OF_EPOCH).clip(upper=options["rounds"])
-    content = np.frombuffer(bytes(learner.booster.save_raw("ubj")), dtype=np.uint8)
+            "disable_default_eval_metric": True,
+        },
+        library.DMatrix(rows.x, label=rows.classes, weight=rows.weights),
+        options["rounds"],
+        evals=[(library.DMatrix(held_out.changes), "validation")],
+        custom_metric=score_rankings,
+        maximize=True,
+        early_stopping_rounds=PATIENCE,
+        evals_result=mrrs,
+        verbose_eval=False,
+    )
+    history = pd.DataFrame({"validation_mrr": mrrs["validation"]["mrr"]})
+    history.insert(0, "epoch", history.index + 1.0)
+    best = booster[: booster.best_iteration + 1]
+    content = np.frombuffer(bytes(best.save_raw("ubj")), dtype=np.uint8)
     return FittedModel(
-        "xgboost", learner.columns, {"booster_ubjson": content}, history, notes=examples.notes
+        "xgboost", rows.columns, {"booster_ubjson": content}, history, notes=examples.notes
     )
 
 
@@ -126,6 +101,10 @@ def make_scorer(fitted: FittedModel) -> Scorer:
         return np.reshape(margins, (len(x), len(fitted.columns)))
 
     return score
+
+
+def _library() -> Any:
+    return require_package("xgboost", "a model of gradient-boosted trees", REQUIREMENTS)
 
 
 MODEL: Final = RankingModel(

@@ -12,8 +12,7 @@ import pytest
 from core.base.errors import InputError
 from core.features.cells.simulator import ScreenSettings
 from core.features.targets.models.base import FitSettings, fit_model, load_model
-from core.features.targets.models.network import Network
-from core.features.targets.models.scgpt import read_start
+from core.features.targets.models.network import Network, read_start
 from tests.features.targets import screens
 from tests.features.targets.cases import profile
 
