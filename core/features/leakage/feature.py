@@ -14,5 +14,5 @@ FEATURE = Feature(
         ),
     },
     report_parts=("core.features.leakage.figures.gene_rows:PART",),
-    concerns=("core.features.leakage.loaders:leaks",),
+    concerns=("core.features.leakage.page:leaks",),
 )
