@@ -22,7 +22,7 @@ from core.features.submissions import package as packages
 from core.features.submissions.package import Contents, add_base_events, explain_fusion
 from core.features.submissions.parsed import UNKNOWN_RUN, RunProvenance
 from core.features.submissions.provenance import provenance_of, tools_of
-from core.features.submissions.rules import check, is_valid
+from core.features.submissions.rules import check
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
 from core.runs.request import parse_row_selection, read_ids, select_rows
@@ -30,6 +30,8 @@ from core.runs.uploads_apart import read_apart
 from core.runs.workspace import Workspace
 from core.store import Cursor, evidence, runs, traces
 from core.store.runs import Run
+
+NEEDED = ("prompt_missing", "prompt_differs", "tools_missing")  # without these, no zip is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,7 @@ class PackageOptions:
 
 @dataclass(frozen=True, slots=True)
 class PackageResult:
-    """The outcome of packaging; path and sha256 are None if one of the problems is an error, so
-    that nothing was written."""
+    """The outcome of packaging; path and sha256 are None if nothing was written."""
 
     path: Path | None
     sha256: str | None
@@ -149,10 +150,16 @@ def check_run(workspace: Workspace, run: str, options: PackageOptions) -> Checke
     return CheckedPackage(content, problems)
 
 
+def missing_parts(problems: Sequence[Problem]) -> list[str]:
+    """Return the rules for which no package may be written: what the judge rejects, and a prompt
+    and tools that are not those of the run."""
+    return [each.rule for each in problems if each.severity == "rejected" or each.rule in NEEDED]
+
+
 def package(
     workspace: Workspace, run: str, options: PackageOptions, out: Path, *, replace: bool = False
 ) -> PackageResult:
-    """Write a run's package, unless one of its problems is an error; the audit log names its
+    """Write a run's package, unless parts are missing (`missing_parts`); the audit log names its
     SHA-256.
 
     Raise StateError if another file lies at `out`, unless `replace`, ReadOnly in a workspace that
@@ -160,7 +167,7 @@ def package(
     """
     workspace.refuse_if_read_only("package", run)
     checked = check_run(workspace, run, options)
-    if not is_valid(checked.problems):
+    if missing_parts(checked.problems):
         return PackageResult(None, None, checked.problems)
     with zipfile.ZipFile(io.BytesIO(checked.content)) as archive:
         refuse_secrets(
@@ -205,7 +212,9 @@ def _contents(
     facts = provenance_of(db, line, prompts)
     repeated = packages.repeated_rows(rows) if options.track == "A" else ()
     return contents, replace_in(
-        facts, left_out=tuple(key for key in predicted if key not in known), repeated=repeated
+        facts,
+        left_out=tuple(key for key in predicted if key not in known),
+        fewer_seeds=(*facts.fewer_seeds, *repeated),
     )
 
 

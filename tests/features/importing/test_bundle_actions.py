@@ -256,7 +256,7 @@ def test_parents_that_are_not_here_keep_their_names(
 ) -> None:
     made = bundle_actions.build_bundle(family, "mixed")
     assert made.problems == [
-        Problem("parents", "warning", (), "made from base, second, which have bundles of their own")
+        Problem("parents", "look", (), "made from base, second, which have bundles of their own")
     ]
     outcome = brought(small_workspace, made.content)
     assert outcome.message == "made from base, second, not in this workspace"

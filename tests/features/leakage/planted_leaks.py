@@ -194,7 +194,18 @@ def leaking_runs(rng: np.random.Generator, screen: Screen) -> Iterator[tuple[str
     )
 
 
-WORDS = ["binds", "kinase", "nucleus", "membrane", "repairs", "transports", "protein", "factor", "unknown", "channel"]
+WORDS = [
+    "binds",
+    "kinase",
+    "nucleus",
+    "membrane",
+    "repairs",
+    "transports",
+    "protein",
+    "factor",
+    "unknown",
+    "channel",
+]
 
 
 def honest_texts(rng: np.random.Generator, screen: Screen) -> dict[str, str]:
