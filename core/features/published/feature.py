@@ -12,6 +12,6 @@ FEATURE = Feature(
             "core.features.published.command:app", "Recompute the published numbers.", "Judge"
         ),
     },
-    report_parts=("core.features.published.figures.published:PART",),
+    report_parts=("core.features.published.reproduce:PART",),
     needs=("leakage", "neighbours"),
 )

@@ -73,7 +73,7 @@ def test_commands_count_them(made: Workspace, tmp_path: Path) -> None:
         place, "package", "asked", "--track", "A", "--out", str(tmp_path / "a.zip")
     )["problems"]
     [told] = [problem for problem in problems if problem["rule"] == "fewer_seeds"]
-    assert (told["severity"], sorted(told["rows"])) == ("warning", rows)
+    assert (told["severity"], sorted(told["rows"])) == ("look", rows)
     assert told["message"].startswith(f"{len(rows)} rows average fewer seeds than requested")
 
 
