@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from core.base.label_marks import LabelMarks
 from core.base.result import Result
-from core.features.perturbqa.baselines.published_scores import load_published_scores
-from core.features.perturbqa.baselines.split import SplitBaselines
+from core.features.perturbqa.baselines.split import SplitBaselines, load_published_scores
 from core.features.perturbqa.baselines.table import Reach, Share
 from core.scoring.baselines import Baseline, BaselineScore, OnCovered
 from core.stats.delong import Estimate

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.features.leakage import audit as audits
 from core.features.leakage.audit import LeakageAudit
-from core.features.leakage.figures import gene_rows
+from core.features.leakage.plots import gene_row_counts
 from core.ui.loaders.cache import cache_by
 from core.ui.loaders.records import all_datasets, dataset_rows
 from core.ui.results import show_result
@@ -25,7 +25,7 @@ def show(context: PageContext) -> None:
         rows, audit = dataset_rows(context.dataset.id), _audit(context.dataset.id)
     show_result(audit, context.dataset.name, "leakage")
     if rows["label"].notna().any():
-        show_captioned(gene_rows.of_dataset(context.dataset.name, rows), "gene-counts")
+        show_captioned(gene_row_counts.of_dataset(context.dataset.name, rows), "gene-counts")
 
 
 @cache_by("datasets", "spaces", "runs", entries=4)

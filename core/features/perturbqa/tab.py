@@ -7,9 +7,12 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.features.perturbqa.baselines.material import predictable_splits
-from core.features.perturbqa.baselines.split import SplitBaselines
+from core.features.perturbqa.baselines.split import (
+    BaselineRequest,
+    SplitBaselines,
+    compute_baselines,
+)
 from core.features.perturbqa.baselines.table import BASELINES
-from core.features.perturbqa.compute import BaselineRequest, compute_baselines
 from core.store.datasets import Dataset
 from core.ui.background import Result, background
 from core.ui.linked import choose_one

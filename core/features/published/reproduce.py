@@ -21,11 +21,9 @@ from core.base.errors import DeskError, MissingPackage, NotFound
 from core.features.leakage.shared_symbols import SymbolTables, compare_splits
 from core.features.neighbours import spaces as space_actions
 from core.features.published.result import Reproduced, Reproduction
-from core.plots.results import captioned
 from core.runs.workspace import Workspace
 from core.scoring import public_noise, run_scores
 from core.scoring.debate_audit import load_audit
-from core.scoring.report_part import ReportPart
 from core.stats import bootstrap, power
 from core.stats.arrays import Floats
 from core.stats.auroc import auroc
@@ -506,14 +504,3 @@ def reproduce_numbers(
         begin(number.name)
         results.append(reproduce(number, files))
     return Reproduction(tuple(results))
-
-
-PART = ReportPart(
-    "published",
-    "Published numbers, recomputed",
-    "Published numbers beside recomputed ones; this takes seconds, or a minute with a sentence"
-    " encoder.",
-    90,
-    lambda workspace, shown: [captioned(reproduce_numbers(workspace), shown.dataset.name)],
-    by_default=False,
-)

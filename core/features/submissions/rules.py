@@ -23,8 +23,19 @@ from core.base.texts import list_names, printable, quote
 from core.base.types import FALLBACKS, FLAG_NAMES, Flag, Track
 from core.features.importing.problems import Problem, Row, Severity
 from core.features.importing.submissions import describe_differing, is_uniform
-from core.features.submissions.parsed import UNKNOWN_RUN, File, RunProvenance, parse_submission
-from core.features.submissions.tracks import CSV, LAYOUTS, MODEL, NO_TRACE, PROMPT, SEEDS, TOOLS
+from core.features.submissions.parsed import (
+    CSV,
+    LAYOUTS,
+    MODEL,
+    NO_TRACE,
+    PROMPT,
+    SEEDS,
+    TOOLS,
+    UNKNOWN_RUN,
+    File,
+    RunProvenance,
+    parse_submission,
+)
 from core.llm.kept_answer import count_with_tiktoken
 from core.methods.prompts import B_TOOL_CALLS, B_TOOLS, C_NEW_TOKENS, C_PARAMETERS_B
 from core.runs.prompt_files import split_prompts

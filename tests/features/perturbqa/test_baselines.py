@@ -18,14 +18,14 @@ from core.features.perturbqa.baselines.material import (
     benchmark_of_lines,
     make_material,
 )
-from core.features.perturbqa.baselines.published_scores import load_published_scores
+from core.features.perturbqa.baselines.split import load_published_scores
 from core.features.perturbqa.baselines.table import (
     BASELINES,
     Share,
     measure_coverage,
     score_baselines,
 )
-from core.features.perturbqa.knowledge_graph import graph_of_packs
+from core.features.perturbqa.retrieval import graph_of_packs
 from core.scoring.baselines import BaselineScore
 from core.transfer.row_index import RowIndex
 from tests.features.perturbqa import cases

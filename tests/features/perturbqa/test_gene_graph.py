@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.features.perturbqa.baselines.gene_graph import make_gene_graph
+from core.features.perturbqa.baselines.material import make_gene_graph
 from core.transfer.labelled_rows import rows_of
 
 # a – b – c – d – e in a row, f – g apart. The symbols are a, c, e, f, one whose node is b, and one that the network lacks.

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from core.evidence.packs import Packs
-from core.features.perturbqa.knowledge_graph import GeneNames, graph_of_packs, make_graph
+from core.features.perturbqa.retrieval import GeneNames, graph_of_packs, make_graph
 from tests.evidence.world import PACKS
 
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from core.base.types import Label, Pair
 from core.evidence.label_view import LabelView, all_training, blinded_view
-from core.features.perturbqa.knowledge_graph import make_graph
-from core.features.perturbqa.retrieval import BUDGET_OF, Budget, Preference, index_pairs
+from core.features.perturbqa.retrieval import BUDGET_OF, Budget, Preference, index_pairs, make_graph
 from tests.evidence.world import DE, DOWN, NONE, UP, pair
 from tests.strength import examples
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from core.base.types import Track
 from core.features.importing.problems import Problem
-from core.features.submissions.parsed import RunProvenance
+from core.features.submissions.parsed import LAYOUTS, RunProvenance
 from core.features.submissions.rules import check
-from core.features.submissions.tracks import LAYOUTS
 from tests.cases import as_csv, zip_of
 
 IDS = tuple(f"P{i}_G{i}" for i in range(12))

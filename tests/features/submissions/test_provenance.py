@@ -6,7 +6,7 @@ import pytest
 
 from core import __version__
 from core.features.importing.lineage import prompts_of
-from core.features.submissions.provenance import provenance_of
+from core.features.submissions.actions import provenance_of
 from core.runs.workspace import Workspace
 from core.store import runs
 

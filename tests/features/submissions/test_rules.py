@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from core.base.texts import list_names
 from core.base.types import Track
-from core.features.submissions.parsed import UNKNOWN_RUN, RunProvenance
+from core.features.submissions.parsed import LAYOUTS, UNKNOWN_RUN, RunProvenance
 from core.features.submissions.rules import RULES, check, is_valid, parameters_b
-from core.features.submissions.tracks import LAYOUTS
 from tests.cases import debate_trace, zip_of
 from tests.features.submissions.sound import IDS, TOOL, Sound, problems, sound
 from tests.strength import examples

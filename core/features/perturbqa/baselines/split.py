@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
@@ -12,11 +15,27 @@ import pandas as pd
 from core.base.label_marks import UNMARKED, LabelMarks
 from core.base.result import Figure, Table, hidden
 from core.base.texts import number_text
-from core.features.perturbqa.baselines.published_scores import PublishedScore, load_published_scores
-from core.features.perturbqa.baselines.table import BASELINES, Reach
-from core.scoring.baselines import Baseline, BaselineScore
+from core.base.types import TRAIN
+from core.features.perturbqa.baselines.material import (
+    AttentionGrid,
+    benchmark_of_lines,
+    make_material,
+    read_gene_knowledge,
+)
+from core.features.perturbqa.baselines.table import (
+    BASELINES,
+    Reach,
+    measure_coverage,
+    score_baselines,
+)
+from core.runs import packs
+from core.runs.control_inputs import control_expression_of
+from core.runs.workspace import Workspace
+from core.scoring.baselines import Baseline, BaselineScore, dataset_baselines
 from core.scoring.sentences import TWO_WAY, interval_text
 from core.stats.delong import Estimate
+from core.store import datasets, pairs
+from core.transfer.row_index import RowIndex
 
 QUESTIONS: Mapping[str, Literal["de", "dir"]] = {"DE": "de", "DIR": "dir"}
 
@@ -175,3 +194,111 @@ def _published_line(each: PublishedScore) -> dict[str, str | None]:
         name: None if score is None else number_text(score, ".2f") for name, score in scores.items()
     }
     return {"method": each.method, **texts, "beside": each.beside, "difference": each.differs}
+
+
+FILE = Path(__file__).with_name("published_scores.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedScore:
+    """A published method on one cell line.
+
+    de, dir: macro AUROCs by gene, None if not published. beside: the name of the most similar
+    baseline here, None for none. differs: a description of how the two differ.
+    """
+
+    method: str
+    de: float | None
+    dir: float | None
+    beside: str | None
+    differs: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTable:
+    """All published scores by cell line, in lower case. common: remarks on every comparison."""
+
+    lines: dict[str, tuple[PublishedScore, ...]]
+    common: str
+
+    def of(self, dataset: str) -> tuple[PublishedScore, ...]:
+        """Return the published scores of a dataset by its name; empty unless it is a published cell
+        line."""
+        return self.lines.get(dataset.casefold(), ())
+
+
+@cache
+def load_published_scores() -> PublishedTable:
+    """Read the file of published scores."""
+    content = tomllib.loads(FILE.read_text("utf-8"))
+    methods, names = content["methods"], content["lines"]
+
+    def score(method: dict[str, list[float]], question: str, at: int) -> float | None:
+        return method[question][at] if question in method else None
+
+    return PublishedTable(
+        {
+            name: tuple(
+                PublishedScore(
+                    each["name"],
+                    score(each, "de", at),
+                    score(each, "dir", at),
+                    each["beside"] or None,
+                    each["differs"],
+                )
+                for each in methods
+            )
+            for at, name in enumerate(names)
+        },
+        content["common"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineRequest:
+    """A request: the labelled rows of a split of a dataset, by name or id.
+
+    training: the dataset with the training rows, None for the same one. attention: see `Material`.
+    """
+
+    dataset: str
+    split: str = "test"
+    training: str | None = None
+    attention: AttentionGrid | None = None
+
+
+def compute_baselines(
+    workspace: Workspace,
+    request: BaselineRequest,
+    progress: Callable[[float], object] = lambda _: None,
+) -> SplitBaselines:
+    """Return the baselines of a split. Raise NotFound, and InputError if the split has no labelled
+    row."""
+    with workspace.store.read() as db:
+        scored = datasets.find(db, request.dataset)
+        training = scored if request.training is None else datasets.find(db, request.training)
+        frame = pairs.frame(db, scored.id)
+        if training.id != scored.id:
+            frame = benchmark_of_lines(pairs.frame(db, training.id), frame, request.split)
+    baselines = dataset_baselines(frame, request.split, control_expression_of(workspace, scored.id))
+    coverage: tuple[Reach, ...] = ()
+    sources: tuple[str, ...] = ()
+    if request.split != TRAIN:
+        index = RowIndex.of_frame(frame)
+        hashes = packs.pack_hashes(workspace, scored.organism, or_another=True)
+        genes = read_gene_knowledge(packs.read_packs(workspace, hashes), index.symbols)
+        splits = frame["split"].to_numpy(dtype=object)
+        material = make_material(index, splits, request.split, genes, request.attention)
+        baselines = (*baselines, *score_baselines(material, progress))
+        coverage, sources = measure_coverage(material), genes.sources
+    return SplitBaselines(
+        scored.name,
+        request.split,
+        training.name,
+        int(((frame["split"] == request.split) & frame["label"].notna()).sum()),
+        baselines,
+        coverage,
+        sources,
+        load_published_scores().of(scored.name),
+        scored.marks,
+    )
