@@ -30,7 +30,7 @@ WARNINGS: dict[str, tuple[Track, dict[str, int]]] = {  # rule → rows that it n
     "track_b_knn_fusion": ("B", FUSED),
     "track_b_scgpt_fusion": ("B", FUSED),
     "track_b_scgpt_fusion_wdir07": ("B", FUSED),
-    "track_b_react": ("B", {"ties": 1813, "uncounted": 466}),
+    "track_b_react": ("B", {"ties": 1813}),
     "track_c_qwen3_4b": ("C", {"ties": 1813, "fallbacks": 17}),
 }
 EMPTY = {"constant_columns": 0, "ties": 1813, "fallbacks": 1813, "empty_traces": 1813}

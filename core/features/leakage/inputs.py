@@ -25,6 +25,7 @@ from core.features.leakage.probe import (
     Question,
     ScoreProbe,
     ShareProbe,
+    has_values,
     labelled_rows,
     place_scores,
     probe_score,
@@ -60,7 +61,7 @@ def reveal_by_values(index: RowIndex, values: Floats, *, within: bool = False) -
 
     within: ask, too, which rows of a unit have the label.
     """
-    present = (~np.isnan(values).all(axis=1)).astype(np.float64)[:, None]
+    present = has_values(values).astype(np.float64)[:, None]
     for question in QUESTIONS:
         for axis in AXES:
             for where, rows in _by_split(index, labelled_rows(index, question, axis)):

@@ -36,6 +36,7 @@ from core.stats.within_axis import Axis
 from core.transfer.row_index import RowIndex
 
 Question = Literal["DE", "DIR"]
+Tail = Literal["", "labels", "inverted labels"]
 AXES: tuple[Axis, ...] = ("gene", "pert")
 QUESTIONS: tuple[Question, ...] = ("DE", "DIR")
 UNITS: dict[Axis, str] = {"gene": "target genes", "pert": "perturbations"}
@@ -162,9 +163,7 @@ NOT_PROBED = ShareProbe(0)
 def probe_shares(rows: LabelledRows, values: Floats, rng: np.random.Generator) -> ShareProbe:
     """Ask values of one axis for its label shares; values: of shape (n_symbols, n_columns), NaN for
     a symbol without."""
-    usable = np.flatnonzero(
-        (sum_by_group(rows.unit, len(values)) > 1) & ~np.isnan(values).all(axis=1)
-    )
+    usable = np.flatnonzero((sum_by_group(rows.unit, len(values)) > 1) & has_values(values))
     if len(usable) > MOST_UNITS:
         usable = np.sort(rng.choice(usable, MOST_UNITS, replace=False))
     if len(usable) < LEAST_UNITS:
@@ -278,6 +277,11 @@ def _mean_of_others(values: Floats, groups: Floats) -> Floats:
     )
 
 
+def has_values(values: Floats) -> Bools:
+    """Return flags of the rows with a value, of a table whose other rows are NaN."""
+    return np.asarray(~np.isnan(values).all(axis=1))
+
+
 def standardise(values: Floats) -> Floats:
     """Return the columns that vary, with mean 0 and standard deviation 1; a single NaN is the
     mean."""
@@ -300,7 +304,7 @@ class ScoreProbe:
     auroc: float
     n: int
     same: float = float("nan")
-    tail: Literal["", "labels", "inverted labels"] = ""
+    tail: Tail = ""
     part: str = ""
 
 
@@ -316,7 +320,7 @@ def probe_within(
     matrix of labels. A score has to reach its limit inside groups and inside units: what is known
     of a unit as a whole, its rate, says nothing inside it.
     """
-    covered = rows.take(~np.isnan(vectors).all(axis=1)[rows.unit])
+    covered = rows.take(has_values(vectors)[rows.unit])
     if not len(covered):
         return []
     some = covered.some_of_other(MOST_ROWS, rng)
@@ -423,7 +427,8 @@ def probe_score(what: str, rows: LabelledRows, values: Floats) -> ScoreProbe:
     coarse = rates[0].about(FEW) * FEW + rates[1].about(FEW)
     # a mean over the labels of other rows is upside down inside a gene, and honest
     is_mean = _explained(values, *(rate.rate for rate in rates)) >= MEAN_OF_LABELS
-    for sign, tail in ((1, "labels"), (-1, "inverted labels")):
+    tails: tuple[tuple[int, Tail], ...] = ((1, "labels"), (-1, "inverted labels"))
+    for sign, tail in tails:
         inside = 0.5 + sign * (same - 0.5)
         lowest = float(0.5 + sign * (inside.min() - 0.5))
         is_far = is_sure and sign * (whole - 0.5) >= LIMIT - 0.5 and (inside >= SAME_RATE).all()

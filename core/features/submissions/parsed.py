@@ -98,14 +98,17 @@ class File:
         return [key if isinstance(key, str) else int(place) + 1 for key, place in places]
 
 
+_Unzipped = tuple[bytes, tuple[str, ...] | None, dict[str, bytes], str]
+
+
 def parse_submission(
     content: bytes, name: str, layout: Layout, expected: Sequence[str], provenance: RunProvenance
 ) -> File:
     """Parse the readable parts of a CSV or a zip."""
-    table, paths, members, fault = content, None, {}, ""
-    if is_zip(content):
-        table, paths, members, fault = _unzip(content, name)
-    sheet, results = None, ()
+    unzipped: _Unzipped = content, None, {}, ""
+    table, paths, members, fault = _unzip(content, name) if is_zip(content) else unzipped
+    sheet: pd.DataFrame | None = None
+    results: tuple[RowResult, ...] = ()
     if not fault:
         try:
             sheet = pd.read_csv(io.BytesIO(table), dtype=str, encoding="utf-8-sig", index_col=False)
@@ -117,9 +120,7 @@ def parse_submission(
     return File(layout, tuple(expected), provenance, paths, members, sheet, results, fault)
 
 
-def _unzip(
-    content: bytes, name: str
-) -> tuple[bytes, tuple[str, ...] | None, dict[str, bytes], str]:
+def _unzip(content: bytes, name: str) -> _Unzipped:
     """Return the submission in a zip, the paths of all members, the bytes of those beside it, and
     why there is no single submission."""
     try:

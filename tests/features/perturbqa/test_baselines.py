@@ -16,6 +16,7 @@ from core.features.perturbqa.baselines.material import (
     Material,
     Prediction,
     benchmark_of_lines,
+    make_gene_graph,
     make_material,
 )
 from core.features.perturbqa.baselines.split import load_published_scores
@@ -27,6 +28,7 @@ from core.features.perturbqa.baselines.table import (
 )
 from core.features.perturbqa.retrieval import graph_of_packs
 from core.scoring.baselines import BaselineScore
+from core.transfer.labelled_rows import rows_of
 from core.transfer.row_index import RowIndex
 from tests.features.perturbqa import cases
 
@@ -205,3 +207,22 @@ def test_published_scores_name_baselines_that_exist() -> None:
     )
     assert {each.beside for each in of_k562.values()} - {None} <= set(BASELINES)
     assert published.of("bmdm") == ()
+
+
+# a – b – c – d – e in a row, f – g apart. The symbols are a, c, e, f, one whose node is b, and one that the network lacks.
+NEIGHBOURS = {"a": "b", "b": "ac", "c": "bd", "d": "ce", "e": "d", "f": "g", "g": "f"}
+A, C, E, F, X, Z = range(6)
+GRAPH = make_gene_graph(NEIGHBOURS, ["a", "c", "e", "f", "b", "z"])
+
+
+def test_edges_of_rows_and_symbols_that_the_network_covers() -> None:
+    rows = rows_of([A, A, A, A, A, Z, A, Z], [X, C, E, F, Z, Z, A, A])
+    assert GRAPH.are_joined(rows).tolist() == [True, *[False] * 7]
+    assert GRAPH.covered.tolist() == [True, True, True, True, True, False]
+
+
+def test_edges_between_symbols_of_the_dataset() -> None:
+    expected = np.zeros((6, 6))
+    for i, j in ((A, X), (X, C)):  # the others have an end outside
+        expected[i, j] = expected[j, i] = 1
+    np.testing.assert_array_equal(GRAPH.between_symbols().toarray(), expected)

@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
+from core import __version__
 from core.base.config import Settings
 from core.base.types import RowResult
+from core.features.importing.lineage import prompts_of
+from core.features.submissions.actions import provenance_of
 from core.methods.debate import Debate
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes, runs, traces
@@ -341,3 +344,22 @@ def test_an_imported_fusion_gets_the_arithmetic(
         "Pa_Gb",
         "Pc_Gc",
     ]
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    ("code_version", "changed"),
+    [
+        (__version__, ""),
+        (f"{__version__}+0123456789", ""),  # another commit of the same version
+        ("0.1.0", f"made by version 0.1.0; prompt and tools are those of {__version__}"),
+        ("0.1.0+0123456789", f"made by version 0.1.0; prompt and tools are those of {__version__}"),
+    ],
+)
+def test_a_run_of_another_version_is_named(
+    small_workspace: Workspace, code_version: str, changed: str
+) -> None:
+    with small_workspace.store.write() as db:
+        db.execute("UPDATE run SET code_version = ?", [code_version])
+        line = runs.lineage(db, [runs.find(db, "debate")])
+        assert provenance_of(db, line, prompts_of(small_workspace, db, line)).changed == changed

@@ -61,15 +61,15 @@ def of_dataset(name: str, rows: pd.DataFrame) -> CaptionedFigure:
         return CaptionedFigure(
             _TITLE, name, f"No labels here: none of the {len(rows):,} rows has one."
         )
-    table = table(known["label"], known["gene"])
-    first, last = table.iloc[0], table.iloc[-1]
+    counts = table(known["label"], known["gene"])
+    first, last = counts.iloc[0], counts.iloc[-1]
     sentence = (
         f"{first['share_de']:.0%} of the rows have an effect where the gene was measured"
         f" {_times(first['rows_per_gene'])}, {last['share_de']:.0%} where it was measured"
         f" {_times(last['rows_per_gene'])}."
     )
     caption = f"{name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
-    return CaptionedFigure(_TITLE, name, sentence, caption, figure(table), table)
+    return CaptionedFigure(_TITLE, name, sentence, caption, figure(counts), counts)
 
 
 def _times(rows: str) -> str:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
-
-import pandas as pd
 
 from core.base.label_marks import UNMARKED, LabelMarks
 from core.base.result import Figure, Table, hidden
@@ -23,7 +20,6 @@ from core.features.perturbqa.baselines.material import (
     read_gene_knowledge,
 )
 from core.features.perturbqa.baselines.table import (
-    BASELINES,
     Reach,
     measure_coverage,
     score_baselines,
@@ -117,45 +113,8 @@ class SplitBaselines:
         return tuple(table for table in tables if table.rows)
 
     def figure(self) -> Figure | None:
-        """Return the scores by gene, beside published ones of similar methods."""
-        lines = []
-        for name, question in QUESTIONS.items():
-            published = {
-                each.beside: getattr(each, question)
-                for each in self.published
-                if getattr(each, question) is not None
-            }
-            for each in self.baselines:
-                score: BaselineScore | None = getattr(each, question)
-                if score is not None and score.genes:
-                    about = f"{each.note or ''} {score.genes:,} genes with both classes".strip()
-                    shown = {**score.macro.shown.columns, "chosen": each.name in BASELINES}
-                    lines.append(
-                        {
-                            "question": name,
-                            "name": each.name,
-                            "kind": "here",
-                            "about": about,
-                            **shown,
-                        }
-                    )
-                    if each.name in published:
-                        shown = {"estimate": published[each.name], "chosen": False}
-                        lines.append(
-                            {
-                                "question": name,
-                                "name": f"{each.name}, published",
-                                "kind": "public",
-                                "about": "",
-                                **shown,
-                            }
-                        )
-        values = {
-            "table": pd.DataFrame(lines).assign(n=math.nan),
-            "title": "macro AUROC by gene",
-            "by": "question",
-        }
-        return Figure("core.plots.scores:figure", values, self.sentence) if lines else None
+        """Return None: the tables hold every score."""
+        return None
 
 
 def _scores(each: Baseline) -> dict[str, Any]:

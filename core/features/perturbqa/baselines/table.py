@@ -27,14 +27,6 @@ from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
 from core.transfer.similarity import OwnSimilarity, Space, cosine_similarity
 
 Progress = Callable[[float], object]  # called with the share that is done
-BASELINES: Mapping[str, KnowledgeBaseline] = {
-    each.name: each
-    for each in (
-        *(retrieval_vote.ALL_BUDGETS, retrieval_vote.OWN_GENE),
-        *(EDGE, TEXT, NETWORK),
-        graph_attention.BASELINE,
-    )
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +172,12 @@ EDGE = KnowledgeBaseline(
     about="1 if an edge of the network joins perturbation and gene, otherwise 0; no direction",
     make=_by_edge,
 )
+
+
+BASELINES: Mapping[str, KnowledgeBaseline] = {
+    each.name: each
+    for each in (
+        *(retrieval_vote.ALL_BUDGETS, retrieval_vote.OWN_GENE, EDGE, TEXT, NETWORK),
+        graph_attention.BASELINE,
+    )
+}
