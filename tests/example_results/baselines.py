@@ -38,7 +38,6 @@ def examples() -> Sequence[Result]:
     full = SplitBaselines(
         "k562",
         "test",
-        "hepg2",
         1060,
         baselines,
         (Reach("network", Share(5, 6), Share(2, 10), Share(10, 60)),),
@@ -47,6 +46,6 @@ def examples() -> Sequence[Result]:
         LabelMarks(confounded=2),
     )
     none_covered = SplitBaselines(
-        "toy", "train", "toy", 60, (Baseline("constant", none, none),), (), (), ()
+        "toy", "train", 60, (Baseline("constant", none, none),), (), (), ()
     )
     return full, none_covered

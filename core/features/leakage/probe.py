@@ -411,9 +411,11 @@ def column_scores(positive: Bools, group: Codes, vector: Codes, columns: Floats)
     return scores
 
 
-def probe_score(what: str, rows: LabelledRows, values: Floats) -> ScoreProbe:
+def probe_score(
+    what: str, rows: LabelledRows, values: Floats, *, in_part: bool = True
+) -> ScoreProbe:
     """Ask a score of rows, of shape (n_rows,), NaN where there is none, for their labels: on all of
-    them, else on a part. The labels may be inverted."""
+    them, else (`in_part`) on a part. The labels may be inverted."""
     kept = np.flatnonzero(~np.isnan(values))
     rows, values = rows.take(kept), values[kept]
     positive, n = rows.positive, len(rows)
@@ -434,7 +436,7 @@ def probe_score(what: str, rows: LabelledRows, values: Floats) -> ScoreProbe:
         is_far = is_sure and sign * (whole - 0.5) >= LIMIT - 0.5 and (inside >= SAME_RATE).all()
         if is_far and not (sign < 0 and is_mean):
             return ScoreProbe(what, whole, n, lowest, tail)
-        if not is_mean:
+        if in_part and not is_mean:
             for part, value, size in _parts(rows, sign * values, coarse, rates):
                 return ScoreProbe(what, 0.5 + sign * (value - 0.5), size, lowest, tail, part)
     return ScoreProbe(what, whole, n, float(same[np.abs(same - 0.5).argmin()]) if n else np.nan)

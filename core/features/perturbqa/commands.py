@@ -29,14 +29,6 @@ def baselines(
         ),
     ],
     split: Annotated[str, typer.Option(help="The split whose labelled rows are scored.")] = "test",
-    train_on: Annotated[
-        str | None,
-        typer.Option(
-            metavar="D2",
-            help="Predict from the training rows of another dataset, matched by symbol.",
-            autocompletion=names.complete_dataset,
-        ),
-    ] = None,
     attention: Annotated[
         str | None,
         typer.Option(
@@ -52,7 +44,7 @@ def baselines(
     """Show what simple methods score on a split: mean AUROC over genes first, then over all
     rows."""
     grid = None if attention is None else read_grid(attention)
-    show_result(compute_baselines(context.obj, BaselineRequest(dataset, split, train_on, grid)))
+    show_result(compute_baselines(context.obj, BaselineRequest(dataset, split, grid)))
 
 
 @app.command("gene-sets")

@@ -15,7 +15,6 @@ from core.evidence.packs import Packs
 from core.features.perturbqa.baselines.material import (
     Material,
     Prediction,
-    benchmark_of_lines,
     make_gene_graph,
     make_material,
 )
@@ -171,18 +170,6 @@ def test_what_is_lacking_is_said_and_the_others_are_computed() -> None:
     assert found["text kNN"].lacks is None
     assert found["text kNN"].de is not None
     assert "--attention" in found["graph attention network"].lacks
-
-
-def test_rows_of_one_line_are_predicted_from_another() -> None:
-    other = cases.screen(seed=1)
-    frame = benchmark_of_lines(other, FRAME, "test")
-    assert frame["pair_id"].is_unique
-    found = predict("text kNN", cases.material(frame, PACKS))
-    alone = predict(
-        "text kNN", cases.material(pd.concat([other[other["split"] == "train"], TEST]), PACKS)
-    )
-    np.testing.assert_array_equal(found.de, alone.de)
-    assert not np.array_equal(found.de, predict("text kNN").de, equal_nan=True)
 
 
 @pytest.mark.parametrize(

@@ -201,20 +201,6 @@ def _space_over(space: GeneSpace, symbols: Sequence[str], names: GeneNames) -> S
     )
 
 
-def benchmark_of_lines(training: pd.DataFrame, scored: pd.DataFrame, split: str) -> pd.DataFrame:
-    """Return the training rows of one dataset with the rows of a split of another, as one dataset;
-    both are `pairs.frame`.
-
-    Symbols are matched by their spelling. The ids of training rows are marked, because a pair may
-    be in both datasets.
-    """
-    seen = training[training["split"] == TRAIN]
-    return pd.concat(
-        [seen.assign(pair_id="train:" + seen["pair_id"]), scored[scored["split"] == split]],
-        ignore_index=True,
-    )
-
-
 HEADS = 4
 FEED_FORWARD = 1024  # units
 DROPOUT = 0.1

@@ -15,7 +15,6 @@ from core.base.texts import number_text
 from core.base.types import TRAIN
 from core.features.perturbqa.baselines.material import (
     AttentionGrid,
-    benchmark_of_lines,
     make_material,
     read_gene_knowledge,
 )
@@ -40,14 +39,13 @@ QUESTIONS: Mapping[str, Literal["de", "dir"]] = {"DE": "de", "DIR": "dir"}
 class SplitBaselines:
     """All baselines of a split, those without biology first.
 
-    training: the name of the training rows' dataset. rows: of the split. coverage: by kinds of
-    knowledge; none for the training split, whose rows would be predicted from their own labels.
+    rows: of the split. coverage: by kinds of knowledge; none for the training split, whose rows
+    would be predicted from their own labels.
     sources: of the knowledge. published: published scores on the cell line. marks: of the labels.
     """
 
     dataset: str
     split: str
-    training: str
     rows: int
     baselines: tuple[Baseline, ...]
     coverage: tuple[Reach, ...]
@@ -69,10 +67,7 @@ class SplitBaselines:
     @property
     def scope(self) -> str:
         """Which rows are scored, from which they are predicted, and how."""
-        whose = (
-            "" if self.training == self.dataset else f", from the training rows of {self.training}"
-        )
-        rows = f"{self.dataset}, split {self.split}, {self.rows:,} labelled rows{whose}"
+        rows = f"{self.dataset}, split {self.split}, {self.rows:,} labelled rows"
         return f"{rows}; macro AUROC by gene, 95% intervals {TWO_WAY}"
 
     @property
@@ -217,12 +212,11 @@ def load_published_scores() -> PublishedTable:
 class BaselineRequest:
     """A request: the labelled rows of a split of a dataset, by name or id.
 
-    training: the dataset with the training rows, None for the same one. attention: see `Material`.
+    attention: see `Material`.
     """
 
     dataset: str
     split: str = "test"
-    training: str | None = None
     attention: AttentionGrid | None = None
 
 
@@ -235,10 +229,7 @@ def compute_baselines(
     row."""
     with workspace.store.read() as db:
         scored = datasets.find(db, request.dataset)
-        training = scored if request.training is None else datasets.find(db, request.training)
         frame = pairs.frame(db, scored.id)
-        if training.id != scored.id:
-            frame = benchmark_of_lines(pairs.frame(db, training.id), frame, request.split)
     baselines = dataset_baselines(frame, request.split, control_expression_of(workspace, scored.id))
     coverage: tuple[Reach, ...] = ()
     sources: tuple[str, ...] = ()
@@ -253,7 +244,6 @@ def compute_baselines(
     return SplitBaselines(
         scored.name,
         request.split,
-        training.name,
         int(((frame["split"] == request.split) & frame["label"].notna()).sum()),
         baselines,
         coverage,
