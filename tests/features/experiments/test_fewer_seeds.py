@@ -88,7 +88,7 @@ def test_check_finds_them_in_a_file_whose_run_is_unknown(made: Workspace, tmp_pa
             problem["rule"]: problem["rows"]
             for problem in core_json(place, "check", str(file), "--track", "A")["problems"]
         }
-        assert sorted(found["seed_is_mean"]) == partial(made)
+        assert sorted(found["fewer_seeds"]) == partial(made)
 
 
 @pytest.mark.soak
