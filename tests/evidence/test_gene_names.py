@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from core.features.perturbqa.knowledge_graph import GeneNames
+from core.features.perturbqa.retrieval import GeneNames
 
 
 def test_a_gene_is_looked_up_under_its_own_symbol_first_and_then_under_its_orthologs() -> None:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from core.base.label_marks import LabelMarks
 from core.base.result import Result
-from core.features.perturbqa.baselines.published_scores import load_published_scores
-from core.features.perturbqa.baselines.split import SplitBaselines
+from core.features.perturbqa.baselines.split import SplitBaselines, load_published_scores
 from core.features.perturbqa.baselines.table import Reach, Share
 from core.scoring.baselines import Baseline, BaselineScore, OnCovered
 from core.stats.delong import Estimate
@@ -39,7 +38,6 @@ def examples() -> Sequence[Result]:
     full = SplitBaselines(
         "k562",
         "test",
-        "hepg2",
         1060,
         baselines,
         (Reach("network", Share(5, 6), Share(2, 10), Share(10, 60)),),
@@ -48,6 +46,6 @@ def examples() -> Sequence[Result]:
         LabelMarks(confounded=2),
     )
     none_covered = SplitBaselines(
-        "toy", "train", "toy", 60, (Baseline("constant", none, none),), (), (), ()
+        "toy", "train", 60, (Baseline("constant", none, none),), (), (), ()
     )
     return full, none_covered

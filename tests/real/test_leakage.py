@@ -12,17 +12,11 @@ import pytest
 
 from core.base.config import Settings
 from core.features.importing.actions import import_paths
-from core.features.leakage.row_leaks import check_rows
-from core.features.leakage.run_probe import probe_run
-from core.features.leakage.space_leaks import check_space
-from core.features.leakage.text_leaks import check_pack
+from core.features.leakage.inputs import check_rows, check_space, check_texts
+from core.features.leakage.probe import QUESTIONS, labelled_rows, probe_score
 from core.runs.workspace import Workspace, open_workspace
-from core.stats.auroc import auroc
-from core.stats.scores_and_labels import Task, outcome_of
 from core.transfer.row_index import RowIndex
-from core.transfer.similarity import Space
 from tests.commands import core_json
-from tests.scoring.planted_leaks import loaded_record
 
 pytestmark = pytest.mark.real
 
@@ -77,9 +71,6 @@ def assert_no_finding(workspace: Workspace) -> None:
     found = audit(workspace, "bmdm")
     assert found["findings"] == []
     assert (found["shared_perts"], found["shared_genes"], found["notes"]) == (0, 0, [])
-    probes = {space["name"]: (space["de"], space["dir"]) for space in found["spaces"]}
-    assert probes["text"] == pytest.approx((0.55, 0.56), abs=0.01)
-    assert probes["STRING"] == pytest.approx((0.57, 0.54), abs=0.01)
     [pair] = found["splits"]
     paralogs = {group["ortholog"]: group["b"] for group in pair["paralogs"]}
     assert set(paralogs) == {"BCL2A1", "IFI16", "IFIT1", "LILRB3", "LYZ", "PNP"}
@@ -132,9 +123,12 @@ def rows(request: pytest.FixtureRequest, shared_data: Path) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def index(rows: pd.DataFrame) -> RowIndex:
-    ids = (rows["pert"] + "_" + rows["gene"]).tolist()
+    return index_of(rows)
+
+
+def index_of(rows: pd.DataFrame) -> RowIndex:
     return RowIndex.build(
-        ids,
+        (rows["pert"] + "_" + rows["gene"]).tolist(),
         rows["pert"].tolist(),
         rows["gene"].tolist(),
         rows["label"].to_numpy(object),
@@ -142,12 +136,9 @@ def index(rows: pd.DataFrame) -> RowIndex:
     )
 
 
-def found_in(index: RowIndex, rows: pd.DataFrame, vectors: pd.DataFrame) -> list[str]:
+def found_in(index: RowIndex, vectors: pd.DataFrame) -> list[str]:
     """What is found in a space of symbols × columns that was loaded."""
-    space = Space("space", vectors.reindex(list(index.symbols)).to_numpy(np.float64))
-    return check_space(
-        loaded_record(), lambda: space, index, rows["split"].to_numpy(object)
-    ).findings
+    return check_space(index, vectors.reindex(list(index.symbols)).to_numpy(np.float64))
 
 
 def label_matrix(rows: pd.DataFrame, by: str, other: str) -> pd.DataFrame:
@@ -176,9 +167,9 @@ def test_label_shares_among_noise_have_seen_labels(
         .agg(lambda some: float(some.astype(float).mean()))
         .fillna(0.0)
     )
-    [*_, finding] = found_in(index, rows, pd.concat([noise_like(shares), shares], axis=1))
-    assert "above the noise ceiling" in finding
-    assert found_in(index, rows, noise_like(shares)) == []
+    [*_, finding] = found_in(index, pd.concat([noise_like(shares), shares], axis=1))
+    assert "shares of" in finding
+    assert found_in(index, noise_like(shares)) == []
 
 
 @pytest.mark.few(1)
@@ -188,7 +179,7 @@ def test_a_matrix_of_labels_has_seen_them(
 ) -> None:
     matrix = label_matrix(rows, by, other)
     noisy = matrix + noise * np.random.default_rng(1).normal(size=matrix.shape)
-    assert any("they reveal which" in finding for finding in found_in(index, rows, noisy))
+    assert any("they tell the rows of one" in finding for finding in found_in(index, noisy))
 
 
 def test_a_noisy_decomposition_of_labels_has_seen_them(index: RowIndex, rows: pd.DataFrame) -> None:
@@ -198,8 +189,8 @@ def test_a_noisy_decomposition_of_labels_has_seen_them(index: RowIndex, rows: pd
     columns = u[:, :128] * s[:128]
     columns += np.random.default_rng(0).normal(scale=2.1 * columns.std(), size=columns.shape)
     assert any(
-        "which perturbations move a target gene up" in finding
-        for finding in found_in(index, rows, pd.DataFrame(columns, index=matrix.index))
+        "of target genes apart: DIR" in finding
+        for finding in found_in(index, pd.DataFrame(columns, index=matrix.index))
     )
 
 
@@ -208,11 +199,11 @@ def test_answers_in_descriptions_are_named(
     index: RowIndex, rows: pd.DataFrame, shared_data: Path
 ) -> None:
     texts = json.loads((shared_data / "knowledge" / "gene_desc.json").read_text())
-    assert check_pack("gene_desc", texts, index).findings == ()
+    assert check_texts(index, texts) == []
     some = rows[rows["label"] != "de"].sample(60, random_state=0)
     for pert, gene, label in zip(some["pert"], some["gene"], some["label"], strict=True):
         texts[gene] = f"{texts.get(gene, '')} Without {pert} it is {label}."
-    [finding] = check_pack("gene_desc", texts, index).findings
+    [finding, *_] = check_texts(index, texts)
     assert finding.startswith("states labels as they are: ")
     assert any(
         f"{pert}_{gene} (" in finding for pert, gene in zip(some["pert"], some["gene"], strict=True)
@@ -223,23 +214,19 @@ def test_answers_in_descriptions_are_named(
 def test_a_renamed_duplicate_is_named(rows: pd.DataFrame) -> None:
     name = rows["gene"].value_counts().index[5]
     both = pd.concat([rows, rows[rows["gene"] == name].assign(gene="Zzz9")], ignore_index=True)
-    [finding] = [
-        found
-        for found in check_rows(both.assign(pair_id=both["pert"] + "_" + both["gene"]))
-        if "renamed" in found.what
-    ]
-    assert finding.what.endswith(f"{name} = Zzz9")
+    [finding] = [each for each in check_rows(index_of(both)) if "renamed" in each]
+    assert finding.endswith(f"{name} = Zzz9")
 
 
 @pytest.mark.soak
-def test_oracles_among_runs(index: RowIndex, rows: pd.DataFrame) -> None:
+def test_oracles_among_runs(index: RowIndex) -> None:
     """Noisy ones and inverted ones; a mean over the labels of a gene's other rows is none."""
     rng = np.random.default_rng(0)
-    outcome, pert, gene = outcome_of(rows["label"]), index.rows.pert, index.rows.gene
-    for known, hit in ((outcome.labelled, outcome.effect), (outcome.directed, outcome.up)):
-        label, noise = hit.astype(float), rng.normal(size=len(rows))
-        n = np.bincount(gene[known], minlength=len(index.symbols))[gene] - known
-        hits = np.bincount(gene[known], label[known], len(index.symbols))[gene] - label * known
+    for question in QUESTIONS:
+        rows = labelled_rows(index, question)
+        label, noise = rows.positive.astype(float), rng.normal(size=len(rows))
+        n = np.bincount(rows.unit, minlength=len(index.symbols))[rows.unit] - 1
+        hits = np.bincount(rows.unit, label, len(index.symbols))[rows.unit] - label
         mean = np.divide(hits, n, out=np.full(len(rows), 0.5), where=n > 0)
         for values, tail in (
             (label + 0.7 * noise, "labels"),
@@ -247,11 +234,7 @@ def test_oracles_among_runs(index: RowIndex, rows: pd.DataFrame) -> None:
             (mean, ""),
             (noise, ""),
         ):
-            probe, value = (
-                probe_run(Task(known, hit, values), pert, gene),
-                auroc(hit[known], values[known]),
-            )
-            assert probe.tail(value, value, value) == tail
+            assert probe_score("run", rows, values).tail == tail
 
 
 @pytest.mark.soak
@@ -261,16 +244,9 @@ def test_a_matrix_of_labels_of_twenty_pathways_has_seen_them(
 ) -> None:
     """Shares of so few units are not probed; members of one complex, whose labels are equal, are no renamed duplicates."""
     rows = read_rows(shared_data, "k562_set")
-    ids = (rows["pert"] + "_" + rows["gene"]).tolist()
-    index = RowIndex.build(
-        ids,
-        rows["pert"].tolist(),
-        rows["gene"].tolist(),
-        rows["label"].to_numpy(object),
-        rows["split"],
-    )
+    index = index_of(rows)
     matrix = label_matrix(rows, by, other)
     noisy = matrix + noise * np.random.default_rng(1).normal(size=matrix.shape)
-    assert any("they reveal which" in finding for finding in found_in(index, rows, noisy))
-    assert found_in(index, rows, noise_like(matrix)) == []
-    assert check_rows(rows.assign(pair_id=ids)) == ()
+    assert any("they tell the rows of one" in finding for finding in found_in(index, noisy))
+    assert found_in(index, noise_like(matrix)) == []
+    assert check_rows(index) == []

@@ -30,10 +30,10 @@ WARNINGS: dict[str, tuple[Track, dict[str, int]]] = {  # rule → rows that it n
     "track_b_knn_fusion": ("B", FUSED),
     "track_b_scgpt_fusion": ("B", FUSED),
     "track_b_scgpt_fusion_wdir07": ("B", FUSED),
-    "track_b_react": ("B", {"ties": 1813, "uncounted": 466}),
+    "track_b_react": ("B", {"ties": 1813}),
     "track_c_qwen3_4b": ("C", {"ties": 1813, "fallbacks": 17}),
 }
-EMPTY = {"constant_column": 0, "ties": 1813, "fallbacks": 1813, "empty_traces": 1813}
+EMPTY = {"constant_columns": 0, "ties": 1813, "fallbacks": 1813, "empty_traces": 1813}
 
 Ids = Callable[[Path], list[str]]
 
@@ -69,8 +69,9 @@ def test_the_published_files_are_valid(shared_data: Path, ids: Ids, name: str) -
     assert counted(bare) == warnings
     zipped = check(path.read_bytes(), path.name, track, test)
     missing = {"prompt_missing"} | ({"tools_missing"} if track == "B" else set())
-    assert {problem.rule for problem in zipped if problem.severity == "error"} == missing
-    assert [problem for problem in zipped if problem.severity == "warning"] == bare
+    assert is_valid(zipped)
+    assert [problem for problem in zipped if problem.rule not in missing] == bare
+    assert missing <= {problem.rule for problem in zipped}
 
 
 @pytest.mark.soak
@@ -83,7 +84,7 @@ def test_the_labelled_pool_is_valid_for_its_own_rows(shared_data: Path, ids: Ids
     # train.csv has them in another order, and more of them
     against_train = counted(check(content, POOL, "A", ids(shared_data / "challenge" / "train.csv")))
     assert against_train["missing_ids"] == 7705 - 2499
-    assert set(against_train) == {"missing_ids", "id_order"}
+    assert set(against_train) == {"missing_ids"}
 
 
 @pytest.mark.soak
@@ -99,6 +100,16 @@ def test_the_samples_are_valid_and_empty(
     assert counted(found) == EMPTY | {model: 1813}
 
 
+def test_the_organizers_own_output_is_valid(shared_data: Path, ids: Ids) -> None:
+    """Its columns stand in another order than the kit's."""
+    path = shared_data.parent / "field/challenge/false_invalid/organizers_track_a_default.zip"
+    if not path.is_file():
+        pytest.skip(f"needs {path}")
+    found = check(path.read_bytes(), path.name, "A", ids(shared_data / "challenge" / "test.csv"))
+    assert is_valid(found)
+    assert "against_rules" not in {problem.severity for problem in found}
+
+
 @pytest.mark.soak
 def test_the_smallest_sample_is_of_no_track(shared_data: Path, ids: Ids) -> None:
     path = shared_data / "challenge" / "sample_submission.csv"
@@ -106,7 +117,7 @@ def test_the_smallest_sample_is_of_no_track(shared_data: Path, ids: Ids) -> None
         found = check(
             path.read_bytes(), path.name, track, ids(shared_data / "challenge" / "test.csv")
         )
-        assert [problem.rule for problem in found if problem.severity == "error"] == [
+        assert [problem.rule for problem in found if problem.severity == "rejected"] == [
             "missing_columns"
         ]
 

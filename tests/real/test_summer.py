@@ -15,8 +15,8 @@ from core.evidence.packs import Packs
 from core.features.importing.pairs import PairTable
 from core.features.importing.reader import read_path
 from core.features.perturbqa.gene_sets import read_gene_sets
-from core.features.perturbqa.knowledge_graph import GeneNames
 from core.features.perturbqa.methods.summer import METHOD
+from core.features.perturbqa.retrieval import GeneNames
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.methods.base import Context

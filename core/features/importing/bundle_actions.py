@@ -150,25 +150,23 @@ def _list_problems(bundle: Bundle, *, changed: bool) -> Iterator[Problem]:
         missing = run.total - run.done - run.failed
         yield Problem(
             "unfinished",
-            "warning",
+            "look",
             (),
             f"{missing:,} of {run.total:,} rows were not predicted: it is {run.status}",
         )
     if run.failed:
         failed = tuple(rows["pair_id"].filter(pc.is_valid(rows["error"])).to_pylist())
-        yield Problem(
-            "failed", "warning", failed, f"{run.failed:,} rows failed: {list_names(failed)}"
-        )
+        yield Problem("failed", "look", failed, f"{run.failed:,} rows failed: {list_names(failed)}")
     if run.parents:
         named = [parent.name or parent.id for parent in run.parents]
         yield Problem(
             "parents",
-            "warning",
+            "look",
             (),
             f"made from {', '.join(named)}, which have bundles of their own",
         )
     if changed:
-        yield Problem("places", "warning", (), "paths and addresses of this machine are left out")
+        yield Problem("places", "look", (), "paths and addresses of this machine are left out")
 
 
 def import_bundle(

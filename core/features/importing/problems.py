@@ -7,15 +7,19 @@ from typing import Any, Literal, NamedTuple
 
 from core.base.texts import list_names
 
-Severity = Literal["error", "warning"]
-Row = str | int  # an id, or a line number (from 1)
+# what the judge rejects; what the challenge's text forbids; what is worth a look
+Severity = Literal["rejected", "against_rules", "look"]
+SEVERITIES: dict[Severity, str] = {
+    "rejected": "rejected",
+    "against_rules": "against the rules",
+    "look": "worth a look",
+}
+Row = str | int  # an id, or the number of a row (from 1)
 
 
 class Problem(NamedTuple):
-    """One error or warning.
-
-    rows: the affected rows, by id, or by line number if a row has no id; empty for the whole file.
-    """
+    """One problem; rows: the affected ones, by id, or by number if a row has none; empty for the
+    whole file."""
 
     rule: str
     severity: Severity
@@ -29,11 +33,11 @@ def problem_records(problems: Sequence[Problem]) -> list[dict[str, Any]]:
 
 
 def problem_lines(problems: Sequence[Problem]) -> list[str]:
-    """Return errors, then warnings, each with how many rows it names and the first of them."""
+    """Return the problems by severity, each with how many rows it names and the first of them."""
     lines = []
-    for severity in ("error", "warning"):
+    for severity, name in SEVERITIES.items():
         chosen = [problem for problem in problems if problem.severity == severity]
-        lines += [count(len(chosen), severity)] if chosen else []
+        lines += [f"{name}: {len(chosen):,}"] if chosen else []
         for problem in chosen:
             lines.append(f"  {problem.rule}: {problem.message}")
             if problem.rows:

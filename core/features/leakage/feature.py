@@ -13,6 +13,6 @@ FEATURE = Feature(
             "core.features.leakage.commands:app", "Audit debates and leakage.", "Judge"
         ),
     },
-    report_parts=("core.features.leakage.figures.gene_rows:PART",),
-    concerns=("core.features.leakage.loaders:leaks",),
+    report_parts=("core.features.leakage.plots.gene_row_counts:PART",),
+    concerns=("core.features.leakage.page:leaks",),
 )

@@ -53,32 +53,6 @@ _OPPOSITE = {Label.UP: Label.DOWN, Label.DOWN: Label.UP, Label.NONE: Label.NONE}
 
 
 @dataclass(frozen=True, slots=True)
-class TextCheck:
-    """Labels in the texts of a pack.
-
-    mentions: number of labelled rows named in a text; stated: number of mentions with a direction.
-    findings: sentences with rows as examples; error: why the pack could not be read.
-    """
-
-    name: str
-    texts: int
-    mentions: int = 0
-    stated: int = 0
-    findings: tuple[str, ...] = ()
-    error: str | None = None
-
-    def describe(self) -> str:
-        """Describe the search and its result in a few words."""
-        if self.error:
-            return f"cannot be read: {self.error}"
-        seen = "state labels" if self.findings else "no label found by this search"
-        return (
-            f"{self.texts:,} texts name {self.mentions:,} labelled rows, {self.stated:,} of them"
-            f" with a direction; {seen}"
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class _Mention:
     row: str
     label: Label
@@ -87,20 +61,14 @@ class _Mention:
     of: str
 
 
-def check_texts(
-    name: str, texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str, str]]
-) -> TextCheck:
-    """Search texts, given by symbol, for labels; rows: id and label by (perturbation, target gene),
-    casefolded."""
+def find_statements(
+    texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str, str]]
+) -> list[str]:
+    """Return what texts, given by symbol, state about labelled rows; rows: id and label by
+    (perturbation, target gene), casefolded."""
     mentions = list({(each.row, each.of): each for each in _mentions(texts, rows)}.values())
     stated = [(each, said) for each in mentions if (said := _find_direction(each)) is not None]
-    return TextCheck(
-        name,
-        len(texts),
-        len({each.row for each in mentions}),
-        len(stated),
-        tuple(_find_stated(stated)),
-    )
+    return list(_find_stated(stated))
 
 
 def _mentions(

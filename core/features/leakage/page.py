@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
-from core.features.leakage.figures import gene_rows
-from core.features.leakage.loaders import leakage_audit, probe_power
-from core.ui.loaders.records import dataset_rows
+from core.features.leakage import audit as audits
+from core.features.leakage.audit import LeakageAudit
+from core.features.leakage.plots import gene_row_counts
+from core.ui.loaders.cache import cache_by
+from core.ui.loaders.records import all_datasets, dataset_rows
 from core.ui.results import show_result
+from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext
 from core.ui.widgets import show_captioned, show_empty
 
@@ -21,11 +22,19 @@ def show(context: PageContext) -> None:
         show_empty("There is no dataset yet.")
         return
     with st.spinner("Checking splits, spaces and runs for leaks …"):
-        rows, audit = (
-            dataset_rows(context.dataset.id),
-            leakage_audit(context.dataset.id),
-        )
-        power = probe_power(context.dataset.id) if audit.spaces else ()
-    show_result(replace(audit, power=power), context.dataset.name, "leakage")
+        rows, audit = dataset_rows(context.dataset.id), _audit(context.dataset.id)
+    show_result(audit, context.dataset.name, "leakage")
     if rows["label"].notna().any():
-        show_captioned(gene_rows.of_dataset(context.dataset.name, rows), "gene-counts")
+        show_captioned(gene_row_counts.of_dataset(context.dataset.name, rows), "gene-counts")
+
+
+@cache_by("datasets", "spaces", "runs", entries=4)
+def _audit(dataset: str) -> LeakageAudit:
+    [record] = [each for each in all_datasets() if each.id == dataset]
+    return audits.audit(read_workspace(), record)
+
+
+def leaks(dataset: str) -> list[tuple[str, str]]:
+    """Return where a dataset (id) leaks, and how, as far as an audit has found it."""
+    [record] = [each for each in all_datasets() if each.id == dataset]
+    return audits.stored_leaks(read_workspace(), record)

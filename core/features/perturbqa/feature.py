@@ -11,10 +11,10 @@ FEATURE = Feature(
     tabs=(Tab("scores", "Baselines", "core.features.perturbqa.tab:show_where_possible"),),
     commands={
         "baselines": Command(
-            "core.features.perturbqa.command:app", "Score simple methods on a split.", "Judge"
+            "core.features.perturbqa.commands:app", "Score simple methods on a split.", "Judge"
         ),
         "gene-sets": Command(
-            "core.features.perturbqa.gene_set_commands:app",
+            "core.features.perturbqa.commands:app",
             "Let a model describe what the genes of a set share.",
             "Data",
         ),

@@ -20,8 +20,7 @@ from core.evidence.packs import Packs
 from core.evidence.registry import tool_named
 from core.evidence.render import MAX_CHARACTERS, render
 from core.evidence.tool import Tool
-from core.features.perturbqa.knowledge_graph import GeneNames
-from core.features.perturbqa.retrieval import Retrieved
+from core.features.perturbqa.retrieval import GeneNames, Retrieved
 from core.llm.answers import Unread, read_option
 from core.llm.messages import Message, Reply, Request
 from core.methods.conversation import CallSpec, Messages, RowConversation, event_of

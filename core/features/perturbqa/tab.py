@@ -7,14 +7,16 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.features.perturbqa.baselines.material import predictable_splits
-from core.features.perturbqa.baselines.split import SplitBaselines
+from core.features.perturbqa.baselines.split import (
+    BaselineRequest,
+    SplitBaselines,
+    compute_baselines,
+)
 from core.features.perturbqa.baselines.table import BASELINES
-from core.features.perturbqa.compute import BaselineRequest, compute_baselines
-from core.store.datasets import Dataset
 from core.ui.background import Result, background
 from core.ui.linked import choose_one
 from core.ui.loaders.cache import versions_of
-from core.ui.loaders.records import all_datasets, dataset_rows
+from core.ui.loaders.records import dataset_rows
 from core.ui.results import show_result
 from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext, draw_until_ready
@@ -42,17 +44,8 @@ def show_where_possible(context: PageContext) -> None:
             choose_one(st.selectbox, "split", "Split", {name: name for name in splits}, split)
             or split
         )
-    request = BaselineRequest(dataset.id, split, _choose_training(dataset))
+    request = BaselineRequest(dataset.id, split)
     draw_until_ready(lambda: _draw(request), lambda: _ask(request).ready)
-
-
-def _choose_training(dataset: Dataset) -> str | None:
-    """Return the id of the dataset with the training rows; None for the dataset itself."""
-    names = {each.id: each.name for each in all_datasets() if each.organism == dataset.organism}
-    if len(names) == 1:
-        return None
-    chosen = choose_one(st.selectbox, "training", "Training rows of", names, dataset.id)
-    return None if chosen == dataset.id else chosen
 
 
 def _ask(request: BaselineRequest) -> Result:

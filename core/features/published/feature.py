@@ -9,9 +9,8 @@ FEATURE = Feature(
     "Published numbers, computed again from a workspace's files.",
     commands={
         "reproduce": Command(
-            "core.features.published.command:app", "Recompute the published numbers.", "Judge"
+            "core.features.published.commands:app", "Recompute the published numbers.", "Judge"
         ),
     },
-    report_parts=("core.features.published.figures.published:PART",),
     needs=("leakage", "neighbours"),
 )

@@ -29,7 +29,7 @@ from core.stats.arrays import Floats
 from core.stats.auroc import auroc
 from core.stats.count_controls import score_count_controls
 from core.stats.official_score import point_score
-from core.stats.ranks import percentiles, round_for_ranks
+from core.stats.ranks import round_for_ranks
 from core.stats.scores_and_labels import (
     Scores,
     outcome_of,
@@ -469,22 +469,6 @@ def entries(files: Files, wanted: Wanted) -> Computed:
         total = rows["prediction_up"] + rows["prediction_down"]
         values.append(total if wanted["axis"] == "p_de" else rows["prediction_up"] / total)
     return float((np.abs(values[0] - values[1].reindex(values[0].index)) > step).mean())
-
-
-_INCREASING: Mapping[str, Callable[[Floats], Floats]] = {
-    "cube": lambda p: p**3,
-    "root": np.sqrt,
-    "logit": lambda p: np.log((p + 1e-6) / (1 - p + 1e-6)),
-    "rank": percentiles,
-}
-
-
-def calibration(files: Files, wanted: Wanted) -> Computed:
-    """Return what an increasing function changes in an AUROC."""
-    rows = _scored(files)
-    task = tasks(rows.arrays.outcome, rows.scores)[_AXES.index(wanted["axis"])]
-    positive, values = task.positive[task.rows], task.values[task.rows]
-    return abs(auroc(positive, _INCREASING[wanted["what"]](values)) - auroc(positive, values))
 
 
 def reproduce_numbers(

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from pathlib import Path
 from typing import Any
 
+from core import __version__
 from core.base.errors import InputError, NotFound
 from core.base.file_io import read_file, write_file
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.base.hashes import sha256_of
 from core.base.machine_names import refuse_secrets
-from core.base.types import RowResult, Track
-from core.features.importing.lineage import Prompts, prompts_of
+from core.base.types import EXTERNAL_SCORE, MADE_ELSEWHERE, Flag, RowResult, Track
+from core.base.version import version_in
+from core.evidence.registry import TOOLS, tool_file
+from core.features.importing.lineage import Prompts, missing_parents, prompts_of
 from core.features.importing.problems import Problem
 from core.features.submissions import package as packages
 from core.features.submissions.package import Contents, add_base_events, explain_fusion
 from core.features.submissions.parsed import UNKNOWN_RUN, RunProvenance
-from core.features.submissions.provenance import provenance_of, tools_of
-from core.features.submissions.rules import check, is_valid
+from core.features.submissions.rules import check
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
 from core.runs.request import parse_row_selection, read_ids, select_rows
 from core.runs.uploads_apart import read_apart
 from core.runs.workspace import Workspace
-from core.store import Cursor, evidence, runs, traces
+from core.store import Cursor, calls, evidence, predictions, runs, traces
+from core.store.predictions import RowFilter
 from core.store.runs import Run
+
+NEEDED = ("prompt_missing", "prompt_differs", "tools_missing")  # without these, no zip is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +55,7 @@ class PackageOptions:
 
 @dataclass(frozen=True, slots=True)
 class PackageResult:
-    """The outcome of packaging; path and sha256 are None if one of the problems is an error, so
-    that nothing was written."""
+    """The outcome of packaging; path and sha256 are None if nothing was written."""
 
     path: Path | None
     sha256: str | None
@@ -149,10 +153,16 @@ def check_run(workspace: Workspace, run: str, options: PackageOptions) -> Checke
     return CheckedPackage(content, problems)
 
 
+def missing_parts(problems: Sequence[Problem]) -> list[str]:
+    """Return the rules for which no package may be written: what the judge rejects, and a prompt
+    and tools that are not those of the run."""
+    return [each.rule for each in problems if each.severity == "rejected" or each.rule in NEEDED]
+
+
 def package(
     workspace: Workspace, run: str, options: PackageOptions, out: Path, *, replace: bool = False
 ) -> PackageResult:
-    """Write a run's package, unless one of its problems is an error; the audit log names its
+    """Write a run's package, unless parts are missing (`missing_parts`); the audit log names its
     SHA-256.
 
     Raise StateError if another file lies at `out`, unless `replace`, ReadOnly in a workspace that
@@ -160,7 +170,7 @@ def package(
     """
     workspace.refuse_if_read_only("package", run)
     checked = check_run(workspace, run, options)
-    if not is_valid(checked.problems):
+    if missing_parts(checked.problems):
         return PackageResult(None, None, checked.problems)
     with zipfile.ZipFile(io.BytesIO(checked.content)) as archive:
         refuse_secrets(
@@ -205,7 +215,9 @@ def _contents(
     facts = provenance_of(db, line, prompts)
     repeated = packages.repeated_rows(rows) if options.track == "A" else ()
     return contents, replace_in(
-        facts, left_out=tuple(key for key in predicted if key not in known), repeated=repeated
+        facts,
+        left_out=tuple(key for key in predicted if key not in known),
+        fewer_seeds=(*facts.fewer_seeds, *repeated),
     )
 
 
@@ -250,3 +262,61 @@ def _read_text(file: Path) -> str:
         raise InputError(
             f"{file}: not UTF-8 ({error.reason} at byte {error.start:,}), expected a text"
         ) from error
+
+
+def tools_of(db: Cursor, line: Sequence[Run]) -> dict[str, bytes]:
+    """Return file name → source code of every evidence tool that the lineage's rows used, as far as
+    it still exists."""
+    used = {name for run in line for name in evidence.tools(db, run.id)}
+    return {f"{name}.py": tool_file(name).read_bytes() for name in TOOLS if name in used}
+
+
+def provenance_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> RunProvenance:
+    """Return the facts about the first run of a lineage that rules check."""
+    requests = [request for run in line for request in calls.request_settings(db, run.id)]
+    models = [*(run.model for run in line), *(model for model, _, _ in requests)]
+    sampling = {
+        (heat, top_p) for _, heat, top_p in requests if heat is not None and top_p is not None
+    }
+    fewer_seeds = RowFilter(flags=(Flag.FEWER_SEEDS,))
+    return RunProvenance(
+        run=line[0].name,
+        prompt=prompts.text,
+        prompt_fault=prompts.fault,
+        sampling=tuple(sorted(sampling)),
+        models=tuple(dict.fromkeys(model for model in models if model)),
+        learned=tuple(_learned_parts(line)),
+        shots=max((int(run.spec.get("options", {}).get("shots", 0)) for run in line), default=0),
+        fewer_seeds=tuple(
+            dict.fromkeys(
+                key for run in line for key in predictions.find_pair_ids(db, run.id, fewer_seeds)
+            )
+        ),
+        changed="; ".join(_code_changes(line, list(missing_parents(db, line).values()))),
+    )
+
+
+def _learned_parts(line: Sequence[Run]) -> Iterator[str]:
+    for run in line:
+        if run.method == "knn":
+            spaces = (
+                run.spec.get("spaces") or run.spec.get("options", {}).get("spaces") or "unknown"
+            )
+            named = spaces if isinstance(spaces, str) else ", ".join(spaces)
+            yield (
+                f"{run.name}, a kNN over the training labels (gene spaces: {named}; state how they"
+                " were made)"
+            )
+        elif run.method == "recovered":
+            yield f"{run.name}, recovered from a fusion, whose training data are unknown"
+        elif run.method in MADE_ELSEWHERE:
+            what = "an external score" if run.method == EXTERNAL_SCORE else "predicted expression"
+            yield f"{run.name}, {what}, whose training data are unknown"
+
+
+def _code_changes(line: Sequence[Run], missing: Sequence[str]) -> Iterator[str]:
+    if missing:
+        yield f"made from {', '.join(missing)}, not in this workspace, so its origin is unknown"
+    old = sorted({version_in(run.code_version) for run in line} - {__version__})
+    if old:
+        yield f"made by version {', '.join(old)}; prompt and tools are those of {__version__}"

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from core.base.texts import list_names
 from core.base.types import Track
 from core.cli import names
 from core.cli.base import Out, Replace, say, show
 from core.cli.names import DatasetName, RunName
-from core.features.importing.problems import count, problem_lines, problem_records
+from core.features.importing.problems import problem_lines, problem_records
 from core.features.submissions import actions as submissions
 from core.features.submissions.rules import is_valid
 
@@ -73,8 +74,8 @@ def package(
     ] = False,
     replace: Replace = False,
 ) -> None:
-    """Write a run as a submission. If the check finds errors, nothing is written and the exit
-    status is 1."""
+    """Write a run as a submission. Nothing is written, and the exit status is 1, without its prompt
+    or its tools, or if the judge would reject it."""
     options = submissions.PackageOptions(track, rows, prompt, tools, fusion_trace)
     package = submissions.package(context.obj, run, options, out, replace=replace)
     path = str(package.path) if package.path else None
@@ -82,6 +83,6 @@ def package(
     result = {"path": path, "sha256": package.sha256, "problems": problem_records(package.problems)}
     show(result, "\n".join([headline, *problem_lines(package.problems)]))
     if path is None:
-        errors = sum(problem.severity == "error" for problem in package.problems)
-        say(f"error: {run}: {count(errors, 'error')}, so nothing was written to {out}")
+        missing = list_names(submissions.missing_parts(package.problems))
+        say(f"error: {run}: {missing}, so nothing was written to {out}")
         raise typer.Exit(1)

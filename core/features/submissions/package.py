@@ -21,7 +21,7 @@ from core.base.errors import InputError
 from core.base.types import Flag, Prediction, RowResult, TraceEvent, Track
 from core.features.importing.submissions import is_uniform
 from core.features.importing.traces import write_trace
-from core.features.submissions.tracks import (
+from core.features.submissions.parsed import (
     CSV,
     LAYOUTS,
     NO_TRACE,

@@ -13,7 +13,7 @@ from core.base.file_io import temporary_folder
 from core.base.hashes import sha256_of
 from core.base.texts import count_text
 from core.base.types import Flag, Track
-from core.features.importing.problems import Problem
+from core.features.importing.problems import SEVERITIES, Problem
 from core.features.submissions import actions as submissions
 from core.features.submissions.actions import CheckedPackage, PackageOptions
 from core.features.submissions.rules import is_valid
@@ -29,7 +29,7 @@ from core.ui.widgets import as_text, show_empty
 
 TRACKS: tuple[Track, ...] = get_args(Track)
 TRACK_OF: dict[str, Track] = {"prompt_only": "A", "local_model": "C"}  # the others are track B's
-SIGNS = {"error": "✗ error", "warning": "⚠ warning"}
+SIGNS = {"rejected": "✗", "against_rules": "⚠", "look": "·"}
 ABOUT = {
     "A": "one prompt per row, three seeds, no tools",
     "B": "evidence tools, one language model",
@@ -40,8 +40,6 @@ FIXED_BY = {
     "tools_missing": "Add them under “Prompt and tools” above.",
     "trace_differs": "The switch above adds the arithmetic to every trace.",
 }
-# Titles of checks whose keys are unclear.
-CHECKS = {"fallbacks": "no answer", "learned": "learned from labels", "uncounted": "not counted"}
 LISTED = 8  # rows of a problem that are visible at once
 
 
@@ -77,7 +75,7 @@ def show_package(run: Run) -> None:
     with explain_errors():
         with st.spinner(f"Packaging {len(run_rows(run.id)):,} rows …"):
             package = _make_package(run.id, track, prompt, tools, fusion_trace, run_version(run.id))
-        valid = is_valid(package.problems)
+        missing = submissions.missing_parts(package.problems)
         download.download_button(
             "Download the zip",
             package.content,
@@ -86,16 +84,12 @@ def show_package(run: Run) -> None:
             type="primary",
             icon=":material/download:",
             width="stretch",
-            disabled=not valid,
-            help=(
-                None
-                if valid
-                else "A package with errors cannot be submitted; they are listed below."
-            ),
+            disabled=bool(missing),
+            help="Parts are missing, or the judge would reject it; see below." if missing else None,
             key="download-zip",
         )
         _show_verdict(f"{run.name} for track {track}", package.problems)
-        if valid:
+        if not missing:
             sha256 = sha256_of(package.content)
             st.caption(
                 f"{len(package.content):,} bytes, SHA-256 {sha256}; the same run always gives the"
@@ -121,15 +115,12 @@ def show_check(context: PageContext) -> None:
     file = upload.file_uploader("A submission: zip or CSV", type=["zip", "csv"], key="check_file")
     labelled = rows.toggle(
         "The file predicts labelled rows",
-        help="Without this, every row of the test split is expected, once and in order.",
+        help="Without this, every row of the test split is expected.",
         **bind("check_labelled"),
     )
     if file is None:
         split = "training" if labelled else "test"
-        st.caption(
-            f"Every row of {as_text(context.dataset.name)}'s {split} split is expected, once and in"
-            " order."
-        )
+        st.caption(f"Every row of {as_text(context.dataset.name)}'s {split} split is expected.")
         return
     with explain_errors():
         with st.spinner(f"Checking {file.name} …"):
@@ -203,12 +194,11 @@ def _make_package(
 
 
 def _show_verdict(what: str, problems: Sequence[Problem]) -> None:
-    errors = sum(problem.severity == "error" for problem in problems)
-    warnings = len(problems) - errors
-    counts = f"{count_text(errors, 'error')}, {count_text(warnings, 'warning')}"
-    sign = "✗ not valid" if errors else "✓ valid"
+    severities = [problem.severity for problem in problems]
+    counts = [f"{name}: {n:,}" for key, name in SEVERITIES.items() if (n := severities.count(key))]
+    sign = "✓ valid" if is_valid(problems) else "✗ not valid"
     st.markdown(f"### {sign}: {as_text(what)}")
-    st.caption(f"{counts}." if problems else "No problem was found.")
+    st.caption(f"{' · '.join(counts)}." if counts else "No problem was found.")
 
 
 def _show_problems(problems: Sequence[Problem], run: Run | None) -> None:
@@ -217,8 +207,8 @@ def _show_problems(problems: Sequence[Problem], run: Run | None) -> None:
         n = len(problem.rows)
         with st.container(border=True):
             rows = f", {count_text(n, 'row')}" if n else ""
-            check = CHECKS.get(problem.rule, problem.rule.replace("_", " "))
-            st.markdown(f"**{SIGNS[problem.severity]}: {as_text(check)}**{rows}")
+            severity = f"{SIGNS[problem.severity]} {SEVERITIES[problem.severity]}"
+            st.markdown(f"**{severity}: {as_text(problem.rule.replace('_', ' '))}**{rows}")
             st.text(problem.message)
             if run is not None and problem.rule in FIXED_BY:
                 st.caption(FIXED_BY[problem.rule])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.base.config import Settings
-from core.features.submissions.tracks import CSV
+from core.features.submissions.parsed import CSV
 from core.runs.workspace import Workspace, open_workspace
 from tests.commands import core, core_json
 from tests.llm.canned import Asked, Canned, completion
@@ -73,7 +73,7 @@ def test_commands_count_them(made: Workspace, tmp_path: Path) -> None:
         place, "package", "asked", "--track", "A", "--out", str(tmp_path / "a.zip")
     )["problems"]
     [told] = [problem for problem in problems if problem["rule"] == "fewer_seeds"]
-    assert (told["severity"], sorted(told["rows"])) == ("warning", rows)
+    assert (told["severity"], sorted(told["rows"])) == ("look", rows)
     assert told["message"].startswith(f"{len(rows)} rows average fewer seeds than requested")
 
 
@@ -88,7 +88,7 @@ def test_check_finds_them_in_a_file_whose_run_is_unknown(made: Workspace, tmp_pa
             problem["rule"]: problem["rows"]
             for problem in core_json(place, "check", str(file), "--track", "A")["problems"]
         }
-        assert sorted(found["seed_is_mean"]) == partial(made)
+        assert sorted(found["fewer_seeds"]) == partial(made)
 
 
 @pytest.mark.soak

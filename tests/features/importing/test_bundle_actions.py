@@ -20,7 +20,7 @@ from core.features.importing.actions import import_paths, import_upload
 from core.features.importing.import_target import Imported, ImportOptions
 from core.features.importing.imported_rows import undo
 from core.features.importing.problems import Problem
-from core.features.submissions.provenance import provenance_of
+from core.features.submissions.actions import provenance_of
 from core.methods.fusion_settings import FusionSettings
 from core.runs import actions as runs
 from core.runs import run_control
@@ -228,7 +228,7 @@ def test_parents_that_are_not_here_keep_their_names(
 ) -> None:
     made = bundle_actions.build_bundle(family, "mixed")
     assert made.problems == [
-        Problem("parents", "warning", (), "made from base, second, which have bundles of their own")
+        Problem("parents", "look", (), "made from base, second, which have bundles of their own")
     ]
     outcome = brought(small_workspace, made.content)
     assert outcome.message == "made from base, second, not in this workspace"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.features.leakage.label_statements import TextCheck, check_texts
+from core.features.leakage.label_statements import find_statements
 
 RNG = np.random.default_rng(0)
 PAIRS = {
@@ -43,11 +43,10 @@ def texts(sentence: str, by: int = 1) -> dict[str, str]:
 @pytest.mark.parametrize("by", [0, 1])
 def test_statements_are_found_in_texts_about_either_gene(sentence: str, by: int) -> None:
     other = sentence if by else sentence.replace("{gene}", "x").replace("{pert}", "{gene}")
-    found = check_texts("pack", texts(other, by), ROWS)
-    [finding] = found.findings
+    found = find_statements(texts(other, by), ROWS)
+    [finding] = found
     assert finding.startswith("states labels as they are")
     assert "pert0_gene0 (" in finding or "pert" in finding
-    assert "state labels" in found.describe()
 
 
 def test_what_stands_above_a_list_is_said_of_each_name_in_it() -> None:
@@ -63,7 +62,7 @@ def test_what_stands_above_a_list_is_said_of_each_name_in_it() -> None:
         )
         for g in range(30)
     }
-    assert check_texts("pack", lists, ROWS).findings[0].startswith("states labels as they are")
+    assert find_statements(lists, ROWS)[0].startswith("states labels as they are")
 
 
 def test_inverted_statements_are_found() -> None:
@@ -71,7 +70,7 @@ def test_inverted_statements_are_found() -> None:
     about = {f"gene{g}": "" for g in range(30)}
     for (pert, gene), label in PAIRS.items():
         about[gene] += f"With {pert} it {turned[label]}. "
-    assert check_texts("pack", about, ROWS).findings[0].startswith("states labels inverted")
+    assert find_statements(about, ROWS)[0].startswith("states labels inverted")
 
 
 @pytest.mark.parametrize(("n", "is_found"), [(7, False), (8, True)])
@@ -82,7 +81,7 @@ def test_as_many_statements_are_needed_as_chance_does_not_get_right(n: int, is_f
         *((pair, label) for pair, label in PAIRS.items() if label != "none")
     ][:n]:
         about[gene] = f"{about.get(gene, '')} {pert} goes {label}."
-    assert bool(check_texts("pack", about, ROWS).findings) is is_found
+    assert bool(find_statements(about, ROWS)) is is_found
 
 
 def test_knowledge_that_names_genes_states_no_label() -> None:
@@ -91,11 +90,4 @@ def test_knowledge_that_names_genes_states_no_label() -> None:
         f"gene{g}": f"It {RNG.choice(verbs)} Pert{g % 12}. With Pert{g % 7} it {RNG.choice(verbs)} DNA."
         for g in range(30)
     }
-    found = check_texts("pack", about, ROWS)
-    assert found.findings == ()
-    assert found.mentions > 10
-    assert found.describe().endswith("no label found by this search")
-    assert (
-        TextCheck("pack", 0, error="its file is gone").describe()
-        == "cannot be read: its file is gone"
-    )
+    assert find_statements(about, ROWS) == []

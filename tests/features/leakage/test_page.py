@@ -38,20 +38,12 @@ def test_a_finding_stands_on_overview_and_on_data(visit: Visit, leaking: Workspa
     assert "How splits, spaces and runs were checked for leaks" in text
     data = visit(leaking, "data", tab="Spaces and leaks")
     assert "1 finding" in text_of(data)
-    tables = {
-        next(iter(table.value)): table.value
-        for table in data.dataframe
-        if "vectors of" not in table.value
-    }
-    splits, spaces, runs = (tables[name] for name in ("splits", "space", "run"))
+    tables = {next(iter(table.value)): table.value for table in data.dataframe}
+    splits, inputs = (tables[name] for name in ("splits", "input"))
     assert tables["of"]["what"].item().startswith("1 target gene shared, in another case")
     assert splits.iloc[0].tolist() == ["train and test", "0", "1", "1", "0"]
-    assert spaces[["space", "found"]].iloc[0].tolist() == [
-        "near",
-        "no label found by these probes; too few rows to probe: target genes DE, target genes DIR, perturbations DE, "
-        "perturbations DIR",
-    ]
-    assert runs["run"].tolist() == ["debate"]
+    assert inputs["name"].tolist() == ["bmdm", "near", "debate"]
+    assert set(inputs["found"]) == {"no label found by these probes"}
 
 
 @pytest.mark.soak

@@ -10,8 +10,12 @@ import pandas as pd
 from core.base.types import Label, Pair
 from core.evidence.packs import Packs, Source
 from core.features.importing.actions import import_upload
-from core.features.perturbqa.baselines.attention_settings import AttentionGrid
-from core.features.perturbqa.baselines.material import Material, make_material, read_gene_knowledge
+from core.features.perturbqa.baselines.material import (
+    AttentionGrid,
+    Material,
+    make_material,
+    read_gene_knowledge,
+)
 from core.runs.workspace import Workspace
 from core.store import changes, datasets, pairs
 from core.store.datasets import Dataset

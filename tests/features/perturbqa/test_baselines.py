@@ -15,19 +15,19 @@ from core.evidence.packs import Packs
 from core.features.perturbqa.baselines.material import (
     Material,
     Prediction,
-    benchmark_of_lines,
+    make_gene_graph,
     make_material,
 )
-from core.features.perturbqa.baselines.published_scores import load_published_scores
+from core.features.perturbqa.baselines.split import load_published_scores
 from core.features.perturbqa.baselines.table import (
     BASELINES,
     Share,
     measure_coverage,
     score_baselines,
 )
-from core.features.perturbqa.knowledge_graph import graph_of_packs
+from core.features.perturbqa.retrieval import graph_of_packs
 from core.scoring.baselines import BaselineScore
-from core.transfer.row_index import RowIndex
+from core.transfer.row_index import RowIndex, rows_of
 from tests.features.perturbqa import cases
 
 FRAME, PACKS = cases.screen(), cases.packs()
@@ -171,18 +171,6 @@ def test_what_is_lacking_is_said_and_the_others_are_computed() -> None:
     assert "--attention" in found["graph attention network"].lacks
 
 
-def test_rows_of_one_line_are_predicted_from_another() -> None:
-    other = cases.screen(seed=1)
-    frame = benchmark_of_lines(other, FRAME, "test")
-    assert frame["pair_id"].is_unique
-    found = predict("text kNN", cases.material(frame, PACKS))
-    alone = predict(
-        "text kNN", cases.material(pd.concat([other[other["split"] == "train"], TEST]), PACKS)
-    )
-    np.testing.assert_array_equal(found.de, alone.de)
-    assert not np.array_equal(found.de, predict("text kNN").de, equal_nan=True)
-
-
 @pytest.mark.parametrize(
     ("split", "message"),
     [("train", "from their own labels"), ("final", "got no labelled row in it")],
@@ -205,3 +193,22 @@ def test_published_scores_name_baselines_that_exist() -> None:
     )
     assert {each.beside for each in of_k562.values()} - {None} <= set(BASELINES)
     assert published.of("bmdm") == ()
+
+
+# a – b – c – d – e in a row, f – g apart. The symbols are a, c, e, f, one whose node is b, and one that the network lacks.
+NEIGHBOURS = {"a": "b", "b": "ac", "c": "bd", "d": "ce", "e": "d", "f": "g", "g": "f"}
+A, C, E, F, X, Z = range(6)
+GRAPH = make_gene_graph(NEIGHBOURS, ["a", "c", "e", "f", "b", "z"])
+
+
+def test_edges_of_rows_and_symbols_that_the_network_covers() -> None:
+    rows = rows_of([A, A, A, A, A, Z, A, Z], [X, C, E, F, Z, Z, A, A])
+    assert GRAPH.are_joined(rows).tolist() == [True, *[False] * 7]
+    assert GRAPH.covered.tolist() == [True, True, True, True, True, False]
+
+
+def test_edges_between_symbols_of_the_dataset() -> None:
+    expected = np.zeros((6, 6))
+    for i, j in ((A, X), (X, C)):  # the others have an end outside
+        expected[i, j] = expected[j, i] = 1
+    np.testing.assert_array_equal(GRAPH.between_symbols().toarray(), expected)

@@ -11,12 +11,6 @@ import pytest
 
 from core.base.errors import InputError, MissingPackage
 from core.features.perturbqa.baselines import graph_attention
-from core.features.perturbqa.baselines.attention_settings import (
-    PUBLISHED_SIZES,
-    AttentionGrid,
-    read_grid,
-)
-from core.features.perturbqa.baselines.gene_graph import make_gene_graph
 from core.features.perturbqa.baselines.graph_attention import (
     edges_of,
     hold_out_perturbations,
@@ -24,7 +18,13 @@ from core.features.perturbqa.baselines.graph_attention import (
     node_vectors,
     train_networks,
 )
-from core.features.perturbqa.baselines.material import Prediction
+from core.features.perturbqa.baselines.material import (
+    PUBLISHED_SIZES,
+    AttentionGrid,
+    Prediction,
+    make_gene_graph,
+    read_grid,
+)
 from core.features.perturbqa.baselines.table import score_baselines
 from tests.features.perturbqa import cases
 

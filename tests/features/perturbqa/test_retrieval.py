@@ -11,9 +11,17 @@ from hypothesis import strategies as st
 
 from core.base.types import Label, Pair
 from core.evidence.label_view import LabelView, all_training, blinded_view
-from core.features.perturbqa.knowledge_graph import make_graph
-from core.features.perturbqa.retrieval import BUDGET_OF, Budget, Preference, index_pairs
-from tests.evidence.world import DE, DOWN, NONE, UP, pair
+from core.evidence.packs import Packs
+from core.features.perturbqa.retrieval import (
+    BUDGET_OF,
+    Budget,
+    GeneNames,
+    Preference,
+    graph_of_packs,
+    index_pairs,
+    make_graph,
+)
+from tests.evidence.world import DE, DOWN, NONE, PACKS, UP, pair
 from tests.strength import examples
 
 # Close to P is Pc, close to G is Gc; Pf and Gf are close to nothing.
@@ -140,3 +148,24 @@ def test_no_label_but_of_a_training_row_in_view_is_ever_shown(
     distinct = len({(row.pert, row.gene, row.label) for row in view.rows}) == len(view)
     if distinct:  # rows that are equal but for their ids have no order of their own
         assert {row.pair_id: again.retrieve(row, budgets, seed) for row in asked[::-1]} == shown
+
+
+def test_an_edge_goes_both_ways_and_none_leads_to_the_gene_itself() -> None:
+    graph = make_graph([("A", "b"), ("B", "C"), ("c", "C")])
+    assert graph.neighbours == {"a": {"b"}, "b": {"a", "c"}, "c": {"b"}}
+    assert graph.close_to(graph.node("C")) == {"b"}
+    assert graph.close_to(graph.node("nobody")) == frozenset()
+
+
+def test_only_edges_of_that_score_count() -> None:
+    # of the edges about Jak1 in the small world: Stat1 990, Irf1 900, Cxcl10 700
+    assert graph_of_packs(PACKS, 900).close_to("jak1") == {"stat1", "irf1"}
+    assert graph_of_packs(PACKS, 901).close_to("jak1") == {"stat1"}
+    assert graph_of_packs(Packs(), 1).neighbours == {}
+
+
+def test_a_gene_stands_where_its_ortholog_does_if_it_has_no_edge_of_its_own() -> None:
+    graph = make_graph([("Ifi209", "Stat1")], GeneNames({"Ifi203": "IFI16", "Ifi209": "IFI16"}))
+    assert graph.node("IFI16") == "ifi209"
+    assert graph.close_to(graph.node("IFI16")) == {graph.node("STAT1")}
+    assert make_graph([("IFI16", "STAT1"), ("Ifi209", "X")], graph.names).node("IFI16") == "ifi16"

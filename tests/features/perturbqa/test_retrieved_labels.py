@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 
 from core.base.types import Label, Pair
 from core.evidence.label_view import LabelView
-from core.features.perturbqa.baselines.gene_graph import make_gene_graph
+from core.features.perturbqa.baselines.material import make_gene_graph
 from core.features.perturbqa.baselines.retrieval_vote import TIERS, expected_share, tier_label_sums
-from core.features.perturbqa.knowledge_graph import KnowledgeGraph, make_graph
-from core.features.perturbqa.retrieval import BUDGET_OF, Budget, index_pairs
+from core.features.perturbqa.retrieval import (
+    BUDGET_OF,
+    Budget,
+    KnowledgeGraph,
+    index_pairs,
+    make_graph,
+)
 from core.transfer.row_index import DIRECTED, EFFECT, LABELLED, UP, Knowledge, knowledge_of, rows_of
 from tests.strength import examples
 

@@ -51,20 +51,6 @@ def test_the_tables_show_what_the_command_prints(
     assert "not computed: networks are trained only on request" in shown["how to read it"].iloc[-1]
 
 
-@pytest.mark.soak
-def test_rows_of_another_line_can_be_learned_from(
-    visit: Visit, cell_lines: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tab, "background", AtOnce)
-    app = visit(cell_lines, "scores", dataset="k562", part="Baselines", training="hepg2")
-    printed = core_json(
-        cell_lines.settings.workspace, "baselines", "--dataset", "k562", "--train-on", "hepg2"
-    )
-    of_text = next(each for each in printed["baselines"] if each["name"] == "text kNN")
-    shown = table_with(app, "how to read it").set_index("name")
-    assert shown.loc["text kNN", "DE by gene"].startswith(f"{of_text['de']['macro']:.3f} [")
-
-
 def test_until_they_are_computed_the_page_says_so(glance: Visit, cell_lines: Workspace) -> None:
     app = glance(cell_lines, "scores", dataset="k562", part="Baselines")
     assert "Computing the baselines" in text_of(app)

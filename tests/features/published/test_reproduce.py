@@ -11,8 +11,6 @@ from core.base.errors import NotFound
 from core.features.published import reproduce
 from core.features.published.reproduce import choose_numbers, reproduce_numbers
 from core.features.published.result import Reproduced, Reproduction
-from core.features.sharing.report.selection import DEFAULTS, PARTS
-from core.plots.captioned import captioned
 from core.runs.workspace import Workspace
 from tests.commands import core, core_json
 
@@ -68,21 +66,6 @@ def test_a_summary_counts_agreeing_differing_and_missing_numbers() -> None:
     ]
     [whole] = Reproduction((replace(NUMBER, published=7705, tolerance=0.0),)).tables()
     assert whole.rows[0]["published"] == "7,705"
-
-
-def test_a_figure_says_how_many_agree_or_why_none_was_computed() -> None:
-    drawn = captioned(Reproduction((AGREES, NONE)), "bmdm")
-    assert drawn.chart is not None
-    assert drawn.sentence == "1 of 2 published numbers agree, 0 differ, 1 cannot be computed here."
-    empty = captioned(Reproduction((NONE,)), "bmdm")
-    assert empty.chart is None
-    assert empty.sentence.endswith("1 cannot be computed here.")
-    assert empty.caption.endswith("Not computed: no file")
-
-
-def test_a_report_shows_the_figure_only_if_it_is_asked_for() -> None:
-    assert "published" in PARTS
-    assert "published" not in DEFAULTS
 
 
 @pytest.mark.soak

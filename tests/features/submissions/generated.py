@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from core.base.types import Flag, Prediction, RowResult, TraceEvent
-from core.features.submissions.tracks import SEEDS
+from core.features.submissions.parsed import SEEDS
 
 # What breaks a careless CSV or JSON.
 ODD = st.sampled_from(

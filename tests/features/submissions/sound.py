@@ -8,12 +8,15 @@ from typing import Any
 
 from core.base.types import Track
 from core.features.importing.problems import Problem
-from core.features.submissions.parsed import RunProvenance
+from core.features.submissions.parsed import LAYOUTS, RunProvenance
 from core.features.submissions.rules import check
-from core.features.submissions.tracks import LAYOUTS
 from tests.cases import as_csv, zip_of
 
 IDS = tuple(f"P{i}_G{i}" for i in range(12))
+HOW = (
+    *("directly", "through STAT", "in the nucleus", "late", "with others", "as a repressor"),
+    *("by splicing", "at its promoter", "through RNA", "weakly", "under stress", "in the membrane"),
+)
 PROMPT = "Say what losing {pert} does to {gene}: A) up, B) down, C) none."
 TOOL = b"def ask(pert: str, gene: str) -> dict:\n    return {}\n"
 
@@ -52,7 +55,7 @@ def sound(track: Track) -> Sound:
             "id": key,
             "prediction_up": up,
             "prediction_down": down,
-            "reasoning_trace": f"Since P{i} acts on G{i}.",
+            "reasoning_trace": f"Since P{i} acts on G{i} {HOW[i]}, it falls.",
         }
         for seed, shift in ((42, 0.02), (43, -0.005), (44, -0.015)):
             row[f"prediction_up_seed{seed}"], row[f"prediction_down_seed{seed}"] = (

@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
+from core import __version__
 from core.base.config import Settings
 from core.base.types import RowResult
+from core.features.importing.lineage import prompts_of
+from core.features.submissions.actions import provenance_of
 from core.methods.debate import Debate
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes, runs, traces
@@ -84,8 +87,8 @@ def given(tmp_path: Path) -> tuple[str, ...]:
 def test_a_debate_comes_back_as_it_was(made: Path, tmp_path: Path, track: str) -> None:
     out = tmp_path / "debate.zip"
     result = packaged(made, "debate", track, out)
-    assert rules(result, "error") == set()
-    assert rules(result, "warning") >= (
+    assert rules(result, "rejected") == set()
+    assert rules(result, "against_rules") >= (
         {"other_model"} if track == "B" else {"model_size", "tools_in_c"}
     )
     assert result["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
@@ -105,7 +108,7 @@ def test_an_agents_run_comes_back_as_it_was_and_is_the_same_again(
     made: Path, tmp_path: Path, agent: str
 ) -> None:
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
-    assert rules(packaged(made, agent, "B", first), "error") == set()
+    assert rules(packaged(made, agent, "B", first), "rejected") == set()
     assert {"base_rates.py", "train_lookup.py"} & tools_in(first)
     fresh = workspace_with(tmp_path / "fresh", ROWS).settings.workspace
     core_json(fresh, "import", str(first), "--name", "back")
@@ -143,7 +146,8 @@ def tools_in(file: Path) -> set[str]:
 def test_track_a_has_a_column_for_each_seed(made: Path, tmp_path: Path) -> None:
     out = tmp_path / "a.zip"
     result = packaged(made, "prompt_only", "A", out)
-    assert rules(result, "warning") <= {"other_model", "seeds_repeated", "ties"}
+    assert rules(result, "against_rules") <= {"other_model"}
+    assert rules(result, "look") <= {"fewer_seeds", "ties"}
     fresh = workspace_with(tmp_path / "fresh", ROWS).settings.workspace
     core_json(fresh, "import", str(out), "--name", "back")
     ours, theirs = rows_of(made, "prompt_only"), rows_of(fresh, "back")
@@ -163,13 +167,13 @@ def test_a_run_without_a_prompt_is_not_packaged(made: Path, tmp_path: Path) -> N
     assert done.status == 1
     result = json.loads(done.out)
     assert (result["path"], result["sha256"]) == (None, None)
-    assert rules(result, "error") == {"prompt_missing"}
+    assert rules(result, "rejected") == set()
+    assert "prompt_missing" in rules(result, "against_rules")
     assert not out.exists()
-    assert done.err == f"error: rules: 1 error, so nothing was written to {out}\n"
+    assert done.err == f"error: rules: prompt_missing, so nothing was written to {out}\n"
     words = core(made, "package", "rules", "--track", "B", "--out", str(out)).out
-    assert words.startswith(
-        "rules: not packaged\n1 error\n  prompt_missing: prompt.txt: not in the zip"
-    )
+    assert words.startswith("rules: not packaged\nagainst the rules: ")
+    assert "  prompt_missing: prompt.txt: not in the zip" in words
 
 
 @pytest.mark.soak
@@ -180,7 +184,7 @@ def test_texts_that_have_changed_since_are_no_longer_the_prompt(
     packaged(made, "debate", "B", before)
     monkeypatch.setattr(Debate, "prompts", lambda *_: "other words")
     done = core(made, "package", "debate", "--track", "B", "--out", str(after), "--json")
-    assert rules(json.loads(done.out), "error") == {"prompt_missing", "prompt_unproven"}
+    assert {"prompt_missing", "prompt_differs"} <= rules(json.loads(done.out), "against_rules")
     kept.write_bytes(member(before, "prompt.txt"))  # whoever kept the text can show that it was run
     packaged(made, "debate", "B", after, "--prompt", str(kept))
     assert after.read_bytes() == before.read_bytes()
@@ -226,7 +230,8 @@ def test_check_a_package_against_the_run_it_came_from(made: Path, tmp_path: Path
     other = tmp_path / "other.txt"
     other.write_text("Another prompt.")
     result = core_json(made, "check", str(out), "--track", "B", "--prompt", str(other))
-    assert (result["valid"], rules(result, "error")) == (False, {"prompt_differs"})
+    assert result["valid"]
+    assert "prompt_differs" in rules(result, "against_rules")
 
 
 @pytest.mark.soak
@@ -237,24 +242,18 @@ def test_check_names_every_row(made: Path, tmp_path: Path) -> None:
     )
     result = core_json(made, "check", str(file), "--track", "B")
     assert all(set(problem) == PROBLEM for problem in result["problems"])
-    found = {
-        problem["rule"]: problem["rows"]
-        for problem in result["problems"]
-        if problem["severity"] == "error"
-    }
+    found = {problem["rule"]: problem["rows"] for problem in result["problems"]}
     missing = [f"Qb{i % 7}_Hb{i}" for i in range(1, ROWS)]
-    assert found == {
-        "missing_ids": missing,
-        "unknown_ids": ["Qb9_Hb9"],
-        "sum_above_one": ["Qb0_Hb0"],
-    }
+    assert found["missing_ids"] == missing
+    assert found["unknown_ids"] == ["Qb9_Hb9"]
+    assert found["out_of_range"] == ["Qb0_Hb0"]
     words = core(made, "check", str(file), "--track", "B")
     assert words.status == 0
-    first = f"{file}: not valid for track B\n3 errors\n  missing_ids: 7 of 8 ids are missing: Qb1_Hb1, Qb2_Hb2, Qb3_Hb3"
+    first = f"{file}: not valid for track B\nrejected: 1\n  missing_ids: 7 of 8 ids are missing: Qb1_Hb1, Qb2_Hb2, Qb3_Hb3"
     assert words.out.startswith(first)
 
 
-def test_check_takes_the_rows_of_a_list_in_its_order(made: Path, tmp_path: Path) -> None:
+def test_check_takes_the_rows_of_a_list(made: Path, tmp_path: Path) -> None:
     ids = ["Qb3_Hb3", "Qb0_Hb0"]
     file, listed = tmp_path / "s.csv", tmp_path / "ids.csv"
     file.write_bytes(
@@ -265,8 +264,8 @@ def test_check_takes_the_rows_of_a_list_in_its_order(made: Path, tmp_path: Path)
     listed.write_bytes(cases.as_csv(["id", "more"], [[key, "x"] for key in ids]))
     arguments = ("check", str(file), "--track", "B", "--rows", f"ids={listed}")
     assert core_json(made, *arguments)["valid"]
-    listed.write_bytes(cases.as_csv(["id"], [[key] for key in reversed(ids)]))
-    assert rules(core_json(made, *arguments), "error") == {"id_order"}
+    listed.write_bytes(cases.as_csv(["id"], [["Qb1_Hb1"], *([key] for key in reversed(ids))]))
+    assert rules(core_json(made, *arguments), "rejected") == {"missing_ids"}
     listed.write_bytes(b"id\nPz_Gz\n")
     done = core(made, *arguments)
     assert (done.status, done.out) == (1, "")
@@ -340,8 +339,27 @@ def test_an_imported_fusion_gets_the_arithmetic(
         "trace_differs"
     ] == ["Pb_Ga"]
     result = packaged(place, "debate", "B", out, *arguments, "--fusion-trace", "--replace")
-    assert "trace_differs" not in rules(result, "warning")
-    assert {problem["rule"]: problem["rows"] for problem in result["problems"]}["left_out"] == [
+    assert "trace_differs" not in rules(result, "look")
+    assert {problem["rule"]: problem["rows"] for problem in result["problems"]}["run_and_file"] == [
         "Pa_Gb",
         "Pc_Gc",
     ]
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    ("code_version", "changed"),
+    [
+        (__version__, ""),
+        (f"{__version__}+0123456789", ""),  # another commit of the same version
+        ("0.1.0", f"made by version 0.1.0; prompt and tools are those of {__version__}"),
+        ("0.1.0+0123456789", f"made by version 0.1.0; prompt and tools are those of {__version__}"),
+    ],
+)
+def test_a_run_of_another_version_is_named(
+    small_workspace: Workspace, code_version: str, changed: str
+) -> None:
+    with small_workspace.store.write() as db:
+        db.execute("UPDATE run SET code_version = ?", [code_version])
+        line = runs.lineage(db, [runs.find(db, "debate")])
+        assert provenance_of(db, line, prompts_of(small_workspace, db, line)).changed == changed

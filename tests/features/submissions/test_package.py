@@ -26,8 +26,8 @@ from core.features.submissions.package import (
     explain_fusion,
     repeated_rows,
 )
+from core.features.submissions.parsed import LAYOUTS
 from core.features.submissions.rules import check, is_valid
-from core.features.submissions.tracks import LAYOUTS
 from tests.features.submissions.generated import runs, seeded_runs
 from tests.features.submissions.sound import PROMPT, TOOL
 from tests.strength import examples

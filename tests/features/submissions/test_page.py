@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.features.importing import bundle_actions
+from core.features.importing.problems import SEVERITIES
 from core.features.submissions import actions as submissions
 from core.features.submissions.actions import PackageOptions
 from core.features.submissions.rules import is_valid
@@ -18,7 +19,7 @@ from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run
 
 TEST = "simulated debate test"
-PROBLEM = re.compile(r"\*\*[✗⚠] (error|warning): (.+)\*\*(?:, ([\d,]+) rows?)?")
+PROBLEM = re.compile(r"\*\*[✗⚠·] ([a-z ]+): (.+)\*\*(?:, ([\d,]+) rows?)?")
 PROMPT, TOOL = (
     b"What does losing the gene do?",
     ("lookup.py", b"def lookup(gene: str) -> str:\n    return gene\n"),
@@ -45,9 +46,9 @@ def test_a_run_shows_every_problem_of_its_package(glance: Visit, little_demo: Wo
     run = the_run(little_demo, TEST)
     expected = submissions.check_run(little_demo, run.id, PackageOptions("B")).problems
     app = glance(little_demo, "share", tab="Package a run", run=run.id)
-    assert problems(app) == [(p.severity, p.rule, len(p.rows)) for p in expected]
+    assert problems(app) == [(SEVERITIES[p.severity], p.rule, len(p.rows)) for p in expected]
     assert "prompt_missing" in {rule for _, rule, _ in problems(app)}
-    assert "not valid" in text_of(app)
+    assert "✓ valid" in text_of(app)  # for the judge, but without its prompt none is written
     assert "under “Prompt and tools”" in text_of(app)
     assert are_disabled(app) == [True]
 
@@ -91,7 +92,7 @@ def test_a_file_is_held_against_the_test_rows(glance: Visit, little_demo: Worksp
     lines = table.split(b"\n")
     app.file_uploader(key="check_file").upload("short.csv", b"\n".join([lines[0], *lines[2:]]))
     app.run()
-    assert ("error", "missing_ids", 1) in problems(app)
+    assert ("rejected", "missing_ids", 1) in problems(app)
 
 
 @pytest.mark.few(1)

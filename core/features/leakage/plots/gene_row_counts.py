@@ -9,6 +9,8 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from core.plots import scores
+from core.plots.captioned import CaptionedFigure
+from core.scoring.report_part import ReportPart
 from core.stats.intervals import wilson_interval
 from core.stats.scores_and_labels import outcome_of
 
@@ -46,3 +48,42 @@ def figure(table: pd.DataFrame) -> go.Figure:
     return scores.figure(
         named, "share with an effect, by rows per gene", overall=overall, has_chance=False
     )
+
+
+_TITLE = "Labels by how often a gene was measured"
+
+
+def of_dataset(name: str, rows: pd.DataFrame) -> CaptionedFigure:
+    """Return the share of rows with an effect by rows per gene. rows: label and gene of every row
+    of the dataset."""
+    known = rows[rows["label"].notna()]
+    if known.empty:
+        return CaptionedFigure(
+            _TITLE, name, f"No labels here: none of the {len(rows):,} rows has one."
+        )
+    counts = table(known["label"], known["gene"])
+    first, last = counts.iloc[0], counts.iloc[-1]
+    sentence = (
+        f"{first['share_de']:.0%} of the rows have an effect where the gene was measured"
+        f" {_times(first['rows_per_gene'])}, {last['share_de']:.0%} where it was measured"
+        f" {_times(last['rows_per_gene'])}."
+    )
+    caption = f"{name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
+    return CaptionedFigure(_TITLE, name, sentence, caption, figure(counts), counts)
+
+
+def _times(rows: str) -> str:
+    return (
+        "once"
+        if rows == "1"
+        else f"{rows.removesuffix('+')} times" + (" or more" if rows.endswith("+") else "")
+    )
+
+
+PART = ReportPart(
+    "gene_rows",
+    "How often genes were measured",
+    "What row counts alone reveal of the labels.",
+    20,
+    lambda _, shown: [of_dataset(shown.dataset.name, shown.dataset_rows)],
+)

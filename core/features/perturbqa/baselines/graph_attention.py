@@ -17,18 +17,16 @@ from typing import Any
 import numpy as np
 
 from core.base.packages import require_package
-from core.features.perturbqa.baselines.attention_settings import (
+from core.features.perturbqa.baselines.material import (
     DROPOUT,
     FEED_FORWARD,
     HEADS,
     LEARNING_RATE,
+    NO_NETWORK,
     VALIDATION_SHARE,
     WEIGHT_DECAY,
     AttentionGrid,
-)
-from core.features.perturbqa.baselines.gene_graph import GeneGraph
-from core.features.perturbqa.baselines.material import (
-    NO_NETWORK,
+    GeneGraph,
     KnowledgeBaseline,
     Material,
     Prediction,

@@ -7,23 +7,25 @@ The interface of a baseline: a new one is a file with a `KnowledgeBaseline`, nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from itertools import product
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from core.base.errors import DeskError, InputError
 from core.base.types import TRAIN
 from core.embeddings.space import Space as GeneSpace
 from core.evidence.packs import Packs
 from core.features.neighbours.build import build_network, build_text
-from core.features.perturbqa.baselines.attention_settings import AttentionGrid
-from core.features.perturbqa.baselines.gene_graph import GeneGraph, make_gene_graph
-from core.features.perturbqa.knowledge_graph import CLOSE_SCORE, GeneNames, graph_of_packs
-from core.stats.arrays import Bools, Floats
+from core.features.perturbqa.retrieval import CLOSE_SCORE, GeneNames, graph_of_packs
+from core.stats import validate
+from core.stats.arrays import Bools, Codes, Floats
 from core.stats.scores_and_labels import Outcome, outcome_of
 from core.transfer.knn import Priors, Similarities, knn_priors
 from core.transfer.row_index import Knowledge, RowIndex, Rows, knowledge_of
@@ -198,15 +200,107 @@ def _space_over(space: GeneSpace, symbols: Sequence[str], names: GeneNames) -> S
     )
 
 
-def benchmark_of_lines(training: pd.DataFrame, scored: pd.DataFrame, split: str) -> pd.DataFrame:
-    """Return the training rows of one dataset with the rows of a split of another, as one dataset;
-    both are `pairs.frame`.
+HEADS = 4
+FEED_FORWARD = 1024  # units
+DROPOUT = 0.1
+WEIGHT_DECAY = 1e-6
+LEARNING_RATE = 1e-4
+VALIDATION_SHARE = 0.1  # share of the training perturbations
+FULL = "full"  # the name of the published grid
+PUBLISHED_SIZES = tuple(product((1, 2, 4, 8), (64, 128, 256)))  # layers, width
 
-    Symbols are matched by their spelling. The ids of training rows are marked, because a pair may
-    be in both datasets.
+
+@dataclass(frozen=True, slots=True)
+class AttentionGrid:
+    """The networks to train; the best one on the validation perturbations predicts.
+
+    sizes: (layers, width) of each, the width a multiple of HEADS. epochs: most passes over the
+    training rows; patience: training stops after this many passes without a better validation
+    score. batch: number of rows in a step. seed: of the validation perturbations, the weights and
+    the order of rows.
     """
-    seen = training[training["split"] == TRAIN]
-    return pd.concat(
-        [seen.assign(pair_id="train:" + seen["pair_id"]), scored[scored["split"] == split]],
-        ignore_index=True,
+
+    sizes: tuple[tuple[int, int], ...] = PUBLISHED_SIZES
+    epochs: int = 30
+    patience: int = 3
+    batch: int = 2048
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.sizes:
+            raise InputError("attention networks: got no size; expected at least one")
+        for name in ("epochs", "patience", "batch"):
+            validate.whole_number(name, getattr(self, name), 1)
+        for layers, width in self.sizes:
+            validate.whole_number("layers", layers, 1)
+            if validate.whole_number("width", width, HEADS) % HEADS:
+                raise InputError(
+                    f"attention networks: width {width}; expected a multiple of {HEADS}, the number"
+                    " of heads"
+                )
+
+
+def read_grid(text: str) -> AttentionGrid:
+    """Return the grid for a text: "full" for the published one, or sizes such as "1x64,2x128"
+    (layers x width).
+
+    Raise InputError.
+    """
+    if text == FULL:
+        return AttentionGrid()
+    sizes = [re.fullmatch(r"(\d{1,2})x(\d{1,4})", part.strip()) for part in text.split(",")]
+    if None in sizes:
+        raise InputError(
+            f"attention networks: got {text!r}; expected {FULL}, or sizes such as 1x64,2x128"
+            " (layers x width)"
+        )
+    return AttentionGrid(tuple((int(size[1]), int(size[2])) for size in sizes if size is not None))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GeneGraph:
+    """A network, and the node of each of a dataset's symbols.
+
+    node: each symbol's node, of shape (n_symbols,); a symbol outside the network gets a node
+    without edges. edges: 1 if two nodes are joined, sparse and symmetric, of shape (n_nodes,
+    n_nodes). Nodes that are not symbols of the dataset can lie on paths between symbols.
+    """
+
+    node: Codes
+    edges: Any
+
+    @property
+    def covered(self) -> Bools:
+        """Flags of the symbols that have an edge, of shape (n_symbols,)."""
+        return np.asarray(np.diff(self.edges.indptr)[self.node] > 0)
+
+    def rows(self, rows: Rows) -> Rows:
+        """Return the same rows with nodes instead of symbols."""
+        return Rows(self.node[rows.pert], self.node[rows.gene])
+
+    def are_joined(self, rows: Rows) -> Bools:
+        """Return flags of the rows with an edge between their two symbols, of shape (n_rows,)."""
+        return np.asarray(self.edges[self.node[rows.pert], self.node[rows.gene]]).ravel() > 0
+
+    def between_symbols(self) -> Any:
+        """Return a sparse matrix of shape (n_symbols, n_symbols): 1 if two different symbols are
+        joined."""
+        return self.edges[self.node][:, self.node]
+
+
+def make_gene_graph(
+    neighbours: Mapping[str, Iterable[str]], symbol_nodes: Sequence[str]
+) -> GeneGraph:
+    """Return the network of these neighbours. Each edge is listed from both of its ends; no node is
+    its own neighbour.
+
+    symbol_nodes: the name of each symbol's node, of length n_symbols.
+    """
+    names = sorted({*neighbours, *symbol_nodes})
+    place = {name: i for i, name in enumerate(names)}
+    ends = [(place[name], place[other]) for name, others in neighbours.items() for other in others]
+    at = np.array(ends, dtype=np.intp).reshape(-1, 2).T
+    edges = csr_array(
+        (np.ones(at.shape[1], dtype=np.float32), (at[0], at[1])), shape=(len(names), len(names))
     )
+    return GeneGraph(np.array([place[name] for name in symbol_nodes], dtype=np.intp), edges)

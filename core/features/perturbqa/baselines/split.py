@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal
-
-import pandas as pd
 
 from core.base.label_marks import UNMARKED, LabelMarks
 from core.base.result import Figure, Table, hidden
 from core.base.texts import number_text
-from core.features.perturbqa.baselines.published_scores import PublishedScore, load_published_scores
-from core.features.perturbqa.baselines.table import BASELINES, Reach
-from core.scoring.baselines import Baseline, BaselineScore
+from core.base.types import TRAIN
+from core.features.perturbqa.baselines.material import (
+    AttentionGrid,
+    make_material,
+    read_gene_knowledge,
+)
+from core.features.perturbqa.baselines.table import (
+    Reach,
+    measure_coverage,
+    score_baselines,
+)
+from core.runs import packs
+from core.runs.control_inputs import control_expression_of
+from core.runs.workspace import Workspace
+from core.scoring.baselines import Baseline, BaselineScore, dataset_baselines
 from core.scoring.sentences import TWO_WAY, interval_text
 from core.stats.delong import Estimate
+from core.store import datasets, pairs
+from core.transfer.row_index import RowIndex
 
 QUESTIONS: Mapping[str, Literal["de", "dir"]] = {"DE": "de", "DIR": "dir"}
 
@@ -25,14 +39,13 @@ QUESTIONS: Mapping[str, Literal["de", "dir"]] = {"DE": "de", "DIR": "dir"}
 class SplitBaselines:
     """All baselines of a split, those without biology first.
 
-    training: the name of the training rows' dataset. rows: of the split. coverage: by kinds of
-    knowledge; none for the training split, whose rows would be predicted from their own labels.
+    rows: of the split. coverage: by kinds of knowledge; none for the training split, whose rows
+    would be predicted from their own labels.
     sources: of the knowledge. published: published scores on the cell line. marks: of the labels.
     """
 
     dataset: str
     split: str
-    training: str
     rows: int
     baselines: tuple[Baseline, ...]
     coverage: tuple[Reach, ...]
@@ -54,10 +67,7 @@ class SplitBaselines:
     @property
     def scope(self) -> str:
         """Which rows are scored, from which they are predicted, and how."""
-        whose = (
-            "" if self.training == self.dataset else f", from the training rows of {self.training}"
-        )
-        rows = f"{self.dataset}, split {self.split}, {self.rows:,} labelled rows{whose}"
+        rows = f"{self.dataset}, split {self.split}, {self.rows:,} labelled rows"
         return f"{rows}; macro AUROC by gene, 95% intervals {TWO_WAY}"
 
     @property
@@ -98,45 +108,8 @@ class SplitBaselines:
         return tuple(table for table in tables if table.rows)
 
     def figure(self) -> Figure | None:
-        """Return the scores by gene, beside published ones of similar methods."""
-        lines = []
-        for name, question in QUESTIONS.items():
-            published = {
-                each.beside: getattr(each, question)
-                for each in self.published
-                if getattr(each, question) is not None
-            }
-            for each in self.baselines:
-                score: BaselineScore | None = getattr(each, question)
-                if score is not None and score.genes:
-                    about = f"{each.note or ''} {score.genes:,} genes with both classes".strip()
-                    shown = {**score.macro.shown.columns, "chosen": each.name in BASELINES}
-                    lines.append(
-                        {
-                            "question": name,
-                            "name": each.name,
-                            "kind": "here",
-                            "about": about,
-                            **shown,
-                        }
-                    )
-                    if each.name in published:
-                        shown = {"estimate": published[each.name], "chosen": False}
-                        lines.append(
-                            {
-                                "question": name,
-                                "name": f"{each.name}, published",
-                                "kind": "public",
-                                "about": "",
-                                **shown,
-                            }
-                        )
-        values = {
-            "table": pd.DataFrame(lines).assign(n=math.nan),
-            "title": "macro AUROC by gene",
-            "by": "question",
-        }
-        return Figure("core.plots.scores:figure", values, self.sentence) if lines else None
+        """Return None: the tables hold every score."""
+        return None
 
 
 def _scores(each: Baseline) -> dict[str, Any]:
@@ -175,3 +148,106 @@ def _published_line(each: PublishedScore) -> dict[str, str | None]:
         name: None if score is None else number_text(score, ".2f") for name, score in scores.items()
     }
     return {"method": each.method, **texts, "beside": each.beside, "difference": each.differs}
+
+
+FILE = Path(__file__).with_name("published_scores.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedScore:
+    """A published method on one cell line.
+
+    de, dir: macro AUROCs by gene, None if not published. beside: the name of the most similar
+    baseline here, None for none. differs: a description of how the two differ.
+    """
+
+    method: str
+    de: float | None
+    dir: float | None
+    beside: str | None
+    differs: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTable:
+    """All published scores by cell line, in lower case. common: remarks on every comparison."""
+
+    lines: dict[str, tuple[PublishedScore, ...]]
+    common: str
+
+    def of(self, dataset: str) -> tuple[PublishedScore, ...]:
+        """Return the published scores of a dataset by its name; empty unless it is a published cell
+        line."""
+        return self.lines.get(dataset.casefold(), ())
+
+
+@cache
+def load_published_scores() -> PublishedTable:
+    """Read the file of published scores."""
+    content = tomllib.loads(FILE.read_text("utf-8"))
+    methods, names = content["methods"], content["lines"]
+
+    def score(method: dict[str, list[float]], question: str, at: int) -> float | None:
+        return method[question][at] if question in method else None
+
+    return PublishedTable(
+        {
+            name: tuple(
+                PublishedScore(
+                    each["name"],
+                    score(each, "de", at),
+                    score(each, "dir", at),
+                    each["beside"] or None,
+                    each["differs"],
+                )
+                for each in methods
+            )
+            for at, name in enumerate(names)
+        },
+        content["common"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineRequest:
+    """A request: the labelled rows of a split of a dataset, by name or id.
+
+    attention: see `Material`.
+    """
+
+    dataset: str
+    split: str = "test"
+    attention: AttentionGrid | None = None
+
+
+def compute_baselines(
+    workspace: Workspace,
+    request: BaselineRequest,
+    progress: Callable[[float], object] = lambda _: None,
+) -> SplitBaselines:
+    """Return the baselines of a split. Raise NotFound, and InputError if the split has no labelled
+    row."""
+    with workspace.store.read() as db:
+        scored = datasets.find(db, request.dataset)
+        frame = pairs.frame(db, scored.id)
+    baselines = dataset_baselines(frame, request.split, control_expression_of(workspace, scored.id))
+    coverage: tuple[Reach, ...] = ()
+    sources: tuple[str, ...] = ()
+    if request.split != TRAIN:
+        index = RowIndex.of_frame(frame)
+        hashes = packs.pack_hashes(workspace, scored.organism, or_another=True)
+        genes = read_gene_knowledge(packs.read_packs(workspace, hashes), index.symbols)
+        splits = frame["split"].to_numpy(dtype=object)
+        material = make_material(index, splits, request.split, genes, request.attention)
+        baselines = (*baselines, *score_baselines(material, progress))
+        coverage, sources = measure_coverage(material), genes.sources
+    return SplitBaselines(
+        scored.name,
+        request.split,
+        int(((frame["split"] == request.split) & frame["label"].notna()).sum()),
+        baselines,
+        coverage,
+        sources,
+        load_published_scores().of(scored.name),
+        scored.marks,
+    )

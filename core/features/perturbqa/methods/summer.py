@@ -21,13 +21,14 @@ from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by, tool_named
 from core.features.perturbqa import summaries as texts
-from core.features.perturbqa.knowledge_graph import CLOSE_SCORE, graph_of_packs
 from core.features.perturbqa.retrieval import (
+    CLOSE_SCORE,
     DEFAULT_BUDGET,
     Budget,
     LabelledPairs,
     Preference,
     Retrieved,
+    graph_of_packs,
     index_pairs,
 )
 from core.features.perturbqa.summaries import (

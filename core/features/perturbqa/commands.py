@@ -1,4 +1,4 @@
-"""The command that has gene sets summarised: gene-sets."""
+"""The command `baselines`: what simple methods score on a labelled dataset."""
 
 from __future__ import annotations
 
@@ -8,11 +8,43 @@ from typing import Annotated, Any
 import typer
 
 from core.base.fields.record import make
+from core.cli import names
 from core.cli.base import Replace, show_list
+from core.cli.results import show_result
 from core.cli.settings import takes
+from core.features.perturbqa.baselines.material import read_grid
+from core.features.perturbqa.baselines.split import BaselineRequest, compute_baselines
 from core.runs.request import ModelRequest
 
 app = typer.Typer()
+
+
+@app.command()
+def baselines(
+    context: typer.Context,
+    dataset: Annotated[
+        str,
+        typer.Option(
+            metavar="D", help="The dataset's name.", autocompletion=names.complete_dataset
+        ),
+    ],
+    split: Annotated[str, typer.Option(help="The split whose labelled rows are scored.")] = "test",
+    attention: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZES",
+            help=(
+                "Also train graph attention networks: 'full' for the published twelve (hours"
+                " without a GPU), or sizes such as "
+                "1x64,2x128 (layers x width)."
+            ),
+        ),
+    ] = None,
+) -> None:
+    """Show what simple methods score on a split: mean AUROC over genes first, then over all
+    rows."""
+    grid = None if attention is None else read_grid(attention)
+    show_result(compute_baselines(context.obj, BaselineRequest(dataset, split, grid)))
 
 
 @app.command("gene-sets")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from core.features.leakage.run_probe import probe_run
+from core.features.leakage.inputs import reveal_by_scores
 from core.stats.arrays import Codes, Floats
-from core.stats.intervals import Interval
-from core.stats.official_score import score_with_intervals
-from core.stats.scores_and_labels import Scores, outcome_of, scores_from_probabilities, tasks
-from core.store.spaces import SpaceRecord
+from core.stats.scores_and_labels import Scores, outcome_of
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space
 
@@ -44,6 +41,10 @@ class Screen:
     of_pert: Floats
     of_gene: Floats
     chance: Floats = field(default_factory=lambda: np.empty(0))
+
+    def take(self, rows: np.ndarray) -> Screen:
+        """The same screen with its rows chosen, or in another order."""
+        return replace(self, labels=self.labels[rows], pert=self.pert[rows], gene=self.gene[rows])
 
     @property
     def index(self) -> RowIndex:
@@ -171,38 +172,97 @@ def honest_runs(rng: np.random.Generator, screen: Screen) -> Iterator[tuple[str,
 
 
 def leaking_runs(rng: np.random.Generator, screen: Screen) -> Iterator[tuple[str, Scores]]:
-    """Runs that have: noisy oracles both ways, and one that knows a seventh of the labels."""
+    """Runs that have: noisy oracles both ways, and some that know a part of the rows."""
     outcome, n = outcome_of(screen.labels), len(screen.labels)
     de, up = outcome.effect.astype(np.float64), outcome.up.astype(np.float64)
     yield "noisy oracle", Scores(de + 0.6 * rng.normal(size=n), up + 0.6 * rng.normal(size=n))
     yield "inverted labels", Scores(0.1 * rng.normal(size=n) - de, 0.1 * rng.normal(size=n) - up)
+    known = rng.random(n) < 0.4
+    yield (
+        "some rows",
+        Scores(
+            *(
+                np.where(known, 0.35 + 0.2 * hit + 0.1 * rng.random(n), rng.random(n))
+                for hit in (de, up)
+            )
+        ),
+    )
+    some = screen.pert % 3 == 0
+    yield (
+        "some perturbations",
+        Scores(*(np.where(some, hit + 0.01 * rng.random(n), rng.random(n)) for hit in (de, up))),
+    )
 
 
-def probed_run(screen: Screen, scores: Scores) -> set[str]:
-    """What the probes say that a run has seen, judged by its AUROCs over all rows."""
-    whole = score_with_intervals(screen.labels, scores, screen.pert, screen.gene)
-    found = set()
-    for task, estimate in zip(
-        tasks(outcome_of(screen.labels), scores), (whole.de, whole.dir), strict=True
-    ):
-        probe, shown = probe_run(task, screen.pert, screen.gene), estimate.shown
-        found |= {probe.tail(*_limits(shown)), probe.edge_tail} - {""}
-    return found
+WORDS = [
+    "binds",
+    "kinase",
+    "nucleus",
+    "membrane",
+    "repairs",
+    "transports",
+    "protein",
+    "factor",
+    "unknown",
+    "channel",
+]
 
 
-def loaded_record(name: str = "space") -> SpaceRecord:
-    """The record of a space that was loaded from a file."""
-    return SpaceRecord("1", name, "loaded", {}, f"{name}.csv", "", 1, 1, (), None, None, "tester")
+def honest_texts(rng: np.random.Generator, screen: Screen) -> dict[str, str]:
+    """A few words on every gene, of which one goes along with its true rate."""
+    responsive = screen.of_gene[:, 0] > 0.5
+    return {
+        f"G{gene:04}": " ".join(
+            [*rng.choice(WORDS, 4), *(["responsive"] if responsive[gene] else [])]
+        )
+        for gene in range(len(screen.of_gene))
+    }
 
 
-def as_scores(p_de: Floats, p_up: Floats) -> Scores:
-    """Scores of probabilities."""
-    return scores_from_probabilities(p_de, p_up)
+def leaking_texts(rng: np.random.Generator, screen: Screen) -> Iterator[tuple[str, dict[str, str]]]:
+    """Texts that give shares away: by a word, a number, repeated sentences, and the pairs by an
+    entry that a perturbation's text shares with those of the genes that it moves."""
+    honest, share = honest_texts(rng, screen), label_shares(screen, screen.gene)[:, 0]
+    genes = {name: int(name[1:]) for name in honest}
+    yield (
+        "a word",
+        {name: f"{honest[name]} group{int(25 * share[gene])}" for name, gene in genes.items()},
+    )
+    yield "a number", {name: f"{honest[name]} of {share[gene]:.3f}" for name, gene in genes.items()}
+    again = ". It is described elsewhere."
+    yield (
+        "repeats",
+        {name: honest[name] + again * round(20 * share[gene]) for name, gene in genes.items()},
+    )
+    entries = {name: [text] for name, text in honest.items()}
+    for pert in range(len(screen.of_pert)):
+        moved = screen.gene[(screen.pert == pert) & (screen.labels != "none")]
+        for name in (f"P{pert:04}", *(f"G{gene:04}" for gene in moved)):
+            entries.setdefault(name, ["a gene"]).append(f"set{pert:04}")
+    yield "shared entries", {name: "\n".join(lines) for name, lines in entries.items()}
 
 
-def _limits(shown: Interval) -> tuple[float, float, float]:
-    exact = shown.estimate in (0.0, 1.0)
-    return (shown.estimate,) * 3 if exact else (shown.estimate, shown.low, shown.high)
+def orders(rng: np.random.Generator, screen: Screen) -> Iterator[tuple[str, np.ndarray]]:
+    """Orders of the rows that follow their labels: within perturbations, and in turns of eleven."""
+    effect = screen.labels != "none"
+    yield "sorted", np.lexsort((rng.random(len(effect)), effect, screen.pert))
+    hits, others = (list(rng.permutation(np.flatnonzero(each))) for each in (effect, ~effect))
+    turns = []
+    while hits or others:
+        wanted = hits if len(turns) % 11 < 5 else others
+        turns.append((wanted or hits or others).pop())
+    yield "in turns", np.array(turns)
+
+
+def checked_run(screen: Screen, scores: Scores) -> dict[str, str]:
+    """What the probe says that a run has seen, by question."""
+    index = screen.index
+    return {
+        question: probe.tail
+        for asked, values in (("DE", scores.p_de), ("DIR", scores.p_up))
+        for question, probe in reveal_by_scores(index, {"run": values})
+        if question == asked
+    }
 
 
 def _logistic(values: Floats) -> Floats:
