@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.base.errors import InputError
-from core.base.net.addresses import check_address, is_local, is_loopback
+from core.base.net.addresses import ENDPOINT, check_address, is_local, is_loopback
 from core.base.net.server_access import ServerAccess
 from core.base.secrets_file import (
     has_sign_in,
@@ -25,7 +25,6 @@ from core.base.setting_types import (
     ADDRESSES,
     E_MAIL,
     E_MAILS,
-    ENDPOINT,
     FILE,
     FOLDER,
     FOLDERS,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 Format = Literal["csv", "parquet", "jsonl"]
 _FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # how formulas begin; spreadsheets read wide signs, too
@@ -30,9 +31,11 @@ def encode_for_spreadsheets(frame: pd.DataFrame) -> bytes:
     Numbers stay unchanged, also as text. For tables that pages offer to people; files that programs
     read are written by `encode`.
     """
+    from pandas.api.types import is_numeric_dtype
+
     safe = frame.rename(columns=_defuse)
     for i, kind in enumerate(safe.dtypes):
-        if not pd.api.types.is_numeric_dtype(kind):
+        if not is_numeric_dtype(kind):
             safe.isetitem(i, safe.iloc[:, i].astype(object).map(_defuse).to_numpy())
     return encode(safe, "csv")
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ENDPOINT = "http://127.0.0.1:8000/v1"  # where vLLM listens unless it is told otherwise
+from core.base.net.addresses import ENDPOINT
+
 EVERYONE = "*"  # among the readers: whoever signs in
 _SWITCH = {
     "1": True,
