@@ -65,6 +65,15 @@ class Pack:
     def __len__(self) -> int:
         return len(self.entries)
 
+    @property
+    def organism(self) -> Organism:
+        """The organism whose genes it is about, for orthologs that of the keys; "" if its symbols
+        do not show it."""
+        symbols = self.entries.values() if self.kind == "proteins" else self.entries
+        if self.kind in ("network", "regulation", "signalling"):
+            symbols = (symbol for pair in symbols for symbol in pair[:2])
+        return pack_kinds.organism_of(symbols)
+
 
 def read_knowledge(content: bytes, name: str) -> Pack:
     """Return the pack in a JSON file; `name` is for messages. Raise UnknownFormat, or InputError
@@ -106,15 +115,6 @@ def _entries(found: Any, kind: Kind, name: str) -> Any:
             return _require_valid(found, lambda _: True, "text", name)
         case "orthologs":
             return _require_valid(found, re.compile(r"\S+").fullmatch, "a gene symbol", name)
-
-
-def organism_of(pack: Pack) -> Organism:
-    """Return the organism whose genes a pack is about, for orthologs that of the keys; "" if its
-    symbols do not show it."""
-    symbols = pack.entries.values() if pack.kind == "proteins" else pack.entries
-    if pack.kind in ("network", "regulation", "signalling"):
-        symbols = (symbol for pair in symbols for symbol in pair[:2])
-    return pack_kinds.organism_of(symbols)
 
 
 def read_knowledge_path(path: Path, name: str = "") -> Pack:

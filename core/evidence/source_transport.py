@@ -22,7 +22,7 @@ from core.evidence.sources import Site, SourceRequest, SourceSettings
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
-T = TypeVar("T")
+Read = TypeVar("Read")
 # characters: a longer text is parsed in a thread, so that it does not block the event loop
 _LONG = 1 << 16
 
@@ -40,7 +40,7 @@ class SourceTransport:
         if self._client is not None:
             await self._client.aclose()
 
-    async def send(self, request: SourceRequest, read: Callable[[str], T]) -> T | Fault | None:
+    async def send(self, request: SourceRequest, read: Callable[[str], Read]) -> Read | Fault | None:
         """Return what `read` returns for the text of a 200 answer, None for a 404 if the request
         allows it, else a fault.
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 _REASONING = {"type": "string"}
-_PER_CENT = {"type": "integer", "minimum": 0, "maximum": 100}
+_PERCENT_FIELD = {"type": "integer", "minimum": 0, "maximum": 100}
 
 
 class AnswerSchema(NamedTuple):
@@ -27,7 +27,7 @@ def letter_schema(letters: Sequence[str], *, reasoned: bool = False) -> AnswerSc
 def percent_schema(*names: str) -> AnswerSchema:
     """Return the schema of fields of these names, each a whole number from 0 to 100, behind
     reasons."""
-    return _schema(dict.fromkeys(names, _PER_CENT), "NN", reasoned=True)
+    return _schema(dict.fromkeys(names, _PERCENT_FIELD), "NN", reasoned=True)
 
 
 def _schema(answers: Mapping[str, Any], example: str, *, reasoned: bool) -> AnswerSchema:

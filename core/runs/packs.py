@@ -11,7 +11,7 @@ from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.file_io import replace_file
 from core.base.hashes import sha256_of
-from core.evidence.knowledge_packs import Pack, organism_of, read_knowledge
+from core.evidence.knowledge_packs import Pack, read_knowledge
 from core.evidence.packs import PackName, Packs, Source
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, pairs, runs, spaces
@@ -132,7 +132,7 @@ def add_pack(
         len(pack),
         pack.source or f"{name}.json",
         source,
-        organism_of(pack),
+        pack.organism,
     )
     for replaced in (known for known in spaces.list_packs(db) if known.name == name):
         keep_for_runs(db, settings, replaced)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError, UnknownFormat
-from core.evidence.knowledge_packs import Pack, organism_of, read_knowledge
+from core.evidence.knowledge_packs import Pack, read_knowledge
 from core.evidence.pack_kinds import is_symbol, kind_of
-from core.evidence.pack_kinds import organism_of as organism_of_symbols
+from core.evidence.pack_kinds import organism_of
 
 META = {"source": "somewhere"}
 MOUSE = ("Stat1", "Il6", "H2-K1", "1110059E24Rik", "mt-Nd1", "Gm12345", "Fas")
@@ -111,7 +111,7 @@ def test_every_kind_is_recognised_in_any_order_and_has_an_organism(
         backwards = content[::-1] if isinstance(content, list) else dict(reversed(content.items()))
         for each in (content, backwards):
             pack = read_knowledge(json.dumps(each).encode(), "x")
-            assert (pack.kind, organism_of(pack)) == (kind, organism)
+            assert (pack.kind, pack.organism) == (kind, organism)
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -142,7 +142,7 @@ def test_one_odd_entry_is_an_error_that_names_it_and_no_other_kind(first: bool) 
     ],
 )
 def test_organisms(symbols: tuple[str, ...], organism: str) -> None:
-    assert organism_of_symbols(symbols) == organism
+    assert organism_of(symbols) == organism
 
 
 @pytest.mark.parametrize("symbol", [*MOUSE, *HUMAN, "RP11-34P13.7", "3.8-1.2"])
@@ -190,7 +190,7 @@ def test_any_json_is_a_pack_or_an_error_of_input(content: Any) -> None:
         assert isinstance(raised, UnknownFormat)
     elif not isinstance(raised, InputError):
         assert raised.kind == kind.kind
-        assert organism_of(raised) in ("mouse", "human", "")
+        assert raised.organism in ("mouse", "human", "")
 
 
 def read_or_error(content: Any) -> Pack | InputError:
