@@ -17,9 +17,8 @@ import pytest
 from typer.main import get_command
 
 import core.cli
-from core.base.config import Settings, variable_of
+from core.base.config import SECRET, Settings, variable_of
 from core.base.row_schema import TABLES
-from core.base.setting_types import SECRET
 from core.features import features
 from core.runs.run_state import State
 from core.store import Store

@@ -45,8 +45,8 @@ from core.methods.base import method_named
 from core.methods.fusion_components import DatasetPriors
 from core.runs import component_loader
 from core.runs.component_loader import WorkspaceComponents, default_dataset
+from core.runs.jobs.control import Job
 from core.runs.jobs.folder import JobFolder
-from core.runs.jobs.kinds import Job
 from core.runs.jobs.work import Reporter
 from core.runs.prompt_files import PromptFile
 from core.runs.request import RunRequest

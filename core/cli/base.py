@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,13 +17,14 @@ import typer
 
 from core.base import log
 from core.base.config import load_settings
-from core.base.result import plain
+from core.base.environment import describe
+from core.base.result import Result, plain, to_json
 from core.base.texts import cell_text, printable, shorten, table_lines
-from core.base.version import describe
 from core.cli.lazy_group import LazyGroup, Output
 
 if TYPE_CHECKING:
     from core.store.runs import Run
+
 
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -138,3 +142,50 @@ def say_if_named_otherwise(run: Run, name: str) -> None:
     """Say that a request's run was there already, under another name."""
     if run.name != name:
         say(f"{name}: the same specification as run {run.name} ({run.id}), which is returned")
+
+
+FIRST_S = 3.0  # before the first line, so that a command that fails at once says that alone
+EVERY_S = 10.0  # between two lines
+
+
+@contextmanager
+def working(what: str) -> Iterator[Callable[[str], None]]:
+    """Show the current step during the block; call the yielded function with each next step.
+
+    A person at a terminal sees each step as it begins. Plain output gets a line after FIRST_S
+    seconds and then every EVERY_S, with the step that is on and the seconds since the block began.
+    """
+    begun, ended, steps = time.monotonic(), threading.Event(), [what]
+
+    def step(text: str) -> None:
+        steps.append(text)
+        if is_watched():
+            say(text)
+
+    def repeat() -> None:
+        wait_s = FIRST_S
+        while not ended.wait(wait_s):
+            say(f"{steps[-1]} … {time.monotonic() - begun:.0f} s")
+            wait_s = EVERY_S
+
+    reporter = threading.Thread(target=repeat, name="progress", daemon=True)
+    reporter.start()
+    try:
+        yield step
+    finally:
+        ended.set()
+        reporter.join()
+
+
+def show_result(result: Result) -> None:
+    """Print a result."""
+    show(to_json(result) if Output.as_json else {}, "\n".join(result_lines(result)))
+
+
+def result_lines(result: Result) -> list[str]:
+    """Return a result as lines: its sentence, its tables with their titles, its scope, then its
+    caveats."""
+    lines = [result.sentence]
+    for table in (each for each in result.tables() if each.rows):
+        lines += ["", f"{table.title}:", *table_lines(table.texts())]
+    return [*lines, "", *filter(None, (result.scope, *result.caveats))]

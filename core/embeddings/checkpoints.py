@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from core.base.errors import InputError, UnsafeFile
+from core.base.errors import InputError, UnsafeFile, require_package
 from core.base.file_io import read_file
 from core.base.file_limits import refuse_bomb
-from core.base.packages import require_package
 from core.base.records import parse
 from core.base.texts import list_some
 from core.embeddings.plain_pickle import read_plain_pickle

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 from core.base.net.retry import Fault
 from core.base.net.scrubber import Scrubber
 from core.base.texts import parse_json, replace_surrogates
+from core.llm.errors import fault_in_answer, hide_in_tokens
 from core.llm.messages import Outcome, TokenLogprob, Usage
-from core.llm.server_errors import fault_in_answer, hide_in_tokens
 from core.llm.thinking import part_thinking
 
 # For content and for reasoning: twice the longest answers of today's models, readable in less than

@@ -29,8 +29,8 @@ from core.base.net.transport import (
 )
 from core.llm.call_settings import CallSettings
 from core.llm.completion import Answer
+from core.llm.errors import error_message_of, judge_fault
 from core.llm.messages import Outcome, Request, check_value
-from core.llm.server_errors import error_message_of, judge_fault
 
 Method = Literal["GET", "POST"]
 EXAMPLE = "http://127.0.0.1:8000/v1"

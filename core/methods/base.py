@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import core.methods as room
-from core.base.declared import declared_in, find_named
 from core.base.errors import InputError
+from core.base.feature import declared_in, find_named
 from core.base.fields.record import NoSettings, options_of
 from core.base.fields.setting import split_names
 from core.base.types import Call, Evidence, Pair, RowResult, TraceEvent

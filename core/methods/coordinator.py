@@ -13,9 +13,14 @@ from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by
 from core.evidence.tool import Tool
 from core.methods.agents import agent_episode as agents
-from core.methods.agents.agent_episode import Episode
+from core.methods.agents.agent_episode import (
+    TEXT,
+    BoundTool,
+    Episode,
+    bind_evidence_tool,
+    describe_tool,
+)
 from core.methods.agents.agent_row import agent_prompts, answer_row, consult_colleague
-from core.methods.agents.tool_binding import TEXT, BoundTool, bind_evidence_tool, describe_tool
 from core.methods.base import Context, RowMethod
 from core.methods.conversation import raise_with_calls
 from core.methods.prompts import dossier_tools, prompt_text

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from core.llm.answers import AnswerSchema, letter_schema, percent_schema
 from core.llm.messages import Message
-from core.llm.structured import AnswerSchema, letter_schema, percent_schema
 from core.methods.conversation import Messages
 from core.methods.prompts import cell_desc, fill, prompt_text, with_form
 

@@ -14,11 +14,10 @@ from core.base.errors import InputError
 from core.base.fields.record import options_of
 from core.base.fields.setting import setting
 from core.base.types import Flag, Label, Pair, Prediction, RowResult, TraceEvent
-from core.llm.answers import Unread, read_label
+from core.llm.answers import AnswerSchema, Unread, letter_schema, read_label
 from core.llm.kept_answer import TokenCount, TokenCounter
 from core.llm.logprobs import LETTERS
 from core.llm.messages import Message, Reply
-from core.llm.structured import AnswerSchema, letter_schema
 from core.methods.base import Context, RowMethod
 from core.methods.coded_names import NamesOfPrompt
 from core.methods.conversation import (

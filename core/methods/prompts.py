@@ -20,7 +20,7 @@ from core.base.types import Label, Pair
 from core.evidence.label_view import LabelView
 from core.evidence.registry import tool_named
 from core.evidence.tool import Tool
-from core.llm.structured import AnswerSchema
+from core.llm.answers import AnswerSchema
 from core.methods.coded_names import ALONE
 
 # The limits of the challenge's tracks for each row; methods obey them and submissions are checked

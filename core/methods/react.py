@@ -10,9 +10,8 @@ from core.base.types import Pair, RowResult
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by
 from core.methods.agents import agent_episode as agents
-from core.methods.agents.agent_episode import Episode
+from core.methods.agents.agent_episode import Episode, bind_evidence_tool, describe_tool
 from core.methods.agents.agent_row import agent_prompts, answer_row
-from core.methods.agents.tool_binding import bind_evidence_tool, describe_tool
 from core.methods.base import Context, RowMethod
 from core.methods.conversation import raise_with_calls
 from core.methods.prompts import PACK_TOOLS, Tools, dossier_tools

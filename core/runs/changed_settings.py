@@ -23,15 +23,15 @@ from core.runs.model_servers import refuse_unfit
 from core.runs.ray_cluster import check_ray
 from core.runs.run_folder import RunFolder
 from core.runs.run_state import Status
-from core.runs.shared_settings import (
+from core.runs.spec import (
     SERVERS_HELP,
     Backend,
     CallsAtOnce,
     ClusterAddress,
+    ExecutionSettings,
     Servers,
     TokenBudget,
 )
-from core.runs.spec import ExecutionSettings
 from core.runs.workspace import Workspace
 
 PATIENCE_S = 10.0  # with a new server that is asked for its models

@@ -15,8 +15,8 @@ from core.evidence.packs import Packs
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
 from core.llm.client import Client
+from core.llm.kept_answer import ReplyCache
 from core.llm.messages import Message, Reply
-from core.llm.reply_cache import ReplyCache
 from core.methods.base import (
     AsksAgain,
     Context,

@@ -16,10 +16,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
+from core.base.environment import describe as describe_version
 from core.base.errors import DeskError
 from core.base.net.retry import Fault
 from core.base.types import Evidence, Failed, Pair, RowResult
-from core.base.version import describe as describe_version
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Unanswered

@@ -20,12 +20,18 @@ from textwrap import shorten
 from typing import Any
 
 from core.base.config import REPOSITORY
+from core.base.environment import describe as describe_version
 from core.base.environment import without_secrets
-from core.base.errors import DeskError, InputError, MissingPackage, StateError, Unreachable
+from core.base.errors import (
+    DeskError,
+    InputError,
+    MissingPackage,
+    StateError,
+    Unreachable,
+    require_package,
+)
 from core.base.file_io import temporary_folder
 from core.base.log import LOGGER
-from core.base.packages import require_package
-from core.base.version import describe as describe_version
 from core.methods.base import GathersDossier, Method, RowMethod
 from core.runs.spec import ExecutionSettings
 

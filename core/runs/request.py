@@ -18,12 +18,13 @@ from core.base.types import ASKED, Pair
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import CONCURRENCY, MAX_ANSWER_MB, TIMEOUT_S
 from core.methods.base import Method
-from core.runs.shared_settings import (
+from core.runs.spec import (
     Backend,
     Cached,
     CallsAtOnce,
     ClusterAddress,
     DatasetName,
+    LabelViewSpec,
     LongestAnswer,
     Model,
     Seed,
@@ -32,7 +33,6 @@ from core.runs.shared_settings import (
     Timeout,
     TokenBudget,
 )
-from core.runs.spec import LabelViewSpec
 
 MAX_IDS_BYTES = 1 << 28
 _MINUTE_S = 60.0

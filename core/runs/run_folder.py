@@ -30,8 +30,8 @@ from core.base.file_io import remove_folder
 from core.base.memory import SMALL_MEMORY
 from core.base.records import from_json
 from core.runs.jobs.folder import JobFolder, read_json, write_json
-from core.runs.jobs.start import FIRST_HEARTBEAT_S, command_line
-from core.runs.jobs.start import start as start_process
+from core.runs.jobs.work import FIRST_HEARTBEAT_S, command_line
+from core.runs.jobs.work import start as start_process
 from core.runs.spec import VERSION, ExecutionSettings, RunSpec
 
 RUNS: Final = "runs"  # the folder of all runs, in the workspace's data
@@ -170,7 +170,7 @@ def start_worker(
     within_s: float = FIRST_HEARTBEAT_S,
     keep: Sequence[str] = (),
 ) -> int:
-    """Start a run's worker in a session of its own, as `core.runs.jobs.start` does; return its
+    """Start a run's worker in a session of its own, as `core.runs.jobs.work` does; return its
     process id.
 
     settings: with the keys that it needs, which go into its environment only. command: by default

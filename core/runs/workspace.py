@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from core.base.config import Settings, load_settings
+from core.base.config import EVERYONE, Settings, load_settings
 from core.base.errors import ReadOnly
 from core.base.log import LOGGER
-from core.base.setting_types import EVERYONE
 from core.runs.run_folder import RunFolder, folder_of_run
 from core.store import Cursor, Store, changes, open_store
 

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from core.base.label_marks import LabelMarks
-from core.base.result import Table, hidden, inline
+from core.base.result import LabelMarks, Table, hidden, inline
 from core.base.texts import rows_behind
 from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.other_scores import OtherScores

@@ -11,7 +11,7 @@ import pytest
 
 from core import __version__
 from core.base.config import REPOSITORY
-from core.base.version import commit_of, describe, version_in
+from core.base.environment import commit_of, describe, version_in
 from core.runs.workspace import Workspace
 from core.store import runs
 from tests import commands

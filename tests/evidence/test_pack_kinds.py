@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError, UnknownFormat
-from core.evidence.knowledge_packs import Pack, read_knowledge
-from core.evidence.pack_kinds import is_symbol, kind_of
-from core.evidence.pack_kinds import organism_of
+from core.evidence.knowledge_packs import Pack, is_symbol, kind_of, organism_of, read_knowledge
 
 META = {"source": "somewhere"}
 MOUSE = ("Stat1", "Il6", "H2-K1", "1110059E24Rik", "mt-Nd1", "Gm12345", "Fas")

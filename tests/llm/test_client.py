@@ -28,8 +28,8 @@ from core.llm.errors import (
     Truncated,
     Unanswered,
 )
+from core.llm.kept_answer import ReplyCache
 from core.llm.messages import Reply, Request, Usage
-from core.llm.reply_cache import ReplyCache
 from tests.llm.canned import ASK, KEY, Asked, Canned, completion, serving
 
 LOGPROBS = {"content": [{"token": "A", "logprob": -0.5, "top_logprobs": []}]}

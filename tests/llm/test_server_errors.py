@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.net.retry import Fault
-from core.llm.server_errors import error_message_of, judge_fault, meaning_of
+from core.llm.errors import error_message_of, judge_fault, meaning_of
 
 
 @pytest.mark.few(18)

@@ -18,7 +18,8 @@ from core.features.importing.actions import ImportOptions, import_upload
 from core.features.importing.spaces.load import load_space
 from core.features.neighbours import spaces
 from core.methods.fusion_settings import FusionSettings
-from core.runs import component_loader, derived_runs, launch, run_control
+from core.runs import component_loader, launch, run_control
+from core.runs import component_loader as derived_runs
 from core.runs.component_loader import WorkspaceComponents
 from core.runs.request import RunRequest
 from core.runs.run_state import Counts, Heartbeat, write_heartbeat

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from core.base.frames import encode
+from core.base.workbook import encode
 from core.features.arguments import rubric_tables
 from core.features.importing import bundle_actions, bundle_tables
 from core.features.importing.bundles import differences, read_bundle

@@ -15,7 +15,7 @@ from typing import Any
 from core.base.config import Settings
 from core.base.types import Evidence, Prediction, RowResult, TraceEvent
 from core.features.importing.actions import ImportOptions, import_upload
-from core.runs import actions, run_writer
+from core.runs import actions, audited_rows
 from core.runs.audited_rows import audit_rows
 from core.runs.workspace import Workspace, open_workspace
 from core.store import datasets
@@ -184,5 +184,5 @@ def _write_dossier(workspace: Workspace, dataset: str, ids: Sequence[str], said:
             "name": "dossier",
             "spec": {said: said},
         }
-        run_writer.write_run(db, audit_rows(rows), method="debate", origin="run here", **about)
+        audited_rows.write_run(db, audit_rows(rows), method="debate", origin="run here", **about)
         detail |= {"said": said}

@@ -49,7 +49,7 @@ from core.features.targets.request import (
     TrainingRequest,
 )
 from core.runs.changed_settings import ChangedSettings
-from core.runs.derived_runs import FusionRequest, KnnRequest
+from core.runs.component_loader import FusionRequest, KnnRequest
 from core.runs.request import RowSelection, RunRequest
 from core.runs.workspace import Workspace
 from core.transfer.knn_settings import KnnSettings

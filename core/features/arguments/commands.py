@@ -12,9 +12,8 @@ import typer
 from core.base.fields.record import make, options_of
 from core.base.result import plain
 from core.base.types import LIVE_STATES
-from core.cli.base import Detach, say_progress, show, show_list
+from core.cli.base import Detach, say_progress, show, show_list, show_result
 from core.cli.names import RunName, complete, complete_run
-from core.cli.results import show_result
 from core.cli.settings import takes
 from core.features.arguments import rubrics
 from core.features.arguments.label_commands import RubricName, label

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from core.base.errors import InputError
-from core.base.frames import encode
 from core.base.tables import text_table
 from core.base.texts import quote
+from core.base.workbook import encode
 from core.features.arguments import rubric_tables
 from core.features.arguments.labels import check_label, text_keys
 from core.features.arguments.rubric import Rubric

@@ -25,8 +25,7 @@ from core.runs import launch, model_servers, run_control
 from core.runs.dependencies import load_pairs, load_texts
 from core.runs.jobs import overview
 from core.runs.request import Expectation, Rate, RunRequest, expect
-from core.runs.shared_settings import Cached, CallsAtOnce, Model, Seed, Server, TokenBudget
-from core.runs.spec import RunSpec
+from core.runs.spec import Cached, CallsAtOnce, Model, RunSpec, Seed, Server, TokenBudget
 from core.runs.workspace import Workspace
 from core.store import Cursor, calls, evidence, runs
 from core.store.runs import Run

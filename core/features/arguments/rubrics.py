@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.base.declared import find_named
 from core.base.errors import InputError, StateError
+from core.base.feature import find_named
 from core.base.fields.toml_table import read_toml
 from core.features.arguments import rubric_tables
 from core.features.arguments.finding_kinds import kinds

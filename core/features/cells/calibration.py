@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core.base.label_marks import LabelMarks
+from core.base.result import LabelMarks
 from core.features.cells.comparisons import MockChanges
 from core.features.cells.labels import Thresholds
 from core.stats.multiplicity import benjamini_hochberg

@@ -8,7 +8,7 @@ from dataclasses import replace
 from core.features.cells import actions as cells
 from core.features.cells.actions import KIND as NAME
 from core.runs.jobs import overview
-from core.runs.jobs.kinds import Job, JobKind
+from core.runs.jobs.control import Job, JobKind
 from core.runs.workspace import Workspace
 from core.store import datasets
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from core.base.label_marks import LabelMarks
+from core.base.result import LabelMarks
 from core.features.cells.anndata_file import COUNTS_PER_CELL
 from core.features.cells.comparisons import ReplicateChanges
 from core.features.cells.confounders import describe_even

@@ -18,16 +18,14 @@ from core.base.file_io import read_file
 from core.base.result import Result
 from core.base.texts import table_lines
 from core.cli import names
-from core.cli.base import Detach, say_arm, say_progress, show
-from core.cli.progress import working
-from core.cli.results import show_result
+from core.cli.base import Detach, say_arm, say_progress, show, show_result, working
 from core.cli.settings import listing, takes
 from core.features.experiments import engine
 from core.features.experiments.registry import kind_named, kinds
 from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
 from core.runs import launch
-from core.runs.shared_settings import CallsAtOnce, Model, Server
+from core.runs.spec import CallsAtOnce, Model, Server
 from core.runs.workspace import Workspace
 from core.store import datasets, runs
 

@@ -33,7 +33,7 @@ from core.runs.component_loader import default_dataset
 from core.runs.jobs import overview
 from core.runs.jobs.folder import JobFolder
 from core.runs.jobs.work import Reporter, work_on
-from core.runs.made_runs import Progress, server_of
+from core.runs.launch import Progress, server_of
 from core.runs.request import Expectation, cost_sentence, expected_calls
 from core.runs.workspace import Workspace
 from core.store import notes, runs

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.features.experiments import engine
-from core.runs.jobs.kinds import UNFINISHED, Job, JobKind
+from core.runs.jobs.control import UNFINISHED, Job, JobKind
 from core.runs.jobs.state import is_fresh, last_heartbeat
 from core.runs.jobs.work import Reporter
 from core.runs.run_folder import RUNS, RunFolder

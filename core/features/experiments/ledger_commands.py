@@ -14,8 +14,7 @@ from core.base.fields.setting import split_names
 from core.base.file_io import read_file
 from core.base.result import plain
 from core.cli import names
-from core.cli.base import show
-from core.cli.results import result_lines, show_result
+from core.cli.base import result_lines, show, show_result
 from core.cli.settings import takes
 from core.features.experiments import ledger
 from core.features.experiments.decision import DecisionRule

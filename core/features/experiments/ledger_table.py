@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from core.base.clock import local_of
+from core.base.row_schema import local_of
 from core.store.connection import Cursor
 from core.store.queries import insert_values
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-from core.base.declared import find_named
 from core.base.experiment import Kind
+from core.base.feature import find_named
 from core.features import hooks
 
 _PACKAGES = ("core.features.experiments.kinds", "core.features.experiments.ideas")

@@ -17,7 +17,7 @@ from core.base.texts import check_name
 from core.features.experiments.kinds.asking import SmallestEffect
 from core.llm.call_settings import CallSettings
 from core.methods.fusion_settings import LessInDisagreement
-from core.runs.shared_settings import Model, Servers, TokenBudget
+from core.runs.spec import Model, Servers, TokenBudget
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 

@@ -29,7 +29,7 @@ from core.methods.prompts import C_PARAMETERS_B
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
 from core.runs.jobs.state import read_ending
-from core.runs.shared_settings import DatasetName
+from core.runs.spec import DatasetName
 from core.runs.workspace import Workspace
 
 

@@ -36,7 +36,7 @@ from core.base.errors import MissingPackage
 from core.base.file_io import remove_folder, replace_file
 from core.base.records import to_json
 from core.features.finetune.spec import VERSION, FinetuneSpec
-from core.runs.jobs import start as jobs
+from core.runs.jobs import work as jobs
 from core.runs.jobs.folder import JobFolder, read_json, write_json
 from core.runs.jobs.state import JobStatus, status_of
 from core.runs.run_folder import read_spec

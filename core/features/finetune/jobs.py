@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core.base.errors import DeskError
 from core.features.finetune import actions as finetunes
-from core.runs.jobs.kinds import Job, JobKind
+from core.runs.jobs.control import Job, JobKind
 from core.runs.workspace import Workspace
 
 

@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from core.base.environment import describe
 from core.base.errors import InputError, NotFound, StateError
 from core.base.file_io import part_of, replace_file, sync_folder
 from core.base.hashes import sha256_of_file
-from core.base.version import describe
 from core.features.finetune.spec import FinetuneSpec
 from core.runs.jobs.folder import read_json, write_json
 

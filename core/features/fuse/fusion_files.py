@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from core.base import machine_names
+from core.base import environment
 from core.base.errors import NotFound, StateError
 from core.cli.base import Out, Replace, show_file
 from core.cli.names import RunName
@@ -55,7 +55,7 @@ def find_explorer(workspace: Workspace, run: Run, labels: bool) -> ExplorerData 
 def fusion_file(workspace: Workspace, run: str, *, labels: bool) -> bytes:
     """Return the file. Raise StateError also if it contains an API key."""
     content = fusion_data(workspace, run, labels=labels).file()
-    machine_names.refuse_secrets(workspace.settings, f"fusion {run}", [content])
+    environment.refuse_secrets(workspace.settings, f"fusion {run}", [content])
     return content
 
 

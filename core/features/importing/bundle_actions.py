@@ -14,7 +14,7 @@ from typing import cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.base import machine_names
+from core.base import environment
 from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.file_io import UnnamedFile, write_by
@@ -104,9 +104,9 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
         "origin": records.origin_of(db, run.id) or run.origin,
         "parent_names": {parent: names[parent] for parent in run.parents if parent in names},
     }
-    whole, clean = BundledRun(**values), machine_names.remover(settings)
+    whole, clean = BundledRun(**values), environment.remover(settings)
     bundled = replace_in(
-        whole, spec=machine_names.change_texts(whole.spec, clean), cause=clean(whole.cause)
+        whole, spec=environment.change_texts(whole.spec, clean), cause=clean(whole.cause)
     )
     parts, changed = {}, whole.content != bundled.content
     for part in SCHEMAS:
@@ -135,7 +135,7 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
     return bundle, list(_list_problems(bundle, changed=changed))
 
 
-def _change_errors(table: pa.Table, clean: machine_names.Remover) -> pa.Table:
+def _change_errors(table: pa.Table, clean: environment.Remover) -> pa.Table:
     """Return a table with its column error changed."""
     texts = [text and clean(text) for text in table["error"].to_pylist()]
     return table.set_column(

@@ -11,7 +11,7 @@ from core.base.compressed import bare_name
 from core.base.errors import StateError
 from core.base.hashes import sha256_of
 from core.base.texts import quote
-from core.evidence.pack_kinds import Organism, organism_of
+from core.evidence.knowledge_packs import Organism, organism_of
 from core.features.importing import challenge
 from core.features.importing.cell_lines import cell_line_context
 from core.features.importing.import_target import ImportOptions

@@ -14,7 +14,7 @@ from core.base.compressed import bare_name, unpack_file
 from core.base.errors import InputError
 from core.base.file_io import open_file
 from core.base.file_limits import MAX_UNPACKED_BYTES
-from core.evidence.pack_kinds import are_genes
+from core.evidence.knowledge_packs import are_genes
 from core.features.importing.symbols.kinds import kind_of_names
 from core.features.importing.symbols.spelling import clean
 

@@ -31,7 +31,7 @@ from core.features.importing.import_target import (
 from core.features.importing.pairs import PairTable
 from core.features.importing.score_columns import run_name
 from core.features.importing.submissions import SubmissionTable
-from core.runs import packs, run_writer
+from core.runs import audited_rows, packs
 from core.scoring.score_result import same_runs_sentence
 from core.store import Cursor, datasets, file_rows, imports, pairs, runs
 from core.store.datasets import Dataset
@@ -111,7 +111,7 @@ def write_run(
     )
     name, existing = free_name(db, target.id, run_name(table, path), path, table.sha256, options)
     replaced = {} if existing is None else delete_replaced_run(db, settings, existing)
-    run = run_writer.write_run(
+    run = audited_rows.write_run(
         db,
         known,
         id=_run_id(table, target),

@@ -7,8 +7,8 @@ import typer
 from numpy.typing import NDArray
 
 from core.base.errors import InputError
+from core.cli.base import show_result
 from core.cli.names import DatasetName, RunName
-from core.cli.results import show_result
 from core.features.leakage import pack_texts
 from core.features.leakage.leak_power import leak_power
 from core.features.leakage.result import LeakageAudit, check_counts

@@ -8,16 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from core.base.fields.record import make
-from core.cli.base import Replace, say_if_named_otherwise
+from core.cli.base import Replace, say_if_named_otherwise, show_result, working
 from core.cli.names import DatasetName
-from core.cli.progress import working
-from core.cli.results import show_result
 from core.cli.settings import takes
 from core.features.neighbours import knn_numbers
 from core.features.neighbours.result import KnnResult, NeighboursResult
-from core.runs import derived_runs, launch
-from core.runs.component_loader import WorkspaceComponents, default_dataset
-from core.runs.derived_runs import KnnRequest
+from core.runs import component_loader, launch
+from core.runs.component_loader import KnnRequest, WorkspaceComponents, default_dataset
 from core.scoring.run_scores import MACRO_HEADLINE
 from core.transfer.knn_settings import KnnSettings, refuse_cut_without_effect, with_power_of_effects
 from core.transfer.protocols import Kind
@@ -48,7 +45,7 @@ def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False
         KnnResult.of(numbers, settings.describe(), predicted.seconds, target.marks), remarks=remarks
     )
     if name:
-        request = derived_runs.knn_request(target, settings, name)
+        request = component_loader.knn_request(target, settings, name)
         saved = launch.start(context.obj, request, replace=replace, components=loader)
         say_if_named_otherwise(saved, name)
         result = replaced(result, run=saved.name)
@@ -84,7 +81,7 @@ def neighbours(
 ) -> None:
     """List the labelled rows behind a row's priors, heaviest first."""
     target = default_dataset(context.obj, dataset)
-    found = derived_runs.neighbours_of(
+    found = component_loader.neighbours_of(
         context.obj,
         target,
         pair,

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from core.base.errors import InputError, NotFound, Unreachable
+from core.base.errors import InputError, NotFound, Unreachable, require_package
 from core.base.net.retry import RetryPolicy
 from core.base.net.server_access import ServerAccess
 from core.base.net.transport import (
@@ -23,7 +23,6 @@ from core.base.net.transport import (
     open_http_client,
     send_request,
 )
-from core.base.packages import require_package
 from core.base.texts import parse_json
 from core.embeddings.space import Space, first_line, make_space
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.methods.fusion_components import DatasetPriors
-from core.runs.control_inputs import Progress, find_null
+from core.runs.component_loader import Progress, find_null
 from core.runs.workspace import Workspace
 from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.permutation_null import N_PERMUTATIONS, KnnNumbers

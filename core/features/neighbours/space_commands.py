@@ -12,9 +12,7 @@ from core.base.errors import InputError, StateError
 from core.base.fields.record import make
 from core.base.result import Summary, to_json
 from core.cli import names
-from core.cli.base import Replace, say, show_deleted, show_list
-from core.cli.progress import working
-from core.cli.results import show_result
+from core.cli.base import Replace, say, show_deleted, show_list, show_result, working
 from core.cli.settings import takes
 from core.embeddings.symbol_matching import Coverage
 from core.features.importing import actions as imports

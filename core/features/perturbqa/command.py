@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from core.cli import names
-from core.cli.results import show_result
+from core.cli.base import show_result
 from core.features.perturbqa.baselines.attention_settings import read_grid
 from core.features.perturbqa.compute import BaselineRequest, compute_baselines
 

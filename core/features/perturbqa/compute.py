@@ -17,7 +17,7 @@ from core.features.perturbqa.baselines.published_scores import load_published_sc
 from core.features.perturbqa.baselines.split import SplitBaselines
 from core.features.perturbqa.baselines.table import Reach, measure_coverage, score_baselines
 from core.runs import packs
-from core.runs.control_inputs import control_expression_of
+from core.runs.component_loader import control_expression_of
 from core.runs.workspace import Workspace
 from core.scoring.baselines import dataset_baselines
 from core.store import datasets, pairs

@@ -20,7 +20,7 @@ from core.features.predicting.run_status import busy_lines, show_status, status_
 from core.runs import run_control
 from core.runs.changed_settings import ChangedSettings, change_settings
 from core.runs.jobs import control
-from core.runs.jobs.kinds import Job
+from core.runs.jobs.control import Job
 from core.runs.jobs.run_kind import RunKind
 from core.runs.workspace import Workspace
 

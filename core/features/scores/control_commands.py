@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import typer
 
+from core.cli.base import show_result
 from core.cli.names import RunName
-from core.cli.results import show_result
 from core.features.scores.space_controls import control_spaces, space_to_scramble
-from core.runs.control_inputs import control_expression_of, null_of_run
+from core.runs.component_loader import control_expression_of, null_of_run
 from core.scoring import run_scores
 from core.scoring.baselines import add_expression
 from core.scoring.controls import control_run

@@ -9,8 +9,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from core.base.label_marks import LabelMarks
-from core.base.result import Figure, Table
+from core.base.result import Figure, LabelMarks, Table
 from core.base.texts import NO_BIOLOGY
 from core.scoring.other_scores import OtherScores
 from core.scoring.run_scores import RunRows

@@ -13,12 +13,12 @@ from importlib.metadata import version as version_of_package
 from core import __version__
 from core.base import log
 from core.base.config import REPOSITORY, Settings
+from core.base.environment import commit_of
 from core.base.errors import DeskError, StoreBusy, StoreError
 from core.base.net.addresses import origin_of, read_addresses
 from core.base.net.scrubber import SHORTEST
 from core.base.net.server_access import ServerAccess
 from core.base.system_errors import existing_folder
-from core.base.version import commit_of
 from core.llm import health
 from core.llm.endpoint import Endpoint
 from core.runs.jobs import overview

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.base import machine_names
+from core.base import environment
 from core.base.errors import InputError
 from core.base.fields.setting import split_names
 from core.base.records import from_json
@@ -148,7 +148,7 @@ def build(
     byline = Byline(*(reports.author_and_day(context.obj, name) or ()))
     parts = dataclasses.replace(load_parts(context.obj, name, selection, links), byline=byline)
     built = build_file(parts, slides=slides)
-    machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
+    environment.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
     content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
     show_file(out, content, {"figures": built.figures, "rows": built.rows}, replace=replace)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from core.base import machine_names
+from core.base import environment
 from core.cli import names
 from core.cli.base import Replace, show_deleted, show_file, show_list
 from core.features.sharing import walk_actions
@@ -63,7 +63,7 @@ def export(
     with context.obj.store.read() as db:
         home, stops = walk_actions.find_walk(db, name, dataset)
         page = walk_file(db, home, name, links)
-    machine_names.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
+    environment.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
     content = as_pdf(page) if out.suffix.lower() == ".pdf" else page
     show_file(out, content, {"stops": len(stops)}, replace=replace)
 

@@ -10,11 +10,11 @@ from dataclasses import replace as replace_in
 from pathlib import Path
 from typing import Any
 
+from core.base.environment import refuse_secrets
 from core.base.errors import InputError, NotFound
 from core.base.file_io import read_file, write_file
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.base.hashes import sha256_of
-from core.base.machine_names import refuse_secrets
 from core.base.types import RowResult, Track
 from core.features.importing.lineage import Prompts, prompts_of
 from core.features.importing.problems import Problem

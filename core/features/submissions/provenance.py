@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from core import __version__
+from core.base.environment import version_in
 from core.base.types import EXTERNAL_SCORE, MADE_ELSEWHERE, Flag
-from core.base.version import version_in
 from core.evidence.registry import TOOLS, tool_file
 from core.features.importing.lineage import Prompts, missing_parents
 from core.features.submissions.parsed import RunProvenance

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.features.targets import actions as target_ranking
-from core.runs.jobs.kinds import Job, JobKind
+from core.runs.jobs.control import Job, JobKind
 from core.runs.workspace import Workspace
 
 

@@ -11,8 +11,7 @@ from core.llm.answers import Unread, read_label, read_probability
 from core.llm.kept_answer import TokenCount
 from core.llm.logprobs import LETTERS
 from core.llm.messages import Message
-from core.methods.agents.agent_episode import Episode, PromptOutline
-from core.methods.agents.tool_binding import BoundTool
+from core.methods.agents.agent_episode import BoundTool, Episode, PromptOutline
 from core.methods.conversation import (
     ask_letter_again,
     ask_probability_again,

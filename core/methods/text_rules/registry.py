@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Literal
 
 import core.methods.text_rules as room
-from core.base.declared import declared_in, find_named
+from core.base.feature import declared_in, find_named
 from core.methods.text_rules.text import RuleText
 
 # What is asked about. A speech is a brief, a rebuttal or a verdict; a claim is an entry in a

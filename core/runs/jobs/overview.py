@@ -20,8 +20,8 @@ from core.base.errors import DeskError, NotFound, StoreBusy
 from core.base.types import LIVE_STATES
 from core.runs.jobs import state
 from core.runs.jobs.folder import JobFolder, read_json, write_json
-from core.runs.jobs.start import command_line
-from core.runs.jobs.start import start as start_process
+from core.runs.jobs.work import command_line
+from core.runs.jobs.work import start as start_process
 from core.runs.run_folder import RUNS, RunFolder
 from core.runs.run_state import state_of
 from core.runs.workspace import Workspace

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.config import REPOSITORY
-from core.base.net import rate_limit
-from core.base.net.rate_limit import RateLimit
+from core.base.net import retry as rate_limit
 from core.base.net.response_cache import MAX_WAIT_S, CachedResponse, ResponseCache
+from core.base.net.retry import RateLimit
 from core.base.types import Pair
 from core.evidence.packs import Packs
 from core.evidence.registry import gather
@@ -336,7 +336,7 @@ def test_no_request_arrives_too_soon_however_late_each_is_delivered(
         await asyncio.gather(*(ask(place, *each) for place, each in enumerate(delays)))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.base.net.rate_limit.time.time", lambda: clock.now)
+        patch.setattr("core.base.net.retry.time.time", lambda: clock.now)
         asyncio.run(clock.run(ask_all()))
     window_s, allowed = (1.0, int(per_s)) if per_s >= 1 else (1 / per_s, 1)
     assert len(arrived) == len(delays)

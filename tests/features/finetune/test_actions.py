@@ -15,8 +15,8 @@ from core.features.finetune.actions import FinetuneRequest
 from core.features.finetune.job_folder import FinetuneFolder
 from core.features.finetune.jobs import KIND
 from core.runs.jobs import control
+from core.runs.jobs.control import Job
 from core.runs.jobs.folder import log_tail
-from core.runs.jobs.kinds import Job
 from core.runs.jobs.state import beat
 from core.runs.workspace import Workspace
 from core.store import changes

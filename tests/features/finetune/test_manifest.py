@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from core.base.environment import describe
 from core.base.errors import InputError, NotFound
-from core.base.version import describe
 from core.features.finetune.merge import NAME, hashes_of, read_manifest, write_manifest
 from tests.features.finetune.cases import spec, write_model
 

@@ -7,7 +7,8 @@ import pytest
 
 from core.features.neighbours import spaces
 from core.methods.fusion_settings import FusionSettings
-from core.runs import component_loader, derived_runs
+from core.runs import component_loader
+from core.runs import component_loader as derived_runs
 from core.runs.component_loader import WorkspaceComponents
 from core.runs.workspace import Workspace
 from core.scoring import run_scores

@@ -19,8 +19,7 @@ from core.llm.endpoint import CONCURRENCY
 from core.methods.base import method_named
 from core.runs.component_loader import default_dataset
 from core.runs.request import RunRequest
-from core.runs.shared_settings import CallsAtOnce, Server
-from core.runs.spec import LabelViewSpec
+from core.runs.spec import CallsAtOnce, LabelViewSpec, Server
 from core.runs.workspace import Workspace
 from core.store import runs
 from core.store.runs import Run

@@ -19,7 +19,7 @@ from core.llm.endpoint import CONCURRENCY
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
 from core.runs.request import RunRequest, choose_rows
-from core.runs.shared_settings import CallsAtOnce, Servers
+from core.runs.spec import CallsAtOnce, Servers
 from core.runs.workspace import Workspace
 from core.store import predictions, runs
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from core.base.environment import describe
 from core.base.errors import InputError, NotFound, StateError
-from core.base.version import describe
 from core.features.fuse import weight_grid
 from core.features.fuse.explorer.component import ExplorerData
 from core.features.fuse.explorer.content import FusionRows, make_content

@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.base import machine_names
+from core.base import environment
 from core.base.fields.record import option_of
 from core.features.fuse.explorer.prepare import Mix, describe_rest
 from core.features.fuse.explorer.travel import Fusion, data_of_file
@@ -17,8 +17,8 @@ from core.features.fuse.page import at_rest, explorer, figures, fusion_controls
 from core.features.fuse.page.fusion_controls import KNN, PAGE, FusionChoice, title_of
 from core.features.neighbours.page import neighbour_controls
 from core.runs import actions as runs
-from core.runs import derived_runs, launch
-from core.runs.derived_runs import FusionRequest
+from core.runs import component_loader, launch
+from core.runs.component_loader import FusionRequest
 from core.runs.workspace import Workspace
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
@@ -204,7 +204,9 @@ def _save_fusion(
             settings = replace(
                 choice.settings(), base=base.id, others=tuple(others), references=references
             )
-            run = launch.start(workspace, derived_runs.fusion_request(base.dataset, settings, name))
+            run = launch.start(
+                workspace, component_loader.fusion_request(base.dataset, settings, name)
+            )
         confirm(
             f"{f'Applied to {base.name}, saved' if on_test else 'Saved'} as {run.name}:"
             f" {run.total:,} rows.",
@@ -241,7 +243,7 @@ def _save_component(
         return key
     if on_test:
         settings = replace(settings, protocol=EvaluationProtocol("test"))
-    request = derived_runs.knn_request(
+    request = component_loader.knn_request(
         choice.dataset, settings, f"{name}: {'neighbours' if run is None else run.name}"
     )
     return launch.start(workspace, request).id
@@ -285,5 +287,5 @@ def _make(
     workspace: Workspace, fusion: Fusion, now: Mix, saved: list[Mix], *, labels: bool
 ) -> bytes:
     content = data_of_file(fusion, now, saved, labels=labels).file()
-    machine_names.refuse_secrets(workspace.settings, "the fusion", [content])
+    environment.refuse_secrets(workspace.settings, "the fusion", [content])
     return content

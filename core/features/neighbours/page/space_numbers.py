@@ -10,7 +10,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core.features.neighbours.result import space_sentence
-from core.runs import control_inputs
+from core.runs import component_loader
 from core.scoring import terms
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
@@ -52,7 +52,7 @@ def task_on_rows(
     inputs = KnnInputs(index.rows.take(rows), index.known, spaces, settings.similarity, name)
     k, labels = settings.protocol.k, index.labels[rows]
     return SpaceTask(
-        inputs, labels, k, content_key(inputs, labels, k, N_PERMUTATIONS, control_inputs.SEED)
+        inputs, labels, k, content_key(inputs, labels, k, N_PERMUTATIONS, component_loader.SEED)
     )
 
 
@@ -68,7 +68,7 @@ def ask_cuts(task: SpaceTask) -> Result:
 
 def ask_null(task: SpaceTask) -> Result:
     """Return the null, from the cache or once it is computed."""
-    kept = control_inputs.kept_null(server_workspace.read_workspace(), task.key)
+    kept = component_loader.kept_null(server_workspace.read_workspace(), task.key)
     if kept is not None:
         return Result(ready=True, value=kept)
 

@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from core.base.label_marks import UNMARKED, LabelMarks
-from core.base.result import Figure, Table, hidden
+from core.base.result import UNMARKED, Figure, LabelMarks, Table, hidden
 from core.base.texts import number_text
 from core.features.perturbqa.baselines.published_scores import PublishedScore, load_published_scores
 from core.features.perturbqa.baselines.table import BASELINES, Reach

@@ -14,7 +14,7 @@ from core.base.types import LIVE_STATES
 from core.runs import run_control
 from core.runs.changed_settings import ChangedSettings, change_settings
 from core.runs.jobs import control
-from core.runs.jobs.kinds import Job
+from core.runs.jobs.control import Job
 from core.runs.run_state import Status
 from core.runs.workspace import Workspace
 from core.store.runs import Run

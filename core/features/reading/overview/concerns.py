@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.base.types import FLAG_NAMES, LIVE_STATES, Flag
 from core.features import hooks
-from core.runs.jobs.kinds import kinds
+from core.runs.jobs.control import kinds
 from core.store.runs import Run
 from core.ui import links, shell
 from core.ui.loaders.records import all_runs, other_jobs, rejected_rows

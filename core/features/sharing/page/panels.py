@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from core.base import machine_names
+from core.base import environment
 from core.features.sharing import actions as reports
 from core.features.sharing.page.choices import apply_saved
 from core.features.sharing.report.build import build_file
@@ -106,7 +106,7 @@ def _show_download(parts: Parts, form: str, end: str, make: Callable[[], bytes])
 def make_page(workspace: Workspace, parts: Parts, form: str) -> bytes:
     """Return the HTML of a form of `_TITLES`. Raise StateError if a secret stands in it."""
     content = build_file(parts, slides=form == "slides").content
-    machine_names.refuse_secrets(workspace.settings, f"report {parts.name}", [content])
+    environment.refuse_secrets(workspace.settings, f"report {parts.name}", [content])
     return content
 
 

@@ -7,8 +7,8 @@ import json
 
 import pandas as pd
 
+from core.base.environment import describe
 from core.base.records import to_json
-from core.base.version import describe
 from core.features.sharing.report.markup import Html, element, join
 from core.features.sharing.report.material import Material
 from core.features.sharing.report.selection import ReportSelection

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.base.texts import replace_surrogates
-from core.evidence import describe
+from core.evidence import render
 from core.plots import theme
 from core.scoring import row_numbers, row_trace
 from core.scoring.row_trace import Event, Stage, Step, has_argued, stages_of, why_no_dossier
@@ -36,21 +36,21 @@ def row_texts(
 
 def evidence_card(item: Mapping[str, Any]) -> Row:
     """Return an answer of a tool. item: the fields of `Evidence`."""
-    lines, lists = describe.split_body(item["body"])
+    lines, lists = render.split_body(item["body"])
     return {
-        "title": describe.card_title(item),
+        "title": render.card_title(item),
         "status": ""
         if item["status"] == "ok"
         else f"{item['status']}: the agents got no answer from this tool",
         "lines": "\n".join(lines),
         "tables": [_table(entries) for entries in lists],
-        "source": describe.source_line(item),
+        "source": render.source_line(item),
     }
 
 
-def _table(entries: describe.Entries) -> Row:
+def _table(entries: render.Entries) -> Row:
     names = list(dict.fromkeys(name for entry in entries for name in entry))
-    cells = [[describe.value_text(entry.get(name)) for name in names] for entry in entries]
+    cells = [[render.value_text(entry.get(name)) for name in names] for entry in entries]
     return {"columns": [name.replace("_", " ") for name in names], "rows": cells}
 
 

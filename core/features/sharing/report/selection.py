@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from core.base.declared import find_named
 from core.base.errors import InputError
+from core.base.feature import find_named
 from core.base.records import to_json
 from core.features import hooks
 from core.scoring.report_part import ReportPart

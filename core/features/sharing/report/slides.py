@@ -3,7 +3,7 @@ sources."""
 
 from __future__ import annotations
 
-from core.base.version import describe
+from core.base.environment import describe
 from core.features.sharing.report.deck import make_deck, show_words
 from core.features.sharing.report.document import Document, chart_place
 from core.features.sharing.report.markup import Html, element

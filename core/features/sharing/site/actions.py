@@ -10,7 +10,7 @@ from dataclasses import replace as replace_in
 from io import BytesIO
 from pathlib import Path
 
-from core.base import machine_names
+from core.base import environment
 from core.base.archives import pack_into
 from core.base.errors import StateError
 from core.base.file_io import replace_file, temporary_folder
@@ -53,7 +53,7 @@ def build_site(
     with workspace.store.read() as db:
         frame = pairs.frame(db, found.dataset)
         rows = zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)
-        sources = Sources(machine_names.remover(workspace.settings), pairs.pairs_sha256(rows))
+        sources = Sources(environment.remover(workspace.settings), pairs.pairs_sha256(rows))
         for name in walks:
             find_walk(db, name, found.dataset)
         content = read_content(db, found, sources, files.add_texts)
@@ -65,7 +65,7 @@ def build_site(
     tool = next(filter(None, tools), None)
     files.finish(content, None if tool is None else tool.file(), slides)
     written = [folder / path for path in files.paths]
-    machine_names.refuse_secrets(
+    environment.refuse_secrets(
         workspace.settings, f"run {found.name}", (file.read_bytes() for file in written)
     )
     name = re.sub(r"[^\w.-]+", "_", found.name).strip("._") or found.id

@@ -14,9 +14,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 import pandas as pd
 
-from core.base.errors import InputError
+from core.base.errors import InputError, require_package
 from core.base.file_io import replace_file
-from core.base.packages import require_package
 from core.features.targets.models.base import REQUIREMENTS
 
 CHECKPOINT: Final = "training.pt"
