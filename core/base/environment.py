@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 from core import __version__
 from core.base.config import REPOSITORY, Settings
 from core.base.errors import StateError
-from core.base.net.scrubber import SHORTEST, escapes_of
+from core.base.net.scrubber import SHORTEST, spellings_of
 from core.base.secrets_file import (
     KEY_VARIABLE,
     KEYS_VARIABLE,
@@ -143,10 +144,10 @@ def refuse_secrets(settings: Settings, what: str, contents: Iterable[bytes]) -> 
     """Raise StateError if a secret stands in files that leave this machine, in plain letters or as
     a file escapes them."""
     spellings = [
-        spelling
+        spelling.encode("utf-8", "replace")
         for secret in settings.secrets
         if len(secret) >= SHORTEST
-        for spelling in escapes_of(secret)
+        for spelling in spellings_of(secret)
     ]
     if any(spelling in content for content in contents for spelling in spellings):
         raise StateError(
@@ -155,7 +156,6 @@ def refuse_secrets(settings: Settings, what: str, contents: Iterable[bytes]) -> 
         )
 
 
-_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SHOWN = 10  # characters of a commit
 
 
@@ -177,39 +177,13 @@ def version_in(description: str) -> str:
 
 
 def commit_of(repository: Path) -> str:
-    """Return the first ten characters of the commit that a checkout is at, read from its files; ""
-    if it cannot be told."""
+    """Return the first ten characters of a checkout's commit; "" if git cannot tell."""
+    # the checkout may belong to another user than this one
+    command = ["git", "-c", "safe.directory=*", "--git-dir", str(repository / ".git")]
     try:
-        git = _git_folder(repository / ".git")
-        head = (git / "HEAD").read_text("utf-8").strip()
-        found = (
-            _commit_of_reference(git, head.removeprefix("ref: "))
-            if head.startswith("ref: ")
-            else head
+        done = subprocess.run(
+            [*command, "rev-parse", "--verify", "HEAD"], capture_output=True, text=True, check=False
         )
-    except (OSError, UnicodeDecodeError):
+    except OSError:  # without git
         return ""
-    return found[:_SHOWN] if _HASH.fullmatch(found) else ""
-
-
-def _git_folder(place: Path) -> Path:
-    """Return where a checkout's HEAD lies: in .git, or where that file of a linked worktree
-    points."""
-    if place.is_dir():
-        return place
-    return place.parent / place.read_text("utf-8").removeprefix("gitdir: ").strip()
-
-
-def _commit_of_reference(git: Path, reference: str) -> str:
-    """Return the commit of a branch, whether its file stands alone or packed with others; "" before
-    its first commit."""
-    shared = (
-        git / (git / "commondir").read_text("utf-8").strip()
-        if (git / "commondir").exists()
-        else git
-    )
-    for file in (git / reference, shared / reference):
-        if file.is_file():
-            return file.read_text("utf-8").strip()
-    packed = (shared / "packed-refs").read_text("utf-8").splitlines()
-    return next((line.split(" ")[0] for line in packed if line.endswith(f" {reference}")), "")
+    return done.stdout[:_SHOWN] if done.returncode == 0 else ""

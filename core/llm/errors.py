@@ -19,13 +19,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import accumulate
 from types import MappingProxyType
 from typing import Any
 
 from core.base.errors import DeskError
 from core.base.net.retry import Fault, is_retryable
-from core.base.net.scrubber import HIDDEN, Scrubber
+from core.base.net.scrubber import Scrubber
 from core.base.texts import parse_json
 from core.llm.messages import LIMIT_NAMES, SAMPLING, Request, Usage
 
@@ -349,57 +348,19 @@ def _as_json(text: str) -> Any:
 
 
 def hide_in_tokens(body: Any, scrub: Scrubber) -> bool:
-    """Put one token `[key]` instead of those that a secret is cut into, in the JSON of a
-    completion; return whether there was one."""
+    """Take the log-probabilities out of the JSON of a completion if a secret is cut into its
+    tokens; return whether they were."""
     found = False
-    for tokens in _token_lists(body):
-        texts = [_text_of(token) for token in tokens]
-        for start, end in reversed(_text_ranges(texts, scrub.find("".join(texts)))):
-            tokens[start:end] = [_marker(tokens[start:end])]
-            found = True
-    return found
-
-
-def _token_lists(body: Any) -> Iterator[list[Any]]:
-    """Yield the lists of tokens of all choices."""
     choices = body.get("choices") if isinstance(body, dict) else None
     for choice in choices if isinstance(choices, list) else ():
         logprobs = choice.get("logprobs") if isinstance(choice, dict) else None
-        if isinstance(logprobs, dict):
-            yield from (tokens for tokens in logprobs.values() if isinstance(tokens, list))
+        for tokens in logprobs.values() if isinstance(logprobs, dict) else ():
+            text = "".join(map(_text_of, tokens)) if isinstance(tokens, list) else ""
+            if scrub(text) != text:
+                choice["logprobs"], found = None, True
+    return found
 
 
 def _text_of(token: Any) -> str:
     text = token.get("token") if isinstance(token, dict) else token
     return text if isinstance(text, str) else ""
-
-
-def _text_ranges(texts: list[str], spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the ranges of texts that spans touch, in order, overlapping ones joined; spans: in the
-    joined texts."""
-    ends, i = list(accumulate(map(len, texts))), 0
-    found: list[tuple[int, int]] = []
-    for start, end in spans:
-        while ends[i] <= start:
-            i += 1
-        first = i
-        while ends[i] < end:
-            i += 1
-        if found and first < found[-1][1]:
-            first = found.pop()[0]
-        found.append((first, i + 1))
-    return found
-
-
-def _marker(tokens: list[Any]) -> Any:
-    """Return a replacement for tokens: with their joint log-probability, without their bytes and
-    alternatives."""
-    if not isinstance(tokens[0], dict):
-        return HIDDEN
-    logprobs = [token.get("logprob") for token in tokens if isinstance(token, dict)]
-    are_numbers = all(isinstance(logprob, int | float) for logprob in logprobs)
-    return {
-        "token": HIDDEN,
-        "logprob": sum(logprobs) if are_numbers else logprobs[0],
-        "top_logprobs": [],
-    }

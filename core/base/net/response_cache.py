@@ -1,5 +1,5 @@
-"""The answers of public sources, on disk, and the permits to ask each. The file may be deleted at
-any time."""
+"""The answers of public sources, on disk, and when each may be asked again. The file may be deleted
+at any time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from filelock import FileLock, Timeout
-
 
 T = TypeVar("T")
 BUSY_S = 2.0
@@ -154,8 +153,6 @@ def _inode(path: Path) -> tuple[int, int] | None:
 
 
 MAX_WAIT_S = 600.0  # a time further ahead was written before the clock was set back
-_POLL_S = 0.05  # until a permit in use is looked at again
-_ALL = -1
 _SCHEMA = (
     """
     CREATE TABLE IF NOT EXISTS answer (
@@ -166,15 +163,7 @@ _SCHEMA = (
         retrieved_at TEXT NOT NULL
     ) WITHOUT ROWID
     """,
-    """
-    CREATE TABLE IF NOT EXISTS permit (
-        source TEXT NOT NULL,
-        number INTEGER NOT NULL,  -- -1: all permits of the source
-        free_at REAL NOT NULL,  -- seconds since 1970
-        in_use INTEGER NOT NULL,  -- may be free before that, with the answer to a request
-        PRIMARY KEY (source, number)
-    ) WITHOUT ROWID
-    """,
+    "CREATE TABLE IF NOT EXISTS turn (source TEXT PRIMARY KEY, free_at REAL NOT NULL)",
 )
 
 
@@ -188,7 +177,7 @@ class CachedResponse(NamedTuple):
 
 
 class ResponseCache(SqliteCache):
-    """Answers by the key of their request, and the permits to ask every source, shared by
+    """Answers by the key of their request, and the turns to ask every source, shared by
     processes."""
 
     def __init__(self, path: Path) -> None:
@@ -215,57 +204,30 @@ class ResponseCache(SqliteCache):
             is True
         )
 
-    def take_permit(
-        self, source: str, numbers: Sequence[int], now: float, until: float
-    ) -> tuple[int | None, float]:
-        """Take one of the source's permits with these numbers, until `until` or until it is given
-        back.
+    def take_turn(self, source: str, now: float, until: float) -> float | None:
+        """Take the turn to ask a source, if it is free, so that nobody has it before `until`.
 
-        Return its number and `now`; None and when to look again, in seconds since 1970, if none of
-        them is free. If the file cannot be used, the first number counts as taken.
+        Return `now`, or when it will be free, in seconds since 1970; None if the file cannot be
+        used.
         """
 
-        def take(db: sqlite3.Connection) -> tuple[int | None, float]:
+        def take(db: sqlite3.Connection) -> float:
             db.execute("BEGIN IMMEDIATE")
-            rows = db.execute(
-                "SELECT number, free_at, in_use FROM permit WHERE source = ?", (source,)
-            )
-            held = {
-                number: (free_at, in_use)
-                for number, free_at, in_use in rows
-                if now < free_at <= now + MAX_WAIT_S
-            }
-            free = [number for number in numbers if number not in held]
-            if _ALL in held or not free:
-                db.execute("COMMIT")
-                waits = [held[_ALL]] if _ALL in held else [held[number] for number in numbers]
-                return None, min(
-                    min(free_at, now + _POLL_S) if in_use else free_at for free_at, in_use in waits
-                )
-            number = free[0]
-            db.execute("INSERT OR REPLACE INTO permit VALUES (?, ?, ?, 1)", (source, number, until))
+            row = db.execute("SELECT free_at FROM turn WHERE source = ?", (source,)).fetchone()
+            free_at = float(row[0]) if row else 0.0
+            if now < free_at <= now + MAX_WAIT_S:
+                return free_at
+            db.execute("INSERT OR REPLACE INTO turn VALUES (?, ?)", (source, until))
             db.execute("COMMIT")
-            return number, now
+            return now
 
-        return self.run(take) or (numbers[0], now)
+        return self.run(take)
 
-    def give_back(self, source: str, number: int, free_at: float) -> None:
-        """Let a permit be taken again from `free_at` on."""
+    def set_turn(self, source: str, free_at: float) -> None:
+        """Let the turn to ask a source be taken again from `free_at` on."""
         self.run(
-            lambda db: db.execute(
-                "INSERT OR REPLACE INTO permit VALUES (?, ?, ?, 0)", (source, number, free_at)
-            )
+            lambda db: db.execute("INSERT OR REPLACE INTO turn VALUES (?, ?)", (source, free_at))
         )
-
-    def block(self, source: str, now: float, until: float) -> None:
-        """Let no permit of the source be taken before `until`."""
-        later = (
-            "CASE WHEN free_at <= ? THEN max(free_at, excluded.free_at) ELSE excluded.free_at END"
-        )
-        query = (
-            f"INSERT INTO permit VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE SET free_at = {later}"
-        )
-        self.run(lambda db: db.execute(query, (source, _ALL, until, now + MAX_WAIT_S)))
 
 
 def _response(status: int, body: bytes, version: str, retrieved_at: str) -> CachedResponse:

@@ -126,15 +126,17 @@ def _timestamp(date: str) -> float | None:
 
 
 MARGIN = 1.05  # clocks of two machines need not run alike
+_POLL_S = 0.05  # until a turn that is taken is looked at again
 Take = Callable[[], Awaitable[None]]
 
 
 class RateLimit:
-    """The rate of one source.
+    """The rate of one source: requests are sent in turn, evenly spaced.
 
-    per_s: requests a second. serial: whether each request must be answered before the next is sent.
+    per_s: requests a second. serial: whether each request must be answered before the next is sent,
+    which holds for a source that allows one a second in any case: then they also arrive so.
     cache: the file through which processes share the rate; None or an unusable file leaves each
-    process its own. lease_s: after which the permit of a process that died with a request is free
+    process its own. lease_s: after which the turn of a process that died with a request is free
     again; longer than any request takes.
     """
 
@@ -147,68 +149,61 @@ class RateLimit:
         sleep: Sleep = asyncio.sleep,
         lease_s: float = MAX_WAIT_S,
     ) -> None:
-        self.source = source
-        permits = 1 if serial else max(1, int(per_s))
-        self._rest_s = MARGIN * permits / per_s if permits == 1 else MARGIN
-        self._cache, self._sleep, self._lease_s = cache, sleep, lease_s
-        self._line = asyncio.Semaphore(permits)
-        self._free_at = [0.0] * permits  # of this process only, in seconds since 1970
+        self.source, self._cache, self._sleep = source, cache, sleep
+        self._serial = serial or per_s <= 1
+        self._rest_s = MARGIN / per_s
+        self._held_s = lease_s if self._serial else self._rest_s
+        self._line = asyncio.Semaphore(1 if self._serial else int(per_s))
+        self._free_at = 0.0  # of this process only, in seconds since 1970
         self._blocked_until = 0.0
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[Take]:
-        """Wait until a permit is near, and give it back when the block ends, with the answer.
+        """Wait until a request may be prepared, and give the turn back when the block ends, with
+        the answer.
 
-        Yield a function to be awaited right before a request is written: it waits for the permit.
+        Yield a function to be awaited right before a request is written: it waits for the turn.
         """
-        taken: list[int] = []
+        is_taken = False
 
         async def take() -> None:
-            while (at := self._take(now := time.time(), taken)) > now:
-                await self._sleep(at - now)
+            nonlocal is_taken
+            while (at := self._take(now := time.time())) > now:
+                await self._sleep(min(at - now, _POLL_S))
+            is_taken = True
 
         async with self._line:
             try:
-                while (at := self._next_at(now := time.time())) > now:
-                    await self._sleep(at - now)
+                while (at := _not_before(now := time.time(), self._free_at)) > now:
+                    await self._sleep(min(at - now, _POLL_S))
                 yield take
             finally:
-                for permit in taken:
-                    free_at = time.time() + self._rest_s
-                    self._free_at[permit] = free_at
-                    if self._cache is not None:
-                        self._cache.give_back(self.source, permit, free_at)
+                if is_taken and self._serial:
+                    self._set(time.time() + self._rest_s)
 
     def block(self, seconds: float) -> None:
         """Keep every process from asking the source for so many seconds."""
         now = time.time()
-        self._blocked_until = max(self._blocked_until, now + seconds)
-        if self._cache is not None:
-            self._cache.block(self.source, now, now + seconds)
+        self._blocked_until = max(_not_before(now, self._blocked_until), now + seconds)
+        self._set(_not_before(now, self._free_at))
 
-    def _take(self, now: float, taken: list[int]) -> float:
-        """Take a permit that is free and add its number to `taken`; return `now`, or when to look
-        again if none is free."""
-        if (at := self._next_at(now)) > now:
+    def _set(self, free_at: float) -> None:
+        self._free_at = max(free_at, _not_before(time.time(), self._blocked_until))
+        if self._cache is not None:
+            self._cache.set_turn(self.source, self._free_at)
+
+    def _take(self, now: float) -> float:
+        """Take the turn if it is free; return `now`, or when it will be free."""
+        if (at := _not_before(now, self._free_at)) > now:
             return at
-        free = [
-            number
-            for number, free_at in enumerate(self._free_at)
-            if not now < free_at <= now + MAX_WAIT_S
-        ]
-        number: int | None = free[0]
-        if self._cache is not None:
-            number, at = self._cache.take_permit(self.source, free, now, now + self._lease_s)
-        if number is not None:
-            self._free_at[number] = now + self._lease_s
-            taken.append(number)
-        return at
+        until = now + self._held_s
+        shared = None if self._cache is None else self._cache.take_turn(self.source, now, until)
+        if shared is None or shared == now:
+            self._free_at = until
+        return shared or now
 
-    def _next_at(self, now: float) -> float:
-        """When a permit of this process may be free: `now`, or a later time."""
-        # A time further ahead than any wait was noted before the clock was set back.
-        waited = [
-            free_at if now < free_at <= now + MAX_WAIT_S else now
-            for free_at in (*self._free_at, self._blocked_until)
-        ]
-        return max(min(waited[:-1]), waited[-1])
+
+def _not_before(now: float, at: float) -> float:
+    """Return when to go on; a time further ahead than any wait was noted before the clock was set
+    back."""
+    return at if now < at <= now + MAX_WAIT_S else now
