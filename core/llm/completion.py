@@ -39,78 +39,28 @@ Ending = Literal["whole", "cut", "declined", "failed", "tool call", "unknown"]
 _STOP_TOKEN = re.compile(r"<[|｜][a-z_▁]{1,40}[|｜]>|</s>|<(?:eos|end_of_turn)>")
 # Of finish_reason, in the words of OpenAI, vLLM,
 # SGLang, TGI, Anthropic, Gemini, Bedrock, Mistral, DeepSeek, Zhipu, Cohere and Inspect.
-_WORDS: Mapping[Ending, tuple[str, ...]] = {
-    "whole": (  # SGLang and KoboldCpp give none at all
-        *(
-            "",
-            "stop",
-            "stopped",
-            "eos",
-            "eos_token",
-            "end_turn",
-            "stop_sequence",
-            "stop_token",
-            "done",
-            "end",
-        ),
-        *("complete", "completed", "finished"),
+_WORDS: Mapping[Ending, str] = {
+    # SGLang and KoboldCpp give none at all
+    "whole": (
+        "stop stopped eos eos_token end_turn stop_sequence stop_token done end complete completed"
+        " finished"
     ),
     "cut": (
-        *(
-            "length",
-            "max_tokens",
-            "max_output_tokens",
-            "max_length",
-            "model_length",
-            "token_limit",
-            "incomplete",
-        ),
-        *("model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded"),
+        "length max_tokens max_output_tokens max_length model_length token_limit incomplete"
+        " model_context_window_exceeded context_length_exceeded context_window_exceeded"
     ),
     "declined": (
-        *(
-            "content_filter",
-            "content_filtered",
-            "refusal",
-            "refused",
-            "safety",
-            "recitation",
-            "blocklist",
-            "blocked",
-        ),
-        *(
-            "prohibited_content",
-            "spii",
-            "image_safety",
-            "language",
-            "guardrail_intervened",
-            "sensitive",
-        ),
+        "content_filter content_filtered refusal refused safety recitation blocklist blocked"
+        " prohibited_content spii image_safety language guardrail_intervened sensitive"
     ),
     "failed": (
-        *(
-            "error",
-            "abort",
-            "aborted",
-            "cancelled",
-            "canceled",
-            "failed",
-            "timeout",
-            "network_error",
-            "unexpected_error",
-        ),
-        *("insufficient_system_resource", "malformed_response", "overloaded"),
+        "error abort aborted cancelled canceled failed timeout network_error unexpected_error"
+        " insufficient_system_resource malformed_response overloaded"
     ),
-    "tool call": (
-        "tool_calls",
-        "tool_call",
-        "tool_use",
-        "function_call",
-        "malformed_function_call",
-    ),
+    "tool call": "tool_calls tool_call tool_use function_call malformed_function_call",
 }
 _ENDINGS: Mapping[str, Ending] = MappingProxyType(
-    {word: ending for ending, words in _WORDS.items() for word in words}
+    {"": "whole"} | {word: ending for ending, words in _WORDS.items() for word in words.split()}
 )
 
 
@@ -271,7 +221,9 @@ def _answer_in(body: Any) -> Answer | AnswerFault:
     parts = read_parts(message.get("content"))
     if parts is None:
         return AnswerFault(
-            "malformed", f"content {_kind_of(message['content'])}, expected text", usage=usage
+            "malformed",
+            f"content {_in_short(json.dumps(message['content']))}, expected text",
+            usage=usage,
         )
     if len(parts.text or "") > MAX_CHARACTERS:
         return fault_of_length(usage)
@@ -350,20 +302,6 @@ def text_of(part: Any) -> str:
     )
 
 
-def _kind_of(content: Any) -> str:
-    """Of what form a content is that cannot be read."""
-    types = (
-        [str(part.get("type")) for part in content if isinstance(part, Mapping)]
-        if isinstance(content, list)
-        else []
-    )
-    return (
-        f"of parts {_in_short(', '.join(dict.fromkeys(types)))}"
-        if types
-        else f"of type {type(content).__name__}"
-    )
-
-
 def _in_short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_NAME else f"{line[:_LONGEST_NAME]}…"
@@ -411,8 +349,6 @@ def _logprobs(value: Any) -> tuple[TokenLogprob, ...] | None:
     if not isinstance(value, Mapping):
         return None
     try:
-        if isinstance(value.get("tokens"), list):
-            return _logprobs_by_token(value)
         if not isinstance(value.get("content"), list):
             return None
         return tuple(
@@ -428,22 +364,6 @@ def _logprobs(value: Any) -> tuple[TokenLogprob, ...] | None:
         )
     except (TypeError, ValueError, OverflowError, KeyError, AttributeError):
         return None
-
-
-def _logprobs_by_token(value: Mapping[str, Any]) -> tuple[TokenLogprob, ...]:
-    """Return the same in the form of text completions, which TGI sends: three lists, one of them of
-    token → log-probability."""
-    alternatives = value.get("top_logprobs") or [None] * len(value["tokens"])
-    return tuple(
-        TokenLogprob(
-            _text(token),
-            _number(logprob),
-            tuple((_text(other), _number(number)) for other, number in (others or {}).items()),
-        )
-        for token, logprob, others in zip(
-            value["tokens"], value["token_logprobs"], alternatives, strict=True
-        )
-    )
 
 
 def _text(value: Any) -> str:

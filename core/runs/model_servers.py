@@ -183,7 +183,6 @@ async def check_each(
     """
     workspace.refuse_if_read_only("endpoint", servers)
     if not asks_several(servers):
-        model = model or await _only_listed(workspace, servers)
         endpoint = endpoint_of(workspace, servers, model or "", calls)
         return {servers: await check_health(endpoint, model, by_schema=by_schema)}
     found, differences = await _compare(workspace, servers, model, calls, by_schema=by_schema)
@@ -195,18 +194,6 @@ async def check_each(
         )
         for address, health in found.items()
     }
-
-
-async def _only_listed(workspace: Workspace, server: str) -> str | None:
-    """Return the only model that a server lists, where the file of endpoints says how one of its
-    models is asked; else None."""
-    if not any(
-        entry.model and entry.address.rstrip("/") == server.rstrip("/")
-        for entry in _read_entries(workspace)
-    ):
-        return None
-    listed = (await list_models(endpoint_of(workspace, server), CHECK_S)).models
-    return listed[0] if len(listed) == 1 else None
 
 
 async def _compare(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import re
 import traceback
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -16,7 +15,6 @@ from core.llm import errors
 from core.methods.base import Context, Method, RowFailed, RowMethod
 
 FIRST_ROWS = 3  # of a run, that are refused alike and so stop it
-_MOST_SHOWN = 300  # characters of a message
 _NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
 LogError = Callable[[str, BaseException], object]
 _NO_ANSWER = errors.Unanswered.__name__
@@ -82,30 +80,6 @@ def lacks_prediction(result: RowResult, method: Method) -> bool:
     """Return whether a row lacks a prediction that its method should make (reading methods make
     none)."""
     return result.prediction.p_source == "none" and method.name not in READING_METHODS
-
-
-@dataclass(slots=True)
-class CommonFailures:
-    """Counts the reasons of failed rows; messages that differ only in numbers count as one."""
-
-    _counts: Counter[str] = field(default_factory=Counter)
-    _examples: dict[str, str] = field(default_factory=dict)
-
-    def add(self, row: RowResult | Failed) -> None:
-        """Count a row if it failed."""
-        if isinstance(row, Failed):
-            alike = without_numbers(row)
-            self._counts[alike] += 1
-            self._examples.setdefault(alike, f"{row.kind} ({row.message[:_MOST_SHOWN]})")
-
-    @property
-    def commonest(self) -> str:
-        """The number of rows with the most common failure, and an example of it; "" without
-        failures."""
-        if not self._counts:
-            return ""
-        alike, count = self._counts.most_common(1)[0]
-        return f"{count:,} of {self._counts.total():,} with {self._examples[alike]}"
 
 
 def without_numbers(row: Failed) -> str:

@@ -4,7 +4,6 @@ change between resumes)."""
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -160,11 +159,11 @@ class ExecutionSettings:
     """
 
     servers: str = ""
-    concurrency: int = CONCURRENCY
-    rows_in_flight: int = CONCURRENCY
-    token_budget: int | None = None
+    concurrency: Annotated[int, Ge(1), Le(MOST_CALLS)] = CONCURRENCY
+    rows_in_flight: Annotated[int, Ge(1), Le(MOST_CALLS)] = CONCURRENCY
+    token_budget: Annotated[int, Ge(1)] | None = None
     cached: bool = True
-    unanswered_limit: int = 16
+    unanswered_limit: Annotated[int, Ge(1)] = 16
     timeout_s: float = TIMEOUT_S
     retries: int = 5
     backoff_s: float = 0.5
@@ -177,17 +176,6 @@ class ExecutionSettings:
     calls: CallSettings = field(default_factory=CallSettings)
 
     def __post_init__(self) -> None:
-        for name in ("concurrency", "rows_in_flight"):
-            if not 1 <= getattr(self, name) <= MOST_CALLS:
-                raise InputError(f"{name}: got {getattr(self, name)}, expected 1 to {MOST_CALLS}")
-        if self.unanswered_limit < 1:
-            raise InputError(f"unanswered_limit: got {self.unanswered_limit}, expected 1 or more")
-        if self.token_budget is not None and self.token_budget < 1:
-            raise InputError(f"token budget: got {self.token_budget}, expected 1 or more")
-        if not 0 <= self.longest_outage_s < math.inf:
-            raise InputError(
-                f"longest_outage_s: got {self.longest_outage_s}, expected 0 or more seconds"
-            )
         check_backend(self.backend, self.ray_address)
         if self.has_several:
             from core.base.net.addresses import check_addresses

@@ -31,7 +31,6 @@ from core.runs.journal import Journal, SpendingLog
 from core.runs.ray_cluster import check_ray
 from core.runs.row_prediction import (
     CircuitBreaker,
-    CommonFailures,
     describe_traceback,
     lacks_prediction,
     predict_row,
@@ -45,6 +44,7 @@ _LEVELS = {"stopped": logging.ERROR, "interrupted": logging.WARNING, "crashed": 
 # The result of a row or its failure, None for a row that has to be predicted again. The feed takes
 # the events of a row that is predicted in this process.
 _Predict = Callable[[Pair, RowFeed], Awaitable[RowResult | Failed | None]]
+_MOST_SHOWN = 300  # characters of a failure
 _POLL_S = 0.1  # between two reads of the control file
 _MOST_AT_ONCE = 512  # finished rows that wait to be journalled
 
@@ -89,7 +89,7 @@ class _Worker:
         self.breaker = CircuitBreaker(
             self.settings.unanswered_limit, is_fresh=not self.journal.progress.finished
         )
-        self.failures = CommonFailures()
+        self.last_failure: Failed | None = None
         self.client: Client | None = None
         self.pool: ServerPool | None = None  # of several model servers
         self.watch = RowWatch(folder, self.scrub)
@@ -280,8 +280,10 @@ class _Worker:
                 f"begun by version {self.spec.version} of {method.name}, ended by version"
                 f" {method.version}"
             )
-        if self.failures.commonest and not self.reporter.counts.done:
-            notes.append(f"every row failed, {self.failures.commonest}")
+        if (failed := self.last_failure) and not self.reporter.counts.done:
+            notes.append(
+                f"every row failed, the last with {failed.kind} ({failed.message[:_MOST_SHOWN]})"
+            )
         if self.client is not None:
             notes += [
                 f"{count:,} answers are by {model}, not {self.spec.model}"
@@ -320,7 +322,7 @@ class _Worker:
 
     async def _finish(self, row: RowResult | Failed) -> None:
         """Pass a row on to be journalled; stops the run if too many in succession got no answer."""
-        self.failures.add(row)
+        self.last_failure = row if isinstance(row, Failed) else self.last_failure
         for finished in self.breaker.add(row):
             await self.finished.put(finished)
         if self.breaker.is_open:

@@ -342,7 +342,7 @@ def test_an_answer_that_is_all_thinking_is_asked_again_without_a_larger_limit() 
             Declined,
             "the model refused: I can't.",
         ),
-        (completion([{"type": "image_url"}]), Malformed, "content of parts image_url"),
+        (completion([{"type": "image_url"}]), Malformed, 'content [{"type": "image_url"}]'),
         (
             {"choices": [{"text": "A"}], "usage": completion()["usage"]},
             Malformed,

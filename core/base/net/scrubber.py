@@ -19,6 +19,8 @@ _ENDS_AS_NAME = re.compile(rf"(?:{_NAME}|(?i:api)[-_ ])$")
 _LONGEST_NAME = 40  # characters
 _LONGEST_SPELLING = 6  # characters for one, such as \u0073
 _LAST_WORD = re.compile(r"\S+$")
+# With the frame or the indent of what breaks lines; a blank where lines were joined again.
+_LINE_BREAK = r"(?:\\?(?:[ \t│|]*\r?\n[ \t│|>]*|\\+n)| )?"
 _ODD = re.compile(r"[^A-Za-z0-9_.-]")  # which some encoders write by its number
 
 
@@ -31,14 +33,22 @@ class Scrubber:
         long = [secret for secret in self._secrets if len(secret) >= SHORTEST]
         spellings = {spelling for secret in long for spelling in spellings_of(secret)}
         self._spellings = sorted(spellings, key=lambda spelling: (-len(spelling), spelling))
+        self._broken = [
+            (secret[:3], secret[-3:], re.compile(_LINE_BREAK.join(map(re.escape, secret))))
+            for secret in long
+        ]
         short = "|".join(re.escape(secret) for secret in self._secrets if len(secret) < SHORTEST)
         self._short = re.compile(rf"({_NAME})(?:{short})(?![\w-])") if short else None
 
     def __call__(self, text: str) -> str:
         """Return the text with `[key]` instead of every secret: as it is, as JSON, HTML or a URL
-        escape it, and in Base64, also behind a user's name or "Bearer"."""
+        escape it, and in Base64, also behind a user's name or "Bearer";
+        and as it is, broken over lines."""
         for spelling in self._spellings:
             text = text.replace(spelling, HIDDEN)
+        for begins, ends, pattern in self._broken:
+            if begins in text or ends in text:
+                text = pattern.sub(HIDDEN, text)
         return text if self._short is None else self._short.sub(rf"\1{HIDDEN}", text)
 
     def split(self, text: str) -> tuple[str, str]:

@@ -100,6 +100,12 @@ def test_a_repr_holds_none(spelling: str) -> None:
     assert KEY not in Scrubber([KEY])(repr({"key": KEY.encode()}))
 
 
+@pytest.mark.parametrize("at", range(1, len(SECRET)))
+@pytest.mark.parametrize("broken", ["\n", "\r\n    ", "\\n", "\\\n", " │\n│ ", " "])
+def test_nor_does_a_secret_that_is_broken_over_two_lines(at: int, broken: str) -> None:
+    assert SEVERAL(f"said {SECRET[:at]}{broken}{SECRET[at:]} here") == "said [key] here"
+
+
 @given(st.text(st.sampled_from('sk-0123C OKIE\n"\\%&'), max_size=60), st.integers(0, 60))
 def test_every_one_of_several_is_found_anywhere(text: str, at: int) -> None:
     for secret in (SECRET, "CLIENTSECRETVALUE99"):
