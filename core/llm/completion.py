@@ -40,7 +40,6 @@ _STOP_TOKEN = re.compile(r"<[|｜][a-z_▁]{1,40}[|｜]>|</s>|<(?:eos|end_of_tur
 # Of finish_reason, in the words of OpenAI, vLLM,
 # SGLang, TGI, Anthropic, Gemini, Bedrock, Mistral, DeepSeek, Zhipu, Cohere and Inspect.
 _WORDS: Mapping[Ending, str] = {
-    # SGLang and KoboldCpp give none at all
     "whole": (
         "stop stopped eos eos_token end_turn stop_sequence stop_token done end complete completed"
         " finished"
@@ -60,7 +59,7 @@ _WORDS: Mapping[Ending, str] = {
     "tool call": "tool_calls tool_call tool_use function_call malformed_function_call",
 }
 _ENDINGS: Mapping[str, Ending] = MappingProxyType(
-    {"": "whole"} | {word: ending for ending, words in _WORDS.items() for word in words.split()}
+    {word: ending for ending, words in _WORDS.items() for word in words.split()}
 )
 
 
@@ -69,7 +68,8 @@ def ending_of(finish_reason: str) -> Ending:
     FinishReason.STOP)."""
     word = finish_reason.strip().lower().replace("-", "_").replace(" ", "_")
     word = word.removeprefix("finish_reason_").removeprefix("finishreason.")
-    return "whole" if _STOP_TOKEN.fullmatch(word) else _ENDINGS.get(word, "unknown")
+    # SGLang and KoboldCpp give none at all
+    return "whole" if not word or _STOP_TOKEN.fullmatch(word) else _ENDINGS.get(word, "unknown")
 
 
 @dataclass(frozen=True, slots=True)

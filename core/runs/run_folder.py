@@ -29,7 +29,7 @@ from core.base.errors import InputError, NotFound, StateError
 from core.base.file_io import remove_folder
 from core.base.memory import SMALL_MEMORY
 from core.base.records import from_json
-from core.runs.jobs.folder import JobFolder, read_json, write_json
+from core.runs.jobs.folder import FileOf, JobFolder, read_json, write_json
 from core.runs.jobs.work import FIRST_HEARTBEAT_S, command_line
 from core.runs.jobs.work import start as start_process
 from core.runs.spec import VERSION, ExecutionSettings, RunSpec
@@ -68,21 +68,14 @@ class RunFolder(JobFolder):
         """The run's id."""
         return self.path.name
 
-    @property
-    def rows(self) -> Path:
-        return self.path / "rows.jsonl"
-
-    @property
-    def spending(self) -> Path:
-        return self.path / "spending.jsonl"
+    rows = FileOf("rows.jsonl")
+    spending = FileOf("spending.jsonl")
+    watch = FileOf("watch")
+    _settings = FileOf("how.json")
 
     @property
     def first_signs(self) -> tuple[Path, ...]:
         return (self.heartbeat, self.rows)
-
-    @property
-    def watch(self) -> Path:
-        return self.path / "watch"
 
     @property
     def exists(self) -> bool:
@@ -121,10 +114,6 @@ class RunFolder(JobFolder):
         """When the execution settings were last written, in seconds since 1970; 0 if the folder has
         none."""
         return self._settings.stat().st_mtime if self._settings.exists() else 0.0
-
-    @property
-    def _settings(self) -> Path:
-        return self.path / "how.json"
 
     def execution_settings(self) -> ExecutionSettings:
         """Return the execution settings of the run, or the defaults if the folder has none."""

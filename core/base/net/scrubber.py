@@ -76,7 +76,7 @@ def spellings_of(secret: str) -> set[str]:
     urls = {in_url, quote(secret), quote_plus(secret), quote(in_url, safe="")}
     found |= urls | {re.sub("(?:%25|%)..", lambda code: code[0].lower(), url) for url in urls}
     for form in ("\\u{:04x}", "\\u{:04X}", "&#{};"):
-        found.add(_ODD.sub(lambda odd, form=form: form.format(ord(odd[0])), secret))
+        found.add("".join(form.format(ord(c)) if _ODD.match(c) else c for c in secret))
     return found.union(*(_base64_pieces(secret, offset) for offset in range(3)))
 
 

@@ -47,6 +47,16 @@ _STARTS = " a process starts"  # ends a line of a log
 _LONGEST_LINE = 400  # bytes, of a log, on average
 
 
+class FileOf:
+    """A file in the folder of a job, by its name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, folder: JobFolder, _kind: type[JobFolder]) -> Path:
+        return folder.path / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class JobFolder:
     """The folder that holds a job's files."""
@@ -58,41 +68,15 @@ class JobFolder:
         """The job's id."""
         return self.path.name
 
-    @property
-    def about(self) -> Path:
-        return self.path / "job.json"
-
-    @property
-    def log(self) -> Path:
-        return self.path / "log.txt"
-
-    @property
-    def heartbeat(self) -> Path:
-        return self.path / "heartbeat"
-
-    @property
-    def done(self) -> Path:
-        return self.path / "done.json"
-
-    @property
-    def reserve(self) -> Path:
-        return self.path / "reserve"
-
-    @property
-    def control(self) -> Path:
-        return self.path / "control"
-
-    @property
-    def lock(self) -> Path:
-        return self.path / "worker.lock"
-
-    @property
-    def start_lock(self) -> Path:
-        return self.path / "start.lock"
-
-    @property
-    def resume_lock(self) -> Path:
-        return self.path / "resume.lock"
+    about = FileOf("job.json")
+    log = FileOf("log.txt")
+    heartbeat = FileOf("heartbeat")
+    done = FileOf("done.json")
+    reserve = FileOf("reserve")
+    control = FileOf("control")
+    lock = FileOf("worker.lock")
+    start_lock = FileOf("start.lock")
+    resume_lock = FileOf("resume.lock")
 
     @property
     def first_signs(self) -> tuple[Path, ...]:
