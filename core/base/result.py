@@ -17,6 +17,7 @@ from enum import Enum
 from typing import Any, Final, Protocol, runtime_checkable
 
 from core.base.texts import cell_text, estimate_text
+from core.base.types import JsonObject
 
 # metadata of a field that only tables and figures need, such as an array
 HIDDEN: Mapping[str, bool] = {"hidden": True}
@@ -127,7 +128,7 @@ class Summary:
         return None
 
 
-def to_json(result: Result) -> dict[str, Any]:
+def to_json(result: Result) -> JsonObject:
     """Return the JSON of a result: its fields in their order, then its sentence, scope and caveats.
     NaN is null."""
     return {
@@ -138,10 +139,10 @@ def to_json(result: Result) -> dict[str, Any]:
     }
 
 
-def fields_of(record: Any) -> dict[str, Any]:
+def fields_of(record: Any) -> JsonObject:
     """Return the fields of a dataclass as plain data, without the hidden ones, then its
     `json_properties`, if it names some."""
-    values: dict[str, Any] = {}
+    values: JsonObject = {}
     for each in fields(record):
         value = None if each.metadata.get("hidden") else plain(getattr(record, each.name))
         if each.metadata.get("inline"):
@@ -219,7 +220,7 @@ class LabelMarks:
         return " ".join(said)
 
     @property
-    def json_value(self) -> dict[str, Any]:
+    def json_value(self) -> JsonObject:
         """Return it as plain data, for `--json`."""
         known = {
             "false_share": self.false_share,

@@ -21,6 +21,7 @@ from core.base.types import (
     Evidence,
     EvidenceStatus,
     Flag,
+    JsonObject,
     Prediction,
     ProbabilitySource,
     TraceEvent,
@@ -291,7 +292,7 @@ def record_values(record: Prediction | TraceEvent | Evidence | Call) -> list[Any
     return values
 
 
-def record_as_json(record: Prediction | TraceEvent | Evidence | Call) -> dict[str, Any]:
+def record_as_json(record: Prediction | TraceEvent | Evidence | Call) -> JsonObject:
     """Return field → value that JSON can hold, in the order of the record's fields."""
     return dict(zip(_FIELDS[type(record)], record_values(record), strict=True))
 

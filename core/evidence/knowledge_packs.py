@@ -15,6 +15,7 @@ from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import read_file
 from core.base.hashes import sha256_of
 from core.base.row_schema import is_finite_number
+from core.base.types import JsonObject
 
 MAX_BYTES = 1 << 28
 
@@ -120,7 +121,7 @@ def read_knowledge_path(path: Path, name: str = "") -> Pack:
 
 
 def _parse(content: bytes, name: str) -> Any:
-    def require_distinct_keys(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    def require_distinct_keys(entries: list[tuple[str, Any]]) -> JsonObject:
         found = dict(entries)
         if len(found) < len(entries):
             twice = next(key for key, n in Counter(key for key, _ in entries).items() if n > 1)
@@ -184,7 +185,7 @@ def _source(meta: Any, name: str) -> str:
     return str(meta["source"])
 
 
-def _signs(pairs: dict[str, Any], name: str) -> dict[tuple[str, str], int]:
+def _signs(pairs: JsonObject, name: str) -> dict[tuple[str, str], int]:
     signs: dict[tuple[str, str], int] = {}
     for key, sign in pairs.items():
         factor, bar, target = key.partition("|")
@@ -201,7 +202,7 @@ def _signs(pairs: dict[str, Any], name: str) -> dict[tuple[str, str], int]:
     return signs
 
 
-def _lps(prior: dict[str, Any], name: str) -> dict[str, LpsResponse]:
+def _lps(prior: JsonObject, name: str) -> dict[str, LpsResponse]:
     genes: dict[str, LpsResponse] = {}
     for gene, value in prior.items():
         numbers: list[Any] = (

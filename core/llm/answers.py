@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from core.base.types import Label
+from core.base.types import JsonObject, Label
 from core.llm.thinking import part_thinking, without_tool_calls
 
 T = TypeVar("T")
@@ -370,7 +370,7 @@ def _read_percent(mark: Mark) -> float | Unread | None:
     return abs(percent) / 100
 
 
-def find_objects(text: str) -> Iterator[dict[str, Any]]:
+def find_objects(text: str) -> Iterator[JsonObject]:
     """Yield the outermost JSON objects of a text in their order; what looks like one and cannot be
     read is passed over."""
     decoder, at = json.JSONDecoder(), text.find("{")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import astuple, dataclass, replace
 from operator import add
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from core.base.errors import InputError
 from core.base.hashes import sha256_of
+from core.base.types import JsonObject
 
 MAX_TOP_LOGPROBS = 20
 # of the longest answer, in the protocol's words
@@ -81,12 +82,12 @@ class Request:
                 ) from error
 
     @property
-    def body(self) -> dict[str, Any]:
+    def body(self) -> JsonObject:
         """The JSON object that is sent; settings left to the server are not in it."""
         return self._body(self.limit_name)
 
-    def _body(self, limit_name: str) -> dict[str, Any]:
-        body: dict[str, Any] = {
+    def _body(self, limit_name: str) -> JsonObject:
+        body: JsonObject = {
             "model": self.model,
             "messages": [message._asdict() for message in self.messages],
             "temperature": float(self.temperature),
@@ -123,7 +124,7 @@ class Request:
         return self if limit is None else replace(self, max_completion_tokens=2 * limit)
 
 
-def _as_text(body: dict[str, Any]) -> str:
+def _as_text(body: JsonObject) -> str:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from annotated_types import Ge, Le
 
 from core.base.fields.setting import Count, setting
-from core.base.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
+from core.base.types import Evidence, Flag, Options, Pair, Prediction, RowResult, TraceEvent
 from core.evidence.packs import PackName
 from core.evidence.registry import gather, packs_read_by
 from core.evidence.render import dossier
@@ -122,20 +122,20 @@ class Debate(ConversationMethod):
     )
     settings = DebateSettings
 
-    def calls(self, options: Mapping[str, Any]) -> float:
+    def calls(self, options: Options) -> float:
         """Return the calls of two debates for each seed, each of its verdicts and two calls (briefs
         or rebuttals) per round."""
         rounds: int = options["rounds"]
         return 2 * (_judge_repeats(options) + 2 * rounds) * len(read_seeds(options["seeds"], 0))
 
-    def prompts(self, options: Mapping[str, Any]) -> str:
+    def prompts(self, options: Options) -> str:
         """Return every text that a prompt with these options may hold. Raise InputError or NotFound
         for impossible options."""
         read_seeds(options["seeds"], 0)
         tool_names(options)
         return texts.all_texts(options)
 
-    def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
+    def packs_read(self, options: Options) -> tuple[PackName, ...]:
         """Return the names of the packs that the dossier's tools read."""
         return packs_read_by(dossier_tools(options))
 
@@ -168,12 +168,12 @@ class Debate(ConversationMethod):
 METHOD: RowMethod = Debate()
 
 
-def tool_names(options: Mapping[str, Any]) -> tuple[str, ...]:
+def tool_names(options: Options) -> tuple[str, ...]:
     """Return the names of the dossier's tools. Raise NotFound for an unknown tool."""
     return tuple(tool.name for tool in dossier_tools(options))
 
 
-def _judge_repeats(options: Mapping[str, Any]) -> int:
+def _judge_repeats(options: Options) -> int:
     """Return how many verdicts a debate has; 1 for the runs of before there was a choice."""
     repeats: int = options.get("judge_repeats", 1)
     return repeats

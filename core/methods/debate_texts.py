@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from core.base.types import Options
 from core.llm.answers import AnswerSchema, letter_schema, percent_schema
 from core.llm.messages import Message
 from core.methods.conversation import Messages
@@ -30,7 +31,7 @@ class DebateCase:
     gene: str
     dossier: str
     examples: str
-    options: Mapping[str, Any]
+    options: Options
 
     @property
     def dossier_and_examples(self) -> str:
@@ -38,13 +39,13 @@ class DebateCase:
         return f"{self.dossier or 'No tool gave any evidence.'}\n\n{self.examples}".strip()
 
 
-def system_prompts(options: Mapping[str, Any]) -> tuple[str, ...]:
+def system_prompts(options: Options) -> tuple[str, ...]:
     """Return every system prompt of a run: the judges', and the advocates' if there are rounds."""
     names = ("judge", "advocate") if options["rounds"] else ("judge",)
     return tuple(_system_prompt(name, options) for name in names)
 
 
-def _system_prompt(name: str, options: Mapping[str, Any]) -> str:
+def _system_prompt(name: str, options: Options) -> str:
     return fill(prompt_text(name), cell_desc=cell_desc(options), measure=prompt_text("measure"))
 
 
@@ -86,18 +87,18 @@ def verdict_messages(stage: Stage, case: DebateCase, speeches: Speeches) -> Mess
     return Message("system", _system_prompt("judge", case.options)), Message("user", task)
 
 
-def judge_of(stage: Stage, options: Mapping[str, Any]) -> Judge:
+def judge_of(stage: Stage, options: Options) -> Judge:
     """Return how the judge of a debate answers: in its own way, or as both do."""
     own: Judge = options.get(f"judge_{stage}") or options["judge"]
     return own
 
 
-def _format(stage: Stage, options: Mapping[str, Any]) -> str:
+def _format(stage: Stage, options: Options) -> str:
     judge = judge_of(stage, options)
     return f"format_sharp_{stage}" if judge == "sharp" else f"format_{judge}"
 
 
-def verdict_schema(stage: Stage, options: Mapping[str, Any]) -> AnswerSchema | None:
+def verdict_schema(stage: Stage, options: Options) -> AnswerSchema | None:
     """Return the schema of a verdict; None for a verdict in any text."""
     if not options.get("structured"):
         return None
@@ -115,7 +116,7 @@ def ask_brief_again(side: str, case: DebateCase, reason: str) -> str:
     )
 
 
-def all_texts(options: Mapping[str, Any]) -> str:
+def all_texts(options: Options) -> str:
     """Return every text that a prompt with these options may hold, one after the other."""
     formats = dict.fromkeys(_format(stage, options) for stage in SIDES)
     names = [

@@ -19,6 +19,7 @@ from core.base.fields.setting import Whole, setting
 from core.base.file_io import replace_file
 from core.base.log import LOGGER
 from core.base.system_errors import explain
+from core.base.types import JsonObject
 from core.features import hooks
 from core.methods.fusion_components import DatasetPriors
 from core.methods.fusion_settings import FusionSettings, fusion_options
@@ -120,7 +121,7 @@ def _open_space(
     raise StateError(f"space {record.name}: nothing here opens spaces")
 
 
-def hash_contents(workspace: Workspace, dataset: str, names: Sequence[str]) -> dict[str, Any]:
+def hash_contents(workspace: Workspace, dataset: str, names: Sequence[str]) -> JsonObject:
     """Return the hashes of a kNN's inputs over the spaces of these names; see
     `ComponentLoader.contents`."""
     with workspace.store.read() as db:

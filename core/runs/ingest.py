@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from core.base.errors import InputError, NotFound, StoreBusy, StoreMemoryShort, SystemFailure
 from core.base.log import record_error
-from core.base.types import LIVE_STATES, Failed, RowResult
+from core.base.types import LIVE_STATES, Failed, FinishedRow, RowResult
 from core.llm.server_pool import ServerPool
 from core.methods.brief_checks import check_rows, flags_with_collapse
 from core.runs.journal import Progress, read_entries, read_spending
@@ -268,7 +268,7 @@ class RowBatch:
 class _Entries:
     """Entries of a journal. rows: pair id → its last entry, None for a failure marked for retry."""
 
-    rows: dict[str, RowResult | Failed | None] = field(default_factory=dict)
+    rows: dict[str, FinishedRow | None] = field(default_factory=dict)
     spent: int = 0
 
     def add(self, entry: Entry) -> None:

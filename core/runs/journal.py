@@ -24,7 +24,7 @@ from typing import NamedTuple, Self
 from core.base.errors import InputError
 from core.base.file_io import sync_folder
 from core.base.texts import parse_json
-from core.base.types import Failed, RowResult
+from core.base.types import Failed, FinishedRow, RowResult
 from core.llm.messages import Outcome, Usage
 from core.runs.row_codec import (
     Entry,
@@ -84,7 +84,7 @@ class Progress:
         return len(self.finished) - len(self.failed)
 
 
-def cost_of(row: RowResult | Failed) -> int:
+def cost_of(row: FinishedRow) -> int:
     """Return the tokens of a row, including cached answers: the method's count, or otherwise the
     sum over its calls."""
     if isinstance(row, RowResult) and row.prediction.tokens is not None:

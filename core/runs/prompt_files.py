@@ -14,7 +14,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from core.base.errors import InputError, StateError
 from core.base.fields.setting import is_sha256
@@ -24,6 +23,7 @@ from core.base.records import parse
 from core.base.system_errors import explain
 from core.base.tables import Table, text_table
 from core.base.texts import is_encodable, list_names, parse_json, quote
+from core.base.types import Options
 from core.llm.client import Client
 from core.llm.kept_answer import TokenCounter
 from core.methods.prompt_only import count_prompt, lacks_answer
@@ -279,7 +279,7 @@ def _named_prompts(
 def prompts_task(
     workspace: Workspace,  # noqa: ARG001
     files: Sequence[tuple[str, bytes]],
-    options: Mapping[str, Any],  # noqa: ARG001
+    options: Options,  # noqa: ARG001
 ) -> int:
     """Read an upload in the process that does so (`core.runs.upload_process`)."""
     [(name, content)] = files

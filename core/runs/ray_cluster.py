@@ -32,6 +32,7 @@ from core.base.errors import (
 )
 from core.base.file_io import temporary_folder
 from core.base.log import LOGGER
+from core.base.types import Options
 from core.methods.base import GathersDossier, Method, RowMethod
 from core.runs.spec import ExecutionSettings
 
@@ -48,7 +49,7 @@ _OWN = {
 }
 
 
-def check_ray(settings: ExecutionSettings, method: Method, options: Mapping[str, Any]) -> None:
+def check_ray(settings: ExecutionSettings, method: Method, options: Options) -> None:
     """Raise InputError if Ray cannot run this method with these options, and what `check_cluster`
     raises."""
     if not isinstance(method, RowMethod):

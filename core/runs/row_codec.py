@@ -21,7 +21,16 @@ from core.base.row_schema import (
     record_values,
 )
 from core.base.texts import parse_json
-from core.base.types import Call, Evidence, Failed, Prediction, RowResult, TraceEvent
+from core.base.types import (
+    Call,
+    Evidence,
+    Failed,
+    FinishedRow,
+    JsonObject,
+    Prediction,
+    RowResult,
+    TraceEvent,
+)
 
 _NUMBERS = [
     column
@@ -37,10 +46,10 @@ class RetryMark:
     pair_ids: tuple[str, ...]
 
 
-Entry = RowResult | Failed | RetryMark
+Entry = FinishedRow | RetryMark
 
 
-def pair_id_of(row: RowResult | Failed) -> str:
+def pair_id_of(row: FinishedRow) -> str:
     """Return the pair id of a finished or failed row."""
     return row.pair_id if isinstance(row, Failed) else row.prediction.pair_id
 
@@ -116,7 +125,7 @@ def _parse(line: bytes) -> Any:
         return parse_json(line)
 
 
-def _check(row: RowResult | Failed) -> None:
+def _check(row: FinishedRow) -> None:
     """Raise InputError for numbers outside the range of the store's columns."""
     if isinstance(row, RowResult):
         is_reading = row.prediction.p_source == "none"
@@ -155,7 +164,7 @@ def _check(row: RowResult | Failed) -> None:
         )
 
 
-def _as_json(entry: Entry) -> dict[str, Any]:
+def _as_json(entry: Entry) -> JsonObject:
     if isinstance(entry, RetryMark):
         return {"again": list(entry.pair_ids)}
     calls = [record_as_json(call) for call in entry.calls]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.base.errors import DeskError, InputError
-from core.base.types import READING_METHODS, Failed, Pair, RowResult
+from core.base.types import READING_METHODS, Failed, FinishedRow, Pair, RowResult
 from core.llm import errors
 from core.methods.base import Context, Method, RowFailed, RowMethod
 
@@ -37,7 +37,7 @@ async def predict_row(
     context: Context,
     log_unforeseen: LogError,
     scrub: Callable[[str], str],
-) -> RowResult | Failed:
+) -> FinishedRow:
     """Return the result of a row, or its failure: no error of one row ends the run.
 
     log_unforeseen: gets the row's id and an error that no room expects. scrub: takes secrets out of
@@ -103,7 +103,7 @@ class CircuitBreaker:
     ever_answered: bool = False
     _held: list[Failed] = field(default_factory=list)
 
-    def add(self, row: RowResult | Failed) -> list[RowResult | Failed]:
+    def add(self, row: FinishedRow) -> list[FinishedRow]:
         """Take a row; return the rows that are finished now, in order: none, or this one behind
         those held back before."""
         answered = any(call.error == "" and not call.cached for call in row.calls)
@@ -124,7 +124,7 @@ class CircuitBreaker:
         alike = self.is_fresh and not self.ever_answered and row.kind in _REFUSED
         return alike and all(without_numbers(held) == without_numbers(row) for held in self._held)
 
-    def take_held(self) -> list[RowResult | Failed]:
+    def take_held(self) -> list[FinishedRow]:
         """Return the rows held back, which are now failures, and clear them."""
         held, self._held = self._held, []
         return list(held)

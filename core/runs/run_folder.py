@@ -29,6 +29,7 @@ from core.base.errors import InputError, NotFound, StateError
 from core.base.file_io import remove_folder
 from core.base.memory import SMALL_MEMORY
 from core.base.records import from_json
+from core.base.types import JsonObject
 from core.runs.jobs.folder import FileOf, JobFolder, read_json, write_json
 from core.runs.jobs.work import FIRST_HEARTBEAT_S, command_line
 from core.runs.jobs.work import start as start_process
@@ -127,7 +128,7 @@ class RunFolder(JobFolder):
         """Write how the run is carried out from the next worker on."""
         write_json(self._settings, settings.as_json())
 
-    def evaluation(self) -> dict[str, Any] | None:
+    def evaluation(self) -> JsonObject | None:
         """Return the run's evaluation (see `core.base.types.RunRecord`); None if none was
         written."""
         return read_json(self.path / "evaluation.json")

@@ -16,7 +16,7 @@ from core.base.fields.setting import Count, Positive, Whole, setting
 from core.base.hashes import KEY_DIGITS, sha256_of
 from core.base.net.server_access import NO_KEYS, ServerAccess
 from core.base.records import to_json
-from core.base.types import ASKED, Pair
+from core.base.types import ASKED, JsonObject, Options, Pair
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import CONCURRENCY, EXAMPLE, MAX_ANSWER_MB, TIMEOUT_S, Endpoint, asks_several
 
@@ -64,7 +64,7 @@ class LabelViewSpec:
         if self.kind == "folds" and self.k < 2:
             raise InputError(f"label view: got {self.k} folds, expected at least 2")
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return plain data, with k and seed for folds only."""
         return asdict(self) if self.kind == "folds" else {"kind": self.kind}
 
@@ -84,7 +84,7 @@ class RunSpec:
 
     method: str
     version: int
-    options: Mapping[str, Any]
+    options: Options
     dataset: str
     dataset_sha256: str
     rows: tuple[str, ...]
@@ -116,7 +116,7 @@ class RunSpec:
         """The option `prompts`: the SHA-256 of the file whose prompts are asked; "" without."""
         return str(self.options.get("prompts", ""))
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return plain data. `records.from_json` makes an equal record from it."""
         # NaN stays, to be refused
         values = to_json(self) | {"options": dict(self.options), "view": self.view.as_json()}
@@ -126,7 +126,7 @@ class RunSpec:
                 del values[name]
         return values
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JsonObject:
         """Return `as_json` with the number and hash of rows instead of the rows, for the store."""
         rows = {"rows": len(self.rows), "rows_sha256": sha256_of("\n".join(self.rows))}
         return {name: value for name, value in self.as_json().items() if name != "method"} | rows
@@ -184,7 +184,7 @@ class ExecutionSettings:
         if self.servers:
             self.endpoint()
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return plain data. `records.from_json` makes an equal record from it."""
         return to_json(self)
 

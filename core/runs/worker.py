@@ -16,7 +16,7 @@ from typing import Any
 from core.base.errors import DeskError, InputError, NotFound
 from core.base.log import LOGGER, record_error
 from core.base.system_errors import explain
-from core.base.types import Failed, Pair, RowResult
+from core.base.types import Failed, FinishedRow, Pair
 from core.llm.client import Client
 from core.llm.endpoint import load_libraries
 from core.llm.messages import Outcome
@@ -43,7 +43,7 @@ from core.runs.run_state import Ending, State, Status, status_of, stop_on_signal
 _LEVELS = {"stopped": logging.ERROR, "interrupted": logging.WARNING, "crashed": logging.ERROR}
 # The result of a row or its failure, None for a row that has to be predicted again. The feed takes
 # the events of a row that is predicted in this process.
-_Predict = Callable[[Pair, RowFeed], Awaitable[RowResult | Failed | None]]
+_Predict = Callable[[Pair, RowFeed], Awaitable[FinishedRow | None]]
 _MOST_SHOWN = 300  # characters of a failure
 _POLL_S = 0.1  # between two reads of the control file
 _MOST_AT_ONCE = 512  # finished rows that wait to be journalled
@@ -98,7 +98,7 @@ class _Worker:
         """Work until the end, and record how it ended."""
         self.not_paused = asyncio.Event()
         self.not_paused.set()
-        self.finished: asyncio.Queue[RowResult | Failed | None] = asyncio.Queue(_MOST_AT_ONCE)
+        self.finished: asyncio.Queue[FinishedRow | None] = asyncio.Queue(_MOST_AT_ONCE)
         self.all_journalled = asyncio.Event()
         self.row_tasks: list[asyncio.Task[None]] = []
         self.folder.keep_reserve()
@@ -193,7 +193,7 @@ class _Worker:
 
     async def _predict_here(
         self, method: RowMethod, context: Context, pair: Pair, feed: RowFeed
-    ) -> RowResult | Failed:
+    ) -> FinishedRow:
         context = replace(context, feed=feed)
         return await predict_row(method, pair, context, self.reporter.log_unforeseen, self.scrub)
 
@@ -320,7 +320,7 @@ class _Worker:
             if result.prediction.pair_id in missing:
                 await self.finished.put(result)
 
-    async def _finish(self, row: RowResult | Failed) -> None:
+    async def _finish(self, row: FinishedRow) -> None:
         """Pass a row on to be journalled; stops the run if too many in succession got no answer."""
         self.last_failure = row if isinstance(row, Failed) else self.last_failure
         for finished in self.breaker.add(row):

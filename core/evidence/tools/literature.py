@@ -8,10 +8,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree.ElementTree import Element, ParseError
 
 from core.base.net.response_cache import CachedResponse
+from core.base.types import JsonObject
 from core.evidence.source_client import Batch, SourceClient, describe_source
 from core.evidence.sources import Site, SourceRequest, SourceSettings, check_symbol, parse_json
 from core.evidence.tool import Answer, Query, Tool
@@ -73,7 +74,7 @@ async def _ask(query: Query) -> Answer:
     return Answer("ok", source, {"mode": client.literature, "passages": passages}, retrieved_at)
 
 
-def _best_abstracts(articles: Sequence[Article], symbols: Sequence[str]) -> list[dict[str, Any]]:
+def _best_abstracts(articles: Sequence[Article], symbols: Sequence[str]) -> list[JsonObject]:
     """Return the best articles that name a symbol; those with a sentence that names both come
     first."""
     ranked = rank_texts(
@@ -90,7 +91,7 @@ def _best_abstracts(articles: Sequence[Article], symbols: Sequence[str]) -> list
     return sorted(passages, key=lambda passage: not passage["co_mention"])[:MAX_ABSTRACTS]
 
 
-def _best_sentences(articles: Sequence[Article], symbols: Sequence[str]) -> list[dict[str, Any]]:
+def _best_sentences(articles: Sequence[Article], symbols: Sequence[str]) -> list[JsonObject]:
     """Return the best sentences that name a symbol; those that name both come first."""
     lines = [(article, line) for article in articles for line in _lines(article)]
     best = rank_texts([line for _, line in lines], symbols)[:MAX_SENTENCES]
@@ -102,7 +103,7 @@ def _lines(article: Article) -> list[str]:
     return [article.title, *(line for part in article.parts for line in split_sentences(part))]
 
 
-def _passage(article: Article, text: str, co_mention: bool) -> dict[str, Any]:
+def _passage(article: Article, text: str, co_mention: bool) -> JsonObject:
     """Return a sentence or a whole abstract. co_mention: whether it names both genes."""
     return {
         "pmid": article.pmid,

@@ -19,7 +19,7 @@ from core.base.errors import DeskError, InputError
 from core.base.fields.setting import Count, setting
 from core.base.log import record_error
 from core.base.texts import replace_surrogates
-from core.base.types import Evidence, Pair, TraceEvent
+from core.base.types import Evidence, Options, Pair, TraceEvent
 from core.evidence.label_view import LabelView
 from core.evidence.render import render
 from core.evidence.tool import Tool
@@ -249,7 +249,7 @@ class Episode:
 
 
 def outline_of_answerer(
-    options: Mapping[str, Any], tools: Sequence[ToolDescription], *more: str
+    options: Options, tools: Sequence[ToolDescription], *more: str
 ) -> PromptOutline:
     """Return the outline of the agent that predicts the pair; more: further paragraphs of
     instructions."""

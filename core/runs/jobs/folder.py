@@ -26,6 +26,7 @@ from typing import Any, Final, Literal
 from core.base.errors import InputError
 from core.base.file_io import replace_file
 from core.base.texts import parse_json
+from core.base.types import JsonObject
 
 Command = Literal["run", "pause", "cancel"]
 RESERVE_BYTES: Final = 1 << 16
@@ -130,7 +131,7 @@ def write_json(file: Path, values: Mapping[str, Any], *, durable: bool = True) -
 
 def read_json(
     file: Path, needed: Mapping[str, Kind] = NO_KINDS, other: Mapping[str, Kind] = NO_KINDS
-) -> dict[str, Any] | None:
+) -> JsonObject | None:
     """Return the JSON object in a file; None without the file. Raise InputError for another
     content.
 

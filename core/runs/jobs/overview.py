@@ -17,7 +17,7 @@ from typing import Any
 from core.base import log
 from core.base.environment import environment_of
 from core.base.errors import DeskError, NotFound, StoreBusy
-from core.base.types import LIVE_STATES
+from core.base.types import LIVE_STATES, JsonObject
 from core.runs.jobs import state
 from core.runs.jobs.folder import JobFolder, read_json, write_json
 from core.runs.jobs.work import command_line
@@ -102,7 +102,7 @@ def _start(
     )
 
 
-def read_about(folder: JobFolder) -> dict[str, Any]:
+def read_about(folder: JobFolder) -> JsonObject:
     """Return the record of a job's start: kind, arguments, started_at and more. Raise NotFound;
     InputError if it was damaged."""
     about = read_json(folder.about, _ABOUT, _MORE)

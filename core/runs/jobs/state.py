@@ -32,7 +32,7 @@ from filelock import FileLock, Timeout
 
 from core.base.errors import InputError, StateError
 from core.base.log import LOGGER
-from core.base.types import LIVE_STATES
+from core.base.types import LIVE_STATES, JsonObject
 from core.runs.jobs.folder import JobFolder, last_line, read_json, write_json
 
 State = Literal["waiting", "running", "done", "failed", "stopped", "interrupted", "crashed"]
@@ -79,7 +79,7 @@ def beat(folder: JobFolder, values: Mapping[str, Any]) -> None:
     write_json(folder.heartbeat, {**identify_process(os.getpid()), **values}, durable=False)
 
 
-def last_heartbeat(folder: JobFolder) -> dict[str, Any] | None:
+def last_heartbeat(folder: JobFolder) -> JsonObject | None:
     """Return the last heartbeat; None if there is none, or if it is not one: a power cut destroyed
     it, say."""
     try:
@@ -304,7 +304,7 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def identify_process(pid: int) -> dict[str, Any]:
+def identify_process(pid: int) -> JsonObject:
     """Return the identity of a process of this machine, in the form of a heartbeat."""
     return {"pid": pid, "born": process_start(pid), "host": socket.gethostname()}
 
