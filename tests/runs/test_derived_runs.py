@@ -190,55 +190,6 @@ def test_a_knn_run_holds_the_priors_of_its_plan(
 
 
 @pytest.mark.soak
-def test_priors_by_hand(small_workspace: Workspace) -> None:
-    """Gc at cosines 0.8 and 0.96 to Ga and Gb, of two rows each: prior 0.64·2 / (0.64·2 + 0.9216·2) with power 2."""
-    import_upload(
-        small_workspace,
-        worlds.table_of({"Ga": [1, 0], "Gb": [0.6, 0.8], "Gc": [0.8, 0.6]}),
-        "axes.csv",
-    )
-    run = knn(small_workspace, "knn", space="axes")
-    found = rows_of(small_workspace, "knn")
-    prior = 0.64 / (0.64 + 0.9216)
-    np.testing.assert_allclose(
-        probabilities(found.loc[["Pc_Gc"]])[0], [prior, 0.5, prior / 2, prior / 2], rtol=1e-6
-    )
-    assert trace_of(small_workspace, run, "Pc_Gc")["content"].splitlines() == [
-        "4 labelled rows are similar to Gc (axes · by target gene · power 2 · all labelled rows known); total weight 3.123.",
-        "The heaviest:",
-        "Gb: similarity 0.960, 59.0% of the weight; 0 up, 0 down, 2 none",
-        "Ga: similarity 0.800, 41.0% of the weight; 1 up, 1 down, 0 none",
-    ]
-    assert trace_of(small_workspace, run, "Pc_Gc")["role"] == "NEIGHBOURS"
-
-
-@pytest.mark.soak
-def test_labels_without_a_direction_leave_a_flag(workspace: Workspace) -> None:
-    content = cases.as_csv(
-        ["pert", "gene", "label", "split"],
-        [
-            ["A", "X", 1, "train"],
-            ["A", "Y", 0, "train"],
-            ["B", "X", 0, "train"],
-            ["B", "Y", 1, "train"],
-        ],
-    )
-    import_upload(workspace, content, "k562-de.csv")
-    import_upload(workspace, worlds.table_of({"X": [1, 0], "Y": [0.6, 0.8]}), "axes.csv")
-    run = knn(workspace, "knn", LOO, space="axes")
-    found = rows_of(workspace, "knn")
-    assert flags_of(found) == {
-        key: ["uncovered_dir"] for key in ("A_X", "B_Y")
-    }  # the one row that each may see is changed
-    assert found.loc["A_X", "p_de"] == found.loc["B_Y", "p_de"] == 1
-    assert found.loc[["A_X", "B_Y"], "p_up_given_de"].tolist() == [0.5, 0.5]
-    assert trace_of(workspace, run, "A_X")["content"].splitlines()[-2:] == [
-        "Y: similarity 0.600, 100.0% of the weight; 0 up, 0 down, 1 changed, 0 none",
-        "None has a direction: the base rate of the labelled rows that it may see stands in, P(up | DE) 0.5 (there is none).",
-    ]
-
-
-@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_the_same_specification_gives_the_same_run(workspace: Workspace) -> None:
     made = knn(workspace, "knn", LOO)
@@ -602,28 +553,6 @@ def test_a_fusion_is_weighted_percentiles_of_its_parents(workspace: Workspace) -
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("world")
-def test_a_partly_covered_row_keeps_the_bases_percentile_whatever_the_weight(
-    workspace: Workspace,
-) -> None:
-    run = knn(workspace, "knn", LOO)
-    made = fuse(workspace, "fused", "llm train", "knn", 1.0)
-    base, found = rows_of(workspace, "llm train"), rows_of(workspace, "fused")
-    missing = [
-        key for key, flags in flags_of(rows_of(workspace, "knn")).items() if "uncovered" in flags
-    ]
-    assert missing
-    for column in ("p_de", "p_up_given_de"):
-        own = scores(base, column)
-        mine = pd.Series(percentile(own, own), base.index)
-        np.testing.assert_allclose(found.loc[missing, column], mine[missing])
-    text = trace_of(workspace, made, missing[0])["content"]
-    assert "knn: does not cover this row; the others' weights count in proportion." in text
-    assert "Percentiles over the rows of llm train." in text
-    assert run.id in made.parents
-
-
-@pytest.mark.soak
-@pytest.mark.usefixtures("world")
 def test_a_fusion_of_a_fusion_counts_rows_that_its_base_did_not_cover(workspace: Workspace) -> None:
     """A kNN as base says nothing on some rows; the LLM speaks for them, so they are no fallback of the fusion."""
     knn(workspace, "knn", LOO)
@@ -640,20 +569,6 @@ def test_a_fusion_of_a_fusion_counts_rows_that_its_base_did_not_cover(workspace:
     assert not any(
         "partly_covered" in flags for flags in flags_of(rows_of(workspace, "outer")).values()
     )
-
-
-@pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_rows_that_nobody_covers_stay_flagged(workspace: Workspace) -> None:
-    knn(workspace, "one", LOO)
-    knn(workspace, "two", LOO, centre=True)
-    fuse(workspace, "fused", "one", "two")
-    missing = [
-        key for key, flags in flags_of(rows_of(workspace, "one")).items() if "uncovered" in flags
-    ]
-    found = rows_of(workspace, "fused")
-    assert {tuple(found.loc[key, "flags"]) for key in missing} == {("partly_covered", "uncovered")}
-    assert (found.loc[missing, ["p_de", "p_up_given_de"]] == 0.5).all().all()
 
 
 @pytest.mark.few(1)
@@ -828,18 +743,6 @@ def test_against_labelled_rows_a_rows_prediction_stands_alone(
     assert (
         "Percentiles over labelled reference rows." in trace_of(workspace, part, some[0])["content"]
     )
-
-
-@pytest.mark.soak
-def test_over_the_population_it_does_not(workspace: Workspace, world: Screen) -> None:
-    knn(workspace, "knn")
-    some = some_test_rows(workspace, world)
-    fuse(workspace, "whole", "llm test", "knn")
-    fuse(workspace, "part", "fewer", "knn")
-    assert (
-        probabilities(rows_of(workspace, "whole").loc[some])
-        != probabilities(rows_of(workspace, "part").loc[some])
-    ).any()
 
 
 @pytest.mark.soak
