@@ -215,8 +215,9 @@ def test_an_error_in_an_answer_of_success_counts_as_its_own_status(
         assert (answer.kind, answer.retryable) == (kind, retryable)
 
 
-def test_a_byte_order_mark_is_skipped() -> None:
-    answer = read_answer("\ufeff" + json.dumps(completion("A")))
+def test_a_byte_order_mark_padding_and_no_error_are_skipped() -> None:
+    body = json.dumps({**completion("A"), "error": None})
+    answer = read_answer("\ufeff" + "\n   \n" * 100 + body)
     assert isinstance(answer, Answer)
     assert answer.content == "A"
 
