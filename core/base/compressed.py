@@ -20,7 +20,7 @@ from core.base.file_limits import MAX_RATIO, MAX_UNPACKED_BYTES, UNSUSPICIOUS_BY
 MAX_MEMBERS = 200_000  # of a zip; a log of Inspect AI has one a row
 # of the list of members, which takes up to fifteen times as much in memory
 MAX_LIST_BYTES = 24 << 20
-_MAGICS: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+_PACKED_MAGICS: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _CHUNK_BYTES: Final = 1 << 20
 _SUFFIXES: Final = (".gz", ".bgz", ".bz2", ".zst", ".zstd")
 # What unpacking raises on damaged bytes; ValueError covers names that do not decode and negative
@@ -39,7 +39,7 @@ DAMAGE: Final = (
 def packing_of(head: bytes) -> str:
     """Return what a file is packed by, from its first bytes: "gzip", "bz2" or "zstd"; "" for none
     of these."""
-    return next((kind for magic, kind in _MAGICS.items() if head.startswith(magic)), "")
+    return next((kind for magic, kind in _PACKED_MAGICS.items() if head.startswith(magic)), "")
 
 
 def bare_name(name: str) -> str:
