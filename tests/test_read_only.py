@@ -86,7 +86,6 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "label_cells start_labels",
         "control_expression_of describe_typed job_of screen_folder",
     ),
-    "runs.changed_settings": ("check_change", ""),
     "features.experiments.comparison_log": (
         "write_looked",
         "count_comparisons look_at looked_by_dataset read_looked",
@@ -120,7 +119,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "features.importing.lineage": ("", "prompts_of"),
     "runs.model_servers": (
-        "check_each refuse_unfit",
+        "check_change check_each refuse_unfit",
         "call_settings endpoint_of price_at prices_of_runs refuse_unlisted",
     ),
     "features.leakage.pack_texts": ("", "check_all list_with_texts read"),

@@ -55,9 +55,9 @@ from core.features.targets.request import (
 )
 from core.llm.health import Health
 from core.runs import component_loader, launch
-from core.runs.changed_settings import ChangedSettings
 from core.runs.component_loader import FusionRequest, KnnRequest, default_dataset
 from core.runs.dependencies import load_pairs
+from core.runs.model_servers import ChangedSettings
 from core.runs.request import ModelRequest, RunRequest
 from core.runs.workspace import Workspace, open_workspace
 from core.store import predictions

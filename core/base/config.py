@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from core.base.errors import InputError
 from core.base.net.addresses import ENDPOINT, check_address, is_local, is_loopback
-from core.base.net.server_access import ServerAccess
-from core.base.secrets_file import (
+from core.base.net.server_access import (
+    ServerAccess,
     has_sign_in,
     refuse_two_keys,
     secrets_in_environment,

@@ -16,7 +16,7 @@ from core import __version__
 from core.base.config import REPOSITORY, Settings
 from core.base.errors import StateError
 from core.base.net.scrubber import SHORTEST, spellings_of
-from core.base.secrets_file import (
+from core.base.net.server_access import (
     KEY_VARIABLE,
     KEYS_VARIABLE,
     NCBI_VARIABLE,

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.base.archives import Content, is_zip, open_content, open_csv
-from core.base.compressed import bare_name, unpack_file
+from core.base.archives import Content, bare_name, is_zip, open_content, open_csv, unpack_file
 from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import open_file
 from core.base.file_limits import MAX_UNPACKED_BYTES, refuse_bomb

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal
 from xml.etree.ElementTree import ParseError
 
-from core.base.compressed import DAMAGE, open_archive
+from core.base.archives import DAMAGE, open_archive
 from core.base.errors import InputError, UnknownFormat, UnsafeFile, require_package
 from core.base.file_limits import MAX_UNPACKED_BYTES, refuse_bomb
 from core.base.texts import list_some

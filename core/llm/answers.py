@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from core.base.types import JsonObject, Label
-from core.llm.thinking import part_thinking, without_tool_calls
+from core.llm.completion import part_thinking, without_tool_calls
 
 T = TypeVar("T")
 Question = Literal["option", "probability"]

@@ -19,11 +19,10 @@ from typing import NamedTuple, Protocol
 from core.base.net.retry import Fault
 from core.base.net.scrubber import Scrubber
 from core.base.net.transport import OnPart
-from core.llm.completion import Answer, read_scrubbed
+from core.llm.completion import CHANGES, Answer, part_of_next, part_thinking, read_scrubbed
 from core.llm.endpoint import Method
 from core.llm.messages import Outcome, Request
 from core.llm.streamed_answer import MAX_RAW_BYTES, STREAM_BEGINS, StreamedAnswer
-from core.llm.thinking import CHANGES, part_of_next, part_thinking
 
 CHAT = "/chat/completions"
 # Each token of a stream has an envelope, so a stream may have this many times the bytes of its

@@ -24,8 +24,15 @@ from core.base.log import record_error
 from core.base.types import LIVE_STATES, Failed, FinishedRow, RowResult
 from core.llm.server_pool import ServerPool
 from core.methods.brief_checks import check_rows, flags_with_collapse
-from core.runs.journal import Progress, read_entries, read_spending
-from core.runs.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
+from core.runs.journal import (
+    Entry,
+    Progress,
+    RetryMark,
+    calls_tokens,
+    pair_id_of,
+    read_entries,
+    read_spending,
+)
 from core.runs.run_folder import RunFolder
 from core.runs.run_state import Counts, Ending, Heartbeat, State, write_heartbeat
 from core.store import Cursor, Store, calls, changes, evidence, predictions, runs, traces

@@ -32,9 +32,9 @@ from core.methods.base import (
 )
 from core.methods.fusion_components import ComponentLoader
 from core.runs import model_servers, prompt_files, run_control
-from core.runs.changed_settings import change_settings
 from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.jobs import overview
+from core.runs.model_servers import change_settings
 from core.runs.packs import pack_hashes
 from core.runs.prompt_files import PromptFile
 from core.runs.ray_cluster import check_ray

@@ -16,14 +16,13 @@ from core.evidence.sources import source_settings_of
 from core.methods.base import DerivedMethod, Method, method_named
 from core.methods.fusion_components import ComponentLoader
 from core.runs import packs, prompt_files
-from core.runs.changed_settings import check_change
 from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.dependencies import INGEST_EVERY_S, Dependencies
 from core.runs.ingest import ingest_journal
 from core.runs.jobs.folder import Command
 from core.runs.jobs.state import exclusive_lock
 from core.runs.journal import mark_for_retry, read_progress
-from core.runs.model_servers import refuse_unlisted
+from core.runs.model_servers import check_change, refuse_unlisted
 from core.runs.run_folder import RunFolder
 from core.runs.run_folder import start_worker as start_process
 from core.runs.run_state import Counts, Status, refuse_live, state_of, status_of, write_ending

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.llm.completion import part_thinking
 from core.llm.streaming import LiveText, LiveWords
-from core.llm.thinking import part_thinking
 from tests.llm.canned import cut
 from tests.llm.test_thinking import HARMONY, PIECES, WITH_ANSWER, WITHOUT_ANSWER
 

@@ -13,7 +13,7 @@ import pytest
 
 from core.base.errors import DeskError, InputError, StateError, Unreachable
 from core.runs import run_control
-from core.runs.changed_settings import ChangedSettings, change_settings
+from core.runs.model_servers import ChangedSettings, change_settings
 from core.runs.spec import ExecutionSettings
 from core.runs.workspace import Workspace
 from core.store.runs import Run

@@ -14,8 +14,7 @@ import pytest
 from core.base.types import Failed
 from core.runs import run_control
 from core.runs.jobs.folder import log_tail
-from core.runs.journal import read_entries, read_progress
-from core.runs.row_codec import RetryMark
+from core.runs.journal import RetryMark, read_entries, read_progress
 from tests.fakes.scripted import Faults, Script, request_counts, serving
 from tests.runs.cases import fast, stored_rows, wish, workspace_with
 from tests.runs.methods import Asking, here

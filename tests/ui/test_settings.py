@@ -48,8 +48,8 @@ from core.features.targets.request import (
     TrainingOptions,
     TrainingRequest,
 )
-from core.runs.changed_settings import ChangedSettings
 from core.runs.component_loader import FusionRequest, KnnRequest
+from core.runs.model_servers import ChangedSettings
 from core.runs.request import RowSelection, RunRequest
 from core.runs.workspace import Workspace
 from core.transfer.knn_settings import KnnSettings

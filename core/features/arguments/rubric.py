@@ -18,7 +18,7 @@ from core.base.fields.setting import setting
 from core.base.hashes import sha256_of
 from core.base.texts import check_name
 from core.methods.brief_checks import ALL
-from core.methods.text_rules.registry import YES_NO, Unit
+from core.methods.text_rules.text import YES_NO, Unit
 
 if TYPE_CHECKING:
     import pandas as pd

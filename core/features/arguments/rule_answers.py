@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.base.errors import InputError
 from core.features.arguments.rubric import Rubric, search_pattern
-from core.methods.text_rules.registry import rule_named, rules, yes_if
-from core.methods.text_rules.text import RuleText
+from core.methods.text_rules.text import RuleText, rule_named, rules, yes_if
 
 if TYPE_CHECKING:
     import pandas as pd

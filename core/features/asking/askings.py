@@ -29,7 +29,7 @@ from core.features.asking.methods.debate_again import MOST_REPEATS, first_verdic
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import CONCURRENCY
 from core.methods.base import Context, method_named
-from core.methods.debate_texts import SIDES
+from core.methods.debate import SIDES
 from core.runs import launch, run_control
 from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.dependencies import Dependencies, build_context

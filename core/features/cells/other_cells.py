@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from core.base.compressed import packing_of, unpack_file
+from core.base.archives import packing_of, unpack_file
 from core.base.errors import InputError, MissingPackage
 from core.base.file_io import open_file, read_head
 from core.base.file_limits import MAX_UNPACKED_BYTES

@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.base.archives import Content
-from core.base.compressed import bare_name
+from core.base.archives import Content, bare_name
 from core.base.errors import DeskError, InputError, StateError, UnknownFormat
 from core.base.log import record_error
 from core.base.records import from_json, to_json

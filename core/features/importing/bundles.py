@@ -25,8 +25,7 @@ from typing import IO, Annotated, Any, Literal, TypeVar
 from annotated_types import Ge, Le, MaxLen, Predicate
 
 from core import __version__
-from core.base.archives import Content, is_zip, open_members, pack_into
-from core.base.compressed import open_archive
+from core.base.archives import Content, is_zip, open_archive, open_members, pack_into
 from core.base.errors import InputError
 from core.base.file_io import UnnamedFile
 from core.base.file_limits import MAX_UNPACKED_BYTES

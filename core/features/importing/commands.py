@@ -14,8 +14,7 @@ from core.base.file_io import write_by
 from core.base.result import plain
 from core.base.texts import printable, table_lines
 from core.cli import names
-from core.cli.base import Replace, say, say_progress, show, show_list, working
-from core.cli.lazy_group import Output
+from core.cli.base import Output, Replace, say, say_progress, show, show_list, working
 from core.cli.names import RunName
 from core.features.importing import actions as imports
 from core.features.importing import bundle_actions, previews

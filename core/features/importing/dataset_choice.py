@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from core.base.compressed import bare_name
+from core.base.archives import bare_name
 from core.base.errors import StateError
 from core.base.hashes import sha256_of
 from core.base.texts import quote

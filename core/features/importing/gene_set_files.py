@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from core.base.compressed import bare_name, unpack_file
+from core.base.archives import bare_name, unpack_file
 from core.base.errors import InputError
 from core.base.file_io import open_file
 from core.base.file_limits import MAX_UNPACKED_BYTES

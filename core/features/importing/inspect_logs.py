@@ -15,8 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from core.base.archives import Content, is_zip, iterate_members, open_content
-from core.base.compressed import DAMAGE, open_archive
+from core.base.archives import DAMAGE, Content, is_zip, iterate_members, open_archive, open_content
 from core.base.errors import InputError, UnsafeFile
 from core.base.row_schema import MOST_EVENTS
 from core.base.texts import parse_json, quote, replace_surrogates

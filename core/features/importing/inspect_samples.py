@@ -28,8 +28,7 @@ from core.features.importing.submissions import (
     split_sum,
 )
 from core.llm.answers import LABELS, read_label, read_option
-from core.llm.completion import Ending, ending_of, read_parts
-from core.llm.thinking import part_thinking
+from core.llm.completion import Ending, ending_of, part_thinking, read_parts
 
 JsonObject = dict[str, Any]
 _CERTAIN = {Label.UP: (1.0, 0.0), Label.DOWN: (0.0, 1.0), Label.NONE: (0.0, 0.0)}

@@ -11,7 +11,7 @@ from core.features.importing.pairs import IDENTITY, name_row, unique_rows
 from core.features.importing.roles import Roles
 from core.features.importing.submissions import SubmissionTable, TakeRow, count_in, split_sum
 from core.llm.answers import read_label
-from core.llm.thinking import part_thinking
+from core.llm.completion import part_thinking
 
 _CERTAIN = {Label.UP: (1.0, 0.0), Label.DOWN: (0.0, 1.0), Label.NONE: (0.0, 0.0)}
 _LOOKED_AT = 100  # replies, of which one has to be readable

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.base.compressed import bare_name
+from core.base.archives import bare_name
 from core.base.errors import InputError
 from core.base.hashes import sha256_of
 from core.base.texts import quote

@@ -18,10 +18,10 @@ from core.cli.names import JobName
 from core.cli.settings import takes
 from core.features.predicting.run_status import busy_lines, show_status, status_record
 from core.runs import run_control
-from core.runs.changed_settings import ChangedSettings, change_settings
 from core.runs.jobs import control
 from core.runs.jobs.control import Job
 from core.runs.jobs.run_kind import RunKind
+from core.runs.model_servers import ChangedSettings, change_settings
 from core.runs.workspace import Workspace
 
 app = typer.Typer(no_args_is_help=True)

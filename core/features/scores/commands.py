@@ -11,8 +11,7 @@ import typer
 from core.base.errors import InputError, MissingPackage
 from core.base.fields.setting import split_names
 from core.cli import names
-from core.cli.base import show, show_result
-from core.cli.lazy_group import Output
+from core.cli.base import Output, show, show_result
 from core.cli.names import RunName
 from core.features import hooks
 from core.features.scores.slices import SHORT_NAMES, SLICES, SlicesResult, available_slices

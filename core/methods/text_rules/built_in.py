@@ -6,14 +6,15 @@ from __future__ import annotations
 import re
 
 from core.base.types import Flag
-from core.methods.text_rules.registry import Rule, yes_if
 from core.methods.text_rules.text import (
     BARE,
     FEWEST_SENTENCES,
     SHORT,
+    Rule,
     RuleText,
     concludes_for_other_side,
     concludes_for_own_side,
+    yes_if,
 )
 
 NUMBERS = ("none", "one", "two", "three", "four or more")

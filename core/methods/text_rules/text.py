@@ -1,13 +1,20 @@
-"""A text of a run, prepared for rules, and whether a brief concludes for its side or the other.
-Results that several rules need are computed once."""
+"""Rules: questions about a text of a run that no model answers.
+
+A text is prepared for them once: what several rules need, such as whether a brief concludes for its
+side or the other.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cache, cached_property
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+import core.methods.text_rules as room
+from core.base.feature import declared_in, find_named
 
 SHORT = 120  # in characters; a shorter text is one line of a chat window
 BARE = 12  # in characters; too few for a sentence
@@ -231,3 +238,48 @@ def _states(sentence: str, side: _Statement) -> bool:
 
 def _is_stated(text: RuleText, side: _Statement) -> bool:
     return any(_states(sentence.lower(), side) for sentence in text.deciding_sentences)
+
+
+# What is asked about. A speech is a brief, a rebuttal or a verdict; a claim is an entry in a
+# reading of claims and belongs to that reading.
+Unit = Literal["brief", "speech", "verdict", "row", "claim"]
+YES_NO = ("yes", "no")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A question that a rule answers. Add one to `built_in.RULES`, or to the `RULES` of another
+    file in this package.
+
+    answer: returns one of `answers`, or "" if the text does not answer the question. unit: the kind
+    of text.
+    """
+
+    name: str
+    question: str
+    answer: Callable[[RuleText], str]
+    answers: tuple[str, ...] = YES_NO
+    unit: Unit = "brief"
+
+
+def yes_if(holds: bool) -> str:
+    """Return the answer to a yes-or-no question."""
+    return "yes" if holds else "no"
+
+
+@cache
+def rules() -> Mapping[str, Rule]:
+    """Return the rules by name, sorted.
+
+    This imports every file of the package, so a new file with `RULES` needs no listing.
+    """
+    found: dict[str, Rule] = {
+        rule.name: rule for of_file in declared_in(room, "RULES") for rule in of_file
+    }
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def rule_named(name: str) -> Rule:
+    """Return the rule with this name. Raise NotFound, with the known names, if there is no such
+    rule."""
+    return find_named(rules(), "rule", name)

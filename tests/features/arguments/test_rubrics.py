@@ -12,7 +12,7 @@ from core.features.arguments import rubrics
 from core.features.arguments.rubric import Rubric
 from core.features.importing import backups, undo
 from core.features.server import doctor
-from core.methods.text_rules.registry import rules
+from core.methods.text_rules.text import rules
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes
 

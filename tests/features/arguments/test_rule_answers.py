@@ -12,8 +12,7 @@ from core.features.arguments import rubric_tables
 from core.features.arguments.rubric import ALL, Rubric, count_answers
 from core.features.arguments.rule_answers import answer_by_rule, built_in_rubrics
 from core.methods.brief_checks import FINDINGS
-from core.methods.text_rules.registry import rule_named, rules
-from core.methods.text_rules.text import RuleText
+from core.methods.text_rules.text import RuleText, rule_named, rules
 from core.runs.workspace import Workspace
 from core.scoring.debate_audit import DebateAudit, load_audit
 from core.store import Cursor, runs

@@ -7,7 +7,7 @@ import streamlit as st
 from core.base.fields.record import option_of
 from core.features.arguments.page import choices, numbers, rubric_forms
 from core.features.arguments.rubric import Rubric
-from core.methods.text_rules.registry import YES_NO
+from core.methods.text_rules.text import YES_NO
 from core.store.runs import Run
 from core.ui import filters, links, tables
 from core.ui.linked import choose_one

@@ -12,9 +12,9 @@ import streamlit as st
 from core.base.texts import count_text, describe_duration
 from core.base.types import LIVE_STATES
 from core.runs import run_control
-from core.runs.changed_settings import ChangedSettings, change_settings
 from core.runs.jobs import control
 from core.runs.jobs.control import Job
+from core.runs.model_servers import ChangedSettings, change_settings
 from core.runs.run_state import Status
 from core.runs.workspace import Workspace
 from core.store.runs import Run
