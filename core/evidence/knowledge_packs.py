@@ -15,6 +15,7 @@ from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import read_file
 from core.base.hashes import sha256_of
 from core.base.row_schema import is_finite_number
+from core.base.texts import quote
 from core.base.types import JsonObject
 
 MAX_BYTES = 1 << 28
@@ -78,22 +79,17 @@ def read_knowledge(content: bytes, name: str) -> Pack:
     """Return the pack in a JSON file; `name` is for messages. Raise UnknownFormat, or InputError
     with the wrong entry."""
     found = _parse(content, name)
-    recognised = kind_of(found)
-    if recognised.kind is None:
-        is_sets = (
-            isinstance(found, list)
-            and bool(found)
-            and isinstance(found[0], dict)
-            and "genes" in found[0]
+    kind = kind_of(found)
+    if kind is None:
+        shown = quote(content[:100].decode("utf-8-sig", "replace"))
+        is_sets = isinstance(found, list) and found and isinstance(found[0], dict)
+        raise UnknownFormat(
+            f"{name}: JSON that is no knowledge pack, {shown}; expected"
+            f" {_KINDS}{_GENE_SETS if is_sets and 'genes' in found[0] else ''}"
         )
-        message = (
-            f"JSON that is no knowledge pack: {recognised.found}; expected"
-            f" {_KINDS}{_GENE_SETS * is_sets}"
-        )
-        raise UnknownFormat(f"{name}: {message}")
-    has_meta = recognised.kind in ("regulation", "signalling", "lps_response")
+    has_meta = kind in ("regulation", "signalling", "lps_response")
     source = _source(found["meta"], name) if has_meta else ""
-    return Pack(recognised.kind, _entries(found, recognised.kind, name), sha256_of(content), source)
+    return Pack(kind, _entries(found, kind, name), sha256_of(content), source)
 
 
 def _entries(found: Any, kind: Kind, name: str) -> Any:
@@ -252,67 +248,34 @@ _PATHWAY_ID = re.compile(r"R-[A-Z]{3}-\d+|[a-z]{2,4}\d{5}|WP\d+|PWY\S*", re.ASCI
 _EDGE_FIELDS = 3
 
 
-class Recognised(NamedTuple):
-    """A file's kind; None for an unknown kind, with a description of the content."""
-
-    kind: Kind | None
-    found: str = ""
-
-
-def kind_of(content: Any) -> Recognised:
+def kind_of(content: Any) -> Kind | None:
     """Return the kind of parsed JSON, by most of its keys and values: a few odd entries do not
-    change it."""
+    change it. None if it is no knowledge pack."""
     if isinstance(content, list):
-        edges = sum(
-            isinstance(edge, list) and 0 < len(edge) <= _EDGE_FIELDS and isinstance(edge[0], str)
+        edges = [
+            edge
             for edge in content
-        )
-        if content and edges >= MOST * len(content):
-            return Recognised("network")
-        return Recognised(
-            None,
-            f"a list of entries such as {_quote(str(content[0]))}" if content else "no entries",
-        )
-    if not isinstance(content, dict) or not content:
-        return Recognised(
-            None, "no entries" if content in ({}, None, "") else f"a bare {type(content).__name__}"
-        )
-    kinds_of_tables: dict[str, Kind] = {"pairs": "regulation", "prior": "lps_response"}
-    for key, kind in kinds_of_tables.items():
-        if set(content) == {"meta", key} and isinstance(content[key], dict):
-            meta = content["meta"]
-            is_signalling = (
-                kind == "regulation" and isinstance(meta, dict) and meta.get("kind") == "signalling"
-            )
-            return Recognised("signalling" if is_signalling else kind)
-    odd = [key for key in content if not is_symbol(key)]
-    if len(odd) > MOST * len(content):
-        return Recognised(
-            None,
-            f"{len(odd):,} of {len(content):,} keys that are no gene symbols, such as"
-            f" {_quote(odd[0])}",
-        )
+            if isinstance(edge, list) and 0 < len(edge) <= _EDGE_FIELDS and isinstance(edge[0], str)
+        ]
+        return "network" if edges and len(edges) >= MOST * len(content) else None
+    if not isinstance(content, dict):
+        return None
+    match content:
+        case {"meta": {"kind": "signalling"}, "pairs": dict()} if len(content) == 2:
+            return "signalling"
+        case {"meta": _, "pairs": dict()} if len(content) == 2:
+            return "regulation"
+        case {"meta": _, "prior": dict()} if len(content) == 2:
+            return "lps_response"
+    if sum(map(is_symbol, content)) < MOST * len(content):
+        return None
     lists = [value for value in content.values() if isinstance(value, list)]
-    if len(lists) >= MOST * len(content):
-        return _kind_of_lists(lists)
+    if lists and len(lists) >= MOST * len(content):
+        # pathways by gene; genes by anything else are not
+        items = [item for each in lists for item in each if isinstance(item, str)]
+        return None if are_genes(items) else "pathways"
     texts = [value for value in content.values() if isinstance(value, str)]
-    if len(texts) >= MOST * len(content):
-        return _kind_of_texts(texts)
-    return Recognised(
-        None, f"gene symbols with values such as {_quote(str(next(iter(content.values()))))}"
-    )
-
-
-def _kind_of_lists(lists: Sequence[list[Any]]) -> Recognised:
-    """Return pathways by gene; genes by anything else are not."""
-    items = [item for each in lists for item in each if isinstance(item, str)]
-    if are_genes(items):
-        first = next(filter(_is_surely_gene, items))
-        return Recognised(
-            None,
-            f"lists of gene symbols, such as {_quote(first)}, where a gene's pathways should stand",
-        )
-    return Recognised("pathways")
+    return _kind_of_texts(texts) if len(texts) >= MOST * len(content) else None
 
 
 def are_genes(names: Iterable[str]) -> bool:
@@ -321,23 +284,16 @@ def are_genes(names: Iterable[str]) -> bool:
     return bool(surely) and sum(surely) >= MOST * len(surely)
 
 
-def _kind_of_texts(texts: Sequence[str]) -> Recognised:
+def _kind_of_texts(texts: Sequence[str]) -> Kind | None:
     """Return proteins if most texts are protein ids, descriptions if most have several words,
-    orthologs if most are symbols."""
-    if sum(PROTEIN_ID.fullmatch(text) is not None for text in texts) > MOST * len(texts):
-        return Recognised("proteins")
-    if sum(" " in text for text in texts) > MOST * len(texts):
-        return Recognised("descriptions")
-    odd = [text for text in texts if not is_symbol(text)]
-    if len(odd) > MOST * len(texts):
-        return Recognised(None, f"gene symbols with values such as {_quote(odd[0])}")
-    if len(set(texts)) < MOST * len(texts):
-        return Recognised(
-            None,
-            f"{len(set(texts)):,} values for {len(texts):,} genes, such as {_quote(texts[0])}:"
-            " groups of genes",
-        )
-    return Recognised("orthologs")
+    orthologs if most are symbols and distinct: others are groups of genes."""
+    most = MOST * len(texts)
+    if sum(PROTEIN_ID.fullmatch(text) is not None for text in texts) > most:
+        return "proteins"
+    if sum(" " in text for text in texts) > most:
+        return "descriptions"
+    is_orthologs = sum(map(is_symbol, texts)) >= most and len(set(texts)) >= most
+    return "orthologs" if texts and is_orthologs else None
 
 
 def is_symbol(text: str) -> bool:
@@ -371,7 +327,3 @@ def organism_of(symbols: Iterable[str]) -> Organism:
     if told and mouse >= SAME * told:
         return "mouse"
     return "human" if told and mouse <= (1 - SAME) * told else ""
-
-
-def _quote(text: str) -> str:
-    return repr(text if len(text) <= 40 else f"{text[:40]}…")

@@ -199,17 +199,9 @@ _BY_WORDS = tuple(
 def error_message_of(text: str, max_length: int = _LONGEST_MESSAGE) -> str:
     """Return a server's error message on one line, with the message of a provider behind it; the
     whole body without a message."""
-    try:
-        value = parse_json(text)
-    except ValueError:
-        value = None
-    found = list(dict.fromkeys(part for part in _messages(value, 0) if part.strip()))
+    found = list(dict.fromkeys(part for part in _messages(_as_json(text), 0) if part.strip()))
     specific = [part for part in found if not _GENERIC.fullmatch(part.strip(" ."))]
-    said = "; ".join(
-        specific[:5] or found[:1]
-        if found
-        else [value if isinstance(value, str) and value else text]
-    )
+    said = "; ".join(specific[:5] or found[:1] or [text])
     line = " ".join(
         "".join(
             each if each.isprintable() else " " for each in said[: _MOST_READ * max_length]
@@ -223,11 +215,7 @@ def meaning_of(text: str) -> str:
     quota, the server has too much to do; "" for anything else. Codes and types are looked at before
     words.
     """
-    try:
-        value = parse_json(text)
-    except ValueError:
-        value = None
-    for code in _codes(value, 0):
+    for code in _codes(_as_json(text), 0):
         if code.lower() in _BY_CODE:
             return _BY_CODE[code.lower()]
     message = error_message_of(text, 2_000)
@@ -291,7 +279,7 @@ def _messages(value: Any, level: int) -> Iterator[str]:
     """Yield the messages in the body of an error, the outermost first."""
     if level > _MOST_LEVELS:
         return
-    if isinstance(value, str) and level:
+    if isinstance(value, str):
         inner = _as_json(value)
         if inner is None:
             yield value

@@ -97,7 +97,7 @@ def test_gene_sets_and_splits_are_no_packs(shared_data: Path) -> None:
     for file in files:
         with pytest.raises(
             UnknownFormat,
-            match=f"{file.name}: JSON that is no knowledge pack: .*; expected descriptions",
+            match=f"{file.name}: JSON that is no knowledge pack, .*; expected descriptions",
         ):
             knowledge_packs.read_knowledge_path(file)
 
