@@ -659,42 +659,6 @@ def test_runs_of_two_datasets_are_not_fused(workspace: Workspace) -> None:
         fuse(workspace, "fused", "llm train", "human")
 
 
-def some_test_rows(workspace: Workspace, world: Screen) -> list[str]:
-    """Import the LLM's test run again as "fewer": fewer rows, in another order, with the same numbers."""
-    some = [world.ids[i] for i in (-1, -5, -3)]
-    assert (
-        import_upload(workspace, worlds.llm(some), "fewer.csv", ImportOptions(name="fewer")).rows
-        == 3
-    )
-    return sorted(some, key=world.ids.index)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize(
-    ("weight", "by_support"), [(0.35, "no"), (0.0, "no"), (1.0, "no"), (0.5, "more")]
-)
-def test_against_labelled_rows_a_rows_prediction_stands_alone(
-    workspace: Workspace, world: Screen, weight: float, by_support: str
-) -> None:
-    """Support is scaled over the labelled rows, too, so that a row's number does not depend on which others there are."""
-    knn(workspace, "knn")
-    some = some_test_rows(workspace, world)
-    how = {"reference": "train", "by_support": by_support}
-    whole = fuse(
-        workspace, "whole", "llm test", "knn", weight, references={"llm test": "llm train"}, **how
-    )
-    part = fuse(workspace, "part", "fewer", "knn", weight, references={"fewer": "llm train"}, **how)
-    assert (whole.total, part.total) == (6, 3)
-    one, other = (
-        probabilities(rows_of(workspace, "whole").loc[some]),
-        probabilities(rows_of(workspace, "part").loc[some]),
-    )
-    assert one.tobytes() == other.tobytes()
-    assert (
-        "Percentiles over labelled reference rows." in trace_of(workspace, part, some[0])["content"]
-    )
-
-
 @pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_percentiles_against_labelled_rows_by_brute_force(workspace: Workspace) -> None:
