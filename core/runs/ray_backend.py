@@ -29,8 +29,8 @@ from core.llm.streaming import Server
 from core.methods.base import Context, GathersDossier, RowMethod
 from core.methods.row_feed import RowFeed
 from core.runs.ray_cluster import Cluster, refuse_other_version
+from core.runs.row_prediction import LogError, describe_traceback, predict_row
 from core.runs.spec import ExecutionSettings
-from core.runs.worker import LogError, describe_traceback, predict_row
 
 CALLS_A_BATCH = 16  # at once
 # in a batch: more would be lost with it, fewer would leave more calls unused at its end

@@ -9,7 +9,7 @@ import pytest
 
 from core.base.types import Failed
 from core.runs import run_control
-from core.runs.worker import FIRST_ROWS, CircuitBreaker
+from core.runs.row_prediction import FIRST_ROWS, CircuitBreaker
 from core.store.runs import Run
 from tests.llm.canned import Asked, Canned, completion, serving
 from tests.runs.cases import fast, status, wish, workspace_with
