@@ -19,6 +19,7 @@ from core.base.fields.record import part, values_of
 from core.base.fields.setting import setting
 from core.base.fields.toml_table import read_toml
 from core.base.net.addresses import normalise, read_addresses
+from core.base.records import from_json
 from core.base.types import LIVE_STATES
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint, asks_several
@@ -341,7 +342,8 @@ def change_settings(settings: ExecutionSettings, **changes: Any) -> ExecutionSet
         changes["rows_in_flight"] = changes["concurrency"]
     if changes.get("backend") == "local":
         changes.setdefault("ray_address", "")
-    return replace(settings, **changes)
+    changed = replace(settings, **changes)
+    return from_json(ExecutionSettings, changed.as_json(), "settings of a run")
 
 
 def check_change(
