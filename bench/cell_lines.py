@@ -24,7 +24,7 @@ from core.base.errors import NotFound
 from core.features.importing.actions import import_paths
 from core.features.neighbours.spaces import embed
 from core.runs import launch
-from core.runs.derived_runs import knn_request
+from core.runs.component_loader import knn_request
 from core.runs.request import RunRequest
 from core.runs.run_control import settle, start, work_on
 from core.runs.spec import ExecutionSettings

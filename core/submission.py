@@ -25,7 +25,7 @@ from core.base.file_io import read_file, write_file
 from core.base.tables import text_table
 from core.base.types import Label
 from core.llm.answers import OPTIONS, REFUSES, TAKES_BACK, Unread, read_label, readable
-from core.llm.thinking import part_thinking
+from core.llm.completion import part_thinking
 from core.methods.prompt_only import HARD, METHOD
 from core.methods.prompts import cell_desc as describe_cells
 from core.methods.prompts import fill, prompt_text

@@ -1,7 +1,7 @@
 """The methods themselves, in worker processes, against a server that fails in every way it can: each kind of fault for each
 method, and the memory of a worker that is sent 50 MB an answer.
 
-tests/runs/test_faulty.py has the short form: a method for tests, in one process.
+tests/llm/test_faulty_answers.py has each fault for a client, tests/runs/test_worker.py failures that retry mends.
 """
 
 from __future__ import annotations

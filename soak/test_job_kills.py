@@ -43,9 +43,9 @@ from core.features.targets import actions as target_ranking
 from core.features.targets.evaluate import TrainingRequest
 from core.runs import launch
 from core.runs.jobs import control, overview
-from core.runs.jobs import start as job_start
+from core.runs.jobs import work as job_start
+from core.runs.jobs.control import Job, kinds
 from core.runs.jobs.folder import JobFolder
-from core.runs.jobs.kinds import Job, kinds
 from core.runs.jobs.state import STALE_AFTER_S, last_heartbeat
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace, open_workspace

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.base.config import Settings
-from core.cli.results import result_lines
+from core.cli.base import result_lines
 from core.features.importing.actions import import_paths
 from core.features.published.reproduce import reproduce_numbers
 from core.runs.workspace import open_workspace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.features.asking.askings import AgainPlan
 from core.features.asking.changed_cards import CardChange
 from core.runs.component_loader import WorkspaceComponents, default_dataset
-from core.runs.made_runs import run_to_end
+from core.runs.launch import run_to_end
 from core.runs.workspace import Workspace
 from core.store import evidence, runs
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.methods.fusion_settings import FusionSettings, fusion_options
-from core.runs import derived_runs, launch
+from core.runs import component_loader, launch
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
@@ -20,7 +20,7 @@ def save_knn(
     replace: bool = False,
 ) -> Run:
     return launch.start(
-        workspace, derived_runs.knn_request(dataset, settings, name), replace=replace
+        workspace, component_loader.knn_request(dataset, settings, name), replace=replace
     )
 
 

@@ -17,9 +17,8 @@ import pytest
 from typer.main import get_command
 
 import core.cli
-from core.base.config import Settings, variable_of
+from core.base.config import SECRET, Settings, variable_of
 from core.base.row_schema import TABLES
-from core.base.setting_types import SECRET
 from core.features import features
 from core.runs.run_state import State
 from core.store import Store
@@ -38,8 +37,8 @@ ADDED_BEFORE = {  # the first words of a line that an example adds to a file →
     "from core.features.importing.signed_pairs": "from core.features.importing.submissions import",
     '"core.features.scores.row_flags:PART"': '        "core.features.scores.report_parts:BASELINES"',
     "if is_signed": "    if are_replies(table, roles):",
-    "from core.runs import shared_settings": "from core.runs.request import RunRequest",
-    "timeout_s: shared_settings": "    endpoint: Server = None",
+    "from core.runs import spec": "from core.runs.component_loader import default_dataset",
+    "timeout_s: spec": "    endpoint: Server = None",
     "timeout_s=": "        concurrency=settings.concurrency,",
 }
 COPIED = ("core", "pages", "tests", ".streamlit")

@@ -17,7 +17,7 @@ from unittest import mock
 import pytest
 
 from core.base.config import Settings
-from core.cli import progress
+from core.cli import base
 from core.runs import actions as runs
 from core.runs.workspace import open_workspace
 from tests import commands, worlds
@@ -84,7 +84,7 @@ def test_it_is_one_line_and_changes_nothing(attack: Attack, desk: Path, tmp_path
     place = place_of(attack, desk, tmp_path)
     before = contents(place)
     no_progress = mock.patch.object(
-        progress, "FIRST_S", threading.TIMEOUT_MAX
+        base, "FIRST_S", threading.TIMEOUT_MAX
     )  # which a slow machine would get
     with mock.patch.dict(os.environ, attack.environment), no_progress:
         done = commands.core(place, *arguments)

@@ -45,8 +45,8 @@ from core.methods.base import method_named
 from core.methods.fusion_components import DatasetPriors
 from core.runs import component_loader
 from core.runs.component_loader import WorkspaceComponents, default_dataset
+from core.runs.jobs.control import Job
 from core.runs.jobs.folder import JobFolder
-from core.runs.jobs.kinds import Job
 from core.runs.jobs.work import Reporter
 from core.runs.prompt_files import PromptFile
 from core.runs.request import RunRequest
@@ -81,26 +81,21 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "answer_of list_ad_hoc_runs pair_of question_again",
     ),
     "features.importing.backups": ("restore", "back_up"),
-    "features.importing.bundle_actions": (
-        "build_bundle import_bundle write_bundle_file",
-        "",
-    ),
+    "features.importing.bundle_actions": ("build_bundle import_bundle write_bundle_file", ""),
     "features.cells.predictions": ("import_predictions import_typed import_uploaded", ""),
     "features.cells.actions": (
         "label_cells start_labels",
         "control_expression_of describe_typed job_of screen_folder",
     ),
-    "runs.changed_settings": ("check_change", ""),
     "features.experiments.comparison_log": (
         "write_looked",
         "count_comparisons look_at looked_by_dataset read_looked",
     ),
     "runs.component_loader": (
         "",
-        "default_dataset hash_contents load_index load_spaces",
+        "control_expression_of default_dataset find_null hash_contents kept_null kept_vectors load_index load_spaces neighbours_of null_of_run",
     ),
     "features.demo.actions": ("make_demo", ""),
-    "runs.derived_runs": ("", "neighbours_of"),
     "features.asking.expectations": ("expect", "expectation_of has_label tally"),
     "features.importing.export": ("export write_log", "export_into"),
     "features.finetune.actions": ("resume start", "find list_all plan"),
@@ -110,26 +105,21 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "fetch_and_import import_files import_paths import_space import_upload import_uploads",
         "",
     ),
-    "runs.jobs.control": ("resume start stop work", "find find_named list_jobs"),
+    "runs.jobs.control": ("resume start stop work", "every_job find find_named list_jobs"),
     "runs.jobs.overview": (
         "resume start",
         "find_unsettled folder_of list_folders settle_crashed settle_ended unsettled_runs with_present_states",
     ),
     "features.neighbours.result": ("", "numbers_of"),
-    "runs.control_inputs": (
-        "",
-        "control_expression_of find_null kept_null kept_vectors null_of_run",
-    ),
     "features.scores.space_controls": ("", "space_to_scramble"),
     "features.arguments.labels": ("draw_sample give_labels import_csv take_back", "export_csv"),
     "runs.launch": (
-        "health start",
-        "describe_not_asked estimate execution_settings rate_of resolve settings_to_resume",
+        "health run_to_end start",
+        "describe_not_asked estimate execution_settings find_done rate_of resolve server_of settings_to_resume",
     ),
     "features.importing.lineage": ("", "prompts_of"),
-    "runs.made_runs": ("run_to_end", "find_done server_of"),
     "runs.model_servers": (
-        "check_each refuse_unfit",
+        "check_change check_each refuse_unfit",
         "call_settings endpoint_of price_at prices_of_runs refuse_unlisted",
     ),
     "features.leakage.audit": ("", "audit stored_leaks"),
@@ -142,10 +132,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "save_columns",
         "preview_paths preview_upload with_saved_columns",
     ),
-    "runs.prompt_files": (
-        "check_lengths keep",
-        "check describe_unknown read_kept rows_of",
-    ),
+    "runs.prompt_files": ("check_lengths keep", "check describe_unknown read_kept rows_of"),
     "features.arguments.readings": (
         "add_rubric add_rubric_file estimate plan_reading start_reading",
         "answer_by_rule_of answers find_reading find_rubric list_rubrics",
@@ -156,18 +143,14 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "runs.run_control": (
         "cancel pause resume retry settle settle_run start start_worker work_on",
-        "find_same find_status settings_of settings_of_worker states",
+        "find_same find_same_run find_status settings_of settings_of_worker states",
     ),
     "runs.actions": (
         "add_figure_note add_note delete delete_note delete_preset rename save_preset set_values",
         "keep_results",
     ),
-    "runs.same_runs": ("", "find_same_run"),
     "features.sharing.site.actions": ("build_site write_site zip_site", ""),
-    "features.neighbours.spaces": (
-        "delete embed",
-        "build coverage_of load match_dataset specify",
-    ),
+    "features.neighbours.spaces": ("delete embed", "build coverage_of load match_dataset specify"),
     "features.submissions.actions": ("package", "check_file check_run expected_ids"),
     "features.targets.actions": (
         "create delete evaluate_saved resume start_apart train work_on",
@@ -179,7 +162,6 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "add_stop delete_stop delete_walk move_stop set_sentence",
         "",
     ),
-    "runs.jobs.kinds": ("", "every_job"),
 }
 REFUSE, READ = (
     {f"{module}.{name}" for module, kinds in KINDS.items() for name in kinds[kind].split()}
@@ -365,7 +347,7 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
 MORE: Mapping[str, Mapping[str, Any]] = {
     "features.importing.backups.back_up": {"replace": True},
     "features.importing.export.export": {"form": "eval"},
-    "runs.control_inputs.find_null": {"n": 3},
+    "runs.component_loader.find_null": {"n": 3},
     "features.neighbours.result.numbers_of": {"permutations": 3},
 }
 

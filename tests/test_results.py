@@ -18,7 +18,7 @@ import pytest
 
 from core.base.feature import resolve
 from core.base.result import Result, fields_of, to_json
-from core.cli.results import result_lines
+from core.cli.base import result_lines
 from core.plots.captioned import captioned
 from tests.example_results import every_example
 

@@ -55,11 +55,10 @@ from core.features.targets.evaluate import (
 )
 from core.features.targets.expression import read_source
 from core.llm.health import Health
-from core.runs import derived_runs, launch
-from core.runs.changed_settings import ChangedSettings
-from core.runs.component_loader import default_dataset
+from core.runs import component_loader, launch
+from core.runs.component_loader import FusionRequest, KnnRequest, default_dataset
 from core.runs.dependencies import load_pairs
-from core.runs.derived_runs import FusionRequest, KnnRequest
+from core.runs.model_servers import ChangedSettings
 from core.runs.request import ModelRequest, RunRequest
 from core.runs.workspace import Workspace, open_workspace
 from core.store import predictions
@@ -149,13 +148,13 @@ def _plan_reading(world: World, rubric: Rubric, settings: ReadingSettings) -> st
 
 
 def _identify_fusion(world: World, request: FusionRequest) -> str:
-    return world.run_of(derived_runs.fusion_request(BASE, request.settings, request.name))
+    return world.run_of(component_loader.fusion_request(BASE, request.settings, request.name))
 
 
 def _identify_knn(world: World, request: KnnRequest) -> str:
     dataset = default_dataset(world.workspace, request.dataset)
     return world.run_of(
-        derived_runs.knn_request(dataset, request.settings, request.name or "priors")
+        component_loader.knn_request(dataset, request.settings, request.name or "priors")
     )
 
 
@@ -391,7 +390,9 @@ def _furnish(workspace: Workspace, files: Path, server: str) -> str:
     for name, space in (("priors", "near"), ("other priors", "far")):
         launch.start(
             workspace,
-            derived_runs.knn_request(default_dataset(workspace, BASE), KnnSettings((space,)), name),
+            component_loader.knn_request(
+                default_dataset(workspace, BASE), KnnSettings((space,)), name
+            ),
         )
     for name in ("small", "small-too"):
         target_ranking.train(workspace, ranking_cases.request(name), lambda _: None)

@@ -23,6 +23,9 @@ core.base.system_errors) │   └── DiskFull            no space is left
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 
 class DeskError(Exception):
     """Base of all errors that pages show and the command line prints without a traceback."""
@@ -114,3 +117,21 @@ class WrongContent(Unreachable):
 class MissingPackage(DeskError):
     """An optional package is not installed; the message names the requirements file that brings
     it."""
+
+
+MODELS = "requirements-models.txt"
+
+
+def require_package(module: str, purpose: str, requirements: str = MODELS) -> Any:
+    """Return a module. Raise MissingPackage, which names the requirements file that brings it, if
+    it is not installed.
+
+    purpose: what needs it, such as "a sentence encoder".
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingPackage(
+            f"{purpose} needs the package {module}, which is not installed: pip install -r"
+            f" {requirements}"
+        ) from error

@@ -9,12 +9,15 @@ each one and compares it with the Protocol of its hook.
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from core.base.errors import NotFound
+from core.base.texts import list_choices
 from core.base.types import Label
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from core.store.datasets import Dataset
     from core.store.runs import Run
     from core.store.spaces import SpaceRecord
+
 
 # perturbations, genes and labels, row by row
 Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]
@@ -284,7 +288,7 @@ CALLED: Mapping[str, type] = MappingProxyType(
 OBJECTS: Mapping[str, Reference] = MappingProxyType(
     {
         "methods": "core.methods.base:Method",
-        "jobs": "core.runs.jobs.kinds:JobKind",
+        "jobs": "core.runs.jobs.control:JobKind",
         "experiments": "core.base.experiment:Kind",
         "report_parts": "core.scoring.report_part:ReportPart",
         "report_commands": "typer:Typer",
@@ -350,3 +354,23 @@ def resolve(reference: Reference) -> Any:
     such thing."""
     module, _, name = reference.partition(":")
     return getattr(importlib.import_module(module), name)
+
+
+Part = TypeVar("Part")
+
+
+def declared_in(package: ModuleType, name: str) -> list[Any]:
+    """Import every file of a package, and return what they declare under a name, in the order of
+    the files."""
+    files = (
+        importlib.import_module(f"{package.__name__}.{file.name}")
+        for file in pkgutil.iter_modules(package.__path__)
+    )
+    return [getattr(file, name) for file in files if hasattr(file, name)]
+
+
+def find_named(parts: Mapping[str, Part], what: str, name: str) -> Part:
+    """Return the part with this name. Raise NotFound, with the known names, if there is none."""
+    if name not in parts:
+        raise NotFound(f"{what} {name!r}: not known, {list_choices(name, [*parts])}")
+    return parts[name]

@@ -70,27 +70,14 @@ def without_secrets(text: str) -> str:
 
 def scrub_output(settings: Settings) -> None:
     """Take secrets out of whatever this process prints from now on, on standard output and standard
-    error, also by the log of a library and by the traceback of an error that nobody caught."""
+    error, also by the traceback of an error that nobody caught."""
     scrub = Scrubber(settings.secrets)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, _ScrubbedStream):
             stream.scrub = scrub
             continue
-        scrubbed: Any = _ScrubbedStream(stream, scrub)
-        setattr(sys, name, scrubbed)
-        loggers = [logging.getLogger(), *logging.root.manager.loggerDict.values()]
-        handlers = [
-            handler
-            for logger in loggers
-            if isinstance(logger, logging.Logger)
-            for handler in logger.handlers
-        ]
-        for handler in [
-            handler for handler in handlers if isinstance(handler, logging.StreamHandler)
-        ]:
-            if handler.stream is stream:
-                handler.setStream(scrubbed)
+        setattr(sys, name, _ScrubbedStream(stream, scrub))
 
 
 def close() -> None:

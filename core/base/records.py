@@ -27,6 +27,7 @@ from typing import (
 
 from core.base.errors import InputError
 from core.base.texts import printable
+from core.base.types import JsonObject
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -55,10 +56,10 @@ class Misfit(Exception):
         super().__init__(f"{named} {problem}" if named else problem)
 
 
-def to_json(record: Any) -> dict[str, Any]:
+def to_json(record: Any) -> JsonObject:
     """Return plain data from which `from_json` makes an equal record: its fields in their order,
     tuples as lists."""
-    found: dict[str, Any] = adapter(cast("Any", type(record))).dump_python(record, mode="json")
+    found: JsonObject = adapter(cast("Any", type(record))).dump_python(record, mode="json")
     return found
 
 
@@ -174,7 +175,7 @@ def _type_at(kind: Any, place: Place) -> Any:
     return kind
 
 
-def _fields_of(kind: Any) -> dict[str, Any]:
+def _fields_of(kind: Any) -> JsonObject:
     """Return the type of each field of a dataclass, with what `Annotated` says of it."""
     return get_type_hints(kind, include_extras=True)
 

@@ -2,7 +2,7 @@
 it is shown.
 
 A result is a frozen dataclass. Its fields are the keys of `--json`; `to_json` is the only place
-where JSON comes from. The command prints it (core/cli/results.py), the page shows it
+where JSON comes from. The command prints it (core/cli/base.py), the page shows it
 (core/ui/results.py) and the report takes the same object (core/plots/captioned.py): each shows
 sentence, caveats and tables, and the page and the report the figure, too.
 """
@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import date
 from enum import Enum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from core.base.texts import cell_text, estimate_text
+from core.base.types import JsonObject
 
 # metadata of a field that only tables and figures need, such as an array
 HIDDEN: Mapping[str, bool] = {"hidden": True}
@@ -127,7 +128,7 @@ class Summary:
         return None
 
 
-def to_json(result: Result) -> dict[str, Any]:
+def to_json(result: Result) -> JsonObject:
     """Return the JSON of a result: its fields in their order, then its sentence, scope and caveats.
     NaN is null."""
     return {
@@ -138,10 +139,10 @@ def to_json(result: Result) -> dict[str, Any]:
     }
 
 
-def fields_of(record: Any) -> dict[str, Any]:
+def fields_of(record: Any) -> JsonObject:
     """Return the fields of a dataclass as plain data, without the hidden ones, then its
     `json_properties`, if it names some."""
-    values: dict[str, Any] = {}
+    values: JsonObject = {}
     for each in fields(record):
         value = None if each.metadata.get("hidden") else plain(getattr(record, each.name))
         if each.metadata.get("inline"):
@@ -173,3 +174,60 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+TOLERATED: Final = 2.0  # times the nominal rate of false effects
+
+
+@dataclass(frozen=True, slots=True)
+class LabelMarks:
+    """What mock perturbations and batches say of labels.
+
+    false_share: the expected share of effects that are false; nominal: what the thresholds allow.
+    None where nothing is known: too few controls, labels that were made elsewhere. confounded:
+    perturbations without labels, since they share too few cells of their batches with controls.
+    """
+
+    false_share: float | None = None
+    nominal: float | None = None
+    confounded: int = 0
+
+    @property
+    def marked(self) -> bool:
+        """Whether more effects are expected to be false than twice the nominal rate."""
+        return (
+            self.false_share is not None
+            and self.nominal is not None
+            and self.false_share > TOLERATED * self.nominal
+        )
+
+    @property
+    def sentence(self) -> str:
+        """What has to be known of the labels beside a score, "" for nothing."""
+        said = []
+        if self.marked:
+            said.append(
+                f"These labels are marked: {self.false_share:.0%} of the effects are expected to be"
+                " false, by mock perturbations of controls, more than twice the nominal"
+                f" {self.nominal:.0%}; do not trust scores on them."
+            )
+        if self.confounded:
+            one = self.confounded == 1
+            said.append(
+                f"{self.confounded:,} perturbation{' is' if one else 's are'} confounded with"
+                f" {'its' if one else 'their'} batch and ha{'s' if one else 've'} no labels."
+            )
+        return " ".join(said)
+
+    @property
+    def json_value(self) -> JsonObject:
+        """Return it as plain data, for `--json`."""
+        known = {
+            "false_share": self.false_share,
+            "nominal": self.nominal,
+            "confounded": self.confounded,
+        }
+        return {"marked": self.marked, **known, "sentence": self.sentence}
+
+
+UNMARKED: Final = LabelMarks()

@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, Literal, TypeVar, get_args
 
@@ -21,6 +21,7 @@ from core.base.types import (
     Evidence,
     EvidenceStatus,
     Flag,
+    JsonObject,
     Prediction,
     ProbabilitySource,
     TraceEvent,
@@ -291,7 +292,7 @@ def record_values(record: Prediction | TraceEvent | Evidence | Call) -> list[Any
     return values
 
 
-def record_as_json(record: Prediction | TraceEvent | Evidence | Call) -> dict[str, Any]:
+def record_as_json(record: Prediction | TraceEvent | Evidence | Call) -> JsonObject:
     """Return field → value that JSON can hold, in the order of the record's fields."""
     return dict(zip(_FIELDS[type(record)], record_values(record), strict=True))
 
@@ -302,3 +303,14 @@ def record_from_json(record: type[R], values: Mapping[str, Any]) -> R:
     return record(
         **{**values, **{name: read(values[name]) for name, read in _READERS[record].items()}}
     )
+
+
+def utc_of(local: datetime) -> datetime:
+    """Return a local time, without a zone, in UTC, without a zone either."""
+    return local.astimezone(UTC).replace(tzinfo=None)
+
+
+def local_of(utc: datetime) -> datetime:
+    """Return a time in UTC, without a zone or with any, as local time without a zone."""
+    aware = utc if utc.tzinfo is not None else utc.replace(tzinfo=UTC)
+    return aware.astimezone().replace(tzinfo=None)

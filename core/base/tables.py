@@ -23,13 +23,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.base.archives import Content, is_zip, open_content, open_csv
-from core.base.compressed import bare_name, unpack_file
+from core.base.archives import Content, bare_name, is_zip, open_content, open_csv, unpack_file
 from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import open_file
 from core.base.file_limits import MAX_UNPACKED_BYTES, limit_memory
 from core.base.texts import parse_json, quote
-from core.base.types import Rejected
+from core.base.types import JsonObject, Rejected
 from core.base.workbook import is_workbook, text_of_workbook
 
 if TYPE_CHECKING:
@@ -54,6 +53,9 @@ _NUMBER: Final = re.compile(
     r"(?:(?P<decimal>[.,])\d+)?(?:[eE][+-]?\d+)?"
 )
 _ONE_GROUP: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # 1,234: a thousand or a fraction
+
+
+Record = tuple[int, list[str]]  # line, from 1, and cells
 
 
 class NumberStyle(NamedTuple):
@@ -134,7 +136,7 @@ class Table:
         self,
         name: str,
         header: Sequence[str],
-        rows: Iterable[tuple[int, list[str]]],
+        rows: Iterable[Record],
         rejected: list[Rejected] | None = None,
         notes: Sequence[str] = (),
         form: TextForm | None = None,
@@ -144,7 +146,7 @@ class Table:
         self.rejected: list[Rejected] = [] if rejected is None else rejected
         self.notes = [*notes]
         self._rows = iter(rows)
-        self._read_ahead: list[tuple[int, list[str]]] = []
+        self._read_ahead: list[Record] = []
         self._where: list[str] = []
         self._is_changed = False  # from here on, rows are those of `records`
 
@@ -195,16 +197,14 @@ class Table:
             self.notes.append(f"empty cells of column {name} are read as the name above them")
             self._change(_fill_down(self._rest(), column))
 
-    def _rest(self) -> Iterator[tuple[int, list[str]]]:
+    def _rest(self) -> Iterator[Record]:
         return itertools.chain(self._read_ahead, self._rows)
 
-    def _change(self, rows: Iterator[tuple[int, list[str]]]) -> None:
+    def _change(self, rows: Iterator[Record]) -> None:
         """Replace the rows that are not yet read by others that are made of them."""
         self._rows, self._read_ahead, self._is_changed = rows, [], True
 
-    def _with_value(
-        self, rows: Iterator[tuple[int, list[str]]], column: int, value: str
-    ) -> Iterator[tuple[int, list[str]]]:
+    def _with_value(self, rows: Iterator[Record], column: int, value: str) -> Iterator[Record]:
         n_rows, others = 0, dict[str, None]()
         for line, cells in rows:
             cell = cells[column].strip()
@@ -220,7 +220,7 @@ class Table:
                 f" {', '.join(others) or 'none'}"
             )
 
-    def records(self) -> Iterator[tuple[int, list[str]]]:
+    def records(self) -> Iterator[Record]:
         """Yield line (from 1) and cells of every whole row; the others go to `rejected`."""
         yield from self._read_ahead
         self._read_ahead = []
@@ -315,9 +315,7 @@ class Table:
         return None
 
 
-def _fill_down(
-    rows: Iterator[tuple[int, list[str]]], column: int
-) -> Iterator[tuple[int, list[str]]]:
+def _fill_down(rows: Iterator[Record], column: int) -> Iterator[Record]:
     above = ""
     for line, cells in rows:
         if any(cells):
@@ -460,9 +458,7 @@ def text_table(
     return Table(name, header, whole, rejected, notes, TextForm(encoding, delimiter, above))
 
 
-def _numbered_rows(
-    reader: Iterable[list[str]], lines: _Lines, name: str
-) -> Iterator[tuple[int, list[str]]]:
+def _numbered_rows(reader: Iterable[list[str]], lines: _Lines, name: str) -> Iterator[Record]:
     """Yield the rows of a text that have cells, with the line on which each starts."""
     line = lines.n + 1
     try:
@@ -475,12 +471,12 @@ def _numbered_rows(
 
 
 def _whole_rows(
-    rows: Iterable[tuple[int, list[str]]],
+    rows: Iterable[Record],
     width: int,
     lines: _Lines,
     name: str,
     rejected: list[Rejected],
-) -> Iterator[tuple[int, list[str]]]:
+) -> Iterator[Record]:
     """Yield the rows of a width in UTF-8; the others go to `rejected`."""
     for line, cells in rows:
         if byte := _undecoded_byte(cells):
@@ -618,7 +614,7 @@ class _ParquetTable(Table):
         except (pa.ArrowException, OSError, OverflowError) as error:
             raise _no_parquet(self.name, error) from error
 
-    def _read_rows(self) -> Iterator[tuple[int, list[str]]]:
+    def _read_rows(self) -> Iterator[Record]:
         import pyarrow as pa
 
         line = 1
@@ -715,7 +711,7 @@ def json_rows(data: bytes, name: str) -> list[Any] | None:
     )
 
 
-def _by_seed(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _by_seed(row: JsonObject) -> Iterator[JsonObject]:
     """Yield a row for each of a row's seeds: {"seeds": {"42": {…}}}; the row itself without
     them."""
     seeds = row.get("seeds")
@@ -746,7 +742,7 @@ def object_table(objects: Sequence[Any], name: str) -> Table:
         raise UnknownFormat(f"{name}: JSON without objects, expected a row in each")
     rejected: list[Rejected] = []
 
-    def rows() -> Iterator[tuple[int, list[str]]]:
+    def rows() -> Iterator[Record]:
         for line, row in enumerate(objects, 1):
             if isinstance(row, dict):
                 yield line, [_json_cell(row.get(key)) for key in header]

@@ -25,7 +25,6 @@ _UNSEEN = frozenset(
     [*"\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5", *map(chr, range(0xFE00, 0xFE10))]
 )
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_NAMELESS = {"Cc": "a control character", "Cs": "half of a surrogate pair"}
 SymbolKind = Literal["named", "RIKEN clone", "gene model", "accession", "locus"]
 
 # Source: the mouse nomenclature's provisional symbols, as in the published agents' gene_class tool,
@@ -160,13 +159,9 @@ def check_name(what: str, name: str) -> None:
         raise InputError(f"name of a {what}: only blanks, expected characters that can be seen")
     for i, character in enumerate(name, 1):
         if unicodedata.category(character) in _UNSEEN_CATEGORIES or character in _UNSEEN:
-            known_as = unicodedata.name(
-                character,
-                _NAMELESS.get(unicodedata.category(character), "a character without a meaning"),
-            )
             raise InputError(
                 f"name of a {what}: character {i} of '{printable(name)[:80]}' is"
-                f" U+{ord(character):04X} ({known_as}), expected characters that can be seen"
+                f" U+{ord(character):04X}, expected characters that can be seen"
             )
 
 

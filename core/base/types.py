@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 Track = Literal["A", "B", "C"]
+Options = Mapping[str, Any]  # of a method: name → value
+JsonObject = dict[str, Any]  # plain data, as a JSON object holds it
 # the mean of DE and DIR, or the mean over genes of each gene's own AUROC
 HeadlineKind = Literal["mean", "macro"]
 TRAIN = "train"  # the split whose labels a prediction may learn from
@@ -266,6 +268,9 @@ class Failed:
     kind: str
     message: str
     calls: tuple[Call, ...] = ()
+
+
+FinishedRow = RowResult | Failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,14 +8,17 @@ import datetime
 import io
 import warnings
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 from xml.etree.ElementTree import ParseError
 
-from core.base.compressed import DAMAGE, open_archive
-from core.base.errors import InputError, UnknownFormat, UnsafeFile
+from core.base.archives import DAMAGE, open_archive
+from core.base.errors import InputError, UnknownFormat, UnsafeFile, require_package
 from core.base.file_limits import MAX_UNPACKED_BYTES, refuse_bomb
-from core.base.packages import require_package
 from core.base.texts import list_some
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 MOST_ROWS: Final = 1 << 20  # of a sheet of Excel
 _MOST_COLUMNS: Final = 10_000
@@ -142,3 +145,48 @@ def _text(cell: Any) -> str:
     if isinstance(cell, datetime.datetime | datetime.date):
         return str(cell.isoformat())
     return str(cell).replace("\n", " ").replace("\r", " ") if isinstance(cell, str) else str(cell)
+
+
+Format = Literal["csv", "parquet", "jsonl"]
+_FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # how formulas begin; spreadsheets read wide signs, too
+
+
+def encode(frame: pd.DataFrame, form: Format, *, header: bool = True) -> bytes:
+    """Return a frame as a file's bytes; in CSV, lists are joined with a space, below a `header`."""
+    if form == "parquet":
+        buffer = io.BytesIO()
+        frame.to_parquet(buffer, index=False)
+        return buffer.getvalue()
+    if form == "jsonl":
+        return frame.to_json(orient="records", lines=True, force_ascii=False).encode()
+    lists = {c: frame[c].map(" ".join) for c in ("flags", "findings") if c in frame}
+    return frame.assign(**lists).to_csv(index=False, header=header).encode()
+
+
+def encode_for_spreadsheets(frame: pd.DataFrame) -> bytes:
+    """Return a table as CSV that spreadsheets show unchanged: text that looks like a formula begins
+    with an apostrophe.
+
+    Numbers stay unchanged, also as text. For tables that pages offer to people; files that programs
+    read are written by `encode`.
+    """
+    from pandas.api.types import is_numeric_dtype
+
+    safe = frame.rename(columns=_defuse)
+    for i, kind in enumerate(safe.dtypes):
+        if not is_numeric_dtype(kind):
+            safe.isetitem(i, safe.iloc[:, i].astype(object).map(_defuse).to_numpy())
+    return encode(safe, "csv")
+
+
+def _defuse(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r\n", "\n").replace("\r", "\n")  # a lone CR would end the row
+    if not text.startswith(_FORMULAS):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text

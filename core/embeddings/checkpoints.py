@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from core.base.errors import InputError, UnknownFormat, UnsafeFile
+from core.base.errors import InputError, UnknownFormat, UnsafeFile, require_package
 from core.base.file_io import read_file
 from core.base.file_limits import limit_memory
-from core.base.packages import require_package
 from core.base.records import parse
 from core.base.texts import list_some
 from core.embeddings.space import Space, first_line, make_space

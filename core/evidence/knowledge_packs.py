@@ -6,17 +6,17 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import read_file
 from core.base.hashes import sha256_of
 from core.base.row_schema import is_finite_number
-from core.evidence import pack_kinds
-from core.evidence.pack_kinds import Kind, Organism
+from core.base.texts import quote
+from core.base.types import JsonObject
 
 MAX_BYTES = 1 << 28
 
@@ -65,27 +65,31 @@ class Pack:
     def __len__(self) -> int:
         return len(self.entries)
 
+    @property
+    def organism(self) -> Organism:
+        """The organism whose genes it is about, for orthologs that of the keys; "" if its symbols
+        do not show it."""
+        symbols = self.entries.values() if self.kind == "proteins" else self.entries
+        if self.kind in ("network", "regulation", "signalling"):
+            symbols = (symbol for pair in symbols for symbol in pair[:2])
+        return organism_of(symbols)
+
 
 def read_knowledge(content: bytes, name: str) -> Pack:
     """Return the pack in a JSON file; `name` is for messages. Raise UnknownFormat, or InputError
     with the wrong entry."""
     found = _parse(content, name)
-    recognised = pack_kinds.kind_of(found)
-    if recognised.kind is None:
-        is_sets = (
-            isinstance(found, list)
-            and bool(found)
-            and isinstance(found[0], dict)
-            and "genes" in found[0]
+    kind = kind_of(found)
+    if kind is None:
+        shown = quote(content[:100].decode("utf-8-sig", "replace"))
+        is_sets = isinstance(found, list) and found and isinstance(found[0], dict)
+        raise UnknownFormat(
+            f"{name}: JSON that is no knowledge pack, {shown}; expected"
+            f" {_KINDS}{_GENE_SETS if is_sets and 'genes' in found[0] else ''}"
         )
-        message = (
-            f"JSON that is no knowledge pack: {recognised.found}; expected"
-            f" {_KINDS}{_GENE_SETS * is_sets}"
-        )
-        raise UnknownFormat(f"{name}: {message}")
-    has_meta = recognised.kind in ("regulation", "signalling", "lps_response")
+    has_meta = kind in ("regulation", "signalling", "lps_response")
     source = _source(found["meta"], name) if has_meta else ""
-    return Pack(recognised.kind, _entries(found, recognised.kind, name), sha256_of(content), source)
+    return Pack(kind, _entries(found, kind, name), sha256_of(content), source)
 
 
 def _entries(found: Any, kind: Kind, name: str) -> Any:
@@ -99,22 +103,11 @@ def _entries(found: Any, kind: Kind, name: str) -> Any:
         case "pathways":
             return {gene: _texts(gene, value, name) for gene, value in found.items()}
         case "proteins":
-            return _require_valid(
-                found, pack_kinds.PROTEIN_ID.fullmatch, "an Ensembl protein id", name
-            )
+            return _require_valid(found, PROTEIN_ID.fullmatch, "an Ensembl protein id", name)
         case "descriptions":
             return _require_valid(found, lambda _: True, "text", name)
         case "orthologs":
             return _require_valid(found, re.compile(r"\S+").fullmatch, "a gene symbol", name)
-
-
-def organism_of(pack: Pack) -> Organism:
-    """Return the organism whose genes a pack is about, for orthologs that of the keys; "" if its
-    symbols do not show it."""
-    symbols = pack.entries.values() if pack.kind == "proteins" else pack.entries
-    if pack.kind in ("network", "regulation", "signalling"):
-        symbols = (symbol for pair in symbols for symbol in pair[:2])
-    return pack_kinds.organism_of(symbols)
 
 
 def read_knowledge_path(path: Path, name: str = "") -> Pack:
@@ -124,7 +117,7 @@ def read_knowledge_path(path: Path, name: str = "") -> Pack:
 
 
 def _parse(content: bytes, name: str) -> Any:
-    def require_distinct_keys(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    def require_distinct_keys(entries: list[tuple[str, Any]]) -> JsonObject:
         found = dict(entries)
         if len(found) < len(entries):
             twice = next(key for key, n in Counter(key for key, _ in entries).items() if n > 1)
@@ -188,7 +181,7 @@ def _source(meta: Any, name: str) -> str:
     return str(meta["source"])
 
 
-def _signs(pairs: dict[str, Any], name: str) -> dict[tuple[str, str], int]:
+def _signs(pairs: JsonObject, name: str) -> dict[tuple[str, str], int]:
     signs: dict[tuple[str, str], int] = {}
     for key, sign in pairs.items():
         factor, bar, target = key.partition("|")
@@ -205,7 +198,7 @@ def _signs(pairs: dict[str, Any], name: str) -> dict[tuple[str, str], int]:
     return signs
 
 
-def _lps(prior: dict[str, Any], name: str) -> dict[str, LpsResponse]:
+def _lps(prior: JsonObject, name: str) -> dict[str, LpsResponse]:
     genes: dict[str, LpsResponse] = {}
     for gene, value in prior.items():
         numbers: list[Any] = (
@@ -228,3 +221,109 @@ def _lps(prior: dict[str, Any], name: str) -> dict[str, LpsResponse]:
             )
         genes[gene] = response
     return genes
+
+
+Organism = Literal["mouse", "human", ""]  # "" if the symbols do not tell
+Kind = Literal[
+    "descriptions",
+    "orthologs",
+    "proteins",
+    "pathways",
+    "network",
+    "regulation",
+    "signalling",
+    "lps_response",
+]
+
+# the share of the entries from which on a file is of a kind; the others are then errors that name
+# the entry
+MOST = 0.5
+SAME = 0.7  # the share of the symbols that are written in an organism's way
+PROTEIN_ID = re.compile(r"ENS[A-Z]*P\d{11}")
+_ENSEMBL_ID = re.compile(r"ENS([A-Z]*)[GTP]\d{11}(?:\.\d+)?")
+
+_SYMBOL = re.compile(r"(?=.*[A-Z0-9])[A-Za-z0-9]+(?:[-.@][A-Za-z0-9]+)*")
+_LONGEST_SYMBOL = 30  # characters
+_PATHWAY_ID = re.compile(r"R-[A-Z]{3}-\d+|[a-z]{2,4}\d{5}|WP\d+|PWY\S*", re.ASCII)
+_EDGE_FIELDS = 3
+
+
+def kind_of(content: Any) -> Kind | None:
+    """Return the kind of parsed JSON, by most of its keys and values: a few odd entries do not
+    change it. None if it is no knowledge pack."""
+    if isinstance(content, list):
+        edges = [
+            edge
+            for edge in content
+            if isinstance(edge, list) and 0 < len(edge) <= _EDGE_FIELDS and isinstance(edge[0], str)
+        ]
+        return "network" if edges and len(edges) >= MOST * len(content) else None
+    if not isinstance(content, dict):
+        return None
+    match content:
+        case {"meta": {"kind": "signalling"}, "pairs": dict()} if len(content) == 2:
+            return "signalling"
+        case {"meta": _, "pairs": dict()} if len(content) == 2:
+            return "regulation"
+        case {"meta": _, "prior": dict()} if len(content) == 2:
+            return "lps_response"
+    if sum(map(is_symbol, content)) < MOST * len(content):
+        return None
+    lists = [value for value in content.values() if isinstance(value, list)]
+    if lists and len(lists) >= MOST * len(content):
+        # pathways by gene; genes by anything else are not
+        items = [item for each in lists for item in each if isinstance(item, str)]
+        return None if are_genes(items) else "pathways"
+    texts = [value for value in content.values() if isinstance(value, str)]
+    return _kind_of_texts(texts) if len(texts) >= MOST * len(content) else None
+
+
+def are_genes(names: Iterable[str]) -> bool:
+    """Return whether most names are gene symbols, and no names of pathways."""
+    surely = [_is_surely_gene(name) for name in names]
+    return bool(surely) and sum(surely) >= MOST * len(surely)
+
+
+def _kind_of_texts(texts: Sequence[str]) -> Kind | None:
+    """Return proteins if most texts are protein ids, descriptions if most have several words,
+    orthologs if most are symbols and distinct: others are groups of genes."""
+    most = MOST * len(texts)
+    if sum(PROTEIN_ID.fullmatch(text) is not None for text in texts) > most:
+        return "proteins"
+    if sum(" " in text for text in texts) > most:
+        return "descriptions"
+    is_orthologs = sum(map(is_symbol, texts)) >= most and len(set(texts)) >= most
+    return "orthologs" if texts and is_orthologs else None
+
+
+def is_symbol(text: str) -> bool:
+    """Return whether a text looks like a gene symbol: one word with a capital letter or a digit
+    (Stat1, 1110059E24Rik)."""
+    return len(text) <= _LONGEST_SYMBOL and _SYMBOL.fullmatch(text) is not None
+
+
+def _is_surely_gene(text: str) -> bool:
+    """Return whether a text is a gene symbol and no pathway's name or id: one word with a digit, or
+    in capitals."""
+    written = any(c.isdigit() for c in text) or (text.isupper() and len(text) > 1)
+    return written and is_symbol(text) and _PATHWAY_ID.fullmatch(text) is None
+
+
+def organism_of(symbols: Iterable[str]) -> Organism:
+    """Return whose gene symbols these are: mouse if most have small letters (Stat1), human if most
+    have none (STAT1, C9orf85).
+
+    Ids of Ensembl show it by their prefix. Symbols with one letter (C3) or none do not count.
+    "" if too few count, or they disagree.
+    """
+    mouse = told = 0
+    for symbol in symbols:
+        if ensembl := _ENSEMBL_ID.fullmatch(symbol):
+            told, mouse = told + (ensembl[1] in ("", "MUS")), mouse + (ensembl[1] == "MUS")
+            continue
+        letters = [c for c in symbol.replace("orf", "") if c.isalpha()]
+        if len(letters) > 1:
+            told, mouse = told + 1, mouse + any(c.islower() for c in letters)
+    if told and mouse >= SAME * told:
+        return "mouse"
+    return "human" if told and mouse <= (1 - SAME) * told else ""

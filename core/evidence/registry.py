@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
-from core.base.declared import declared_in, find_named
+from core.base.feature import declared_in, find_named
 from core.base.types import Evidence, Pair
 from core.evidence import tools
 from core.evidence.label_view import LabelView

@@ -9,14 +9,15 @@ differ: to ask once more is cheap. What nothing marks is unread. Every search ta
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from core.base.types import Label
-from core.llm.thinking import part_thinking, without_tool_calls
+from core.base.types import JsonObject, Label
+from core.llm.completion import part_thinking, without_tool_calls
 
 T = TypeVar("T")
 Question = Literal["option", "probability"]
@@ -367,3 +368,59 @@ def _read_percent(mark: Mark) -> float | Unread | None:
         scale = "may be a fraction or per cent, expected per cent from 0 to 100"
         return Unread(f"{number[1]} {scale}, such as {100 * percent:g} for {percent:g}")
     return abs(percent) / 100
+
+
+def find_objects(text: str) -> Iterator[JsonObject]:
+    """Yield the outermost JSON objects of a text in their order; what looks like one and cannot be
+    read is passed over."""
+    decoder, at = json.JSONDecoder(), text.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            yield value
+        at = text.find("{", end)
+
+
+def find_list(text: str, name: str) -> list[Any] | None:
+    """Return the list of a name in the last JSON object of a text that has one; None without
+    any."""
+    lists = [value[name] for value in find_objects(text) if isinstance(value.get(name), list)]
+    return lists[-1] if lists else None
+
+
+_REASONING = {"type": "string"}
+_PERCENT_FIELD = {"type": "integer", "minimum": 0, "maximum": 100}
+
+
+class AnswerSchema(NamedTuple):
+    """The JSON object that an answer is. form: as prompts show it; response_format: the
+    parameter."""
+
+    form: str
+    response_format: str
+
+
+def letter_schema(letters: Sequence[str], *, reasoned: bool = False) -> AnswerSchema:
+    """Return the schema of one of these letters. reasoned: whether reasons stand before it."""
+    field = {"type": "string", "enum": [*letters]}
+    return _schema({"answer": field}, '"X"', reasoned=reasoned)
+
+
+def percent_schema(*names: str) -> AnswerSchema:
+    """Return the schema of fields of these names, each a whole number from 0 to 100, behind
+    reasons."""
+    return _schema(dict.fromkeys(names, _PERCENT_FIELD), "NN", reasoned=True)
+
+
+def _schema(answers: Mapping[str, Any], example: str, *, reasoned: bool) -> AnswerSchema:
+    fields = {"reasoning": _REASONING, **answers} if reasoned else answers
+    shown = (
+        '"reasoning": "…"' if name == "reasoning" else f'"{name}": {example}' for name in fields
+    )
+    form = f"{{{', '.join(shown)}}}"
+    schema = {"type": "object", "properties": fields, "required": [*fields]}
+    answer = {"name": "answer", "strict": True, "schema": {**schema, "additionalProperties": False}}
+    return AnswerSchema(form, json.dumps({"type": "json_schema", "json_schema": answer}))

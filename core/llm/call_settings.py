@@ -15,6 +15,7 @@ from core.base.errors import SettingError
 from core.base.fields.record import check_values, options_of, values_of, values_with_effect
 from core.base.fields.setting import setting
 from core.base.texts import parse_json
+from core.base.types import JsonObject
 from core.llm.messages import LIMIT_NAMES, MAX_TOP_LOGPROBS, SAMPLING, Request, Sampling
 
 _OURS = (
@@ -140,7 +141,7 @@ class CallSettings:
         }
 
     @property
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """The settings that can change an answer and are not at their defaults, as plain data."""
         return {
             name: list(value) if isinstance(value, tuple) else value
@@ -194,7 +195,7 @@ class CallSettings:
         )
 
 
-def _object(name: str, text: str) -> dict[str, Any]:
+def _object(name: str, text: str) -> JsonObject:
     """Return the JSON object of a setting; "" is an empty one."""
     if not text.strip():
         return {}

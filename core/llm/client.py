@@ -37,11 +37,11 @@ from core.llm.errors import (
     fewer_logprobs,
     refuses_logprobs,
 )
-from core.llm.live_text import LiveWords
 from core.llm.logprobs import is_missing
 from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage, estimate_tokens
 from core.llm.streaming import (
     CHAT,
+    LiveWords,
     OnWords,
     Server,
     Servers,

@@ -4,7 +4,6 @@ the `openai` package."""
 from __future__ import annotations
 
 import importlib.util
-import math
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -29,8 +28,8 @@ from core.base.net.transport import (
 )
 from core.llm.call_settings import CallSettings
 from core.llm.completion import Answer
-from core.llm.messages import Outcome, Request, check_value
-from core.llm.server_errors import error_message_of, judge_fault
+from core.llm.errors import error_message_of, judge_fault
+from core.llm.messages import Outcome, Request
 
 Method = Literal["GET", "POST"]
 EXAMPLE = "http://127.0.0.1:8000/v1"
@@ -52,8 +51,8 @@ class Endpoint:
     access: the source of its key, and whether it may be asked. timeout_s: for one whole answer.
     connect_timeout_s: for making a connection. calls: its call options. max_answer_mb: an answer is
     cut off beyond this many million bytes (see `max_answer_bytes`). The other numbers: see
-    `RetryPolicy`. Raises InputError if the address, the key or a number is invalid; its text never
-    shows the key.
+    `RetryPolicy`. Raises InputError if the address or the key is invalid; its text never shows the
+    key.
     """
 
     base_url: str
@@ -73,29 +72,6 @@ class Endpoint:
             raise InputError(
                 "endpoint: the key holds a space, a line break or no ASCII, expected printable"
                 " ASCII (not shown)"
-            )
-        for name in ("timeout_s", "connect_timeout_s"):
-            check_value(
-                "endpoint",
-                name,
-                getattr(self, name),
-                0 < getattr(self, name) < math.inf,
-                "seconds, more than 0",
-            )
-        check_value(
-            "endpoint",
-            "max_answer_mb",
-            self.max_answer_mb,
-            0 < self.max_answer_mb < math.inf,
-            "million bytes, more than 0",
-        )
-        for name in ("retries", "backoff_s", "longest_backoff_s", "longest_wait_s"):
-            check_value(
-                "endpoint",
-                name,
-                getattr(self, name),
-                0 <= getattr(self, name) < math.inf,
-                "0 or more",
             )
 
     @property

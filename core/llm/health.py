@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from core.base.net.retry import Fault
 from core.base.texts import list_some, parse_json
+from core.llm.answers import find_objects, letter_schema
 from core.llm.client import Client
 from core.llm.completion import (
     Answer,
@@ -19,10 +20,8 @@ from core.llm.completion import (
 )
 from core.llm.endpoint import Endpoint
 from core.llm.errors import describe_remedy, fewer_logprobs, refuses_logprobs
-from core.llm.json_objects import find_objects
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Request
 from core.llm.streaming import CHAT, whole_answer
-from core.llm.structured import letter_schema
 
 PORT = 8000
 # Without eager mode GPT-OSS returned null content after the first requests; prefixes are few and

@@ -12,8 +12,8 @@ from itertools import accumulate
 from scipy.special import logsumexp, softmax
 
 from core.llm.answers import Unread, find_letter, readable
+from core.llm.completion import part_thinking
 from core.llm.messages import TokenLogprob
-from core.llm.thinking import part_thinking
 
 LETTERS = ("A", "B", "C")
 # a letter that the server did not list gets the smallest listed log-probability minus this

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import astuple, dataclass, replace
 from operator import add
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from core.base.errors import InputError
 from core.base.hashes import sha256_of
+from core.base.types import JsonObject
 
 MAX_TOP_LOGPROBS = 20
 # of the longest answer, in the protocol's words
@@ -48,7 +48,8 @@ class Request:
     distinguishes equal requests that are all to be sent; it is not sent itself. extra_body:
     additional parameters, as a JSON object, or "". leave_out: names of SAMPLING that are not sent.
     limit_name: the server's name of max_completion_tokens. response_format: of the answer, as JSON,
-    or "". Raises InputError for values that no server accepts.
+    or "". Raises InputError for text that
+    cannot be sent.
     """
 
     model: str
@@ -67,30 +68,6 @@ class Request:
     response_format: str = ""
 
     def __post_init__(self) -> None:
-        limit, top = self.max_completion_tokens, self.top_logprobs
-        check_value("request", "model", self.model, bool(self.model), "a name")
-        check_value(
-            "request", "messages", len(self.messages), len(self.messages) > 0, "at least one"
-        )
-        check_value(
-            "request",
-            "temperature",
-            self.temperature,
-            0 <= self.temperature < math.inf,
-            "0 or more",
-        )
-        check_value("request", "top_p", self.top_p, 0 < self.top_p <= 1, "more than 0, at most 1")
-        check_value(
-            "request", "max_completion_tokens", limit, limit is None or limit >= 1, "1 or more"
-        )
-        check_value(
-            "request",
-            "top_logprobs",
-            top,
-            top is None or 0 <= top <= MAX_TOP_LOGPROBS,
-            f"0 to {MAX_TOP_LOGPROBS}",
-        )
-        check_value("request", "repeat", self.repeat, self.repeat >= 0, "0 or more")
         for text in (
             self.model,
             *self.stop,
@@ -105,12 +82,12 @@ class Request:
                 ) from error
 
     @property
-    def body(self) -> dict[str, Any]:
+    def body(self) -> JsonObject:
         """The JSON object that is sent; settings left to the server are not in it."""
         return self._body(self.limit_name)
 
-    def _body(self, limit_name: str) -> dict[str, Any]:
-        body: dict[str, Any] = {
+    def _body(self, limit_name: str) -> JsonObject:
+        body: JsonObject = {
             "model": self.model,
             "messages": [message._asdict() for message in self.messages],
             "temperature": float(self.temperature),
@@ -147,7 +124,7 @@ class Request:
         return self if limit is None else replace(self, max_completion_tokens=2 * limit)
 
 
-def _as_text(body: dict[str, Any]) -> str:
+def _as_text(body: JsonObject) -> str:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 

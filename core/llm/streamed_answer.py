@@ -15,6 +15,7 @@ from typing import Any
 
 from core.base.net.transport import FarTooLong, TooLong
 from core.base.texts import parse_json
+from core.base.types import JsonObject
 from core.llm.completion import MAX_CHARACTERS, THINKING, read_parts, text_of
 
 MAX_LINE_BYTES = 1 << 20
@@ -38,9 +39,9 @@ class StreamedAnswer:
         self._is_stream: bool | None = None  # None until enough has come to tell
         self._buffer = bytearray()  # what is not read yet; all of an answer that is no stream
         self._raw = bytearray()
-        self._head: dict[str, Any] = {}
+        self._head: JsonObject = {}
         self._texts: dict[str, list[str]] = {}  # field of the message → its pieces
-        self._fields: dict[str, Any] = {}  # other fields of the message
+        self._fields: JsonObject = {}  # other fields of the message
         # field → the JSON of its entries, without brackets
         self._logprobs: dict[str, list[str]] = {}
         self._indices: set[str] = set()  # of choices
@@ -125,7 +126,7 @@ class StreamedAnswer:
         self._refuse_more_than(self._size)
         return self._is_ended or self._error is not None or self._problem is not None
 
-    def _take_chunk(self, chunk: dict[str, Any]) -> None:
+    def _take_chunk(self, chunk: JsonObject) -> None:
         choices = chunk.get("choices") or []
         if "error" in chunk and not choices:
             self._error = chunk
@@ -212,7 +213,7 @@ class StreamedAnswer:
         return f'{head[:-1]}, "choices": [{choice if self._indices else ""}]{usage}}}'
 
 
-def _read_chunk(data: str) -> dict[str, Any]:
+def _read_chunk(data: str) -> JsonObject:
     try:
         chunk = parse_json(data)
     except ValueError as error:

@@ -12,11 +12,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import core.methods as room
-from core.base.declared import declared_in, find_named
 from core.base.errors import InputError
+from core.base.feature import declared_in, find_named
 from core.base.fields.record import NoSettings, options_of
 from core.base.fields.setting import split_names
-from core.base.types import Call, Evidence, Pair, RowResult, TraceEvent
+from core.base.types import Call, Evidence, JsonObject, Options, Pair, RowResult, TraceEvent
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName, Packs
 from core.features import hooks, references
@@ -74,7 +74,7 @@ class Context:
     """
 
     pairs: tuple[Pair, ...]
-    options: Mapping[str, Any]
+    options: Options
     view_of: Callable[[Pair], LabelView]
     packs: Packs
     client: Client | None = None
@@ -86,7 +86,7 @@ class Context:
     prompts: Mapping[str, str] = field(default_factory=dict)
     texts: TextsOfRun | None = None
     earlier: Mapping[str, EarlierRow] = field(default_factory=dict)
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: JsonObject = field(default_factory=dict)
     feed: RowFeed | None = None
     naming: GeneNaming | None = None
     dossiers: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)
@@ -111,11 +111,11 @@ class Method(Protocol):
         hold them by name."""
         ...
 
-    def calls(self, options: Mapping[str, Any]) -> float:
+    def calls(self, options: Options) -> float:
         """Return how many calls of a model a row takes, retries left out."""
         ...
 
-    def prompts(self, options: Mapping[str, Any]) -> str:
+    def prompts(self, options: Options) -> str:
         """Return the texts that its prompts are made from, whose hash belongs to a run's identity;
         "" without prompts."""
         ...
@@ -155,7 +155,7 @@ class ReadsPacks(Protocol):
     """A method that reads knowledge packs: they belong to the identity of its runs, which read
     exactly these."""
 
-    def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
+    def packs_read(self, options: Options) -> tuple[PackName, ...]:
         """Return the names of the packs that are read with these options."""
         ...
 
@@ -178,13 +178,11 @@ class AsksAgain(Protocol):
 
     asks_again: str  # the method of its parents
 
-    def parent(self, options: Mapping[str, Any]) -> str:
+    def parent(self, options: Options) -> str:
         """Return the name or id of the run that is asked again."""
         ...
 
-    def complete(
-        self, options: Mapping[str, Any], parent: str, asked: Mapping[str, Any], seed: int
-    ) -> dict[str, Any]:
+    def complete(self, options: Options, parent: str, asked: Options, seed: int) -> JsonObject:
         """Return the options as a specification holds them: its own, with those of the parent, an
         id, beside them.
 
@@ -193,7 +191,7 @@ class AsksAgain(Protocol):
         ...
 
 
-def packs_read(method: Method, options: Mapping[str, Any]) -> tuple[PackName, ...]:
+def packs_read(method: Method, options: Options) -> tuple[PackName, ...]:
     """Return the names of the packs that a method reads; none for a method that is not a
     `ReadsPacks`."""
     return method.packs_read(options) if isinstance(method, ReadsPacks) else ()
@@ -205,11 +203,11 @@ class WithoutModel:
     needs_model = False
     settings: type = NoSettings
 
-    def calls(self, _options: Mapping[str, Any]) -> float:
+    def calls(self, _options: Options) -> float:
         """Return 0."""
         return 0.0
 
-    def prompts(self, _options: Mapping[str, Any]) -> str:
+    def prompts(self, _options: Options) -> str:
         """Return no text."""
         return ""
 
@@ -226,7 +224,7 @@ class DerivedMethod(WithoutModel):
     about: str
     inherits_track: bool = False
 
-    def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
+    def complete(self, options: Options, components: ComponentLoader) -> JsonObject:
         """Return the options in the form of a specification: runs by id, and options without effect
         at their defaults.
 
@@ -234,27 +232,23 @@ class DerivedMethod(WithoutModel):
         """
         raise NotImplementedError
 
-    def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG002
+    def parents(self, options: Options) -> tuple[str, ...]:  # noqa: ARG002
         """Return the ids of the runs that completed options name; by default none."""
         return ()
 
-    def default_rows(
-        self, options: Mapping[str, Any], components: ComponentLoader
-    ) -> Sequence[str]:
+    def default_rows(self, options: Options, components: ComponentLoader) -> Sequence[str]:
         """Return the ids of the rows to predict if a request chooses none: by default those of the
         base run."""
         return components.predictions(components.run(options["base"]).id)["pair_id"].tolist()
 
     def predict_rows(
-        self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
+        self, pair_ids: Sequence[str], options: Options, components: ComponentLoader
     ) -> list[RowResult]:
         """Return the results of these rows. Raise InputError or StateError if they cannot be
         computed."""
         raise NotImplementedError
 
-    def check(
-        self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
-    ) -> None:
+    def check(self, pair_ids: Sequence[str], options: Options, components: ComponentLoader) -> None:
         """Raise what the prediction would raise; called before a run is created."""
         self.predict_rows(pair_ids, options, components)
 
@@ -271,9 +265,9 @@ class DerivedMethod(WithoutModel):
     def evaluation(
         self,
         pair_ids: Sequence[str],  # noqa: ARG002
-        options: Mapping[str, Any],  # noqa: ARG002
+        options: Options,  # noqa: ARG002
         components: ComponentLoader,  # noqa: ARG002
-    ) -> dict[str, Any] | None:
+    ) -> JsonObject | None:
         """Return how labels were hidden from the rows, and the scores of other cuts of the folds;
         None without labels.
 

@@ -12,8 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from core.base.types import Flag, RowResult
-from core.methods.text_rules.registry import rule_named
-from core.methods.text_rules.text import BARE, FEWEST_SENTENCES, SHORT, RuleText
+from core.methods.text_rules.text import BARE, FEWEST_SENTENCES, SHORT, RuleText, rule_named
 
 ALL = "all"  # every role together
 _MIN_CITED_LENGTH = 4  # in characters; shorter terms occur by chance

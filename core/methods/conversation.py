@@ -13,12 +13,11 @@ from core.base.errors import DeskError, InputError
 from core.base.types import Call, Flag, Pair, RowResult, TraceEvent
 from core.evidence.label_view import LabelView
 from core.llm import answers
-from core.llm.answers import Unread
+from core.llm.answers import AnswerSchema, Unread
 from core.llm.errors import ModelError
 from core.llm.kept_answer import TokenCount, TokenCounter, keep_answer
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Reply, Request, Usage
-from core.llm.structured import AnswerSchema
 from core.methods.base import Context, RowFailed
 from core.methods.coded_names import REWRITTEN
 from core.methods.prompts import fill, prompt_text, with_form

@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 from core.base.fields.setting import setting
-from core.base.types import Pair, RowResult
+from core.base.types import Options, Pair, RowResult
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by
 from core.evidence.tool import Tool
 from core.methods.agents import agent_episode as agents
-from core.methods.agents.agent_episode import Episode
+from core.methods.agents.agent_episode import (
+    TEXT,
+    BoundTool,
+    Episode,
+    bind_evidence_tool,
+    describe_tool,
+)
 from core.methods.agents.agent_row import agent_prompts, answer_row, consult_colleague
-from core.methods.agents.tool_binding import TEXT, BoundTool, bind_evidence_tool, describe_tool
 from core.methods.base import Context, RowMethod
 from core.methods.conversation import raise_with_calls
 from core.methods.prompts import dossier_tools, prompt_text
@@ -69,7 +74,7 @@ class Coordinator:
     needs_model = True
     settings = CoordinatorSettings
 
-    def calls(self, options: Mapping[str, Any]) -> float:
+    def calls(self, options: Options) -> float:
         """Return three steps and an answer for each of three agents, or fewer if fewer are allowed;
         the model chooses."""
         own: int = options["max_steps"]
@@ -78,12 +83,12 @@ class Coordinator:
             for most in (own, *[options.get("specialist_steps") or own] * len(COLLEAGUES))
         )
 
-    def prompts(self, options: Mapping[str, Any]) -> str:
+    def prompts(self, options: Options) -> str:
         """Return every text of a prompt. Raise NotFound for an unknown tool, MissingPackage if DSPy
         is not installed."""
         return agent_prompts(options, [_outline(options), *_colleagues(options)])
 
-    def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
+    def packs_read(self, options: Options) -> tuple[PackName, ...]:
         """Return the names of the packs that the colleagues' tools read."""
         return packs_read_by(tool for who in COLLEAGUES for tool in _tools(options, who))
 
@@ -96,7 +101,7 @@ class Coordinator:
 METHOD: RowMethod = Coordinator()
 
 
-def _outline(options: Mapping[str, Any]) -> agents.PromptOutline:
+def _outline(options: Options) -> agents.PromptOutline:
     return agents.outline_of_answerer(
         options, list(map(_describe_colleague, COLLEAGUES)), prompt_text("agent_coordinator")
     )
@@ -111,12 +116,12 @@ def _describe_colleague(who: Colleague) -> agents.ToolDescription:
     )
 
 
-def _tools(options: Mapping[str, Any], who: Colleague) -> tuple[Tool, ...]:
+def _tools(options: Options, who: Colleague) -> tuple[Tool, ...]:
     """Return a colleague's tools; none where names are shown alone."""
     return dossier_tools({**options, "tools": options[f"{who.name}_tools"]})
 
 
-def _colleagues(options: Mapping[str, Any]) -> list[agents.PromptOutline]:
+def _colleagues(options: Options) -> list[agents.PromptOutline]:
     tools = [_tools(options, who) for who in COLLEAGUES]
     return [
         agents.PromptOutline(

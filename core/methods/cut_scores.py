@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from core.base.errors import NotFound, StateError
+from core.base.types import JsonObject
 from core.methods.fusion_components import (
     ComponentLoader,
     DatasetPriors,
@@ -42,7 +43,7 @@ from core.transfer.run_cells import (
 
 def evaluate_knn(
     settings: KnnSettings, pair_ids: Sequence[str], loader: ComponentLoader
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return the evaluation of a kNN, as `core.base.types.RunRecord.evaluation` holds it."""
     values: list[list[float]] = []
     if settings.protocol.kind == "folds":
@@ -53,7 +54,7 @@ def evaluate_knn(
 
 def evaluate_fusion(
     settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return the evaluation of a fusion, as `core.base.types.RunRecord.evaluation` holds it.
 
     The cuts are unknown if a run that is fused saw labels by folds and cannot be made again here.
@@ -103,7 +104,7 @@ def percentiles_of_cut(
     return percentiles_of(components, settings.reference).take(order)
 
 
-def _record(protocols: Sequence[EvaluationProtocol], cuts: list[list[float]]) -> dict[str, Any]:
+def _record(protocols: Sequence[EvaluationProtocol], cuts: list[list[float]]) -> JsonObject:
     used = [asdict(each) for each in distinct_protocols(protocols)]
     return {"protocols": used, "cuts": cuts if np.isfinite(cuts).all() else []}
 

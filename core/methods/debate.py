@@ -8,20 +8,19 @@ requested once more, then flagged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from annotated_types import Ge, Le
 
 from core.base.fields.setting import Count, setting
-from core.base.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
+from core.base.types import Evidence, Flag, Options, Pair, Prediction, RowResult, TraceEvent
 from core.evidence.packs import PackName
 from core.evidence.registry import gather, packs_read_by
 from core.evidence.render import dossier
-from core.llm.answers import Unread
-from core.llm.messages import Reply
-from core.methods import debate_texts as texts
+from core.llm.answers import AnswerSchema, Unread, letter_schema, percent_schema
+from core.llm.messages import Message, Reply
 from core.methods.base import Context, RowMethod
 from core.methods.brief_checks import FAULTS, find_faults
 from core.methods.coded_names import ShownNames
@@ -29,6 +28,7 @@ from core.methods.conversation import (
     FALLBACK,
     CallSpec,
     ConversationMethod,
+    Messages,
     ReadAnswer,
     RowConversation,
     ask_letter_again,
@@ -40,7 +40,6 @@ from core.methods.conversation import (
     read_probability,
     system_tokens,
 )
-from core.methods.debate_texts import SIDES, DebateCase, Judge, Speech, Speeches, Stage
 from core.methods.prompts import (
     PACK_TOOLS,
     CellContext,
@@ -50,14 +49,25 @@ from core.methods.prompts import (
     Sources,
     Structured,
     Tools,
+    cell_desc,
     dossier_tools,
     examples,
+    fill,
+    prompt_text,
     read_seeds,
+    with_form,
 )
 
 SEEDS_BETWEEN_VERDICTS = 1_000_003  # so that no verdict is asked under the seed of another debate
 
-
+Stage = Literal["de", "dir"]
+Speech = tuple[str, str]  # speaker, text; a speaker is a side, or a side in reply
+Speeches = Sequence[Speech]
+SIDES: Mapping[Stage, tuple[str, str]] = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
+OPPONENT = {"EFFECT": "NULL", "NULL": "EFFECT", "UP": "DOWN", "DOWN": "UP"}
+Judge = Literal["sharp", "numeric", "logprob"]
+YES, NO = "A", "B"  # of a judge who answers by letter
+ANSWERS = (YES, NO)
 OwnJudge = Annotated[Judge | None, setting("", missing="as both", added=True)]
 
 
@@ -122,20 +132,20 @@ class Debate(ConversationMethod):
     )
     settings = DebateSettings
 
-    def calls(self, options: Mapping[str, Any]) -> float:
+    def calls(self, options: Options) -> float:
         """Return the calls of two debates for each seed, each of its verdicts and two calls (briefs
         or rebuttals) per round."""
         rounds: int = options["rounds"]
         return 2 * (_judge_repeats(options) + 2 * rounds) * len(read_seeds(options["seeds"], 0))
 
-    def prompts(self, options: Mapping[str, Any]) -> str:
+    def prompts(self, options: Options) -> str:
         """Return every text that a prompt with these options may hold. Raise InputError or NotFound
         for impossible options."""
         read_seeds(options["seeds"], 0)
         tool_names(options)
-        return texts.all_texts(options)
+        return all_texts(options)
 
-    def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
+    def packs_read(self, options: Options) -> tuple[PackName, ...]:
         """Return the names of the packs that the dossier's tools read."""
         return packs_read_by(dossier_tools(options))
 
@@ -168,12 +178,12 @@ class Debate(ConversationMethod):
 METHOD: RowMethod = Debate()
 
 
-def tool_names(options: Mapping[str, Any]) -> tuple[str, ...]:
+def tool_names(options: Options) -> tuple[str, ...]:
     """Return the names of the dossier's tools. Raise NotFound for an unknown tool."""
     return tuple(tool.name for tool in dossier_tools(options))
 
 
-def _judge_repeats(options: Mapping[str, Any]) -> int:
+def _judge_repeats(options: Options) -> int:
     """Return how many verdicts a debate has; 1 for the runs of before there was a choice."""
     repeats: int = options.get("judge_repeats", 1)
     return repeats
@@ -255,7 +265,7 @@ async def result_of_debates(
         flags=(*collapse, *dict.fromkeys((*de_flags, *dir_flags))),
         tokens=conversation.tokens,
         prompt_tokens=(
-            await system_tokens(context, lambda: texts.system_prompts(context.options))
+            await system_tokens(context, lambda: system_prompts(context.options))
         ).tokens,
         tool_calls=len(evidence),
     )
@@ -329,9 +339,9 @@ async def _ask_brief(
 
     found: ReadAnswer[str] = await conversation.read(
         spec,
-        texts.brief_messages(side, case),
+        brief_messages(side, case),
         reader,
-        lambda problem: texts.ask_brief_again(side, case, problem.reason),
+        lambda problem: ask_brief_again(side, case, problem.reason),
     )
     collapsed = isinstance(found.value, Unread)
     meta = {
@@ -355,7 +365,7 @@ async def _ask_rebuttal(
 ) -> TraceEvent:
     spec = _advocate_call(stage, side, case, seed)
     reply = await conversation.ask(
-        spec, texts.rebuttal_messages(side, case, briefs[side], briefs[texts.OPPONENT[side]])
+        spec, rebuttal_messages(side, case, briefs[side], briefs[OPPONENT[side]])
     )
     return event_of(spec, "rebuttal", reply, seed=seed, round=1)
 
@@ -380,7 +390,7 @@ async def _ask_verdict(
     itself.
     """
     seed, repeat = draw
-    by_letter = texts.judge_of(stage, case.options) == "logprob"
+    by_letter = judge_of(stage, case.options) == "logprob"
     spec = CallSpec(
         stage,
         "JUDGE",
@@ -388,13 +398,13 @@ async def _ask_verdict(
         case.options["judge_tokens"],
         case.options["judge_effort"],
         by_letter,
-        schema=texts.verdict_schema(stage, case.options),
+        schema=verdict_schema(stage, case.options),
     )
     reader, re_ask = (
         (_read_yes, _ask_letter_again) if by_letter else (read_probability, ask_probability_again)
     )
     found: ReadAnswer[float] = await conversation.read(
-        spec, texts.verdict_messages(stage, case, speeches), reader, re_ask
+        spec, verdict_messages(stage, case, speeches), reader, re_ask
     )
     p = None if isinstance(found.value, Unread) else found.value
     which = {"repeat": repeat} if _judge_repeats(case.options) > 1 else {}
@@ -406,9 +416,131 @@ async def _ask_verdict(
 
 def _read_yes(reply: Reply) -> float | Unread:
     """Return the probability of the letter that means yes."""
-    odds = read_letters(texts.ANSWERS)(reply)
-    return odds if isinstance(odds, Unread) else odds[texts.YES]
+    odds = read_letters(ANSWERS)(reply)
+    return odds if isinstance(odds, Unread) else odds[YES]
 
 
 def _ask_letter_again(problem: Unread) -> str:
-    return ask_letter_again(problem, texts.ANSWERS)
+    return ask_letter_again(problem, ANSWERS)
+
+
+@dataclass(frozen=True, slots=True)
+class DebateCase:
+    """One row as every advocate and judge sees it; dossier, examples: texts; options: the
+    method's."""
+
+    pert: str
+    gene: str
+    dossier: str
+    examples: str
+    options: Options
+
+    @property
+    def dossier_and_examples(self) -> str:
+        """The dossier, followed by the examples."""
+        return f"{self.dossier or 'No tool gave any evidence.'}\n\n{self.examples}".strip()
+
+
+def system_prompts(options: Options) -> tuple[str, ...]:
+    """Return every system prompt of a run: the judges', and the advocates' if there are rounds."""
+    names = ("judge", "advocate") if options["rounds"] else ("judge",)
+    return tuple(_system_prompt(name, options) for name in names)
+
+
+def _system_prompt(name: str, options: Options) -> str:
+    return fill(prompt_text(name), cell_desc=cell_desc(options), measure=prompt_text("measure"))
+
+
+def brief_messages(side: str, case: DebateCase) -> Messages:
+    """Return the request for a brief: the pair, the side and the dossier, without a multiple-choice
+    question."""
+    position = fill(prompt_text(f"side_{side.lower()}"), pert=case.pert, gene=case.gene)
+    task = fill(
+        prompt_text("advocate_task"),
+        pert=case.pert,
+        gene=case.gene,
+        side=side,
+        position=position,
+        dossier=case.dossier_and_examples,
+    )
+    return Message("system", _system_prompt("advocate", case.options)), Message("user", task)
+
+
+def rebuttal_messages(side: str, case: DebateCase, own_brief: str, other_brief: str) -> Messages:
+    """Return the request for a rebuttal: the advocate's own brief, and the opponent's to answer."""
+    reply = fill(prompt_text("rebuttal"), opponent=OPPONENT[side], brief=other_brief, side=side)
+    return *brief_messages(side, case), Message("assistant", own_brief), Message("user", reply)
+
+
+def verdict_messages(stage: Stage, case: DebateCase, speeches: Speeches) -> Messages:
+    """Return the request for a verdict on the speeches, in order."""
+    pair = {"pert": case.pert, "gene": case.gene}
+    task = fill(
+        prompt_text("judge_task"),
+        **pair,
+        dossier=case.dossier_and_examples,
+        debate="\n\n".join(f"{who}:\n{words}" for who, words in speeches),
+        question=fill(prompt_text(f"question_{stage}"), **pair),
+        format=with_form(
+            fill(prompt_text(_format(stage, case.options)), **pair),
+            verdict_schema(stage, case.options),
+        ),
+    )
+    return Message("system", _system_prompt("judge", case.options)), Message("user", task)
+
+
+def judge_of(stage: Stage, options: Options) -> Judge:
+    """Return how the judge of a debate answers: in its own way, or as both do."""
+    own: Judge = options.get(f"judge_{stage}") or options["judge"]
+    return own
+
+
+def _format(stage: Stage, options: Options) -> str:
+    judge = judge_of(stage, options)
+    return f"format_sharp_{stage}" if judge == "sharp" else f"format_{judge}"
+
+
+def verdict_schema(stage: Stage, options: Options) -> AnswerSchema | None:
+    """Return the schema of a verdict; None for a verdict in any text."""
+    if not options.get("structured"):
+        return None
+    return (
+        letter_schema(ANSWERS)
+        if judge_of(stage, options) == "logprob"
+        else percent_schema("probability")
+    )
+
+
+def ask_brief_again(side: str, case: DebateCase, reason: str) -> str:
+    """Return the second request for a brief, with the reason why the first answer was rejected."""
+    return fill(
+        prompt_text("reask_brief"), reason=reason, side=side, pert=case.pert, gene=case.gene
+    )
+
+
+def all_texts(options: Options) -> str:
+    """Return every text that a prompt with these options may hold, one after the other."""
+    formats = dict.fromkeys(_format(stage, options) for stage in SIDES)
+    names = [
+        "judge",
+        "judge_task",
+        "question_de",
+        "question_dir",
+        *formats,
+        "reask_letter",
+        "reask_prob",
+        "examples",
+    ]
+    if options["rounds"]:
+        names += [
+            "advocate",
+            "advocate_task",
+            "reask_brief",
+            *(f"side_{side.lower()}" for side in OPPONENT),
+        ]
+    if options["rounds"] > 1:
+        names.append("rebuttal")
+    text = "\n\n".join((*map(prompt_text, names), prompt_text("measure"), cell_desc(options)))
+    for schema in dict.fromkeys(verdict_schema(stage, options) for stage in SIDES):
+        text = with_form(text, schema)
+    return text

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from scipy.special import expit, logit
 
-from core.base.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
+from core.base.types import Evidence, Flag, Options, Pair, Prediction, RowResult, TraceEvent
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by, tool_named
@@ -293,7 +293,7 @@ class EvidenceRules(WithoutModel):
         " No language model."
     )
 
-    def packs_read(self, _options: Mapping[str, Any]) -> tuple[PackName, ...]:
+    def packs_read(self, _options: Options) -> tuple[PackName, ...]:
         """Return the names of the packs that the rules' tools read."""
         return packs_read_by(tool_named(tool) for tool, _ in EVIDENCE_READ)
 

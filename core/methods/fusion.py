@@ -3,14 +3,22 @@ arithmetic."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from core.base.errors import InputError
-from core.base.types import FALLBACKS, STAND_INS, Flag, Prediction, RowResult, TraceEvent
+from core.base.types import (
+    FALLBACKS,
+    STAND_INS,
+    Flag,
+    JsonObject,
+    Options,
+    Prediction,
+    RowResult,
+    TraceEvent,
+)
 from core.methods.base import BatchMethod, DerivedMethod, rows_of_base
 from core.methods.cut_scores import evaluate_fusion
 from core.methods.fusion_components import (
@@ -147,7 +155,7 @@ class Fusion(DerivedMethod):
     inherits_track = True
     settings = FusionSettings
 
-    def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
+    def complete(self, options: Options, components: ComponentLoader) -> JsonObject:
         """Return runs by id, and weights as they read back.
 
         Raise InputError for weights off the simplex, and for a reference of a run that is not fused
@@ -174,20 +182,20 @@ class Fusion(DerivedMethod):
         settings.weights()
         return fusion_options(settings)
 
-    def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+    def parents(self, options: Options) -> tuple[str, ...]:
         """Return the base and the others."""
         settings = read_fusion_settings(options)
         return (settings.base, *map(str, settings.others))
 
     def evaluation(
-        self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
-    ) -> dict[str, Any] | None:
+        self, pair_ids: Sequence[str], options: Options, components: ComponentLoader
+    ) -> JsonObject | None:
         """Return the protocols of the runs that are fused, and the scores of ten cuts of their
         folds."""
         return evaluate_fusion(read_fusion_settings(options), pair_ids, components)
 
     def predict_rows(
-        self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
+        self, pair_ids: Sequence[str], options: Options, components: ComponentLoader
     ) -> list[RowResult]:
         """Return the fused rows. Raise what `load_components` raises, and InputError for a row that
         the base does not have."""

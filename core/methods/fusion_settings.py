@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from core.base.errors import SettingError
 from core.base.fields.record import make, options_of, values_with_effect
 from core.base.fields.setting import Share, setting
+from core.base.types import JsonObject, Options
 from core.transfer.fusion import Reference, Weights, weights_of
 from core.transfer.knn_settings import KnnSettings
 
@@ -114,7 +115,7 @@ class FusionSettings:
         return weights_of(self.w_de, self.w_dir)
 
 
-def fusion_options(settings: FusionSettings) -> dict[str, Any]:
+def fusion_options(settings: FusionSettings) -> JsonObject:
     """Return the options of the method fusion that stand for these settings, whose runs are all
     saved."""
     rest = {
@@ -136,7 +137,7 @@ def fusion_options(settings: FusionSettings) -> dict[str, Any]:
     }
 
 
-def read_fusion_settings(options: Mapping[str, Any]) -> FusionSettings:
+def read_fusion_settings(options: Options) -> FusionSettings:
     """Return the settings that options describe, runs as they are named there. Raise InputError if
     a weight is not a number."""
     known = {option.name for option in options_of(FusionSettings)}

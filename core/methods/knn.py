@@ -4,13 +4,13 @@ heaviest neighbours."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from core.base.fields.record import options_of
 from core.base.texts import quantity_text
-from core.base.types import Flag, Prediction, RowResult, TraceEvent
+from core.base.types import Flag, JsonObject, Options, Prediction, RowResult, TraceEvent
 from core.methods.base import BatchMethod, DerivedMethod
 from core.methods.cut_scores import evaluate_knn
 from core.methods.fusion_components import ComponentLoader
@@ -245,15 +245,13 @@ class Knn(DerivedMethod):
 
     def complete(
         self,
-        options: Mapping[str, Any],
+        options: Options,
         components: ComponentLoader,  # noqa: ARG002
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Return the settings as plain values. Raise InputError for settings that make no sense."""
         return knn_options(read_knn_settings(options))
 
-    def default_rows(
-        self, options: Mapping[str, Any], components: ComponentLoader
-    ) -> Sequence[str]:
+    def default_rows(self, options: Options, components: ComponentLoader) -> Sequence[str]:
         """Return the unlabelled rows under the protocol test, else the labelled ones. Raise
         InputError without any."""
         index = components.index()
@@ -262,21 +260,19 @@ class Knn(DerivedMethod):
             for row in rows_to_predict(index, read_knn_settings(options).protocol)
         ]
 
-    def check(
-        self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
-    ) -> None:
+    def check(self, pair_ids: Sequence[str], options: Options, components: ComponentLoader) -> None:
         """Raise InputError for a space that may not be evaluated on these rows' labels, NotFound
         for one that is not there."""
         components.predict_knn(read_knn_settings(options), pair_ids)
 
     def evaluation(
-        self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
-    ) -> dict[str, Any] | None:
+        self, pair_ids: Sequence[str], options: Options, components: ComponentLoader
+    ) -> JsonObject | None:
         """Return its protocol, and the scores of ten cuts of its folds."""
         return evaluate_knn(read_knn_settings(options), pair_ids, components)
 
     def predict_rows(
-        self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
+        self, pair_ids: Sequence[str], options: Options, components: ComponentLoader
     ) -> list[RowResult]:
         """Return the priors of the rows. Raise what `check` raises."""
         settings = read_knn_settings(options)
@@ -284,7 +280,7 @@ class Knn(DerivedMethod):
         return build_results(found.index, found.rows, found.predicted, settings)
 
 
-def knn_options(settings: KnnSettings) -> dict[str, Any]:
+def knn_options(settings: KnnSettings) -> JsonObject:
     """Return the options of the method knn that stand for these settings; folds and seed at their
     defaults if nothing is cut."""
     cut = {option.name: option.default for option in options_of(EvaluationProtocol)}

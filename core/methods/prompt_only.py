@@ -6,19 +6,18 @@ The prompt is made from a template, or stands in a file of prompts, which is ask
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from core.base.errors import InputError
 from core.base.fields.record import options_of
 from core.base.fields.setting import setting
-from core.base.types import Flag, Label, Pair, Prediction, RowResult, TraceEvent
-from core.llm.answers import Unread, read_label
+from core.base.types import Flag, Label, Options, Pair, Prediction, RowResult, TraceEvent
+from core.llm.answers import AnswerSchema, Unread, letter_schema, read_label
 from core.llm.kept_answer import TokenCount, TokenCounter
 from core.llm.logprobs import LETTERS
 from core.llm.messages import Message, Reply
-from core.llm.structured import AnswerSchema, letter_schema
 from core.methods.base import Context, RowMethod
 from core.methods.coded_names import NamesOfPrompt
 from core.methods.conversation import (
@@ -124,11 +123,11 @@ class PromptOnly(ConversationMethod):
     )
     settings = PromptOnlySettings
 
-    def calls(self, options: Mapping[str, Any]) -> float:
+    def calls(self, options: Options) -> float:
         """Return one call for each seed."""
         return len(read_seeds(options["seeds"]))
 
-    def prompts(self, options: Mapping[str, Any]) -> str:
+    def prompts(self, options: Options) -> str:
         """Return every text of a prompt, apart from the pair; of a file of prompts its SHA-256.
 
         Raise InputError for options that make no prompt.
@@ -178,12 +177,12 @@ class PromptOnly(ConversationMethod):
 METHOD: RowMethod = PromptOnly()
 
 
-def reask_text(options: Mapping[str, Any]) -> str:
+def reask_text(options: Options) -> str:
     """Return the text of the second request for a letter, apart from what varies."""
     return with_form(prompt_text("reask_letter"), answer_schema(options))
 
 
-def answer_schema(options: Mapping[str, Any]) -> AnswerSchema | None:
+def answer_schema(options: Options) -> AnswerSchema | None:
     """Return the schema of an answer, with its reasons if they are asked for; None for an answer in
     any text."""
     return (
@@ -255,7 +254,7 @@ def prompt_for(pair: Pair, context: Context) -> str:
     )
 
 
-def _template(options: Mapping[str, Any]) -> str:
+def _template(options: Options) -> str:
     """Return the template of the options, checked, or the built-in one with the answer format that
     the options ask for."""
     given = str(options["template"])
@@ -281,7 +280,7 @@ def _template(options: Mapping[str, Any]) -> str:
     return given
 
 
-def lacks_answer(prompt: str, options: Mapping[str, Any]) -> bool:
+def lacks_answer(prompt: str, options: Options) -> bool:
     """Return whether log-probabilities are to be read where neither a prompt nor a schema asks for
     the answer."""
     return bool(
@@ -319,7 +318,7 @@ async def ask_under_seed(
     prompt: str,
     seed: int,
     counted: TokenCount,
-    options: Mapping[str, Any],
+    options: Options,
 ) -> SeedAnswer:
     """Return the answer to a prompt under a seed, asked once more if it cannot be read.
 

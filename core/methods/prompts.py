@@ -4,23 +4,23 @@ challenge's tracks allow."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import islice
 from string import Formatter
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
 
 from core.base.errors import InputError
 from core.base.fields.setting import Count, setting
-from core.base.types import Label, Pair
+from core.base.types import Label, Options, Pair
 from core.evidence.label_view import LabelView
 from core.evidence.registry import tool_named
 from core.evidence.tool import Tool
-from core.llm.structured import AnswerSchema
+from core.llm.answers import AnswerSchema
 from core.methods.coded_names import ALONE
 
 # The limits of the challenge's tracks for each row; methods obey them and submissions are checked
@@ -137,7 +137,7 @@ def check_fields(what: str, template: str, allowed: Collection[str]) -> frozense
     return frozenset(str(part[0]) for part in parts)
 
 
-def cell_desc(options: Mapping[str, Any]) -> str:
+def cell_desc(options: Options) -> str:
     """Return the description of the cells in words, or the option's own text. Raise InputError if
     it is empty."""
     given = str(options["context"]).strip()
@@ -157,7 +157,7 @@ def tools_of(names: str) -> tuple[Tool, ...]:
     return tuple(map(tool_named, found))
 
 
-def dossier_tools(options: Mapping[str, Any]) -> tuple[Tool, ...]:
+def dossier_tools(options: Options) -> tuple[Tool, ...]:
     """Return the tools of the option `tools`; none where names are shown alone. Raise as
     `tools_of`."""
     found = tools_of(options["tools"])

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from core.base.types import Pair, RowResult
+from core.base.types import Options, Pair, RowResult
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by
 from core.methods.agents import agent_episode as agents
-from core.methods.agents.agent_episode import Episode
+from core.methods.agents.agent_episode import Episode, bind_evidence_tool, describe_tool
 from core.methods.agents.agent_row import agent_prompts, answer_row
-from core.methods.agents.tool_binding import bind_evidence_tool, describe_tool
 from core.methods.base import Context, RowMethod
 from core.methods.conversation import raise_with_calls
 from core.methods.prompts import PACK_TOOLS, Tools, dossier_tools
@@ -37,16 +34,16 @@ class React:
     needs_model = True
     settings = ReactSettings
 
-    def calls(self, options: Mapping[str, Any]) -> float:
+    def calls(self, options: Options) -> float:
         """Return five steps and the answer, or fewer if fewer are allowed; the model chooses."""
         return min(int(options["max_steps"]), 5) + 1
 
-    def prompts(self, options: Mapping[str, Any]) -> str:
+    def prompts(self, options: Options) -> str:
         """Return every text of a prompt. Raise NotFound for an unknown tool, MissingPackage if DSPy
         is not installed."""
         return agent_prompts(options, [_outline(options)])
 
-    def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
+    def packs_read(self, options: Options) -> tuple[PackName, ...]:
         """Return the names of the packs that the agent's tools read."""
         return packs_read_by(dossier_tools(options))
 
@@ -59,7 +56,7 @@ class React:
 METHOD: RowMethod = React()
 
 
-def _outline(options: Mapping[str, Any]) -> agents.PromptOutline:
+def _outline(options: Options) -> agents.PromptOutline:
     return agents.outline_of_answerer(
         options, [describe_tool(tool) for tool in dossier_tools(options)]
     )

@@ -4,16 +4,16 @@ its base."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from annotated_types import Gt, Le
 
 from core.base.errors import InputError
 from core.base.fields.setting import setting
-from core.base.types import STAND_INS, Flag, RowResult, TraceEvent
+from core.base.types import STAND_INS, Flag, JsonObject, Options, RowResult, TraceEvent
 from core.methods.base import BatchMethod, DerivedMethod, rows_of_base
 from core.methods.fusion_components import ComponentLoader, refuse_other_dataset
 from core.methods.knn import build_prediction
@@ -77,7 +77,7 @@ class Recovered(DerivedMethod):
     )
     settings = RecoveredSettings
 
-    def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
+    def complete(self, options: Options, components: ComponentLoader) -> JsonObject:
         """Return both runs by id."""
         refuse_other_dataset(components, options["base"])
         return {
@@ -86,12 +86,12 @@ class Recovered(DerivedMethod):
             "fused": components.run(options["fused"]).id,
         }
 
-    def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+    def parents(self, options: Options) -> tuple[str, ...]:
         """Return the base and the fusion."""
         return options["base"], options["fused"]
 
     def predict_rows(
-        self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
+        self, pair_ids: Sequence[str], options: Options, components: ComponentLoader
     ) -> list[RowResult]:
         """Return the component's rows.
 

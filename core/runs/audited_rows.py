@@ -5,17 +5,19 @@ There may be gigabytes of traces, so there is no room for a second copy.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from core.base.environment import describe as describe_version
 from core.base.types import RowResult
 from core.methods import brief_checks
-from core.store import evidence, predictions, traces
-from core.store.queries import Insertion
+from core.store import Cursor, changes, evidence, predictions, runs, traces
+from core.store.queries import Insertion, insert_all
+from core.store.runs import Run
 from core.store.table_spool import TableSpool
 
 BATCH_ROWS = 2_000
@@ -116,3 +118,33 @@ def audit_rows(rows: Iterable[RowResult]) -> AuditedRows:
     for row in rows:
         spool.add(row)
     return spool.finish()
+
+
+_UNCOUNTED: Mapping[str, Any] = dict.fromkeys(
+    ("failed", "fallbacks", "collapsed", "tokens_unknown"), 0
+)
+_UNKNOWN: Mapping[str, Any] = dict.fromkeys(("tokens", "track", "model"))
+
+
+def write_run(db: Cursor, rows: AuditedRows, **of_run: Any) -> Run:
+    """Store a finished run with its rows, traces and evidence, in the caller's transaction; return
+    it.
+
+    of_run: the fields of `Run` that its rows do not tell. `id` is made from `spec`'s content, so
+    that two people's links agree.
+    """
+    finished: dict[str, Any] = {
+        "status": "done",
+        "total": len(rows),
+        "done": len(rows),
+        "parents": (),
+    }
+    run = Run(
+        **{**_UNCOUNTED, **_UNKNOWN, **finished, "code_version": describe_version(), **of_run}
+    )
+    runs.add(db, run)
+    for batch in rows.batches(run.id):
+        insert_all(db, batch)
+    runs.update_counts(db, run.id)
+    changes.bump(db, "runs", f"run:{run.id}")
+    return runs.find(db, run.id)

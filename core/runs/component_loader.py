@@ -3,28 +3,46 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from core.base.errors import InputError, StateError
+from core.base.errors import InputError, NotFound, StateError
 from core.base.feature import Labelled
+from core.base.fields.setting import Whole, setting
+from core.base.file_io import replace_file
+from core.base.log import LOGGER
+from core.base.system_errors import explain
+from core.base.types import JsonObject
 from core.features import hooks
 from core.methods.fusion_components import DatasetPriors
+from core.methods.fusion_settings import FusionSettings, fusion_options
+from core.methods.knn import knn_options
 from core.runs import packs
 from core.runs.dependencies import load_pairs
-from core.runs.spec import dataset_sha256
+from core.runs.request import RunRequest
+from core.runs.spec import DatasetName, dataset_sha256
 from core.runs.workspace import Workspace
 from core.stats.arrays import Bools, Floats
 from core.store import datasets, pairs, predictions, runs, spaces
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn import Priors
-from core.transfer.knn_settings import KnnSettings, rows_to_predict
-from core.transfer.protocols import KnnInputs, predict_knn
+from core.transfer.knn_settings import KnnSettings, read_knn_settings, rows_to_predict
+from core.transfer.permutation_null import (
+    N_PERMUTATIONS,
+    PermutationNull,
+    content_key,
+    permutation_null,
+)
+from core.transfer.prior_provenance import Provenance, explain_prior
+from core.transfer.protocols import EvaluationProtocol, KnnInputs, predict_knn, predict_priors
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space, space_over
 
@@ -103,7 +121,7 @@ def _open_space(
     raise StateError(f"space {record.name}: nothing here opens spaces")
 
 
-def hash_contents(workspace: Workspace, dataset: str, names: Sequence[str]) -> dict[str, Any]:
+def hash_contents(workspace: Workspace, dataset: str, names: Sequence[str]) -> JsonObject:
     """Return the hashes of a kNN's inputs over the spaces of these names; see
     `ComponentLoader.contents`."""
     with workspace.store.read() as db:
@@ -193,3 +211,181 @@ class WorkspaceComponents:
         if names not in self._contents:
             self._contents[names] = hash_contents(self.workspace, self.dataset.id, names)
         return self._contents[names]
+
+
+@dataclass(frozen=True, slots=True)
+class FusionRequest:
+    """A fusion as a person asks for it. name: of the run that is saved."""
+
+    name: Annotated[
+        str,
+        setting(
+            "The new run's name.", title="Name of the new run", key="mix_name", changes_result=False
+        ),
+    ] = ""
+    settings: FusionSettings = field(default_factory=FusionSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class KnnRequest:
+    """A kNN as a person asks for it. permutations: of the null. name: of the run that is saved."""
+
+    settings: KnnSettings
+    dataset: DatasetName = None
+    permutations: Annotated[
+        Whole,
+        setting(
+            "Under folds, the number of permutations for the null; 0 for none.",
+            where="command",
+            changes_result=False,
+        ),
+    ] = N_PERMUTATIONS
+    name: Annotated[
+        str | None, setting("Also save the priors as a run.", where="command", changes_result=False)
+    ] = None
+
+
+def knn_request(dataset: Dataset, settings: KnnSettings, name: str) -> RunRequest:
+    """Return the request of a kNN's priors as a run."""
+    return RunRequest("knn", dataset.name, knn_options(settings), name=name)
+
+
+def fusion_request(dataset: str, settings: FusionSettings, name: str) -> RunRequest:
+    """Return the request of a fusion of saved runs on the rows of its base; dataset: of the base,
+    by name or id."""
+    return RunRequest("fusion", dataset, fusion_options(settings), name=name)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbours:
+    """The labelled rows behind one row's priors: provenance, and in its order their pair ids and
+    labels."""
+
+    settings: KnnSettings
+    why: Provenance
+    pair_ids: list[str]
+    labels: list[str]
+
+
+def neighbours_of(
+    workspace: Workspace,
+    dataset: Dataset,
+    pair_id: str,
+    settings: KnnSettings,
+    *,
+    protocol_chosen: bool = True,
+    without: Sequence[str] = (),
+) -> Neighbours:
+    """Return the labelled rows behind one row's priors.
+
+    protocol_chosen: whether a person chose the protocol; if not, a row that is no labelled training
+    row gets the protocol test, which sees all of those. without: ids of labelled rows to leave out.
+    """
+    index = load_index(workspace, dataset)
+    row = int(index.positions_of([pair_id])[0])
+    if not index.knows(row) and not protocol_chosen:
+        settings = replace(settings, protocol=EvaluationProtocol("test"))
+    query = index.rows.take(np.array([row]))
+    loaded = load_spaces(workspace, index, dataset, settings.spaces)
+    evaluated = dataset.name if index.knows(row) else UNLABELLED
+    [group] = predict_priors(
+        settings.protocol, query, index.known, loaded, settings.similarity, evaluated
+    ).groups
+    left_out = np.flatnonzero(
+        np.isin(index.known_positions[group.known_positions], index.positions_of(without))
+    )
+    codes = int(query.pert[0]), int(query.gene[0])
+    why = explain_prior(
+        codes, group.known, group.similar, settings.similarity.weighting, group.parts, left_out
+    )
+    at = index.known_positions[group.known_positions[why.neighbours]]
+    return Neighbours(
+        settings, why, [index.pair_ids[i] for i in at], [str(index.labels[i]) for i in at]
+    )
+
+
+SEED = 0  # of the permutations
+
+Progress = Callable[[float], object]  # is told the share that is done
+
+
+def find_null(
+    workspace: Workspace,
+    knn: KnnInputs,
+    labels: ArrayLike,
+    k: int,
+    n: int = N_PERMUTATIONS,
+    progress: Progress | None = None,
+) -> PermutationNull:
+    """Return the null of a kNN from the cache; compute and cache it, unless the workspace is
+    read-only."""
+    key = content_key(knn, labels, k, n, SEED)
+    kept = kept_null(workspace, key)
+    if kept is not None:
+        return kept
+    null = permutation_null(knn, labels, k, n, SEED, progress)
+    if not workspace.settings.read_only:
+        try:
+            content = BytesIO()
+            np.save(content, null.values)
+            _file(workspace, key).parent.mkdir(parents=True, exist_ok=True)
+            replace_file(_file(workspace, key), content.getvalue())
+        except OSError as error:  # it is computed again next time
+            LOGGER.warning(
+                "a null by permutation is not kept: %s", explain(error, _file(workspace, key))
+            )
+    return null
+
+
+def kept_null(workspace: Workspace, key: str) -> PermutationNull | None:
+    """Return the null of this content (see `content_key`) from the cache, else None."""
+    try:
+        return PermutationNull(np.load(_file(workspace, key)), SEED)
+    except (OSError, ValueError, EOFError):  # none, or damaged: it is computed again
+        return None
+
+
+def _file(workspace: Workspace, key: str) -> Path:
+    return workspace.settings.cache / "permuted" / f"{key}.npy"
+
+
+def null_of_run(
+    workspace: Workspace, run: Run, pair_ids: Sequence[str], *, compute: bool
+) -> PermutationNull | None:
+    """Return the null of the space behind a kNN's run on these rows, from the cache or, with
+    `compute`, made for it.
+
+    None for other methods and other protocols than folds, if it is not cached, and if a space of
+    the run was deleted.
+    """
+    if run.method != "knn":
+        return None
+    settings = read_knn_settings(run.spec)
+    if settings.protocol.kind != "folds":
+        return None
+    try:
+        found = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset)).predict_knn(
+            settings, pair_ids
+        )
+    except (NotFound, StateError):
+        return None
+    if compute:
+        return find_null(workspace, found.inputs, found.labels, settings.protocol.k)
+    return kept_null(
+        workspace,
+        content_key(found.inputs, found.labels, settings.protocol.k, N_PERMUTATIONS, SEED),
+    )
+
+
+def kept_vectors(workspace: Workspace, run: Run, pair_ids: Sequence[str]) -> Floats | None:
+    """Return the scores of a kNN's run with permuted vectors, of shape (n, 2), if they were
+    computed before, else None."""
+    null = null_of_run(workspace, run, pair_ids, compute=False)
+    return None if null is None else null.values
+
+
+def control_expression_of(workspace: Workspace, dataset: str) -> pd.DataFrame | None:
+    """Return statistics of a dataset's (id) genes in control cells: gene, mean, variance, detected;
+    None if it was not made from cells."""
+    found = (read(workspace, dataset) for read in hooks("control_expression"))
+    return next((genes for genes in found if genes is not None), None)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from core.base.errors import InputError, NotFound, StateError
 from core.base.net.server_access import ServerAccess
-from core.base.types import TRAIN, Evidence, Label, Pair, TraceEvent
+from core.base.types import TRAIN, Evidence, Label, Options, Pair, TraceEvent
 from core.evidence.label_view import LabelView, all_training, blinded_view, fold_views
 from core.evidence.packs import Packs
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
 from core.llm.client import Client
+from core.llm.kept_answer import ReplyCache
 from core.llm.messages import Message, Reply
-from core.llm.reply_cache import ReplyCache
 from core.methods.base import (
     AsksAgain,
     Context,
@@ -43,24 +43,22 @@ class ReadsTexts(Protocol):
     It sees no labels and no predictions.
     """
 
-    def parent(self, options: Mapping[str, Any]) -> str:
+    def parent(self, options: Options) -> str:
         """Return the name or id of the run whose texts are read."""
         ...
 
-    def rows_with_texts(self, db: Cursor, run: Run, options: Mapping[str, Any]) -> set[str]:
+    def rows_with_texts(self, db: Cursor, run: Run, options: Options) -> set[str]:
         """Return the ids of the rows of a run that have a text to read. Raise InputError if none
         has."""
         ...
 
-    def load_texts(
-        self, db: Cursor, run: str, rows: Sequence[str], options: Mapping[str, Any]
-    ) -> TextsOfRun:
+    def load_texts(self, db: Cursor, run: str, rows: Sequence[str], options: Options) -> TextsOfRun:
         """Return the texts of these rows of a run (id), in the order of the rows; a row may have
         lost its texts."""
         ...
 
     def row_prompts(
-        self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]
+        self, texts: TextsOfRun, pair: Pair, options: Options
     ) -> Sequence[tuple[Message, ...]]:
         """Return the prompts of a row."""
         ...

@@ -1,25 +1,43 @@
-"""Model servers that a person names, one or several: how they are asked, what each can do, and
-whether they can be in one run."""
+"""Model servers that a person names, one or several: how they are asked, what each can do, whether
+they can be in one run, and how a run is resumed on others.
+
+The address is not a part of a run's identity, but the model is, so a new server has to serve the
+same model.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from annotated_types import Ge
 
-from core.base.errors import InputError, Unreachable
-from core.base.fields.record import part
+from core.base.errors import InputError, StateError, Unreachable
+from core.base.fields.record import part, values_of
 from core.base.fields.setting import setting
 from core.base.fields.toml_table import read_toml
 from core.base.net.addresses import normalise, read_addresses
+from core.base.records import from_json
+from core.base.types import LIVE_STATES
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint, asks_several
 from core.llm.health import CHECK_S, Health, check_health, describe_difference, list_models
+from core.methods.base import method_named
+from core.runs.ray_cluster import check_ray
 from core.runs.request import Price
-from core.runs.spec import ExecutionSettings
+from core.runs.run_folder import RunFolder
+from core.runs.run_state import Status
+from core.runs.spec import (
+    SERVERS_HELP,
+    Backend,
+    CallsAtOnce,
+    ClusterAddress,
+    ExecutionSettings,
+    Servers,
+    TokenBudget,
+)
 from core.runs.workspace import Workspace
 from core.store.runs import Run
 
@@ -183,7 +201,6 @@ async def check_each(
     """
     workspace.refuse_if_read_only("endpoint", servers)
     if not asks_several(servers):
-        model = model or await _only_listed(workspace, servers)
         endpoint = endpoint_of(workspace, servers, model or "", calls)
         return {servers: await check_health(endpoint, model, by_schema=by_schema)}
     found, differences = await _compare(workspace, servers, model, calls, by_schema=by_schema)
@@ -195,18 +212,6 @@ async def check_each(
         )
         for address, health in found.items()
     }
-
-
-async def _only_listed(workspace: Workspace, server: str) -> str | None:
-    """Return the only model that a server lists, where the file of endpoints says how one of its
-    models is asked; else None."""
-    if not any(
-        entry.model and entry.address.rstrip("/") == server.rstrip("/")
-        for entry in _read_entries(workspace)
-    ):
-        return None
-    listed = (await list_models(endpoint_of(workspace, server), CHECK_S)).models
-    return listed[0] if len(listed) == 1 else None
 
 
 async def _compare(
@@ -281,3 +286,106 @@ def refuse_unfit(
         named = "; ".join(f"{address}: {difference}" for address, difference in differences.items())
         raise InputError(f"{named}; expected the same model and limits at each server")
     return fit
+
+
+PATIENCE_S = 10.0  # with a new server that is asked for its models
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedSettings:
+    """Changed settings for resuming a run, each one of `ExecutionSettings`; None keeps a
+    setting."""
+
+    endpoint: Annotated[
+        Servers,
+        setting(
+            f"Continue on these servers, also after later resumes. {SERVERS_HELP}",
+            missing="the present one",
+        ),
+    ] = None
+    token_budget: Annotated[
+        TokenBudget, setting("Tokens that the run may spend in all, also after later resumes.")
+    ] = None
+    concurrency: Annotated[
+        CallsAtOnce | None, setting("Number of calls at once, also after later resumes.")
+    ] = None
+    backend: Annotated[
+        Backend | None, setting("Continue locally or on a Ray cluster, also after later resumes.")
+    ] = None
+    ray_address: Annotated[
+        ClusterAddress | None,
+        setting(
+            "HOST:PORT of the Ray cluster, or auto for the one on this machine, also after later"
+            " resumes."
+        ),
+    ] = None
+
+    def values(self) -> dict[str, Any]:
+        """Return the changed settings, by the names of `change_settings`."""
+        values = {
+            "servers" if name == "endpoint" else name: value
+            for name, value in values_of(self).items()
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def change_settings(settings: ExecutionSettings, **changes: Any) -> ExecutionSettings:
+    """Return settings with new values of servers, token_budget, backend, ray_address (with backend
+    ray) and concurrency.
+
+    Omitted values stay. concurrency also limits the rows in flight. Raise InputError as the start
+    of a run does.
+    """
+    if asks_several(changes.get("servers", "")):
+        changes["servers"] = normalise(changes["servers"])
+    if "concurrency" in changes:
+        changes["rows_in_flight"] = changes["concurrency"]
+    if changes.get("backend") == "local":
+        changes.setdefault("ray_address", "")
+    changed = replace(settings, **changes)
+    return from_json(ExecutionSettings, changed.as_json(), "settings of a run")
+
+
+def check_change(
+    workspace: Workspace, folder: RunFolder, status: Status, settings: ExecutionSettings
+) -> None:
+    """Raise an error if a run cannot be resumed with these settings.
+
+    Raise StateError while a worker runs it, since its settings are fixed; InputError if its method
+    uses no model, if the budget is spent already, if a new server does not serve its model, or if
+    new ones differ; Unreachable if a new server does not answer, or none of several; and what
+    `check_ray` raises.
+    """
+    workspace.refuse_if_read_only("change settings", folder.run)
+    present = folder.execution_settings()
+    if settings == present:
+        return
+    if status.state in LIVE_STATES:
+        raise StateError(
+            f"run {folder.run}: its worker cannot change settings; cancel the run, then resume it"
+        )
+    if settings.servers and not present.servers:
+        raise InputError(f"run {folder.run}: its method uses no model, expected no model server")
+    budget, spent = settings.token_budget, status.counts.spent
+    if budget is not None and budget <= spent and budget != present.token_budget:
+        raise InputError(
+            f"token budget: got {budget:,}, but {spent:,} tokens are spent already; expected more"
+        )
+    spec = folder.spec()
+    if (settings.backend, settings.ray_address) != (
+        present.backend,
+        present.ray_address,
+    ) and settings.backend == "ray":
+        check_ray(settings, method_named(spec.method), spec.options)
+    if settings.servers != present.servers and settings.has_several:
+        refuse_unfit(workspace, settings.servers, spec.model)
+    elif settings.servers != present.servers:
+        endpoint = settings.endpoint(workspace.settings.server_access)
+        found = asyncio.run(list_models(endpoint, PATIENCE_S))
+        if not found.reachable:
+            raise Unreachable(found.problem)
+        if found.models and spec.model not in found.models:
+            raise InputError(
+                f"{endpoint.base_url}: does not serve {spec.model!r}, the run's model, but"
+                f" {', '.join(found.models)}"
+            )

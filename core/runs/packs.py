@@ -11,7 +11,7 @@ from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.file_io import replace_file
 from core.base.hashes import sha256_of
-from core.evidence.knowledge_packs import Pack, organism_of, read_knowledge
+from core.evidence.knowledge_packs import Pack, read_knowledge
 from core.evidence.packs import PackName, Packs, Source
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, pairs, runs, spaces
@@ -132,7 +132,7 @@ def add_pack(
         len(pack),
         pack.source or f"{name}.json",
         source,
-        organism_of(pack),
+        pack.organism,
     )
     for replaced in (known for known in spaces.list_packs(db) if known.name == name):
         keep_for_runs(db, settings, replaced)
@@ -153,23 +153,13 @@ def describe_genes(db: Cursor, settings: Settings) -> None:
 
 
 def keep_for_runs(db: Cursor, settings: Settings, record: PackRecord) -> None:
-    """Store the contents of a deleted pack if an unfinished run was planned with it, in the
-    caller's transaction.
-
-    Delete stored packs that no run needs.
-    """
-    planned = [
-        run.spec.get("packs") for run in runs.list_all(db) if run.status != "done" or run.failed
-    ]
-    needed = {
-        sha256 for packs in planned if isinstance(packs, Mapping) for sha256 in packs.values()
-    }
-    for kept in spaces.list_kept_packs(db):
-        if kept.sha256 not in needed:
-            spaces.forget_kept_pack(db, kept.sha256)
-            _kept_file(settings, kept.sha256).unlink(missing_ok=True)
+    """Store the contents of a pack that goes if an unfinished run was planned with it, in the
+    caller's transaction."""
+    unfinished = [run for run in runs.list_all(db) if run.status != "done" or run.failed]
     path = _file(settings, record.name)
-    if record.sha256 in needed and path.exists():
+    if path.exists() and any(
+        record.sha256 in dict(run.spec.get("packs") or {}).values() for run in unfinished
+    ):
         content = path.read_bytes()
         if sha256_of(content) == record.sha256:
             _write(_kept_file(settings, record.sha256), content)

@@ -14,15 +14,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from core.base.errors import InputError, StateError
 from core.base.fields.setting import is_sha256
 from core.base.file_io import read_file, replace_file
 from core.base.hashes import sha256_of
+from core.base.records import parse
 from core.base.system_errors import explain
 from core.base.tables import Table, text_table
 from core.base.texts import is_encodable, list_names, parse_json, quote
+from core.base.types import Options
 from core.llm.client import Client
 from core.llm.kept_answer import TokenCounter
 from core.methods.prompt_only import count_prompt, lacks_answer
@@ -119,28 +120,20 @@ def _refuse_rejected(table: Table) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _JsonRow:
+    prompt: str
+    id: str = ""
+    pair_id: str = ""
+
+
 def _json_rows(file: PromptFile) -> Iterator[tuple[int, str, str]]:
     """Yield line, id and prompt of every line that is not blank. Raise InputError for any other
     than an object with both."""
     for line, text in enumerate(file.content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        if not text.strip():
-            continue
-        where = f"{file.name}: line {line:,}"
-        try:
-            values = parse_json(text.decode())
-        except ValueError as error:
-            raise InputError(f"{where}: no JSON in UTF-8 ({error}); {_EXPECTED}") from error
-        ids = [name for name in _IDS if isinstance(values, dict) and name in values]
-        if len(ids) != 1 or _PROMPT not in values:
-            raise InputError(f"{where}: {quote(text.decode())}; {_EXPECTED}")
-        yield line, _text_of(values, ids[0], where), _text_of(values, _PROMPT, where)
-
-
-def _text_of(values: Mapping[str, Any], name: str, where: str) -> str:
-    value = values[name]
-    if not isinstance(value, str):
-        raise InputError(f"{where}: {name} is {quote(json.dumps(value))}, expected text in quotes")
-    return value
+        if text.strip():
+            row = parse(_JsonRow, text, f"{file.name}: line {line:,}", unknown="ignore")
+            yield line, row.id or row.pair_id, row.prompt
 
 
 def write_prompts(prompts: Mapping[str, str], asked_again: str) -> str:
@@ -286,7 +279,7 @@ def _named_prompts(
 def prompts_task(
     workspace: Workspace,  # noqa: ARG001
     files: Sequence[tuple[str, bytes]],
-    options: Mapping[str, Any],  # noqa: ARG001
+    options: Options,  # noqa: ARG001
 ) -> int:
     """Read an upload in the process that does so (`core.runs.upload_process`)."""
     [(name, content)] = files

@@ -16,10 +16,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
+from core.base.environment import describe as describe_version
 from core.base.errors import DeskError
 from core.base.net.retry import Fault
-from core.base.types import Evidence, Failed, Pair, RowResult
-from core.base.version import describe as describe_version
+from core.base.types import Evidence, Failed, FinishedRow, Pair
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Unanswered
@@ -73,7 +73,7 @@ class Returned:
     """A row that comes back, with what the calls of its batch cost and answered since the last
     one."""
 
-    row: RowResult | Failed | None = None
+    row: FinishedRow | None = None
     costs: list[Outcome] = field(default_factory=list)
     replies: list[tuple[str, Reply]] = field(default_factory=list)
     other_models: Counter[str] = field(default_factory=Counter)
@@ -103,7 +103,7 @@ def predict_batch(work: Work, batch: Batch) -> Iterator[Returned]:
 
 
 async def _predict(method: RowMethod, context: Context, batch: Batch) -> AsyncIterator[Returned]:
-    todo, finished = deque(batch.pairs), asyncio.Queue[RowResult | Failed | None]()
+    todo, finished = deque(batch.pairs), asyncio.Queue[FinishedRow | None]()
     new, spent = Returned(), 0
     scrub = batch.endpoint.scrub if batch.endpoint else str
     client = (
@@ -146,9 +146,9 @@ class _Row:
 
     pair: Pair
     dossier: tuple[Evidence, ...] | None
-    finished: asyncio.Future[RowResult | Failed | None]
+    finished: asyncio.Future[FinishedRow | None]
 
-    def finish(self, result: RowResult | Failed | None) -> None:
+    def finish(self, result: FinishedRow | None) -> None:
         if not self.finished.done():
             self.finished.set_result(result)
 
@@ -202,7 +202,7 @@ class RayBackend:
         await asyncio.gather(*self._senders, return_exceptions=True)
         await asyncio.to_thread(self._cluster.close)
 
-    async def predict(self, pair: Pair, feed: RowFeed) -> RowResult | Failed | None:
+    async def predict(self, pair: Pair, feed: RowFeed) -> FinishedRow | None:
         """Return the result of a row or its failure, None for one to be sent again. Raise the error
         that ended the work."""
         if self._failure is not None:

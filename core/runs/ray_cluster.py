@@ -20,12 +20,19 @@ from textwrap import shorten
 from typing import Any
 
 from core.base.config import REPOSITORY
+from core.base.environment import describe as describe_version
 from core.base.environment import without_secrets
-from core.base.errors import DeskError, InputError, MissingPackage, StateError, Unreachable
+from core.base.errors import (
+    DeskError,
+    InputError,
+    MissingPackage,
+    StateError,
+    Unreachable,
+    require_package,
+)
 from core.base.file_io import temporary_folder
 from core.base.log import LOGGER
-from core.base.packages import require_package
-from core.base.version import describe as describe_version
+from core.base.types import Options
 from core.methods.base import GathersDossier, Method, RowMethod
 from core.runs.spec import ExecutionSettings
 
@@ -42,7 +49,7 @@ _OWN = {
 }
 
 
-def check_ray(settings: ExecutionSettings, method: Method, options: Mapping[str, Any]) -> None:
+def check_ray(settings: ExecutionSettings, method: Method, options: Options) -> None:
     """Raise InputError if Ray cannot run this method with these options, and what `check_cluster`
     raises."""
     if not isinstance(method, RowMethod):

@@ -14,16 +14,17 @@ from core.base.errors import InputError, NotFound
 from core.base.fields.record import options_of, read_options
 from core.base.fields.setting import Count, Whole, setting
 from core.base.file_io import read_file
-from core.base.types import ASKED, Pair
+from core.base.types import ASKED, Options, Pair
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import CONCURRENCY, MAX_ANSWER_MB, TIMEOUT_S
 from core.methods.base import Method
-from core.runs.shared_settings import (
+from core.runs.spec import (
     Backend,
     Cached,
     CallsAtOnce,
     ClusterAddress,
     DatasetName,
+    LabelViewSpec,
     LongestAnswer,
     Model,
     Seed,
@@ -32,7 +33,6 @@ from core.runs.shared_settings import (
     Timeout,
     TokenBudget,
 )
-from core.runs.spec import LabelViewSpec
 
 MAX_IDS_BYTES = 1 << 28
 _MINUTE_S = 60.0
@@ -229,7 +229,7 @@ def select_rows(pairs: Sequence[Pair], rows: RowSelection) -> tuple[str, ...]:
     return tuple(left)
 
 
-def expected_calls(method: Method, options: Mapping[str, Any], rows: int) -> int:
+def expected_calls(method: Method, options: Options, rows: int) -> int:
     """Return how many calls of a model a run takes, retries left out."""
     return math.ceil(method.calls(options) * rows) if method.needs_model else 0
 

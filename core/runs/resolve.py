@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 from core.base.errors import InputError, SettingError, StateError
 from core.base.fields.record import options_of, read_options, values_of
 from core.base.fields.setting import Option, split_names
 from core.base.hashes import sha256_of
-from core.base.types import TRAIN, Pair
+from core.base.types import TRAIN, JsonObject, Options, Pair
 from core.llm.call_settings import CallSettings
 from core.methods.base import (
     AsksAgain,
@@ -61,7 +60,7 @@ def resolve(
         _refuse_without_effect(method, request, _OF_ASKING)
         options = method.complete(options, components)
         rows = _rows_of_derived(request, method, components, known, options)
-        particulars: dict[str, Any] = {"parents": method.parents(options)}
+        particulars: JsonObject = {"parents": method.parents(options)}
     elif isinstance(method, ReadsTexts):
         _refuse_without_effect(method, request, ("labels",))
         parent, rows = _rows_with_texts(store, request, method, known, options)
@@ -70,7 +69,7 @@ def resolve(
     elif isinstance(method, AsksAgain):
         _refuse_without_effect(method, request, _OF_ASKING)
         earlier, rows = _rows_asked_before(store, request, method, known, options)
-        of_parent: dict[str, Any] = {
+        of_parent: JsonObject = {
             "seed": int(earlier.spec.get("seed", 0)),
             "repeat": int(earlier.spec.get("repeat", 0)),
         }
@@ -108,7 +107,7 @@ def resolve(
     )
 
 
-def _options_of(method: Method, request: RunRequest) -> dict[str, Any]:
+def _options_of(method: Method, request: RunRequest) -> JsonObject:
     """Return the options of a request.
 
     Raise InputError for invalid options, for missing sources, and for coded names with texts of
@@ -172,7 +171,7 @@ def _rows_of_derived(
     method: DerivedMethod,
     components: ComponentLoader,
     known: Sequence[Pair],
-    options: Mapping[str, Any],
+    options: Options,
 ) -> tuple[str, ...]:
     """Return the ids of the chosen rows, by default those of the method's own choice, in the
     dataset's order."""
@@ -187,7 +186,7 @@ def _rows_with_texts(
     request: RunRequest,
     method: ReadsTexts,
     known: Sequence[Pair],
-    options: Mapping[str, Any],
+    options: Options,
 ) -> tuple[str, tuple[str, ...]]:
     """Return the id of the run that is read, and the ids of its rows, or of the chosen ones of
     them, that have texts.
@@ -205,7 +204,7 @@ def _rows_asked_before(
     request: RunRequest,
     method: AsksAgain,
     known: Sequence[Pair],
-    options: Mapping[str, Any],
+    options: Options,
 ) -> tuple[Run, tuple[str, ...]]:
     """Return the run that is asked again, and the ids of the chosen ones of its rows, by default of
     all.
@@ -253,7 +252,7 @@ def _label_view(
     return LabelViewSpec(kinds[labels])
 
 
-def _space_hashes(store: Store, options: Mapping[str, Any]) -> dict[str, str]:
+def _space_hashes(store: Store, options: Options) -> dict[str, str]:
     """Return gene space → SHA-256 of its symbols and vectors, of the spaces that the option
     `spaces` names."""
     with store.read() as db:

@@ -6,17 +6,15 @@ from __future__ import annotations
 import asyncio
 import re
 import traceback
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.base.errors import DeskError, InputError
-from core.base.types import READING_METHODS, Failed, Pair, RowResult
+from core.base.types import READING_METHODS, Failed, FinishedRow, Pair, RowResult
 from core.llm import errors
 from core.methods.base import Context, Method, RowFailed, RowMethod
 
 FIRST_ROWS = 3  # of a run, that are refused alike and so stop it
-_MOST_SHOWN = 300  # characters of a message
 _NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
 LogError = Callable[[str, BaseException], object]
 _NO_ANSWER = errors.Unanswered.__name__
@@ -39,7 +37,7 @@ async def predict_row(
     context: Context,
     log_unforeseen: LogError,
     scrub: Callable[[str], str],
-) -> RowResult | Failed:
+) -> FinishedRow:
     """Return the result of a row, or its failure: no error of one row ends the run.
 
     log_unforeseen: gets the row's id and an error that no room expects. scrub: takes secrets out of
@@ -84,30 +82,6 @@ def lacks_prediction(result: RowResult, method: Method) -> bool:
     return result.prediction.p_source == "none" and method.name not in READING_METHODS
 
 
-@dataclass(slots=True)
-class CommonFailures:
-    """Counts the reasons of failed rows; messages that differ only in numbers count as one."""
-
-    _counts: Counter[str] = field(default_factory=Counter)
-    _examples: dict[str, str] = field(default_factory=dict)
-
-    def add(self, row: RowResult | Failed) -> None:
-        """Count a row if it failed."""
-        if isinstance(row, Failed):
-            alike = without_numbers(row)
-            self._counts[alike] += 1
-            self._examples.setdefault(alike, f"{row.kind} ({row.message[:_MOST_SHOWN]})")
-
-    @property
-    def commonest(self) -> str:
-        """The number of rows with the most common failure, and an example of it; "" without
-        failures."""
-        if not self._counts:
-            return ""
-        alike, count = self._counts.most_common(1)[0]
-        return f"{count:,} of {self._counts.total():,} with {self._examples[alike]}"
-
-
 def without_numbers(row: Failed) -> str:
     """Return a failure's kind and message with # instead of numbers, and without the row's id."""
     return _NUMBERS.sub("#", f"{row.kind}: {row.message.replace(row.pair_id, '')}")
@@ -129,7 +103,7 @@ class CircuitBreaker:
     ever_answered: bool = False
     _held: list[Failed] = field(default_factory=list)
 
-    def add(self, row: RowResult | Failed) -> list[RowResult | Failed]:
+    def add(self, row: FinishedRow) -> list[FinishedRow]:
         """Take a row; return the rows that are finished now, in order: none, or this one behind
         those held back before."""
         answered = any(call.error == "" and not call.cached for call in row.calls)
@@ -150,7 +124,7 @@ class CircuitBreaker:
         alike = self.is_fresh and not self.ever_answered and row.kind in _REFUSED
         return alike and all(without_numbers(held) == without_numbers(row) for held in self._held)
 
-    def take_held(self) -> list[RowResult | Failed]:
+    def take_held(self) -> list[FinishedRow]:
         """Return the rows held back, which are now failures, and clear them."""
         held, self._held = self._held, []
         return list(held)

@@ -22,7 +22,7 @@ from typing import Any
 from core.base.file_io import replace_file
 from core.base.row_schema import record_as_json
 from core.base.texts import parse_json
-from core.base.types import Evidence, Failed, Pair, RowResult
+from core.base.types import Evidence, Failed, FinishedRow, JsonObject, Pair
 from core.methods.row_feed import Event, RowFeed
 from core.runs.run_folder import RunFolder
 
@@ -88,12 +88,12 @@ class RowWatch:
         return len(self._feeds)
 
     async def follow(
-        self, pair: Pair, predict: Callable[[RowFeed], Awaitable[RowResult | Failed | None]]
-    ) -> RowResult | Failed | None:
+        self, pair: Pair, predict: Callable[[RowFeed], Awaitable[FinishedRow | None]]
+    ) -> FinishedRow | None:
         """Predict a row with a feed for its watchers; None for a row that was given back."""
         feed = self._feeds[pair.pair_id] = RowFeed(pair)
         self._attach()
-        row: RowResult | Failed | None = None
+        row: FinishedRow | None = None
         try:
             row = await predict(feed)
             return row
@@ -165,7 +165,7 @@ class RowWatch:
             self._stream = None
 
 
-def _last_event(row: RowResult | Failed | None) -> dict[str, Any]:
+def _last_event(row: FinishedRow | None) -> JsonObject:
     """Return the last event of a row; None for an abandoned row."""
     if row is None:
         return {"error": "the work on this row was ended", "given_up": True}

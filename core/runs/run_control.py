@@ -7,32 +7,80 @@ from collections.abc import Callable
 from functools import partial
 
 from core.base.config import Settings
+from core.base.environment import describe as describe_version
 from core.base.environment import keys_needed
 from core.base.errors import StateError
 from core.base.texts import check_name
 from core.base.types import LIVE_STATES
-from core.base.version import describe as describe_version
 from core.evidence.sources import source_settings_of
 from core.methods.base import DerivedMethod, Method, method_named
 from core.methods.fusion_components import ComponentLoader
-from core.runs import packs, prompt_files, same_runs
+from core.runs import packs, prompt_files
 from core.runs.actions import keep_results
-from core.runs.changed_settings import check_change
 from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.dependencies import INGEST_EVERY_S, Dependencies
 from core.runs.ingest import ingest_journal
 from core.runs.jobs.folder import Command
 from core.runs.jobs.state import exclusive_lock
 from core.runs.journal import mark_for_retry, read_progress
-from core.runs.model_servers import refuse_unlisted
+from core.runs.model_servers import check_change, refuse_unlisted
 from core.runs.run_folder import RunFolder
 from core.runs.run_folder import start_worker as start_process
 from core.runs.run_state import Counts, Status, refuse_live, state_of, status_of, write_ending
 from core.runs.spec import ExecutionSettings, RunSpec
 from core.runs.worker import work
 from core.runs.workspace import Workspace
-from core.store import Cursor, changes, runs, spaces
+from core.store import Cursor, changes, imports, runs, spaces
 from core.store.runs import Run
+
+RUN_HERE = "run here"  # the origin of runs that a worker of this workspace makes
+
+
+def find_same_run(
+    db: Cursor, workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False
+) -> Run | None:
+    """Return the run of this specification, of any name; None if there is none.
+
+    Raise StateError if there is none and the name is another run's, unless `replace`; in any case
+    if that run is a parent of this one or a worker is on it.
+    """
+    here = runs.list_all(db, spec.dataset)
+    same = next((run for run in here if run.id == spec.key), None)
+    named = next((run for run in here if run.name == name), None)
+    if same is None and named is not None:
+        if named.id in spec.parents:
+            raise StateError(
+                f"run {name!r}: a parent of the run that would replace it; choose another name"
+            )
+        if not replace:
+            what = f"{_describe_difference(named, spec)}; choose another name, or use --replace"
+            raise StateError(f"run {name!r} exists with another specification{what}")
+        refuse_live(workspace.run_folder(named.id))
+    return same
+
+
+def _describe_difference(run: Run, spec: RunSpec) -> str:
+    """Return ", made by version 1 of knn, which is now 2" if nothing but the method's version
+    differs, else ""."""
+    version = run.spec.get("version")
+    if version == spec.version or dict(run.spec) != {
+        "method": spec.method,
+        **spec.summary(),
+        "version": version,
+    }:
+        return ""
+    return f", made by version {version} of {spec.method}, which is now {spec.version}"
+
+
+def delete_named_run(db: Cursor, spec: RunSpec, name: str) -> list[str]:
+    """Delete the run of this name, if there is one; return its id, for its folder to be removed
+    after the transaction."""
+    replaced = [run.id for run in runs.list_all(db, spec.dataset) if run.name == name]
+    for run in replaced:
+        imports.delete_with_run(db, run)
+        changes.bump(db, f"run:{run}")
+    return replaced
+
 
 Begin = Callable[[Workspace, str], object]  # starts the work, given a workspace and a run's id
 CACHE = "llm.sqlite"  # of replies, in the workspace's cache
@@ -98,7 +146,7 @@ def find_same(
     """
     check_name("run", name)
     with workspace.store.read() as db:
-        return same_runs.find_same_run(db, workspace, spec, name, replace=replace)
+        return find_same_run(db, workspace, spec, name, replace=replace)
 
 
 def start(
@@ -110,7 +158,7 @@ def start(
     calls: int | None = None,
     replace: bool = False,
     begin: Begin = start_worker,
-    origin: str = same_runs.RUN_HERE,
+    origin: str = RUN_HERE,
 ) -> Run:
     """Start a run; return an existing one of any name with the same specification.
 
@@ -126,7 +174,7 @@ def start(
         return existing
     with workspace.change("run", name) as (db, detail):
         # the name may have been taken meanwhile
-        same_runs.find_same_run(db, workspace, spec, name, replace=replace)
+        find_same_run(db, workspace, spec, name, replace=replace)
         here = {record.sha256 for record in spaces.list_packs(db)}
         gone = [name for name, sha256 in spec.packs.items() if sha256 not in here]
         if gone:
@@ -134,7 +182,7 @@ def start(
                 f"knowledge packs: {', '.join(gone)} were deleted or replaced since the run was"
                 " requested; request it again"
             )
-        replaced = same_runs.delete_named_run(db, spec, name)
+        replaced = delete_named_run(db, spec, name)
         workspace.run_folder(spec.key).create(spec, settings)
         runs.add(db, _new_run(db, spec, name, calls, origin))
         changes.bump(db, "runs")

@@ -29,9 +29,10 @@ from core.base.errors import InputError, NotFound, StateError
 from core.base.file_io import remove_folder
 from core.base.file_limits import SMALL_MEMORY
 from core.base.records import from_json
-from core.runs.jobs.folder import JobFolder, read_json, write_json
-from core.runs.jobs.start import FIRST_HEARTBEAT_S, command_line
-from core.runs.jobs.start import start as start_process
+from core.base.types import JsonObject
+from core.runs.jobs.folder import FileOf, JobFolder, read_json, write_json
+from core.runs.jobs.work import FIRST_HEARTBEAT_S, command_line
+from core.runs.jobs.work import start as start_process
 from core.runs.spec import VERSION, ExecutionSettings, RunSpec
 
 RUNS: Final = "runs"  # the folder of all runs, in the workspace's data
@@ -68,21 +69,14 @@ class RunFolder(JobFolder):
         """The run's id."""
         return self.path.name
 
-    @property
-    def rows(self) -> Path:
-        return self.path / "rows.jsonl"
-
-    @property
-    def spending(self) -> Path:
-        return self.path / "spending.jsonl"
+    rows = FileOf("rows.jsonl")
+    spending = FileOf("spending.jsonl")
+    watch = FileOf("watch")
+    _settings = FileOf("how.json")
 
     @property
     def first_signs(self) -> tuple[Path, ...]:
         return (self.heartbeat, self.rows)
-
-    @property
-    def watch(self) -> Path:
-        return self.path / "watch"
 
     @property
     def exists(self) -> bool:
@@ -122,10 +116,6 @@ class RunFolder(JobFolder):
         none."""
         return self._settings.stat().st_mtime if self._settings.exists() else 0.0
 
-    @property
-    def _settings(self) -> Path:
-        return self.path / "how.json"
-
     def execution_settings(self) -> ExecutionSettings:
         """Return the execution settings of the run, or the defaults if the folder has none."""
         return from_json(
@@ -138,7 +128,7 @@ class RunFolder(JobFolder):
         """Write how the run is carried out from the next worker on."""
         write_json(self._settings, settings.as_json())
 
-    def evaluation(self) -> dict[str, Any] | None:
+    def evaluation(self) -> JsonObject | None:
         """Return the run's evaluation (see `core.base.types.RunRecord`); None if none was
         written."""
         return read_json(self.path / "evaluation.json")
@@ -170,7 +160,7 @@ def start_worker(
     within_s: float = FIRST_HEARTBEAT_S,
     keep: Sequence[str] = (),
 ) -> int:
-    """Start a run's worker in a session of its own, as `core.runs.jobs.start` does; return its
+    """Start a run's worker in a session of its own, as `core.runs.jobs.work` does; return its
     process id.
 
     settings: with the keys that it needs, which go into its environment only. command: by default

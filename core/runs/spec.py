@@ -4,17 +4,19 @@ change between resumes)."""
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+from annotated_types import Ge, Le
 
 from core.base.errors import InputError, SettingError
+from core.base.fields.setting import Count, Positive, Whole, setting
 from core.base.hashes import KEY_DIGITS, sha256_of
 from core.base.net.server_access import NO_KEYS, ServerAccess
 from core.base.records import to_json
-from core.base.types import ASKED, Pair
+from core.base.types import ASKED, JsonObject, Options, Pair
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import CONCURRENCY, EXAMPLE, MAX_ANSWER_MB, TIMEOUT_S, Endpoint, asks_several
 
@@ -62,7 +64,7 @@ class LabelViewSpec:
         if self.kind == "folds" and self.k < 2:
             raise InputError(f"label view: got {self.k} folds, expected at least 2")
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return plain data, with k and seed for folds only."""
         return asdict(self) if self.kind == "folds" else {"kind": self.kind}
 
@@ -82,7 +84,7 @@ class RunSpec:
 
     method: str
     version: int
-    options: Mapping[str, Any]
+    options: Options
     dataset: str
     dataset_sha256: str
     rows: tuple[str, ...]
@@ -114,7 +116,7 @@ class RunSpec:
         """The option `prompts`: the SHA-256 of the file whose prompts are asked; "" without."""
         return str(self.options.get("prompts", ""))
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return plain data. `records.from_json` makes an equal record from it."""
         # NaN stays, to be refused
         values = to_json(self) | {"options": dict(self.options), "view": self.view.as_json()}
@@ -124,7 +126,7 @@ class RunSpec:
                 del values[name]
         return values
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JsonObject:
         """Return `as_json` with the number and hash of rows instead of the rows, for the store."""
         rows = {"rows": len(self.rows), "rows_sha256": sha256_of("\n".join(self.rows))}
         return {name: value for name, value in self.as_json().items() if name != "method"} | rows
@@ -157,11 +159,11 @@ class ExecutionSettings:
     """
 
     servers: str = ""
-    concurrency: int = CONCURRENCY
-    rows_in_flight: int = CONCURRENCY
-    token_budget: int | None = None
+    concurrency: Annotated[int, Ge(1), Le(MOST_CALLS)] = CONCURRENCY
+    rows_in_flight: Annotated[int, Ge(1), Le(MOST_CALLS)] = CONCURRENCY
+    token_budget: Annotated[int, Ge(1)] | None = None
     cached: bool = True
-    unanswered_limit: int = 16
+    unanswered_limit: Annotated[int, Ge(1)] = 16
     timeout_s: float = TIMEOUT_S
     retries: int = 5
     backoff_s: float = 0.5
@@ -174,17 +176,6 @@ class ExecutionSettings:
     calls: CallSettings = field(default_factory=CallSettings)
 
     def __post_init__(self) -> None:
-        for name in ("concurrency", "rows_in_flight"):
-            if not 1 <= getattr(self, name) <= MOST_CALLS:
-                raise InputError(f"{name}: got {getattr(self, name)}, expected 1 to {MOST_CALLS}")
-        if self.unanswered_limit < 1:
-            raise InputError(f"unanswered_limit: got {self.unanswered_limit}, expected 1 or more")
-        if self.token_budget is not None and self.token_budget < 1:
-            raise InputError(f"token budget: got {self.token_budget}, expected 1 or more")
-        if not 0 <= self.longest_outage_s < math.inf:
-            raise InputError(
-                f"longest_outage_s: got {self.longest_outage_s}, expected 0 or more seconds"
-            )
         check_backend(self.backend, self.ray_address)
         if self.has_several:
             from core.base.net.addresses import check_addresses
@@ -193,7 +184,7 @@ class ExecutionSettings:
         if self.servers:
             self.endpoint()
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return plain data. `records.from_json` makes an equal record from it."""
         return to_json(self)
 
@@ -233,3 +224,96 @@ def dataset_sha256(pairs: Iterable[Pair]) -> str:
             )
         )
     )
+
+
+SERVERS_HELP = (
+    "A model server's address ending in /v1, or several, joined by commas. Or a file of them, one a"
+    " line, which is read again while the run goes on."
+)
+DatasetName = Annotated[
+    str | None, setting("By default the only one that is not the demo.", where="command")
+]
+Server = Annotated[
+    str | None,
+    setting(
+        "A model server's address ending in /v1.",
+        title="Model server",
+        names="server",
+        missing="that of the settings",
+        changes_result=False,
+    ),
+]
+Servers = Annotated[Server, setting(SERVERS_HELP, metavar="URL[,URL…]|FILE")]
+Model = Annotated[
+    str | None,
+    setting(
+        "The model to ask; by default the only one that the server lists.",
+        title="Model",
+        missing="the server's only model",
+    ),
+]
+Seed = Annotated[Whole, setting("The random seed of the calls.", title="Seed")]
+CallsAtOnce = Annotated[
+    int,
+    Ge(1),
+    Le(MOST_CALLS),
+    setting("How many calls to wait for at once.", title="Calls at once", changes_result=False),
+]
+TokenBudget = Annotated[
+    Count | None,
+    setting(
+        "Start no further row once so many tokens are spent.",
+        title="Token budget",
+        key="budget",
+        changes_result=False,
+    ),
+]
+Timeout = Annotated[
+    Positive,
+    setting(
+        "Seconds to wait for one answer.",
+        title="Seconds to wait",
+        option="--timeout",
+        changes_result=False,
+    ),
+]
+LongestAnswer = Annotated[
+    Positive,
+    setting(
+        "Cut answers off beyond so many million bytes; log-probabilities of long answers get more.",
+        title="Longest answer, million bytes",
+        changes_result=False,
+    ),
+]
+Cached = Annotated[
+    bool,
+    setting(
+        "Whether an answer that was cached counts, or the model is asked again.",
+        title="Reuse cached answers to identical requests",
+        option="--no-cache",
+        changes_result=False,
+    ),
+]
+Backend = Annotated[
+    BackendName,
+    setting(
+        "Where rows are predicted: local (in the worker's process) or ray (on a Ray cluster).",
+        title="Rows are predicted on",
+        words={"local": "this machine", "ray": "a Ray cluster"},
+        changes_result=False,
+    ),
+]
+ClusterAddress = Annotated[
+    str,
+    setting(
+        "HOST:PORT of the Ray cluster, as `ray start --head` prints it; auto: the one on this"
+        " machine. Without one, Ray starts here and ends with the work. Answers, journal and store"
+        " stay on this machine.",
+        title="Address of the cluster",
+        names="cluster",
+        missing="none: start one here",
+        metavar="HOST:PORT|auto",
+        key="address-ray",
+        changes_result=False,
+    ),
+]

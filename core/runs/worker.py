@@ -16,7 +16,7 @@ from typing import Any
 from core.base.errors import DeskError, InputError, NotFound
 from core.base.log import LOGGER, record_error
 from core.base.system_errors import explain
-from core.base.types import Failed, Pair, RowResult
+from core.base.types import Failed, FinishedRow, Pair
 from core.llm.client import Client
 from core.llm.endpoint import load_libraries
 from core.llm.messages import Outcome
@@ -31,7 +31,6 @@ from core.runs.journal import Journal, SpendingLog
 from core.runs.ray_cluster import check_ray
 from core.runs.row_prediction import (
     CircuitBreaker,
-    CommonFailures,
     describe_traceback,
     lacks_prediction,
     predict_row,
@@ -44,7 +43,8 @@ from core.runs.run_state import Ending, State, Status, status_of, stop_on_signal
 _LEVELS = {"stopped": logging.ERROR, "interrupted": logging.WARNING, "crashed": logging.ERROR}
 # The result of a row or its failure, None for a row that has to be predicted again. The feed takes
 # the events of a row that is predicted in this process.
-_Predict = Callable[[Pair, RowFeed], Awaitable[RowResult | Failed | None]]
+_Predict = Callable[[Pair, RowFeed], Awaitable[FinishedRow | None]]
+_MOST_SHOWN = 300  # characters of a failure
 _POLL_S = 0.1  # between two reads of the control file
 _MOST_AT_ONCE = 512  # finished rows that wait to be journalled
 
@@ -89,7 +89,7 @@ class _Worker:
         self.breaker = CircuitBreaker(
             self.settings.unanswered_limit, is_fresh=not self.journal.progress.finished
         )
-        self.failures = CommonFailures()
+        self.last_failure: Failed | None = None
         self.client: Client | None = None
         self.pool: ServerPool | None = None  # of several model servers
         self.watch = RowWatch(folder, self.scrub)
@@ -98,7 +98,7 @@ class _Worker:
         """Work until the end, and record how it ended."""
         self.not_paused = asyncio.Event()
         self.not_paused.set()
-        self.finished: asyncio.Queue[RowResult | Failed | None] = asyncio.Queue(_MOST_AT_ONCE)
+        self.finished: asyncio.Queue[FinishedRow | None] = asyncio.Queue(_MOST_AT_ONCE)
         self.all_journalled = asyncio.Event()
         self.row_tasks: list[asyncio.Task[None]] = []
         self.folder.keep_reserve()
@@ -193,7 +193,7 @@ class _Worker:
 
     async def _predict_here(
         self, method: RowMethod, context: Context, pair: Pair, feed: RowFeed
-    ) -> RowResult | Failed:
+    ) -> FinishedRow:
         context = replace(context, feed=feed)
         return await predict_row(method, pair, context, self.reporter.log_unforeseen, self.scrub)
 
@@ -280,8 +280,10 @@ class _Worker:
                 f"begun by version {self.spec.version} of {method.name}, ended by version"
                 f" {method.version}"
             )
-        if self.failures.commonest and not self.reporter.counts.done:
-            notes.append(f"every row failed, {self.failures.commonest}")
+        if (failed := self.last_failure) and not self.reporter.counts.done:
+            notes.append(
+                f"every row failed, the last with {failed.kind} ({failed.message[:_MOST_SHOWN]})"
+            )
         if self.client is not None:
             notes += [
                 f"{count:,} answers are by {model}, not {self.spec.model}"
@@ -318,9 +320,9 @@ class _Worker:
             if result.prediction.pair_id in missing:
                 await self.finished.put(result)
 
-    async def _finish(self, row: RowResult | Failed) -> None:
+    async def _finish(self, row: FinishedRow) -> None:
         """Pass a row on to be journalled; stops the run if too many in succession got no answer."""
-        self.failures.add(row)
+        self.last_failure = row if isinstance(row, Failed) else self.last_failure
         for finished in self.breaker.add(row):
             await self.finished.put(finished)
         if self.breaker.is_open:

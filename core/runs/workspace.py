@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
-from core.base.config import Settings, load_settings
+from core.base.config import EVERYONE, Settings, load_settings
 from core.base.errors import ReadOnly
 from core.base.log import LOGGER
-from core.base.setting_types import EVERYONE
+from core.base.types import JsonObject
 from core.runs.run_folder import RunFolder, folder_of_run
 from core.store import Cursor, Store, changes, open_store
 
@@ -74,7 +74,7 @@ class Workspace:
         return folder_of_run(self.settings, run)
 
     @contextmanager
-    def change(self, action: str, subject: str) -> Iterator[tuple[Cursor, dict[str, Any]]]:
+    def change(self, action: str, subject: str) -> Iterator[tuple[Cursor, JsonObject]]:
         """Open a write transaction that ends with a line in the audit log; the mapping becomes that
         line's detail.
 
@@ -82,7 +82,7 @@ class Workspace:
         """
         self.refuse_if_read_only(action, subject)
         with self.store.write() as cursor:
-            detail: dict[str, Any] = {}
+            detail: JsonObject = {}
             yield cursor, detail
             position = changes.record(cursor, self.settings.author, action, subject, detail)
         LOGGER.info("%s %s (audit log: entry %d)", action, subject, position)

@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 
 from core.base.errors import InputError
-from core.base.label_marks import LabelMarks
-from core.base.result import Figure, Table, hidden, inline
+from core.base.result import Figure, LabelMarks, Table, hidden, inline
 from core.base.texts import number_text, quantity_text, rows_behind
 from core.scoring.run_scores import (
     MACRO_HEADLINE,

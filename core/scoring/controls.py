@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.base.label_marks import UNMARKED, LabelMarks
-from core.base.result import Figure, Table, hidden
+from core.base.result import UNMARKED, Figure, LabelMarks, Table, hidden
 from core.base.texts import NO_BIOLOGY
 from core.scoring.compare_runs import compare_runs
 from core.scoring.label_means import means_outside_part, training_means

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.base.label_marks import UNMARKED, LabelMarks
-from core.base.result import inline
+from core.base.result import UNMARKED, LabelMarks, inline
 from core.base.texts import number_text
 from core.base.types import STAND_INS, Flag, HeadlineKind
 from core.scoring.sentences import describe_scored, interval_text

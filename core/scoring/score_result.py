@@ -10,8 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from core.base.label_marks import LabelMarks
-from core.base.result import Table, hidden, inline
+from core.base.result import LabelMarks, Table, hidden, inline
 from core.base.texts import rows_behind
 from core.scoring.other_scores import OtherScores
 from core.scoring.run_scores import RunRows, RunScore, load_scored_rows

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from core.base.clock import local_of
+from core.base.row_schema import local_of
 from core.store.connection import Cursor
 from core.store.queries import insert_values, one
 

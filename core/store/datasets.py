@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.base.label_marks import UNMARKED, LabelMarks
+from core.base.result import UNMARKED, LabelMarks
 from core.base.texts import check_name
 from core.base.types import ASKED, HeadlineKind
 from core.store.connection import Cursor

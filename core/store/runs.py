@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from core.base.clock import local_of, utc_of
 from core.base.errors import InputError, NotFound, StateError
-from core.base.row_schema import ROW_TABLES
+from core.base.row_schema import ROW_TABLES, local_of, utc_of
 from core.base.texts import check_name, list_known
 from core.base.types import FALLBACKS, READING_METHODS, TRAIN, Flag, RunRecord
 from core.store.connection import Cursor

@@ -169,8 +169,3 @@ def keep_pack(cursor: Cursor, sha256: str) -> None:
 def list_kept_packs(cursor: Cursor) -> list[PackRecord]:
     """Return every replaced or deleted pack that is stored for runs planned with it."""
     return _packs_of(cursor, "kept_knowledge")
-
-
-def forget_kept_pack(cursor: Cursor, sha256: str) -> None:
-    """Delete the record of the stored pack of this content."""
-    cursor.execute("DELETE FROM kept_knowledge WHERE sha256 = ?", [sha256])

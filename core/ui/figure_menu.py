@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.base.frames import encode, encode_for_spreadsheets
+from core.base.workbook import encode, encode_for_spreadsheets
 from core.features import hooks
 from core.plots import printed
 from core.plots.captioned import CaptionedFigure

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.base.errors import StateError
 from core.runs.jobs import control
-from core.runs.jobs.kinds import Job, kinds
+from core.runs.jobs.control import Job, kinds
 from core.runs.jobs.run_kind import RunKind
 from core.runs.run_state import Status
 from core.runs.workspace import Workspace

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from core.base.config import REPOSITORY
-from core.runs.jobs.kinds import Job
+from core.runs.jobs.control import Job
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.server_workspace import read_workspace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.base.label_marks import LabelMarks
+from core.base.result import LabelMarks
 from core.base.texts import number_text, rows_behind
 from core.features import hooks
 from core.scoring import sentences

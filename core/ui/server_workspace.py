@@ -16,9 +16,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core.base import log
-from core.base.version import describe
-from core.runs import control_inputs
-from core.runs.control_inputs import Progress
+from core.base.environment import describe
+from core.runs import component_loader
+from core.runs.component_loader import Progress
 from core.runs.jobs import overview
 from core.runs.workspace import Person, Workspace, open_workspace
 from core.store.runs import Run
@@ -73,7 +73,7 @@ def keep_null(
     inputs: KnnInputs, labels: NDArray[np.object_], k: int, progress: Progress
 ) -> PermutationNull:
     """Return the null of a kNN, which the server caches once it is computed."""
-    return control_inputs.find_null(_own_workspace(), inputs, labels, k, progress=progress)
+    return component_loader.find_null(_own_workspace(), inputs, labels, k, progress=progress)
 
 
 def _settle(workspace: Workspace) -> None:

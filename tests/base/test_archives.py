@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.base import archives, compressed
+from core.base import archives
+from core.base import archives as compressed
 from core.base.archives import is_zip, open_csv, pack
 from core.base.archives import unpack as unpack_members
 from core.base.errors import InputError, UnsafeFile

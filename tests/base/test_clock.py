@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.base.clock import local_of, utc_of
+from core.base.row_schema import local_of, utc_of
 from core.features.experiments.ledger import result_was_there
 from core.runs.workspace import Workspace
 from core.store import runs

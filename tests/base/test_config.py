@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from core.base import config
+from core.base.config import SECRET as SECRET_TYPES
 from core.base.config import Settings, load_settings, variable_of
 from core.base.environment import environment_of
 from core.base.errors import InputError
-from core.base.secrets_file import KEY_VARIABLE
-from core.base.setting_types import SECRET as SECRET_TYPES
+from core.base.net.server_access import KEY_VARIABLE
 from tests import commands
 
 SECRET = "sk-0123456789"

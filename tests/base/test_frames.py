@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.base.frames import encode, encode_for_spreadsheets
+from core.base.workbook import encode, encode_for_spreadsheets
 from core.runs.workspace import Workspace
 from core.store import runs
 from tests import commands

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from core.base.label_marks import UNMARKED, LabelMarks
+from core.base.result import UNMARKED, LabelMarks
 from core.features.sharing.report.selection import select
 from core.runs.workspace import Workspace
 from core.store import changes

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from core.base.errors import MissingPackage
-from core.base.packages import require_package
+from core.base.errors import MissingPackage, require_package
 
 
 def test_a_package_is_imported_or_its_requirements_are_named() -> None:

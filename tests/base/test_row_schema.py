@@ -11,7 +11,7 @@ from core.base.row_schema import RECORDS, ROW_TABLES, TABLES, field_names
 from core.base.types import Call, Evidence, Flag, Prediction, RowResult, TraceEvent
 from core.features.importing.bundle_parts import SCHEMAS
 from core.features.importing.traces import write_trace
-from core.runs.row_codec import encode_entry
+from core.runs.journal import encode_entry
 from core.runs.workspace import Workspace
 
 # What no record has: what tells rows of a table apart, what others refer to, and what is found out when a row is stored.

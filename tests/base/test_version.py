@@ -11,7 +11,7 @@ import pytest
 
 from core import __version__
 from core.base.config import REPOSITORY
-from core.base.version import commit_of, describe, version_in
+from core.base.environment import commit_of, describe, version_in
 from core.runs.workspace import Workspace
 from core.store import runs
 from tests import commands
@@ -41,14 +41,6 @@ def repository(tmp_path: Path) -> Path:
 
 
 @needs_git
-def test_a_branch_has_its_commit_alone_and_packed(repository: Path) -> None:
-    expected = git(repository, "rev-parse", "HEAD")[:10]
-    assert commit_of(repository) == expected
-    git(repository, "pack-refs", "--all")
-    assert commit_of(repository) == expected
-
-
-@needs_git
 def test_a_detached_head_and_a_linked_worktree_have_theirs(
     repository: Path, tmp_path: Path
 ) -> None:
@@ -68,11 +60,6 @@ def test_before_the_first_commit_there_is_none(tmp_path: Path) -> None:
 
 
 def test_without_git_there_is_none(tmp_path: Path) -> None:
-    assert commit_of(tmp_path) == ""
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main", "utf-8")
-    assert commit_of(tmp_path) == ""
-    (tmp_path / ".git" / "HEAD").write_bytes(b"\xff")
     assert commit_of(tmp_path) == ""
 
 

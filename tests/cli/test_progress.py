@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.cli import base, progress
+from core.cli import base
+from core.cli import base as progress
 from core.runs.workspace import Workspace
 from tests import cases, commands
 from tests.runs.jobs.worker import until

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from core.base.types import Evidence, Pair
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
-from core.evidence.pubmed import Article
 from core.evidence.registry import TOOLS
 from core.evidence.source_client import Mode, SourceClient
+from core.evidence.tools.literature import Article
 from tests.fakes.sources import FakeServer, fake_data
 
 T = TypeVar("T")

@@ -12,14 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.types import Evidence
-from core.evidence.pubmed import Article, read_articles
 from core.evidence.render import MAX_CHARACTERS, render
 from core.evidence.source_client import Literature
 from core.evidence.tools.literature import (
     CONTEXT_WORDS,
     K1,
+    Article,
     B,
     rank_texts,
+    read_articles,
     split_sentences,
     symbol_pattern,
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.base.label_marks import LabelMarks
-from core.base.result import Result
+from core.base.result import LabelMarks, Result
 from core.features.perturbqa.baselines.split import SplitBaselines, load_published_scores
 from core.features.perturbqa.baselines.table import Reach, Share
 from core.scoring.baselines import Baseline, BaselineScore, OnCovered

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from core.base.label_marks import LabelMarks
-from core.base.result import Result
+from core.base.result import LabelMarks, Result
 from core.base.types import HeadlineKind
 from core.scoring.compare_runs import CountedComparison, SeveralComparisons, compare_runs
 from core.scoring.run_scores import NO_CUTS, RunRows

@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl, urlsplit
 from xml.sax.saxutils import escape
 
 from core.evidence.packs import Partner
-from core.evidence.pubmed import Article
 from core.evidence.sources import SiteName, SourceSettings
+from core.evidence.tools.literature import Article
 from tests.fakes import http_server as testing
 from tests.fakes.http_server import ReceivedRequest, ServerResponse, json_response
 

@@ -28,8 +28,8 @@ from core.llm.errors import (
     Truncated,
     Unanswered,
 )
+from core.llm.kept_answer import ReplyCache
 from core.llm.messages import Reply, Request, Usage
-from core.llm.reply_cache import ReplyCache
 from tests.llm.canned import ASK, KEY, Asked, Canned, completion, serving
 
 LOGPROBS = {"content": [{"token": "A", "logprob": -0.5, "top_logprobs": []}]}
@@ -342,7 +342,7 @@ def test_an_answer_that_is_all_thinking_is_asked_again_without_a_larger_limit() 
             Declined,
             "the model refused: I can't.",
         ),
-        (completion([{"type": "image_url"}]), Malformed, "content of parts image_url"),
+        (completion([{"type": "image_url"}]), Malformed, 'content [{"type": "image_url"}]'),
         (
             {"choices": [{"text": "A"}], "usage": completion()["usage"]},
             Malformed,

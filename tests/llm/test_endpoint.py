@@ -4,7 +4,6 @@ import asyncio
 import gzip
 import importlib.util
 import json
-import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -60,23 +59,6 @@ def test_keys_that_no_header_can_carry_are_not_shown(key: str) -> None:
     with pytest.raises(InputError, match="endpoint: the key holds") as caught:
         Endpoint(URL, ServerAccess.of(URL, key))
     assert "same" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "limits",
-    [
-        {"timeout_s": 0},
-        {"timeout_s": math.inf},
-        {"connect_timeout_s": -1},
-        {"retries": -1},
-        {"backoff_s": math.nan},
-        {"max_answer_mb": 0},
-        {"max_answer_mb": math.nan},
-    ],
-)
-def test_limits_that_are_none(limits: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=f"endpoint: {next(iter(limits))} is"):
-        Endpoint(URL, **limits)
 
 
 def send(

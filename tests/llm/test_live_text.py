@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.llm.live_text import LiveText, LiveWords
-from core.llm.thinking import part_thinking
+from core.llm.completion import part_thinking
+from core.llm.streaming import LiveText, LiveWords
 from tests.llm.canned import cut
 from tests.llm.test_thinking import HARMONY, PIECES, WITH_ANSWER, WITHOUT_ANSWER
 
@@ -91,8 +91,8 @@ def test_the_text_is_read_a_limited_number_of_times(
         n_read += len(whole)
         return part_thinking(whole)
 
-    monkeypatch.setattr("core.llm.live_text.part_thinking", count)
-    monkeypatch.setattr("core.llm.live_text._FREE", 1 << 12)
+    monkeypatch.setattr("core.llm.streaming.part_thinking", count)
+    monkeypatch.setattr("core.llm.streaming._FREE", 1 << 12)
     text = piece * 4_000
     whole = part_thinking(text)
     assert shown(hear([(piece, "")] * 4_000)) == (whole.text or "", whole.thinking)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 import sys
 from dataclasses import fields, replace
@@ -85,15 +84,7 @@ def test_the_key_is_the_same_in_another_process() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"model": ""}, "model is '', expected a name"),
-        ({"messages": ()}, "messages is 0, expected at least one"),
-        ({"temperature": math.nan}, "temperature is nan"),
-        ({"temperature": -0.1}, "temperature"),
-        ({"top_p": 0}, "top_p is 0, expected more than 0"),
-        ({"top_p": 1.1}, "top_p"),
-        ({"max_completion_tokens": 0}, "max_completion_tokens is 0, expected 1 or more"),
-        ({"top_logprobs": 21}, "top_logprobs is 21, expected 0 to 20"),
-        ({"repeat": -1}, "repeat"),
+        ({"model": "m\udc80"}, "character 2 of 2 is half of a surrogate pair"),
         (
             {"messages": (Message("user", "ab\ud800"),)},
             "character 3 of 3 is half of a surrogate pair",

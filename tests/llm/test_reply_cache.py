@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from core.base.config import REPOSITORY
+from core.llm.kept_answer import ReplyCache
 from core.llm.messages import Reply, TokenLogprob, Usage
-from core.llm.reply_cache import ReplyCache
 from tests.llm.canned import ASK, completion
 
 RAW = json.dumps(
@@ -138,7 +138,7 @@ def test_it_may_be_deleted_while_it_is_used(cache: ReplyCache, gone: str) -> Non
 HOLDER = """
 import sys
 from pathlib import Path
-from core.llm.reply_cache import ReplyCache
+from core.llm.kept_answer import ReplyCache
 from tests.llm.test_reply_cache import CACHED, REPLY
 cache = ReplyCache(Path(sys.argv[1]))
 for number in range(50):
@@ -183,7 +183,7 @@ def test_a_place_that_cannot_be_used_is_done_without(tmp_path: Path) -> None:
 def test_a_file_that_another_process_keeps_locked(
     cache: ReplyCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.base.net.sqlite_cache.BUSY_S", 0.05)
+    monkeypatch.setattr("core.base.net.response_cache.BUSY_S", 0.05)
     cache.put("k", REPLY)
     holder = sqlite3.connect(cache.path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
@@ -219,7 +219,7 @@ def test_threads_share_one(cache: ReplyCache) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from core.llm.reply_cache import ReplyCache
+from core.llm.kept_answer import ReplyCache
 from tests.llm.test_reply_cache import CACHED, REPLY
 cache = ReplyCache(Path(sys.argv[1]))
 for number in range(100):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.net.retry import Fault
-from core.llm.server_errors import error_message_of, judge_fault, meaning_of
+from core.llm.errors import error_message_of, judge_fault, meaning_of
 
 
 @pytest.mark.few(18)
@@ -27,7 +27,7 @@ from core.llm.server_errors import error_message_of, judge_fault, meaning_of
             '[{"error": {"code": 400, "message": "max_tokens too large", "status": "INVALID_ARGUMENT"}}]',
             "max_tokens too large",
         ),
-        ('"quota used up"', "quota used up"),
+        ('"quota used up"', '"quota used up"'),
         (
             '{"error": {"message": "Provider returned error", "metadata": {"raw": "too long", "provider_name": "X"}}}',
             "X: too long",

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.llm.completion import ending_of
-from core.llm.thinking import part_thinking
+from core.llm.completion import ending_of, part_thinking
 
 HARMONY = "<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>"
 

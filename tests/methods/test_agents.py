@@ -22,7 +22,7 @@ from core.evidence.tool import Answer, Query, Tool
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, Refused
-from core.llm.reply_cache import ReplyCache
+from core.llm.kept_answer import ReplyCache
 from core.methods import coordinator, prompts, react
 from core.methods.agents import agent_episode
 from core.methods.agents.agent_episode import TrackLimitExceeded

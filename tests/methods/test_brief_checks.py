@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,13 +17,9 @@ from core.methods.brief_checks import (
     find_faults,
     flags_with_collapse,
 )
-from core.methods.text_rules import text as conclusions
 from core.methods.text_rules.text import (
     BARE,
     SHORT,
-    RuleText,
-    concludes_for_other_side,
-    concludes_for_own_side,
     split_sentences,
 )
 
@@ -314,48 +309,3 @@ def test_both_genes_are_named_as_words_of_their_own(text: str, pair_id: str) -> 
         names("_".join(parts[:at])) and names("_".join(parts[at:])) for at in range(1, len(parts))
     )
     assert ("genes" in check_brief("UP", text, pair_id)) == expected
-
-
-PHRASES = (
-    "No|no |change|effect|not |significantly |unlikely to |affect|Unchanged|results in |lead to |is |are |likely to |will |raise"
-    "|falls|down-regulated|increased|lowered|although|yet|no|Answer: |anſwer: |optIon (|A|B)|C|. |.|\n"
-)
-STATEMENTS = [
-    (role, sides)
-    for sides in (conclusions._OWN_SIDE, conclusions._OTHER_SIDE)
-    for role in sorted(sides)
-]
-
-
-@given(
-    st.lists(st.sampled_from(PHRASES.split("|")), max_size=25).map("".join),
-    st.sampled_from(sorted(AGAINST)),
-)
-def test_a_side_is_taken_where_a_search_of_each_sentence_says_so(text: str, role: str) -> None:
-    sentences = split_sentences(text)
-    deciding = {*sentences[:1], *sentences[-2:]}
-    named = {
-        found[1]
-        for found in map(
-            re.compile(r"\b(?i:answer|option|choice)\W{0,4}([ABC])\b").search, deciding
-        )
-        if found
-    }
-    for concludes, sides, options in (
-        (concludes_for_own_side, conclusions._OWN_SIDE, set("ABC") - set(AGAINST[role])),
-        (concludes_for_other_side, conclusions._OTHER_SIDE, set(AGAINST[role])),
-    ):
-        _, phrases, unless = sides[role]
-        stated = any(
-            phrases.search(each.lower()) and not unless.search(each.lower()) for each in deciding
-        )
-        assert concludes(RuleText(text, role)) == (stated or not named.isdisjoint(options))
-
-
-@given(st.data(), st.sampled_from(STATEMENTS))
-def test_every_phrase_of_a_claim_has_one_of_its_words(
-    data: st.DataObject, statement: tuple[str, dict[str, Any]]
-) -> None:
-    role, sides = statement
-    phrase = data.draw(st.from_regex(sides[role].phrases, alphabet=st.characters(codec="ascii")))
-    assert any(word in phrase for word in sides[role].words)

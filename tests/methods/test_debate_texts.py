@@ -11,7 +11,7 @@ import pytest
 from core.base.fields.record import read_options
 from core.base.types import Pair
 from core.evidence.render import dossier
-from core.methods import debate_texts as texts
+from core.methods import debate as texts
 from core.methods import prompts
 from core.methods.debate import METHOD
 from core.methods.prompts import examples

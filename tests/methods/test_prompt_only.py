@@ -15,7 +15,7 @@ from core.base.errors import DeskError, InputError
 from core.base.fields.record import read_options
 from core.base.types import Flag
 from core.llm.errors import NoLogprobs, Refused, Truncated, Unanswered
-from core.llm.reply_cache import ReplyCache
+from core.llm.kept_answer import ReplyCache
 from core.methods.base import RowFailed
 from core.methods.conversation import NoBaseRates
 from core.methods.prompt_only import METHOD, prompt_for

@@ -53,14 +53,12 @@ def good(asked: Asked) -> str:
     return f"A link.\n<answer>{known}</answer>"
 
 
-def stream(*deltas: Any, finish: str | None = "stop", usage_in_each: bool = False) -> str:
+def stream(*deltas: Any) -> str:
     usage = {"prompt_tokens": 3, "completion_tokens": 2}
     chunks: list[dict[str, Any]] = [
         {"choices": [{"delta": {"content": delta}}]} for delta in deltas
     ]
-    chunks[-1]["choices"][0]["finish_reason"] = finish
-    for chunk in chunks if usage_in_each else ():
-        chunk["usage"] = usage
+    chunks[-1]["choices"][0]["finish_reason"] = "stop"
     chunks.append({"choices": [], "usage": usage})
     return "".join(
         [": WAIT\n\n", *(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks), "data: [DONE]\n\n"]
@@ -80,125 +78,47 @@ HARMONY = (
 WRAPPED: dict[str, Wrap] = {
     "plain": lambda text: completion(text),
     "thinks inline": lambda text: completion(f"<think>{DRAFT}</think>\n\n{text}"),
-    "thinks without an opening tag": lambda text: completion(f"{DRAFT}</think>\n{text}"),
-    "Mistral's tags": lambda text: completion(f"[THINK]{DRAFT}[/THINK]{text}"),
-    "Seed's tags": lambda text: completion(f"<seed:think>{DRAFT}</seed:think>\n{text}"),
-    "Cohere's tags": lambda text: completion(
-        f"<|START_THINKING|>{DRAFT}<|END_THINKING|><|START_RESPONSE|>{text}<|END_RESPONSE|>"
-    ),
-    "escaped tags": lambda text: completion(f"&lt;think&gt;{DRAFT}&lt;/think&gt;\n{text}"),
-    "thinks twice": lambda text: completion(
-        f"<think>{DRAFT}</think>{DRAFT}<think>again</think>{text}"
-    ),
-    "thinks nothing": lambda text: completion(f"<think>\n\n</think>\n\n{text}"),
     "harmony": lambda text: completion(f"{HARMONY}{text}<|return|>"),
-    "harmony without an end": lambda text: completion(f"{HARMONY}{text}"),
-    "harmony without its tokens": lambda text: completion(
-        f"analysisWe draft. {DRAFT}assistantfinal{text}"
-    ),
-    "a stray token": lambda text: completion(f"{text}<|im_end|>"),
     "reasoning": lambda text: completion(text, message={"reasoning": DRAFT}),
-    "reasoning_content": lambda text: completion(text, message={"reasoning_content": DRAFT}),
-    "reasoning is null": lambda text: completion(
-        text, message={"reasoning": None, "refusal": None, "tool_calls": []}
-    ),
     "parts": lambda text: completion(parts(("thinking", DRAFT), ("text", text))),
-    "parts of a text": lambda text: completion(parts(("text", text[:3]), ("text", text[3:]))),
-    "output_text": lambda text: completion(parts(("output_text", text))),
-    "a byte order mark": lambda text: "\ufeff" + json.dumps(completion(text)),
-    "padding": lambda text: "\n   \n" * 100 + json.dumps(completion(text)),
     "two choices": lambda text: {
         **completion(text),
         "choices": [*completion(text)["choices"], *completion(DRAFT)["choices"]],
     },
-    "an error that is null": lambda text: {**completion(text), "error": None},
-    "a stream": lambda text: stream(text[:3], text[3:]),
-    "a stream that counts in each chunk": lambda text: stream(
-        text[:3], text[3:], usage_in_each=True
-    ),
     "a stream that thinks": lambda text: stream("<thi", f"nk>{DRAFT}</th", "ink>", text),
     "a stream of parts": lambda text: stream(
         parts(("thinking", DRAFT)), parts(("text", text[:3])), parts(("text", text[3:]))
     ),
-    "eos": lambda text: completion(text, "eos"),
-    "end_turn": lambda text: completion(text, "end_turn"),
-    "FINISH_REASON_STOP": lambda text: completion(text, "FINISH_REASON_STOP"),
 }
 # What the first answer to each request is, before a right one.
 AT_FIRST: dict[str, Canned] = {
-    "overloaded": Canned(
-        {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, 529
-    ),
-    "loading": Canned(
-        {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}, 503
-    ),
     "a rate limit": Canned(
         {"error": {"message": "Rate limit reached. Please try again in 1ms."}},
         429,
         {"retry-after-ms": "1"},
     ),
-    "a gateway's page": Canned("<html><title>502 Bad Gateway</title></html>", 502),
     "a plain 500": Canned("oops", 500),
-    "a timeout": Canned({"detail": "timed out"}, 408),
     "an abort": Canned(completion("Option A is", "abort")),
-    "an upstream fault": Canned(completion("Option A is", "error")),
     "no choices": Canned({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}),
-    "choices that are null": Canned({"choices": None, "usage": None}),
-    "an upstream limit in an answer": Canned({"error": {"code": 429, "metadata": {"raw": "busy"}}}),
     "half an answer": Canned(json.dumps(completion("<answer>A</answer>"))[:-9]),
 }
 NO_ANSWER: dict[str, tuple[Wrap, type[ModelError]]] = {
-    "content_filter": (lambda text: completion(text, "content_filter"), Declined),
-    "safety": (lambda text: completion(text, "SAFETY"), Declined),
     "refusal": (lambda _: completion(None, message={"refusal": "I can't."}), Declined),
-    "max_tokens": (lambda text: completion(text, "max_tokens"), Truncated),
     "length": (lambda text: completion(text, "length"), Truncated),
-    "the context ran out": (
-        lambda text: completion(text, "model_context_window_exceeded"),
-        Truncated,
-    ),
     "an unclosed thought": (lambda text: completion(f"<think>{text}"), Truncated),
-    "the analysis alone": (
-        lambda text: completion(f"<|channel|>analysis<|message|>{text}<|end|>"),
-        Truncated,
-    ),
-    "all in its thinking": (lambda text: completion(None, message={"reasoning": text}), Truncated),
     "an unknown end": (lambda text: completion(text, "paused"), Malformed),
-    "a tool call": (lambda _: completion(None, "tool_calls"), Malformed),
-    "a text completion": (
-        lambda text: {"choices": [{"text": text, "finish_reason": "stop"}]},
-        Malformed,
-    ),
     "parts of another kind": (
         lambda _: completion([{"type": "image_url", "image_url": "x"}]),
         Malformed,
     ),  # type: ignore[arg-type]
-    "content that is a number": (lambda _: completion(62), Malformed),  # type: ignore[arg-type]
 }
 REFUSED: dict[str, Canned] = {  # for good: asked for once
-    "a parameter, by its place": Canned(
-        {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}, 422
-    ),
     "a parameter": Canned(
         {"error": {"message": "Unsupported parameter: 'top_p'", "code": "unsupported_parameter"}},
         400,
     ),
-    "no quota": Canned(
-        {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, 429
-    ),
-    "no money": Canned(
-        {"error": {"message": "Insufficient Balance", "code": "invalid_request_error"}}, 402
-    ),
     "a long prompt": Canned(
         {"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}, 400
-    ),
-    "a full context": Canned(
-        {
-            "object": "error",
-            "message": "This model's maximum context length is 8 tokens",
-            "code": 400,
-        },
-        400,
     ),
     "a full context as a 500": Canned(
         {"error": {"code": 500, "message": "Context size has been exceeded."}}, 500
@@ -206,22 +126,11 @@ REFUSED: dict[str, Canned] = {  # for good: asked for once
     "no key": Canned(
         {"error": {"code": "401", "message": "Access denied due to invalid subscription key"}}, 401
     ),
-    "a plain text": Canned("quota used up", 403),
-    "no such model": Canned(
-        {"error": {"message": "The model does not exist", "type": "NotFoundError"}}, 404
-    ),
-    "a list": Canned(
-        [{"error": {"code": 400, "message": "max_tokens too large", "status": "INVALID_ARGUMENT"}}],
-        400,
-    ),
-    "a provider's words": Canned(
-        {"error": {"message": "Provider returned error", "metadata": {"raw": "no such thing"}}}, 400
-    ),
     "a refusal in an answer": Canned({"error": {"message": "invalid", "code": 400}}),
 }
 
 
-FULL = ("a long prompt", "a full context", "a full context as a 500")
+FULL = ("a long prompt", "a full context as a 500")
 
 
 def serve_all() -> dict[str, Serve]:

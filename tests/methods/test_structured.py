@@ -10,8 +10,8 @@ import pytest
 from core.base.fields.record import read_options
 from core.base.types import RowResult
 from core.features.finetune import local_model
+from core.llm.answers import letter_schema, percent_schema
 from core.llm.errors import Refused
-from core.llm.structured import letter_schema, percent_schema
 from core.methods import coordinator, debate, prompt_only, react
 from core.methods.base import RowFailed, RowMethod
 from tests.fakes.scripted import serving

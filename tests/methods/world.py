@@ -12,7 +12,7 @@ from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.llm.reply_cache import ReplyCache
+from core.llm.kept_answer import ReplyCache
 from core.methods.base import Context, Method, RowMethod, TextsOfRun
 from tests.evidence.world import PACKS, TEST, TRAINING
 from tests.fakes.scripted import MODEL

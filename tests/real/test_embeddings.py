@@ -88,7 +88,7 @@ def test_descriptions_without_text_are_reported(spaces: dict[str, Space]) -> Non
 
 @pytest.mark.soak
 def test_every_pack_is_about_mice(packs: dict[str, knowledge_packs.Pack]) -> None:
-    assert {knowledge_packs.organism_of(pack) for pack in packs.values()} == {"mouse"}
+    assert {pack.organism for pack in packs.values()} == {"mouse"}
 
 
 def test_gene_sets_and_splits_are_no_packs(shared_data: Path) -> None:
@@ -97,7 +97,7 @@ def test_gene_sets_and_splits_are_no_packs(shared_data: Path) -> None:
     for file in files:
         with pytest.raises(
             UnknownFormat,
-            match=f"{file.name}: JSON that is no knowledge pack: .*; expected descriptions",
+            match=f"{file.name}: JSON that is no knowledge pack, .*; expected descriptions",
         ):
             knowledge_packs.read_knowledge_path(file)
 

@@ -17,7 +17,7 @@ from core.evidence.render import dossier
 from core.features.importing.pairs import PairTable
 from core.features.importing.reader import read_path
 from core.features.importing.submissions import SubmissionTable
-from core.methods import debate_texts as texts
+from core.methods import debate as texts
 from core.methods import prompts
 from core.methods.base import Context
 from core.methods.brief_checks import check_brief

@@ -11,7 +11,7 @@ from core.base.config import Settings
 from core.features.fuse.page import explorer, fusion_controls
 from core.features.fuse.page.fusion_controls import KNN, FusionChoice
 from core.methods.fusion_settings import FusionSettings
-from core.runs import derived_runs, launch
+from core.runs import component_loader, launch
 from core.runs.component_loader import default_dataset
 from core.runs.workspace import Workspace, open_workspace
 from core.scoring.compare_runs import add_cut_noise
@@ -73,11 +73,12 @@ def test_the_page_shows_the_score_of_the_run_that_it_saves(
     if noise is not None:
         shown = add_cut_noise(shown, noise.before, noise.scores_at(choice.settings().weights()))
     knn = launch.start(
-        workspace, derived_runs.knn_request(choice.dataset, settings, f"knn {protocol.kind}")
+        workspace, component_loader.knn_request(choice.dataset, settings, f"knn {protocol.kind}")
     )
     saved = FusionSettings(choice.base.id, (knn.id,), choice.w_de, choice.w_dir)
     run = launch.start(
-        workspace, derived_runs.fusion_request(choice.dataset.id, saved, f"fused {protocol.kind}")
+        workspace,
+        component_loader.fusion_request(choice.dataset.id, saved, f"fused {protocol.kind}"),
     )
     refresh()
     found = run_score(run.id)

@@ -13,7 +13,7 @@ import pytest
 
 from core.base.errors import DeskError, InputError, StateError, Unreachable
 from core.runs import run_control
-from core.runs.changed_settings import ChangedSettings, change_settings
+from core.runs.model_servers import ChangedSettings, change_settings
 from core.runs.spec import ExecutionSettings
 from core.runs.workspace import Workspace
 from core.store.runs import Run
@@ -116,8 +116,8 @@ def test_the_model_has_to_be_the_runs_own(tmp_path: Path) -> None:
     [
         ({"servers": "http://127.0.0.1:7/v1"}, Unreachable, "http://127.0.0.1:7/v1: "),
         ({"servers": "ftp://x"}, InputError, "endpoint: "),
-        ({"token_budget": 0}, InputError, "token budget: got 0, expected 1 or more"),
-        ({"concurrency": 0}, InputError, "concurrency: got 0, expected 1 to 4096"),
+        ({"token_budget": 0}, InputError, "settings of a run cannot be read: token_budget is 0"),
+        ({"concurrency": 0}, InputError, "settings of a run cannot be read: concurrency is 0"),
     ],
 )
 def test_settings_are_checked_as_at_the_start(

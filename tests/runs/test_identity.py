@@ -12,7 +12,7 @@ from core.base.errors import InputError
 from core.base.types import ASKED_AGAIN, READING_METHODS
 from core.methods.base import methods
 from core.methods.fusion_settings import FusionSettings
-from core.runs import derived_runs, launch
+from core.runs import component_loader, launch
 from core.runs.component_loader import default_dataset
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace, open_workspace
@@ -66,9 +66,9 @@ def from_what_if(workspace: Workspace, method: str) -> RunRequest:
     """What the button Save of What-if asks for."""
     if method == "knn":
         settings = KnnSettings(("near",), EvaluationProtocol("loo"))
-        return derived_runs.knn_request(default_dataset(workspace, None), settings, "saved")
+        return component_loader.knn_request(default_dataset(workspace, None), settings, "saved")
     base, knn = (run_named(workspace, name) for name in ("llm train", "knn"))
-    return derived_runs.fusion_request(
+    return component_loader.fusion_request(
         base.dataset, FusionSettings(base.id, (knn.id,), (0.5,), (0.7,)), "saved"
     )
 

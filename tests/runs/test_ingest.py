@@ -17,8 +17,7 @@ from core.runs import run_control
 from core.runs.ingest import BATCH_BYTES, RunReporter, ingest_journal
 from core.runs.jobs.folder import log_tail
 from core.runs.jobs.state import last_heartbeat
-from core.runs.journal import Journal
-from core.runs.row_codec import Entry, RetryMark, encode_entry
+from core.runs.journal import Entry, Journal, RetryMark, encode_entry
 from core.runs.run_folder import WORKER_STORE_MB, RunFolder
 from core.runs.run_state import State
 from core.runs.workspace import Workspace

@@ -15,8 +15,16 @@ from core.base.errors import InputError, NotFound, StateError
 from core.base.net.scrubber import Scrubber
 from core.base.types import Call, Evidence, Failed, Flag, Prediction, RowResult, TraceEvent
 from core.runs.jobs.folder import log_tail
-from core.runs.journal import Journal, mark_for_retry, read_entries, read_progress
-from core.runs.row_codec import Entry, RetryMark, decode_entry, encode_entry
+from core.runs.journal import (
+    Entry,
+    Journal,
+    RetryMark,
+    decode_entry,
+    encode_entry,
+    mark_for_retry,
+    read_entries,
+    read_progress,
+)
 from core.runs.run_folder import RunFolder
 from core.runs.spec import ExecutionSettings
 from tests.runs.test_spec import SPEC

@@ -18,8 +18,14 @@ import pytest
 
 from core.runs import run_control
 from core.runs.jobs.state import STALE_AFTER_S
-from core.runs.journal import Spending, read_entries, read_progress, read_spending
-from core.runs.row_codec import RetryMark, pair_id_of
+from core.runs.journal import (
+    RetryMark,
+    Spending,
+    pair_id_of,
+    read_entries,
+    read_progress,
+    read_spending,
+)
 from core.runs.run_folder import RunFolder
 from core.runs.workspace import Workspace
 from core.store.runs import Run

@@ -10,7 +10,7 @@ import pytest
 from core.base.errors import StateError
 from core.runs import run_control
 from core.runs.component_loader import WorkspaceComponents, default_dataset
-from core.runs.made_runs import run_to_end
+from core.runs.launch import run_to_end
 from core.runs.request import RunRequest
 from core.runs.run_state import Counts, write_ending
 from core.runs.workspace import Workspace

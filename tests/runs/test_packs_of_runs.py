@@ -20,7 +20,7 @@ from core.runs import launch, packs, run_control
 from core.runs.dependencies import read_no_pack
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
-from core.store import evidence, runs, spaces
+from core.store import evidence, runs
 from core.store.runs import Run
 from tests.commands import core_json
 from tests.fakes.scripted import MODEL
@@ -172,25 +172,6 @@ def test_a_new_request_takes_the_packs_of_its_time(workspace: Workspace) -> None
     assert new.id != old.id
     assert carried_out(workspace, old).done == carried_out(workspace, new).done == ROWS
     assert results(workspace, old)[1] != results(workspace, new)[1]
-
-
-def test_what_is_kept_is_forgotten_once_no_run_needs_it(workspace: Workspace) -> None:
-    kept = workspace.settings.data / "knowledge" / "kept"
-    run = planned(workspace)
-    replace_it(workspace)
-    assert len(list(kept.iterdir())) == 1
-    carried_out(workspace, run)
-    undo(workspace, "signs.json")
-    with workspace.store.read() as db:
-        assert spaces.list_kept_packs(db) == []
-    assert list(kept.iterdir()) == []
-
-
-@pytest.mark.soak
-def test_without_any_run_nothing_is_kept(workspace: Workspace) -> None:
-    replace_it(workspace)
-    undo(workspace, "edges.json")
-    assert not (workspace.settings.data / "knowledge" / "kept").exists()
 
 
 def test_a_pack_that_is_really_gone_stops_the_run_which_goes_on_with_the_pack(

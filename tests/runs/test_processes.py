@@ -15,7 +15,7 @@ import pytest
 
 from core.base.config import Settings
 from core.base.errors import StateError
-from core.base.secrets_file import KEY_VARIABLE, KEYS_VARIABLE
+from core.base.net.server_access import KEY_VARIABLE, KEYS_VARIABLE
 from core.runs import run_control
 from core.runs.jobs.state import exclusive_lock
 from core.runs.journal import read_progress

@@ -95,32 +95,32 @@ EXPECTED = (
         ("id,prompt\na,x\n".encode("utf-16-le"), "mine.csv: UTF-16, UTF-32 or binary"),
         (
             '{"id": "a", "prompt": "x"}\n{"id": "b"}\n',
-            """mine.csv: line 2: '{"id": "b"}'; expected a CSV""",
+            "mine.csv: line 2 cannot be read: prompt is missing, expected a text",
         ),
         (
             '{"id": "a", "prompt": "x"}\nb,y\n',
-            "mine.csv: line 2: no JSON in UTF-8 (Expecting value",
+            "mine.csv: line 2 cannot be read: is no JSON (expected value",
         ),
         (
             b'{"id": "a", "prompt": "\xff"}',
-            "mine.csv: line 1: no JSON in UTF-8 ('utf-8' codec can't decode",
+            "mine.csv: line 1 cannot be read: 'utf-8' codec can't decode",
         ),
-        ('[{"id": "a", "prompt": "x"}]', f"{EXPECTED}"),
-        ('{"id": 7, "prompt": "x"}', "mine.csv: line 1: id is '7', expected text in quotes"),
+        ('[{"id": "a", "prompt": "x"}]', "line 1 cannot be read: is [{'id': 'a', 'prompt': 'x'}]"),
+        ('{"id": 7, "prompt": "x"}', "mine.csv: line 1 cannot be read: id is 7, expected a text"),
         (
             '{"id": "a", "prompt": ["x"]}',
-            "mine.csv: line 1: prompt is '[\"x\"]', expected text in quotes",
+            "mine.csv: line 1 cannot be read: prompt is ['x'], expected a text",
         ),
         (
             '{"id": "a", "prompt": "\\ud800"}',
-            "mine.csv: line 1: 'a' holds half of a surrogate pair",
+            "mine.csv: line 1 cannot be read: is no JSON",
         ),
         (
             '{"id": "a", "prompt": "x"}\n{"id": "a", "prompt": "y"}',
             "line 2: id 'a' stands on line 1 already",
         ),
         ('{"id": "a", "prompt": "\\n"}', "mine.csv: line 1: the prompt of 'a' is empty"),
-        ("[" * 100_000, "mine.csv: line 1: no JSON"),
+        ("[" * 100_000, "mine.csv: line 1 cannot be read: is no JSON"),
     ],
 )
 def test_what_cannot_be_read_is_named(content: str | bytes, said: str) -> None:

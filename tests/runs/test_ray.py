@@ -22,9 +22,9 @@ from core.base.types import Failed, Pair, RowResult
 from core.features.cells import differential_expression
 from core.methods.base import Context
 from core.runs import launch, ray_cluster, run_control
-from core.runs.changed_settings import change_settings
 from core.runs.jobs.folder import log_tail
 from core.runs.journal import read_entries
+from core.runs.model_servers import change_settings
 from core.runs.ray_cluster import Cluster
 from core.runs.request import RunRequest
 from core.runs.spec import ExecutionSettings

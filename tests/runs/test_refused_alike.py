@@ -9,7 +9,7 @@ import pytest
 
 from core.base.types import Failed
 from core.runs import run_control
-from core.runs.row_prediction import FIRST_ROWS, CircuitBreaker, CommonFailures
+from core.runs.row_prediction import FIRST_ROWS, CircuitBreaker
 from core.store.runs import Run
 from tests.llm.canned import Asked, Canned, completion, serving
 from tests.runs.cases import fast, status, wish, workspace_with
@@ -122,15 +122,3 @@ def test_refusals_alike_differ_in_numbers_and_ids_at_most() -> None:
 def test_a_refusal_later_on_is_a_failure(breaker: CircuitBreaker) -> None:
     row = failure("Refused", "no")
     assert breaker.add(row) == [row]
-
-
-def test_the_commonest_failure_is_named() -> None:
-    failures = CommonFailures()
-    assert failures.commonest == ""
-    for row in (
-        failure("Refused", "no"),
-        failure("Truncated", "cut after 3"),
-        failure("Truncated", "cut after 44"),
-    ):
-        failures.add(row)
-    assert failures.commonest == "2 of 3 with Truncated (cut after 3)"

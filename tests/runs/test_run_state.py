@@ -12,8 +12,7 @@ import pytest
 from core.base.errors import NotFound, StateError
 from core.base.types import Failed
 from core.runs.jobs.folder import write_json
-from core.runs.jobs.process import process_start
-from core.runs.jobs.state import STALE_AFTER_S, exclusive_lock
+from core.runs.jobs.state import STALE_AFTER_S, exclusive_lock, process_start
 from core.runs.journal import Journal
 from core.runs.run_folder import RunFolder
 from core.runs.run_state import (

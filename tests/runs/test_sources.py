@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.base.errors import InputError
-from core.evidence.pubmed import Article
+from core.evidence.tools.literature import Article
 from core.methods.debate import METHOD
 from core.runs import launch, run_control
 from core.runs.dependencies import Dependencies, source_client

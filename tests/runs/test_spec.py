@@ -109,15 +109,9 @@ def test_how_keeps_no_key() -> None:
         how.endpoint().timeout_s,
     ) == ("sk-secret", 3.0)
     assert "key" not in json.dumps(to_json(how))
-    for wrong in (
-        {"rows_in_flight": 0},
-        {"token_budget": 0},
-        {"servers": "nowhere"},
-        {"retries": -1, "servers": "http://a/v1"},
-    ):
-        with pytest.raises(InputError):
-            replace(how, **wrong)
-    for values in ({"color": 1}, {"servers": "http://a/v1", "key": "x"}):
+    with pytest.raises(InputError):
+        replace(how, servers="nowhere")
+    for values in ({"color": 1}, {"rows_in_flight": 0}, {"servers": "http://a/v1", "key": "x"}):
         with pytest.raises(InputError, match="cannot be read"):
             from_json(ExecutionSettings, values, "settings")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.features.importing.actions import import_upload
-from core.runs import actions, derived_runs, launch
+from core.runs import actions, component_loader, launch
 from core.runs.workspace import Workspace
 from core.scoring import kept_scores
 from core.scoring.kept_scores import KeptScore, compute_score, find_kept, keep_scores
@@ -52,7 +52,7 @@ def test_a_run_made_here_keeps_its_score_when_it_ends(screen: Workspace) -> None
     with screen.store.read() as db:
         [dataset] = datasets.list_all(db)
     settings = KnnSettings(("near",), EvaluationProtocol("folds"))
-    run = launch.start(screen, derived_runs.knn_request(dataset, settings, "neighbours"))
+    run = launch.start(screen, component_loader.knn_request(dataset, settings, "neighbours"))
     score = kept(screen)[run.id]
     assert plain(score) == plain(compute_score(screen.store, run.id))
     assert len(score.standing.score.cuts) == 10

@@ -31,11 +31,11 @@ from core.llm.answers import Unread
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.messages import Message
-from core.methods import debate, debate_texts, prompt_only, react
+from core.methods import debate, prompt_only, react
 from core.methods.base import Context, Method
 from core.methods.brief_checks import FAULTS
 from core.methods.conversation import Messages, ask_letter_again, ask_probability_again
-from core.methods.debate_texts import SIDES, DebateCase, Stage
+from core.methods.debate import SIDES, DebateCase, Stage
 from core.runs.workspace import Workspace, open_workspace
 from tests.cases import as_csv
 from tests.conftest import SHARED_DATA
@@ -235,9 +235,9 @@ def _debates(
 ) -> Iterator[dict[str, Any]]:
     for stage, sides in SIDES.items():
         for side in sides:
-            asked = debate_texts.brief_messages(side, case)
+            asked = debate.brief_messages(side, case)
             yield _exercise("brief", asked, [_line(side, pairs, rng)])
-            again = Message("user", debate_texts.ask_brief_again(side, case, FAULTS["genes"]))
+            again = Message("user", debate.ask_brief_again(side, case, FAULTS["genes"]))
             rejected = Message("assistant", _line(side, pairs, rng)), again
             yield _exercise("brief again", (*asked, *rejected), [_line(side, pairs, rng)])
         yield _verdict(stage, case, pairs, rng)
@@ -250,7 +250,7 @@ def _line(side: str, pairs: Sequence[Pair], rng: random.Random) -> str:
 def _verdict(
     stage: Stage, case: DebateCase, pairs: Sequence[Pair], rng: random.Random
 ) -> dict[str, Any]:
-    asked = debate_texts.verdict_messages(
+    asked = debate.verdict_messages(
         stage, case, [(side, _line(side, pairs, rng)) for side in SIDES[stage]]
     )
     probs = [f"<prob>{prob}</prob>" for prob in PROBS]

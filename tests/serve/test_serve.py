@@ -27,7 +27,7 @@ from core.llm.health import check_health
 from core.llm.logprobs import LETTERS, LetterProbabilities, is_missing, letter_probabilities
 from core.llm.messages import Message, Request
 from core.methods.base import Context, RowMethod, method_named
-from core.methods.debate_texts import SIDES
+from core.methods.debate import SIDES
 from core.methods.prompt_only import prompt_for
 from core.runs import launch, model_servers, run_control
 from core.runs.journal import read_progress

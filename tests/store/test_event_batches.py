@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from core.base.frames import encode
+from core.base.workbook import encode
 from core.features.arguments import rubric_tables
 from core.features.importing import bundle_actions, bundle_parts
 from core.features.importing.bundles import read_bundle

@@ -6,7 +6,7 @@ import pytest
 
 from core.base.errors import NotFound
 from core.base.types import RANK_METHODS, Prediction, RowResult, TraceEvent
-from core.runs import actions, run_writer
+from core.runs import actions, audited_rows
 from core.runs.audited_rows import audit_rows
 from core.runs.workspace import Workspace
 from core.store import predictions, runs, traces
@@ -183,7 +183,7 @@ def test_a_support_that_is_no_number_is_none(small_workspace: Workspace) -> None
             "origin": "made here",
             "spec": {},
         }
-        run = run_writer.write_run(db, audit_rows(rows), **of_run)
+        run = audited_rows.write_run(db, audit_rows(rows), **of_run)
     with small_workspace.store.read() as db:
         support = predictions.frame(db, run.id)["support"]
     assert support.isna().tolist() == [False, True, True, True]

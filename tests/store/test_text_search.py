@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from core.base.types import Evidence, Prediction, RowResult, TraceEvent
-from core.runs import run_writer
+from core.runs import audited_rows
 from core.runs.audited_rows import audit_rows
 from core.runs.workspace import Workspace
 from core.store import predictions, runs, text_search
@@ -61,7 +61,7 @@ def add_run(workspace: Workspace, name: str, rows: list[RowResult]) -> str:
             "origin": "made here",
             "spec": {},
         }
-        return run_writer.write_run(db, audit_rows(rows), **about).id
+        return audited_rows.write_run(db, audit_rows(rows), **about).id
 
 
 def row(pair_id: str, *events: TraceEvent, evidence: tuple[Evidence, ...] = ()) -> RowResult:

@@ -16,7 +16,7 @@ from core.base.config import Settings
 from core.base.types import Evidence, Prediction, RowResult, TraceEvent
 from core.features.importing.actions import import_upload
 from core.features.importing.import_target import ImportOptions
-from core.runs import actions, run_writer
+from core.runs import actions, audited_rows
 from core.runs.audited_rows import audit_rows
 from core.runs.workspace import Workspace, open_workspace
 from core.store import datasets
@@ -185,5 +185,5 @@ def _write_dossier(workspace: Workspace, dataset: str, ids: Sequence[str], said:
             "name": "dossier",
             "spec": {said: said},
         }
-        run_writer.write_run(db, audit_rows(rows), method="debate", origin="run here", **about)
+        audited_rows.write_run(db, audit_rows(rows), method="debate", origin="run here", **about)
         detail |= {"said": said}

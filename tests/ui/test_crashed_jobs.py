@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from core.runs.jobs import control
-from core.runs.jobs.kinds import Job, kinds
+from core.runs.jobs.control import Job, kinds
 from core.runs.jobs.state import NO_REASON, is_held, record_ending
 from core.runs.workspace import Workspace
 from core.ui import job_panel, shell

@@ -54,8 +54,8 @@ from core.features.targets.evaluate import (
     TrainingOptions,
     TrainingRequest,
 )
-from core.runs.changed_settings import ChangedSettings
-from core.runs.derived_runs import FusionRequest, KnnRequest
+from core.runs.component_loader import FusionRequest, KnnRequest
+from core.runs.model_servers import ChangedSettings
 from core.runs.request import RowSelection, RunRequest
 from core.runs.workspace import Workspace
 from core.transfer.knn_settings import KnnSettings

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from core.base.frames import encode
+from core.base.workbook import encode
 from core.runs.workspace import Workspace
 from core.ui import figure_menu, results
 from tests.ui.conftest import Visit

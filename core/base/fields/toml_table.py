@@ -14,6 +14,7 @@ from core.base.fields.record import build, is_part, list_fields, options_of
 from core.base.fields.setting import Option
 from core.base.file_io import read_file
 from core.base.records import unwrap
+from core.base.types import JsonObject
 
 R = TypeVar("R")
 MOST_BYTES = 1 << 20
@@ -136,7 +137,7 @@ def parse_toml(text: str, file: str) -> TomlTable:
     return TomlTable(file, _load_toml(text, file), _find_lines(text))
 
 
-def _load_toml(text: str, file: str) -> dict[str, Any]:
+def _load_toml(text: str, file: str) -> JsonObject:
     """Return the content of a TOML text. Raise InputError for other texts, and for values nested
     too deeply."""
     try:

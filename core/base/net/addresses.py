@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 from core.base.errors import InputError
 from core.base.file_io import read_file
-from core.base.setting_types import ENDPOINT as EXAMPLE
+
+ENDPOINT = "http://127.0.0.1:8000/v1"  # where vLLM listens unless it is told otherwise
 
 _PORTS = {"http": 80, "https": 443}
 # Letters and digits in parts that are joined by dots: what every client reads alike. A backslash, a
@@ -148,7 +149,7 @@ def read_addresses(text: str) -> tuple[str, ...]:
             if part.strip():
                 if "://" not in part:
                     raise InputError(
-                        f"{file}, line {number}: is no address, expected one such as {EXAMPLE}"
+                        f"{file}, line {number}: is no address, expected one such as {ENDPOINT}"
                     )
                 found.append(_check(f"{file}, line {number}", part))
     return _distinct(str(file), found, _ONE_A_LINE)
@@ -166,7 +167,7 @@ def normalise(text: str) -> str:
     if file is None:
         raise InputError(
             f"endpoint: {text.strip()!r} is neither a file nor an address, expected one such as"
-            f" {EXAMPLE}"
+            f" {ENDPOINT}"
         )
     read_addresses(str(file))
     return str(file)
@@ -183,7 +184,7 @@ def _find_file(text: str) -> Path | None:
 
 def _check(where: str, part: str) -> str:
     address = part.strip().rstrip("/")
-    check_address(where, address, EXAMPLE)
+    check_address(where, address, ENDPOINT)
     return address
 
 

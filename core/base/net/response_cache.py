@@ -1,20 +1,158 @@
-"""The answers of public sources, on disk, and the permits to ask each. The file may be deleted at
-any time."""
+"""The answers of public sources, on disk, and when each may be asked again. The file may be deleted
+at any time."""
 
 from __future__ import annotations
 
+import logging
 import sqlite3
+import threading
+import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from core.base.net.sqlite_cache import SqliteCache
+from filelock import FileLock, Timeout
+
+T = TypeVar("T")
+BUSY_S = 2.0
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_log = logging.getLogger(__name__)
+
+
+class SqliteCache:
+    """A cache file for any number of processes and threads.
+
+    schema: statements that create missing tables. consequence: what follows if the file cannot be
+    used, for messages. No problem with the file is fatal: a damaged file is moved aside, an
+    unusable one is not used. Each problem is reported once, in `problems` and in the log. A call
+    blocks for about a tenth of a millisecond, which is less than a thread would cost a coroutine,
+    and for up to two seconds while another process locks the file.
+    """
+
+    def __init__(self, path: Path, schema: Sequence[str], consequence: str) -> None:
+        self.path = path
+        self.problems: tuple[str, ...] = ()
+        self._schema, self._consequence = tuple(schema), consequence
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._inode: tuple[int, int] | None = None
+
+    def close(self) -> None:
+        """Close the file; the next call opens it again."""
+        with self._lock:
+            self._close()
+
+    def run(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        """Return what `work` returns, if necessary on a new file; None if the file cannot be used.
+
+        Each statement is a transaction of its own unless `work` begins one, which it need not roll
+        back.
+        """
+        with self._lock:
+            try:
+                try:
+                    return self._run(work)
+                except sqlite3.Error as error:
+                    self._recover(error)
+                    return self._run(work)
+            except (sqlite3.Error, OSError, Timeout) as error:
+                self._close()
+                self.report(f"{self.path}: cannot be used ({error}), {self._consequence}")
+                return None
+
+    def read_entry(self, what: str, read: Callable[[], T]) -> T | None:
+        """Return what `read` returns for a stored row; None, and a report that names `what`, if the
+        row is damaged."""
+        try:
+            return read()
+        except (ValueError, TypeError, zlib.error) as error:
+            self.report(f"{self.path}: {what} that cannot be read ({error}), asked for again")
+            return None
+
+    def report(self, problem: str) -> None:
+        """Note and log a problem with the file, once."""
+        if problem not in self.problems:
+            self.problems = (*self.problems, problem)
+            _log.warning("%s", problem)
+
+    def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        connection = self._open()
+        try:
+            return work(connection)
+        finally:
+            if connection.in_transaction:
+                connection.rollback()
+
+    def _open(self) -> sqlite3.Connection:
+        """Return the connection to the file that is at the path now: it may have been deleted or
+        replaced since the last call."""
+        if self._connection is not None and self._inode == _inode(self.path):
+            return self._connection
+        self._close()
+        if self.path.exists():
+            return self._connect()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._creation_lock():
+            if not self.path.exists():
+                self._delete_journals()  # of a deleted file: SQLite would apply them to the new one
+            return self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+        )
+        self._connection = connection
+        self._inode = _inode(self.path)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        for statement in self._schema:
+            connection.execute(statement)
+        return connection
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = self._inode = None
+
+    def _recover(self, error: sqlite3.Error) -> None:
+        """Move a damaged file aside, so that another attempt can succeed. Raise `error` if the file
+        is not damaged."""
+        opened = self._inode
+        self._close()
+        if opened != _inode(self.path):  # deleted or replaced while it was open
+            return
+        # SQLite's primary result code; 0 for an error of the Python side
+        if (getattr(error, "sqlite_errorcode", 0) & 0xFF) not in _DAMAGED:
+            raise error
+        with self._creation_lock():
+            if opened != _inode(self.path):  # another process was faster
+                return
+            aside = self.path.with_name(f"{self.path.name}.damaged-{time.time_ns()}")
+            self.path.replace(aside)
+            self._delete_journals()
+        self.report(f"{self.path}: damaged ({error}), moved to {aside.name}, and begun anew")
+
+    def _creation_lock(self) -> FileLock:
+        """Lets one process at a time create or replace the file."""
+        return FileLock(f"{self.path}.lock", timeout=BUSY_S)
+
+    def _delete_journals(self) -> None:
+        for suffix in ("-wal", "-shm"):
+            Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    """Return the device and inode of the file at a path; None if there is none."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
 
 MAX_WAIT_S = 600.0  # a time further ahead was written before the clock was set back
-_POLL_S = 0.05  # until a permit in use is looked at again
-_ALL = -1
 _SCHEMA = (
     """
     CREATE TABLE IF NOT EXISTS answer (
@@ -25,15 +163,7 @@ _SCHEMA = (
         retrieved_at TEXT NOT NULL
     ) WITHOUT ROWID
     """,
-    """
-    CREATE TABLE IF NOT EXISTS permit (
-        source TEXT NOT NULL,
-        number INTEGER NOT NULL,  -- -1: all permits of the source
-        free_at REAL NOT NULL,  -- seconds since 1970
-        in_use INTEGER NOT NULL,  -- may be free before that, with the answer to a request
-        PRIMARY KEY (source, number)
-    ) WITHOUT ROWID
-    """,
+    "CREATE TABLE IF NOT EXISTS turn (source TEXT PRIMARY KEY, free_at REAL NOT NULL)",
 )
 
 
@@ -47,7 +177,7 @@ class CachedResponse(NamedTuple):
 
 
 class ResponseCache(SqliteCache):
-    """Answers by the key of their request, and the permits to ask every source, shared by
+    """Answers by the key of their request, and the turns to ask every source, shared by
     processes."""
 
     def __init__(self, path: Path) -> None:
@@ -74,57 +204,30 @@ class ResponseCache(SqliteCache):
             is True
         )
 
-    def take_permit(
-        self, source: str, numbers: Sequence[int], now: float, until: float
-    ) -> tuple[int | None, float]:
-        """Take one of the source's permits with these numbers, until `until` or until it is given
-        back.
+    def take_turn(self, source: str, now: float, until: float) -> float | None:
+        """Take the turn to ask a source, if it is free, so that nobody has it before `until`.
 
-        Return its number and `now`; None and when to look again, in seconds since 1970, if none of
-        them is free. If the file cannot be used, the first number counts as taken.
+        Return `now`, or when it will be free, in seconds since 1970; None if the file cannot be
+        used.
         """
 
-        def take(db: sqlite3.Connection) -> tuple[int | None, float]:
+        def take(db: sqlite3.Connection) -> float:
             db.execute("BEGIN IMMEDIATE")
-            rows = db.execute(
-                "SELECT number, free_at, in_use FROM permit WHERE source = ?", (source,)
-            )
-            held = {
-                number: (free_at, in_use)
-                for number, free_at, in_use in rows
-                if now < free_at <= now + MAX_WAIT_S
-            }
-            free = [number for number in numbers if number not in held]
-            if _ALL in held or not free:
-                db.execute("COMMIT")
-                waits = [held[_ALL]] if _ALL in held else [held[number] for number in numbers]
-                return None, min(
-                    min(free_at, now + _POLL_S) if in_use else free_at for free_at, in_use in waits
-                )
-            number = free[0]
-            db.execute("INSERT OR REPLACE INTO permit VALUES (?, ?, ?, 1)", (source, number, until))
+            row = db.execute("SELECT free_at FROM turn WHERE source = ?", (source,)).fetchone()
+            free_at = float(row[0]) if row else 0.0
+            if now < free_at <= now + MAX_WAIT_S:
+                return free_at
+            db.execute("INSERT OR REPLACE INTO turn VALUES (?, ?)", (source, until))
             db.execute("COMMIT")
-            return number, now
+            return now
 
-        return self.run(take) or (numbers[0], now)
+        return self.run(take)
 
-    def give_back(self, source: str, number: int, free_at: float) -> None:
-        """Let a permit be taken again from `free_at` on."""
+    def set_turn(self, source: str, free_at: float) -> None:
+        """Let the turn to ask a source be taken again from `free_at` on."""
         self.run(
-            lambda db: db.execute(
-                "INSERT OR REPLACE INTO permit VALUES (?, ?, ?, 0)", (source, number, free_at)
-            )
+            lambda db: db.execute("INSERT OR REPLACE INTO turn VALUES (?, ?)", (source, free_at))
         )
-
-    def block(self, source: str, now: float, until: float) -> None:
-        """Let no permit of the source be taken before `until`."""
-        later = (
-            "CASE WHEN free_at <= ? THEN max(free_at, excluded.free_at) ELSE excluded.free_at END"
-        )
-        query = (
-            f"INSERT INTO permit VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE SET free_at = {later}"
-        )
-        self.run(lambda db: db.execute(query, (source, _ALL, until, now + MAX_WAIT_S)))
 
 
 def _response(status: int, body: bytes, version: str, retrieved_at: str) -> CachedResponse:

@@ -3,12 +3,17 @@ give up."""
 
 from __future__ import annotations
 
+import asyncio
 import email.utils
 import math
 import random
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
+
+from core.base.net.response_cache import MAX_WAIT_S, ResponseCache
 
 Sleep = Callable[[float], Awaitable[object]]
 GiveUp = Literal["final", "wait too long", "no retries left"]
@@ -118,3 +123,87 @@ def _timestamp(date: str) -> float | None:
         return None if parts is None else float(email.utils.mktime_tz(parts))
     except (ValueError, OverflowError, IndexError, TypeError):
         return None
+
+
+MARGIN = 1.05  # clocks of two machines need not run alike
+_POLL_S = 0.05  # until a turn that is taken is looked at again
+Take = Callable[[], Awaitable[None]]
+
+
+class RateLimit:
+    """The rate of one source: requests are sent in turn, evenly spaced.
+
+    per_s: requests a second. serial: whether each request must be answered before the next is sent,
+    which holds for a source that allows one a second in any case: then they also arrive so.
+    cache: the file through which processes share the rate; None or an unusable file leaves each
+    process its own. lease_s: after which the turn of a process that died with a request is free
+    again; longer than any request takes.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        per_s: float,
+        serial: bool,
+        cache: ResponseCache | None,
+        sleep: Sleep = asyncio.sleep,
+        lease_s: float = MAX_WAIT_S,
+    ) -> None:
+        self.source, self._cache, self._sleep = source, cache, sleep
+        self._serial = serial or per_s <= 1
+        self._rest_s = MARGIN / per_s
+        self._held_s = lease_s if self._serial else self._rest_s
+        self._line = asyncio.Semaphore(1 if self._serial else int(per_s))
+        self._free_at = 0.0  # of this process only, in seconds since 1970
+        self._blocked_until = 0.0
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[Take]:
+        """Wait until a request may be prepared, and give the turn back when the block ends, with
+        the answer.
+
+        Yield a function to be awaited right before a request is written: it waits for the turn.
+        """
+        is_taken = False
+
+        async def take() -> None:
+            nonlocal is_taken
+            while (at := self._take(now := time.time())) > now:
+                await self._sleep(min(at - now, _POLL_S))
+            is_taken = True
+
+        async with self._line:
+            try:
+                while (at := _not_before(now := time.time(), self._free_at)) > now:
+                    await self._sleep(min(at - now, _POLL_S))
+                yield take
+            finally:
+                if is_taken and self._serial:
+                    self._set(time.time() + self._rest_s)
+
+    def block(self, seconds: float) -> None:
+        """Keep every process from asking the source for so many seconds."""
+        now = time.time()
+        self._blocked_until = max(_not_before(now, self._blocked_until), now + seconds)
+        self._set(_not_before(now, self._free_at))
+
+    def _set(self, free_at: float) -> None:
+        self._free_at = max(free_at, _not_before(time.time(), self._blocked_until))
+        if self._cache is not None:
+            self._cache.set_turn(self.source, self._free_at)
+
+    def _take(self, now: float) -> float:
+        """Take the turn if it is free; return `now`, or when it will be free."""
+        if (at := _not_before(now, self._free_at)) > now:
+            return at
+        until = now + self._held_s
+        shared = None if self._cache is None else self._cache.take_turn(self.source, now, until)
+        if shared is None or shared == now:
+            self._free_at = until
+        return shared or now
+
+
+def _not_before(now: float, at: float) -> float:
+    """Return when to go on; a time further ahead than any wait was noted before the clock was set
+    back."""
+    return at if now < at <= now + MAX_WAIT_S else now

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from core.base.net.response_cache import CachedResponse
+from core.base.types import JsonObject
 from core.evidence.packs import Table
 from core.evidence.source_client import Batch, SourceClient, describe_source
 from core.evidence.sources import Site, SourceRequest, check_symbol, parse_json
@@ -73,13 +73,13 @@ SITE = Site(
 
 async def fetch_genes(
     client: SourceClient, symbol: str
-) -> tuple[dict[str, dict[str, Any]], CachedResponse]:
+) -> tuple[dict[str, JsonObject], CachedResponse]:
     """Return the genes whose symbol equals this one in any case, by their symbol, and the response.
     Raise SourceError."""
     response = await client.fetch_one(
         BATCH, check_symbol(SITE, symbol), (*client.perts, *client.genes)
     )
-    genes: list[dict[str, Any]] = json.loads(response.body or "[]")
+    genes: list[JsonObject] = json.loads(response.body or "[]")
     # of equal symbols the first, which fits best
     return {gene["symbol"]: gene for gene in reversed(genes)}, response
 
@@ -92,14 +92,14 @@ def _request(symbols: Sequence[str]) -> SourceRequest:
 async def _fetch(client: SourceClient, symbols: Sequence[str]) -> dict[str, str | None]:
     """Return the genes whose symbol equals the one asked for in any case, as JSON by symbol; hits
     by another name are dropped."""
-    genes: dict[str, list[dict[str, Any]]] = {}
+    genes: dict[str, list[JsonObject]] = {}
     for hit in await client.send(SITE, _request(symbols), partial(parse_json, list[_Hit])) or []:
         if hit.symbol.casefold() == hit.query.casefold():
             genes.setdefault(hit.query, []).append(_gene(hit))
     return {symbol: json.dumps(listed) for symbol, listed in genes.items()}
 
 
-def _gene(hit: _Hit) -> dict[str, Any]:
+def _gene(hit: _Hit) -> JsonObject:
     """Return a gene as the source describes it; go_bp is sorted, kegg is in the source's order."""
     processes, pathways = hit.go.BP, hit.pathway.kegg
     terms = {term.term for term in (processes if isinstance(processes, list) else [processes])}
@@ -129,7 +129,7 @@ async def _ask(query: Query) -> Answer:
 
 
 def _ask_pack(query: Query) -> Answer:
-    def body(symbol: str, text: str) -> dict[str, Any] | None:
+    def body(symbol: str, text: str) -> JsonObject | None:
         ortholog = _ortholog(query, symbol)
         name = text.removeprefix(_NAME_ONLY).strip() if text.startswith(_NAME_ONLY) else None
         summary = text.strip() if name is None else None
@@ -146,7 +146,7 @@ def _ask_pack(query: Query) -> Answer:
 
 
 async def _ask_mygene(query: Query, client: SourceClient) -> Answer:
-    def body(symbol: str, gene: dict[str, Any]) -> dict[str, Any]:
+    def body(symbol: str, gene: JsonObject) -> JsonObject:
         of_pack = {
             "symbol": symbol,
             "name": gene["name"],

@@ -3,8 +3,7 @@ perturbed."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from core.base.types import JsonObject
 from core.evidence.label_view import Counts, pool_counts
 from core.evidence.packs import Partner
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
@@ -20,7 +19,7 @@ async def _ask(query: Query) -> Answer:
         spellings = view.by_pert.spellings(partner.symbol)
         return (spellings[0], view.pert_counts[spellings[0]]) if len(spellings) == 1 else None
 
-    def body(symbol: str, partners: tuple[Partner, ...]) -> dict[str, Any] | None:
+    def body(symbol: str, partners: tuple[Partner, ...]) -> JsonObject | None:
         """Return the partners with labelled rows in view, the highest score first; counts and
         shares are pooled over them."""
         labelled = [

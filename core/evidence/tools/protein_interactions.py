@@ -10,9 +10,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from core.base.net.response_cache import CachedResponse
+from core.base.types import JsonObject
 from core.evidence.packs import Partner, Table
 from core.evidence.source_client import Batch, SourceClient, describe_source
 from core.evidence.sources import Site, SourceRequest, check_symbol, parse_json
@@ -129,7 +129,7 @@ BATCH = Batch(SITE, lambda symbol: _partners_request([symbol]), _fetch, MAX_SYMB
 
 
 async def _ask(query: Query) -> Answer:
-    def body(symbol: str, partners: tuple[Partner, ...]) -> dict[str, Any]:
+    def body(symbol: str, partners: tuple[Partner, ...]) -> JsonObject:
         return {"symbol": symbol, "partners": [partner._asdict() for partner in partners]}
 
     table, retrieved_at = await partner_table(query)

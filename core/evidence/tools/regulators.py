@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from core.base.types import JsonObject
 from core.evidence.packs import Regulated
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
 
 
-def by_sign(symbol: str, others: Iterable[Regulated], kinds: tuple[str, str]) -> dict[str, Any]:
+def by_sign(symbol: str, others: Iterable[Regulated], kinds: tuple[str, str]) -> JsonObject:
     """Return the other genes of a symbol's regulations: those of sign 1 and −1 under these kinds,
     and the unknown ones."""
     signs = zip((*kinds, "unknown"), (1, -1, 0), strict=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from core.base.types import Pair
+from core.base.types import JsonObject, Pair
 from core.evidence.label_view import LabelView, count_labels
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
 
@@ -37,7 +35,7 @@ def _ask(query: Query) -> Answer:
     )
 
 
-def _body(pert: str | None, gene: str | None, rows: tuple[Pair, ...]) -> dict[str, Any]:
+def _body(pert: str | None, gene: str | None, rows: tuple[Pair, ...]) -> JsonObject:
     """Return labelled rows and their counts. pert, gene: what they share, None for an argument that
     was left out."""
     listed = [{"pert": row.pert, "gene": row.gene, "label": str(row.label)} for row in rows]

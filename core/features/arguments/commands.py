@@ -15,9 +15,8 @@ from core.base.fields.record import make
 from core.base.file_io import read_file, replace_file
 from core.base.result import plain
 from core.base.types import LIVE_STATES
-from core.cli.base import Detach, say_progress, show, show_list
+from core.cli.base import Detach, say_progress, show, show_list, show_result
 from core.cli.names import RunName, complete, complete_run
-from core.cli.results import show_result
 from core.cli.settings import takes
 from core.features.arguments import readings
 from core.features.arguments.readings import ReadingSettings

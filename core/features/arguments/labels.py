@@ -19,10 +19,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.base.errors import InputError
-from core.base.frames import encode
 from core.base.hashes import sha256_of
 from core.base.tables import text_table
 from core.base.texts import check_name, quote
+from core.base.workbook import encode
 from core.features.arguments import readings, rubric_tables
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import Design, Sample, SampledText, TextLabel

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from core.base.declared import find_named
 from core.base.errors import InputError, NotFound, StateError, Unreachable
+from core.base.feature import find_named
 from core.base.fields.setting import setting
 from core.base.fields.toml_table import read_toml
 from core.features.arguments import rubric_tables
@@ -26,8 +26,7 @@ from core.runs.dependencies import load_pairs, load_texts
 from core.runs.jobs import overview
 from core.runs.jobs.run_kind import RunKind
 from core.runs.request import Expectation, RunRequest, expect
-from core.runs.shared_settings import Cached, CallsAtOnce, Model, Seed, Server, TokenBudget
-from core.runs.spec import RunSpec
+from core.runs.spec import Cached, CallsAtOnce, Model, RunSpec, Seed, Server, TokenBudget
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, evidence, runs
 from core.store.runs import Run

@@ -14,8 +14,7 @@ from core.base.fields.setting import setting
 from core.base.hashes import sha256_of
 from core.base.texts import check_name
 from core.methods.brief_checks import ALL
-from core.methods.text_rules.registry import YES_NO, Unit, rule_named, rules, yes_if
-from core.methods.text_rules.text import RuleText
+from core.methods.text_rules.text import YES_NO, RuleText, Unit, rule_named, rules, yes_if
 
 if TYPE_CHECKING:
     import pandas as pd

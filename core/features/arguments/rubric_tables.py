@@ -21,7 +21,7 @@ from core.base.fields.setting import Count, Whole, setting
 from core.base.records import parse, to_json
 from core.base.types import MarkedPassage
 from core.features.arguments.rubric import Rubric
-from core.methods.text_rules.registry import Unit
+from core.methods.text_rules.text import Unit
 from core.store.connection import Cursor
 from core.store.evidence import has_evidence
 from core.store.queries import insert, records

@@ -15,8 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from core.base.fields.record import identity_of
 from core.features.arguments.rubric import Rubric
-from core.llm.answers import Unread
-from core.llm.json_objects import find_list
+from core.llm.answers import Unread, find_list
 from core.llm.messages import Reply, TokenLogprob
 from core.methods.base import RowText
 

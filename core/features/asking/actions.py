@@ -25,8 +25,7 @@ from core.runs.jobs import overview
 from core.runs.prompt_files import PromptFile
 from core.runs.request import RunRequest, expected_calls
 from core.runs.row_watch import Watcher
-from core.runs.shared_settings import DatasetName, Model, Server
-from core.runs.spec import ExecutionSettings
+from core.runs.spec import DatasetName, ExecutionSettings, Model, Server
 from core.runs.workspace import Workspace
 from core.store import Cursor, evidence, pairs, predictions, runs, traces
 from core.store.datasets import Dataset

@@ -33,11 +33,10 @@ from core.runs import launch, run_control
 from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.dependencies import load_pairs
 from core.runs.jobs import overview
-from core.runs.made_runs import find_done, refuse_changed
+from core.runs.launch import find_done, refuse_changed
 from core.runs.model_servers import price_at
 from core.runs.request import Expectation, RunRequest, expect, expected_calls
-from core.runs.shared_settings import CallsAtOnce, Server
-from core.runs.spec import RunSpec
+from core.runs.spec import CallsAtOnce, RunSpec, Server
 from core.runs.workspace import Workspace
 from core.store import evidence, predictions, runs
 from core.store.runs import Run

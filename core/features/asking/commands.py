@@ -10,8 +10,7 @@ import typer
 from core.base.fields.record import make
 from core.base.result import plain
 from core.base.texts import number_text, printable
-from core.cli.base import say, show
-from core.cli.progress import working
+from core.cli.base import say, show, working
 from core.cli.settings import takes
 from core.features.asking import actions as asking
 from core.features.asking.actions import SCRIPTED, Answer, Question

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.base.fields.record import make
 from core.base.types import LIVE_STATES, Evidence, Pair
-from core.evidence import describe
+from core.evidence import render
 from core.features.asking.askings import AgainRequest, pair_askings, plan_again, start
 from core.features.asking.changed_cards import (
     CardChange,
@@ -153,7 +153,7 @@ def _choose_changes(run: Run, pair_id: str) -> tuple[CardChange, ...]:
     cards = {card_name(item.tool, item.key): item for item in items}
     # The title of a card without the label view, which all cards share
     titles = {
-        name: as_text(describe.card_title({"tool": item.tool, "key": item.key.partition(" @ ")[0]}))
+        name: as_text(render.card_title({"tool": item.tool, "key": item.key.partition(" @ ")[0]}))
         for name, item in cards.items()
     }
     with_text = {name: title for name, title in titles.items() if text_of(cards[name], pair)}

@@ -21,7 +21,7 @@ from core.base.hashes import KEY_DIGITS, sha256_of
 from core.base.system_errors import explain
 from core.base.texts import check_name
 from core.base.types import Label, Pair
-from core.evidence.pack_kinds import organism_of
+from core.evidence.knowledge_packs import organism_of
 from core.features.cells.cell_formats import hash_cells, is_cell_file
 from core.features.cells.changes_table import label_changes
 from core.features.cells.differential_expression import compare_on_one_processor
@@ -38,13 +38,12 @@ from core.features.importing.import_target import ImportedRows, folder_of, recor
 from core.features.importing.other_formats import refuse_other_format
 from core.runs import packs
 from core.runs.jobs import overview
+from core.runs.jobs.control import Job, JobKind
 from core.runs.jobs.folder import JobFolder
-from core.runs.jobs.kinds import Job, JobKind
 from core.runs.jobs.state import last_heartbeat, status_of
 from core.runs.jobs.work import work_on
 from core.runs.ray_cluster import Cluster
-from core.runs.shared_settings import Backend, ClusterAddress
-from core.runs.spec import check_backend
+from core.runs.spec import Backend, ClusterAddress, check_backend
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, datasets, imports, pairs
 from core.store.datasets import Dataset

@@ -15,12 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from core.base.compressed import packing_of, unpack_file
-from core.base.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
+from core.base.archives import packing_of, unpack_file
+from core.base.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile, require_package
 from core.base.file_io import open_file, read_head, refuse_special
 from core.base.file_limits import MAX_UNPACKED_BYTES, limit_memory
 from core.base.hashes import sha256_of_file
-from core.base.packages import require_package
 from core.features.importing.other_formats import is_zarr
 
 HDF5: Final = b"\x89HDF\r\n\x1a\n"

@@ -10,8 +10,7 @@ import typer
 
 from core.base.errors import InputError
 from core.base.fields.record import make, options_of
-from core.cli.base import say
-from core.cli.results import show_result
+from core.cli.base import say, show_result
 from core.cli.settings import takes
 from core.features.cells import predictions as cell_predictions
 from core.features.cells import summaries

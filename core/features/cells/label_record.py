@@ -14,7 +14,7 @@ import pandas as pd
 
 from core.base.errors import StoreDamaged
 from core.base.file_io import replace_file
-from core.base.label_marks import LabelMarks
+from core.base.result import LabelMarks
 from core.features.cells.anndata_file import COUNTS_PER_CELL
 from core.features.cells.comparisons import FOLD_LIMIT, ReplicateChanges
 from core.features.cells.labels import DOWN, LEFT_OUT, UP

@@ -16,7 +16,7 @@ from annotated_types import Gt, Le
 from core.base.errors import InputError, SettingError
 from core.base.fields.record import check_values
 from core.base.fields.setting import Count, Positive, Share, Whole, setting
-from core.base.label_marks import LabelMarks
+from core.base.result import LabelMarks
 from core.features.cells.columns import GeneNames
 from core.features.cells.comparisons import MockChanges
 from core.features.cells.differential_expression import GeneChanges, GuideExpression

@@ -37,7 +37,7 @@ from core.features.importing.import_target import (
 )
 from core.features.importing.other_formats import refuse_other_format
 from core.features.importing.roles import TableOptions
-from core.runs import run_writer
+from core.runs import audited_rows
 from core.runs.actions import keep_results
 from core.runs.audited_rows import audit_rows
 from core.runs.component_loader import default_dataset
@@ -311,7 +311,7 @@ def _write(
         name, existing = free_name(db, dataset.id, path.stem, str(path), source.sha256, target)
         if existing is not None:
             detail |= delete_replaced_run(db, workspace.settings, existing)
-        run = run_writer.write_run(
+        run = audited_rows.write_run(
             db,
             batch,
             id=source.sha256[:10],

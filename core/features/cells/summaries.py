@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.base.label_marks import LabelMarks
-from core.base.result import Summary
+from core.base.result import LabelMarks, Summary
 from core.base.texts import list_some
 from core.features.cells.groups import MIN_CELLS
 from core.features.cells.screen import NOT_SHRUNK, Description

@@ -17,9 +17,8 @@ from core.features.demo import world as demo_world
 from core.features.demo.world import World
 from core.features.importing.spaces import space_files
 from core.methods.fusion_settings import FusionSettings
-from core.runs import derived_runs, launch
-from core.runs.audited_rows import audit_rows
-from core.runs.run_writer import write_run
+from core.runs import component_loader, launch
+from core.runs.audited_rows import audit_rows, write_run
 from core.runs.workspace import Workspace
 from core.store import changes, datasets, imports, pairs, runs
 from core.store.datasets import DEMO, Dataset
@@ -70,9 +69,9 @@ def make_demo(workspace: Workspace) -> list[Run]:
         debate = runs.find(db, demo.runs[0].name)
     neighbours = KnnSettings((space.name,), EvaluationProtocol("folds"))
     rows = tuple(row.prediction.pair_id for row in demo.runs[0].rows)
-    request = replace(derived_runs.knn_request(dataset, neighbours, "simulated kNN"), rows=rows)
+    request = replace(component_loader.knn_request(dataset, neighbours, "simulated kNN"), rows=rows)
     fusion = FusionSettings(base=debate.id, others=(launch.start(workspace, request).id,))
-    launch.start(workspace, derived_runs.fusion_request(DEMO, fusion, "simulated fusion"))
+    launch.start(workspace, component_loader.fusion_request(DEMO, fusion, "simulated fusion"))
     with workspace.store.read() as db:
         return runs.list_all(db, key[:8])
 

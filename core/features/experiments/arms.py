@@ -18,7 +18,7 @@ from core.methods.prompts import SEED_STEP, read_seeds
 from core.runs import launch
 from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.dependencies import load_pairs
-from core.runs.made_runs import find_done, refuse_changed, run_to_end
+from core.runs.launch import find_done, refuse_changed, run_to_end
 from core.runs.request import RunRequest, choose_rows
 from core.runs.spec import LabelViewSpec, RunSpec
 from core.runs.workspace import Workspace

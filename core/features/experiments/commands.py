@@ -18,9 +18,7 @@ from core.base.file_io import read_file
 from core.base.result import Result, plain
 from core.base.texts import table_lines
 from core.cli import names
-from core.cli.base import Detach, say_arm, say_progress, show
-from core.cli.progress import working
-from core.cli.results import result_lines, show_result
+from core.cli.base import Detach, result_lines, say_arm, say_progress, show, show_result, working
 from core.cli.settings import listing, takes
 from core.features.experiments import engine, ledger
 from core.features.experiments.engine import kind_named, kinds
@@ -28,7 +26,7 @@ from core.features.experiments.ledger_result import LedgerResult
 from core.features.experiments.ledger_table import DecisionRule, Entry
 from core.llm.call_settings import CallSettings
 from core.runs import launch
-from core.runs.shared_settings import CallsAtOnce, Model, Server
+from core.runs.spec import CallsAtOnce, Model, Server
 from core.runs.workspace import Workspace
 from core.store import datasets, runs
 

@@ -17,9 +17,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from core.base.declared import find_named
 from core.base.errors import DeskError, InputError, NotFound, StateError
 from core.base.experiment import Experiment, Kind, Runs
+from core.base.feature import find_named
 from core.base.fields.record import make, values_of, values_with_effect
 from core.base.hashes import KEY_DIGITS, sha256_of
 from core.base.log import LOGGER
@@ -36,10 +36,10 @@ from core.runs import actions as run_actions
 from core.runs import launch
 from core.runs.component_loader import default_dataset
 from core.runs.jobs import overview
+from core.runs.jobs.control import UNFINISHED, Job, JobKind
 from core.runs.jobs.folder import JobFolder
-from core.runs.jobs.kinds import UNFINISHED, Job, JobKind
 from core.runs.jobs.work import Reporter, work_on
-from core.runs.made_runs import Progress, server_of
+from core.runs.launch import Progress, server_of
 from core.runs.request import Expectation, cost_sentence, expected_calls
 from core.runs.workspace import Workspace
 from core.store import notes, runs

@@ -13,10 +13,10 @@ from datetime import datetime
 
 from scipy.special import ndtri
 
+from core.base.environment import describe
 from core.base.errors import InputError, NotFound, StateError
 from core.base.experiment import Arm, Experiment
 from core.base.texts import check_name, list_known
-from core.base.version import describe
 from core.features.experiments import ledger_table
 from core.features.experiments.comparison_log import look_at, looked_by_dataset, pair_of_arms
 from core.features.experiments.ledger_result import LedgerResult, ledger_of

@@ -18,11 +18,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pandas as pd
 
-from core.base.clock import local_of
 from core.base.errors import InputError, UnknownFormat
 from core.base.experiment import Metric
 from core.base.fields.record import check_values
 from core.base.fields.setting import Effect, setting
+from core.base.row_schema import local_of
 from core.features.experiments.result import METRICS
 from core.stats.comparison import verdict_of
 from core.stats.intervals import Interval, normal_interval

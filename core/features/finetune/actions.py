@@ -40,9 +40,9 @@ from core.methods.prompt_only import prompt_for
 from core.methods.prompts import C_PARAMETERS_B
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
-from core.runs.jobs.kinds import Job, JobKind
+from core.runs.jobs.control import Job, JobKind
 from core.runs.jobs.state import read_ending
-from core.runs.shared_settings import DatasetName
+from core.runs.spec import DatasetName
 from core.runs.workspace import Workspace
 from core.transfer.protocols import EvaluationProtocol, parts_of
 from core.transfer.row_index import RowIndex

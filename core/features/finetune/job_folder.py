@@ -37,16 +37,21 @@ from typing import Annotated, Any, Final
 from annotated_types import Ge, Le
 
 from core.base.config import REPOSITORY, Settings
-from core.base.environment import HUB_VARIABLES, bare_environment, environment_of, keys_needed
+from core.base.environment import (
+    HUB_VARIABLES,
+    bare_environment,
+    describe,
+    environment_of,
+    keys_needed,
+)
 from core.base.errors import InputError, MissingPackage, NotFound, StateError
 from core.base.fields.record import keep_identity
 from core.base.fields.setting import Count, Whole, setting
 from core.base.file_io import part_of, remove_folder, replace_file, sync_folder
 from core.base.hashes import KEY_DIGITS, sha256_of, sha256_of_file
 from core.base.records import to_json
-from core.base.version import describe
 from core.methods.prompts import CellContext
-from core.runs.jobs import start as jobs
+from core.runs.jobs import work as jobs
 from core.runs.jobs.folder import JobFolder, read_json, write_json
 from core.runs.jobs.state import JobStatus, status_of
 from core.runs.run_folder import read_spec

@@ -11,14 +11,12 @@ from core.base.errors import SettingError
 from core.base.fields.record import make, options_of, values_of
 from core.base.types import Flag
 from core.cli import names
-from core.cli.base import Replace, say_if_named_otherwise
-from core.cli.progress import working
-from core.cli.results import show_result
+from core.cli.base import Replace, say_if_named_otherwise, show_result, working
 from core.cli.settings import takes
 from core.features.fuse.weight_grid import FusionVerdict
 from core.methods.recovered import RecoveredSettings
-from core.runs import derived_runs, launch
-from core.runs.derived_runs import FusionRequest
+from core.runs import component_loader, launch
+from core.runs.component_loader import FusionRequest
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
 from core.scoring.score_result import constant_parents
@@ -82,7 +80,7 @@ def _fuse(workspace: Workspace, chosen: dict[str, Any]) -> tuple[RunRequest, Fla
     settings = replaced(
         named, base=base.id, others=tuple(run.id for run in others), references=references
     )
-    return derived_runs.fusion_request(base.dataset, settings, asked.name), Flag.PARTLY_COVERED
+    return component_loader.fusion_request(base.dataset, settings, asked.name), Flag.PARTLY_COVERED
 
 
 def _recover(workspace: Workspace, fused: str, chosen: dict[str, Any]) -> tuple[RunRequest, Flag]:

@@ -10,14 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.base.archives import Content
-from core.base.compressed import bare_name
+from core.base.archives import Content, bare_name
 from core.base.errors import DeskError, InputError, StateError, UnknownFormat
 from core.base.log import record_error
 from core.base.records import from_json, to_json
 from core.base.texts import check_name
 from core.base.types import Rejected
-from core.evidence.knowledge_packs import organism_of
 from core.features.importing import bundle_actions, imported_rows
 from core.features.importing.fetch import GITHUB, SOURCES, Progress, fetch
 from core.features.importing.files import (
@@ -323,7 +321,7 @@ def _restore_file(workspace: Workspace, table: Importable, existing: Imported) -
     it was lost or changed."""
     name = str(existing.name)
     if isinstance(table, PackFile):
-        existing = replace(existing, organism=organism_of(table.pack))
+        existing = replace(existing, organism=table.pack.organism)
         restored = packs.restore(workspace.settings, name, table.content, table.sha256)
     elif isinstance(table, SpaceFile):
         with workspace.store.read() as db:
@@ -356,7 +354,7 @@ def _write_pack(
         if existing is not None:
             imports.delete(db, existing.source_file)
         detail |= {"kind": file.kind, "name": name, "rows": len(file.pack)}
-    return Imported(path, file.kind, name, len(file.pack), organism=organism_of(file.pack))
+    return Imported(path, file.kind, name, len(file.pack), organism=file.pack.organism)
 
 
 def _write_space(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.base import machine_names
+from core.base import environment
 from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.file_io import UnnamedFile, write_by
@@ -111,7 +111,7 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
             " ended"
         )
     names, origin = records.run_names(db), records.origin_of(db, run.id) or run.origin
-    clean = machine_names.remover(settings)
+    clean = environment.remover(settings)
     bundled = bundled_run(replace_in(run, origin=origin), names, clean)
     parts, changed = {}, (bundled.spec, bundled.cause) != (dict(run.spec), run.cause)
     for part in SCHEMAS:
@@ -132,11 +132,11 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
         )
         texts = (buffer.to_pybytes() for buffer in buffers if buffer is not None)
         said = json.dumps(to_json(bundled), ensure_ascii=False).encode()
-        machine_names.refuse_secrets(settings, f"run {run.name}", chain([said], texts))
+        environment.refuse_secrets(settings, f"run {run.name}", chain([said], texts))
     return bundle, list(_list_problems(bundle, changed=changed))
 
 
-def _change_errors(table: pa.Table, clean: machine_names.Remover) -> pa.Table:
+def _change_errors(table: pa.Table, clean: environment.Remover) -> pa.Table:
     """Return a table with its column error changed."""
     texts = [text and clean(text) for text in table["error"].to_pylist()]
     return table.set_column(

@@ -25,16 +25,14 @@ from typing import IO, Annotated, Any, Literal, TypeVar
 from annotated_types import Ge, Le, MaxLen, Predicate
 
 from core import __version__
-from core.base.archives import Content, is_zip, open_members, pack_into
-from core.base.clock import local_of, utc_of
-from core.base.compressed import open_archive
+from core.base.archives import Content, is_zip, open_archive, open_members, pack_into
+from core.base.environment import Remover, change_texts
 from core.base.errors import InputError
 from core.base.file_io import UnnamedFile
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.base.hashes import sha256_of_open
-from core.base.machine_names import Remover, change_texts
 from core.base.records import Misfit, fit, to_json
-from core.base.row_schema import VERSION, field_names
+from core.base.row_schema import VERSION, field_names, local_of, utc_of
 from core.base.texts import quote
 from core.base.types import FALLBACKS, READING_METHODS, RunRecord, Track
 from core.features.importing.bundle_parts import (

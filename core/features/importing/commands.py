@@ -14,10 +14,8 @@ from core.base.file_io import write_by
 from core.base.result import plain
 from core.base.texts import printable, table_lines
 from core.cli import names
-from core.cli.base import Out, Replace, say, say_progress, show, show_list
-from core.cli.lazy_group import Output
+from core.cli.base import Out, Output, Replace, say, say_progress, show, show_list, working
 from core.cli.names import RunName
-from core.cli.progress import working
 from core.features.importing import actions as imports
 from core.features.importing import backups, bundle_actions, imported_rows
 from core.features.importing import export as export_action

@@ -10,12 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from core.base.compressed import bare_name
+from core.base.archives import bare_name
 from core.base.errors import StateError
 from core.base.hashes import sha256_of
 from core.base.texts import quote
 from core.base.types import FileRows, Label, Pair, Rejected
-from core.evidence.pack_kinds import Organism, organism_of
+from core.evidence.knowledge_packs import Organism, organism_of
 from core.features.importing.import_target import ImportOptions
 from core.features.importing.pairs import PairTable
 from core.store import Cursor, datasets, imports, pairs

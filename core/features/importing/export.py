@@ -15,14 +15,14 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
-from core.base import machine_names
+from core.base import environment
 from core.base.archives import pack_into
-from core.base.clock import utc_of
 from core.base.config import Settings
 from core.base.errors import InputError
-from core.base.frames import Format, encode
+from core.base.row_schema import utc_of
 from core.base.texts import number_text
 from core.base.types import RowResult, TraceEvent
+from core.base.workbook import Format, encode
 from core.features.importing.inspect_logs import log_members
 from core.features.importing.traces import KEY, write_trace
 from core.runs import run_control
@@ -77,7 +77,7 @@ def _without_secrets(
     for frame in frames:
         texts = frame.select_dtypes(["object", "string"]).astype(str)
         cells = (cell.encode() for _, column in texts.items() for cell in column)
-        machine_names.refuse_secrets(settings, f"run {run}", cells if settings.secrets else ())
+        environment.refuse_secrets(settings, f"run {run}", cells if settings.secrets else ())
         yield frame
 
 
@@ -116,7 +116,7 @@ def write_log(out: IO[bytes], workspace: Workspace, run: str) -> int:
             for path, content in log_members(
                 header, _read_samples(db, workspace.settings, found, ids)
             ):
-                machine_names.refuse_secrets(workspace.settings, f"run {found.name}", [content])
+                environment.refuse_secrets(workspace.settings, f"run {found.name}", [content])
                 yield path, content
 
         pack_into(out, members)
@@ -133,7 +133,7 @@ def _read_samples(
         ["pert", "gene", "label", "split"]
     ]
     known = frame.astype(object).where(frame.notna(), None).to_dict("index")
-    clean = machine_names.remover(settings)
+    clean = environment.remover(settings)
     rows = traces.each_row(db, run.id)
     row = next(rows, None)
     for key in ids:
@@ -234,7 +234,7 @@ def _model(run: Run) -> str:
 
 def _header(run: Run, dataset: str, settings: Settings, ids: list[str]) -> JsonObject:
     """Return the log's head: the task, the model, and the status."""
-    clean = machine_names.remover(settings)
+    clean = environment.remover(settings)
     ours = {
         "run": run.id,
         "name": run.name,
@@ -242,7 +242,7 @@ def _header(run: Run, dataset: str, settings: Settings, ids: list[str]) -> JsonO
         "track": run.track,
         "origin": run.origin,
     }
-    spec = machine_names.change_texts(run.spec, clean)
+    spec = environment.change_texts(run.spec, clean)
     started, finished = (_time(at or run.created_at) for at in (run.started_at, run.finished_at))
     return {
         "status": "success" if run.status == "done" else "cancelled",

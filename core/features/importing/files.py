@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from core.base.archives import Content, open_content
-from core.base.compressed import plain_file
+from core.base.archives import Content, open_content, plain_file
 from core.base.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
 from core.base.file_io import read_file, read_head, temporary_folder
 from core.base.file_limits import MAX_UNPACKED_BYTES

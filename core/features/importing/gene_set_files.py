@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from core.base.compressed import bare_name, unpack_file
+from core.base.archives import bare_name, unpack_file
 from core.base.errors import InputError
 from core.base.file_io import open_file
 from core.base.file_limits import MAX_UNPACKED_BYTES
-from core.evidence.pack_kinds import are_genes
+from core.evidence.knowledge_packs import are_genes
 from core.features.importing.name_kinds import kind_of_names
 from core.features.importing.symbols import clean
 

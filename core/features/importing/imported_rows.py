@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from core.base.compressed import bare_name
+from core.base.archives import bare_name
 from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.hashes import sha256_of
@@ -44,7 +44,7 @@ from core.features.importing.import_target import (
 from core.features.importing.pairs import PairTable
 from core.features.importing.spaces import space_files
 from core.features.importing.submissions import SubmissionTable
-from core.runs import packs, run_writer
+from core.runs import audited_rows, packs
 from core.runs.audited_rows import RowSpool
 from core.runs.run_folder import folder_of_run
 from core.runs.run_state import refuse_live
@@ -171,7 +171,7 @@ def write_run(
     )
     name, existing = free_name(db, target.id, run_name(table, path), path, table.sha256, options)
     replaced = {} if existing is None else delete_replaced_run(db, settings, existing)
-    run = run_writer.write_run(
+    run = audited_rows.write_run(
         db,
         known,
         id=_run_id(table, target),

@@ -23,8 +23,7 @@ from dataclasses import replace
 from string import ascii_uppercase
 from typing import Any, TypeGuard
 
-from core.base.archives import Content, is_zip, iterate_members, open_content
-from core.base.compressed import DAMAGE, open_archive
+from core.base.archives import DAMAGE, Content, is_zip, iterate_members, open_archive, open_content
 from core.base.errors import InputError, UnsafeFile
 from core.base.row_schema import FILE_SUM_TOLERANCE, MOST_EVENTS, MOST_TOKENS
 from core.base.texts import parse_json, quote, replace_surrogates
@@ -40,8 +39,7 @@ from core.features.importing.submissions import (
 )
 from core.features.importing.traces import KEY, PackagedTrace, read_trace
 from core.llm.answers import LABELS, read_label, read_option
-from core.llm.completion import ending_of, read_parts
-from core.llm.thinking import part_thinking
+from core.llm.completion import ending_of, part_thinking, read_parts
 
 JsonObject = dict[str, Any]
 HEADER = "header.json"

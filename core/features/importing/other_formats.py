@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from core.base.compressed import unpack_file
+from core.base.archives import unpack_file
 from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import open_file, read_head
 from core.base.file_limits import MAX_UNPACKED_BYTES

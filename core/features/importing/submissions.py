@@ -17,7 +17,7 @@ from core.features.importing.pairs import IDENTITY, TableRows, name_row, place_k
 from core.features.importing.roles import Roles
 from core.features.importing.traces import Format, Trace, parse_trace
 from core.llm.answers import read_label
-from core.llm.thinking import part_thinking
+from core.llm.completion import part_thinking
 
 # a trace's probabilities reproduce both predictions within this, else the file's numbers count
 TRACE_TOLERANCE = 2e-6

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, diags_array
 
-from core.base.errors import InputError, NotFound, Unreachable
+from core.base.errors import InputError, NotFound, Unreachable, require_package
 from core.base.net.retry import Fault
-from core.base.packages import require_package
 from core.base.texts import parse_json
 from core.base.types import Label
 from core.embeddings.space import Space, first_line, make_space

@@ -12,10 +12,16 @@ from core.base.errors import InputError, StateError
 from core.base.fields.record import make
 from core.base.result import Summary, to_json
 from core.cli import names
-from core.cli.base import Replace, say, say_if_named_otherwise, show_deleted, show_list
+from core.cli.base import (
+    Replace,
+    say,
+    say_if_named_otherwise,
+    show_deleted,
+    show_list,
+    show_result,
+    working,
+)
 from core.cli.names import DatasetName
-from core.cli.progress import working
-from core.cli.results import show_result
 from core.cli.settings import takes
 from core.embeddings.symbol_matching import Coverage
 from core.features.importing import actions as imports
@@ -25,9 +31,8 @@ from core.features.neighbours.spaces import (
     SPACE_SETTINGS,
     CoresponseSettings,
 )
-from core.runs import component_loader, derived_runs, launch
-from core.runs.component_loader import WorkspaceComponents, default_dataset
-from core.runs.derived_runs import KnnRequest
+from core.runs import component_loader, launch
+from core.runs.component_loader import KnnRequest, WorkspaceComponents, default_dataset
 from core.runs.workspace import Workspace
 from core.scoring.run_scores import MACRO_HEADLINE
 from core.store import spaces
@@ -61,7 +66,7 @@ def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False
         KnnResult.of(numbers, settings.describe(), predicted.seconds, target.marks), remarks=remarks
     )
     if name:
-        request = derived_runs.knn_request(target, settings, name)
+        request = component_loader.knn_request(target, settings, name)
         saved = launch.start(context.obj, request, replace=replace, components=loader)
         say_if_named_otherwise(saved, name)
         result = replaced(result, run=saved.name)
@@ -97,7 +102,7 @@ def neighbours(
 ) -> None:
     """List the labelled rows behind a row's priors, heaviest first."""
     target = default_dataset(context.obj, dataset)
-    found = derived_runs.neighbours_of(
+    found = component_loader.neighbours_of(
         context.obj,
         target,
         pair,

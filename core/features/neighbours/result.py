@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from core.base.label_marks import UNMARKED, LabelMarks
-from core.base.result import Table, hidden, inline
+from core.base.result import UNMARKED, LabelMarks, Table, hidden, inline
 from core.base.texts import number_text
 from core.methods.fusion_components import DatasetPriors
-from core.runs.control_inputs import Progress, find_null
+from core.runs.component_loader import Progress, find_null
 from core.runs.workspace import Workspace
 from core.scoring.sentences import BIASED, TWO_WAY, UNSEEN, axes_text
 from core.stats.delong import Estimate

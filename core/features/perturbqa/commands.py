@@ -9,8 +9,7 @@ import typer
 
 from core.base.fields.record import make
 from core.cli import names
-from core.cli.base import Replace, show_list
-from core.cli.results import show_result
+from core.cli.base import Replace, show_list, show_result
 from core.cli.settings import takes
 from core.features.perturbqa.baselines.material import read_grid
 from core.features.perturbqa.baselines.split import BaselineRequest, compute_baselines

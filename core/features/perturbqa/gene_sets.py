@@ -14,14 +14,14 @@ from annotated_types import MinLen
 
 from core.base.errors import InputError
 from core.base.file_io import read_file, replace_file
-from core.base.frames import encode_for_spreadsheets
 from core.base.records import parse
+from core.base.workbook import encode_for_spreadsheets
 from core.evidence.packs import Packs
 from core.features.perturbqa.summaries import rouge_1_recall, summary_request
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint, asks_several
 from core.llm.errors import ModelError
-from core.llm.reply_cache import ReplyCache
+from core.llm.kept_answer import ReplyCache
 from core.runs import launch, model_servers, packs
 from core.runs.request import ModelRequest
 from core.runs.run_control import CACHE

@@ -20,10 +20,10 @@ from core.cli.names import JobName, RunName
 from core.cli.settings import takes
 from core.runs import actions as run_actions
 from core.runs import run_control
-from core.runs.changed_settings import ChangedSettings, change_settings
 from core.runs.jobs import control, overview
-from core.runs.jobs.kinds import Job
+from core.runs.jobs.control import Job
 from core.runs.jobs.run_kind import RunKind
+from core.runs.model_servers import ChangedSettings, change_settings
 from core.runs.workspace import Workspace
 from core.store import datasets, runs
 from core.store.runs import Run

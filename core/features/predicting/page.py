@@ -16,10 +16,10 @@ from core.base.types import LIVE_STATES
 from core.llm.health import Health
 from core.methods.base import AsksAgain, DerivedMethod, Method, methods
 from core.runs import launch, run_control
-from core.runs.changed_settings import ChangedSettings, change_settings
 from core.runs.dependencies import ReadsTexts
 from core.runs.jobs import control
-from core.runs.jobs.kinds import Job
+from core.runs.jobs.control import Job
+from core.runs.model_servers import ChangedSettings, change_settings
 from core.runs.request import RowSelection, RunRequest, cost_sentence
 from core.runs.run_state import Status
 from core.runs.workspace import Workspace

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from core.cli.base import say_progress
-from core.cli.results import show_result
+from core.cli.base import say_progress, show_result
 from core.features.published.reproduce import reproduce_numbers
 
 app = typer.Typer()

@@ -8,8 +8,7 @@ from typing import Final, Self
 import numpy as np
 import pandas as pd
 
-from core.base.label_marks import LabelMarks
-from core.base.result import Figure, Table, hidden, inline
+from core.base.result import Figure, LabelMarks, Table, hidden, inline
 from core.base.texts import number_text, rows_behind
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats

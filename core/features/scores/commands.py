@@ -11,14 +11,12 @@ import typer
 from core.base.errors import InputError, MissingPackage
 from core.base.fields.setting import split_names
 from core.cli import names
-from core.cli.base import show
-from core.cli.lazy_group import Output
+from core.cli.base import Output, show, show_result
 from core.cli.names import RunName
-from core.cli.results import show_result
 from core.features import hooks
 from core.features.scores.slices import SHORT_NAMES, SLICES, SlicesResult, available_slices
 from core.features.scores.space_controls import control_spaces, space_to_scramble
-from core.runs.control_inputs import control_expression_of, null_of_run
+from core.runs.component_loader import control_expression_of, null_of_run
 from core.runs.workspace import Workspace
 from core.scoring import run_scores
 from core.scoring.baselines import add_expression

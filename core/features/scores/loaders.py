@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.features.scores.space_controls import control_spaces, space_to_scramble
-from core.runs.control_inputs import control_expression_of, kept_vectors
+from core.runs.component_loader import control_expression_of, kept_vectors
 from core.scoring import run_scores
 from core.scoring.baselines import add_expression
 from core.scoring.compare_runs import RunComparison, compare_runs

@@ -11,8 +11,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from core.base.label_marks import UNMARKED, LabelMarks
-from core.base.result import Figure, Table, hidden
+from core.base.result import UNMARKED, Figure, LabelMarks, Table, hidden
 from core.base.texts import NO_BIOLOGY, number_text, symbol_kind
 from core.base.types import Flag
 from core.scoring.other_scores import OtherScores

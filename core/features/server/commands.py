@@ -13,7 +13,7 @@ import typer
 from core.base import log
 from core.base.config import CALLBACK, EXAMPLE, REPOSITORY, Settings, reaches_others, read_base_url
 from core.base.errors import InputError, MissingPackage
-from core.base.secrets_file import redirect_uri
+from core.base.net.server_access import redirect_uri
 
 app = typer.Typer()
 

@@ -15,12 +15,12 @@ import typer
 from core import __version__
 from core.base import log
 from core.base.config import REPOSITORY, Settings
+from core.base.environment import commit_of
 from core.base.errors import DeskError, StoreBusy, StoreError
 from core.base.net.addresses import origin_of, read_addresses
 from core.base.net.scrubber import SHORTEST
 from core.base.result import fields_of
 from core.base.system_errors import existing_folder
-from core.base.version import commit_of
 from core.cli.base import show
 from core.llm import health
 from core.llm.endpoint import Endpoint

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.base.config import CALLBACK, REPOSITORY, load_settings
 from core.base.log import record_error, scrub_output
-from core.base.secrets_file import redirect_uri
+from core.base.net.server_access import redirect_uri
 from core.features.server.access import SIGNED_IN, check_access, check_messages
 from core.features.server.limits import SessionLimits, UploadLimits, ending_sessions
 

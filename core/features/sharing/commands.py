@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.base import machine_names
+from core.base import environment
 from core.base.errors import InputError
 from core.base.fields.setting import split_names
 from core.base.records import from_json
@@ -141,7 +141,7 @@ def build(
     byline = Byline(*(reports.author_and_day(context.obj, name) or ()))
     parts = dataclasses.replace(load_parts(context.obj, name, selection, base), byline=byline)
     built = build_file(parts, slides=slides)
-    machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
+    environment.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
     show_file(out, built.content, {"figures": built.figures, "rows": built.rows}, replace=replace)
 
 
@@ -278,7 +278,7 @@ def export(
     with context.obj.store.read() as db:
         home, stops = walks.find_walk(db, name, dataset)
         page = walk_file(db, home, name, context.obj.settings.base_url or AT_HOME)
-    machine_names.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
+    environment.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
     show_file(out, page, {"stops": len(stops)}, replace=replace)
 
 

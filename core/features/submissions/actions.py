@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from core import __version__
+from core.base.environment import refuse_secrets, version_in
 from core.base.errors import InputError, NotFound
 from core.base.file_io import read_file, write_file
 from core.base.file_limits import MAX_UNPACKED_BYTES
 from core.base.hashes import sha256_of
-from core.base.machine_names import refuse_secrets
 from core.base.types import EXTERNAL_SCORE, MADE_ELSEWHERE, Flag, RowResult, Track
-from core.base.version import version_in
 from core.evidence.registry import TOOLS, tool_file
 from core.features.importing.lineage import Prompts, missing_parents, prompts_of
 from core.features.importing.problems import Problem

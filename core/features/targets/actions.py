@@ -45,8 +45,8 @@ from core.features.targets.models.base import (
 )
 from core.features.targets.splits import Split, draw_split
 from core.runs.jobs import overview, work
+from core.runs.jobs.control import Job, JobKind
 from core.runs.jobs.folder import JobFolder, read_json, write_json
-from core.runs.jobs.kinds import Job, JobKind
 from core.runs.jobs.state import JobStatus, status_of
 from core.runs.workspace import Workspace
 

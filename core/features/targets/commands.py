@@ -12,8 +12,7 @@ import typer
 from core.base.errors import InputError, NotFound
 from core.base.fields.record import make
 from core.cli import names
-from core.cli.base import Replace, say, say_progress, show_deleted
-from core.cli.results import show_result
+from core.cli.base import Replace, say, say_progress, show_deleted, show_result
 from core.cli.settings import takes
 from core.features.targets import actions as target_ranking
 from core.features.targets.evaluate import (

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.base.errors import InputError, MissingPackage
-from core.base.types import Flag, Label, Prediction, RowResult
+from core.base.types import Flag, JsonObject, Label, Options, Prediction, RowResult
 from core.llm.answers import Unread, read_label, read_probability
 from core.llm.kept_answer import TokenCount
 from core.llm.logprobs import LETTERS
 from core.llm.messages import Message
-from core.methods.agents.agent_episode import Episode, PromptOutline
-from core.methods.agents.tool_binding import BoundTool
+from core.methods.agents.agent_episode import BoundTool, Episode, PromptOutline
 from core.methods.conversation import (
     ask_letter_again,
     ask_probability_again,
@@ -28,7 +27,7 @@ V = TypeVar("V")
 HARD = {Label.UP: (1.0, 1.0), Label.DOWN: (1.0, 0.0), Label.NONE: (0.0, None)}
 
 
-def agent_prompts(options: Mapping[str, Any], outlines: Sequence[PromptOutline]) -> str:
+def agent_prompts(options: Options, outlines: Sequence[PromptOutline]) -> str:
     """Return every text of a prompt but the pair and the tools' answers. Raise MissingPackage if
     DSPy is not installed."""
     sent = [prompt for outline in outlines for prompt in _program().system_prompts(outline)]
@@ -97,7 +96,7 @@ async def _finish(episode: Episode, answer: Answer, counted: TokenCount) -> RowR
         episode, answer.fields
     )
     said = "; ".join(f"{name}: {value}" for name, value in answer.fields.items())
-    meta: dict[str, Any] = {
+    meta: JsonObject = {
         "p_de": p_de,
         "p_up_given_de": p_up,
         "fallback": bool(flags),

@@ -16,10 +16,9 @@ from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
 
 from core.base.texts import replace_surrogates
+from core.llm.answers import AnswerSchema
 from core.llm.errors import Malformed, Refused
-from core.llm.structured import AnswerSchema
-from core.methods.agents.agent_episode import Episode, PromptOutline
-from core.methods.agents.tool_binding import BoundTool, call_tool
+from core.methods.agents.agent_episode import BoundTool, Episode, PromptOutline, call_tool
 
 _REACT_LOG = logging.getLogger("dspy.predict.react")
 

@@ -1,13 +1,20 @@
-"""A text of a run, prepared for rules, and whether a brief concludes for its side or the other.
-Results that several rules need are computed once."""
+"""Rules: questions about a text of a run that no model answers.
+
+A text is prepared for them once: what several rules need, such as whether a brief concludes for its
+side or the other.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cache, cached_property
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+import core.methods.text_rules as room
+from core.base.feature import declared_in, find_named
 
 SHORT = 120  # in characters; a shorter text is one line of a chat window
 BARE = 12  # in characters; too few for a sentence
@@ -25,8 +32,7 @@ _ANSWER = re.compile(
 # to its first characters.
 _END = re.compile(r"[.!?\n](?:(?<=\n)\n*|[\"')\]]?(\s+)(?=[\"'(\[]?[A-Z0-9]))")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_OPTION_WORDS = ("answer", "option", "choice")
-_NAMED_OPTION = re.compile(rf"\b(?i:{'|'.join(_OPTION_WORDS)})\W{{0,4}}([ABC])\b")
+_NAMED_OPTION = re.compile(r"\b(?i:answer|option|choice)\W{0,4}([ABC])\b")
 _PLAIN = {
     "‐": "-",
     "‑": "-",
@@ -96,19 +102,8 @@ class RuleText:
         return {*self.sentences[:1], *self.sentences[-2:]}
 
     @cached_property
-    def lowered_deciding_lines(self) -> str:
-        """The same in lower case, one sentence per line, because a case-insensitive search takes
-        twice as long."""
-        return "\n".join(self.deciding_sentences).lower()
-
-    @cached_property
     def named_options(self) -> set[str]:
         """The first option after "answer", "option" or "choice" in each deciding sentence."""
-        lines = self.lowered_deciding_lines
-        # Looking for words takes a tenth of a search's time. Beyond ASCII, some letters match those
-        # of words, such as "ſ".
-        if lines.isascii() and not any(map(lines.__contains__, _OPTION_WORDS)):
-            return set()
         return {found[1] for found in map(_NAMED_OPTION.search, self.deciding_sentences) if found}
 
     def is_against_own_side(self, option: str) -> bool:
@@ -178,41 +173,18 @@ _CLAIMS = {
         r" )?(?:down-?regulated|decreased|reduced|lowered)\b"
     ),
 }
-# Every phrase of a claim contains one of these. Most texts contain none; checking that takes a
-# tenth of a search.
-_RESULT_WORDS = (
-    "result",
-    "lead",
-    "cause",
-    "produce",
-    "expected",
-    "predicted",
-    "likely",
-    "will",
-    "should",
-)
-_CLAIM_WORDS = {
-    "unchanged": ("no ", "not ", "unlikely to ", "unchanged", "unaffected", "unaltered"),
-    "changed": _RESULT_WORDS,
-    "up": (*_RESULT_WORDS, "regulated", "increased", "elevated", "induced"),
-    "down": (*_RESULT_WORDS, "regulated", "decreased", "reduced", "lowered"),
-}
 
 
 class _Statement(NamedTuple):
-    """Phrases that state something, each with one of `words`, and words that rule out a conclusion;
-    for a lower-case sentence."""
+    """Phrases that state something, and words that rule out a conclusion; for a lower-case
+    sentence."""
 
-    words: tuple[str, ...]
     phrases: re.Pattern[str]
     unless: re.Pattern[str]
 
 
 def _statement(claims: Sequence[str], unless: str) -> _Statement:
-    words = dict.fromkeys(word for claim in claims for word in _CLAIM_WORDS[claim])
-    return _Statement(
-        tuple(words), re.compile("|".join(_CLAIMS[claim] for claim in claims)), re.compile(unless)
-    )
+    return _Statement(re.compile("|".join(_CLAIMS[claim] for claim in claims)), re.compile(unless))
 
 
 _OTHER_SIDE = {
@@ -265,7 +237,49 @@ def _states(sentence: str, side: _Statement) -> bool:
 
 
 def _is_stated(text: RuleText, side: _Statement) -> bool:
-    lines = text.lowered_deciding_lines
-    if not any(map(lines.__contains__, side.words)):
-        return False
-    return any(_states(sentence, side) for sentence in lines.split("\n"))
+    return any(_states(sentence.lower(), side) for sentence in text.deciding_sentences)
+
+
+# What is asked about. A speech is a brief, a rebuttal or a verdict; a claim is an entry in a
+# reading of claims and belongs to that reading.
+Unit = Literal["brief", "speech", "verdict", "row", "claim"]
+YES_NO = ("yes", "no")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A question that a rule answers. Add one to `built_in.RULES`, or to the `RULES` of another
+    file in this package.
+
+    answer: returns one of `answers`, or "" if the text does not answer the question. unit: the kind
+    of text.
+    """
+
+    name: str
+    question: str
+    answer: Callable[[RuleText], str]
+    answers: tuple[str, ...] = YES_NO
+    unit: Unit = "brief"
+
+
+def yes_if(holds: bool) -> str:
+    """Return the answer to a yes-or-no question."""
+    return "yes" if holds else "no"
+
+
+@cache
+def rules() -> Mapping[str, Rule]:
+    """Return the rules by name, sorted.
+
+    This imports every file of the package, so a new file with `RULES` needs no listing.
+    """
+    found: dict[str, Rule] = {
+        rule.name: rule for of_file in declared_in(room, "RULES") for rule in of_file
+    }
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def rule_named(name: str) -> Rule:
+    """Return the rule with this name. Raise NotFound, with the known names, if there is no such
+    rule."""
+    return find_named(rules(), "rule", name)

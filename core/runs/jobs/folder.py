@@ -26,6 +26,7 @@ from typing import Any, Final, Literal
 from core.base.errors import InputError
 from core.base.file_io import replace_file
 from core.base.texts import parse_json
+from core.base.types import JsonObject
 
 Command = Literal["run", "pause", "cancel"]
 RESERVE_BYTES: Final = 1 << 16
@@ -47,6 +48,16 @@ _STARTS = " a process starts"  # ends a line of a log
 _LONGEST_LINE = 400  # bytes, of a log, on average
 
 
+class FileOf:
+    """A file in the folder of a job, by its name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, folder: JobFolder, _kind: type[JobFolder]) -> Path:
+        return folder.path / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class JobFolder:
     """The folder that holds a job's files."""
@@ -58,41 +69,15 @@ class JobFolder:
         """The job's id."""
         return self.path.name
 
-    @property
-    def about(self) -> Path:
-        return self.path / "job.json"
-
-    @property
-    def log(self) -> Path:
-        return self.path / "log.txt"
-
-    @property
-    def heartbeat(self) -> Path:
-        return self.path / "heartbeat"
-
-    @property
-    def done(self) -> Path:
-        return self.path / "done.json"
-
-    @property
-    def reserve(self) -> Path:
-        return self.path / "reserve"
-
-    @property
-    def control(self) -> Path:
-        return self.path / "control"
-
-    @property
-    def lock(self) -> Path:
-        return self.path / "worker.lock"
-
-    @property
-    def start_lock(self) -> Path:
-        return self.path / "start.lock"
-
-    @property
-    def resume_lock(self) -> Path:
-        return self.path / "resume.lock"
+    about = FileOf("job.json")
+    log = FileOf("log.txt")
+    heartbeat = FileOf("heartbeat")
+    done = FileOf("done.json")
+    reserve = FileOf("reserve")
+    control = FileOf("control")
+    lock = FileOf("worker.lock")
+    start_lock = FileOf("start.lock")
+    resume_lock = FileOf("resume.lock")
 
     @property
     def first_signs(self) -> tuple[Path, ...]:
@@ -146,7 +131,7 @@ def write_json(file: Path, values: Mapping[str, Any], *, durable: bool = True) -
 
 def read_json(
     file: Path, needed: Mapping[str, Kind] = NO_KINDS, other: Mapping[str, Kind] = NO_KINDS
-) -> dict[str, Any] | None:
+) -> JsonObject | None:
     """Return the JSON object in a file; None without the file. Raise InputError for another
     content.
 

@@ -17,11 +17,11 @@ from typing import Any
 from core.base import log
 from core.base.environment import environment_of
 from core.base.errors import DeskError, NotFound, StoreBusy
-from core.base.types import LIVE_STATES
+from core.base.types import LIVE_STATES, JsonObject
 from core.runs.jobs import state
 from core.runs.jobs.folder import JobFolder, read_json, write_json
-from core.runs.jobs.start import command_line
-from core.runs.jobs.start import start as start_process
+from core.runs.jobs.work import command_line
+from core.runs.jobs.work import start as start_process
 from core.runs.run_folder import RUNS, RunFolder
 from core.runs.run_state import state_of
 from core.runs.workspace import Workspace
@@ -102,7 +102,7 @@ def _start(
     )
 
 
-def read_about(folder: JobFolder) -> dict[str, Any]:
+def read_about(folder: JobFolder) -> JsonObject:
     """Return the record of a job's start: kind, arguments, started_at and more. Raise NotFound;
     InputError if it was damaged."""
     about = read_json(folder.about, _ABOUT, _MORE)

@@ -8,7 +8,7 @@ from core.base.errors import DeskError, NotFound, StateError
 from core.base.texts import describe_duration
 from core.base.types import LIVE_STATES
 from core.runs import run_control
-from core.runs.jobs.kinds import Job, JobKind
+from core.runs.jobs.control import Job, JobKind
 from core.runs.run_state import Status, status_of
 from core.runs.workspace import Workspace
 from core.store import runs

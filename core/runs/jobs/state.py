@@ -12,13 +12,14 @@ crashed      no process lives, and none recorded how it ended: likewise
 A process is on a job while it writes heartbeats. One of this machine has to live, too, and may be
 silent as long as it holds the job's lock: it was stopped, or the machine slept. A dead one is
 missed at once, but after 20 s where the system does not tell it from a later one with the same id
-(`core.runs.jobs.process.lives_here`). No state depends on the clock being right: a file from the
+(`core.runs.jobs.state.lives_here`). No state depends on the clock being right: a file from the
 future is as old as one from the past.
 """
 
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,13 +27,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
+import psutil
 from filelock import FileLock, Timeout
 
 from core.base.errors import InputError, StateError
 from core.base.log import LOGGER
-from core.base.types import LIVE_STATES
+from core.base.types import LIVE_STATES, JsonObject
 from core.runs.jobs.folder import JobFolder, last_line, read_json, write_json
-from core.runs.jobs.process import identify_process, is_here, lives_here
 
 State = Literal["waiting", "running", "done", "failed", "stopped", "interrupted", "crashed"]
 Ending = Literal["done", "failed", "stopped", "interrupted"]
@@ -78,7 +79,7 @@ def beat(folder: JobFolder, values: Mapping[str, Any]) -> None:
     write_json(folder.heartbeat, {**identify_process(os.getpid()), **values}, durable=False)
 
 
-def last_heartbeat(folder: JobFolder) -> dict[str, Any] | None:
+def last_heartbeat(folder: JobFolder) -> JsonObject | None:
     """Return the last heartbeat; None if there is none, or if it is not one: a power cut destroyed
     it, say."""
     try:
@@ -270,3 +271,55 @@ def stop(folder: JobFolder) -> None:
     if not status_of(folder).is_live:
         raise StateError(f"job {folder.key}: not running, expected a running one")
     folder.set_command("cancel")
+
+
+_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+
+
+def process_start(pid: int) -> str | None:
+    """Return when a process of this machine was started, in clock ticks since the machine was: it
+    distinguishes the process from a later one with the same id, and does not change when the clock
+    is set. None if there is no such process or it is a zombie; "" if the system does not tell:
+    Linux without /proc, or with one that hides the processes of others.
+    """
+    try:
+        machine_started_at = psutil.boot_time()
+        process = psutil.Process(pid)
+        if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+            return None
+        return str(round((process.create_time() - machine_started_at) * _TICKS_PER_S))
+    except psutil.ZombieProcess:
+        return None
+    except (psutil.Error, OSError):
+        return "" if _exists(pid) else None
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def identify_process(pid: int) -> JsonObject:
+    """Return the identity of a process of this machine, in the form of a heartbeat."""
+    return {"pid": pid, "born": process_start(pid), "host": socket.gethostname()}
+
+
+def is_here(identity: Mapping[str, Any]) -> bool:
+    """Return whether a process is or was one of this machine."""
+    return bool(identity["host"] == socket.gethostname())
+
+
+def lives_here(identity: Mapping[str, Any]) -> bool:
+    """Return whether a process of this machine lives, and is the one that was identified.
+
+    Where the system does not tell when a process was started, now or when it was identified, a
+    stranger with its id is taken for it: `core.runs.jobs.state` does so for 20 s at most, since the
+    stranger writes no heartbeats and does not hold the job's lock.
+    """
+    born, found = identity["born"], process_start(int(identity["pid"]))
+    return None not in (born, found) and (found == born or "" in (found, born))

@@ -12,7 +12,7 @@ from typing import Literal
 from core.base.types import TRAIN, Label, Pair
 from core.runs import component_loader
 from core.runs.jobs import control, overview
-from core.runs.jobs.kinds import Job, kinds
+from core.runs.jobs.control import Job, kinds
 from core.store import calls, changes, datasets, imports, notes, pairs, runs, spaces, text_search
 from core.store.runs import Run
 from core.store.text_search import Found, TextQuery

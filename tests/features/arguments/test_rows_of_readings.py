@@ -12,7 +12,7 @@ from core.base.errors import InputError
 from core.base.types import Flag, Pair, Prediction, RowResult, TraceEvent, row_of_reading
 from core.methods.base import Context
 from core.runs import run_control
-from core.runs.row_codec import decode_entry, encode_entry
+from core.runs.journal import decode_entry, encode_entry
 from tests.runs.cases import fast, stored_rows, wish, workspace_with
 from tests.runs.methods import Base, constant, here
 

@@ -16,8 +16,7 @@ from core.features.arguments.rubric import Rubric, answer_by_rule, count_answers
 from core.features.importing import backups, imported_rows
 from core.features.server import doctor
 from core.methods.brief_checks import ALL, FINDINGS
-from core.methods.text_rules.registry import rule_named, rules
-from core.methods.text_rules.text import RuleText
+from core.methods.text_rules.text import RuleText, rule_named, rules
 from core.runs.workspace import Workspace, open_workspace
 from core.scoring.debate_audit import DebateAudit, load_audit
 from core.store import Cursor, changes, runs

@@ -17,10 +17,9 @@ from core.features.cells.groups import GroupSettings
 from core.features.cells.labels import SamplingSettings
 from core.features.cells.screen import LabelSettings
 from core.runs.jobs import control, overview
+from core.runs.jobs.control import Job
 from core.runs.jobs.folder import write_json
-from core.runs.jobs.kinds import Job
-from core.runs.jobs.process import identify_process
-from core.runs.jobs.state import NO_REASON
+from core.runs.jobs.state import NO_REASON, identify_process
 from core.runs.workspace import Workspace
 from tests.features.cells.cases import write_case
 

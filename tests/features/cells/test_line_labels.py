@@ -16,9 +16,8 @@ from core.features.importing.import_target import ImportOptions
 from core.features.neighbours import spaces
 from core.methods.fusion_settings import FusionSettings
 from core.runs import launch
-from core.runs.component_loader import WorkspaceComponents
+from core.runs.component_loader import WorkspaceComponents, neighbours_of
 from core.runs.dependencies import _view_of, find_rows, load_pairs
-from core.runs.derived_runs import neighbours_of
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace, open_workspace
 from core.scoring.label_means import training_means

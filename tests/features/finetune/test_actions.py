@@ -14,8 +14,8 @@ from core.features.finetune import job_folder
 from core.features.finetune.actions import KIND, FinetuneRequest
 from core.features.finetune.job_folder import FinetuneFolder
 from core.runs.jobs import control
+from core.runs.jobs.control import Job
 from core.runs.jobs.folder import log_tail
-from core.runs.jobs.kinds import Job
 from core.runs.jobs.state import beat
 from core.runs.workspace import Workspace
 from core.store import changes

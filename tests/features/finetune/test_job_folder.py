@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.environment import describe
 from core.base.errors import InputError, NotFound, StateError
 from core.base.fields.record import read_options
 from core.base.records import from_json, to_json
-from core.base.version import describe
 from core.features.finetune.job_folder import (
     BASE,
     CONFIG,

@@ -7,9 +7,8 @@ import pytest
 
 from core.features.neighbours.result import numbers_of
 from core.methods.fusion_components import DatasetPriors
-from core.runs import control_inputs
-from core.runs.component_loader import WorkspaceComponents, default_dataset
-from core.runs.control_inputs import find_null, kept_null
+from core.runs import component_loader
+from core.runs.component_loader import WorkspaceComponents, default_dataset, find_null, kept_null
 from core.runs.workspace import Workspace
 from core.transfer.cuts import cut_values
 from core.transfer.knn_settings import KnnSettings
@@ -46,7 +45,9 @@ def test_a_null_is_computed_once(
         first.cuts.all_rows.values, cut_values(found.inputs, found.labels, 2), atol=1e-12
     )
     [kept] = files(workspace)
-    monkeypatch.setattr(control_inputs, "permutation_null", None)  # whoever computes one now fails
+    monkeypatch.setattr(
+        component_loader, "permutation_null", None
+    )  # whoever computes one now fails
     again = numbers_of(workspace, found, FOLDS, 7)
     assert again.null is not None
     np.testing.assert_array_equal(again.null.values, first.null.values)

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.base.label_marks import UNMARKED
-from core.base.result import to_json
-from core.cli.results import result_lines
+from core.base.result import UNMARKED, to_json
+from core.cli.base import result_lines
 from core.features.neighbours.result import KnnResult, knn_sentence
 from core.transfer.cuts import evaluate, predict_cuts, score_cuts
 from core.transfer.permutation_null import KnnNumbers, PermutationNull

@@ -7,7 +7,7 @@ import pytest
 
 from core.features.neighbours import spaces
 from core.methods.fusion_settings import FusionSettings
-from core.runs import component_loader, derived_runs
+from core.runs import component_loader
 from core.runs.component_loader import WorkspaceComponents
 from core.runs.workspace import Workspace
 from core.scoring import run_scores
@@ -36,7 +36,9 @@ def test_neighbours_shows_the_priors_that_the_command_gives(
     with little_demo.store.read() as db:
         pair_ids = pairs.frame(db, dataset.id)["pair_id"].iloc[:20]
     found = {
-        key: derived_runs.neighbours_of(little_demo, dataset, key, KnnSettings(("simulated",))).why
+        key: component_loader.neighbours_of(
+            little_demo, dataset, key, KnnSettings(("simulated",))
+        ).why
         for key in pair_ids
     }
     pair_id, why = next((key, why) for key, why in found.items() if why.prior_up > 0)

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.features.neighbours.page import loaders as space_numbers
-from core.runs import control_inputs
+from core.runs import component_loader
 from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.workspace import Workspace
 from core.transfer.cuts import cut_values
@@ -34,7 +34,7 @@ def computing(monkeypatch: pytest.MonkeyPatch, visit: Visit) -> Iterator[Visit]:
     monkeypatch.setattr(background, "QUIET_S", 0.0)
     monkeypatch.setattr(background, "REST_S", 0.0)  # these tests draw a page again and again
     monkeypatch.setattr(space_numbers, "background", lambda: results)
-    monkeypatch.setattr(control_inputs, "permutation_null", lambda *_: NULL)
+    monkeypatch.setattr(component_loader, "permutation_null", lambda *_: NULL)
     yield visit
     while results._thread is not None:
         time.sleep(0.01)

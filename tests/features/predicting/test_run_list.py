@@ -12,7 +12,7 @@ import pytest
 from core.base.fields.record import options_of
 from core.methods.base import method_named
 from core.runs import run_control
-from core.runs.changed_settings import ChangedSettings
+from core.runs.model_servers import ChangedSettings
 from core.runs.workspace import Workspace
 from core.store.runs import Run
 from tests.fakes.scripted import serving

@@ -14,7 +14,7 @@ from core.features.neighbours.page.neighbour_controls import link_parameters, pa
 from core.features.reading.rows.sources import call_table, thinking_of
 from core.methods.fusion_settings import FusionSettings
 from core.runs import actions as run_actions
-from core.runs import derived_runs
+from core.runs import component_loader
 from core.runs.component_loader import default_dataset
 from core.runs.workspace import Workspace
 from core.store import predictions
@@ -55,7 +55,7 @@ def test_a_row_of_a_knn_shows_its_neighbours(
     pair_id = covered_row(fused_copy, run)
     app = visit(fused_copy, "rows", run=run.id, row=pair_id)
     [table] = [each.value for each in app.dataframe if "similarity" in each.value]
-    why = derived_runs.neighbours_of(fused_copy, dataset, pair_id, FOLDS).why
+    why = component_loader.neighbours_of(fused_copy, dataset, pair_id, FOLDS).why
     assert f"{len(why.neighbours):,} labelled rows have a weight" in text_of(app)
     assert table["similarity"].max() == pytest.approx(why.similarity.max())
     assert table["share"].is_monotonic_decreasing

@@ -17,7 +17,7 @@ from core.features.targets import actions as target_ranking
 from core.runs import actions as run_actions
 from core.runs import launch, run_control
 from core.runs.jobs.folder import JobFolder, write_json
-from core.runs.jobs.process import identify_process
+from core.runs.jobs.state import identify_process
 from core.runs.request import RunRequest
 from core.runs.spec import ExecutionSettings
 from core.runs.workspace import Workspace

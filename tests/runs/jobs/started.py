@@ -12,7 +12,7 @@ from typing import IO, Any
 import pytest
 
 from core.features.finetune import actions as finetunes
-from core.runs.jobs import start
+from core.runs.jobs import work
 from tests.runs.jobs.worker import STEP_S, WAIT_S
 
 RUN_COMMANDS = (
@@ -44,7 +44,7 @@ def counted(patch: pytest.MonkeyPatch, kind: str) -> Iterator[list[subprocess.Po
         found.append(make_process(command, stdout=stdout, **how))
         return found[-1]
 
-    patch.setattr(start.subprocess, "Popen", begin)
+    patch.setattr(work.subprocess, "Popen", begin)
     patch.setattr(finetunes, "refuse_missing_packages", lambda _: None)
     try:
         yield found

@@ -23,9 +23,9 @@ from core.features.targets import actions as target_ranking
 from core.runs import actions as run_actions
 from core.runs import run_control
 from core.runs.jobs import control, overview
-from core.runs.jobs import kinds as base
+from core.runs.jobs import control as base
+from core.runs.jobs.control import WORDS, Job, kinds
 from core.runs.jobs.folder import JobFolder
-from core.runs.jobs.kinds import WORDS, Job, kinds
 from core.runs.jobs.state import NO_REASON, beat, record_ending
 from core.runs.jobs.state import State as JobState
 from core.runs.run_state import State as RunState

@@ -14,8 +14,13 @@ import pytest
 
 from core.base.config import REPOSITORY
 from core.runs.jobs.folder import JobFolder, write_json
-from core.runs.jobs.process import identify_process, lives_here, process_start
-from core.runs.jobs.state import STALE_AFTER_S, status_of
+from core.runs.jobs.state import (
+    STALE_AFTER_S,
+    identify_process,
+    lives_here,
+    process_start,
+    status_of,
+)
 
 DAY_S = 86_400.0
 

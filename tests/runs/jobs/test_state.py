@@ -11,7 +11,6 @@ import pytest
 from core.base.errors import StateError
 from core.base.log import LOGGER
 from core.runs.jobs.folder import JobFolder, write_json
-from core.runs.jobs.process import identify_process
 from core.runs.jobs.state import (
     NO_REASON,
     STALE_AFTER_S,
@@ -19,6 +18,7 @@ from core.runs.jobs.state import (
     beat,
     describe_silence,
     exclusive_lock,
+    identify_process,
     is_held,
     live_heartbeat,
     record_ending,

@@ -15,18 +15,17 @@ from filelock import FileLock
 
 from core.base.errors import InputError, StateError
 from core.runs.jobs.folder import JobFolder, last_line, log_tail, write_json
-from core.runs.jobs.process import identify_process
-from core.runs.jobs.start import start
 from core.runs.jobs.state import (
     NO_REASON,
     STALE_AFTER_S,
     beat,
+    identify_process,
     record_ending,
     settle,
     status_of,
     stop,
 )
-from core.runs.jobs.work import INTERRUPTED, STOPPED, work_on
+from core.runs.jobs.work import INTERRUPTED, STOPPED, start, work_on
 from tests import mounts
 from tests.runs.jobs.worker import begin, read_steps, until
 

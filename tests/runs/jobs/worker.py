@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core.runs.jobs.folder import JobFolder
-from core.runs.jobs.start import start
-from core.runs.jobs.work import work_on
+from core.runs.jobs.work import start, work_on
 
 STEP_S = 0.05
 WAIT_S = 60.0

@@ -24,7 +24,7 @@ from core.llm.messages import Message, Reply
 from core.methods.base import RowMethod, RowText, TextsOfRun
 from core.methods.conversation import Messages
 from core.methods.prompts import Effort, MaxTokens, fill, prompt_text
-from core.methods.text_rules.registry import yes_if
+from core.methods.text_rules.text import yes_if
 
 _PROMPTS = ("findings", "findings_task", "reask_findings")
 

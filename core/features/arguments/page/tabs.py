@@ -16,7 +16,7 @@ from core.features.arguments.page import choices, reader, rubric_forms
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import Sample, SampleRequest
 from core.features.arguments.schema_reading import SchemaReading, reading_of_run
-from core.methods.text_rules.registry import YES_NO
+from core.methods.text_rules.text import YES_NO
 from core.store.runs import Run
 from core.ui import filters, links, results, run_browser, shell
 from core.ui.confirmation import confirm

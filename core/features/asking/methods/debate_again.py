@@ -26,12 +26,21 @@ from core.features.asking.changed_cards import (
     read_changes,
     write_changes,
 )
-from core.methods import debate_texts as texts
+from core.methods import debate as texts
 from core.methods.base import Context, EarlierRow, RowMethod
 from core.methods.conversation import ConversationMethod, RowConversation, gather_all
 from core.methods.debate import METHOD as DEBATE
-from core.methods.debate import DebateResult, hold_debate, judge_debate, result_of_debates
-from core.methods.debate_texts import SIDES, DebateCase, Speech, Speeches, Stage
+from core.methods.debate import (
+    SIDES,
+    DebateCase,
+    DebateResult,
+    Speech,
+    Speeches,
+    Stage,
+    hold_debate,
+    judge_debate,
+    result_of_debates,
+)
 from core.methods.prompts import SEED_STEP, examples, read_seeds
 
 MOST_REPEATS = 10

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.base.types import FLAG_NAMES
-from core.evidence import describe
+from core.evidence import render
 from core.plots import theme
 from core.scoring import row_trace
 from core.scoring.row_trace import SIDES
@@ -275,7 +275,7 @@ def _card(item: Mapping[str, Any], simulated: bool) -> str:
     is_ok = item["status"] == "ok"
     sign = _colour("✓", theme.CHOSEN) if is_ok else _colour("–", theme.NONE)
     head = _div("title", sign, f"<span>{html.escape(_title(item))}</span>", _tag(simulated))
-    lines, lists = describe.split_body(item["body"])
+    lines, lists = render.split_body(item["body"])
     found = " · ".join(
         [
             *(line for line in lines if line.strip()),
@@ -298,7 +298,7 @@ def _card(item: Mapping[str, Any], simulated: bool) -> str:
 def _title(item: Mapping[str, Any]) -> str:
     """Return a tool and its query, without its label view."""
     return (
-        describe.card_title({**item, "key": str(item["key"]).partition(" @ ")[0]})
+        render.card_title({**item, "key": str(item["key"]).partition(" @ ")[0]})
         .replace(" ⟶ *", "")
         .replace("* ⟶ ", "")
     )

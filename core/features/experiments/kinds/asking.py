@@ -24,8 +24,7 @@ from core.llm.call_settings import CallSettings
 from core.llm.endpoint import CONCURRENCY
 from core.methods.base import method_named
 from core.runs.request import RunRequest
-from core.runs.shared_settings import CallsAtOnce, Server
-from core.runs.spec import LabelViewSpec
+from core.runs.spec import CallsAtOnce, LabelViewSpec, Server
 from core.runs.workspace import Workspace
 from core.scoring.run_scores import RunRows
 from core.stats.clustered_mean import means_within

@@ -26,7 +26,7 @@ from core.methods.fusion_settings import LessInDisagreement
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
 from core.runs.request import RunRequest, choose_rows
-from core.runs.shared_settings import CallsAtOnce, Model, Servers, TokenBudget
+from core.runs.spec import CallsAtOnce, Model, Servers, TokenBudget
 from core.runs.workspace import Workspace
 from core.store import predictions, runs
 from core.transfer.knn_settings import KnnSettings

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from core.base import machine_names
+from core.base import environment
+from core.base.environment import describe
 from core.base.errors import InputError, NotFound, StateError
-from core.base.version import describe
 from core.cli.base import Out, Replace, show_file
 from core.cli.names import RunName
 from core.features.fuse import weight_grid
@@ -173,7 +173,7 @@ def find_explorer(workspace: Workspace, run: Run, labels: bool) -> ExplorerData 
 def fusion_file(workspace: Workspace, run: str, *, labels: bool) -> bytes:
     """Return the file. Raise StateError also if it contains an API key."""
     content = fusion_data(workspace, run, labels=labels).file()
-    machine_names.refuse_secrets(workspace.settings, f"fusion {run}", [content])
+    environment.refuse_secrets(workspace.settings, f"fusion {run}", [content])
     return content
 
 

@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.base import machine_names
+from core.base import environment
 from core.base.fields.record import option_of
 from core.features.fuse.explorer.prepare import Mix
 from core.features.fuse.explorer.travel import Fusion, data_of_file
@@ -18,8 +18,8 @@ from core.features.fuse.page.fusion_controls import KNN, PAGE, FusionChoice, tit
 from core.features.neighbours.page import neighbour_controls
 from core.methods.fusion_components import describe_rest
 from core.runs import actions as runs
-from core.runs import derived_runs, launch
-from core.runs.derived_runs import FusionRequest
+from core.runs import component_loader, launch
+from core.runs.component_loader import FusionRequest
 from core.runs.workspace import Workspace
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
@@ -205,7 +205,9 @@ def _save_fusion(
             settings = replace(
                 choice.settings(), base=base.id, others=tuple(others), references=references
             )
-            run = launch.start(workspace, derived_runs.fusion_request(base.dataset, settings, name))
+            run = launch.start(
+                workspace, component_loader.fusion_request(base.dataset, settings, name)
+            )
         confirm(
             f"{f'Applied to {base.name}, saved' if on_test else 'Saved'} as {run.name}:"
             f" {run.total:,} rows.",
@@ -242,7 +244,7 @@ def _save_component(
         return key
     if on_test:
         settings = replace(settings, protocol=EvaluationProtocol("test"))
-    request = derived_runs.knn_request(
+    request = component_loader.knn_request(
         choice.dataset, settings, f"{name}: {'neighbours' if run is None else run.name}"
     )
     return launch.start(workspace, request).id
@@ -286,5 +288,5 @@ def _make(
     workspace: Workspace, fusion: Fusion, now: Mix, saved: list[Mix], *, labels: bool
 ) -> bytes:
     content = data_of_file(fusion, now, saved, labels=labels).file()
-    machine_names.refuse_secrets(workspace.settings, "the fusion", [content])
+    environment.refuse_secrets(workspace.settings, "the fusion", [content])
     return content

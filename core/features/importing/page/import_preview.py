@@ -11,7 +11,7 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from core.base.compressed import bare_name
+from core.base.archives import bare_name
 from core.base.errors import DeskError
 from core.features.importing.import_target import ImportOptions
 from core.features.importing.preview import Preview, preview_upload

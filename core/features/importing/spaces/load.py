@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from core.base.compressed import plain_file
+from core.base.archives import plain_file
 from core.base.errors import InputError, UnknownFormat, UnsafeFile
 from core.base.file_io import refuse_special
 from core.base.file_limits import limit_memory

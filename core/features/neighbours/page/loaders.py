@@ -13,7 +13,7 @@ from core.embeddings.space import project_to_two_axes
 from core.embeddings.symbol_matching import Coverage, Rule
 from core.features.neighbours import spaces as space_actions
 from core.features.neighbours.result import knn_sentence, space_sentence
-from core.runs import control_inputs
+from core.runs import component_loader
 from core.runs.component_loader import WorkspaceComponents
 from core.scoring import sentences
 from core.scoring.sentences import scored_text
@@ -145,7 +145,7 @@ def task_on_rows(
     inputs = KnnInputs(index.rows.take(rows), index.known, spaces, settings.similarity, name)
     k, labels = settings.protocol.k, index.labels[rows]
     return SpaceTask(
-        inputs, labels, k, content_key(inputs, labels, k, N_PERMUTATIONS, control_inputs.SEED)
+        inputs, labels, k, content_key(inputs, labels, k, N_PERMUTATIONS, component_loader.SEED)
     )
 
 
@@ -160,7 +160,7 @@ def _ask(task: SpaceTask) -> tuple[Result, Result]:
     mean = background().ask(("cuts", task.key), compute)
     if not mean.ready or mean.value is None:
         return mean, mean
-    kept = control_inputs.kept_null(server_workspace.read_workspace(), task.key)
+    kept = component_loader.kept_null(server_workspace.read_workspace(), task.key)
     if kept is not None:
         return mean, Result(ready=True, value=kept)
     inputs, labels = task.inputs, task.labels

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from core.base.packages import require_package
+from core.base.errors import require_package
 from core.features.perturbqa.baselines.material import (
     DROPOUT,
     FEED_FORWARD,

@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from core.base.label_marks import UNMARKED, LabelMarks
-from core.base.result import Figure, Table, hidden
+from core.base.result import UNMARKED, Figure, LabelMarks, Table, hidden
 from core.base.texts import number_text
 from core.base.types import TRAIN
 from core.features.perturbqa.baselines.material import (
@@ -24,7 +23,7 @@ from core.features.perturbqa.baselines.table import (
     score_baselines,
 )
 from core.runs import packs
-from core.runs.control_inputs import control_expression_of
+from core.runs.component_loader import control_expression_of
 from core.runs.workspace import Workspace
 from core.scoring.baselines import Baseline, BaselineScore, dataset_baselines
 from core.scoring.sentences import TWO_WAY, interval_text

@@ -11,11 +11,11 @@ from operator import attrgetter
 
 import streamlit as st
 
+from core.base.environment import describe as describe_version
 from core.base.hashes import sha256_of
 from core.base.types import FLAG_NAMES, LIVE_STATES, Flag
-from core.base.version import describe as describe_version
 from core.features import hooks
-from core.runs.jobs.kinds import kinds
+from core.runs.jobs.control import kinds
 from core.store import kept_results
 from core.store.runs import Run
 from core.ui import links, shell

@@ -7,8 +7,7 @@ import streamlit as st
 
 from core.base.types import FLAG_NAMES
 from core.methods.brief_checks import ALL, FINDINGS
-from core.methods.text_rules.registry import rule_named
-from core.methods.text_rules.text import SHORT
+from core.methods.text_rules.text import SHORT, rule_named
 from core.plots.captioned import captioned
 from core.scoring.debate_audit import DebateAudit
 from core.scoring.row_numbers import FLAG_HELP

@@ -12,7 +12,7 @@ import streamlit as st
 from core.base.errors import InputError, NotFound, StateError
 from core.base.texts import count_text, parse_json, quantity_text
 from core.base.types import Call
-from core.evidence import describe
+from core.evidence import render
 from core.features import hooks
 from core.features.reading.rows.marked_text import Marks, to_lines
 from core.llm.completion import Answer, read_answer
@@ -124,7 +124,7 @@ def show_dossier(
     cards = [f"{tool} {n + 1}" if n else tool for tool, n in zip(tools, earlier, strict=True)]
     found = [f" · {count_text(n, 'hit')}" if n else "" for n in hits]
     titles = {
-        card: as_text(f"{describe.card_title(item)}{words}")
+        card: as_text(f"{render.card_title(item)}{words}")
         for card, item, words in zip(cards, items, found, strict=True)
     }
     first = cards[next((i for i, n in enumerate(hits) if n), 0)]
@@ -138,12 +138,12 @@ def show_dossier(
 def _show_item(item: Mapping[str, Any], marks: Marks) -> None:
     if item["status"] != "ok":
         st.caption(f":orange[⚠ {item['status']}]: the agents got no answer from this tool")
-    lines, lists = describe.split_body(item["body"])
+    lines, lists = render.split_body(item["body"])
     for entries in lists:
         _show_table(entries, marks)
     if lines:
         st.markdown(to_lines("\n".join(lines), marks))
-    st.caption(as_text(describe.source_line(item)))
+    st.caption(as_text(render.source_line(item)))
 
 
 def _show_table(entries: Sequence[Mapping[str, Any]], marks: Marks) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.base import machine_names
+from core.base import environment
 from core.base.records import from_json, to_json
 from core.features import hooks
 from core.features.sharing.page.choices import apply_saved
@@ -111,7 +111,7 @@ def show_downloads(workspace: Workspace, parts: Parts) -> None:
 def make_page(workspace: Workspace, parts: Parts, form: str) -> bytes:
     """Return the HTML of a form of `_TITLES`. Raise StateError if a secret stands in it."""
     content = build_file(parts, slides=form == "slides").content
-    machine_names.refuse_secrets(workspace.settings, f"report {parts.name}", [content])
+    environment.refuse_secrets(workspace.settings, f"report {parts.name}", [content])
     return content
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.base import machine_names
+from core.base import environment
 from core.base.hashes import sha256_of
 from core.features.sharing import walks
 from core.features.sharing.page import stop_buttons
@@ -145,7 +145,7 @@ def _show_slides(workspace: Workspace, dataset: str, name: str) -> None:
     """Show a player of the walk-through, and its files."""
     with workspace.store.read() as db:
         page = walk_file(db, dataset, name, stop_buttons.base_of_stops())
-    machine_names.refuse_secrets(workspace.settings, f"walk-through {name}", [page])
+    environment.refuse_secrets(workspace.settings, f"walk-through {name}", [page])
     # Show slides; the arrow keys move through them once they are clicked or play
     _player(
         key="walk-player", data={"page": page.decode(), "version": sha256_of(page)}, width="stretch"

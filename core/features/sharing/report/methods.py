@@ -7,9 +7,9 @@ import json
 
 import pandas as pd
 
+from core.base.environment import describe
 from core.base.records import to_json
 from core.base.texts import NO_BIOLOGY
-from core.base.version import describe
 from core.features.sharing.report.document import Html, element, join, lines, table
 from core.features.sharing.report.material import Material, dataset_text, run_facts
 from core.features.sharing.report.selection import ReportSelection

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.base.version import describe
+from core.base.environment import describe
 from core.features.sharing.report.document import (
     Document,
     Html,

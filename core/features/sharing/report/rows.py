@@ -11,7 +11,7 @@ import pandas as pd
 
 from core.base.texts import count_text, number_text, replace_surrogates
 from core.base.types import FLAG_NAMES
-from core.evidence import describe
+from core.evidence import render
 from core.features.sharing.report.document import Html, element, join, table
 from core.features.sharing.report.material import ChosenRow
 from core.plots import theme
@@ -50,21 +50,21 @@ def row_texts(
 
 def evidence_card(item: Mapping[str, Any]) -> Row:
     """Return an answer of a tool. item: the fields of `Evidence`."""
-    lines, lists = describe.split_body(item["body"])
+    lines, lists = render.split_body(item["body"])
     return {
-        "title": describe.card_title(item),
+        "title": render.card_title(item),
         "status": ""
         if item["status"] == "ok"
         else f"{item['status']}: the agents got no answer from this tool",
         "lines": "\n".join(lines),
         "tables": [_table(entries) for entries in lists],
-        "source": describe.source_line(item),
+        "source": render.source_line(item),
     }
 
 
-def _table(entries: describe.Entries) -> Row:
+def _table(entries: render.Entries) -> Row:
     names = list(dict.fromkeys(name for entry in entries for name in entry))
-    cells = [[describe.value_text(entry.get(name)) for name in names] for entry in entries]
+    cells = [[render.value_text(entry.get(name)) for name in names] for entry in entries]
     return {"columns": [name.replace("_", " ") for name in names], "rows": cells}
 
 

@@ -9,8 +9,8 @@ from datetime import date
 from types import MappingProxyType
 from typing import Any
 
-from core.base.declared import find_named
 from core.base.errors import InputError, NotFound, StateError
+from core.base.feature import find_named
 from core.base.records import to_json
 from core.base.texts import list_known
 from core.features import hooks

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from core.base import machine_names
+from core.base import environment
 from core.base.archives import pack_into
 from core.base.config import REPOSITORY
 from core.base.errors import StateError
@@ -52,13 +52,13 @@ def build_site(workspace: Workspace, run: str, folder: Path) -> BuiltSite:
     with workspace.store.read() as db:
         frame = pairs.frame(db, found.dataset)
         rows = zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)
-        sources = Sources(machine_names.remover(workspace.settings), pairs.pairs_sha256(rows))
+        sources = Sources(environment.remover(workspace.settings), pairs.pairs_sha256(rows))
         content = read_content(db, found, sources, files.add_texts)
     tools = (find(workspace, found, labels=True) for find in hooks("hand_tools"))
     tool = next(filter(None, tools), None)
     files.finish(content, None if tool is None else tool.file())
     written = [folder / path for path in files.paths]
-    machine_names.refuse_secrets(
+    environment.refuse_secrets(
         workspace.settings, f"run {found.name}", (file.read_bytes() for file in written)
     )
     name = re.sub(r"[^\w.-]+", "_", found.name).strip("._") or found.id

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
 import core.features.targets.models as room
-from core.base.declared import declared_in, find_named
+from core.base.environment import describe
 from core.base.errors import InputError, NotFound
+from core.base.feature import declared_in, find_named
 from core.base.fields.record import read_options
 from core.base.file_io import read_file, replace_file
 from core.base.hashes import sha256_of
-from core.base.version import describe
 from core.features.targets.expression import (
     Expression,
     ExpressionSet,

@@ -25,8 +25,8 @@ import pandas as pd
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from core.base.errors import require_package
 from core.base.fields.setting import Count, setting
-from core.base.packages import require_package
 from core.features.targets.expression import N_MATCHED, Codes, Expression, ExpressionSet, Flags
 from core.features.targets.metrics import mean_reciprocal_rank
 from core.features.targets.models.base import (

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from perturbdesk_example.flags import count_flags
 
-from core.cli.results import show_result
+from core.cli.base import show_result
 
 app = typer.Typer()
 

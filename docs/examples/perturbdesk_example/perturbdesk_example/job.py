@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.base.file_io import replace_file
-from core.runs.jobs.kinds import JobKind
+from core.runs.jobs.control import JobKind
 from core.runs.jobs.work import Reporter
 from core.runs.workspace import Workspace
 from core.store import pairs

@@ -15,7 +15,7 @@ from core.base.config import REPOSITORY, Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.base.fields.record import make, options_of
 from core.base.result import to_json
-from core.cli.results import result_lines
+from core.cli.base import result_lines
 from core.features.experiments.engine import kinds
 from core.features.experiments.result import ExperimentResult
 from core.features.importing.actions import import_upload
