@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from core.base.config import REPOSITORY
 from core.runs import actions
 from core.runs.workspace import Workspace
-from core.store import notes, runs
+from core.store import runs
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
 from core.ui import linked, row_list
@@ -320,18 +320,6 @@ def test_a_link_to_an_unknown_row_says_so_and_shows_another(
     assert pair_of(app) == "### *Pa* ⟶ *Ga*"
     app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")
     assert "not among these" not in text_of(app)
-
-
-@pytest.mark.soak
-def test_a_note_is_kept(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "rows", run="debate", row="Pa_Gb")
-    app.text_area(key="note_text").input("is *this* an argument?")
-    app.text_input(key="note_author").input("Ada")
-    press(app, "Add note")
-    assert "is *this* an argument?" in [text.value for text in app.text]
-    with small_workspace.store.read() as db:
-        found = notes.of_row(db, the_run(small_workspace).id, "Pa_Gb")
-    assert found[["author", "text"]].to_numpy().tolist() == [["Ada", "is *this* an argument?"]]
 
 
 def test_a_run_is_renamed_scored_and_remarked_on(visit: Visit, small_workspace: Workspace) -> None:

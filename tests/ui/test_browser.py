@@ -14,7 +14,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from core.base.config import REPOSITORY
-from core.runs import actions
 from core.runs.workspace import Workspace
 from core.store import Store, changes, pairs, predictions, runs
 from core.store.predictions import RowFilter
@@ -134,44 +133,6 @@ def test_the_first_visit_to_a_fresh_server_may_be_any_page(
         assert_nothing_raw(page)
         server.stop()
         assert_left_nothing_behind(server, demo_copy)
-
-
-@pytest.mark.soak
-def test_a_copied_link_shows_the_same_elsewhere(
-    open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace, demo_copy: Workspace
-) -> None:
-    run, here = the_run(demo_workspace), open_tab()
-    here.goto(
-        demo_server.url(
-            "rows",
-            run=run.id,
-            flags="did not argue its side",
-            p_up=["0.4", "0.9"],
-            order="P(DE), high first",
-        )
-    )
-    for _ in range(3):
-        before = heading(here).inner_text()
-        button(here, "go-right").click()
-        here.wait_for_function(
-            "before => document.querySelector('h3').innerText !== before", arg=before
-        )
-    here.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    here.get_by_role("button", name="Copy link").click()
-    here.get_by_text("Link copied").wait_for()
-    link = here.evaluate("navigator.clipboard.readText()")
-    assert link == here.url
-    actions.rename(demo_copy, run.id, "another name")
-    with serving(demo_copy.settings.workspace) as server:
-        there = open_tab()
-        there.goto(link.replace(demo_server.address, server.address))
-        there.get_by_text(ROW_OF).wait_for()
-        settle(there)
-        assert query(there) == query(here)
-        assert heading(there).inner_text() == heading(here).inner_text()
-        assert place(there) == place(here) == 4
-        assert there.get_by_text(COUNT).inner_text() == here.get_by_text(COUNT).inner_text()
-        assert there.get_by_role("combobox", name="Run", exact=True).input_value() == "another name"
 
 
 @pytest.mark.soak

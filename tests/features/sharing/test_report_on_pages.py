@@ -19,7 +19,7 @@ from tests.ui import hostile
 from tests.ui.conftest import OpenTab, Visit, settle
 from tests.ui.serving import Server
 from tests.ui.test_apptest import text_of, the_run
-from tests.ui.test_carried import address_of, assert_same_elsewhere
+from tests.ui.test_links import address_of, assert_same_elsewhere
 
 LABELLED, COLLAPSED, TEST = (
     "simulated debate",
