@@ -78,17 +78,20 @@ def run() -> dict[str, Any]:
 
 
 def make_table(
-    n_rows: int = N_ROWS, n_perts: int = N_PERTS, columns: tuple[int, ...] = COLUMNS
+    n_rows: int = N_ROWS,
+    n_perts: int = N_PERTS,
+    n_genes: int = N_GENES,
+    columns: tuple[int, ...] = COLUMNS,
 ) -> tuple[Knowledge, list[Space]]:
     """Random labelled rows, as many of each label as in the challenge, and random spaces over their genes."""
     rng = np.random.default_rng(SEED)
-    rows = rows_of(rng.integers(0, n_perts, n_rows), rng.integers(0, N_GENES, n_rows))
+    rows = rows_of(rng.integers(0, n_perts, n_rows), rng.integers(0, n_genes, n_rows))
     labels = np.array(["up", "down", "none"], dtype=object)[
         rng.choice(3, n_rows, p=[0.306, 0.141, 0.553])
     ]
-    spaces = [Space(f"{n} columns", rng.normal(size=(N_GENES, n))) for n in columns]
+    spaces = [Space(f"{n} columns", rng.normal(size=(n_genes, n))) for n in columns]
     for space in spaces:
-        space.columns[rng.random(N_GENES) >= COVERAGE] = np.nan
+        space.columns[rng.random(n_genes) >= COVERAGE] = np.nan
     return knowledge_of(labels, rows), spaces
 
 
@@ -212,7 +215,7 @@ def seconds_for(n_rows: int) -> float:
 
     There are as many perturbations as in the challenge; more where the rows would not fit into half of all pairs.
     """
-    known, spaces = make_table(n_rows, max(N_PERTS, 2 * n_rows // N_GENES), (64,))
+    known, spaces = make_table(n_rows, max(N_PERTS, 2 * n_rows // N_GENES), columns=(64,))
     parts = parts_of(EvaluationProtocol("loo"), known.rows)
     with threadpool_limits(1):
         return median_s(

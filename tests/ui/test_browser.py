@@ -21,6 +21,7 @@ from core.store.runs import Run
 from tests import cases
 from tests.ui.conftest import EACH_START, OpenTab, button, heading, settle, then
 from tests.ui.serving import STARTS, Server, serving
+from tests.ui.test_apptest import the_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -43,11 +44,6 @@ FILM = """
   };
   requestAnimationFrame(look);
 """
-
-
-def the_run(workspace: Workspace, name: str = COLLAPSED) -> Run:
-    with workspace.store.read() as db:
-        return runs.find(db, name)
 
 
 def query(page: Page) -> dict[str, list[str]]:
@@ -108,7 +104,7 @@ def test_the_first_visit_to_a_fresh_server_may_be_any_page(
     open_tab: OpenTab, demo_copy: Workspace, start: str
 ) -> None:
     """It shows nothing raw meanwhile, and an interrupt leaves nothing behind."""
-    run, page = the_run(demo_copy), open_tab()
+    run, page = the_run(demo_copy, COLLAPSED), open_tab()
     look_closely(page)
     with demo_copy.store.read() as db:
         row = predictions.find_pair_ids(
@@ -139,7 +135,7 @@ def test_the_first_visit_to_a_fresh_server_may_be_any_page(
 def test_the_sidebar_keeps_the_run_and_back_goes_back(
     open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace
 ) -> None:
-    run, page = the_run(demo_workspace), open_tab()
+    run, page = the_run(demo_workspace, COLLAPSED), open_tab()
     page.goto(demo_server.url())
     settle(page)
     assert query(page)["run"] != [run.id]
@@ -159,7 +155,7 @@ def test_the_sidebar_keeps_the_run_and_back_goes_back(
 def import_files(workspace: Workspace, folder: Path) -> subprocess.Popen[bytes]:
     """A process that imports one submission after the other, each with other content and long traces."""
     with workspace.store.read() as db:
-        ids = list(pairs.labels(db, the_run(workspace).dataset))[:IMPORTED_ROWS]
+        ids = list(pairs.labels(db, the_run(workspace, COLLAPSED).dataset))[:IMPORTED_ROWS]
     for index in range(IMPORTS):
         rows = [
             (key, 0.2, 0.2 + index / 100, cases.debate_trace(EFFECT=cases.ARGUED * 10))
@@ -189,7 +185,7 @@ def import_files(workspace: Workspace, folder: Path) -> subprocess.Popen[bytes]:
 def test_reading_goes_on_while_another_process_imports(
     open_tab: OpenTab, demo_copy: Workspace, tmp_path: Path
 ) -> None:
-    page, run = open_tab(), the_run(demo_copy)
+    page, run = open_tab(), the_run(demo_copy, COLLAPSED)
     with serving(demo_copy.settings.workspace) as server:
         page.goto(server.url("rows", run=run.id))
         settle(page)
