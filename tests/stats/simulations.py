@@ -99,13 +99,8 @@ class Pair:
     within: float
 
 
-def simulated_pair(
-    rng: np.random.Generator, design: Design, auroc: float, gain: float = 0.0
-) -> Pair:
-    """Two runs of a design with a true AUROC, that share 60% of the variance of all that moves their scores.
-
-    gain: what the second one's positive scores have in addition, in standard deviations of a row's noise.
-    """
+def simulated_pair(rng: np.random.Generator, design: Design, auroc: float) -> Pair:
+    """Two runs of a design with a true AUROC, that share 60% of the variance of all that moves their scores."""
     pairs = rng.choice(design.perts * design.genes, design.rows, replace=False)
     pert, gene = pairs // design.genes, pairs % design.genes
     labels = rng.choice(
@@ -116,7 +111,7 @@ def simulated_pair(
         2 * (1 + total) + total
     )  # of the difference of a positive and a negative score, as in `_scored`
     sides = [
-        _alike(rng, design, (pert, gene), positive, ndtri(auroc) * width, gain)
+        _alike(rng, design, (pert, gene), positive, ndtri(auroc) * width)
         for positive in (labels != "none", labels == "up")
     ]
     a, b = (scores_from_probabilities(de, up) for de, up in zip(*sides, strict=True))
@@ -130,7 +125,6 @@ def _alike(
     codes: tuple[np.ndarray, np.ndarray],
     positive: np.ndarray,
     signal: float,
-    gain: float,
 ) -> list[Floats]:
     """The scores of two runs: `signal` for positives, noise of rows, and what perturbations and genes add, 60% of it shared."""
 
@@ -138,10 +132,7 @@ def _alike(
         shared = rng.normal(size=size)
         return [np.sqrt(0.6) * shared + np.sqrt(0.4) * rng.normal(size=size) for _ in range(2)]
 
-    signals = (signal, signal + gain)
-    found = [
-        noise + one * positive for noise, one in zip(two((design.rows,)), signals, strict=True)
-    ]
+    found = [noise + signal * positive for noise in two((design.rows,))]
     for of_row, n, spread in zip(
         codes, (design.perts, design.genes), (design.pert_spread, design.gene_spread), strict=True
     ):
