@@ -39,22 +39,18 @@ N_ROWS, N_PERTS, N_GENES, COLUMNS, COVERAGE, SEED = 7705, 386, 1570, (768, 512),
 GROWTH = (10**4, 10**5, 10**6, 10**7)
 REPEATS = 5
 PERMUTATIONS, PLAIN_SEED = 9, 3
-LARGE_ROWS, LARGE_PERTS, LARGE_GENES = 5_000_000, 2_500, 20_000
 
 
-def run(large: bool = False) -> dict[str, Any]:
-    """Seconds (medians), peak memory of a process each, the largest difference, and time a row as rows grow.
-
-    large: also 20,000 genes with 5 million rows, which takes minutes.
-    """
+def run() -> dict[str, Any]:
+    """Seconds (medians), peak memory of a process each, the largest difference, and time a row as rows grow."""
     (ours, ours_s), _, ours_mb = alone(our_priors)
     (theirs, reference_s), _, reference_mb = alone(oracle_priors)
     (lean, lean_s), _, lean_mb = alone(lean_priors)
     _, _, empty_mb = alone(make_table)
     (cuts, cuts_s, null_s), _, cuts_mb = alone(our_cuts)
     (plain, plain_s), _, _ = alone(plain_cut)
-    growth = {n: alone(seconds_for, n, _perts_for(n), N_GENES, (64,))[0] for n in GROWTH}
-    found = {
+    growth = {n: alone(seconds_for, n)[0] for n in GROWTH}
+    return {
         "name": "knn",
         "rows": N_ROWS,
         "ours_s": ours_s,
@@ -79,10 +75,6 @@ def run(large: bool = False) -> dict[str, Any]:
         "peak_mb_cuts": cuts_mb,
         "us_per_row": {n: 1e6 * seconds / n for n, seconds in growth.items()},
     }
-    if large:
-        seconds, _, mb = alone(seconds_for, LARGE_ROWS, LARGE_PERTS, LARGE_GENES, COLUMNS, 1)
-        found |= {"large_s": seconds, "large_mb": mb}
-    return found
 
 
 def make_table(
@@ -218,21 +210,17 @@ def by_definition(known: Knowledge, spaces: list[Space], visible: Bools | None =
         return np.stack((effect / labelled, up / directed))
 
 
-def seconds_for(
-    n_rows: int, n_perts: int, n_genes: int, columns: tuple[int, ...], repeats: int = REPEATS
-) -> float:
-    """Seconds of leave-one-out priors for so many rows, from vectors to priors; the median."""
-    known, spaces = make_table(n_rows, n_perts, n_genes, columns)
+def seconds_for(n_rows: int) -> float:
+    """Seconds of leave-one-out priors for so many rows, from vectors of one space to priors; the median.
+
+    There are as many perturbations as in the challenge; more where the rows would not fit into half of all pairs.
+    """
+    known, spaces = make_table(n_rows, max(N_PERTS, 2 * n_rows // N_GENES), columns=(64,))
     parts = parts_of(EvaluationProtocol("loo"), known.rows)
     with threadpool_limits(1):
         return median_s(
             lambda: knn_priors(
                 known.rows, known, Similarities(cosine_similarity(spaces)), Weighting(), parts
             ),
-            repeats,
+            REPEATS,
         )
-
-
-def _perts_for(n_rows: int) -> int:
-    """As many as in the challenge; more where the rows would not fit into half of all pairs."""
-    return max(N_PERTS, 2 * n_rows // N_GENES)

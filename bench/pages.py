@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from statistics import median
@@ -149,7 +149,7 @@ def run() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, started_browser() as browser:
         workspace, data = make_workspace(Path(folder) / "workspace")
         ours = _measure_desk(browser, workspace, data)
-        reference = measure_hello(browser, Path(folder))
+        reference = _measure_hello(browser, Path(folder))
     floor = reference["first_content_ms"]
     return {
         "name": "pages",
@@ -200,7 +200,7 @@ def _measure_desk(browser: Browser, workspace: Workspace, data: str) -> dict[str
         ids = predictions.find_pair_ids(db, run, predictions.RowFilter())
         first_row = {**predictions.row(db, run, ids[0]), "phrase": PHRASES[data]}
     with serving(workspace.settings.workspace) as server:
-        first = first_contents(browser, server, (run, labelled), first_row)
+        first = _first_contents(browser, server, (run, labelled), first_row)
         steps = _clicks(
             browser, server.url("rows", run=run), ".st-key-go-right button", CONTENT["rows"][2]
         )
@@ -208,7 +208,7 @@ def _measure_desk(browser: Browser, workspace: Workspace, data: str) -> dict[str
             f"{what}_slider": _slide(browser, server.url("fuse", run=labelled), *how)
             for what, how in SLIDERS.items()
         }
-        peak_mb = memory_mb(server)
+        peak_mb = _memory_mb(server)
     moves["next_row"] = [ms for ms, _ in steps]
     expected = [key.replace("_", " ⟶ ") for key in ids[1 : MOVES + 1]]
     return {
@@ -227,32 +227,22 @@ def _quantile(times: Sequence[float], share: float) -> float:
     return sorted(times)[int(share * len(times))] if times else math.nan
 
 
-def first_contents(
+def _first_contents(
     browser: Browser,
     server: Server,
     of: tuple[str, str],
     row: Mapping[str, Any],
-    left_out: Collection[str] = (),
 ) -> dict[str, float]:
-    """The ms to the first content of every page but those left out. of: the run that pages show, and that of Fuse; row: of the
-    first of them."""
+    """The ms to the first content of every page. of: the run that pages show, and that of Fuse; row: of the first of them."""
     found = {}
-    for title, (path, parameters, content) in _content_of(row).items():
-        if title not in left_out:
-            run = of[title.startswith(ON_LABELS)]
-            found[title] = _first_content(browser, server.url(path, run=run, **parameters), content)
+    for title, (path, parameters, content) in CONTENT.items():
+        of_row = {name: value.format_map(row) for name, value in parameters.items()}
+        address = server.url(path, run=of[title.startswith(ON_LABELS)], **of_row)
+        found[title] = _first_content(browser, address, content)
     return found
 
 
-def _content_of(row: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, str], str]]:
-    """CONTENT with a row's symbols."""
-    return {
-        title: (path, {name: value.format_map(row) for name, value in parameters.items()}, content)
-        for title, (path, parameters, content) in CONTENT.items()
-    }
-
-
-def measure_hello(browser: Browser, folder: Path) -> dict[str, float]:
+def _measure_hello(browser: Browser, folder: Path) -> dict[str, float]:
     (folder / "hello.py").write_text(HELLO)
     (folder / "hello_server.py").write_text(HELLO_SERVER)
     with serving(folder, ("-m", "streamlit", "run", str(folder / "hello_server.py"))) as server:
@@ -261,7 +251,7 @@ def measure_hello(browser: Browser, folder: Path) -> dict[str, float]:
         return {
             "first_content_ms": first_content_ms,
             "click_ms": median(ms for ms, _ in clicks),
-            "peak_mb": memory_mb(server),
+            "peak_mb": _memory_mb(server),
         }
 
 
@@ -309,5 +299,5 @@ def _slide(browser: Browser, address: str, selector: str, lower: str, higher: st
     return times
 
 
-def memory_mb(server: Server) -> float:
+def _memory_mb(server: Server) -> float:
     return float(psutil.Process(server.process.pid).memory_info().rss / 2**20)

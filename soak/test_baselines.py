@@ -64,6 +64,10 @@ def test_baselines_of_a_line(place: Path, line: str, record: Record) -> None:
         0.5,
         0.5,
     ]
+    vote = found[
+        "retrieval vote, own gene"
+    ]  # above chance on both questions, as the published retrieval is
+    assert min(vote[axis]["intervals"]["macro"]["low"] for axis in ("de", "dir")) > 0.5
     assert processor_s < MOST_PROCESSOR_S
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024 < MOST_MB
 

@@ -90,7 +90,7 @@ def _wait(pid: int, deadline: float) -> tuple[int, resource.struct_rusage]:
 
 
 def test_wrong_usage_of_every_command_is_one_short_line(tmp_path: Path) -> None:
-    for command in test_one_line.every_command():
+    for command in commands.every_command():
         test_one_line.assert_one_line(
-            commands.core(tmp_path, *command, f"--{test_one_line.LONG}"), 2
+            commands.core(tmp_path, *command.split(), f"--{test_one_line.LONG}"), 2
         )

@@ -12,15 +12,8 @@ import pytest
 from core.base.config import REPOSITORY
 
 NUMERIC = (
-    "stats",
-    "transfer",
-    "scoring",
-    "embeddings",
-    "cells",
-    "experiments",
-    "target_ranking",
-    "audit",
-    "real",
+    *("stats", "transfer", "scoring", "embeddings", "real"),
+    *("features/cells", "features/experiments", "features/leakage", "features/targets"),
 )
 
 

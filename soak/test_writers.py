@@ -1,14 +1,15 @@
-"""Two apps and a command write to one workspace for a minute; tests/ui/test_writing.py has four seconds."""
+"""Two apps and a command write to one workspace for a minute: nothing is lost, nobody is refused."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from core.runs.workspace import Workspace
+from core.base.log import last_problems
+from core.runs.workspace import Workspace, open_workspace
+from core.store import notes, runs
 from soak.conftest import Record
 from tests.conftest import empty_store, small_template, small_workspace, workspace
-from tests.ui.test_writing import assert_nothing_lost
-from tests.ui.writing import APPS, COMMANDS, write_at_once
+from tests.ui.writing import APPS, COMMANDS, ROW, RUN, Written, write_at_once
 
 __all__ = ["empty_store", "small_template", "small_workspace", "workspace"]  # fixtures
 
@@ -32,3 +33,12 @@ def test_two_apps_and_a_command_lose_nothing_and_wait_little(
         )
     assert_nothing_lost(small_workspace, written)
     assert max(slowest.values()) <= LONGEST_S
+
+
+def assert_nothing_lost(workspace: Workspace, written: list[Written]) -> None:
+    """Every note is there once, each writer wrote, and the log has no error."""
+    with open_workspace(workspace.settings).store.read() as db:
+        found = notes.of_row(db, runs.find(db, RUN).id, ROW)["text"].tolist()
+    assert sorted(found) == sorted(text for each in written for text in each.notes)
+    assert all(each.notes for each in written)
+    assert last_problems(workspace.settings) == []

@@ -5,13 +5,17 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from typer.main import get_command
+
 from core.cli import main
+from core.cli.base import app
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,26 @@ def core_json(workspace: Path, *arguments: str) -> Any:
     done = core(workspace, *arguments, "--json")
     assert done.status == 0, done.err
     return json.loads(done.out, parse_constant=_no_number)
+
+
+def every_command() -> dict[str, Any]:
+    """Every command by its words, those in a group behind the group's name."""
+    root: Any = get_command(app)
+    return dict(_commands_of(root, root.context_class(root, info_name="perturbdesk"), ""))
+
+
+def _commands_of(group: Any, context: Any, before: str) -> Iterator[tuple[str, Any]]:
+    for name in group.list_commands(context):
+        _, found, _ = group.resolve_command(context, [name])
+        if hasattr(found, "list_commands"):
+            inner = found.context_class(found, info_name=name, parent=context)
+            yield from _commands_of(found, inner, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", found
+
+
+def options_of(command: Any) -> set[str]:
+    return {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
 
 
 def _no_number(found: str) -> None:

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
-from typer.main import get_command
 
-from core.cli.base import app
 from core.runs import actions as runs
 from tests import cases, commands
 
 LONG = "x" * 100_000
 ESCAPES = "a\nb\x1b[31m\u202e"
-
-
-def every_command() -> Iterator[tuple[str, ...]]:
-    """The words of each command."""
-    main = get_command(app)
-    context = typer.Context(main)  # type: ignore[arg-type]
-    for name in main.list_commands(context):  # type: ignore[attr-defined]
-        _, command, _ = main.resolve_command(context, [name])  # type: ignore[attr-defined]
-        inside = command.list_commands(context) if hasattr(command, "list_commands") else [None]
-        yield from ((name, inner) if inner else (name,) for inner in inside)
 
 
 def assert_one_line(done: commands.Done, status: int, most: int = 600) -> str:
@@ -46,11 +32,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.soak
 def test_wrong_usage_is_one_line(place: Path) -> None:
     """Of some commands; soak/test_hostile.py asks all of them."""
-    words = list(every_command())
+    words = list(commands.every_command())
     assert len(words) > 50
     for command in words[::9]:
-        line = assert_one_line(commands.core(place, *command, f"--{LONG}"), 2)
-        assert line.endswith(f"{' '.join(command)} --help")
+        line = assert_one_line(commands.core(place, *command.split(), f"--{LONG}"), 2)
+        assert line.endswith(f"{command} --help")
 
 
 @pytest.mark.few(1)

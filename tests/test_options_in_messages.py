@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-import core.cli
+from core.cli.base import app
+from tests.commands import every_command, options_of
 
 CORE = Path(__file__).resolve().parent.parent / "core"
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
@@ -41,22 +42,8 @@ SAID_BY = {
 @cache
 def options_of_commands() -> dict[str, set[str]]:
     """Each command's options."""
-    app = get_command(core.cli.app)
-    context = app.make_context("perturbdesk", ["--help"], resilient_parsing=True)
-    found = {"": {option for parameter in app.params for option in parameter.opts}}
-
-    def walk(group: object, before: str) -> None:
-        for name in group.list_commands(context):  # type: ignore[attr-defined]
-            _, command, _ = group.resolve_command(context, [name])  # type: ignore[attr-defined]
-            if hasattr(command, "list_commands"):
-                walk(command, f"{before}{name} ")
-            else:
-                found[f"{before}{name}"] = {
-                    option for p in command.params for option in (*p.opts, *p.secondary_opts)
-                }
-
-    walk(app, "")
-    return {name: options | {"--help"} for name, options in found.items()}
+    found = {"": get_command(app), **every_command()}
+    return {name: options_of(command) | {"--help"} for name, command in found.items()}
 
 
 def texts_of(tree: ast.AST) -> Iterator[tuple[int, str]]:

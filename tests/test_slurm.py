@@ -7,9 +7,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from typer.main import get_command
-
-import core.cli
+from tests.commands import every_command, options_of
 
 SCRIPT = Path(__file__).resolve().parent.parent / "docs" / "slurm" / "run.sbatch"
 # Options of sbatch(1) → what their values look like.
@@ -48,13 +46,7 @@ def test_every_line_for_sbatch_is_one_and_stands_before_the_first_command() -> N
 
 
 def test_the_commands_in_it_take_their_options() -> None:
-    group = get_command(core.cli.app)
-    context = group.make_context("perturbdesk", [], resilient_parsing=True)
-    commands = {
-        name: group.resolve_command(context, [name])[1] for name in ("serve", "run", "jobs")
-    }  # type: ignore[attr-defined]
-    commands |= {f"jobs {name}": commands["jobs"].commands[name] for name in ("log", "resume")}
-    seen = []
+    commands, seen = every_command(), []
     for line in SCRIPT.read_text("utf-8").splitlines():
         found = re.search(
             r"(?:\bperturbdesk|\bworker) (?:--workspace \S+ )?(serve|jobs log|run|jobs resume) .*",
@@ -62,7 +54,7 @@ def test_the_commands_in_it_take_their_options() -> None:
         )
         if found is None or line.lstrip().startswith("#"):
             continue
-        known = {option for parameter in commands[found[1]].params for option in parameter.opts}
+        known = options_of(commands[found[1]])
         given = [
             word
             for word in shlex.split(found[0].partition(" -- ")[0], comments=True)
@@ -71,10 +63,5 @@ def test_the_commands_in_it_take_their_options() -> None:
         assert set(given) - {"--workspace"} <= known, line
         seen.append(found[1])
     assert sorted(seen) == ["jobs log", "jobs resume", "run", "serve"]
-    of_all = {
-        option
-        for name in ("run", "jobs resume")
-        for parameter in commands[name].params
-        for option in parameter.opts
-    }
+    of_all = options_of(commands["run"]) | options_of(commands["jobs resume"])
     assert {"--endpoint", "--concurrency"} <= of_all

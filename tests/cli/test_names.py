@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.main import get_command
 from typer.testing import CliRunner
 
 from core.base.config import Settings
@@ -31,7 +28,7 @@ from core.runs.workspace import Workspace, open_workspace
 from core.store import datasets, imports, runs, spaces
 from core.store.runs import Run
 from core.store.spaces import SpaceRecord
-from tests.commands import core
+from tests.commands import core, every_command
 from tests.runs.cases import fast
 
 THINGS = "run|dataset|space|job|report|walk-through|rubric|hypothesis|target ranking|pack"
@@ -51,28 +48,12 @@ NO_NAMES = {
 }
 
 
-def every_parameter() -> list[tuple[str, Any]]:
-    """Every parameter of every command, with the command's words."""
-    root: Any = get_command(app)
-    return list(_parameters(root, root.context_class(root, info_name="perturbdesk"), ()))
-
-
-def _parameters(command: Any, context: Any, words: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    if not hasattr(command, "list_commands"):
-        yield from ((" ".join(words), each) for each in command.params)
-        return
-    for name in command.list_commands(context):
-        _, found, _ = command.resolve_command(context, [name])
-        yield from _parameters(
-            found, found.context_class(found, info_name=name, parent=context), (*words, name)
-        )
-
-
 @pytest.mark.soak
 def test_every_parameter_that_names_something_here_is_completed() -> None:
     missing = [
         f"{command} {each.opts[0]}: {each.help}"
-        for command, each in every_parameter()
+        for command, found in every_command().items()
+        for each in found.params
         if each.type_descriptor.annotation in (str, list[str])
         and not str(each.metavar).startswith(("<int>", "<float>"))
         and SPEAKS_OF_ONE.search(f"{each.help} {each.metavar}")

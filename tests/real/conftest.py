@@ -1,4 +1,4 @@
-"""Knowledge packs of the published files."""
+"""Knowledge packs and rows of the published files, and failing inputs of the field."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
+from core.base.types import Pair
 from core.evidence import knowledge_packs
 from core.evidence.packs import Packs, Source
+from core.features.importing.pairs import PairTable
+from core.features.importing.reader import read_path
+from tests.conftest import SHARED_DATA
+
+FIELD = SHARED_DATA.parent / "field"
+needs_field = pytest.mark.skipif(not FIELD.is_dir(), reason=f"needs the failing inputs in {FIELD}")
 
 FILES = {
     "descriptions": "gene_desc",
@@ -28,3 +35,9 @@ def packs(shared_data: Path) -> Packs:
     }
     sources: Any = {name: Source(FILES[name], pack.sha256) for name, pack in found.items()}
     return Packs(**{name: pack.entries for name, pack in found.items()}, sources=sources)
+
+
+def read_pairs(path: Path) -> tuple[Pair, ...]:
+    table = read_path(path)
+    assert isinstance(table, PairTable)
+    return table.pairs

@@ -49,7 +49,7 @@ def test_a_line_holds_what_its_two_files_say(shared_data: Path, line: str) -> No
     for task in ("dir", "de"):
         table = read(file_of(shared_data, line, task), f"{line}-{task}.csv")
         assert isinstance(table, PairTable)
-        assert (table.cell_line, table.rejected) == (line, ())
+        assert (table.kind, table.cell_line, table.rejected) == ("perturbqa", line, ())
         files.append(FileRows(task, f"{line}-{task}.csv", table.pairs, table.lines))
     found = combine_files(files)
     assert found.rejected == {"de": [], "dir": []}
@@ -155,7 +155,13 @@ def test_the_headline_is_a_loop_over_genes(scored: tuple[pd.DataFrame, dict[str,
 @pytest.mark.soak
 @pytest.mark.parametrize("line", ["k562", "k562_set"])
 def test_what_is_constant_in_a_gene_has_exactly_a_half(place: Path, line: str) -> None:
-    found = core_json(place, "baselines", "--dataset", line)
-    for each in found["baselines"][:2]:
-        assert each["name"] in ("constant", "gene's training mean")
+    """Over all pairs the mean of a gene looks like knowledge on K562, where nearly all target genes are in both splits."""
+    found = {
+        each["name"]: each for each in core_json(place, "baselines", "--dataset", line)["baselines"]
+    }
+    constant, of_gene = found["constant"], found["gene's training mean"]
+    for each in (constant, of_gene):
         assert (each["de"]["macro"], each["dir"]["macro"]) == (0.5, 0.5)
+    assert constant["de"]["micro"] == 0.5
+    assert (of_gene["de"]["micro"] > 0.9) == (line == "k562")
+    assert of_gene["note"] == "base rate per gene, no skill"

@@ -20,13 +20,6 @@ FINGERPRINT = {
 CUT_NOISE = 0.012
 
 
-@pytest.fixture
-def k562(shared_data: Path, tmp_path: Path) -> Path:
-    """K562's benchmark alone."""
-    core_json(tmp_path, "import", str(shared_data / "perturbqa" / "k562-de.csv"))
-    return tmp_path
-
-
 @pytest.fixture(scope="module")
 def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The challenge with a kNN over the text space on all of train; for this file to change."""
@@ -91,16 +84,6 @@ def test_no_published_run_with_labels_beats_row_counts(real_workspace: Workspace
     found = core_json(real_workspace.settings.workspace, "controls", "track_a_logprobs_train2499")
     assert found["beats_no_biology"] == {"de": False, "dir": False}
     assert named(found["controls"])["count-only"]["de"] > 0.66
-
-
-@pytest.mark.soak
-def test_a_mean_by_gene_has_no_skill_on_k562(k562: Path) -> None:
-    found = named(core_json(k562, "baselines", "--dataset", "k562")["baselines"])
-    of_gene = found["gene's training mean"]
-    assert of_gene["de"]["macro"] == 0.5
-    assert of_gene["de"]["micro"] > 0.9
-    assert of_gene["note"] == "base rate per gene, no skill"
-    assert found["constant"]["de"]["micro"] == 0.5
 
 
 @pytest.mark.soak

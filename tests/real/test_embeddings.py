@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import UnknownFormat
+from core.base.types import Pair
 from core.embeddings.space import Space
 from core.embeddings.symbol_matching import coverage, match_symbols
 from core.evidence import knowledge_packs
-from core.features.importing.pairs import PairTable
-from core.features.importing.reader import read_path
 from core.features.neighbours.build import build_network, build_response, build_text
+from tests.real.conftest import read_pairs
 
 pytestmark = pytest.mark.real
 
@@ -26,10 +26,8 @@ def packs(shared_data: Path) -> dict[str, knowledge_packs.Pack]:
 
 
 @pytest.fixture(scope="module")
-def train(shared_data: Path) -> PairTable:
-    table = read_path(shared_data / "challenge" / "train.csv")
-    assert isinstance(table, PairTable)
-    return table
+def train(shared_data: Path) -> tuple[Pair, ...]:
+    return read_pairs(shared_data / "challenge" / "train.csv")
 
 
 @pytest.fixture(scope="module")
@@ -69,12 +67,10 @@ def test_every_pack_is_recognised_and_read_whole(packs: dict[str, knowledge_pack
     ("name", "columns", "rows"), [("text", 200, 1.00), ("STRING", 128, 0.85), ("LPS", 3, 0.48)]
 )
 def test_coverage_of_the_training_rows(
-    spaces: dict[str, Space], train: PairTable, name: str, columns: int, rows: float
+    spaces: dict[str, Space], train: tuple[Pair, ...], name: str, columns: int, rows: float
 ) -> None:
     space = spaces[name]
-    found = coverage(
-        space, [pair.pert for pair in train.pairs], [pair.gene for pair in train.pairs]
-    )
+    found = coverage(space, [pair.pert for pair in train], [pair.gene for pair in train])
     assert space.columns == columns
     assert round(found.rows_by_gene, 2) == rows
     assert 0 < found.rows_by_both <= min(found.rows_by_gene, found.rows_by_pert)

@@ -14,25 +14,17 @@ from core.evidence.label_view import LabelView, all_training, blinded_view, fold
 from core.evidence.packs import Packs
 from core.evidence.registry import TOOLS
 from core.evidence.render import MAX_CHARACTERS, dossier
-from core.features.importing.pairs import PairTable
-from core.features.importing.reader import read_path
 from tests.evidence.world import gathered, run
-from tests.real.conftest import FILES
+from tests.real.conftest import FILES, read_pairs
 
 pytestmark = pytest.mark.real
 
 OF_PACKS = [name for name in TOOLS if name != "literature"]
 
 
-def pairs_of(data: Path, name: str) -> tuple[Pair, ...]:
-    table = read_path(data / "challenge" / f"{name}.csv")
-    assert isinstance(table, PairTable)
-    return table.pairs
-
-
 @pytest.fixture(scope="module")
 def train(shared_data: Path) -> tuple[Pair, ...]:
-    return pairs_of(shared_data, "train")
+    return read_pairs(shared_data / "challenge" / "train.csv")
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +34,10 @@ def view(train: tuple[Pair, ...]) -> LabelView:
 
 @pytest.fixture(scope="module")
 def dossiers(shared_data: Path, packs: Packs, view: LabelView) -> dict[Pair, tuple[Evidence, ...]]:
-    return {pair: gathered(pair, packs, view, OF_PACKS) for pair in pairs_of(shared_data, "test")}
+    return {
+        pair: gathered(pair, packs, view, OF_PACKS)
+        for pair in read_pairs(shared_data / "challenge" / "test.csv")
+    }
 
 
 @pytest.mark.soak

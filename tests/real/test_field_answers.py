@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from core.llm.answers import Unread, read_label, read_probability
 from core.llm.completion import Answer, AnswerFault, fault_of_ending, read_answer
-from tests.conftest import SHARED_DATA
+from tests.real.conftest import FIELD, needs_field
 
-FIELD = SHARED_DATA.parent / "field"
+pytestmark = needs_field
 UNREAD = "unread"
 # Folder of field/llm → what is right: what may be read, or the kind of the fault.
 BODIES: dict[str, tuple[object, ...]] = {
@@ -48,13 +47,6 @@ THOUGHTS = {
     "gemma4_channel": "At first sight my answer is A.",
     "reasoning_in_another_field": "The activator is lost, so it falls.",
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def field() -> Path:
-    if not FIELD.is_dir():
-        pytest.skip(f"needs the failing inputs in {FIELD}")
-    return FIELD
 
 
 def outcome_of(name: str, answer: Answer | AnswerFault) -> object:

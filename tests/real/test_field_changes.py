@@ -15,9 +15,9 @@ from core.features.cells.labels import SamplingSettings
 from core.features.cells.predicted_table import WantedPairs, read_predicted_table
 from core.features.cells.screen import LabelSettings, ScreenLabels
 from core.features.importing.roles import TableOptions
-from tests.conftest import SHARED_DATA
+from tests.real.conftest import FIELD, needs_field
 
-FIELD = SHARED_DATA.parent / "field" / "data"
+pytestmark = needs_field
 SETTINGS = LabelSettings(sampling=SamplingSettings(all_pairs=True, least_effects=1))
 RIGHT = {
     "up": 37,
@@ -27,16 +27,9 @@ RIGHT = {
 OF_SCREEN = {"up": 59, "down": 99, "none": 614}  # of b15 and b17
 
 
-@pytest.fixture(scope="module", autouse=True)
-def field() -> Path:
-    if not FIELD.is_dir():
-        pytest.skip(f"needs the failing inputs in {FIELD}")
-    return FIELD
-
-
 def path_of(name: str) -> Path:
     folder, file = name.split("/")
-    return next(FIELD.glob(f"{folder}_*")) / file
+    return next((FIELD / "data").glob(f"{folder}_*")) / file
 
 
 def labels_of(name: str, **settings: object) -> ScreenLabels:

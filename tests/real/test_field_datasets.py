@@ -14,9 +14,7 @@ from core.features.importing.actions import import_paths, import_upload
 from core.runs.workspace import Workspace
 from core.store import datasets
 from tests import cases
-from tests.conftest import SHARED_DATA
-
-FIELD = SHARED_DATA.parent / "field" / "data" / "b02_own_labels_become_mouse_macrophages"
+from tests.real.conftest import FIELD, needs_field
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -24,14 +22,13 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@needs_field
 @pytest.mark.parametrize("beside", [True, False])
 def test_own_labels_are_no_mouse_macrophages(
     workspace: Workspace, shared_data: Path, beside: bool
 ) -> None:
-    if not FIELD.is_dir():
-        pytest.skip(f"needs the failing inputs in {FIELD}")
     files = [shared_data / "challenge" / "train.csv"] * beside
-    *_, outcome = import_paths(workspace, [*files, *FIELD.glob("*.csv")])
+    *_, outcome = import_paths(workspace, [*files, *FIELD.glob("data/b02_*/*.csv")])
     assert (outcome.name, outcome.rows) == ("my_k562_labels", 60)
     with workspace.store.read() as db:
         assert datasets.find(db, "my_k562_labels").organism == "human"

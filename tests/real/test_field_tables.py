@@ -20,17 +20,10 @@ from core.features.importing.reader import read_path
 from core.features.importing.roles import choose_roles
 from core.features.importing.spaces.load import load_space
 from core.features.importing.submissions import SubmissionTable
-from tests.conftest import SHARED_DATA
+from tests.real.conftest import FIELD, needs_field
 
-FIELD = SHARED_DATA.parent / "field"
+pytestmark = needs_field
 KINDS = FIELD / "data"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def field() -> Path:
-    if not FIELD.is_dir():
-        pytest.skip(f"needs the failing inputs in {FIELD}")
-    return FIELD
 
 
 def read_run(path: Path) -> SubmissionTable:

@@ -14,7 +14,6 @@ from core.base.types import Pair
 from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs
 from core.evidence.render import dossier
-from core.features.importing.pairs import PairTable
 from core.features.importing.reader import read_path
 from core.features.importing.submissions import SubmissionTable
 from core.methods import debate as texts
@@ -25,6 +24,7 @@ from core.methods.debate import METHOD as DEBATE
 from core.methods.evidence_rules import METHOD as RULE_SET
 from core.methods.prompts import B_PROMPT_TOKENS
 from tests.evidence.world import gathered
+from tests.real.conftest import read_pairs
 
 NAMES = [tool.name for tool in prompts.tools_of(prompts.PACK_TOOLS)]
 
@@ -33,20 +33,14 @@ pytestmark = pytest.mark.real
 MARKED = Path(__file__).resolve().parents[1] / "features" / "arguments" / "marked_briefs.csv"
 
 
-def rows_of(data: Path, name: str) -> tuple[Pair, ...]:
-    table = read_path(data / "challenge" / f"{name}.csv")
-    assert isinstance(table, PairTable)
-    return table.pairs
-
-
 @pytest.fixture(scope="module")
 def view(shared_data: Path) -> LabelView:
-    return all_training(rows_of(shared_data, "train"))
+    return all_training(read_pairs(shared_data / "challenge" / "train.csv"))
 
 
 @pytest.fixture(scope="module")
 def asked(shared_data: Path) -> tuple[Pair, ...]:
-    return rows_of(shared_data, "test")
+    return read_pairs(shared_data / "challenge" / "test.csv")
 
 
 @pytest.mark.soak

@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from core.base.fields.record import read_options
-from core.base.types import Flag, Label, Pair, RowResult
+from core.base.types import Flag, Label, RowResult
 from core.evidence.label_view import all_training
 from core.evidence.packs import Packs
-from core.features.importing.pairs import PairTable
-from core.features.importing.reader import read_path
 from core.features.perturbqa.gene_sets import read_gene_sets
 from core.features.perturbqa.methods.summer import METHOD
 from core.features.perturbqa.retrieval import GeneNames
@@ -21,22 +19,17 @@ from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.methods.base import Context
 from tests.fakes.scripted import MODEL, serving
+from tests.real.conftest import read_pairs
 
 pytestmark = pytest.mark.real
 
 ROWS = 40
 
 
-def pairs_of(data: Path, task: str) -> tuple[Pair, ...]:
-    table = read_path(data / "perturbqa" / f"k562-{task}.csv")
-    assert isinstance(table, PairTable)
-    return table.pairs
-
-
 @pytest.mark.soak
 def test_the_packs_reach_a_fifth_of_k562(shared_data: Path, packs: Packs) -> None:
     known, names = packs.description_table, GeneNames(packs.orthologs or {})
-    pairs = pairs_of(shared_data, "de")
+    pairs = read_pairs(shared_data / "perturbqa" / "k562-de.csv")
     covered = {
         axis: sum(
             any(known.spellings(name) for name in names.of(symbol))
@@ -50,7 +43,7 @@ def test_the_packs_reach_a_fifth_of_k562(shared_data: Path, packs: Packs) -> Non
 @pytest.mark.soak
 @pytest.mark.parametrize("task", ["de", "dir"])
 def test_forty_rows_of_k562(task: str, shared_data: Path, packs: Packs) -> None:
-    pairs = pairs_of(shared_data, task)
+    pairs = read_pairs(shared_data / "perturbqa" / f"k562-{task}.csv")
     view = all_training(pairs)
     test = [pair for pair in pairs if pair.split == "test"]
     asked = tuple(replace(pair, label=None) for pair in test[:: len(test) // ROWS][:ROWS])

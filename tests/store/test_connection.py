@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
 import weakref
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -26,8 +24,6 @@ from core.store import Cursor, Store, changes, connection, open_store
 from core.store.connection import OPEN_STORES
 from core.store.queries import Insertion, insert_all
 from tests import worlds
-
-WRITES = 10  # of each writer, beside readers; soak/test_store.py has many more
 
 
 def store_at(folder: Path, timeout_s: float = 30.0) -> Store:
@@ -135,122 +131,6 @@ def test_readers_cannot_write_nor_reach_other_files(tmp_path: Path) -> None:
             db.execute(f"SELECT * FROM read_csv('{tmp_path}/secret.csv')").fetchall()
         with pytest.raises(duckdb.Error, match="locked"):
             db.execute("SET enable_external_access = true")
-
-
-@pytest.mark.soak
-def test_one_writing_process_and_four_reading_ones(tmp_path: Path) -> None:
-    write_and_read_in_processes(tmp_path, WRITES)
-
-
-@pytest.mark.soak
-def test_twenty_threads_of_both_kinds(tmp_path: Path) -> None:
-    write_and_read_in_threads(tmp_path, WRITES)
-
-
-class Mixed(NamedTuple):
-    """How many transactions writers and readers got through."""
-
-    writes: int
-    reads: int
-
-
-def write_and_read_in_processes(folder: Path, writes: int) -> Mixed:
-    """One process writes so often, four read the store meanwhile; asserts that nobody sees half a transaction or is starved."""
-    with store_at(folder).read():
-        pass
-    reading = f"""
-        last = reads = 0
-        while not Path({str(folder / "written")!r}).exists():
-            with store.read() as db:
-                seen = changes.versions(db)
-            assert seen.get("runs", 0) == seen.get("datasets", 0), seen  # never half a transaction
-            assert seen.get("runs", 0) >= last
-            last = seen.get("runs", 0)
-            reads += 1
-            if reads == 1:
-                print("reading", flush=True)
-        print(reads)
-    """
-    writing = f"""
-        for _ in range({writes}):
-            with store.write() as db:  # waits for 30 s at most: the readers do not starve it
-                changes.bump(db, "runs")
-                changes.bump(db, "datasets")
-    """
-    readers = [child(reading, folder) for _ in range(4)]
-    for reader in readers:
-        assert reader.stdout is not None
-        assert reader.stdout.readline() == "reading\n", finished(reader)
-    try:
-        finished(child(writing, folder))
-    finally:
-        (folder / "written").touch()  # which ends the readers
-    reads = [int(finished(reader)) for reader in readers]
-    with store_at(folder).read() as db:
-        assert bumps(db) == writes
-    return Mixed(writes, sum(reads))
-
-
-def write_and_read_in_threads(folder: Path, writes: int) -> Mixed:
-    """Five threads write so often each, fifteen read until all is written; asserts that no write is lost."""
-    store = store_at(folder)
-    writers, readers = 5, 15
-    written = threading.Event()
-
-    def write() -> None:
-        for _ in range(writes):
-            with store.write() as db:
-                changes.bump(db, "runs")
-
-    def read() -> int:
-        for reads in itertools.count(1):
-            with store.read() as db:
-                bumps(db)
-            if written.is_set():
-                return reads
-        raise AssertionError
-
-    with ThreadPoolExecutor(writers + readers) as pool:
-        reading, writing = (
-            [pool.submit(read) for _ in range(readers)],
-            [pool.submit(write) for _ in range(writers)],
-        )
-        wait(writing)
-        written.set()
-        for each in writing:
-            each.result()  # raises what it raised: StoreBusy after 30 s without a turn
-        reads = sum(each.result() for each in reading)
-    with store.read() as db:
-        assert bumps(db) == writers * writes
-    return Mixed(writers * writes, reads)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("when", ["inside", "after"])
-def test_a_killed_writer_leaves_the_store_as_before_or_after(tmp_path: Path, when: str) -> None:
-    store = store_at(tmp_path)
-    with store.write() as db:
-        changes.bump(db, "runs")
-    code = """
-        context = store.write()
-        db = context.__enter__()
-        db.execute("INSERT INTO gene SELECT i::VARCHAR, 'named', repeat('x', 100) FROM range(50000) t(i)")
-        changes.bump(db, "runs")
-        if WHEN == "after":
-            db.commit()
-        print("ready", flush=True)
-        time.sleep(60)
-    """.replace("WHEN", repr(when))
-    writer = child(code, tmp_path)
-    assert writer.stdout is not None
-    assert writer.stdout.readline() == "ready\n"
-    os.kill(writer.pid, signal.SIGKILL)
-    writer.communicate()
-    with store.read() as db:
-        [(genes,)] = db.execute("SELECT count(*) FROM gene").fetchall()
-        assert (bumps(db), genes) == ((1, 0) if when == "inside" else (2, 50_000))
-    with store.write() as db:
-        changes.bump(db, "runs")
 
 
 @pytest.mark.soak

@@ -18,6 +18,7 @@ from tests import mounts, worlds
 
 ROOT = Path(__file__).resolve().parents[2]
 ADD = """execute("INSERT INTO gene VALUES ('added', 'named', NULL)")"""
+MANY = """execute("INSERT INTO gene SELECT i::VARCHAR, 'named', repeat('x', 100) FROM range(50000) t(i)")"""
 REMOVE = """execute("DELETE FROM gene")"""
 NOTEBOOK = "held = duckdb.connect(file, read_only={})"
 STORE = "use = Store(Path(file), Path(file).parents[1] / 'cache').{}(); held = use.__enter__()"
@@ -37,7 +38,7 @@ HOLDERS = {
         ["added", "first"],
     ),
     "a store that reads": (STORE.format("read"), "held.execute('FROM gene')", ["first"]),
-    "a store that writes": (STORE.format("write"), f"held.{ADD}", ["first"]),
+    "a store that writes": (STORE.format("write"), f"held.{MANY}", ["first"]),
     "a store that has committed": (
         STORE.format("write"),
         f"held.{ADD}; held.commit()",
@@ -102,7 +103,7 @@ def use(store: Store) -> list[str]:
     return found
 
 
-@pytest.mark.soak
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", HOLDERS)
 def test_the_next_one_reads_and_writes_at_once(here: Path, name: str) -> None:
     hold, work, committed = HOLDERS[name]

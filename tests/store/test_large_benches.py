@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import large_run, large_store, plain_store
+from bench import large_run, plain_store, store
 
 
 @pytest.mark.soak
@@ -16,14 +16,14 @@ def test_both_stores_hold_the_same_run(tmp_path: Path, monkeypatch: pytest.Monke
     ours, plain, rows = tmp_path / "workspace", tmp_path / "plain.duckdb", 60
     assert large_run.make_files(ours, rows) == pytest.approx(2.5e-3 * rows, rel=0.02)
     assert (
-        large_store.import_pairs(ours)
-        == large_store.import_run(ours)
+        store.import_pairs(ours)
+        == store.import_run(ours)
         == plain_store.import_plainly(ours, plain)
         == rows
     )
-    read, read_plainly = large_store.read_store(ours, rows), plain_store.read_plain(plain, rows)
+    read, read_plainly = store.read_store(ours, rows), plain_store.read_plain(plain, rows)
     assert read["found"] == read_plainly["found"]
     assert set(read_plainly["times"]) < set(read["times"])
-    assert large_store.score_store(ours)["aurocs"] == pytest.approx(
+    assert store.score_store(ours)["aurocs"] == pytest.approx(
         plain_store.score_plain(plain)["aurocs"], abs=1e-12
     )

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from hypothesis import strategies as st
 
-from core.transfer.knn import Similarities, Weighting
+from core.transfer.knn import Priors, Similarities, Weighting
+from core.transfer.protocols import SimilaritySettings
 from core.transfer.row_index import Knowledge, Parts, Rows, knowledge_of, rows_of
 from core.transfer.similarity import Space, cosine_similarity
 
@@ -121,3 +122,13 @@ def weightings() -> st.SearchStrategy[Weighting]:
         k=st.one_of(st.none(), st.integers(1, 5)),
         axis=st.sampled_from(["gene", "pert", "both"]),
     )
+
+
+SETTINGS = st.builds(SimilaritySettings, weightings(), st.booleans(), st.sampled_from([0.0, 0.7]))
+
+
+def assert_close(found: Priors, expected: Priors) -> None:
+    for name in ("de", "up", "support"):
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-9
+        )

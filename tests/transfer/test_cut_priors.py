@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from core.base.errors import InputError
 from core.transfer import cut_priors
 from core.transfer.cut_priors import SEEDS, prepare_cuts
-from core.transfer.knn import Priors, Weighting
+from core.transfer.knn import Weighting
 from core.transfer.protocols import (
     EvaluationProtocol,
     KnnInputs,
@@ -20,6 +20,7 @@ from core.transfer.protocols import (
 from core.transfer.row_index import Knowledge, knowledge_of, rows_of
 from core.transfer.similarity import Cosines, Space
 from tests.strength import examples
+from tests.transfer.oracles import SETTINGS, assert_close
 
 N, SYMBOLS = 150, 24
 RNG = np.random.default_rng(5)
@@ -36,18 +37,6 @@ def space(name: str, columns: int, missing: float) -> Space:
 
 
 SPACES = (space("a", 5, 0.2), space("b", 3, 0.4))
-SETTINGS = st.builds(
-    SimilaritySettings,
-    st.builds(Weighting, st.sampled_from([1.0, 2.0, 3.5]), st.sampled_from([None, 1.0]), st.sampled_from([None, 4]),
-              st.sampled_from(["gene", "pert", "both"])),
-    st.booleans(),
-    st.sampled_from([0.0, 0.7]),
-)  # fmt: skip
-
-
-def close(found: Priors, expected: Priors) -> None:
-    for name in ("de", "up", "support"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-9)
 
 
 def columns_from(rows: np.ndarray) -> np.ndarray:
@@ -69,7 +58,7 @@ def test_each_cut_is_the_protocol_of_its_seed(
         protocol = EvaluationProtocol("folds", k, cut.seed)
         expected = predict_priors(protocol, ROWS, KNOWN, spaces, similarity, "these labels")
         [found] = cut.predict([None])
-        close(found, expected.priors)
+        assert_close(found, expected.priors)
         for name in ("de", "up"):
             np.testing.assert_array_equal(
                 getattr(cut.base_rates, name), getattr(expected.null, name)
@@ -93,13 +82,13 @@ def test_permuted_priors_are_those_of_a_space_whose_vectors_were_exchanged(
     exchanged[covered] = SPACES[0].columns[covered[np.argsort(keys[covered])]]
     for cut in prepare_cuts(KnnInputs(rows, known, SPACES[:1], similarity), 3, seeds=(2,)):
         _, found, again = cut.predict([None, keys, keys])
-        close(
+        assert_close(
             found,
             predict_priors(
                 EvaluationProtocol("folds", 3, 2), rows, known, [Space("x", exchanged)], similarity
             ).priors,
         )
-        close(again, found)
+        assert_close(again, found)
 
 
 @examples(20)
@@ -114,7 +103,7 @@ def test_both_ways_to_permuted_priors_agree(similarity: SimilaritySettings, seed
         found = [list(cut.predict([keys])) for cut in prepare_cuts(knn, 3, seeds=(0, 1))]
         patch.setattr(cut_priors, "MAX_SYMBOLS", 0)
         for mine, cut in zip(found, prepare_cuts(knn, 3, seeds=(0, 1)), strict=True):
-            close(mine[0], next(iter(cut.predict([keys]))))
+            assert_close(mine[0], next(iter(cut.predict([keys]))))
 
 
 @pytest.mark.parametrize(

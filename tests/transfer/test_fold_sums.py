@@ -18,17 +18,10 @@ from core.transfer.cut_priors import (
     permute_within,
     weight_table,
 )
-from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
+from core.transfer.knn import Similarities, Weighting, knn_priors
 from core.transfer.row_index import Parts
 from core.transfer.similarity import ConstantSimilarity, PermutedSimilarity, SimilarityMatrices
-from tests.transfer.oracles import World, worlds
-
-
-def close(found: Priors, expected: Priors) -> None:
-    for name in ("de", "up", "support"):
-        np.testing.assert_allclose(
-            getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-12
-        )
+from tests.transfer.oracles import World, assert_close, worlds
 
 
 @st.composite
@@ -60,13 +53,13 @@ def test_priors_are_those_of_the_knn_with_vectors_as_they_are_and_permuted(
     sums, n_symbols = sums_of(world, parts), len(world.spaces[0].columns)
     keys = np.random.default_rng(seed).random((module.BATCH + 1, n_symbols))
     plain, *permuted = sums.priors([None, *keys])
-    close(plain, knn_priors(world.rows, world.known, world.similar, world.weighting, parts))
+    assert_close(plain, knn_priors(world.rows, world.known, world.similar, world.weighting, parts))
     genes = sums.table.genes
     for found, each in zip(permuted, keys, strict=True):
         owner = np.arange(n_symbols)
         owner[genes] = genes[permute_within(sums.table.coverage, each[genes])]
         exchanged = Similarities(PermutedSimilarity(world.similar.gene, owner))  # type: ignore[arg-type]
-        close(found, knn_priors(world.rows, world.known, exchanged, world.weighting, parts))
+        assert_close(found, knn_priors(world.rows, world.known, exchanged, world.weighting, parts))
 
 
 @given(folds())
@@ -94,7 +87,7 @@ def test_equal_in_several_chunks_and_with_similarities_that_are_not_symmetric(
     [found] = fold_sums(weight_table(rows, rows, similar, (2.0, 2.0)), rows, known, parts).priors(
         [None]
     )
-    close(found, knn_priors(rows, known, Similarities(similar), Weighting(), parts))
+    assert_close(found, knn_priors(rows, known, Similarities(similar), Weighting(), parts))
 
 
 @given(st.lists(st.integers(0, 3), max_size=20), st.integers(0, 2**32))

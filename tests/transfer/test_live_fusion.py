@@ -1,18 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from core.base.errors import InputError
 from core.stats.comparison import compare
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
-from core.transfer.knn import Weighting
 from core.transfer.live_fusion import live_fusion
-from core.transfer.live_knn import live_knn
-from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, predict_priors
-from core.transfer.row_index import knowledge_of, rows_of
-from core.transfer.similarity import Space
+from core.transfer.row_index import rows_of
 
 N = 500
 RNG = np.random.default_rng(11)
@@ -22,10 +16,6 @@ BASE = Component("base", RNG.random(N), np.where(RNG.random(N) < 0.1, np.nan, RN
 OTHER = Component(
     "other", *(RNG.random((2, N)) + 0.4 * np.stack((LABELS != "none", LABELS == "up")))
 )
-SPACES = [
-    Space(str(n), np.where(RNG.random((70, 1)) < 0.8, RNG.normal(size=(70, n)), np.nan))
-    for n in (6, 3)
-]
 WEIGHTS = weights_of([0.3], [0.6])
 
 
@@ -59,28 +49,3 @@ def test_without_labels_there_is_no_score() -> None:
     found = live_fusion([None] * N, ROWS, [BASE, OTHER]).score_at(WEIGHTS)
     assert found.n_labelled == 0
     assert np.isnan(found.mean.after.value)
-
-
-def test_priors_are_those_of_the_protocol_whatever_was_asked_before() -> None:
-    known = knowledge_of(LABELS, ROWS)
-    kept = live_knn(EvaluationProtocol(), ROWS, known, SPACES)
-    for names, similarity in (
-        (("6",), SimilaritySettings()),
-        (("6", "3"), SimilaritySettings(Weighting(power=3.0, k=9), centre=True)),
-        (("3", "6"), SimilaritySettings(Weighting(axis="both"))),
-        (("6",), SimilaritySettings(centre=True)),
-    ):
-        expected = predict_priors(
-            EvaluationProtocol(), ROWS, known, [s for s in SPACES if s.name in names], similarity
-        ).priors
-        found = kept.priors(names, similarity)
-        np.testing.assert_allclose(found.de, expected.de, atol=1e-9)
-        np.testing.assert_allclose(found.up, expected.up, atol=1e-9)
-
-
-def test_a_space_from_the_same_labels_is_refused() -> None:
-    space = Space(
-        "leak", SPACES[0].columns, built_from="view", rebuild=lambda _rows: SPACES[0].columns
-    )
-    with pytest.raises(InputError, match="space leak: built from the labels of view"):
-        live_knn(EvaluationProtocol(), ROWS, knowledge_of(LABELS, ROWS), [space], evaluated="view")

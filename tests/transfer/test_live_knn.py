@@ -14,6 +14,7 @@ from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, pred
 from core.transfer.row_index import Knowledge, Rows, knowledge_of, rows_of
 from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
 from tests.strength import examples
+from tests.transfer.oracles import SETTINGS, assert_close
 
 N, SYMBOLS = 120, 30
 RNG = np.random.default_rng(3)
@@ -34,18 +35,6 @@ def space(name: str, columns: int, missing: float = 0.2) -> Space:
 SPACES = [space("a", 5), space("b", 2), space("c", 8, 0.5)]
 
 
-def close(found: object, expected: object) -> None:
-    for name in ("de", "up", "support"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-9)
-
-
-SETTINGS = st.builds(
-    SimilaritySettings,
-    st.builds(Weighting, st.sampled_from([1.0, 2.0, 3.5]), st.sampled_from([None, 1.0]), st.sampled_from([None, 4]),
-              st.sampled_from(["gene", "pert", "both"])),
-    st.booleans(),
-    st.sampled_from([0.0, 0.7]),
-)  # fmt: skip
 CHOICES = st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=3, unique=True)
 
 
@@ -63,8 +52,8 @@ def test_priors_are_those_of_the_protocol_whatever_was_asked_before(
     for names, similarity in asked:
         chosen = [each for each in SPACES if each.name in names]
         expected = predict_priors(protocol, queries, KNOWN, chosen, similarity)
-        close(near.priors(names, similarity), expected.priors)
-        close(near.null(similarity), expected.null)
+        assert_close(near.priors(names, similarity), expected.priors)
+        assert_close(near.null(similarity), expected.null)
 
 
 @given(st.integers(0, 8), CHOICES, SETTINGS, st.lists(st.integers(0, len(KNOWN) - 1), max_size=5))
@@ -107,7 +96,7 @@ def test_similarity_in_each_space() -> None:
 
 def test_a_null_needs_no_space() -> None:
     near = live_knn(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, [])
-    close(
+    assert_close(
         near.null(SimilaritySettings()),
         knn_priors(KNOWN.rows, KNOWN, Similarities(ConstantSimilarity()), parts=near.parts),
     )
@@ -136,14 +125,14 @@ def test_cosines_are_kept_shared_and_the_oldest_goes() -> None:
     assert len(kept) == MAX_MATRICES
     assert ("0", False) not in kept
     expected = predict_priors(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, spaces[:1]).priors
-    close(near(EvaluationProtocol("loo")).priors(["0"], SimilaritySettings()), expected)
+    assert_close(near(EvaluationProtocol("loo")).priors(["0"], SimilaritySettings()), expected)
 
 
 def test_more_symbols_than_fit_are_worked_out_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_SYMBOLS", SYMBOLS)
     near = live_knn(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, SPACES)
     similarity = SimilaritySettings(Weighting(k=5), centre=True)
-    close(
+    assert_close(
         near.priors(["a", "c"], similarity),
         predict_priors(
             EvaluationProtocol("loo"), KNOWN.rows, KNOWN, [SPACES[0], SPACES[2]], similarity

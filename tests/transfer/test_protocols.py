@@ -14,7 +14,7 @@ from core.transfer.protocols import (
     predict_priors,
 )
 from core.transfer.row_index import Rows, knowledge_of, rows_of, visible_rows
-from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
+from core.transfer.similarity import Space, cosine_similarity
 
 
 def sparse_screen(seed: int = 0, n: int = 1500) -> tuple[np.ndarray, Rows]:
@@ -161,14 +161,3 @@ def test_a_builder_sees_only_the_rows_of_its_cell() -> None:
     own = Similarities(cosine_similarity([Space("", columns_from(mine)), NOISE]))
     apart = knn_priors(ROWS.take(np.array([i])), KNOWN.take(mine), own)
     assert found.priors.de[i] == pytest.approx(apart.de[0], abs=1e-12)
-
-
-def test_the_null_is_equal_weights() -> None:
-    found = predict_priors(EvaluationProtocol("loo"), ROWS, KNOWN, [NOISE])
-    expected = knn_priors(
-        ROWS,
-        KNOWN,
-        Similarities(ConstantSimilarity()),
-        parts=parts_of(EvaluationProtocol("loo"), ROWS),
-    )
-    np.testing.assert_array_equal(found.null.up, expected.up)

@@ -335,11 +335,11 @@ def change_each(here: Page, there: Page, address: str) -> int:
     return n
 
 
-def change_together(here: Page, there: Page, address: str, most: int | None = None) -> int:
+def change_together(here: Page, there: Page, address: str) -> int:
     """Change the controls of the page at an address one upon the other; how many were changed.
 
-    most: how many of them, from the last. The link is opened elsewhere at the end, and when a change hides other controls,
-    after which the page is as before: a filter that leaves no row.
+    The link is opened elsewhere at the end, and when a change hides other controls, after which the page is as before: a filter
+    that leaves no row.
     """
     visit(here, address)
     done: set[tuple[str, str, int]] = set()
@@ -347,13 +347,11 @@ def change_together(here: Page, there: Page, address: str, most: int | None = No
     while remaining := [
         c for c in now if c.name not in done and c.is_carried and c.kind != "stTabs"
     ]:
-        before, control = here.url, remaining[-1 if most else 0]
+        before, control = here.url, remaining[0]
         done.add(control.name)
         if not change_in_address(here, control):
             continue
         n += 1
-        if n == most:
-            break
         now = controls(here)
         if {each.name for each in remaining} - done - {each.name for each in now}:
             assert_same_elsewhere(here, there)

@@ -14,7 +14,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from core.base.config import REPOSITORY
-from core.runs import actions
 from core.runs.workspace import Workspace
 from core.store import Store, changes, pairs, predictions, runs
 from core.store.predictions import RowFilter
@@ -22,6 +21,7 @@ from core.store.runs import Run
 from tests import cases
 from tests.ui.conftest import EACH_START, OpenTab, button, heading, settle, then
 from tests.ui.serving import STARTS, Server, serving
+from tests.ui.test_apptest import the_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -44,11 +44,6 @@ FILM = """
   };
   requestAnimationFrame(look);
 """
-
-
-def the_run(workspace: Workspace, name: str = COLLAPSED) -> Run:
-    with workspace.store.read() as db:
-        return runs.find(db, name)
 
 
 def query(page: Page) -> dict[str, list[str]]:
@@ -109,7 +104,7 @@ def test_the_first_visit_to_a_fresh_server_may_be_any_page(
     open_tab: OpenTab, demo_copy: Workspace, start: str
 ) -> None:
     """It shows nothing raw meanwhile, and an interrupt leaves nothing behind."""
-    run, page = the_run(demo_copy), open_tab()
+    run, page = the_run(demo_copy, COLLAPSED), open_tab()
     look_closely(page)
     with demo_copy.store.read() as db:
         row = predictions.find_pair_ids(
@@ -137,48 +132,10 @@ def test_the_first_visit_to_a_fresh_server_may_be_any_page(
 
 
 @pytest.mark.soak
-def test_a_copied_link_shows_the_same_elsewhere(
-    open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace, demo_copy: Workspace
-) -> None:
-    run, here = the_run(demo_workspace), open_tab()
-    here.goto(
-        demo_server.url(
-            "rows",
-            run=run.id,
-            flags="did not argue its side",
-            p_up=["0.4", "0.9"],
-            order="P(DE), high first",
-        )
-    )
-    for _ in range(3):
-        before = heading(here).inner_text()
-        button(here, "go-right").click()
-        here.wait_for_function(
-            "before => document.querySelector('h3').innerText !== before", arg=before
-        )
-    here.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    here.get_by_role("button", name="Copy link").click()
-    here.get_by_text("Link copied").wait_for()
-    link = here.evaluate("navigator.clipboard.readText()")
-    assert link == here.url
-    actions.rename(demo_copy, run.id, "another name")
-    with serving(demo_copy.settings.workspace) as server:
-        there = open_tab()
-        there.goto(link.replace(demo_server.address, server.address))
-        there.get_by_text(ROW_OF).wait_for()
-        settle(there)
-        assert query(there) == query(here)
-        assert heading(there).inner_text() == heading(here).inner_text()
-        assert place(there) == place(here) == 4
-        assert there.get_by_text(COUNT).inner_text() == here.get_by_text(COUNT).inner_text()
-        assert there.get_by_role("combobox", name="Run", exact=True).input_value() == "another name"
-
-
-@pytest.mark.soak
 def test_the_sidebar_keeps_the_run_and_back_goes_back(
     open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace
 ) -> None:
-    run, page = the_run(demo_workspace), open_tab()
+    run, page = the_run(demo_workspace, COLLAPSED), open_tab()
     page.goto(demo_server.url())
     settle(page)
     assert query(page)["run"] != [run.id]
@@ -198,7 +155,7 @@ def test_the_sidebar_keeps_the_run_and_back_goes_back(
 def import_files(workspace: Workspace, folder: Path) -> subprocess.Popen[bytes]:
     """A process that imports one submission after the other, each with other content and long traces."""
     with workspace.store.read() as db:
-        ids = list(pairs.labels(db, the_run(workspace).dataset))[:IMPORTED_ROWS]
+        ids = list(pairs.labels(db, the_run(workspace, COLLAPSED).dataset))[:IMPORTED_ROWS]
     for index in range(IMPORTS):
         rows = [
             (key, 0.2, 0.2 + index / 100, cases.debate_trace(EFFECT=cases.ARGUED * 10))
@@ -228,7 +185,7 @@ def import_files(workspace: Workspace, folder: Path) -> subprocess.Popen[bytes]:
 def test_reading_goes_on_while_another_process_imports(
     open_tab: OpenTab, demo_copy: Workspace, tmp_path: Path
 ) -> None:
-    page, run = open_tab(), the_run(demo_copy)
+    page, run = open_tab(), the_run(demo_copy, COLLAPSED)
     with serving(demo_copy.settings.workspace) as server:
         page.goto(server.url("rows", run=run.id))
         settle(page)

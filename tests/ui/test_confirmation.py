@@ -16,6 +16,7 @@ from core.features.importing import actions as imports
 from core.runs import run_control
 from core.runs.run_state import State, Status, status_of
 from core.runs.workspace import Workspace
+from core.store import notes
 from tests import cases, worlds
 from tests.runs.killed import killed_run
 from tests.ui.conftest import Visit
@@ -44,11 +45,18 @@ def _label(link: Element) -> str:
 
 
 @pytest.mark.soak
-def test_a_note_is_confirmed_until_the_next_run(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_note_is_kept_and_confirmed_until_the_next_run(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     app = visit(small_workspace, "rows", run="debate", row="Pa_Gb")
     assert confirmation_of(app) == ("", [])
-    app.text_area(key="note_text").input("read this")
+    app.text_area(key="note_text").input("is *this* an argument?")
+    app.text_input(key="note_author").input("Ada")
     press(app, "Add note")
+    assert "is *this* an argument?" in [text.value for text in app.text]
+    with small_workspace.store.read() as db:
+        stored = notes.of_row(db, the_run(small_workspace).id, "Pa_Gb")
+    assert stored[["author", "text"]].to_numpy().tolist() == [["Ada", "is *this* an argument?"]]
     assert confirmation_of(app) == ("Note on Pa_Gb saved.", ["Rows with notes"])
     app.button(key="dismiss").click().run()
     assert confirmation_of(app) == ("", [])

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core.base.config import REPOSITORY
 from core.runs.workspace import Workspace
@@ -52,8 +53,8 @@ def uncarried(path: Path) -> list[str]:
     }
     constants = {
         ast.unparse(node.targets[0]): ast.unparse(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant | ast.JoinedStr)
     }
     bound = {
         ast.unparse(node.targets[0])
@@ -103,9 +104,32 @@ def beginning(key: str) -> str:
     return found[1] if found else ""
 
 
+def values_of(app: AppTest) -> dict[str, object]:
+    """The values of a page's controls by key, those of the sidebar included."""
+    kinds = CONTROLS & {*dir(app)} - {"tabs"}
+    return {each.key: each.value for kind in kinds for each in getattr(app, kind) if each.key}
+
+
+def address_of(app: AppTest) -> dict[str, list[str]]:
+    return {
+        name: values if isinstance(values, list) else [values]
+        for name, values in app.query_params.items()
+    }
+
+
+def assert_same_elsewhere(visit: Visit, workspace: Workspace, page: str, app: AppTest) -> None:
+    """Open the address of a page as somebody else does: it stays as it is, and every control holds the same."""
+    assert not app.exception
+    carried = address_of(app)
+    there = visit(workspace, page, **carried)
+    assert "This link sets" not in text_of(there)
+    assert address_of(there) == carried
+    assert values_of(there) == values_of(app)
+
+
 @pytest.mark.soak
 def test_every_control_is_carried_or_says_why_not() -> None:
-    files = [*(REPOSITORY / "core" / "ui").rglob("*.py"), *(REPOSITORY / "pages").glob("*.py")]
+    files = [path for place in ("core", "pages") for path in (REPOSITORY / place).rglob("*.py")]
     assert [place for path in files for place in uncarried(path)] == []
 
 

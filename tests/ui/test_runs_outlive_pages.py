@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from core.base.types import LIVE_STATES
 from core.runs import run_control
 from core.runs.workspace import Workspace
 from tests.fakes import scripted as scripted_server
+from tests.runs.cases import until
 from tests.ui.page_client import browsing, state_of
 from tests.ui.serving import serving
 
 DELAY_S = 3.0
-
-
-def until(holds: object, what: str, within_s: float = 60.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not holds():  # type: ignore[operator]
-        assert time.monotonic() < deadline, what
-        time.sleep(0.2)
 
 
 @pytest.mark.soak

@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.core import TyperGroup
-from typer.main import get_command
 
 from core.base.errors import InputError
 from core.base.experiment import Hypothesis
 from core.base.fields.record import arguments_of, arguments_of_option, make, options_of, values_of
 from core.base.fields.setting import Option, setting
 from core.base.fields.toml_table import parse_toml
-from core.cli.base import app
 from core.cli.settings import Taken, option_help, taken_by
 from core.features.arguments import readings
 from core.features.arguments.readings import ReadingSettings
@@ -59,25 +56,12 @@ from core.runs.model_servers import ChangedSettings
 from core.runs.request import RowSelection, RunRequest
 from core.runs.workspace import Workspace
 from core.transfer.knn_settings import KnnSettings
+from tests import commands
 from tests.features.targets import cases
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
 
-
-def list_commands() -> dict[str, Any]:
-    """Every command by its words."""
-    root: Any = get_command(app)
-    found = {}
-    for name in root.commands:
-        command = root.import_command(name)
-        if isinstance(command, TyperGroup):
-            found |= {f"{name} {word}": each for word, each in command.commands.items()}
-        else:
-            found[name] = command
-    return found
-
-
-COMMANDS = list_commands()
+COMMANDS = commands.every_command()
 TAKEN = {
     name: taken
     for name, command in COMMANDS.items()

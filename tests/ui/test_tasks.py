@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.runs.workspace import Workspace
-from core.store import notes, predictions, runs, text_search, traces
+from core.store import notes, predictions, text_search, traces
 from core.store.predictions import CONFIDENTLY_WRONG, RowFilter
-from core.store.runs import Run
 from core.store.text_search import TextQuery
 from tests.ui.conftest import OpenTab, button, heading, settle
 from tests.ui.serving import Server, serving
+from tests.ui.test_apptest import the_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -60,11 +60,6 @@ def person(open_tab: OpenTab, demo_server: Server) -> Person:
     return Person(open_tab(), demo_server)
 
 
-def the_run(workspace: Workspace, name: str = RUN) -> Run:
-    with workspace.store.read() as db:
-        return runs.find(db, name)
-
-
 def pair_of(pair_id: str) -> str:
     return pair_id.replace("_", " ⟶ ")
 
@@ -75,7 +70,7 @@ def wait_for_row(page: Page, pair_id: str) -> None:
 
 @pytest.mark.soak
 def test_a_confidently_wrong_row_and_why(person: Person, demo_workspace: Workspace) -> None:
-    run = the_run(demo_workspace)
+    run = the_run(demo_workspace, RUN)
     with demo_workspace.store.read() as db:
         worst = predictions.find_pair_ids(db, run.id, RowFilter(), CONFIDENTLY_WRONG)[0]
         briefs = [
@@ -97,7 +92,7 @@ def test_a_confidently_wrong_row_and_why(person: Person, demo_workspace: Workspa
 
 @pytest.mark.soak
 def test_a_phrase_across_runs(person: Person, demo_workspace: Workspace) -> None:
-    run, other = the_run(demo_workspace), the_run(demo_workspace, OTHER)
+    run, other = the_run(demo_workspace, RUN), the_run(demo_workspace, OTHER)
     with demo_workspace.store.read() as db:
         found = text_search.search(db, run.dataset, TextQuery("THE evidence"))
     opened = next(hit for hit in found.hits if hit.run == other.id)
@@ -132,7 +127,7 @@ def test_a_phrase_across_runs(person: Person, demo_workspace: Workspace) -> None
 def test_a_note(open_tab: OpenTab, demo_copy: Workspace) -> None:
     with serving(demo_copy.settings.workspace) as server:
         person = Person(open_tab(), server)
-        run = the_run(demo_copy)
+        run = the_run(demo_copy, RUN)
         person.begin_at("rows", run=run.id)
         person.page.get_by_role("option").first.wait_for()
         person.press("n")

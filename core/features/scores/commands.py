@@ -124,7 +124,7 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None) -> 
 def bench(
     name: Annotated[
         str,
-        typer.Argument(metavar="store|search|pages|bootstrap|knn|whatif|harness|cells|cell_lines"),
+        typer.Argument(metavar="store|pages|bootstrap|knn|whatif|harness"),
     ],
     rows: Annotated[
         int | None,

@@ -16,7 +16,7 @@ from tests.features.sharing.built import build_report
 from tests.ui import hostile
 from tests.ui.conftest import OpenTab, Visit
 from tests.ui.test_apptest import text_of, the_run
-from tests.ui.test_carried import address_of, assert_same_elsewhere
+from tests.ui.test_links import address_of, assert_same_elsewhere
 
 LABELLED, COLLAPSED, TEST = (
     "simulated debate",
