@@ -122,7 +122,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "check_change check_each refuse_unfit",
         "call_settings endpoint_of price_at prices_of_runs refuse_unlisted",
     ),
-    "features.leakage.audit": ("", "audit stored_leaks"),
+    "features.leakage.audit": ("", "audit find_leaks"),
     "runs.packs": (
         "",
         "name_of_latest names_of_kind pack_hashes read_here_or_kept read_latest read_orthologs read_packs",

@@ -240,9 +240,11 @@ class Holds(Protocol):
 
 class Concerns(Protocol):
     """Return what to check before trusting a number on a dataset (its id): what it is about, and a
-    sentence."""
+    sentence. progress: gets the share that is done, often; it is computed in the background."""
 
-    def __call__(self, dataset: str) -> Sequence[tuple[str, str]]: ...
+    def __call__(
+        self, workspace: Workspace, dataset: str, progress: Callable[[float], object]
+    ) -> Sequence[tuple[str, str]]: ...
 
 
 class KeepResults(Protocol):

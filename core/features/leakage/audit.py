@@ -27,7 +27,6 @@ from core.features.leakage.inputs import DISGUISE
 from core.features.leakage.probe import LIMIT, describe_power
 from core.features.leakage.shared_symbols import (
     SplitOverlap,
-    SymbolTables,
     compare_splits,
     read_symbol_tables,
 )
@@ -35,7 +34,7 @@ from core.runs import component_loader, packs
 from core.runs.workspace import Workspace
 from core.scoring.run_scores import add_count_controls, scored_rows
 from core.stats.count_controls import CountControls, score_count_controls
-from core.store import pairs, predictions, runs, spaces
+from core.store import datasets, pairs, predictions, runs, spaces
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.store.spaces import PackRecord
@@ -258,36 +257,38 @@ class _Input:
     declared: str | None = None
 
 
-def audit(workspace: Workspace, dataset: Dataset) -> LeakageAudit:
-    """Return every check of a dataset: its splits, rows, packs, spaces and runs."""
+def audit(
+    workspace: Workspace, dataset: Dataset, progress: Callable[[float], object] = lambda _: None
+) -> LeakageAudit:
+    """Return every check of a dataset: its splits, rows, packs, spaces and runs. progress: gets the
+    share that is done, after each input."""
     with workspace.store.read() as db:
         rows = pairs.frame(db, dataset.id)
     index = RowIndex.of_frame(rows)
     tables = read_symbol_tables(workspace, dataset.organism)
+    inputs = list(_inputs(workspace, dataset, rows, index))
+    checks = []
+    for done, each in enumerate(inputs, 1):
+        checks.append(_check(workspace, rows, each))
+        progress(done / len(inputs))
     power = _Input("rows", "power", "", lambda: describe_power(index))
     return LeakageAudit(
         dataset,
         check_counts(rows),
         tuple(compare_splits(rows, tables)),
-        tuple(_check(workspace, rows, each) for each in _inputs(workspace, dataset, rows, index)),
+        tuple(checks),
         tables.notes,
         _check(workspace, rows, power).findings,
     )
 
 
-def stored_leaks(workspace: Workspace, dataset: Dataset) -> list[tuple[str, str]]:
-    """Return what splits share, and what the last audit found in inputs that are still the same:
-    nothing is probed."""
+def find_leaks(
+    workspace: Workspace, dataset: str, progress: Callable[[float], object]
+) -> list[tuple[str, str]]:
+    """Return where a dataset (id) leaks, and how. progress: as of `audit`."""
     with workspace.store.read() as db:
-        rows = pairs.frame(db, dataset.id)
-    shared = shared_findings(compare_splits(rows, SymbolTables()), dataset)
-    files = (
-        (each.name, _file(workspace, rows, each))
-        for each in _inputs(workspace, dataset, rows, RowIndex.of_frame(rows))
-        if not each.declared
-    )
-    kept = ((name, what) for name, file in files for what in _read(file) or ())
-    return [*shared, *kept]
+        record = datasets.find(db, dataset)
+    return [(leak.name, leak.what) for leak in audit(workspace, record, progress).findings]
 
 
 def _check(workspace: Workspace, rows: pd.DataFrame, each: _Input) -> InputCheck:

@@ -14,5 +14,5 @@ FEATURE = Feature(
         ),
     },
     report_parts=("core.features.leakage.plots.gene_row_counts:PART",),
-    concerns=("core.features.leakage.page:leaks",),
+    concerns=("core.features.leakage.audit:find_leaks",),
 )

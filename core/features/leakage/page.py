@@ -32,9 +32,3 @@ def show(context: PageContext) -> None:
 def _audit(dataset: str) -> LeakageAudit:
     [record] = [each for each in all_datasets() if each.id == dataset]
     return audits.audit(read_workspace(), record)
-
-
-def leaks(dataset: str) -> list[tuple[str, str]]:
-    """Return where a dataset (id) leaks, and how, as far as an audit has found it."""
-    [record] = [each for each in all_datasets() if each.id == dataset]
-    return audits.stored_leaks(read_workspace(), record)

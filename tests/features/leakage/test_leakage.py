@@ -14,11 +14,10 @@ import pytest
 
 from core.features.importing.actions import import_upload
 from core.features.importing.import_target import ImportOptions
-from core.features.leakage.audit import stored_leaks
+from core.features.leakage.audit import find_leaks
 from core.features.neighbours import spaces as space_actions
 from core.runs.workspace import Workspace
 from core.scoring import run_scores
-from core.store import datasets
 from tests import cases, worlds
 from tests.commands import core, core_json
 
@@ -144,10 +143,11 @@ def test_a_space_built_from_the_labels_and_loaded_from_csv(screened: Workspace) 
     assert any(
         "they tell the rows of one of target genes apart: DIR" in each["what"] for each in findings
     )
-    # Overview shows what was found without a probe
-    with screened.store.read() as db:
-        stored = stored_leaks(screened, datasets.find(db, "bmdm"))
-    assert stored == [(each["name"], each["what"]) for each in findings]
+    shares: list[float] = []
+    leaks = find_leaks(screened, "bmdm", shares.append)
+    assert leaks == [(each["name"], each["what"]) for each in findings]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
 
 
 @pytest.mark.soak

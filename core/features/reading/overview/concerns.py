@@ -190,8 +190,8 @@ def _find_leaks(context: PageContext) -> Result:
     if (kept := _kept_leaks(dataset, basis)) is not None:
         return Result(ready=True, value=json.loads(kept))
 
-    def compute(_: Progress) -> list[tuple[str, str]]:
-        found = [leak for find in hooks("concerns") for leak in find(dataset)]
+    def compute(progress: Progress) -> list[tuple[str, str]]:
+        found = [leak for find in hooks("concerns") for leak in find(workspace, dataset, progress)]
         if not workspace.settings.read_only:
             with workspace.store.write() as db:
                 kept_results.put(db, _LEAKS, [(dataset, basis, json.dumps(found))])
