@@ -15,7 +15,7 @@ FEATURE = Feature(
             "Judge",
         ),
     },
-    jobs=("core.features.arguments.readings:READING_KIND",),
+    jobs=("core.features.arguments.jobs:KIND",),
     methods=(
         "core.features.arguments.methods.judge_rubric:METHOD",
         "core.features.arguments.methods.read_findings:METHOD",

@@ -24,7 +24,6 @@ from core.methods.prompts import Effort
 from core.runs import launch, model_servers, run_control
 from core.runs.dependencies import load_pairs, load_texts
 from core.runs.jobs import overview
-from core.runs.jobs.run_kind import RunKind
 from core.runs.request import Expectation, RunRequest, expect
 from core.runs.spec import Cached, CallsAtOnce, Model, RunSpec, Seed, Server, TokenBudget
 from core.runs.workspace import Workspace
@@ -374,13 +373,3 @@ def add_rubric_file(workspace: Workspace, path: Path) -> Rubric:
     rubric = read_toml(path).record(Rubric)
     add_rubric(workspace, rubric)
     return rubric
-
-
-class ReadingKind(RunKind):
-    """Readings that a worker of this workspace makes or made."""
-
-    name, title = "reading", "reading"
-    of_readings = True
-
-
-READING_KIND = ReadingKind()

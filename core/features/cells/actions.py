@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,7 +38,6 @@ from core.features.importing.import_target import ImportedRows, folder_of, recor
 from core.features.importing.other_formats import refuse_other_format
 from core.runs import packs
 from core.runs.jobs import overview
-from core.runs.jobs.control import Job, JobKind
 from core.runs.jobs.folder import JobFolder
 from core.runs.jobs.state import last_heartbeat, status_of
 from core.runs.jobs.work import work_on
@@ -324,22 +323,3 @@ def dataset_of(folder: JobFolder) -> str:
     """Return the name of the dataset that a job makes; "" where its files do not say."""
     about = overview.find_about(folder) or last_heartbeat(folder) or {}
     return str(about.get("dataset", ""))
-
-
-class CellKind(JobKind):
-    """Labels of files of cells."""
-
-    name, title, page, tab = KIND, "labels of cells", "data", "Import"
-
-    def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
-        """Yield the jobs started here."""
-        with workspace.store.read() as db:
-            made = {dataset.name: dataset.id for dataset in datasets.list_all(db)}
-        for folder in overview.list_folders(workspace, self.name):
-            name = dataset_of(folder)
-            view = {"tab": self.tab, **({"dataset": made[name]} if name in made else {})}
-            job = self.job_in(folder, name, view=view)
-            yield job if overview.find_about(folder) else replace(job, can_resume=False)
-
-
-JOBS = CellKind()

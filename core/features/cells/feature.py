@@ -24,7 +24,7 @@ FEATURE = Feature(
             "Data",
         ),
     },
-    jobs=("core.features.cells.actions:JOBS",),
+    jobs=("core.features.cells.jobs:KIND",),
     control_expression=("core.features.cells.actions:control_expression_of",),
     file_formats=("core.features.cells.cell_formats:describe_cells",),
     upload_tasks={"predictions": "core.features.cells.predictions:predictions_task"},

@@ -11,7 +11,7 @@ import importlib
 import json
 import math
 import pkgutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from functools import cache
 from types import MappingProxyType
@@ -36,7 +36,6 @@ from core.runs import actions as run_actions
 from core.runs import launch
 from core.runs.component_loader import default_dataset
 from core.runs.jobs import overview
-from core.runs.jobs.control import UNFINISHED, Job, JobKind
 from core.runs.jobs.folder import JobFolder
 from core.runs.jobs.work import Reporter, work_on
 from core.runs.launch import Progress, server_of
@@ -416,40 +415,6 @@ def kind_named(name: str) -> Kind:
     return find_named(kinds(), "experiment", name)
 
 
-class ExperimentJob(JobKind):
-    """Experiments that were started here, by a page or by the command."""
-
-    name, title, page, tab = JOB, "experiment", "experiments", "Results"
-
-    def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
-        """Yield every experiment with a job, and those that are not finished."""
-        with workspace.store.read() as db:
-            states = runs.statuses(db)
-        for saved in list_saved(workspace):
-            folder = job_of(workspace, saved)
-            view = {"dataset": saved.dataset, "tab": self.tab, "experiment": saved.key}
-            if folder.was_begun:
-                yield self.job_in(folder, saved.name, view=view)
-            elif saved.count_left(states):  # no process of this version has worked on it
-                yield Job(
-                    self.name,
-                    saved.key,
-                    saved.name,
-                    folder,
-                    UNFINISHED,
-                    can_resume=True,
-                    page=self.page,
-                    view=view,
-                )
-
-    def resume(self, workspace: Workspace, job: Job) -> None:
-        """Go on with the runs that are missing."""
-        resume(workspace, find_saved(workspace, job.key))
-
-    def work(self, workspace: Workspace, wanted: Mapping[str, Any], reporter: Reporter, /) -> None:
-        """Make the runs that are missing."""
-        planned = plan_again(workspace, find_saved(workspace, wanted["key"]))
-        _make(workspace, planned, reporter, None)
-
-
-JOB_KIND = ExperimentJob()
+def work(workspace: Workspace, key: str, reporter: Reporter) -> None:
+    """Make the runs of a saved experiment (its key) that are missing, as a job does."""
+    _make(workspace, plan_again(workspace, find_saved(workspace, key)), reporter, None)

@@ -13,7 +13,7 @@ FEATURE = Feature(
             "Experiments",
             "science",
             group="More",
-            holds="core.features.experiments.page:has_experiments",
+            holds="core.features.experiments.jobs:has_experiments",
         ),
     ),
     commands={
@@ -30,5 +30,5 @@ FEATURE = Feature(
     },
     report_parts=("core.features.experiments.plots:PART",),
     looks=("core.features.experiments.comparison_log:count_comparisons",),
-    jobs=("core.features.experiments.engine:JOB_KIND",),
+    jobs=("core.features.experiments.jobs:KIND",),
 )

@@ -10,18 +10,17 @@ import streamlit as st
 from core.base.experiment import Kind
 from core.base.fields.record import make, options_of
 from core.base.fields.setting import Option
-from core.features.experiments import engine, ledger, ledger_table
+from core.features.experiments import engine, ledger
 from core.features.experiments.engine import kinds
 from core.features.experiments.result import ExperimentResult
 from core.llm.call_settings import CallSettings
-from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.ui import links
 from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
 from core.ui.linked import bind, choose_one
-from core.ui.loaders.cache import cache_by, from_store
-from core.ui.loaders.records import all_presets, all_runs
+from core.ui.loaders.cache import cache_by
+from core.ui.loaders.records import all_runs
 from core.ui.option_controls import SOURCES, key_of, show_control, show_option
 from core.ui.results import show_result
 from core.ui.server_workspace import read_workspace
@@ -182,15 +181,6 @@ def show_results(context: PageContext) -> None:
 def _result_of(key: str) -> ExperimentResult:
     workspace = read_workspace()
     return engine.result_of(workspace, engine.find_saved(workspace, key))
-
-
-_entries = cache_by("ledger")(from_store(ledger_table.list_all))
-
-
-def has_experiments(workspace: Workspace) -> bool:
-    """Return whether there is an experiment, or an entry of the ledger."""
-    del workspace  # all visitors see the same
-    return bool(_entries() or all_presets(engine.PAGE))
 
 
 def show_ledger(context: PageContext) -> None:

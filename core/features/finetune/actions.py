@@ -4,7 +4,7 @@ data/finetune/KEY."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_in
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from core.base.errors import DeskError, InputError, NotFound, StateError
+from core.base.errors import InputError, NotFound, StateError
 from core.base.fields.record import read_options
 from core.base.fields.setting import setting
 from core.base.hashes import sha256_of
@@ -40,7 +40,6 @@ from core.methods.prompt_only import prompt_for
 from core.methods.prompts import C_PARAMETERS_B
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
-from core.runs.jobs.control import Job, JobKind
 from core.runs.jobs.state import read_ending
 from core.runs.spec import DatasetName
 from core.runs.workspace import Workspace
@@ -279,27 +278,3 @@ def as_lines(pairs: Sequence[Pair], settings: Mapping[str, Any]) -> bytes:
         }
         lines.append(json.dumps(example, ensure_ascii=False))
     return "".join(f"{line}\n" for line in lines).encode()
-
-
-class FinetuneKind(JobKind):
-    """Fine-tunes, which lie in data/finetune."""
-
-    name, title, page, tab = "finetune", "fine-tune", "run", "Fine-tune"
-
-    def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
-        """Yield every fine-tune."""
-        for folder in list_all(workspace):
-            view = {"tab": self.tab, "finetune": folder.key}
-            try:
-                yield self.job_in(folder, folder.spec().name, view=view)
-            except DeskError as error:
-                yield self.job_in(
-                    folder, state="crashed", cause=str(error), can_resume=False, view=view
-                )
-
-    def resume(self, workspace: Workspace, job: Job) -> None:
-        """Go on from the last whole checkpoint."""
-        resume(workspace, job.key)
-
-
-KIND = FinetuneKind()

@@ -13,8 +13,9 @@ from core.base.fields.record import make
 from core.cli.base import say, say_progress, show
 from core.cli.settings import listing, takes
 from core.features.finetune import actions as finetunes
-from core.features.finetune.actions import KIND, FinetuneRequest
+from core.features.finetune.actions import FinetuneRequest
 from core.features.finetune.job_folder import FinetuneFolder, FinetuneSettings, describe_rows
+from core.features.finetune.jobs import KIND
 from core.runs.jobs import control
 from core.runs.workspace import Workspace
 

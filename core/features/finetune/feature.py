@@ -15,6 +15,6 @@ FEATURE = Feature(
         ),
     },
     tabs=(Tab("run", "Fine-tune", "core.features.finetune.page:show"),),
-    jobs=("core.features.finetune.actions:KIND",),
+    jobs=("core.features.finetune.jobs:KIND",),
     methods=("core.features.finetune.local_model:METHOD",),
 )

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.base.fields.record import make, options_of
 from core.features.finetune import actions as finetunes
-from core.features.finetune.actions import KIND, FinetuneRequest
+from core.features.finetune.actions import FinetuneRequest
 from core.features.finetune.job_folder import (
     BASE,
     FinetuneFolder,
@@ -19,6 +19,7 @@ from core.features.finetune.job_folder import (
     describe_rows,
     short_name,
 )
+from core.features.finetune.jobs import KIND
 from core.plots import drawing
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset

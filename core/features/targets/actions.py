@@ -12,7 +12,7 @@ A page trains in a separate process, which outlives the page and reports its pro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -45,7 +45,6 @@ from core.features.targets.models.base import (
 )
 from core.features.targets.splits import Split, draw_split
 from core.runs.jobs import overview, work
-from core.runs.jobs.control import Job, JobKind
 from core.runs.jobs.folder import JobFolder, read_json, write_json
 from core.runs.jobs.state import JobStatus, status_of
 from core.runs.workspace import Workspace
@@ -396,21 +395,3 @@ def train_models(folder: RankingFolder, read: ReadCells, split: Split, report: R
     folder.write_evaluation(
         evaluate(folder.load_models(), read.cells, split, EvaluationRequest(), request.seed)
     )
-
-
-class TargetKind(JobKind):
-    """Trainings of target rankings, which lie in data/targets."""
-
-    name, title, page, tab = "targets", "target ranking", "targets", "Training"
-
-    def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
-        """Yield every target ranking."""
-        for folder in list_all(workspace):
-            yield self.job_in(folder, view={"tab": self.tab, "ranking": folder.key})
-
-    def resume(self, workspace: Workspace, job: Job) -> None:
-        """Go on after the models that are there."""
-        resume(workspace, job.key)
-
-
-KIND = TargetKind()

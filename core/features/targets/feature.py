@@ -13,7 +13,7 @@ FEATURE = Feature(
             "Targets",
             "my_location",
             group="More",
-            holds="core.features.targets.actions:list_all",
+            holds="core.features.targets.jobs:has_rankings",
         ),
     ),
     commands={
@@ -23,6 +23,6 @@ FEATURE = Feature(
             "Predict",
         ),
     },
-    jobs=("core.features.targets.actions:KIND",),
+    jobs=("core.features.targets.jobs:KIND",),
     needs=("cells",),
 )

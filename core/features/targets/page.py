@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.base.fields.record import make, option_of
 from core.features.targets import actions as target_ranking
-from core.features.targets.actions import KIND, RankingFolder
+from core.features.targets.actions import RankingFolder
 from core.features.targets.evaluate import (
     Evaluation,
     EvaluationRequest,
@@ -21,6 +21,7 @@ from core.features.targets.evaluate import (
     missing_packages,
     request_of,
 )
+from core.features.targets.jobs import KIND
 from core.features.targets.models.base import ranking_models
 from core.features.targets.tables import METRICS, evaluation_title, table_of
 from core.plots import drawing

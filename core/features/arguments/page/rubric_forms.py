@@ -9,7 +9,8 @@ from core.base.fields.record import make, option_of
 from core.base.texts import describe_duration
 from core.features.arguments import readings
 from core.features.arguments.findings import kind_of
-from core.features.arguments.readings import READING_KIND, ReadingSettings
+from core.features.arguments.jobs import KIND
+from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
 from core.runs.request import money_text
 from core.store.runs import Run
@@ -77,7 +78,7 @@ def show_reading(context: PageContext, run: Run, rubric: Rubric, *, unfolded: bo
     for reading in all_runs():
         is_live = reading.is_reading and reading.parents == (run.id,) and reading.status != "done"
         if is_live and readings.answers_rubric(reading, rubric):
-            watch_job(context.workspace, READING_KIND.name, reading.id)
+            watch_job(context.workspace, KIND.name, reading.id)
     if not context.read_only:
         with st.expander("Let a model read this run", unfolded, key="read-by-model"):
             _show_reading(context, run, rubric)

@@ -1,6 +1,7 @@
 """After an import: choose the imported dataset and its best run, and show a box with links.
 
-Also the upload of files: tables, packs and embeddings, recognised by content.
+Also the upload of files: tables, packs and embeddings, recognised by content. Overview has it, so
+the readers of files are imported once there is a file.
 """
 
 from __future__ import annotations
@@ -11,10 +12,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.base.config import Settings, import_folders
-from core.features.importing import actions as imports
-from core.features.importing.actions import OnFile
 from core.features.importing.import_target import Imported, ImportOptions
-from core.features.importing.page import import_preview
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.predictions import CONFIDENTLY_WRONG
@@ -35,6 +33,8 @@ _OF_RUNS = ("submission", "bundle", "external_score", "predicted_expression", "i
 
 def take(results: Sequence[Imported]) -> None:
     """Choose the imported content for the pages, store the message about it, and rerun the page."""
+    from core.features.importing.page import import_preview
+
     refresh()
     import_preview.forget()
     imported = [each for each in results if each.kind not in NOTHING]
@@ -160,8 +160,14 @@ def show_upload(workspace: Workspace, key: str, options: ImportOptions) -> None:
     content on the page."""
     label = "Tables, knowledge packs, embeddings: recognised by content"
     files = st.file_uploader(label, accept_multiple_files=True, key=f"upload{key}")
+    if not files:
+        st.button("Import uploaded files", disabled=True, type="primary")
+        return
+    from core.features.importing import actions as imports
+    from core.features.importing.page import import_preview
+
     wanted = [(file, import_preview.ask_options(workspace, file, options)) for file in files]
-    if st.button("Import uploaded files", disabled=not files, type="primary"):
+    if st.button("Import uploaded files", type="primary"):
         with explain_errors():
             on_file = show_progress()
             take(
@@ -178,7 +184,7 @@ def show_usual_upload(workspace: Workspace, key: str) -> None:
     show_upload(workspace, key, ImportOptions())
 
 
-def show_progress() -> OnFile:
+def show_progress() -> Callable[[float, str], object]:
     """Show a progress bar, and return the function that moves it and names the step."""
     bar = st.progress(0.0, "Reading …")
     return lambda share, what: bar.progress(share, as_text(f"{what} …"))

@@ -1,4 +1,5 @@
-"""Knowledge packs, and what is computed from gene spaces."""
+"""Knowledge packs, and what is computed from gene spaces. Overview asks here for sentences, so what
+builds spaces is imported where it is needed."""
 
 from __future__ import annotations
 
@@ -11,8 +12,6 @@ from numpy.typing import NDArray
 from core.base.errors import NotFound, StateError
 from core.embeddings.space import project_to_two_axes
 from core.embeddings.symbol_matching import Coverage, Rule
-from core.features.neighbours import spaces as space_actions
-from core.features.neighbours.result import knn_sentence, space_sentence
 from core.runs import component_loader
 from core.runs.component_loader import WorkspaceComponents
 from core.scoring import sentences
@@ -39,6 +38,8 @@ all_packs = cache_by("spaces")(from_store(spaces.list_packs))
 @cache_by("spaces", "datasets", entries=50)
 def space_matches(space: str, dataset: str) -> dict[str, int]:
     """Return how many symbols of a dataset (id) each rule found in a space (id)."""
+    from core.features.neighbours import spaces as space_actions
+
     with reading() as db:
         record = spaces.find(db, space)
     found = space_actions.match_dataset(read_workspace(), record, dataset)
@@ -64,6 +65,8 @@ def principal_axes(dataset: str, space: str) -> tuple[NDArray[np.float64], tuple
 @cache_by("spaces", "datasets", entries=100)
 def space_coverage(space: str, dataset: str) -> Coverage | None:
     """Return how much of a dataset (id) a space (id) covers."""
+    from core.features.neighbours import spaces as space_actions
+
     with reading() as db:
         record = spaces.find(db, space)
     return space_actions.coverage_of(read_workspace(), record, dataset)
@@ -110,6 +113,8 @@ def protocol_sentences(run: str) -> list[tuple[str, str]]:
 
 
 def _knn_sentence(dataset: Dataset, run: Run) -> str:
+    from core.features.neighbours.result import knn_sentence
+
     settings = read_knn_settings(run.spec)
     try:
         predicted = WorkspaceComponents(read_workspace(), dataset).predict_knn(settings, None)
@@ -172,6 +177,8 @@ def _ask(task: SpaceTask) -> tuple[Result, Result]:
 def show_sentence(task: SpaceTask, whose: str) -> None:
     """Show the number of a kNN in a sentence, with its null once it is ready. whose: the beginning
     of the sentence."""
+
+    from core.features.neighbours.result import space_sentence
 
     def draw() -> None:
         mean, null = _ask(task)

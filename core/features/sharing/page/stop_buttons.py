@@ -1,5 +1,8 @@
 """Stops on pages: two buttons beside an element add it to the report or to the walk-through, which
-both are lists of stops."""
+both are lists of stops.
+
+Every page has them, so what reports and sites are made with is imported on a click.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,6 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.features.sharing import walks
-from core.features.sharing.report.walk import AT_HOME, keep_figure
-from core.features.sharing.site import actions as site
 from core.features.sharing.walks import Stop
 from core.runs.workspace import Workspace
 from core.store.runs import Run
@@ -30,6 +31,8 @@ def current_walk() -> str:
 
 def base_of_stops() -> str:
     """Return the base address of links in stops: that of the settings, else that of this page."""
+    from core.features.sharing.report.walk import AT_HOME
+
     opened = (st.context.url or "").rpartition("/")[0]
     return links.base_address() or (opened if opened.startswith("http") else AT_HOME)
 
@@ -56,6 +59,8 @@ def show(workspace: Workspace, make: Callable[[], View], key: str) -> None:
 
 def _stop_of(view: View, walk: str) -> Stop:
     """Return a view as a stop of the walk-through of a name."""
+    from core.features.sharing.report.walk import keep_figure
+
     return Stop(
         dataset=view.dataset,
         walk=walk,
@@ -78,6 +83,8 @@ def show_site(context: PageContext, run: Run) -> None:
         st.caption("It contains the labels, the dossiers and all texts of the run, but no notes.")
         if not st.button("Make the site", key=f"site-{run.id}"):
             return
+        from core.features.sharing.site import actions as site
+
         with explain_errors():
             with st.spinner("Packing …"):
                 made, content = site.zip_site(context.workspace, run.id)
