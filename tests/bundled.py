@@ -45,7 +45,9 @@ def everything(workspace: Workspace) -> dict[str, Rows]:
         names = [
             n
             for (n,) in db.execute(
+                # what is kept is computed again on another basis
                 "SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk'"
+                " AND table_name <> 'kept_result'"
             ).fetchall()
         ]
         return {name: db.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall() for name in names}

@@ -37,7 +37,7 @@ ADDED_BEFORE = {  # the first words of a line that an example adds to a file →
     "from core.features.importing.signed_pairs": "from core.features.importing.submissions import",
     '"core.features.scores.row_flags:PART"': '        "core.features.scores.report_parts:BASELINES"',
     "if is_signed": "    if are_replies(table, roles):",
-    "from core.runs import spec": "from core.runs.component_loader import default_dataset",
+    "from core.runs import spec": "from core.runs.request import RunRequest",
     "timeout_s: spec": "    endpoint: Server = None",
     "timeout_s=": "        concurrency=settings.concurrency,",
 }

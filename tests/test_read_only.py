@@ -73,6 +73,7 @@ PLACES = (
     "core/features/*/*.py",
     "core/features/*/report/*.py",
     "core/features/*/site/*.py",
+    "core/features/*/explorer/*.py",
 )
 # Module → the actions that change something, which have to refuse; and those that read, and are called with what they can read.
 KINDS: Mapping[str, tuple[str, str]] = {

@@ -131,7 +131,8 @@ def require_package(module: str, purpose: str, requirements: str = MODELS) -> An
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        package = module.partition(".")[0]
         raise MissingPackage(
-            f"{purpose} needs the package {module}, which is not installed: pip install -r"
+            f"{purpose} needs the package {package}, which is not installed: pip install -r"
             f" {requirements}"
         ) from error

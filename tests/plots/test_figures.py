@@ -14,17 +14,14 @@ import pytest
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "cumulative_share": ("prior", "gene"),
     "curves": ("k", "recall"),
-    "effect_counts": (3,),
     "gene_map": ("Atf3", ("PC 1", "PC 2")),
     "gene_row_counts": (),
-    "knockdown": (0.7,),
     "paired_changes": (0.02,),
     "rank_scatter": ("a", "b"),
     "reliability": ("P(DE)",),
     "roc_curves": (),
     "score_histograms": ("P(DE)",),
     "scores": ("mean",),
-    "volcano": ("T", 0.05, 0.5),
     "weight_heatmap": ((0.2, 0.9), (0.5, 1.0), "text"),
 }
 
@@ -32,14 +29,11 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 # The figures of features.
 FEATURES = {
     "cumulative_share": "neighbours",
-    "effect_counts": "cells",
     "gene_map": "neighbours",
     "gene_row_counts": "leakage",
-    "knockdown": "cells",
     "reliability": "scores",
     "roc_curves": "scores",
     "score_histograms": "scores",
-    "volcano": "cells",
     "weight_heatmap": "fuse",
 }
 

@@ -105,7 +105,7 @@ def test_blanks_and_capitals_do_not_matter(name: str) -> None:
 def test_p_values_are_turned_round_and_an_index_is_no_score() -> None:
     table = recognise(KINDS / "15_p_values_as_scores" / "s_p.csv")
     assert isinstance(table, ScoreTable)
-    assert (table.columns.keys(), table.p_values) == ({"p_value"}, {"p_value"})
+    assert (table.columns.keys(), table.turned.keys()) == ({"p_value"}, {"p_value"})
     indexed = recognise(KINDS / "15_p_values_as_scores" / "s_idx.csv")
     assert isinstance(indexed, ScoreTable)
     assert indexed.columns.keys() == {"score"}

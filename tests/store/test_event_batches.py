@@ -12,7 +12,7 @@ import pytest
 
 from core.base.workbook import encode
 from core.features.arguments import rubric_tables
-from core.features.importing import bundle_actions, bundle_parts
+from core.features.importing import bundle_actions
 from core.features.importing.bundles import read_bundle
 from core.features.importing.export import RunFormat, export
 from core.features.sharing.site.actions import zip_site
@@ -28,7 +28,6 @@ FORMS: tuple[RunFormat, ...] = ("csv", "jsonl", "parquet", "eval")
 def batch_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """The texts of a batch."""
     monkeypatch.setattr(traces, "BATCH_BYTES", request.param)
-    monkeypatch.setattr(bundle_parts, "BATCH_BYTES", request.param)
     return int(request.param)
 
 
@@ -91,7 +90,6 @@ def test_files_of_a_run_are_the_same_however_it_is_read(small_workspace: Workspa
     tables = {form: export(small_workspace, "debate", form, with_traces=True)[0] for form in FORMS}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(traces, "BATCH_BYTES", 1 << 30)
-        patch.setattr(bundle_parts, "BATCH_BYTES", 1 << 30)
         assert zip_site(small_workspace, "debate") == site
         whole = bundle_actions.build_bundle(small_workspace, "debate")
         assert content_of(whole.content) == content_of(made.content)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from core.base.archives import unpack_file
+from core.base.archives import DAMAGE, open_archive, unpack_file
 from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import open_file, read_head
 from core.base.file_limits import MAX_UNPACKED_BYTES
@@ -93,12 +93,16 @@ def _other_file(path: Path, name: str) -> str:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     if words := _of_features(path):
         return words
+    if head.startswith(b"PK"):
+        return _zip(path)
     if head[_TAR_AT:].startswith(_TAR):
         return "an archive (tar): unpack it, and import its files"
     with open_file(path, MAX_UNPACKED_BYTES) as file:
         plain = unpack_file(file, name)
         if plain is not None:
             head = plain.read(_READ) or b""
+    if head.startswith(b"PK"):
+        return _zip(path)
     if head[_TAR_AT:].startswith(_TAR):
         return "a compressed archive (tar): unpack it, and import its files"
     return next(
@@ -109,6 +113,24 @@ def _other_file(path: Path, name: str) -> str:
         ),
         "",
     )
+
+
+def _zip(path: Path) -> str:
+    try:
+        with path.open("rb") as file, open_archive(file, path.name) as archive:
+            names = archive.namelist()
+    except DAMAGE:
+        return ""  # the reader of zips says what is wrong with it
+    if "xl/workbook.bin" in names or "content.xml" in names:
+        return "an unsupported workbook: save it as .xlsx, or its sheet as CSV UTF-8"
+    if any(name.startswith(("word/", "ppt/")) for name in names):
+        return "a document of Word or PowerPoint: save its table as CSV UTF-8"
+    if any(name.endswith("/data.pkl") for name in names):
+        return (
+            "saved by PyTorch, which may be anything: write vectors of genes as .npz, beside a list"
+            " of their symbols"
+        )
+    return ""
 
 
 def refuse_other_json(data: bytes, name: str) -> None:
