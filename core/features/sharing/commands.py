@@ -19,7 +19,7 @@ from core.cli.names import RunName
 from core.features import hooks
 from core.features.sharing import walks
 from core.features.sharing.report import selection as reports
-from core.features.sharing.report.build import build_file, load_parts
+from core.features.sharing.report.build import as_pdf, build_file, load_parts
 from core.features.sharing.report.material import Byline
 from core.features.sharing.report.selection import PARTS, ReportSelection, select
 from core.features.sharing.report.walk import AT_HOME, walk_file
@@ -133,7 +133,6 @@ def build(
     replace: Replace = False,
 ) -> None:
     """Write a saved report as one self-contained file; the same input gives the same bytes."""
-    _refuse_pdf(out)
     selection = from_json(
         ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}"
     )
@@ -142,7 +141,12 @@ def build(
     parts = dataclasses.replace(load_parts(context.obj, name, selection, base), byline=byline)
     built = build_file(parts, slides=slides)
     environment.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
-    show_file(out, built.content, {"figures": built.figures, "rows": built.rows}, replace=replace)
+    show_file(
+        out,
+        _as_named(out, built.content),
+        {"figures": built.figures, "rows": built.rows},
+        replace=replace,
+    )
 
 
 @app.command()
@@ -201,11 +205,6 @@ def delete(context: typer.Context, name: Name) -> None:
     show_deleted(name)
 
 
-def _refuse_pdf(out: Path) -> None:
-    if out.suffix.lower() == ".pdf":
-        raise InputError(f"{out}: written as HTML, expected such a name; a browser prints it")
-
-
 def _figure_text(figure: CaptionedFigure) -> str:
     """Return a figure as people read it: what it says, of what, and the beginning of its table."""
     more = len(figure.table) - _SHOWN
@@ -241,7 +240,9 @@ complete_name = names.complete(
 WalkName = Annotated[
     str, typer.Argument(help="The walk-through's name.", autocompletion=complete_name)
 ]
-Page = Annotated[Path, typer.Option(help="The file to write: HTML, which a browser prints as PDF.")]
+Page = Annotated[
+    Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")
+]
 Dataset = Annotated[
     str | None,
     typer.Option(
@@ -274,12 +275,11 @@ def export(
 ) -> None:
     """Write a walk-through as slides in one self-contained file; each stop is a link to its
     view."""
-    _refuse_pdf(out)
     with context.obj.store.read() as db:
         home, stops = walks.find_walk(db, name, dataset)
         page = walk_file(db, home, name, context.obj.settings.base_url or AT_HOME)
     environment.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
-    show_file(out, page, {"stops": len(stops)}, replace=replace)
+    show_file(out, _as_named(out, page), {"stops": len(stops)}, replace=replace)
 
 
 @walk_app.command("delete")
@@ -292,3 +292,8 @@ def delete_walk(context: typer.Context, name: WalkName, dataset: Dataset = None)
 
 
 app.add_typer(walk_app, name="walk", help="Walk-throughs: list, export as slides, delete.")
+
+
+def _as_named(out: Path, page: bytes) -> bytes:
+    """Return a page in the form that the name of its file says."""
+    return as_pdf(page) if out.suffix.lower() == ".pdf" else page

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from datetime import date
 from functools import partial
+from itertools import product
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -16,7 +17,7 @@ from core.features import hooks
 from core.features.sharing.page.choices import apply_saved
 from core.features.sharing.page.stop_buttons import base_of_stops
 from core.features.sharing.report import selection as reports
-from core.features.sharing.report.build import build_file, load_parts
+from core.features.sharing.report.build import as_pdf, build_file, load_parts
 from core.features.sharing.report.material import Byline
 from core.features.sharing.report.page import DRAFT
 from core.features.sharing.report.question import (
@@ -90,22 +91,29 @@ def show_save(workspace: Workspace, name: str, selection: ReportSelection) -> No
 
 
 def show_downloads(workspace: Workspace, parts: Parts) -> None:
-    """Show the files, each made when its button is pressed."""
+    """Show the files, each made when its button is pressed: HTML in less than a second, a PDF in up
+    to half a minute."""
+    ends = ("html",) if printed.why_no_images() else ("html", "pdf")
     with st.container(horizontal=True):
-        for form, title in _TITLES.items():
+        for form, end in product(_TITLES, ends):
             st.download_button(
-                title,
-                partial(make_page, workspace, parts, form),
-                f"{printed.file_name(parts.name, 'slides' * (form == 'slides'))}.html",
-                key=f"make-{form}-html",
+                f"{_TITLES[form]}{' as PDF' * (end == 'pdf')}",
+                partial(_make_file, workspace, parts, form, end),
+                f"{printed.file_name(parts.name, 'slides' * (form == 'slides'))}.{end}",
+                key=f"make-{form}-{end}",
                 on_click="ignore",
                 icon=":material/download:",
-                type="primary" if form == "report" else "secondary",
+                type="primary" if (form, end) == ("report", "html") else "secondary",
             )
     st.caption(
-        "One file each, with its figures inside. It opens offline and contacts no server; for a"
-        " PDF, print it from a browser."
+        "One file each, with its figures inside. It opens offline and contacts no server."
+        + ("" if "pdf" in ends else " For a PDF, print it from a browser.")
     )
+
+
+def _make_file(workspace: Workspace, parts: Parts, form: str, end: str) -> bytes:
+    page = make_page(workspace, parts, form)
+    return as_pdf(page) if end == "pdf" else page
 
 
 def make_page(workspace: Workspace, parts: Parts, form: str) -> bytes:

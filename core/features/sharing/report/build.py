@@ -3,8 +3,12 @@ bytes."""
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import dataclass, replace
 
+from core.base.environment import bare_environment
+from core.base.errors import StateError
+from core.base.file_io import temporary_folder
 from core.features import hooks
 from core.features.sharing import walks
 from core.features.sharing.report.document import render
@@ -14,6 +18,7 @@ from core.features.sharing.report.question import Parts, Sections, arrange, kind
 from core.features.sharing.report.selection import PARTS, ReportSelection
 from core.features.sharing.report.walk import AT_HOME, load_stops
 from core.plots.captioned import CaptionedFigure
+from core.plots.printed import find_browser
 from core.runs.workspace import Workspace
 
 
@@ -71,3 +76,51 @@ def make_sections(workspace: Workspace, material: Material, selection: ReportSel
         ]
         sections[kind] = [(f"{kind}-{i}", one) for i, one in enumerate(named, start=1)]
     return sections
+
+
+WAIT_S = 120
+_FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--no-first-run", "--no-pdf-header-footer"),
+)
+
+
+def as_pdf(page: bytes) -> bytes:
+    """Return a report or slides as a PDF; its scripts draw the figures, and nothing else runs.
+
+    Raise StateError without a browser.
+    """
+    browser = find_browser()
+    if browser is None:
+        raise StateError(
+            "PDF: needs Chromium or Chrome, which is not installed here; open the HTML and print it"
+        )
+    with temporary_folder("pdf") as folder:
+        source, target = folder / "report.html", folder / "report.pdf"
+        source.write_bytes(page)
+        profile = f"--user-data-dir={folder / 'profile'}"
+        command = [
+            browser,
+            *_FLAGS,
+            profile,
+            "--virtual-time-budget=30000",
+            f"--print-to-pdf={target}",
+            source.as_uri(),
+        ]
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=WAIT_S,
+                env=bare_environment(),
+            )
+        except subprocess.TimeoutExpired as error:
+            raise StateError(
+                f"PDF: {browser} has not printed within {WAIT_S} s; open the HTML and print it"
+            ) from error
+        if not target.is_file():
+            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            raise StateError(f"PDF: {browser} did not print (exit {done.returncode}): {last}")
+        return target.read_bytes()
