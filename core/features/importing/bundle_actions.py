@@ -22,6 +22,7 @@ from core.base.hashes import sha256_of_open
 from core.base.records import to_json
 from core.base.row_schema import TABLES
 from core.base.texts import list_names, printable
+from core.base.types import Flag
 from core.features.importing import bundle_parts as records
 from core.features.importing.bundle_parts import (
     LARGE,
@@ -48,11 +49,13 @@ from core.features.importing.import_target import (
 )
 from core.features.importing.lineage import missing_parents, prompts_of
 from core.features.importing.problems import Problem
+from core.methods.brief_checks import check_brief, citable_by, citable_terms
 from core.runs import run_control
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, datasets, pairs, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
+from core.store.traces import split_events
 from core.transfer.knn_settings import read_knn_settings
 
 
@@ -202,6 +205,11 @@ def import_bundle(
             ) from error
         if bundled.id in run.parents:
             raise InputError(f"{path}: its run {bundled.id} is its own parent; expected older runs")
+        parents = [each for key in run.parents if (each := find_run(db, key)) is not None]
+        if any(bundled.id in (each.id, *each.parents) for each in runs.lineage(db, parents)):
+            raise InputError(
+                f"{path}: its run {bundled.id} is among its own parents; expected older runs"
+            )
         outcome, replaced = store_run(db, workspace.settings, file, path, options)
         if missing := missing_parents(db, [runs.find(db, bundled.id)]):
             outcome = replace_in(
@@ -260,10 +268,67 @@ def store_run(
     records.add(db, bundled.id, parts)
     parent_names = {parent.id: parent.name for parent in bundled.parents if parent.name}
     records.add_origin(db, bundled.id, bundled.origin, parent_names)
+    _update_findings(db, bundled.id)
     runs.update_counts(db, bundled.id)
     n = bundled.done + bundled.failed
     record_import(db, settings, file, path, ImportedRows(n, (), target.id, bundled.id))
     return Imported(path, file.kind, name, n), replaced
+
+
+def _update_findings(cursor: Cursor, run: str) -> None:
+    """Set the findings of a run's briefs, the flag of the rows in which a role collapsed, and the
+    number of these rows.
+
+    A row whose method found the collapse keeps its flag.
+    """
+    dossiers = dict(_dossiers(cursor, run))
+    places: list[tuple[str, int]] = []
+    found: list[tuple[str, ...]] = []
+    for batch in split_events(cursor, "e.run = ? AND e.kind = 'brief'", [run], "e.pair_id, e.seq"):
+        query = (
+            f"SELECT e.pair_id, e.seq, e.role, e.content FROM trace_event e WHERE {batch.condition}"
+            " ORDER BY e.pair_id, e.seq"
+        )
+        for pair_id, seq, role, text in cursor.execute(query, batch.values).fetchall():
+            places.append((pair_id, seq))
+            found.append(check_brief(role, text, pair_id, dossiers.get(pair_id, ())))
+    columns = {
+        "pair_id": [pair_id for pair_id, _ in places],
+        "seq": pa.array([seq for _, seq in places], pa.int16()),
+        "findings": pa.array(found, pa.list_(pa.string())),
+        "is_collapsed": pa.array(["answers" in findings for findings in found], pa.bool_()),
+    }
+    cursor.register("found", pa.table(columns))
+    try:
+        cursor.execute(
+            """UPDATE trace_event e SET findings = f.findings FROM found f
+               WHERE e.run = ? AND e.pair_id = f.pair_id AND e.seq = f.seq""",
+            [run],
+        )
+        cursor.execute(
+            """UPDATE prediction SET flags = list_append(flags, ?) WHERE run = ? AND NOT
+            list_contains(flags, ?)
+               AND pair_id IN (SELECT pair_id FROM found WHERE is_collapsed)""",
+            [str(Flag.ROLE_COLLAPSE), run, str(Flag.ROLE_COLLAPSE)],
+        )
+    finally:
+        cursor.unregister("found")
+
+
+def _dossiers(cursor: Cursor, run: str) -> Iterator[tuple[str, set[str]]]:
+    """Yield pair id and the terms of its dossier that a brief can cite, for every row that has a
+    dossier."""
+    bodies = cursor.execute(
+        "SELECT id, body FROM evidence WHERE id IN (SELECT evidence FROM row_evidence WHERE run"
+        " = ?)",
+        [run],
+    ).fetchall()
+    terms = {key: citable_terms(json.loads(body)) for key, body in bodies}
+    rows = cursor.execute(
+        "SELECT pair_id, list(evidence) FROM row_evidence WHERE run = ? GROUP BY pair_id", [run]
+    ).fetchall()
+    for pair_id, keys in rows:
+        yield pair_id, citable_by(pair_id, [terms[key] for key in keys])
 
 
 def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -> Dataset:

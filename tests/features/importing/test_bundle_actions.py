@@ -26,6 +26,7 @@ from core.runs import actions as runs
 from core.runs import run_control
 from core.runs.journal import Journal
 from core.runs.workspace import Workspace, open_workspace
+from core.scoring.debate_audit import load_audit
 from core.store import changes
 from core.store import runs as run_records
 from tests import cases, worlds
@@ -266,9 +267,11 @@ def parents(*ids: str) -> Callable[[Any], None]:
 
 @pytest.mark.soak
 def test_a_run_is_not_made_from_itself(family: Workspace, small_workspace: Workspace) -> None:
-    mixed = bundle_actions.build_bundle(family, "mixed").content
+    mixed, base = (bundle_actions.build_bundle(family, name).content for name in ("mixed", "base"))
     key = opened(mixed)[0]["run"]["id"]
     refused(small_workspace, with_manifest(mixed, parents(key)), "is its own parent")
+    brought(small_workspace, mixed)
+    refused(small_workspace, with_manifest(base, parents(key)), "among its own parents")
 
 
 @pytest.mark.few(1)
@@ -493,3 +496,20 @@ def test_a_path_and_an_upload_are_the_same(other: Workspace, tmp_path: Path, sen
     [outcome] = import_paths(other, [tmp_path / "file"])
     assert (outcome.kind, outcome.new) == ("bundle", True)
     assert not brought(other, sent).new
+
+
+def without_findings(events: list[dict[str, Any]]) -> None:
+    for event in events:
+        event["findings"] = ""
+
+
+def test_findings_of_a_bundle_are_not_believed(
+    small_workspace: Workspace, other: Workspace, sent: bytes
+) -> None:
+    """One that says that every brief argues is audited anew."""
+    assert brought(other, with_rows(sent, "trace_event", without_findings)).kind == "bundle"
+    with small_workspace.store.read() as db, other.store.read() as theirs:
+        run = run_records.find(db, "debate").id
+        found, again = load_audit(db, run), load_audit(theirs, run)
+    assert found.totals["answers"] > 0
+    assert again == found
