@@ -1,10 +1,11 @@
 """Read what a model answers where its reply marks it: a label, another option, or a probability.
 
 Marks are, the strongest first: a tag (<answer>B</answer>), a field (JSON, DSPy, a LaTeX box), a
-statement ("Answer: B" or "The answer is B" where a line or sentence begins), and an answer alone on
-its line. The last one of the strongest form counts, whatever prose stands around it. It is unread
-if a later mark says otherwise or the next words take it back, and so are statements and lines that
-differ: to ask once more is cheap. What nothing marks is unread. Every search takes linear time.
+statement ("Answer: B", "Final: B" or "The answer is B" where a line or sentence begins), and an
+answer alone on its line. The last one of the strongest form counts, whatever prose stands around
+it. It is unread if a later mark says otherwise or the next words take it back, and so are
+statements and lines that differ: to ask once more is cheap. What nothing marks is unread. Every
+search takes linear time.
 """
 
 from __future__ import annotations

@@ -51,6 +51,7 @@ STATEMENTS = [
     "La bonne réponse est donc B.", "Respuesta: B", "La respuesta correcta es B, porque falta el activador.", "Risposta: B",
     "La risposta è B.", "Resposta: B", "A resposta é B.", "Ответ: B", "Правильный ответ — B.", "答案：B", "因此，答案是：B。",
     "最终答案为B", "答えはBです。", "答え：Ｂ", "정답: B", "정답은 B입니다.", "Antwoord: B", "Svar: B",
+    "Final: B", "final: b", "**Final:** B", "Reasons first.\n\nFinal: down",
 ]  # fmt: skip
 LINES = [
     "B", "b", "B.", "(B)", "**B**", "`B`", "“B”", "B)", "Option B", "B) down", "Ｂ", "B\n", "\n\nB\n\n", "down", "Down.",

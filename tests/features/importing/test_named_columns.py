@@ -99,3 +99,10 @@ def test_symbols_that_excel_made_are_named(kind: str, damage: str) -> None:
 def test_ids_of_traces_give_way_to_pert_and_gene() -> None:
     table = read(b"id,pert,gene,answer\nt-1,Stat1,Irf1,A\nt-2,Stat2,Irf1,B\n", "t.csv")
     assert values(table) == [("Stat1_Irf1", 1.0, 0.0), ("Stat2_Irf1", 0.0, 1.0)]
+
+
+def test_a_line_final_is_the_answer_of_an_imported_reply() -> None:
+    table = read(
+        b'pert,gene,answer\nStat1,Irf1,"Up, as A says?\nFinal: B"\nStat2,Irf1,Final: A\n', "t.csv"
+    )
+    assert values(table) == [("Stat1_Irf1", 0.0, 1.0), ("Stat2_Irf1", 1.0, 0.0)]
