@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from core.store.predictions import (
     CONFIDENTLY_WRONG,
     MOST_ARGUED,
     MOST_ERRORS,
+    Order,
     RowFilter,
 )
 from core.ui.filters import COUNTED, UNLIKE
@@ -140,3 +142,10 @@ def test_a_run_that_says_0_or_1_is_sorted_by_what_tells_its_rows_apart(
         "Pb_Ga",
     )  # where all have 0 steps, these tell nothing
     assert MOST_ERRORS not in app.selectbox(key="order").options
+
+
+def test_every_order_but_those_by_probability_says_what_it_counts() -> None:
+    """One that was forgotten would be shown as P(DE)."""
+    counted = {order for order in get_args(Order) if not order.startswith(("file order", "P("))}
+    assert counted <= COUNTED.keys()
+    assert counted <= predictions._QUANTITIES.keys()
