@@ -96,6 +96,7 @@ def test_its_page_is_in_the_navigation_and_shows_the_same(
         assert page.locator("[data-testid=stMain] h2").inner_text() == "Flags"
         assert "1 changed after its trace" in page.locator("[data-testid=stMain]").inner_text()
         assert page.get_by_role("link", name="Flags").count() == 1
+        assert page.get_by_role("dialog").count() == 0  # for the first visitor of the server, too
 
 
 @pytest.mark.usefixtures("with_it")

@@ -334,6 +334,7 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "sha256": "0" * 64,
         "real": None,
         "names": [],
+        "progress": lambda _: None,
         "header": ("a", "b"),
         "columns: Mapping[str, str]": {"pert": "a"},
         **dict.fromkeys(("run", "run_name"), run.id),

@@ -248,9 +248,11 @@ class Concerns(Protocol):
 
 
 class KeepResults(Protocol):
-    """Compute what the store keeps of its runs and is missing or out of date, such as scores."""
+    """Return the name of results that the store keeps, such as scores, and those that are missing
+    or out of date: (what it is of, what it follows from, as JSON), as of
+    `core.store.kept_results`."""
 
-    def __call__(self, store: Store) -> None: ...
+    def __call__(self, store: Store) -> tuple[str, Sequence[tuple[str, str, str]]]: ...
 
 
 class ControlExpression(Protocol):

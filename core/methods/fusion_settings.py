@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from core.base.errors import SettingError
-from core.base.fields.record import make, options_of, values_with_effect
+from core.base.fields.record import identity_of, make, options_of
 from core.base.fields.setting import Share, setting
 from core.base.types import JsonObject, Options
 from core.transfer.fusion import Reference, Weights, weights_of
@@ -16,8 +16,8 @@ from core.transfer.knn_settings import KnnSettings
 
 BySupport = Literal["no", "more", "less"]
 Part = str | KnnSettings  # of a fusion: a run by name or id, or a kNN that is not a run
-# settings whose options are written another way
-_FIRST = ("base", "with", "w_de", "w_dir", "reference", "reference_runs")
+# fields whose options are written another way
+_FIRST = ("base", "others", "w_de", "w_dir", "reference", "references")
 
 
 LessInDisagreement = Annotated[
@@ -118,9 +118,7 @@ class FusionSettings:
 def fusion_options(settings: FusionSettings) -> JsonObject:
     """Return the options of the method fusion that stand for these settings, whose runs are all
     saved."""
-    rest = {
-        name: value for name, value in values_with_effect(settings).items() if name not in _FIRST
-    }
+    rest = {name: value for name, value in identity_of(settings).items() if name not in _FIRST}
     weights = {
         name: ",".join(map(repr, map(float, getattr(settings, name)))) for name in ("w_de", "w_dir")
     }

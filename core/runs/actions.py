@@ -151,8 +151,8 @@ def keep_results(workspace: Workspace) -> None:
     process that changed them. What fails is logged, and computed when it is looked at."""
     if workspace.settings.read_only:
         return
-    for keep in hooks("kept_results"):
+    for find_missing in hooks("kept_results"):
         try:
-            keep(workspace.store)
+            workspace.keep(*find_missing(workspace.store))
         except DeskError as error:
             record_error("results to keep", error)

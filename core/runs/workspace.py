@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -13,7 +13,7 @@ from core.base.errors import ReadOnly
 from core.base.log import LOGGER
 from core.base.types import JsonObject
 from core.runs.run_folder import RunFolder, folder_of_run
-from core.store import Cursor, Store, changes, open_store
+from core.store import Cursor, Store, changes, kept_results, open_store
 
 Role = Literal["reader", "editor"]
 
@@ -86,6 +86,13 @@ class Workspace:
             yield cursor, detail
             position = changes.record(cursor, self.settings.author, action, subject, detail)
         LOGGER.info("%s %s (audit log: entry %d)", action, subject, position)
+
+    def keep(self, name: str, results: Sequence[tuple[str, str, str]]) -> None:
+        """Keep results (see `core.store.kept_results.put`). They follow from what the store holds,
+        so the audit log has no line of them; in a workspace for reading they are not kept."""
+        if results and not self._why_closed():
+            with self.store.write() as cursor:
+                kept_results.put(cursor, name, results)
 
     def refuse_if_read_only(self, action: str, subject: str) -> None:
         """Raise ReadOnly in read-only mode, and for a person who may change nothing now; for

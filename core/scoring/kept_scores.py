@@ -52,8 +52,9 @@ def find_kept(db: Cursor, dataset: str) -> dict[str, KeptScore]:
     }
 
 
-def keep_scores(store: Store) -> None:
-    """Compute and keep the scores of all finished runs that are not kept."""
+def missing_scores(store: Store) -> tuple[str, list[tuple[str, str, str]]]:
+    """Compute the scores of all finished runs that are not kept; return them as the hook
+    `kept_results` does."""
     missing: dict[str, str] = {}
     with store.read() as db:
         for dataset in datasets.list_all(db):
@@ -64,13 +65,10 @@ def keep_scores(store: Store) -> None:
                 for run in runs.list_predicting(db, dataset.id)
                 if run.status == "done" and not run.is_asked and run.id not in kept
             }
-    scores = [
+    return _NAME, [
         (run, basis, json.dumps(asdict(compute_score(store, run))))
         for run, basis in missing.items()
     ]
-    if scores:
-        with store.write() as db:
-            kept_results.put(db, _NAME, scores)
 
 
 def _bases(db: Cursor, dataset: str) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from core.features.importing.actions import import_upload
 from core.runs import actions, component_loader, launch
 from core.runs.workspace import Workspace
 from core.scoring import kept_scores
-from core.scoring.kept_scores import KeptScore, compute_score, find_kept, keep_scores
+from core.scoring.kept_scores import KeptScore, compute_score, find_kept
 from core.store import datasets, kept_results, runs
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
@@ -65,7 +65,7 @@ def test_other_labels_another_run_and_other_code_are_another_basis(
     with small_workspace.store.write() as db:
         db.execute("UPDATE pair SET label = 'none' WHERE pair_id = 'Pa_Ga'")
     assert kept(small_workspace) == {}
-    keep_scores(small_workspace.store)
+    actions.keep_results(small_workspace)
     assert list(kept(small_workspace)) == [run]
 
     import_upload(small_workspace, cases.submission([("Pa_Ga", 0.1, 0.1, "none")]), "second.csv")

@@ -7,7 +7,7 @@ from core.base.feature import Command, Feature, Page
 FEATURE = Feature(
     "scores",
     "Scores with intervals, slices and calibration; two runs compared; baselines without biology.",
-    kept_results=("core.scoring.kept_scores:keep_scores",),
+    kept_results=("core.scoring.kept_scores:missing_scores",),
     pages=(
         Page("scores", "Scores", "bar_chart", group="Score"),
         Page("compare", "Compare", "compare_arrows", group="Score"),

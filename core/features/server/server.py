@@ -19,6 +19,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.runtime.pages_manager import PagesManager
 
 from core.base.config import CALLBACK, REPOSITORY, load_settings
 from core.base.log import record_error, scrub_output
@@ -29,6 +30,9 @@ from core.features.server.limits import SessionLimits, UploadLimits, ending_sess
 # While a page computes, each message to the browser waits for its thread to yield: by default 5 ms.
 sys.setswitchinterval(0.0005)
 
+# The router names all pages. Until it has run once, Streamlit would take those of pages/ for all,
+# and tell the first visitor of another one that there is no such page.
+PagesManager.uses_pages_directory = False
 
 # By default, Streamlit's page first tries its own address as the server's, fails, waits 0.1 s, and
 # tries the folder.

@@ -192,9 +192,7 @@ def _find_leaks(context: PageContext) -> Result:
 
     def compute(progress: Progress) -> list[tuple[str, str]]:
         found = [leak for find in hooks("concerns") for leak in find(workspace, dataset, progress)]
-        if not workspace.settings.read_only:
-            with workspace.store.write() as db:
-                kept_results.put(db, _LEAKS, [(dataset, basis, json.dumps(found))])
+        workspace.keep(_LEAKS, [(dataset, basis, json.dumps(found))])
         return found
 
     return background().ask(("leaks", dataset, basis), compute)
