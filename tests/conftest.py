@@ -8,7 +8,7 @@ import logging
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -22,7 +22,6 @@ from core.base.config import Settings
 from core.features.demo.actions import make_demo
 from core.features.importing.actions import import_paths
 from core.runs.workspace import Workspace, open_workspace
-from core.scoring import kept_scores
 from tests import strength, worlds
 from tests.features.perturbqa import cases as lines
 from tests.little_demo import make_little_demo
@@ -31,7 +30,6 @@ strength.register()
 gc.disable()  # until all is collected: nothing of it goes before
 
 MEMORY_DISK, ENOUGH_BYTES = Path("/dev/shm"), 12 << 30  # of which the suite fills less than half
-_MISSING_SCORES = kept_scores.missing_scores
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 PUBLISHED = {
     "challenge": """
@@ -157,21 +155,6 @@ def pytest_collection_finish() -> None:
 def pytest_sessionfinish() -> None:
     """What tests leave is not looked through as a process ends, which pytest does five times."""
     gc.freeze()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _nothing_is_kept() -> Iterator[None]:
-    """Most imports of tests are looked at by nobody: computing what pages would show of them would take a third of the
-    suite's time. What is not kept is computed when it is looked at; processes of their own keep it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept_scores, "missing_scores", lambda _: ("score", []))
-        yield
-
-
-@pytest.fixture
-def keeping(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scores are kept, as in the product."""
-    monkeypatch.setattr(kept_scores, "missing_scores", _MISSING_SCORES)
 
 
 @pytest.fixture(scope="session")

@@ -16,9 +16,7 @@ from core.scoring.kept_scores import KeptScore, compute_score, find_kept
 from core.store import datasets, kept_results, runs
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
-from tests import cases, worlds
-
-pytestmark = pytest.mark.usefixtures("keeping")
+from tests import cases
 
 
 def kept(workspace: Workspace) -> dict[str, KeptScore]:
@@ -43,9 +41,7 @@ def plain(value: Any) -> Any:
     return repr(value) if isinstance(value, float) else value
 
 
-def test_an_import_keeps_what_computing_gives(workspace: Workspace) -> None:
-    worlds.furnish(workspace)
-    screen = workspace
+def test_an_import_keeps_what_computing_gives(screen: Workspace) -> None:
     found = kept(screen)
     assert sorted(found) == sorted(predicting(screen))
     for run, score in found.items():
@@ -65,8 +61,6 @@ def test_a_run_made_here_keeps_its_score_when_it_ends(screen: Workspace) -> None
 def test_other_labels_another_run_and_other_code_are_another_basis(
     small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert kept(small_workspace) == {}
-    actions.keep_results(small_workspace)
     [run] = kept(small_workspace)
     with small_workspace.store.write() as db:
         db.execute("UPDATE pair SET label = 'none' WHERE pair_id = 'Pa_Ga'")
