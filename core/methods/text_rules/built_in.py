@@ -50,7 +50,24 @@ def _names_genes(text: RuleText) -> str:
 
 def _names(text: str, symbol: str) -> bool:
     """Return whether a text contains a symbol as a word, ignoring case."""
-    return re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", text, re.IGNORECASE) is not None
+    if not (symbol and symbol.isascii() and text.isascii()):
+        return re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", text, re.IGNORECASE) is not None
+    # Avoids compiling a pattern for each symbol, which would take longer than several other rules
+    # together.
+    text, symbol = text.lower(), symbol.lower()
+    at = text.find(symbol)
+    while at >= 0:
+        end = at + len(symbol)
+        if not (_is_word(text[at - 1 : at]) or _is_word(text[end : end + 1])):
+            return True
+        at = text.find(symbol, at + 1)
+    return False
+
+
+def _is_word(character: str) -> bool:
+    """Return whether a character is a letter, a digit or an underscore; False for "", the edge of a
+    text."""
+    return character.isalnum() or character == "_"
 
 
 RULES = (

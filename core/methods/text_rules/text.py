@@ -32,7 +32,8 @@ _ANSWER = re.compile(
 # to its first characters.
 _END = re.compile(r"[.!?\n](?:(?<=\n)\n*|[\"')\]]?(\s+)(?=[\"'(\[]?[A-Z0-9]))")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_NAMED_OPTION = re.compile(r"\b(?i:answer|option|choice)\W{0,4}([ABC])\b")
+_OPTION_WORDS = ("answer", "option", "choice")
+_NAMED_OPTION = re.compile(rf"\b(?i:{'|'.join(_OPTION_WORDS)})\W{{0,4}}([ABC])\b")
 _PLAIN = {
     "‐": "-",
     "‑": "-",
@@ -102,8 +103,19 @@ class RuleText:
         return {*self.sentences[:1], *self.sentences[-2:]}
 
     @cached_property
+    def lowered_deciding_lines(self) -> str:
+        """The same in lower case, one sentence per line, because a case-insensitive search takes
+        twice as long."""
+        return "\n".join(self.deciding_sentences).lower()
+
+    @cached_property
     def named_options(self) -> set[str]:
         """The first option after "answer", "option" or "choice" in each deciding sentence."""
+        lines = self.lowered_deciding_lines
+        # Looking for words takes a tenth of a search's time. Beyond ASCII, some letters match those
+        # of words, such as "ſ".
+        if lines.isascii() and not any(map(lines.__contains__, _OPTION_WORDS)):
+            return set()
         return {found[1] for found in map(_NAMED_OPTION.search, self.deciding_sentences) if found}
 
     def is_against_own_side(self, option: str) -> bool:
@@ -173,18 +185,41 @@ _CLAIMS = {
         r" )?(?:down-?regulated|decreased|reduced|lowered)\b"
     ),
 }
+# Every phrase of a claim contains one of these. Most texts contain none; checking that takes a
+# tenth of a search.
+_RESULT_WORDS = (
+    "result",
+    "lead",
+    "cause",
+    "produce",
+    "expected",
+    "predicted",
+    "likely",
+    "will",
+    "should",
+)
+_CLAIM_WORDS = {
+    "unchanged": ("no ", "not ", "unlikely to ", "unchanged", "unaffected", "unaltered"),
+    "changed": _RESULT_WORDS,
+    "up": (*_RESULT_WORDS, "regulated", "increased", "elevated", "induced"),
+    "down": (*_RESULT_WORDS, "regulated", "decreased", "reduced", "lowered"),
+}
 
 
 class _Statement(NamedTuple):
-    """Phrases that state something, and words that rule out a conclusion; for a lower-case
-    sentence."""
+    """Phrases that state something, each with one of `words`, and words that rule out a conclusion;
+    for a lower-case sentence."""
 
+    words: tuple[str, ...]
     phrases: re.Pattern[str]
     unless: re.Pattern[str]
 
 
 def _statement(claims: Sequence[str], unless: str) -> _Statement:
-    return _Statement(re.compile("|".join(_CLAIMS[claim] for claim in claims)), re.compile(unless))
+    words = dict.fromkeys(word for claim in claims for word in _CLAIM_WORDS[claim])
+    return _Statement(
+        tuple(words), re.compile("|".join(_CLAIMS[claim] for claim in claims)), re.compile(unless)
+    )
 
 
 _OTHER_SIDE = {
@@ -237,7 +272,10 @@ def _states(sentence: str, side: _Statement) -> bool:
 
 
 def _is_stated(text: RuleText, side: _Statement) -> bool:
-    return any(_states(sentence.lower(), side) for sentence in text.deciding_sentences)
+    lines = text.lowered_deciding_lines
+    if not any(map(lines.__contains__, side.words)):
+        return False
+    return any(_states(sentence, side) for sentence in lines.split("\n"))
 
 
 # What is asked about. A speech is a brief, a rebuttal or a verdict; a claim is an entry in a
