@@ -126,7 +126,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "features.leakage.audit": ("", "audit find_leaks"),
     "runs.packs": (
         "",
-        "name_of_latest names_of_kind pack_hashes read_here_or_kept read_latest read_orthologs read_packs",
+        "name_of_latest names_of_kind pack_hashes read_latest read_orthologs read_packs",
     ),
     "features.importing.allowed_paths": ("import_path", ""),
     "features.importing.preview": (

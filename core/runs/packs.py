@@ -14,7 +14,7 @@ from core.base.hashes import sha256_of
 from core.evidence.knowledge_packs import Pack, read_knowledge
 from core.evidence.packs import PackName, Packs, Source
 from core.runs.workspace import Workspace
-from core.store import Cursor, changes, pairs, runs, spaces
+from core.store import Cursor, changes, pairs, spaces
 from core.store.spaces import PackRecord
 
 ORGANISMS = ("mouse", "human")
@@ -86,8 +86,7 @@ def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
     planned: name among `Packs` → SHA-256. Raise StateError if a pack of this content is missing.
     """
     with workspace.store.read() as db:
-        here, kept = spaces.list_packs(db), spaces.list_kept_packs(db)
-    records = {record.sha256: record for record in (*kept, *here)}
+        records = {record.sha256: record for record in spaces.list_packs(db)}
     contents: dict[str, Any] = {}
     sources: dict[Any, Source] = {}
     for name, sha256 in planned.items():
@@ -96,22 +95,10 @@ def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
             raise StateError(
                 f"knowledge pack {name}: {planned_with}; import it again, or start a new run"
             )
-        contents[name] = read_here_or_kept(workspace, records[sha256]).entries
-        sources[name] = Source(records[sha256].source, sha256)
+        record = records[sha256]
+        contents[name] = read(workspace.settings, record.name, sha256).entries
+        sources[name] = Source(record.source, sha256)
     return Packs(**contents, sources=sources)
-
-
-def read_here_or_kept(workspace: Workspace, record: PackRecord) -> Pack:
-    """Return a pack, from what was kept of it if it was replaced. Raise StateError or InputError if
-    it cannot be read."""
-    try:
-        return read(workspace.settings, record.name, record.sha256)
-    # replaced, perhaps just now: before that, its contents were kept
-    except (InputError, StateError):
-        pack = read_kept(workspace.settings, record)
-        if pack is None or pack.sha256 != record.sha256:
-            raise
-        return pack
 
 
 MAX_FILE_NAME = 100  # characters of a pack's name in its file's name
@@ -122,8 +109,8 @@ def add_pack(
 ) -> PackRecord:
     """Record an imported pack and write its file, in the caller's transaction.
 
-    A pack of that name is replaced, but stored for the runs planned with it. A pack of descriptions
-    also describes the genes of the workspace.
+    A pack of that name is replaced. A pack of descriptions also describes the genes of the
+    workspace.
     """
     record = PackRecord(
         name,
@@ -134,8 +121,6 @@ def add_pack(
         source,
         pack.organism,
     )
-    for replaced in (known for known in spaces.list_packs(db) if known.name == name):
-        keep_for_runs(db, settings, replaced)
     _write(_file(settings, name), content)
     spaces.delete_pack(db, name)
     spaces.add_pack(db, record)
@@ -152,20 +137,6 @@ def describe_genes(db: Cursor, settings: Settings) -> None:
             pairs.describe(db, read(settings, record.name).entries)
 
 
-def keep_for_runs(db: Cursor, settings: Settings, record: PackRecord) -> None:
-    """Store the contents of a pack that goes if an unfinished run was planned with it, in the
-    caller's transaction."""
-    unfinished = [run for run in runs.list_all(db) if run.status != "done" or run.failed]
-    path = _file(settings, record.name)
-    if path.exists() and any(
-        record.sha256 in dict(run.spec.get("packs") or {}).values() for run in unfinished
-    ):
-        content = path.read_bytes()
-        if sha256_of(content) == record.sha256:
-            _write(_kept_file(settings, record.sha256), content)
-            spaces.keep_pack(db, record.sha256)
-
-
 def read(settings: Settings, name: str, sha256: str | None = None) -> Pack:
     """Return a pack's contents. Raise StateError if its file is missing, or has another hash."""
     path = _file(settings, name)
@@ -180,12 +151,6 @@ def read(settings: Settings, name: str, sha256: str | None = None) -> Pack:
             " again"
         )
     return pack
-
-
-def read_kept(settings: Settings, record: PackRecord) -> Pack | None:
-    """Return the contents of a pack that are kept for runs; None if they are not."""
-    kept = _kept_file(settings, record.sha256)
-    return read_knowledge(kept.read_bytes(), f"{record.name}.json") if kept.exists() else None
 
 
 def restore(settings: Settings, name: str, content: bytes, sha256: str) -> bool:
@@ -214,8 +179,3 @@ def _file(settings: Settings, name: str) -> Path:
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:MAX_FILE_NAME]
     stem = name if plain == name else f"{plain}-{sha256_of(name)[:8]}"
     return settings.data / "knowledge" / f"{stem}.json"
-
-
-def _kept_file(settings: Settings, sha256: str) -> Path:
-    """Return the file of a pack stored for runs, named by its content."""
-    return settings.data / "knowledge" / "kept" / f"{sha256}.json"

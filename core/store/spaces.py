@@ -130,14 +130,8 @@ def add_pack(cursor: Cursor, pack: PackRecord) -> None:
 
 def list_packs(cursor: Cursor) -> list[PackRecord]:
     """Return every pack, oldest first."""
-    return _packs_of(cursor, "knowledge")
-
-
-def _packs_of(cursor: Cursor, table: str) -> list[PackRecord]:
-    rows = cursor.execute(
-        f"SELECT {_PACK_COLUMNS} FROM {table} ORDER BY imported_at, name"
-    ).fetchall()
-    return [PackRecord(*row) for row in rows]
+    rows = cursor.execute(f"SELECT {_PACK_COLUMNS} FROM knowledge ORDER BY imported_at, name")
+    return [PackRecord(*row) for row in rows.fetchall()]
 
 
 def pack_of_kind(cursor: Cursor, kind: str, name: str | None = None) -> PackRecord:
@@ -155,17 +149,3 @@ def pack_of_kind(cursor: Cursor, kind: str, name: str | None = None) -> PackReco
 def delete_pack(cursor: Cursor, name: str) -> None:
     """Delete the record of the pack of this name."""
     cursor.execute("DELETE FROM knowledge WHERE name = ?", [name])
-
-
-def keep_pack(cursor: Cursor, sha256: str) -> None:
-    """Copy the record of the pack of this content to the stored packs, which no list shows."""
-    cursor.execute(
-        f"""INSERT INTO kept_knowledge ({_PACK_COLUMNS}) SELECT {_PACK_COLUMNS} FROM knowledge
-            WHERE sha256 = ? AND sha256 NOT IN (SELECT sha256 FROM kept_knowledge)""",
-        [sha256],
-    )
-
-
-def list_kept_packs(cursor: Cursor) -> list[PackRecord]:
-    """Return every replaced or deleted pack that is stored for runs planned with it."""
-    return _packs_of(cursor, "kept_knowledge")

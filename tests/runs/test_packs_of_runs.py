@@ -1,4 +1,4 @@
-"""Knowledge packs belong to the run: what is imported, replaced or undone after it was planned neither changes nor blocks it."""
+"""Knowledge packs belong to the run: what is imported after it was planned does not change it, and without them it stops."""
 
 from __future__ import annotations
 
@@ -83,25 +83,9 @@ def replace_it(workspace: Workspace) -> None:
     bring(workspace, OTHER_EDGES, "edges.json", replace=True)
 
 
-def replace_twice(workspace: Workspace) -> None:
-    replace_it(workspace)
-    bring(workspace, [*OTHER_EDGES, ["Qb5", "Hb5", 5]], "edges.json", replace=True)
-
-
-def take_back(workspace: Workspace) -> None:
-    undo(workspace, "edges.json")
-
-
-def replace_and_take_back_all(workspace: Workspace) -> None:
-    replace_it(workspace)
-    undo(workspace, "edges.json")
-    undo(workspace, "signs.json")
-
-
 def replace_and_bring_again(workspace: Workspace) -> None:
     replace_it(workspace)
-    bring(workspace, EDGES, "back.json")
-    undo(workspace, "back.json")
+    bring(workspace, EDGES, "edges.json", replace=True)
 
 
 def bring_other_kinds(workspace: Workspace) -> None:
@@ -111,10 +95,6 @@ def bring_other_kinds(workspace: Workspace) -> None:
 
 CHANGES: tuple[Callable[[Workspace], None], ...] = (
     add_newer,
-    replace_it,
-    replace_twice,
-    take_back,
-    replace_and_take_back_all,
     replace_and_bring_again,
     bring_other_kinds,
 )
@@ -145,67 +125,30 @@ def test_what_comes_or_goes_after_a_run_was_planned_changes_nothing_of_it(
     assert found[1] == known[1]
 
 
-SOME = (add_newer, replace_and_take_back_all, bring_other_kinds)
-
-
 @pytest.mark.soak
-@pytest.mark.parametrize(
-    "change",
-    [each if each in SOME else pytest.param(each, marks=pytest.mark.soak) for each in CHANGES],
-)
-def test_nor_between_its_first_rows_and_a_retry_of_those_that_failed(
-    workspace: Workspace, change: Callable[[Workspace], None]
-) -> None:
+def test_nor_between_its_first_rows_and_a_retry_of_those_that_failed(workspace: Workspace) -> None:
     method = Counting(fails=frozenset({"Qb1_Hb1"}), reads=("edges", "signs"))
     run = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
     assert (run.status, run.done, run.failed) == ("done", ROWS - 1, 1)
-    change(workspace)
+    replace_and_bring_again(workspace)
     ended = run_control.retry(workspace, run.id, begin=here(Counting(reads=("edges", "signs"))))
     assert (ended.status, ended.done, ended.failed, ended.cause) == ("done", ROWS, 0, "")
 
 
-@pytest.mark.soak
-def test_a_new_request_takes_the_packs_of_its_time(workspace: Workspace) -> None:
-    old = planned(workspace)
-    replace_it(workspace)
-    new = planned(workspace, "newer")
-    assert new.id != old.id
-    assert carried_out(workspace, old).done == carried_out(workspace, new).done == ROWS
-    assert results(workspace, old)[1] != results(workspace, new)[1]
-
-
-def test_a_pack_that_is_really_gone_stops_the_run_which_goes_on_with_the_pack(
+def test_a_pack_that_is_gone_stops_the_run_which_goes_on_with_the_pack(
     workspace: Workspace,
 ) -> None:
     run = planned(workspace)
     replace_it(workspace)
-    [kept] = (workspace.settings.data / "knowledge" / "kept").iterdir()
-    content = kept.read_bytes()
-    kept.unlink()
-    with workspace.change("test", "forget") as (db, _):
-        db.execute("DELETE FROM kept_knowledge")
     ended = carried_out(workspace, run)
     assert ended.status == "stopped"
     assert "knowledge pack edges: the version planned for the run (hash" in ended.cause
     assert "import it again, or start a new run" in ended.cause
-    assert import_upload(workspace, content, "again.json").new
+    new = carried_out(workspace, planned(workspace, "newer"))
+    assert (new.id != run.id, new.done) == (True, ROWS)
+    bring(workspace, EDGES, "again.json")
     assert carried_out(workspace, run).status == "done"
-
-
-@pytest.mark.soak
-def test_an_import_that_breaks_off_leaves_the_run_its_pack(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The file is replaced already, and the store still has the record of what it was."""
-    run = planned(workspace)
-    with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="power cut"):
-        patched.setattr(
-            packs,
-            "describe_genes",
-            lambda *_: (_ for _ in ()).throw(RuntimeError("power cut")),
-        )
-        replace_it(workspace)
-    assert carried_out(workspace, run).done == ROWS
+    assert results(workspace, run)[1] != results(workspace, new)[1]
 
 
 def test_a_pack_that_went_between_asking_and_starting_is_refused_before_anything_is_written(

@@ -340,7 +340,6 @@ def _delete_packs_and_spaces(
     removals: list[Callable[[], None]] = []
     for pack in spaces.list_packs(db):
         if pack.source_file == entry.id:
-            packs.keep_for_runs(db, settings, pack)
             spaces.delete_pack(db, pack.name)
             removals.append(partial(packs.remove_file, settings, pack))
     for space in spaces.list_all(db):
