@@ -17,7 +17,6 @@ from typer.core import TyperCommand
 from core.base.errors import InputError, SettingError
 from core.base.fields.record import options_of
 from core.base.fields.setting import Option
-from core.cli.names import complete_option
 
 F = TypeVar("F", bound=Callable[..., Any])
 _TYPES = {bool: bool, Path: Path}  # numbers and choices are texts, which the declaration reads
@@ -163,7 +162,6 @@ def _parameter(option: Option, is_needed: bool) -> inspect.Parameter:
         option.option,
         metavar=_metavar(option),
         help=option_help(option),
-        autocompletion=complete_option(option),
     )
     annotation: Any = Annotated[kind | None if default is None else kind, about]
     return inspect.Parameter(

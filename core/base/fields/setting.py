@@ -49,9 +49,7 @@ class Setting:
 
     title: on a form; the name in words without one. names: what its texts name: spaces, run or
     runs, which forms offer; prompts, a file that the workspace keeps, by its SHA-256; server or
-    cluster, an address, which no link has; or "package.module:name", which lists them in a
-    workspace for the shell. words: the titles of its choices.
-    missing: what stands on a form while there is no value. name: where it is another than the
+    cluster, an address, which no link has. words: the titles of its choices. missing: what stands on a form while there is no value. name: where it is another than the
     field's. option: on the command line. metavar: what stands for the value in --help; several
     texts with one that has no comma take an option each. key: in links, by default the name. where:
     whether forms and commands have it; "elsewhere" is what both ask for in a way of their own.

@@ -16,7 +16,7 @@ from core.base.file_io import read_file, replace_file
 from core.base.result import plain
 from core.base.types import LIVE_STATES
 from core.cli.base import Detach, say_progress, show, show_list, show_result
-from core.cli.names import RunName, complete, complete_run
+from core.cli.names import RunName
 from core.cli.settings import takes
 from core.features.arguments import readings
 from core.features.arguments.readings import ReadingSettings
@@ -34,7 +34,6 @@ RubricName = Annotated[
     typer.Argument(
         metavar="NAME",
         help="A rubric's name, as `rubric list` prints it.",
-        autocompletion=complete(readings.list_rubrics),
     ),
 ]
 MOST_BYTES = 1 << 28  # of a file of labels
@@ -120,7 +119,6 @@ ReadingName = Annotated[
         "--reading",
         metavar="RUN",
         help="A model's finished reading by name or id; rate and worth take the newest by default.",
-        autocompletion=complete_run,
     ),
 ]
 Answer = Annotated[
@@ -279,7 +277,6 @@ def worth(
         typer.Argument(
             metavar="NAME[,NAME2…]",
             help="Rubrics that are tested together.",
-            autocompletion=complete(readings.list_rubrics, several=True),
         ),
     ],
     run: RunName,

@@ -17,7 +17,6 @@ from core.base.fields.setting import Count, setting, split_names
 from core.base.file_io import read_file
 from core.base.result import Result, plain
 from core.base.texts import table_lines
-from core.cli import names
 from core.cli.base import Detach, result_lines, say_arm, say_progress, show, show_result, working
 from core.cli.settings import listing, takes
 from core.features.experiments import engine, ledger
@@ -66,7 +65,6 @@ Target = Annotated[
             "A kind that `experiment list` names, or a TOML file; `experiment plan KIND --help`"
             " lists its settings."
         ),
-        autocompletion=names.complete(lambda _: kinds()),
     ),
 ]
 OfRun = Annotated[
@@ -74,7 +72,6 @@ OfRun = Annotated[
     typer.Argument(
         metavar="RUN",
         help="The run that is asked again, by name or id.",
-        autocompletion=names.complete_run,
     ),
 ]
 Values = Annotated[
@@ -155,7 +152,6 @@ def show_(
         typer.Argument(
             metavar="KIND|FILE|NAME",
             help="An experiment made here, its TOML file, or a kind that is computed.",
-            autocompletion=names.complete(engine.list_saved),
         ),
     ],
 ) -> None:
@@ -216,9 +212,6 @@ Name = Annotated[
     str,
     typer.Argument(
         help="The hypothesis's name.",
-        autocompletion=names.complete(
-            names.stored("core.features.experiments.ledger_table:list_all")
-        ),
     ),
 ]
 
@@ -246,7 +239,6 @@ def add(
                 "The baseline run, by name or id, and the run that should beat it, also one to"
                 " come."
             ),
-            autocompletion=names.complete_runs,
         ),
     ],
     chosen: dict[str, Any],
@@ -265,9 +257,7 @@ def result(
     name: Name,
     dataset: Annotated[
         str,
-        typer.Option(
-            help="If several have a hypothesis of the name.", autocompletion=names.complete_dataset
-        ),
+        typer.Option(help="If several have a hypothesis of the name."),
     ] = "",
 ) -> None:
     """Record the result of a registered hypothesis, computed from its runs; it is never typed

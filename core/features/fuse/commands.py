@@ -10,7 +10,6 @@ import typer
 from core.base.errors import SettingError
 from core.base.fields.record import make, options_of, values_of
 from core.base.types import Flag
-from core.cli import names
 from core.cli.base import Replace, say_if_named_otherwise, show_result, working
 from core.cli.settings import takes
 from core.features.fuse.weight_grid import FusionVerdict
@@ -42,7 +41,6 @@ def fuse(
                 "Instead, take this published fusion of the base apart: recover the run that was"
                 " fused with it."
             ),
-            autocompletion=names.complete_run,
         ),
     ] = "",
     replace: Replace = False,

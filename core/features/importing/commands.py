@@ -13,7 +13,6 @@ from core.base.errors import InputError
 from core.base.file_io import write_by
 from core.base.result import plain
 from core.base.texts import printable, table_lines
-from core.cli import names
 from core.cli.base import Out, Output, Replace, say, say_progress, show, show_list, working
 from core.cli.names import RunName
 from core.features.importing import actions as imports
@@ -36,9 +35,7 @@ def import_(
     ] = None,
     dataset: Annotated[
         str | None,
-        typer.Option(
-            help="The dataset that the rows belong to.", autocompletion=names.complete_dataset
-        ),
+        typer.Option(help="The dataset that the rows belong to."),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse a file if one of its rows is bad.")
@@ -166,7 +163,6 @@ def undo(
         typer.Argument(
             metavar="IMPORT",
             help="An import's id, file name or run.",
-            autocompletion=names.complete_import,
         ),
     ],
     with_runs: Annotated[

@@ -11,7 +11,6 @@ import typer
 from core.base.errors import InputError, StateError
 from core.base.fields.record import make
 from core.base.result import Summary, to_json
-from core.cli import names
 from core.cli.base import (
     Replace,
     say,
@@ -134,7 +133,6 @@ CheckedDataset = Annotated[
         "--dataset",
         callback=_check_dataset,
         help="By default the only one that is not the demo.",
-        autocompletion=names.complete_dataset,
     ),
 ]
 
@@ -213,9 +211,7 @@ def delete(
     context: typer.Context,
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="SPACE", help="A space's name.", autocompletion=names.complete_space
-        ),
+        typer.Argument(metavar="SPACE", help="A space's name."),
     ],
 ) -> None:
     """Delete a space; runs that were made with it stay."""

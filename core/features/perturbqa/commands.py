@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from core.base.fields.record import make
-from core.cli import names
 from core.cli.base import Replace, show_list, show_result
 from core.cli.settings import takes
 from core.features.perturbqa.baselines.material import read_grid
@@ -23,9 +22,7 @@ def baselines(
     context: typer.Context,
     dataset: Annotated[
         str,
-        typer.Option(
-            metavar="D", help="The dataset's name.", autocompletion=names.complete_dataset
-        ),
+        typer.Option(metavar="D", help="The dataset's name."),
     ],
     split: Annotated[str, typer.Option(help="The split whose labelled rows are scored.")] = "test",
     attention: Annotated[

@@ -13,7 +13,6 @@ import typer
 from core.base.fields.record import make
 from core.base.result import fields_of
 from core.base.types import LIVE_STATES
-from core.cli import names
 from core.cli.base import Detach, Replace, say, say_if_named_otherwise, say_progress, show
 from core.cli.names import RunName
 from core.cli.settings import listing, takes
@@ -61,7 +60,6 @@ def run(
                 "Such as debate, prompt_only, evidence_rules; `run METHOD --help` lists its"
                 " options."
             ),
-            autocompletion=names.complete_method,
         ),
     ],
     chosen: dict[str, Any],

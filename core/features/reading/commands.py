@@ -8,7 +8,6 @@ import typer
 
 from core.base.errors import InputError
 from core.base.result import fields_of
-from core.cli import names
 from core.cli.base import show, show_list
 from core.cli.names import DatasetName, RunName
 from core.runs import actions as run_actions
@@ -78,7 +77,6 @@ def list_(
         str | None,
         typer.Argument(
             help="A run's name or id; without it, all runs of the dataset.",
-            autocompletion=names.complete_run,
         ),
     ] = None,
     dataset: DatasetName = None,

@@ -10,7 +10,6 @@ import typer
 
 from core.base.errors import InputError, MissingPackage
 from core.base.fields.setting import split_names
-from core.cli import names
 from core.cli.base import Output, show, show_result
 from core.cli.names import RunName
 from core.features import hooks
@@ -33,14 +32,13 @@ app = typer.Typer()
 UNASKED_ROWS = 100_000
 RunA = Annotated[
     str,
-    typer.Argument(metavar="A", help="The name or id of a run.", autocompletion=names.complete_run),
+    typer.Argument(metavar="A", help="The name or id of a run."),
 ]
 RunB = Annotated[
     str,
     typer.Argument(
         metavar="B[,C]",
         help="Another run by name or id, or several.",
-        autocompletion=names.complete_runs,
     ),
 ]
 Margin = Annotated[

@@ -13,7 +13,6 @@ from core.base import environment
 from core.base.errors import InputError
 from core.base.fields.setting import split_names
 from core.base.records import from_json
-from core.cli import names
 from core.cli.base import Replace, say, show, show_deleted, show_file, show_list
 from core.cli.names import RunName
 from core.features import hooks
@@ -36,7 +35,6 @@ Runs = Annotated[
         "--runs",
         metavar="A,B",
         help="Runs by name or id; the first is highlighted.",
-        autocompletion=names.complete_runs,
     ),
 ]
 Compare = Annotated[
@@ -44,12 +42,11 @@ Compare = Annotated[
     typer.Option(
         metavar="A,B",
         help="A baseline and a run to compare with it; may be repeated.",
-        autocompletion=names.complete_runs,
     ),
 ]
 Name = Annotated[
     str,
-    typer.Argument(help="The report's name.", autocompletion=names.complete(reports.saved_reports)),
+    typer.Argument(help="The report's name."),
 ]
 
 
@@ -85,7 +82,6 @@ def new(
         str,
         typer.Option(
             help="Include the stops of this walk-through.",
-            autocompletion=complete_name,
         ),
     ] = "",
     replace: Replace = False,
@@ -232,23 +228,13 @@ def _line(record: Mapping[str, Any]) -> str:
 
 walk_app = typer.Typer(no_args_is_help=True)
 
-complete_name = names.complete(
-    names.stored(
-        "core.features.sharing.walks:list_all", lambda known: [name for _, name, _ in known]
-    )
-)
-WalkName = Annotated[
-    str, typer.Argument(help="The walk-through's name.", autocompletion=complete_name)
-]
+WalkName = Annotated[str, typer.Argument(help="The walk-through's name.")]
 Page = Annotated[
     Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")
 ]
 Dataset = Annotated[
     str | None,
-    typer.Option(
-        help="Its dataset, if several have a walk-through of that name.",
-        autocompletion=names.complete_dataset,
-    ),
+    typer.Option(help="Its dataset, if several have a walk-through of that name."),
 ]
 
 

@@ -9,7 +9,6 @@ import typer
 
 from core.base.texts import list_names
 from core.base.types import Track
-from core.cli import names
 from core.cli.base import Out, Replace, say, show
 from core.cli.names import DatasetName, RunName
 from core.features.importing.problems import problem_lines, problem_records
@@ -38,7 +37,6 @@ def check_(
         str | None,
         typer.Option(
             help="The run it was made from; its provenance is checked too.",
-            autocompletion=names.complete_run,
         ),
     ] = None,
 ) -> None:

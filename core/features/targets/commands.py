@@ -11,7 +11,6 @@ import typer
 
 from core.base.errors import InputError, NotFound
 from core.base.fields.record import make
-from core.cli import names
 from core.cli.base import Replace, say, say_progress, show_deleted, show_result
 from core.cli.settings import takes
 from core.features.targets import actions as target_ranking
@@ -120,9 +119,7 @@ def delete(
     context: typer.Context,
     name: Annotated[
         str,
-        typer.Argument(
-            help="The target ranking.", autocompletion=names.complete(target_ranking.list_all)
-        ),
+        typer.Argument(help="The target ranking."),
     ],
 ) -> None:
     """Delete a target ranking with its models and evaluations."""

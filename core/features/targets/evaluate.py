@@ -295,7 +295,6 @@ class RankingChoice:
             title="Target ranking",
             missing="the latest",
             option="--name",
-            names="core.features.targets.actions:list_all",
         ),
     ] = None
     split_file: Annotated[SplitFile, setting("", changes_result=False)] = None
