@@ -133,7 +133,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "save_columns",
         "preview_paths preview_upload with_saved_columns",
     ),
-    "runs.prompt_files": ("check_lengths keep", "check describe_unknown read_kept rows_of"),
+    "runs.prompt_files": ("keep", "check describe_unknown read_kept rows_of"),
     "features.arguments.readings": (
         "add_rubric add_rubric_file estimate plan_reading start_reading",
         "answer_by_rule_of answers find_reading find_rubric list_rubrics",

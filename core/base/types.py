@@ -258,6 +258,11 @@ class RowResult:
     evidence: tuple[Evidence, ...] = ()
     calls: tuple[Call, ...] = ()
 
+    @property
+    def pair_id(self) -> str:
+        """The id of the predicted row."""
+        return self.prediction.pair_id
+
 
 @dataclass(frozen=True, slots=True)
 class Failed:

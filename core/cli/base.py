@@ -266,3 +266,15 @@ def result_lines(result: Result) -> list[str]:
     for table in (each for each in result.tables() if each.rows):
         lines += ["", f"{table.title}:", *table_lines(table.texts())]
     return [*lines, "", *filter(None, (result.scope, *result.caveats))]
+
+
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.")]
+DatasetName = Annotated[
+    str | None, typer.Option("--dataset", help="By default the only one that is not the demo.")
+]
+JobName = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOB", help="A name or id of `jobs list`, with its kind if several have it."
+    ),
+]

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from core import __version__
@@ -85,9 +84,7 @@ class SourceClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         tasks: list[asyncio.Task[Any]] = [*self._pending.values(), *self._versions.values()]
         for task in tasks:
             task.cancel()

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from types import TracebackType
 from typing import Protocol, Self
 
 from core.base.errors import InputError
@@ -126,9 +125,7 @@ class Client:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.servers.close()
 
     async def complete(self, request: Request, on_words: OnWords | None = None) -> Reply:

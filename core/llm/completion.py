@@ -422,13 +422,6 @@ _MARKS = re.compile(
 )
 
 
-# Marks that may change which part of a text is the answer, at any position.
-CHANGES = re.compile(
-    rf"{_MARKS.pattern}|{_STRAY.pattern.removesuffix(chr(92) + 'Z')}|(?-i:{_BARE_FINAL.pattern})",
-    re.IGNORECASE,
-)
-
-
 # Calls of tools that a server left in the text: what they are given is no answer.
 _TOOL_CALL = re.compile(
     r"(?s)<(tool_call|function_calls?|invoke|tool_use)\b.*?(?:</\1>|\Z)"
@@ -474,14 +467,6 @@ def part_thinking(whole: str) -> ReplyParts:
     if not answer.strip():
         return ReplyParts(None, thinking, len(whole), len(whole))
     return ReplyParts(answer, thinking, end - len(answer), end)
-
-
-def part_of_next(whole: str) -> Literal["answer", "thinking", "neither"]:
-    """Return the part that the next word belongs to, unless it is a mark."""
-    span = _answer_span(whole)
-    if span is None:
-        return "thinking"
-    return "answer" if span[1] == len(whole) else "neither"
 
 
 def _answer_span(whole: str) -> tuple[int, int] | None:

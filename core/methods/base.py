@@ -283,7 +283,7 @@ def rows_of_base(
 ) -> list[RowResult]:
     """Return the results of these rows, in their order. Raise InputError for a row that the base
     run does not have."""
-    by_id = {result.prediction.pair_id: result for result in results}
+    by_id = {result.pair_id: result for result in results}
     missing = next((pair_id for pair_id in pair_ids if pair_id not in by_id), None)
     if missing is not None:
         raise InputError(

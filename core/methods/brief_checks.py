@@ -80,7 +80,7 @@ def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[b
         for item in row.evidence:
             if id(item) not in known:
                 known[id(item)] = citable_terms(item.body)
-        pair_id = row.prediction.pair_id
+        pair_id = row.pair_id
         citable = citable_by(pair_id, [known[id(item)] for item in row.evidence])
         found = [
             check_brief(e.role, e.content, pair_id, citable) if e.kind == "brief" else ()

@@ -291,26 +291,22 @@ def lacks_answer(prompt: str, options: Options) -> bool:
 
 
 async def _count_tokens(prompt: str, pair: Pair, context: Context) -> TokenCount:
-    """Return `count_prompt` of a row. Raise InputError, before any call, for a prompt longer than
-    allowed."""
+    """Return an upper bound of the prompt's tokens, and who counted them. Raise InputError, before
+    any call, for a prompt longer than allowed.
+
+    A prompt with no more bytes than tokens are allowed is not sent to be counted: the server's
+    answer will count it.
+    """
     if context.client is None:
         raise InputError(f"{pair.pair_id}: no model server is given, expected one")
-    counted = await count_prompt(prompt, TokenCounter(context.client, context.model))
+    counted = TokenCount(len(prompt.encode()), "bytes")
+    if counted.tokens > A_PROMPT_TOKENS:
+        counted = await TokenCounter(context.client, context.model).count(prompt)
     if counted.tokens > A_PROMPT_TOKENS:
         raise InputError(
             f"{pair.pair_id}: prompt of {counted.words}, expected at most {A_PROMPT_TOKENS:,}"
         )
     return counted
-
-
-async def count_prompt(prompt: str, counter: TokenCounter) -> TokenCount:
-    """Return an upper bound of the prompt's tokens, and who counted them.
-
-    A prompt with no more bytes than tokens are allowed is not sent to be counted: the server's
-    answer will count it.
-    """
-    bound = TokenCount(len(prompt.encode()), "bytes")
-    return bound if bound.tokens <= A_PROMPT_TOKENS else await counter.count(prompt)
 
 
 async def ask_under_seed(

@@ -101,7 +101,7 @@ class RowSpool:
             traces.insertion_of(_NO_RUN, rows, findings),
             *evidence.insertions_of(_NO_RUN, rows),
         ]
-        self._pair_ids += [row.prediction.pair_id for row in rows]
+        self._pair_ids += [row.pair_id for row in rows]
         self._places.append(
             [
                 _Place(table, ignored, self._spool.add(new))

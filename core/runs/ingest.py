@@ -29,7 +29,6 @@ from core.runs.journal import (
     Progress,
     RetryMark,
     calls_tokens,
-    pair_id_of,
     read_entries,
     read_spending,
 )
@@ -282,7 +281,7 @@ class _Entries:
         if isinstance(entry, RetryMark):
             self.rows |= dict.fromkeys(entry.pair_ids)
         else:
-            self.rows[pair_id_of(entry)] = entry
+            self.rows[entry.pair_id] = entry
             self.spent += calls_tokens(entry.calls, spent=True)
 
     def lay_out(self, run: str, start: int, end: int, damage: InputError | None) -> RowBatch:

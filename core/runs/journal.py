@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import jiter
@@ -78,7 +77,7 @@ class Progress:
                 self.rejected_keys.update(self.failed.pop(pair_id, ()))
                 self.finished.discard(pair_id)
             return
-        pair_id = pair_id_of(entry)
+        pair_id = entry.pair_id
         self.repeated += pair_id in self.finished
         self.failed.pop(pair_id, None)
         self.finished.add(pair_id)
@@ -152,9 +151,7 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def append(self, entries: Iterable[Entry]) -> None:
@@ -186,7 +183,7 @@ class Journal:
             if isinstance(entry, RetryMark):
                 raise
             failed = Failed(
-                pair_id_of(entry),
+                entry.pair_id,
                 type(error).__name__,
                 str(error).encode("utf-8", "replace").decode(),
                 entry.calls,
@@ -246,9 +243,7 @@ class SpendingLog:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
 
@@ -316,11 +311,6 @@ class RetryMark:
 Entry = FinishedRow | RetryMark
 
 
-def pair_id_of(row: FinishedRow) -> str:
-    """Return the pair id of a finished or failed row."""
-    return row.pair_id if isinstance(row, Failed) else row.prediction.pair_id
-
-
 def calls_tokens(calls: tuple[Call, ...], *, spent: bool) -> int:
     """Return prompt and completion tokens of calls; `spent`: without cached answers."""
     return sum(
@@ -345,9 +335,7 @@ def encode_entry(entry: Entry, scrub: Callable[[str], str] = str) -> bytes:
         )
         return f"{scrub(text)}\n".encode()
     except (ValueError, TypeError, RecursionError) as error:  # also UnicodeEncodeError
-        where = (
-            "rows to ask again" if isinstance(entry, RetryMark) else f"row {pair_id_of(entry)!r}"
-        )
+        where = "rows to ask again" if isinstance(entry, RetryMark) else f"row {entry.pair_id!r}"
         raise InputError(
             f"{where}: cannot be written down ({error}), expected plain data of finite numbers"
         ) from error
@@ -401,7 +389,7 @@ def _check(row: FinishedRow) -> None:
             if is_reading and column.kind == "share":
                 if value is not None:
                     raise InputError(
-                        f"row {row.prediction.pair_id!r}: {column.name} is {value}, expected none"
+                        f"row {row.pair_id!r}: {column.name} is {value}, expected none"
                         " in a row of a reading"
                     )
                 continue
@@ -411,23 +399,20 @@ def _check(row: FinishedRow) -> None:
                     if column.kind == "share"
                     else f"{value:,} {column.name.replace('_', ' ')}"
                 )
-                raise InputError(
-                    f"row {row.prediction.pair_id!r}: {found}, expected 0 to {column.largest:,}"
-                )
+                raise InputError(f"row {row.pair_id!r}: {found}, expected 0 to {column.largest:,}")
         total = 0.0 if is_reading else row.prediction.prediction_up + row.prediction.prediction_down
         if total > 1 + SUM_TOLERANCE:
             raise InputError(
-                f"row {row.prediction.pair_id!r}: up and down sum to {total:g}, expected at most 1"
+                f"row {row.pair_id!r}: up and down sum to {total:g}, expected at most 1"
             )
         if len(row.events) > MOST_EVENTS:
             raise InputError(
-                f"row {pair_id_of(row)!r}: {len(row.events):,} events, expected at most"
-                f" {MOST_EVENTS:,}"
+                f"row {row.pair_id!r}: {len(row.events):,} events, expected at most {MOST_EVENTS:,}"
             )
     tokens = calls_tokens(row.calls, spent=False)
     if not 0 <= tokens <= MOST_TOKENS:
         raise InputError(
-            f"row {pair_id_of(row)!r}: calls of {tokens:,} tokens, expected 0 to {MOST_TOKENS:,}"
+            f"row {row.pair_id!r}: calls of {tokens:,} tokens, expected 0 to {MOST_TOKENS:,}"
         )
 
 

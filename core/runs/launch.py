@@ -143,9 +143,8 @@ def start(
 
     Return an existing run of any name with the same specification. spec: the value of `resolve`.
     Raise StateError if the name is another run's, unless `replace`, and, before anything is
-    written, what the prediction of a derived method would raise, InputError for prompts of a file
-    that are too long, what `refuse_unfit` raises for several model servers, and what `check_ray`
-    raises.
+    written, what the prediction of a derived method would raise, what `refuse_unfit` raises for
+    several model servers, and what `check_ray` raises.
     """
     workspace.refuse_if_read_only("run", request.name or request.method)
     if request.method in READING_METHODS:
@@ -164,14 +163,8 @@ def start(
     _, prompts = _name_prompts_by_hash(request, found)
     if existing is None and settings.backend == "ray":
         check_ray(settings, found, spec.options)
-    one_server = settings
     if existing is None and settings.has_several:
-        fit = model_servers.refuse_unfit(
-            workspace, settings.servers, spec.model, calls=settings.calls
-        )
-        one_server = dataclasses.replace(settings, servers=fit)
-    if existing is None and spec.prompt_file:
-        prompt_files.check_lengths(workspace, spec, prompts, one_server)
+        model_servers.refuse_unfit(workspace, settings.servers, spec.model, calls=settings.calls)
     if prompts is not None:
         prompt_files.keep(workspace, prompts)  # for a run that is there too: its file may have gone
     if existing is not None and (existing.status == "done" or not isinstance(found, DerivedMethod)):

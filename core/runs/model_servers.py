@@ -268,24 +268,18 @@ def combine(found: Mapping[str, Health]) -> Health:
 
 def refuse_unfit(
     workspace: Workspace, servers: str, model: str, calls: CallSettings | None = None
-) -> str:
-    """Return the address of the first of several servers that can be used; the others may come
-    later.
-
-    Raise InputError, by its name, if one answers and differs from the first, and Unreachable if
-    none can be used.
-    """
+) -> None:
+    """Raise InputError, by its name, if one of several servers answers and differs from the first,
+    and Unreachable if none can be used; others may come later."""
     workspace.refuse_if_read_only("endpoint", servers)
     found, differences = asyncio.run(_compare(workspace, servers, model, calls))
-    fit = _first_fit(found)
-    if fit is None:
+    if _first_fit(found) is None:
         raise Unreachable(
             f"none of {len(found)} model servers can be used: {combine(found).problem}"
         )
     if differences:
         named = "; ".join(f"{address}: {difference}" for address, difference in differences.items())
         raise InputError(f"{named}; expected the same model and limits at each server")
-    return fit
 
 
 PATIENCE_S = 10.0  # with a new server that is asked for its models

@@ -8,7 +8,6 @@ stripping.
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,13 +23,10 @@ from core.base.system_errors import explain
 from core.base.tables import Table, text_table
 from core.base.texts import is_encodable, list_names, parse_json, quote
 from core.base.types import Options
-from core.llm.client import Client
-from core.llm.kept_answer import TokenCounter
-from core.methods.prompt_only import count_prompt, lacks_answer
-from core.methods.prompts import A_PROMPT_TOKENS
+from core.methods.prompt_only import lacks_answer
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
-from core.runs.spec import ExecutionSettings, RunSpec
+from core.runs.spec import RunSpec
 from core.runs.uploads_apart import read_apart
 from core.runs.workspace import Workspace
 
@@ -173,9 +169,9 @@ def open_file(path: Path) -> PromptFile:
 
 
 def check(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> None:
-    """Raise InputError if the prompts of a file cannot be those of the run that names it; a
-    prompt's length is checked by `check_lengths`. Prompts for ids that the dataset lacks are not
-    asked, see `describe_unknown`.
+    """Raise InputError if the prompts of a file cannot be those of the run that names it. A prompt
+    that is too long fails its row; prompts for ids that the dataset lacks are not asked, see
+    `describe_unknown`.
 
     file: None for the one that the workspace keeps; StateError if it is gone or has changed.
     """
@@ -230,37 +226,6 @@ def describe_unknown(workspace: Workspace, spec: RunSpec, file: PromptFile | Non
         f"{name}: not asked, since {len(unknown):,} of {len(prompts):,} ids are not in dataset"
         f" {dataset}: {list_names(unknown)}"
     )
-
-
-def check_lengths(
-    workspace: Workspace, spec: RunSpec, file: PromptFile | None, settings: ExecutionSettings
-) -> None:
-    """Raise InputError if prompts that a run would ask are longer than allowed, as its model server
-    counts them.
-
-    file: as in `check`.
-    """
-    workspace.refuse_if_read_only("endpoint", settings.servers)
-    name, prompts = _named_prompts(workspace, spec.prompt_file, file)
-    endpoint = settings.endpoint(workspace.settings.server_access)
-
-    async def count() -> dict[str, str]:
-        async with Client(endpoint, concurrency=settings.concurrency) as client:
-            counter = TokenCounter(client, spec.model)
-            counted = await asyncio.gather(
-                *(count_prompt(prompts[row], counter) for row in spec.rows)
-            )
-        pairs = zip(spec.rows, counted, strict=True)
-        return {row: found.words for row, found in pairs if found.tokens > A_PROMPT_TOKENS}
-
-    long = asyncio.run(count())
-    if long:
-        first = next(iter(long))
-        got = (
-            f"{len(long):,} prompts are too long: {list_names(list(long))}; the one of {first} has"
-            f" {long[first]}"
-        )
-        raise InputError(f"{name}: {got}, expected at most {A_PROMPT_TOKENS:,}")
 
 
 def _named_prompts(

@@ -289,9 +289,7 @@ class RayBackend:
         ):
             server.record(Fault("unanswered", result.message))
         elif result is not None:
-            rows.pop(
-                result.pair_id if isinstance(result, Failed) else result.prediction.pair_id
-            ).finish(result)
+            rows.pop(result.pair_id).finish(result)
 
     def _end(self, sender: asyncio.Task[None]) -> None:
         """End the wait for every row if a sender failed."""

@@ -53,9 +53,8 @@ async def predict_row(
     error = task.exception()
     if error is None:
         result = task.result()
-        predicted = result.prediction.pair_id
-        if predicted != pair.pair_id:
-            message = f"the method answered for row {predicted!r}, expected {pair.pair_id!r}"
+        if result.pair_id != pair.pair_id:
+            message = f"the method answered for row {result.pair_id!r}, expected {pair.pair_id!r}"
         elif lacks_prediction(result, method):
             message = (
                 f"{method.name} gave no prediction, expected one: only {', '.join(READING_METHODS)}"

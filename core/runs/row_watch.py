@@ -35,15 +35,13 @@ _MOST_READ = 16 << 20  # at a time, and more than any event has
 
 @dataclass(slots=True)
 class _Stream:
-    """The file that the events of one row go to. n_bytes: in it. is_cut: whether its last line
-    lacks its end."""
+    """The file that the events of one row go to. n_bytes: in it."""
 
     feed: RowFeed
     path: Path
     file: FileIO
     scrub: Callable[[str], str]
     n_bytes: int = 0
-    is_cut: bool = False
 
     def write(self, event: Event) -> None:
         """Append an event. Events that cannot be written are dropped, so that watching cannot harm
@@ -52,13 +50,10 @@ class _Stream:
         So are events beyond the size limit of the file, except the end of the row.
         """
         with contextlib.suppress(OSError, ValueError):
-            line = f"{self.scrub(json.dumps(event, default=_plain))}\n".encode()
-            line = b"\n" + line if self.is_cut else line
-            if self.n_bytes + len(line) > MAX_BYTES and event["kind"] != "ended":
-                return
-            written = self.file.write(line)
-            self.n_bytes += written
-            self.is_cut = written < len(line)
+            # the blank line ends what a full disk cut off
+            line = f"\n{self.scrub(json.dumps(event, default=_plain))}\n".encode()
+            if self.n_bytes + len(line) <= MAX_BYTES or event["kind"] == "ended":
+                self.n_bytes += self.file.write(line)
 
     def close(self) -> None:
         self.feed.detach(self.write)

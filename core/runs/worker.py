@@ -297,9 +297,7 @@ class _Worker:
         """Predicts all rows at once, in a thread, and finishes those that are missing, in order."""
         await self.not_paused.wait()
         results = await asyncio.to_thread(method.predict_batch, context.pairs, context)
-        if [result.prediction.pair_id for result in results] != [
-            pair.pair_id for pair in context.pairs
-        ]:
+        if [result.pair_id for result in results] != [pair.pair_id for pair in context.pairs]:
             raise InputError(
                 f"method {self.spec.method}: gave other rows than it was asked for, expected one"
                 " for each, in order"
@@ -317,7 +315,7 @@ class _Worker:
             self.folder.write_evaluation(evaluation)
         for result in results:
             await self.not_paused.wait()
-            if result.prediction.pair_id in missing:
+            if result.pair_id in missing:
                 await self.finished.put(result)
 
     async def _finish(self, row: FinishedRow) -> None:

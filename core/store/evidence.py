@@ -33,7 +33,7 @@ def insertions_of(run: str, rows: Sequence[RowResult]) -> list[Insertion]:
             if id(item) not in ids:
                 ids[id(item)] = key = identity(item)
                 distinct[key] = item
-            seen.append((row.prediction.pair_id, seq, ids[id(item)]))
+            seen.append((row.pair_id, seq, ids[id(item)]))
     if not seen:
         return []
     columns = record_columns(_TABLE.columns_of(Evidence), list(distinct.values()))

@@ -72,9 +72,7 @@ def insertion_of(
     events = [event for row in rows for event in row.events]
     columns: dict[str, Any] = {
         "run": pa.repeat(run, len(events)),
-        "pair_id": pa.array(
-            [row.prediction.pair_id for row in rows for _ in row.events], pa.string()
-        ),
+        "pair_id": pa.array([row.pair_id for row in rows for _ in row.events], pa.string()),
         "seq": arrow_array(_TABLE["seq"], [seq for row in rows for seq in range(len(row.events))]),
         "findings": arrow_array(_TABLE["findings"], findings),
     }
@@ -167,7 +165,7 @@ def rows_by_arguing(cursor: Cursor, run: str) -> dict[int, int]:
 def rows(cursor: Cursor, run: str) -> dict[str, RowResult]:
     """Return every predicted row of a run by its id, in file order, with its events; evidence and
     calls are left out."""
-    return {row.prediction.pair_id: row for row in each_row(cursor, run)}
+    return {row.pair_id: row for row in each_row(cursor, run)}
 
 
 def each_row(cursor: Cursor, run: str) -> Iterator[RowResult]:

@@ -68,7 +68,7 @@ def test_thinking_is_never_shown_as_the_answer(text: str, size: int) -> None:
 
 def test_thinking_that_nothing_announced_stands_anew_where_it_ends() -> None:
     heard = hear([(word, "") for word in ("A? ", "or C? ", "</think> ", "B", " it is")])
-    assert [words.is_anew for words in heard] == [False, False, True, False]
+    assert [words.is_anew for words in heard] == [False, False, True, False, False]
     assert shown(heard) == ("B it is", "A? or C?")
 
 

@@ -211,11 +211,11 @@ def test_a_stream_that_breaks_off_is_asked_for_again_and_its_words_are_told_apar
     assert isinstance(found, Reply)
     assert (found.content, found.attempts, len(asked)) == ("up it is", 2, 2)
     assert [(words.content, words.attempt) for words in heard] == [
-        ("up", 1),
-        (" it", 1),
-        ("up", 2),
-        (" it", 2),
-        (" is", 2),
+        ("up ", 1),
+        ("it ", 1),
+        ("up ", 2),
+        ("it ", 2),
+        ("is", 2),
     ]
     with canned(lambda _: Canned(bodies[0])) as (url, asked):
         [failed] = outcomes(url, [ASK], [], retries=2)

@@ -21,7 +21,6 @@ from core.runs.jobs.state import STALE_AFTER_S
 from core.runs.journal import (
     RetryMark,
     Spending,
-    pair_id_of,
     read_entries,
     read_progress,
     read_spending,
@@ -56,7 +55,7 @@ See = Callable[[Workspace, Run], None]
 def journalled(workspace: Workspace, run: Run) -> list[str]:
     """The rows of the journal's whole lines, in order."""
     entries = (entry for entry, _ in read_entries(workspace.run_folder(run.id).rows))
-    return [pair_id_of(entry) for entry in entries if not isinstance(entry, RetryMark)]
+    return [entry.pair_id for entry in entries if not isinstance(entry, RetryMark)]
 
 
 def has_rows(file: Path, least: int) -> bool:

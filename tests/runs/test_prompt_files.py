@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from core.base.errors import InputError, StateError
+from core.base.types import Failed
 from core.methods.prompts import A_PROMPT_TOKENS
 from core.runs import launch, prompt_files, run_control
-from core.runs.journal import read_progress
+from core.runs.journal import read_entries, read_progress
 from core.runs.prompt_files import PromptFile, read_prompts
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
@@ -30,7 +31,6 @@ from tests.runs.cases import end_worker, status, until, until_state, workspace_w
 ROWS = 4
 IDS = [f"Qb{i % 7}_Hb{i}" for i in range(ROWS)]
 ASKED = {key: f" What of {key}, {{pert}}?\n<answer>X</answer>" for key in IDS}
-LONG = "a " * A_PROMPT_TOKENS
 
 
 @pytest.fixture
@@ -165,11 +165,6 @@ CASES: Mapping[str, tuple[Mapping[str, str], Mapping[str, object], str]] = {
         {"context": "site"},
         "context: got 'site', which has no effect on the prompts of a file",
     ),
-    "long ones": (
-        {**ASKED, IDS[0]: LONG, IDS[2]: LONG},
-        {},
-        f"mine.csv: 2 prompts are too long: {IDS[0]}, {IDS[2]}; the one of {IDS[0]} has ",
-    ),
 }
 
 
@@ -240,17 +235,15 @@ def test_a_template_may_be_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_lengths_are_counted_as_those_of_a_template(workspace: Workspace) -> None:
+def test_a_prompt_that_is_too_long_fails_its_row(workspace: Workspace) -> None:
     words = "word " * (A_PROMPT_TOKENS // 2)  # more bytes than tokens are allowed, and fewer tokens
     with serving() as url:
-        assert started(workspace, url, csv_of({**ASKED, IDS[0]: words})).done == ROWS
-        with pytest.raises(InputError, match=r"\(counted by server\), expected at most 4,096"):
-            started(workspace, url, csv_of({**ASKED, IDS[0]: words * 2}))
-    with (
-        serving(Script(tokenizer=False)) as url,
-        pytest.raises(InputError, match=r"\(an upper bound: nobody counted them\)"),
-    ):
-        started(workspace, url, csv_of({**ASKED, IDS[0]: f"{words} again"}))
+        run = started(workspace, url, csv_of({**ASKED, IDS[0]: words, IDS[1]: words * 2}))
+    assert (run.done, run.failed) == (ROWS - 1, 1)
+    entries = [entry for entry, _ in read_entries(workspace.run_folder(run.id).rows)]
+    [failed] = [entry for entry in entries if isinstance(entry, Failed)]
+    assert failed.pair_id == IDS[1]
+    assert "(counted by server), expected at most 4,096" in failed.message
 
 
 @pytest.mark.few(1)

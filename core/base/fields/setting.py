@@ -49,12 +49,13 @@ class Setting:
 
     title: on a form; the name in words without one. names: what its texts name: spaces, run or
     runs, which forms offer; prompts, a file that the workspace keeps, by its SHA-256; server or
-    cluster, an address, which no link has. words: the titles of its choices. missing: what stands on a form while there is no value. name: where it is another than the
-    field's. option: on the command line. metavar: what stands for the value in --help; several
-    texts with one that has no comma take an option each. key: in links, by default the name. where:
-    whether forms and commands have it; "elsewhere" is what both ask for in a way of their own.
-    changes_result: whether it belongs to the identity of what is made. added: whether it came when
-    there were runs already, whose identity stays: it counts where it is not at its default.
+    cluster, an address, which no link has. words: the titles of its choices. missing: what stands
+    on a form while there is no value. name: where it is another than the field's. option: on the
+    command line. metavar: what stands for the value in --help; several texts with one that has no
+    comma take an option each. key: in links, by default the name. where: whether forms and commands
+    have it; "elsewhere" is what both ask for in a way of their own. changes_result: whether it
+    belongs to the identity of what is made. added: whether it came when there were runs already,
+    whose identity stays: it counts where it is not at its default.
     """
 
     help: str

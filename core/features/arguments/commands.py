@@ -15,8 +15,7 @@ from core.base.fields.record import make
 from core.base.file_io import read_file, replace_file
 from core.base.result import plain
 from core.base.types import LIVE_STATES
-from core.cli.base import Detach, say_progress, show, show_list, show_result
-from core.cli.names import RunName
+from core.cli.base import Detach, RunName, say_progress, show, show_list, show_result
 from core.cli.settings import takes
 from core.features.arguments import readings
 from core.features.arguments.readings import ReadingSettings

@@ -13,8 +13,7 @@ from core.base.errors import InputError
 from core.base.file_io import write_by
 from core.base.result import plain
 from core.base.texts import printable, table_lines
-from core.cli.base import Out, Output, Replace, say, say_progress, show, show_list, working
-from core.cli.names import RunName
+from core.cli.base import Out, Output, Replace, RunName, say, say_progress, show, show_list, working
 from core.features.importing import actions as imports
 from core.features.importing import backups, bundle_actions, imported_rows
 from core.features.importing import export as export_action

@@ -5,8 +5,7 @@ from __future__ import annotations
 import typer
 
 from core.base.errors import InputError
-from core.cli.base import show_result
-from core.cli.names import DatasetName, RunName
+from core.cli.base import DatasetName, RunName, show_result
 from core.features.leakage.audit import audit
 from core.runs import component_loader
 from core.scoring.debate_audit import load_audit

@@ -12,6 +12,7 @@ from core.base.errors import InputError, StateError
 from core.base.fields.record import make
 from core.base.result import Summary, to_json
 from core.cli.base import (
+    DatasetName,
     Replace,
     say,
     say_if_named_otherwise,
@@ -20,7 +21,6 @@ from core.cli.base import (
     show_result,
     working,
 )
-from core.cli.names import DatasetName
 from core.cli.settings import takes
 from core.embeddings.symbol_matching import Coverage
 from core.features.importing import actions as imports

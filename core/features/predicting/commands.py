@@ -13,8 +13,7 @@ import typer
 from core.base.fields.record import make
 from core.base.result import fields_of
 from core.base.types import LIVE_STATES
-from core.cli.base import Detach, Replace, say, say_if_named_otherwise, say_progress, show
-from core.cli.names import RunName
+from core.cli.base import Detach, Replace, RunName, say, say_if_named_otherwise, say_progress, show
 from core.cli.settings import listing, takes
 from core.features.predicting.job_commands import show_status
 from core.features.predicting.serve import HOST, ServerOptions

@@ -15,8 +15,7 @@ import typer
 from core.base.errors import StateError
 from core.base.fields.record import make, options_of
 from core.base.types import Flag
-from core.cli.base import Detach, show
-from core.cli.names import JobName, RunName
+from core.cli.base import Detach, JobName, RunName, show
 from core.cli.settings import takes
 from core.runs import actions as run_actions
 from core.runs import run_control

@@ -8,8 +8,7 @@ import typer
 
 from core.base.errors import InputError
 from core.base.result import fields_of
-from core.cli.base import show, show_list
-from core.cli.names import DatasetName, RunName
+from core.cli.base import DatasetName, RunName, show, show_list
 from core.runs import actions as run_actions
 from core.runs import component_loader
 from core.runs.component_loader import default_dataset

@@ -10,8 +10,7 @@ import typer
 
 from core.base.errors import InputError, MissingPackage
 from core.base.fields.setting import split_names
-from core.cli.base import Output, show, show_result
-from core.cli.names import RunName
+from core.cli.base import Output, RunName, show, show_result
 from core.features import hooks
 from core.features.scores.slices import SHORT_NAMES, SLICES, SlicesResult, available_slices
 from core.features.scores.space_controls import control_spaces, space_to_scramble

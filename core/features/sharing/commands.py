@@ -13,8 +13,7 @@ from core.base import environment
 from core.base.errors import InputError
 from core.base.fields.setting import split_names
 from core.base.records import from_json
-from core.cli.base import Replace, say, show, show_deleted, show_file, show_list
-from core.cli.names import RunName
+from core.cli.base import Replace, RunName, say, show, show_deleted, show_file, show_list
 from core.features import hooks
 from core.features.sharing import walks
 from core.features.sharing.report import selection as reports

@@ -9,8 +9,7 @@ import typer
 
 from core.base.texts import list_names
 from core.base.types import Track
-from core.cli.base import Out, Replace, say, show
-from core.cli.names import DatasetName, RunName
+from core.cli.base import DatasetName, Out, Replace, RunName, say, show
 from core.features.importing.problems import problem_lines, problem_records
 from core.features.submissions import actions as submissions
 from core.features.submissions.rules import is_valid

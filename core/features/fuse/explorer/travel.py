@@ -12,8 +12,7 @@ import typer
 from core.base import environment
 from core.base.environment import describe
 from core.base.errors import InputError, NotFound, StateError
-from core.cli.base import Out, Replace, show_file
-from core.cli.names import RunName
+from core.cli.base import Out, Replace, RunName, show_file
 from core.features.fuse import weight_grid
 from core.features.fuse.explorer.content import ExplorerData, FusionRows, make_content
 from core.features.fuse.explorer.prepare import (
