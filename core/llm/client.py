@@ -40,7 +40,6 @@ from core.llm.logprobs import is_missing
 from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage, estimate_tokens
 from core.llm.streaming import (
     CHAT,
-    LiveWords,
     OnWords,
     Server,
     Servers,
@@ -294,8 +293,8 @@ class Client:
         on_words, attempt = call.on_words, call.usage.attempts + 1
         if on_words is not None and not self._refuses_streams:
 
-            def say(words: LiveWords) -> None:
-                on_words(Words(words.content, words.reasoning, attempt, words.is_anew))
+            def say(words: Words) -> None:
+                on_words(words._replace(attempt=attempt))
 
             text = await send_streamed(server, call.request, most, say, self.endpoint.access.scrub)
             self._refuses_streams = refuses_streams(text)

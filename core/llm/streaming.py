@@ -39,7 +39,7 @@ class Words(NamedTuple):
 
     content: str
     reasoning: str
-    attempt: int
+    attempt: int = 1
     is_anew: bool = False
 
 
@@ -60,7 +60,7 @@ class Sends(Protocol):
 
 
 async def send_streamed(
-    server: Sends, request: Request, most: int, say: Callable[[LiveWords], object], scrub: Scrubber
+    server: Sends, request: Request, most: int, say: Callable[[Words], object], scrub: Scrubber
 ) -> str | Fault:
     """Request a stream and return the JSON of the whole answer.
 
@@ -204,14 +204,6 @@ _READINGS, _FREE = 16, 1 << 22
 _LONGEST = 320  # characters of an end that may go on
 
 
-class LiveWords(NamedTuple):
-    """The new part of an answer. is_anew: whether it replaces everything before."""
-
-    content: str
-    reasoning: str
-    is_anew: bool = False
-
-
 class LiveText:
     """An answer while its content and its reasoning arrive in separate fields; the content may
     contain thinking too.
@@ -226,7 +218,7 @@ class LiveText:
         self._is_plain = False  # whether the content so far is an answer without a mark
         self._n_read = 0  # characters, over all readings
 
-    def add(self, content: str, reasoning: str = "") -> Iterator[LiveWords]:
+    def add(self, content: str, reasoning: str = "") -> Iterator[Words]:
         """Yield the words that are certain now."""
         self._whole.write(content)
         self._field.write(reasoning)
@@ -237,11 +229,11 @@ class LiveText:
             unsure = _MAY_GO_ON.search(whole, max(0, len(whole) - _LONGEST))
             yield from self._read(whole[: unsure.start()] if unsure else whole)
 
-    def end(self) -> Iterator[LiveWords]:
+    def end(self) -> Iterator[Words]:
         """Yield the rest at the end of the answer."""
         yield from self._read(self._whole.getvalue())
 
-    def _read(self, whole: str) -> Iterator[LiveWords]:
+    def _read(self, whole: str) -> Iterator[Words]:
         """Yield how the parts of a text differ from what was said."""
         self._n_read += len(whole)
         found = part_thinking(whole)
@@ -256,8 +248,8 @@ class LiveText:
             self._content, self._reasoning = StringIO(), StringIO()
             yield from self._say(content, reasoning, is_anew=True)
 
-    def _say(self, content: str, reasoning: str, *, is_anew: bool = False) -> Iterator[LiveWords]:
+    def _say(self, content: str, reasoning: str, *, is_anew: bool = False) -> Iterator[Words]:
         self._content.write(content)
         self._reasoning.write(reasoning)
         if content or reasoning or is_anew:
-            yield LiveWords(content, reasoning, is_anew)
+            yield Words(content, reasoning, is_anew=is_anew)

@@ -24,16 +24,12 @@ from core.base.types import LIVE_STATES
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint, asks_several
 from core.llm.health import CHECK_S, Health, check_health, describe_difference, list_models
-from core.methods.base import method_named
-from core.runs.ray_cluster import check_ray
 from core.runs.request import Price
 from core.runs.run_folder import RunFolder
 from core.runs.run_state import Status
 from core.runs.spec import (
     SERVERS_HELP,
-    Backend,
     CallsAtOnce,
-    ClusterAddress,
     ExecutionSettings,
     Servers,
     TokenBudget,
@@ -303,16 +299,6 @@ class ChangedSettings:
     concurrency: Annotated[
         CallsAtOnce | None, setting("Number of calls at once, also after later resumes.")
     ] = None
-    backend: Annotated[
-        Backend | None, setting("Continue locally or on a Ray cluster, also after later resumes.")
-    ] = None
-    ray_address: Annotated[
-        ClusterAddress | None,
-        setting(
-            "HOST:PORT of the Ray cluster, or auto for the one on this machine, also after later"
-            " resumes."
-        ),
-    ] = None
 
     def values(self) -> dict[str, Any]:
         """Return the changed settings, by the names of `change_settings`."""
@@ -324,8 +310,7 @@ class ChangedSettings:
 
 
 def change_settings(settings: ExecutionSettings, **changes: Any) -> ExecutionSettings:
-    """Return settings with new values of servers, token_budget, backend, ray_address (with backend
-    ray) and concurrency.
+    """Return settings with new values, such as of servers, token_budget and concurrency.
 
     Omitted values stay. concurrency also limits the rows in flight. Raise InputError as the start
     of a run does.
@@ -334,8 +319,6 @@ def change_settings(settings: ExecutionSettings, **changes: Any) -> ExecutionSet
         changes["servers"] = normalise(changes["servers"])
     if "concurrency" in changes:
         changes["rows_in_flight"] = changes["concurrency"]
-    if changes.get("backend") == "local":
-        changes.setdefault("ray_address", "")
     changed = replace(settings, **changes)
     return from_json(ExecutionSettings, changed.as_json(), "settings of a run")
 
@@ -347,8 +330,7 @@ def check_change(
 
     Raise StateError while a worker runs it, since its settings are fixed; InputError if its method
     uses no model, if the budget is spent already, if a new server does not serve its model, or if
-    new ones differ; Unreachable if a new server does not answer, or none of several; and what
-    `check_ray` raises.
+    new ones differ; Unreachable if a new server does not answer, or none of several.
     """
     workspace.refuse_if_read_only("change settings", folder.run)
     present = folder.execution_settings()
@@ -366,11 +348,6 @@ def check_change(
             f"token budget: got {budget:,}, but {spent:,} tokens are spent already; expected more"
         )
     spec = folder.spec()
-    if (settings.backend, settings.ray_address) != (
-        present.backend,
-        present.ray_address,
-    ) and settings.backend == "ray":
-        check_ray(settings, method_named(spec.method), spec.options)
     if settings.servers != present.servers and settings.has_several:
         refuse_unfit(workspace, settings.servers, spec.model)
     elif settings.servers != present.servers:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -118,24 +117,13 @@ def _cached_health(
     )
 
 
-def choose_backend(
-    record: type,
-    owner: str,
-    defaults: Mapping[str, Any] = MappingProxyType({}),
-    *,
-    in_link: bool = True,
-) -> dict[str, Any]:
+def choose_backend(record: type, owner: str) -> dict[str, Any]:
     """Show the settings backend and, for a cluster, ray_address of a record; return their values by
-    name.
-
-    owner, defaults, in_link: as in `show_settings`.
-    """
+    name. owner: as in `show_settings`."""
     left, right = st.columns(2)
     with left:
-        chosen = show_settings(record, owner, ["backend"], defaults=defaults, in_link=in_link)
+        chosen = show_settings(record, owner, ["backend"])
     if chosen["backend"] == "ray":
         with right:
-            chosen |= show_settings(
-                record, owner, ["ray_address"], defaults=defaults, in_link=in_link
-            )
+            chosen |= show_settings(record, owner, ["ray_address"])
     return chosen

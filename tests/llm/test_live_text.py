@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.llm.completion import part_thinking
-from core.llm.streaming import LiveText, LiveWords
+from core.llm.streaming import LiveText, Words
 from tests.llm.canned import cut
 from tests.llm.test_thinking import HARMONY, PIECES, WITH_ANSWER, WITHOUT_ANSWER
 
@@ -17,12 +17,12 @@ TEXTS = st.text() | st.lists(
 ).map("".join)
 
 
-def hear(pieces: list[tuple[str, str]]) -> list[LiveWords]:
+def hear(pieces: list[tuple[str, str]]) -> list[Words]:
     live = LiveText()
     return [words for piece in pieces for words in live.add(*piece)] + list(live.end())
 
 
-def shown(heard: list[LiveWords]) -> tuple[str, str]:
+def shown(heard: list[Words]) -> tuple[str, str]:
     """The answer and the thinking that somebody sees who hears all of it."""
     content = reasoning = ""
     for words in heard:

@@ -25,7 +25,7 @@ from core.runs.request import RunRequest
 from core.runs.run_state import Counts, Heartbeat, write_heartbeat
 from core.runs.spec import ExecutionSettings, RunSpec
 from core.runs.workspace import Workspace, open_workspace
-from core.store import datasets, predictions, runs, traces
+from core.store import predictions, runs, traces
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn import Priors, Weighting
@@ -185,31 +185,6 @@ def test_a_knn_run_holds_the_priors_of_its_plan(
     assert run.fallbacks == len(flags_of(found)) >= len(uncovered)
     with workspace.store.read() as db:
         assert len(traces.frame(db, run.id)) == len(rows)
-
-
-@pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_the_same_specification_gives_the_same_run(workspace: Workspace) -> None:
-    made = knn(workspace, "knn", LOO)
-    before = everything(workspace)
-    assert knn(workspace, "knn", LOO) == made
-    assert everything(workspace) == before
-    assert knn(workspace, "other", LOO) == made  # a second name for the same
-    assert everything(workspace) == before
-    knn(workspace, "other")
-    before = everything(workspace)
-    with pytest.raises(
-        StateError, match=r"run 'knn' exists with another specification; .*--replace"
-    ):
-        knn(workspace, "knn", FOLDS)
-    assert everything(workspace) == before
-    plan = KnnSettings(("near",), FOLDS)
-    replaced = save_knn(workspace, dataset_of(workspace), plan, "knn", replace=True)
-    with workspace.store.read() as db:
-        assert runs.find(db, "knn") == replaced
-        assert {run.name for run in runs.list_all(db)} == {"llm train", "llm test", "knn", "other"}
-        with pytest.raises(NotFound):
-            runs.find(db, made.id)
 
 
 @pytest.mark.soak
@@ -521,47 +496,14 @@ def test_a_fusion_of_a_fusion_counts_rows_that_its_base_did_not_cover(workspace:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("by_support", ["more", "less"])
+@pytest.mark.parametrize("by", ["more", "less", "agreement"])
 @pytest.mark.usefixtures("world")
-def test_weights_by_support_are_those_of_the_definition(
-    workspace: Workspace, by_support: str
-) -> None:
-    """The weight goes from 0 in the covered row with the least support to 0.6 in the one with the most, or back."""
+def test_weights_row_by_row_are_those_of_the_definition(workspace: Workspace, by: str) -> None:
+    """By support the weight goes from 0 in the covered row with the least to 0.6 in the one with the most, or back; by
+    agreement it falls with the distance of ranks."""
     knn(workspace, "knn", LOO)
-    made = fuse(workspace, "fused", "llm train", "knn", 0.6, by_support=by_support)
-    base_rows, knn_rows, found = (
-        rows_of(workspace, "llm train"),
-        rows_of(workspace, "knn"),
-        rows_of(workspace, "fused"),
-    )
-    with workspace.store.read() as db:
-        run = runs.find(db, "knn")
-        dataset = datasets.find(db, run.dataset)
-    support = (
-        WorkspaceComponents(workspace, dataset)
-        .priors(read_knn_settings(run.spec), found.index.tolist())
-        .support
-    )
-    low, high = support[support > 0].min(), support.max()
-    assert low < high
-    share = np.clip((support - low) / (high - low), 0, 1)
-    weight = 0.6 * (share if by_support == "more" else 1 - share)
-    mine, theirs = scores(base_rows, "p_de"), scores(knn_rows, "p_de", Flag.UNCOVERED)
-    mine, theirs = percentile(mine, mine), percentile(theirs, theirs)
-    np.testing.assert_allclose(
-        found["p_de"], np.where(np.isnan(theirs), mine, (1 - weight) * mine + weight * theirs)
-    )
-    assert made.spec["options"]["by_support"] == by_support
-    content = trace_of(workspace, made, found.index[int(support.argmax())])["content"]
-    assert ("0.4 × " if by_support == "more" else "1 × ") in content.splitlines()[0]
-    assert "The weight of a kNN is scaled by the support of its prior of this row." in content
-
-
-@pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_weights_by_agreement_fall_with_the_distance_of_ranks(workspace: Workspace) -> None:
-    knn(workspace, "knn", LOO)
-    made = fuse(workspace, "fused", "llm train", "knn", 0.6, by_agreement=True)
+    option = {"by_agreement": True} if by == "agreement" else {"by_support": by}
+    made = fuse(workspace, "fused", "llm train", "knn", 0.6, **option)
     base_rows, knn_rows, found = (
         rows_of(workspace, "llm train"),
         rows_of(workspace, "knn"),
@@ -569,24 +511,33 @@ def test_weights_by_agreement_fall_with_the_distance_of_ranks(workspace: Workspa
     )
     mine, theirs = scores(base_rows, "p_de"), scores(knn_rows, "p_de", Flag.UNCOVERED)
     mine, theirs = percentile(mine, mine), percentile(theirs, theirs)
-    up, others = (
-        scores(base_rows, "p_up_given_de"),
-        scores(knn_rows, "p_up_given_de", Flag.UNCOVERED),
-    )
-    others = np.where(
-        np.isnan(scores(knn_rows, "p_up_given_de", Flag.UNCOVERED_DIR)), np.nan, others
-    )
-    of_up = np.abs(percentile(up, up) - percentile(others, others))
-    of_de = np.abs(mine - theirs)
-    weight = 0.6 * (1 - np.where(np.isnan(of_up), of_de, (of_de + of_up) / 2))
+    if by == "agreement":
+        up = scores(base_rows, "p_up_given_de")
+        others = scores(knn_rows, "p_up_given_de", Flag.UNCOVERED, Flag.UNCOVERED_DIR)
+        of_up = np.abs(percentile(up, up) - percentile(others, others))
+        of_de = np.abs(mine - theirs)
+        share = 1 - np.where(np.isnan(of_up), of_de, (of_de + of_up) / 2)
+        told = "is scaled by how near its rank of this row is to the base's"
+    else:
+        with workspace.store.read() as db:
+            run = runs.find(db, "knn")
+        loader = WorkspaceComponents(workspace, dataset_of(workspace))
+        support = loader.priors(read_knn_settings(run.spec), found.index.tolist()).support
+        low, high = support[support > 0].min(), support.max()
+        assert low < high
+        share = np.clip((support - low) / (high - low), 0, 1)
+        share = share if by == "more" else 1 - share
+        told = "The weight of a kNN is scaled by the support of its prior of this row."
+    weight = 0.6 * share
     np.testing.assert_allclose(
         found["p_de"], np.where(np.isnan(theirs), mine, (1 - weight) * mine + weight * theirs)
     )
-    assert made.spec["options"]["by_agreement"] is True
-    assert (
-        "scaled by how near its rank of this row is to the base's"
-        in trace_of(workspace, made, found.index[0])["content"]
-    )
+    [(name, value)] = option.items()
+    assert made.spec["options"][name] == value
+    row = int(np.nanargmax(share))
+    content = trace_of(workspace, made, found.index[row])["content"]
+    assert told in content
+    assert by == "agreement" or "0.4 × " in content.splitlines()[0]
 
 
 @pytest.mark.soak

@@ -24,7 +24,6 @@ from core.methods.base import Context
 from core.runs import launch, ray_cluster, run_control
 from core.runs.jobs.folder import log_tail
 from core.runs.journal import read_entries
-from core.runs.model_servers import change_settings
 from core.runs.ray_cluster import Cluster
 from core.runs.request import RunRequest
 from core.runs.spec import ExecutionSettings
@@ -90,7 +89,7 @@ def test_a_run_with_packs_and_folds_that_began_here_goes_on_there_and_is_the_sam
         run = runs[1]
         done = status(moved, run).counts.done
         assert status(moved, run).state == "budget"
-        there = change_settings(on(nodes, url), token_budget=None)
+        there = replace(on(nodes, url), token_budget=None)
         run_control.resume(
             keyed(moved, url, KEY), run.id, settings=there, begin=run_control.work_on
         )
@@ -195,8 +194,6 @@ def test_settings_that_do_not_go_together() -> None:
         ExecutionSettings(backend="spark")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="ray_address: got auto, but the backend is local"):
         ExecutionSettings(ray_address="auto")
-    there = ExecutionSettings(backend="ray", ray_address="auto")
-    assert change_settings(there, backend="local") == ExecutionSettings()
 
 
 @pytest.mark.soak

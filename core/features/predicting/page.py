@@ -319,11 +319,10 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
         owner = f"calls-{run.id}-"
         defaults = {"endpoint": present.servers, **asdict(present)}
         chosen = show_settings(ChangedSettings, owner, ["endpoint"], defaults=defaults)
-        rest = names_of_rest(ChangedSettings, ("endpoint", "backend", "ray_address"))
+        rest = names_of_rest(ChangedSettings, ("endpoint",))
         chosen |= show_settings(
             ChangedSettings, owner, rest, columns=2, defaults=defaults, in_link=False
         )
-        chosen |= choose_backend(ChangedSettings, owner, defaults, in_link=False)
         st.caption(
             as_text(
                 f"The server has to serve {run.model}. {status.counts.spent:,} tokens are spent."
