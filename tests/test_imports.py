@@ -29,7 +29,7 @@ KERNEL: dict[str, set[str]] = {  # each room, and the rooms that it may import b
     "scoring": {"methods", "plots", "stats", "store", "transfer"},
     "runs": {"evidence", "llm", "methods", "stats", "store", "transfer"},
     "ui": {"llm", "methods", "plots", "runs", "scoring", "stats", "store", "transfer"},
-    "cli": {"methods", "runs", "store"},
+    "cli": {"runs", "store"},
 }
 ONLY_IN = {
     "duckdb": {"store"},

@@ -5,6 +5,7 @@ There may be gigabytes of traces, so there is no room for a second copy.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,12 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.base.environment import describe as describe_version
+from core.base.file_io import UnnamedFile
+from core.base.system_errors import explain
 from core.base.types import RowResult
 from core.methods import brief_checks
 from core.store import Cursor, changes, evidence, predictions, runs, traces
 from core.store.queries import Insertion, insert_all
 from core.store.runs import Run
-from core.store.table_spool import TableSpool
 
 BATCH_ROWS = 2_000
 BATCH_CHARACTERS = 4 << 20  # of texts
@@ -148,3 +150,26 @@ def write_run(db: Cursor, rows: AuditedRows, **of_run: Any) -> Run:
     runs.update_counts(db, run.id)
     changes.bump(db, "runs", f"run:{run.id}")
     return runs.find(db, run.id)
+
+
+class TableSpool:
+    """The tables, each by its position in the file, which is deleted with the last reference to
+    this record."""
+
+    def __init__(self) -> None:
+        self._file = UnnamedFile()
+
+    def add(self, table: pa.Table) -> int:
+        """Write a table and return its place. Raise SystemFailure if the disk does not take it."""
+        try:
+            place = self._file.seek(0, 2)
+            with pa.ipc.new_stream(self._file, table.schema) as out:
+                out.write_table(table)
+        except OSError as error:
+            raise explain(error, tempfile.gettempdir()) from error
+        return place
+
+    def read(self, place: int) -> pa.Table:
+        """Return the table of a place."""
+        self._file.seek(place)
+        return pa.ipc.open_stream(self._file).read_all()

@@ -86,7 +86,6 @@ def test_the_long_commands_do(
     real = progress.working
     rooms = (
         "importing.commands",
-        "neighbours.space_commands",
         "neighbours.commands",
         "fuse.commands",
     )

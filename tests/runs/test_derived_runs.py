@@ -534,10 +534,10 @@ def test_weights_row_by_row_are_those_of_the_definition(workspace: Workspace, by
     )
     [(name, value)] = option.items()
     assert made.spec["options"][name] == value
-    row = int(np.nanargmax(share))
+    row = 0 if by == "agreement" else int(support.argmax())
     content = trace_of(workspace, made, found.index[row])["content"]
     assert told in content
-    assert by == "agreement" or "0.4 × " in content.splitlines()[0]
+    assert by == "agreement" or f"{0.4 if by == 'more' else 1} × " in content.splitlines()[0]
 
 
 @pytest.mark.soak

@@ -10,7 +10,7 @@ FEATURE = Feature(
     pages=(Page("run", "Run", "rocket_launch", group="Make"),),
     commands={
         "runs": Command(
-            "core.features.predicting.job_commands:runs_app",
+            "core.features.predicting.run_commands:runs_app",
             "List the runs; set, rename, delete one.",
             "Look",
         ),
