@@ -28,7 +28,6 @@ from core.methods.prompt_only import prompt_for
 from core.runs import launch, run_control
 from core.runs.request import RunRequest
 from core.runs.spec import ExecutionSettings
-from core.runs.workspace import Workspace
 from core.store import traces
 from tests.serve.exercises import (
     FEW,
@@ -258,7 +257,8 @@ def test_an_agent_calls_tools_and_answers(server: Endpoint) -> None:
 
 def test_summer_answers_both_questions_of_every_row(server: Endpoint, tmp_path: Path) -> None:
     """Forty rows of each question: genes are summarised once, labelled pairs looked up, three samples read and averaged."""
-    workspace = _workspace(tmp_path)
+    labelled = VIEW.rows[:FEW]
+    workspace = workspace_of(tmp_path, labelled, [str(pair.label) for pair in labelled], PAIRS)
     for name, content in packs_about(PAIRS, VIEW.rows).items():
         assert import_upload(workspace, json.dumps(content).encode(), name).kind != "failed"
     request = RunRequest("summer", "bmdm", {"max_tokens": 200}, "split=test", model=MODEL)
@@ -371,9 +371,3 @@ def test_a_narrow_top_p_leaves_the_others_without_a_log_probability(server: Endp
 
 def _no_number(found: str) -> None:
     raise AssertionError(f"{found} in JSON")
-
-
-def _workspace(folder: Path, n: int | None = None) -> Workspace:
-    """A workspace with the rows that the model knows, the first n of them, and some labelled ones."""
-    labelled = VIEW.rows[:FEW]
-    return workspace_of(folder, labelled, [str(pair.label) for pair in labelled], PAIRS[:n])

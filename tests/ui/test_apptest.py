@@ -310,19 +310,6 @@ def test_a_link_to_an_unknown_row_says_so_and_shows_another(
     assert "not among these" not in text_of(app)
 
 
-def test_a_run_is_renamed_scored_and_remarked_on(visit: Visit, small_workspace: Workspace) -> None:
-    run = the_run(small_workspace)
-    app = visit(small_workspace, "data", tab="Runs and notes")
-    app.text_input(key=f"name-{run.id}").input("another name")
-    app.text_input(key=f"score-{run.id}").input("0.569")
-    app.text_area(key=f"note-{run.id}").input("base")
-    press(app, "Save")
-    assert not app.error
-    after = the_run(small_workspace, "another name")
-    assert (after.id, after.public_score, after.note) == (run.id, 0.569, "base")
-    assert app.sidebar.selectbox(key="choose_run").options == ["another name"]
-
-
 @pytest.mark.soak
 @pytest.mark.parametrize(("page", "tab"), [view for view in VIEWS if view[0] == "data"])
 def test_a_reader_of_data_finds_nothing_to_change(

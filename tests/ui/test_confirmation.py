@@ -62,10 +62,12 @@ def test_a_note_is_kept_and_confirmed_until_the_next_run(
     assert confirmation_of(app) == ("", [])
 
 
-@pytest.mark.soak
-def test_changes_of_a_run_are_confirmed(visit: Visit, small_workspace: Workspace) -> None:
+def test_a_run_is_renamed_scored_remarked_on_and_deleted(
+    visit: Visit, small_workspace: Workspace
+) -> None:
     run = the_run(small_workspace)
     app = visit(small_workspace, "data", tab="Runs and notes")
+    app.text_input(key=f"score-{run.id}").input("0.569")
     app.text_area(key=f"note-{run.id}").input("base")
     press(app, "Save")
     assert confirmation_of(app) == ("Saved debate.", ["Open rows"])
@@ -73,6 +75,9 @@ def test_changes_of_a_run_are_confirmed(visit: Visit, small_workspace: Workspace
     press(app, "Save")
     assert confirmation_of(app) == ("Renamed debate to <b>other</b>.", ["Open rows"])
     assert "<b>" not in str([each.proto.body for each in app.get("html")])
+    after = the_run(small_workspace, "<b>other</b>")
+    assert (after.id, after.public_score, after.note) == (run.id, 0.569, "base")
+    assert app.sidebar.selectbox(key="choose_run").options == ["<b>other</b>"]
     press(app, "Delete")
     assert confirmation_of(app) == (f"Deleted <b>other</b> with its {run.done} rows.", ["Changes"])
 
