@@ -125,12 +125,6 @@ class ServerState:
     problem: str = ""
 
 
-def load_libraries() -> None:
-    """Import the libraries for the first connection. This takes a second or more, so an event loop
-    should use a thread."""
-    import httpx2  # noqa: F401
-
-
 class ModelTransport:
     """Persistent connections to one model server, for one event loop. Answers and faults contain no
     key.

@@ -18,7 +18,6 @@ from typing import Literal
 from core.base.config import tiktoken_folder
 from core.base.net.response_cache import SqliteCache
 from core.base.net.retry import Fault
-from core.base.net.transport import read_aside
 from core.base.texts import parse_json
 from core.llm.client import Client
 from core.llm.completion import AnswerFault, fault_of_ending, read_answer, read_token_count
@@ -108,12 +107,6 @@ def kept_answer(raw: str) -> str:
     if len(text) <= MOST_CHARACTERS:
         return text
     return f"{text[:MOST_CHARACTERS]}… ({len(text) - MOST_CHARACTERS:,} more characters {NOTE})"
-
-
-async def keep_answer(raw: str) -> str:
-    """Return `kept_answer`, made in a thread where the text is long, so that other rows have their
-    turn."""
-    return await read_aside(kept_answer, raw)
 
 
 def _without_logprobs(raw: str) -> str:

@@ -187,9 +187,3 @@ class Reply:
     @property
     def attempts(self) -> int:
         return self.usage.attempts
-
-
-def check_value(where: str, name: str, value: object, holds: bool, expected: str) -> None:
-    """Raise InputError for a value of `where` that does not hold what is expected of it."""
-    if not holds:
-        raise InputError(f"{where}: {name} is {value!r}, expected {expected}")

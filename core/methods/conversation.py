@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from core.base.errors import DeskError, InputError
+from core.base.net.transport import read_aside
 from core.base.types import Call, Flag, Pair, RowResult, TraceEvent
 from core.evidence.label_view import LabelView
 from core.llm import answers
 from core.llm.answers import AnswerSchema, Unread
 from core.llm.errors import ModelError
-from core.llm.kept_answer import TokenCount, TokenCounter, keep_answer
+from core.llm.kept_answer import TokenCount, TokenCounter, kept_answer
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Reply, Request, Usage
 from core.methods.base import Context, RowFailed
@@ -353,7 +354,8 @@ async def _call(spec: CallSpec, request: Request, usage: Usage, sent: str, raw: 
         stage=spec.stage,
         role=spec.role,
         request=sent,
-        reply=await keep_answer(raw),
+        # in a thread where it is long, so that other rows have their turn
+        reply=await read_aside(kept_answer, raw),
         cached=False,
         attempts=usage.attempts,
         latency_ms=usage.latency_ms,

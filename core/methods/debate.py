@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
 from annotated_types import Ge, Le
@@ -401,7 +402,9 @@ async def _ask_verdict(
         schema=verdict_schema(stage, case.options),
     )
     reader, re_ask = (
-        (_read_yes, _ask_letter_again) if by_letter else (read_probability, ask_probability_again)
+        (_read_yes, partial(ask_letter_again, letters=ANSWERS))
+        if by_letter
+        else (read_probability, ask_probability_again)
     )
     found: ReadAnswer[float] = await conversation.read(
         spec, verdict_messages(stage, case, speeches), reader, re_ask
@@ -418,10 +421,6 @@ def _read_yes(reply: Reply) -> float | Unread:
     """Return the probability of the letter that means yes."""
     odds = read_letters(ANSWERS)(reply)
     return odds if isinstance(odds, Unread) else odds[YES]
-
-
-def _ask_letter_again(problem: Unread) -> str:
-    return ask_letter_again(problem, ANSWERS)
 
 
 @dataclass(frozen=True, slots=True)

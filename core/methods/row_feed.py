@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from io import StringIO
 from typing import Any
 
 from core.base.types import Evidence, Pair
@@ -30,22 +29,6 @@ Event = Mapping[str, Any]
 Sink = Callable[[Event], object]
 
 
-class _Said:
-    """The words of an answer so far, of one attempt. They come one by one, and are many."""
-
-    def __init__(self, attempt: int) -> None:
-        self.attempt = attempt
-        self._content, self._reasoning = StringIO(), StringIO()
-
-    def add(self, words: Words) -> None:
-        self._content.write(words.content)
-        self._reasoning.write(words.reasoning)
-
-    @property
-    def words(self) -> Words:
-        return Words(self._content.getvalue(), self._reasoning.getvalue(), self.attempt)
-
-
 class RowFeed:
     """The events of one row, which are kept while the row is predicted; while somebody watches,
     they also go to its sinks."""
@@ -53,7 +36,8 @@ class RowFeed:
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
         self._events: list[Event] = []
-        self._said: dict[int, _Said] = {}  # of calls that stream, until they are answered
+        # the words of one attempt of each call that streams, until it is answered
+        self._said: dict[int, list[Words]] = {}
         self._sinks: list[Sink] = []
 
     @property
@@ -67,7 +51,8 @@ class RowFeed:
         for event in self._events:
             sink(event)
         for call, said in self._said.items():
-            sink(_words_event(call, said.words))
+            content, reasoning = ("".join(texts) for texts in list(zip(*said, strict=True))[:2])
+            sink(_words_event(call, Words(content, reasoning, said[-1].attempt)))
         self._sinks.append(sink)
 
     def detach(self, sink: Sink) -> None:
@@ -104,10 +89,10 @@ class RowFeed:
         self.add("failed", call=call, why=why)
 
     def _say(self, call: int, words: Words) -> None:
-        said = self._said.get(call)
-        if said is None or said.attempt != words.attempt or words.is_anew:
-            said = self._said[call] = _Said(words.attempt)
-        said.add(words)
+        said = self._said.setdefault(call, [])
+        if words.is_anew or (said and said[-1].attempt != words.attempt):
+            said.clear()
+        said.append(words)
         event = _words_event(call, words)
         for sink in self._sinks:
             sink(event)

@@ -14,6 +14,7 @@ from annotated_types import Ge, Le
 from core.base.errors import InputError, SettingError
 from core.base.fields.setting import Count, Positive, Whole, setting
 from core.base.hashes import KEY_DIGITS, sha256_of
+from core.base.net.addresses import names_file, read_addresses
 from core.base.net.server_access import NO_KEYS, ServerAccess
 from core.base.records import to_json
 from core.base.types import ASKED, JsonObject, Options, Pair
@@ -177,10 +178,8 @@ class ExecutionSettings:
 
     def __post_init__(self) -> None:
         check_backend(self.backend, self.ray_address)
-        if self.has_several:
-            from core.base.net.addresses import check_addresses
-
-            check_addresses(self.servers)
+        if self.has_several and not names_file(self.servers):
+            read_addresses(self.servers)
         if self.servers:
             self.endpoint()
 

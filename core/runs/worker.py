@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import logging
 import time
 from collections import deque
@@ -18,7 +19,6 @@ from core.base.log import LOGGER, record_error
 from core.base.system_errors import explain
 from core.base.types import Failed, FinishedRow, Pair
 from core.llm.client import Client
-from core.llm.endpoint import load_libraries
 from core.llm.messages import Outcome
 from core.llm.server_pool import ServerPool
 from core.methods.base import BatchMethod, Context, DerivedMethod, RowMethod
@@ -204,7 +204,8 @@ class _Worker:
             self.dependencies.access.refuse_cluster(self.settings.ray_address)
             await asyncio.to_thread(check_ray, self.settings, method, self.spec.options)
         if method.needs_model:
-            await asyncio.to_thread(load_libraries)
+            # for the first connection, which takes a second or more
+            await asyncio.to_thread(importlib.import_module, "httpx2")
         async with contextlib.AsyncExitStack() as stack:
             client = await stack.enter_async_context(self._client()) if method.needs_model else None
             web = source_client(self.dependencies, self.spec)

@@ -118,12 +118,6 @@ def names_file(text: str) -> bool:
     return text.startswith("/")
 
 
-def check_addresses(text: str) -> None:
-    """Raise InputError if addresses, as settings hold them, cannot be used; a file is not read."""
-    if not names_file(text):
-        read_addresses(text)
-
-
 def read_addresses(text: str) -> tuple[str, ...]:
     """Return the addresses in a text, joined by commas, or in the file whose absolute path it is,
     in their order.

@@ -28,7 +28,6 @@ from core.base.environment import HUB_VARIABLES, bare_environment
 from core.base.errors import InputError, MissingPackage, StateError
 from core.base.net.addresses import is_loopback
 from core.llm.health import FLAGS, PORT
-from core.llm.messages import check_value
 
 Device = Literal["cpu", "gpu"]
 Say = Callable[[str], None]
@@ -82,7 +81,9 @@ class ServerOptions:
                 "the name or the IPv4 address of one interface",
             ),
         ):
-            check_value("serve", name, getattr(self, name), bool(is_right), expected)
+            if not is_right:
+                value = getattr(self, name)
+                raise InputError(f"serve: {name} is {value!r}, expected {expected}")
         if any(word == "--api-key" or word.startswith("--api-key=") for word in self.extra):
             raise InputError(
                 "serve: --api-key would show the key to every user of this machine; set"

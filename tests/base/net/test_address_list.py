@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import InputError
-from core.base.net.addresses import check_addresses, names_file, normalise, read_addresses
+from core.base.net.addresses import names_file, normalise, read_addresses
 from core.llm.endpoint import asks_several
+from core.runs.spec import ExecutionSettings
 
 A, B, C = "http://a:8000/v1", "https://b/v1", "http://c:8001/v1"
 
@@ -81,7 +82,7 @@ def test_what_is_no_list_of_servers(text: str, said: str) -> None:
 def test_a_file_that_is_no_list_is_not_shown(tmp_path: Path, content: bytes, said: str) -> None:
     file = tmp_path / "servers.txt"
     file.write_bytes(content)
-    check_addresses(str(file))  # settings of a run are read without it
+    ExecutionSettings(str(file))  # settings of a run are read without it
     with pytest.raises(InputError, match=said) as error:
         normalise(str(file))
     assert "a secret" not in str(error.value)
