@@ -96,10 +96,20 @@ def status(workspace: Workspace, run: Run) -> Status:
     return status_of(workspace.run_folder(run.id))
 
 
-def recorded(workspace: Workspace, run: Run) -> Run:
-    """The run as the store has it."""
+def run_named(workspace: Workspace, name: str) -> Run:
+    """The run of a name or id as the store has it."""
     with workspace.store.read() as db:
-        return runs.find(db, run.id)
+        return runs.find(db, name)
+
+
+def recorded(workspace: Workspace, run: Run) -> Run:
+    """The run as the store has it now."""
+    return run_named(workspace, run.id)
+
+
+def finished(workspace: Workspace, run: Run) -> int:
+    """How many rows its journal has."""
+    return len(read_progress(workspace.run_folder(run.id).rows).finished)
 
 
 def until_state(workspace: Workspace, run: Run, *wanted: str) -> Status:

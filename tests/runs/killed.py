@@ -12,10 +12,9 @@ from core.base.config import Settings
 from core.runs import run_control
 from core.runs.journal import read_progress
 from core.runs.workspace import Workspace, open_workspace
-from core.store import runs
 from core.store.runs import Run
 from tests import worlds
-from tests.runs.cases import end_worker, fast, status, until, wish, workspace_with
+from tests.runs.cases import end_worker, fast, run_named, status, until, wish, workspace_with
 from tests.runs.methods import Counting, apart
 
 
@@ -25,8 +24,7 @@ def killed_run(folder: Path) -> tuple[Workspace, Run]:
     workspace = worlds.copied(
         _killed_once(), open_workspace(Settings(workspace=folder, author="tester"))
     )
-    with workspace.store.read() as db:
-        run = runs.find(db, "r")
+    run = run_named(workspace, "r")
     assert status(workspace, run).state == "crashed"
     assert (run.status, run.done) == ("running", 0)
     return workspace, run

@@ -12,12 +12,12 @@ from core.runs import actions
 from core.runs.workspace import Workspace
 from core.store import changes, notes, runs
 from tests import cases
+from tests.runs.cases import run_named
 
 
 @pytest.mark.soak
 def test_renaming_keeps_the_id(small_workspace: Workspace) -> None:
-    with small_workspace.store.read() as db:
-        before = runs.find(db, "debate")
+    before = run_named(small_workspace, "debate")
     after = actions.rename(small_workspace, "debate", "  better name ")
     assert (after.id, after.name) == (before.id, "better name")
     with small_workspace.store.read() as db:

@@ -42,6 +42,7 @@ from core.transfer.similarity import space_over
 from tests import cases, worlds
 from tests.derived import save_fusion, save_knn, save_recovered
 from tests.features.importing.test_actions import everything
+from tests.runs.cases import run_named
 from tests.worlds import Screen
 
 NAN = float("nan")
@@ -458,8 +459,7 @@ def test_a_fusion_is_weighted_percentiles_of_its_parents(workspace: Workspace) -
         np.testing.assert_allclose(
             found[column], np.where(np.isnan(theirs), mine, (1 - weight) * mine + weight * theirs)
         )
-    with workspace.store.read() as db:
-        base = runs.find(db, "llm train")
+    base = run_named(workspace, "llm train")
     assert (made.method, made.parents, made.dataset) == (
         "fusion",
         (base.id, other.id),
@@ -519,8 +519,7 @@ def test_weights_row_by_row_are_those_of_the_definition(workspace: Workspace, by
         share = 1 - np.where(np.isnan(of_up), of_de, (of_de + of_up) / 2)
         told = "is scaled by how near its rank of this row is to the base's"
     else:
-        with workspace.store.read() as db:
-            run = runs.find(db, "knn")
+        run = run_named(workspace, "knn")
         loader = WorkspaceComponents(workspace, dataset_of(workspace))
         support = loader.priors(read_knn_settings(run.spec), found.index.tolist()).support
         low, high = support[support > 0].min(), support.max()

@@ -17,12 +17,12 @@ from core.runs.component_loader import default_dataset
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace, open_workspace
 from core.store import runs
-from core.store.runs import Run
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 from tests import worlds
 from tests.commands import core, core_json
 from tests.fakes.scripted import serving
+from tests.runs.cases import run_named
 
 KNN = {"spaces": "near", "protocol": "loo"}
 FUSION = {"base": "llm train", "with": "knn", "w_de": "0.5", "w_dir": "0.7"}
@@ -42,11 +42,6 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """A workspace with one run of each derived method; what is asked for again changes nothing."""
     folder = worlds.template(tmp_path_factory.mktemp("furnished"), furnish)
     return open_workspace(Settings(workspace=folder, author="tester"))
-
-
-def run_named(workspace: Workspace, name: str) -> Run:
-    with workspace.store.read() as db:
-        return runs.find(db, name)
 
 
 def by_command(workspace: Workspace, method: str, *arguments: str) -> str:

@@ -23,7 +23,7 @@ from core.runs.run_state import State
 from core.runs.workspace import Workspace
 from core.store import Store, calls, changes, evidence, predictions, runs, traces
 from core.store.runs import Run
-from tests.runs.cases import fast, stored_rows, wish, workspace_with
+from tests.runs.cases import fast, run_named, stored_rows, wish, workspace_with
 from tests.runs.methods import Counting
 from tests.runs.test_journal import call, row
 
@@ -45,8 +45,7 @@ def append(folder: RunFolder, *entries: Entry) -> None:
 
 
 def found(workspace: Workspace) -> tuple[Run, dict[str, Any]]:
-    with workspace.store.read() as db:
-        run = runs.find(db, "r")
+    run = run_named(workspace, "r")
     frame = stored_rows(workspace, run.id)
     assert frame["pair_id"].is_unique
     return run, dict(zip(frame["pair_id"], frame["error"].fillna(""), strict=True))

@@ -20,11 +20,11 @@ from core.runs import launch, packs, run_control
 from core.runs.dependencies import read_no_pack
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
-from core.store import evidence, runs
+from core.store import evidence
 from core.store.runs import Run
 from tests.commands import core_json
 from tests.fakes.scripted import MODEL
-from tests.runs.cases import fast, stored_rows, wish, workspace_with
+from tests.runs.cases import fast, run_named, stored_rows, wish, workspace_with
 from tests.runs.methods import Counting, here
 
 ROWS = 6
@@ -60,8 +60,7 @@ def planned(
 
 def carried_out(workspace: Workspace, run: Run) -> Run:
     run_control.work_on(workspace, run.id)
-    with workspace.store.read() as db:
-        return runs.find(db, run.id)
+    return run_named(workspace, run.id)
 
 
 def results(workspace: Workspace, run: Run) -> tuple[pd.DataFrame, list[Any]]:

@@ -18,16 +18,16 @@ from core.base.errors import StateError
 from core.base.net.server_access import KEY_VARIABLE, KEYS_VARIABLE
 from core.runs import run_control
 from core.runs.jobs.state import exclusive_lock
-from core.runs.journal import read_progress
 from core.runs.run_folder import command_of, start_worker
 from core.runs.workspace import Workspace
-from core.store import runs
 from core.store.runs import Run
 from tests.fakes.scripted import Script, serving
 from tests.runs.cases import (
     end_worker,
     fast,
+    finished,
     keyed,
+    recorded,
     status,
     until,
     until_state,
@@ -53,15 +53,6 @@ def slow_run(path: Path) -> Iterator[tuple[Workspace, Run]]:
         yield workspace, run
     finally:
         end_worker(workspace, run)
-
-
-def finished(workspace: Workspace, run: Run) -> int:
-    return len(read_progress(workspace.run_folder(run.id).rows).finished)
-
-
-def recorded(workspace: Workspace, run: Run) -> Run:
-    with workspace.store.read() as db:
-        return runs.find(db, run.id)
 
 
 @pytest.mark.soak

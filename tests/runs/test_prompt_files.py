@@ -26,7 +26,7 @@ from core.store.runs import Run
 from tests.cases import as_csv
 from tests.commands import core, core_json
 from tests.fakes.scripted import MODEL, Script, request_counts, serving
-from tests.runs.cases import end_worker, status, until, until_state, workspace_with
+from tests.runs.cases import end_worker, run_named, status, until, until_state, workspace_with
 
 ROWS = 4
 IDS = [f"Qb{i % 7}_Hb{i}" for i in range(ROWS)]
@@ -85,11 +85,6 @@ def asked_by(workspace: Workspace, run: Run, rows: Iterable[str] = IDS) -> dict[
 def kept(workspace: Workspace) -> list[str]:
     folder = workspace.settings.data / "prompts"
     return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-
-
-def run_named(workspace: Workspace, name: str) -> Run:
-    with workspace.store.read() as db:
-        return runs.find(db, name)
 
 
 @pytest.mark.soak

@@ -14,13 +14,12 @@ import pytest
 from core.llm import server_pool
 from core.runs import run_control
 from core.runs.jobs.folder import log_tail
-from core.runs.journal import read_progress
 from core.runs.workspace import Workspace
 from core.store.runs import Run
 from tests import commands
 from tests.fakes.scripted import MODEL, Script, request_counts, serving
 from tests.features.predicting.test_serve import free_port
-from tests.runs.cases import assert_whole, fast, status, until, wish, workspace_with
+from tests.runs.cases import assert_whole, fast, finished, status, until, wish, workspace_with
 from tests.runs.methods import Asking, here
 
 ASKING = Asking()
@@ -66,10 +65,6 @@ def wait_for(workspace: Workspace, run: Run, rows: int) -> None:
         lambda: finished(workspace, run) >= rows,
         f"{rows} rows; {log_tail(workspace.run_folder(run.id))}",
     )
-
-
-def finished(workspace: Workspace, run: Run) -> int:
-    return len(read_progress(workspace.run_folder(run.id).rows).finished)
 
 
 def log_of(workspace: Workspace, run: Run) -> str:

@@ -21,8 +21,8 @@ from core.runs import launch
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
 from core.store import predictions, runs
-from core.store.runs import Run
 from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply
+from tests.runs.cases import run_named
 
 ASKED = """\
 name = "asked"
@@ -102,11 +102,6 @@ def run_kind(workspace: Workspace, kind: str, **values: Any) -> SavedExperiment:
 
 def run_file(workspace: Workspace, text: str, **values: Any) -> SavedExperiment:
     return run_kind(workspace, "file", text=text, **values)
-
-
-def run_named(workspace: Workspace, name: str) -> Run:
-    with workspace.store.read() as db:
-        return runs.find(db, name)
 
 
 def frame_of(workspace: Workspace, run: str) -> Mapping[str, list[Any]]:

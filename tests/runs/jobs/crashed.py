@@ -25,6 +25,7 @@ from core.store import runs
 from core.store.runs import Run
 from tests.features.finetune.cases import folder_in
 from tests.features.targets import cases as targets
+from tests.runs.cases import run_named
 
 SAID = "33% of it is done"
 RUBRIC = Rubric("mechanism", "Does the brief name a mechanism?")
@@ -74,15 +75,13 @@ def _run(workspace: Workspace) -> JobFolder:
 
 
 def _reading(workspace: Workspace) -> JobFolder:
-    with workspace.store.read() as db:
-        debate = runs.find(db, "debate")
+    debate = run_named(workspace, "debate")
     options = reading_options(RUBRIC, debate.id, answers="letters", effort="")
     return _start(workspace, RunRequest("judge_rubric", debate.dataset, options, model="m"), "read")
 
 
 def _experiment(workspace: Workspace) -> JobFolder:
-    with workspace.store.read() as db:
-        debate = runs.find(db, "debate")
+    debate = run_named(workspace, "debate")
     runs_of = {"as it is": ((0, 0, "none0"),), "every name coded": ((0, 0, "none1"),)}
     saved = SavedExperiment(
         "names", "names of debate", "e0", {"run": debate.id}, debate.dataset, ("Pa_Ga",), runs_of
