@@ -42,6 +42,7 @@ MAX_NAME_CHARACTERS: Final = 1 << 15  # of a column; a cell of a workbook has at
 PARQUET: Final = b"PAR1"
 DELIMITERS: Final = (",", "\t", ";", "|")
 FRAME_ROWS: Final = 100_000
+_PART_CHARACTERS: Final = 1 << 23
 _CHUNK_BYTES: Final = 1 << 18
 _MOST_JSON_BYTES: Final = 1 << 28
 _SHOWN_VALUES: Final = 8
@@ -287,15 +288,23 @@ class Table:
     def frames(self, columns: Sequence[str], rows: int = FRAME_ROWS) -> Iterator[pd.DataFrame]:
         """Yield some columns in parts, as texts, or as numbers where the file has typed ones;
         index: lines."""
+        for part in self.parts(rows):
+            yield part[[*columns]]
+
+    def parts(self, rows: int = FRAME_ROWS) -> Iterator[pd.DataFrame]:
+        """Yield all columns in parts that fit into memory, as texts; index: lines."""
         import pandas as pd
 
-        places = [self.header.index(name) for name in columns]
-        records = self.records()
-        while part := list(itertools.islice(records, rows)):
-            cells = {
-                name: [row[at] for _, row in part] for name, at in zip(columns, places, strict=True)
-            }
-            yield pd.DataFrame(cells, index=[line for line, _ in part], dtype=object)
+        lines, cells, size = list[int](), list[list[str]](), 0
+        for line, row in self.records():
+            lines.append(line)
+            cells.append(row)
+            size += sum(map(len, row))
+            if len(lines) == rows or size > _PART_CHARACTERS:
+                yield pd.DataFrame(cells, lines, self.header, dtype=object)
+                lines, cells, size = [], [], 0
+        if lines:
+            yield pd.DataFrame(cells, lines, self.header, dtype=object)
 
     def numbers(self, name: str, values: pd.Series) -> NDArray[np.float64]:
         """Return the numbers of a part's column, NaN for empty cells and other texts."""

@@ -187,6 +187,21 @@ ROLES: Final[Mapping[str, Role]] = {
         holds="number",
     ),
 }
+# Role → the column of a submission that has it.
+COLUMN_OF: Mapping[str, str] = {
+    "up": "prediction_up",
+    "down": "prediction_down",
+    "p_de": "p_de",
+    "p_up_given_de": "p_up_given_de",
+    "reasoning": "reasoning_trace",
+    "model": "model_name",
+    "tokens": "tokens_used",
+    "prompt_tokens": "prompt_tokens",
+    "tool_calls": "num_tool_calls",
+}
+SEED_COLUMN = re.compile(
+    r"(?:reasoning_trace|prediction_up|prediction_down)_seed(\d{1,9})", re.ASCII
+)
 CHANGES: Final = ("log2_fc", "ln_fc", "log10_fc", "fold_change", "log_fc")
 # Columns that tell the base of "logFC": edgeR, limma, DESeq2, glmGamPoi and pertpy write log2,
 # presto and nebula the natural one.
@@ -463,34 +478,6 @@ def _holds(table: Table, column: int) -> Holds:
     """Return what most of the cells of a column are; "any" if all are empty."""
     is_numeric = table.looks_numeric(column)
     return "any" if is_numeric is None else "number" if is_numeric else "text"
-
-
-class Repeats:
-    """Rows that name a pair that an earlier row names, and what they hold beside it."""
-
-    def __init__(self, table: Table, unused: Sequence[str]) -> None:
-        self._table = table
-        self._columns = {name: table.header.index(name) for name in unused}
-        self._first: dict[str, list[str]] = {}
-        self._again: list[tuple[str, list[str]]] = []
-
-    def add(self, key: str, cells: Sequence[str]) -> bool:
-        """Return whether an earlier row has this key."""
-        values = [cells[column] for column in self._columns.values()]
-        if self._first.setdefault(key, values) is values:
-            return False
-        self._again.append((key, values))
-        return True
-
-    def refuse(self) -> None:
-        """Raise InputError if rows are often repeated, and other columns tell them apart
-        (`explain_repeats`)."""
-        if is_often(len(self._again), len(self._first)):
-            import pandas as pd
-
-            rows = [(key, self._first[key]) for key in dict(self._again)] + self._again
-            others = pd.DataFrame([values for _, values in rows], columns=[*self._columns])
-            explain_repeats(self._table.name, pd.Series([key for key, _ in rows]), others)
 
 
 def is_often(n_repeats: int, n_rows: int) -> bool:
