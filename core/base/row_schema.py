@@ -271,20 +271,19 @@ _FROM_JSON: Mapping[Kind, Callable[[Any], Any]] = {
 class _Layout(NamedTuple):
     """The fields of a record. writers, readers: of those that JSON holds otherwise."""
 
-    names: tuple[str, ...]
     values: Callable[[Any], tuple[Any, ...]]
     writers: Sequence[tuple[int, Callable[[Any], Any]]]
     readers: Mapping[str, Callable[[Any], Any]]
 
 
 @cache
-def _layout_of(record: type) -> _Layout:
+def _layout_of(record: Any) -> _Layout:
     columns = {c.name: c for table in RECORDS[record] for c in TABLES[table].columns}
     names = field_names(record)
     kinds = [columns[name].kind for name in names]
     writers = [(i, _TO_JSON[kind]) for i, kind in enumerate(kinds) if kind in _TO_JSON]
     readers = {n: _FROM_JSON[k] for n, k in zip(names, kinds, strict=True) if k in _FROM_JSON}
-    return _Layout(names, attrgetter(*names), writers, readers)
+    return _Layout(attrgetter(*names), writers, readers)
 
 
 R = TypeVar("R", Prediction, TraceEvent, Evidence, Call)
@@ -292,7 +291,8 @@ R = TypeVar("R", Prediction, TraceEvent, Evidence, Call)
 
 def record_values(record: Prediction | TraceEvent | Evidence | Call) -> list[Any]:
     """Return a record's values as JSON can hold them, in the order of its fields."""
-    layout = _layout_of(type(record))
+    kind: Any = type(record)
+    layout = _layout_of(kind)
     values = list(layout.values(record))
     for position, write in layout.writers:
         values[position] = write(values[position])
@@ -301,13 +301,14 @@ def record_values(record: Prediction | TraceEvent | Evidence | Call) -> list[Any
 
 def record_as_json(record: Prediction | TraceEvent | Evidence | Call) -> JsonObject:
     """Return field → value that JSON can hold, in the order of the record's fields."""
-    return dict(zip(_layout_of(type(record)).names, record_values(record), strict=True))
+    return dict(zip(field_names(type(record)), record_values(record), strict=True))
 
 
 def record_from_json(record: type[R], values: Mapping[str, Any]) -> R:
     """Return the record of `record_as_json`. Raise KeyError, TypeError or ValueError for other
     values."""
-    readers = _layout_of(record).readers
+    kind: Any = record
+    readers = _layout_of(kind).readers
     return record(**{**values, **{name: read(values[name]) for name, read in readers.items()}})
 
 
