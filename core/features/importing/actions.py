@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from dataclasses import replace as replace_in
 from functools import partial
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,15 +97,16 @@ def import_files(
 ) -> list[Imported]:
     """Import found files; see `import_paths`. read: returns a file's content, or raises
     DeskError."""
-    workspace.refuse_if_read_only("import", ", ".join(str(file.path) for file in files))
-    tables: list[tuple[Path, FileContent]] = []
+    workspace.refuse_if_read_only("import", ", ".join(map(str, map(attrgetter("path"), files))))
+    tables: list[tuple[int, Path, FileContent]] = []
     outcomes: list[Imported] = []
     for at, (path, chosen, problem) in enumerate(files):
         on_file(at / (2 * len(files)), f"reading {path.name}")
         try:
             if problem:
                 raise UnknownFormat(f"{path}: {problem}")
-            tables.append((path, read(path)))
+            content = read(path)
+            tables.append((_PRECEDENCE.get(content.kind, _LAST), path, content))
         except UnknownFormat as error:
             outcomes.append(
                 _failed_import(str(path), error)
@@ -115,9 +117,7 @@ def import_files(
             outcomes.append(_failed_import(str(path), error))
     if options.name and len(tables) > 1:
         raise InputError(f"--name {options.name}: got {len(tables)} files to import, expected one")
-    for at, (path, table) in enumerate(
-        sorted(tables, key=lambda item: _PRECEDENCE.get(item[1].kind, _LAST))
-    ):
+    for at, (_, path, table) in enumerate(sorted(tables, key=itemgetter(0))):
         on_file(0.5 + at / (2 * len(tables)), f"writing {path.name}")
         outcomes += _import_or_report(workspace, table, str(path), options)
     keep_results(workspace)

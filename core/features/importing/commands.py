@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Literal
 
@@ -97,11 +98,13 @@ def import_(
 
 
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
-    parts = [text.partition("=") for text in texts]
-    for text, (name, _, value) in zip(texts, parts, strict=True):
+    values = dict[str, str]()
+    for text in texts:
+        name, _, value = text.partition("=")
         if not name or not value:
             raise InputError(f"{option} {text}: expected a name, = and a value")
-    return {name: value for name, _, value in parts}
+        values[name] = value
+    return values
 
 
 def show_previews(made: Sequence[Preview]) -> None:
@@ -139,22 +142,26 @@ def _say_progress(name: str, done: int, total: int) -> None:
 
 def show_imports(outcomes: list[imports.Imported]) -> None:
     """Print what came of each file; exit with 1 if one of them was not imported."""
+    records = []
     for outcome in outcomes:
         if outcome.message:
-            say(
-                outcome.message
-                if outcome.path in outcome.message
-                else f"{outcome.path}: {outcome.message}"
-            )
+            is_named = outcome.path in outcome.message
+            say(outcome.message if is_named else f"{outcome.path}: {outcome.message}")
         for row in outcome.rejected:
             say(f"{row.file}, line {row.line}: {row.reason}: {row.detail}")
-    names = ("path", "kind", "name", "rows", "new", "organism")
-    records = [
-        {**{name: getattr(o, name) for name in names}, "rejected": len(o.rejected)}
-        for o in outcomes
-    ]
+        records.append(
+            {
+                "path": outcome.path,
+                "kind": outcome.kind,
+                "name": outcome.name,
+                "rows": outcome.rows,
+                "new": outcome.new,
+                "organism": outcome.organism,
+                "rejected": len(outcome.rejected),
+            }
+        )
     show_list("imported", records, ("kind", "name", "rows", "rejected", "path"), "")
-    if any(outcome.kind == "failed" for outcome in outcomes):
+    if "failed" in map(attrgetter("kind"), outcomes):
         raise typer.Exit(1)
 
 

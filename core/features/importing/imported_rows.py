@@ -10,6 +10,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
+from operator import attrgetter
 
 from core.base.config import Settings
 from core.base.errors import StateError
@@ -62,7 +64,7 @@ def write_pairs(
     refuse_empty_import(path, n_rows, rejected, options)
     source = record_import(db, settings, table, path, ImportedRows(n_rows, rejected, target.id))
     pairs.add(db, target.id, new_pairs, source)
-    pairs.add_genes(db, [symbol for pair in new_pairs for symbol in (pair.pert, pair.gene)], {})
+    pairs.add_genes(db, chain.from_iterable(map(attrgetter("pert", "gene"), new_pairs)), {})
     packs.describe_genes(db, settings)
     n_known = n_rows - len(new_pairs)
     known_rows_said = (f"{n_known} rows were already in {target.name}",) if n_known else ()
@@ -106,7 +108,7 @@ def write_file(
     refuse_empty_import(
         path, n_rows, [*rejected, *elsewhere] if options.strict else rejected, options
     )
-    pairs.add_genes(db, [symbol for pair in table.pairs for symbol in (pair.pert, pair.gene)], {})
+    pairs.add_genes(db, chain.from_iterable(map(attrgetter("pert", "gene"), table.pairs)), {})
     packs.describe_genes(db, settings)
     message = "; ".join((*_describe_rows(line, target.name, elsewhere), *table.notes))
     return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)

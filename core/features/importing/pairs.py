@@ -256,7 +256,9 @@ def _read_pairs(
 ) -> PairTable:
     """Return the pairs of a table with these columns, of which `id` may be missing. labels: by
     their codes, in small letters. split: of all rows; "" for that in their column."""
-    used = [name for name in columns if name != "id" or name in table.header]
+    used = [*columns]
+    if "id" in used and "id" not in table.header:
+        used.remove("id")
     pairs, lines = list[Pair](), list[int]()
 
     def label_of(text: str) -> Label | None:
@@ -272,7 +274,7 @@ def _read_pairs(
             faults.append((unknown, "bad label", says))
         return faults
 
-    if table.require(*(name for name in used if name != "id")) is not None:
+    if table.require(*used) is not None:
         unused = [name for name in table.header if name not in columns]
         for part in unique_rows(table, unused, find_faults):
             rows = part.rows

@@ -361,8 +361,12 @@ def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:
             " each perturbed and each measured gene"
         )
     of = dict(named)
-    holds = {name: _holds(table, i) for i, name in enumerate(table.header)}
-    free = [name for name in table.header if name and name not in named.values()]
+    holds, free = dict[str, Holds](), list[str]()
+    for at, name in enumerate(table.header):
+        is_number = table.looks_numeric(at)
+        holds[name] = "any" if is_number is None else "number" if is_number else "text"
+        if name and name not in named.values():
+            free.append(name)
     for role in ROLES:
         column = None if role in of else _find(table, role, free, holds)
         if column is not None:
@@ -396,15 +400,18 @@ def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:
         names = next((i for i, name in enumerate(table.header) if holds[name] == "text"), 0)
         columns = [*table.header[:names], *table.header[names + 1 :]]
         refuse_matrix([cells[names] for cells in table.sample()], columns, table.name)
-    unused = tuple(name for name in table.header if name not in of.values())
-    return Roles({role: of[role] for role in ROLES if role in of}, unused)
+    unused = [name for name in table.header if name not in of.values()]
+    return Roles({role: of[role] for role in ROLES if role in of}, tuple(unused))
 
 
 def _names_pairs(table: Table, of: Mapping[str, str]) -> bool:
     """Return whether some id has a part of its pair."""
     key, pert, gene = (table.header.index(of[role]) for role in ("id", "pert", "gene"))
     rows = table.sample()
-    return not rows or any(row[pert] in row[key] or row[gene] in row[key] for row in rows)
+    for row in rows:
+        if row[pert] in row[key] or row[gene] in row[key]:
+            return True
+    return not rows
 
 
 def stack(table: Table) -> Table:
@@ -453,13 +460,11 @@ def _find(table: Table, role: str, free: Sequence[str], holds: Mapping[str, Hold
 
     Of columns of genes, one of symbols counts before one of identifiers.
     """
-    kind = ROLES[role]
-    columns = [name for name in free if kind.holds in ("any", holds[name]) or holds[name] == "any"]
-    matching = [
-        same
-        for key in map(fold, (*kind.names, *kind.lesser))
-        if (same := [n for n in columns if fold(n) == key])
-    ]
+    kind, by_name = ROLES[role], dict[str, list[str]]()
+    for name in free:
+        if kind.holds in ("any", holds[name]) or holds[name] == "any":
+            by_name.setdefault(fold(name), []).append(name)
+    matching = [*filter(None, map(by_name.get, map(fold, (*kind.names, *kind.lesser))))]
     if role == "gene" and len(matching) > 1:
         matching.sort(
             key=lambda same: bool(
@@ -472,12 +477,6 @@ def _find(table: Table, role: str, free: Sequence[str], holds: Mapping[str, Hold
             f" --column {role}=NAME"
         )
     return matching[0][0] if matching else None
-
-
-def _holds(table: Table, column: int) -> Holds:
-    """Return what most of the cells of a column are; "any" if all are empty."""
-    is_numeric = table.looks_numeric(column)
-    return "any" if is_numeric is None else "number" if is_numeric else "text"
 
 
 def is_often(n_repeats: int, n_rows: int) -> bool:
