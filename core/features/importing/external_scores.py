@@ -98,7 +98,7 @@ def read_external_scores(table: Table, sha256: str, scores: Sequence[str]) -> Sc
     `score_columns`."""
     table.refuse_unclear(scores)
     unused = [name for name in table.header if name not in (*IDENTITY, *scores)]
-    parts = [*unique_rows(table, unused, lambda _: ())]
+    parts = [*unique_rows(table, unused)]
     ids = tuple(clean(key) for part in parts for key in part.ids)
     lines = tuple(line for part in parts for line in part.rows.index.tolist())
     columns: dict[str, tuple[float | None, ...]] = {}

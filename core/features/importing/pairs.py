@@ -91,7 +91,9 @@ Fault = tuple[NDArray[np.bool_], RejectReason, Callable[[int], str]]
 
 
 def unique_rows(
-    table: Table, unused: Sequence[str], check: Callable[[pd.DataFrame], Sequence[Fault]]
+    table: Table,
+    unused: Sequence[str],
+    check: Callable[[pd.DataFrame], Sequence[Fault]] | None = None,
 ) -> Iterator[Part]:
     """Yield the rows that name a pair and have no fault; of rows with the same pair the first
     counts. The others go to `table.rejected`.
@@ -103,7 +105,7 @@ def unique_rows(
     read: list[pd.DataFrame] = []
     for rows in table.parts():
         (ids, perts, genes), faults = _name_rows(rows)
-        keep = _reject(table, rows.index, [*faults, *check(rows)])
+        keep = _reject(table, rows.index, [*faults, *(check(rows) if check else ())])
         ids, perts, genes, rows = ids[keep], perts[keep], genes[keep], rows[keep]
         again = pd.Series(ids).duplicated() | pd.Series(ids).isin(lines)
         lines |= dict(zip(ids[~again], rows.index[~again], strict=True))
@@ -137,7 +139,7 @@ def find_empty(rows: pd.DataFrame, columns: Iterable[str]) -> list[Fault]:
     faults = list[Fault]()
     for name in columns:
         says = partial("nothing in column {0}".format, name)
-        faults.append(((rows[name].str.strip() == "").to_numpy(), "empty cell", says))
+        faults.append((each(str.strip, rows[name]) == "", "empty cell", says))
     return faults
 
 
@@ -161,8 +163,11 @@ def _name_rows(rows: pd.DataFrame) -> tuple[tuple[NDArray[np.object_], ...], lis
     named = (each(str.strip, rows["pert"]) != "") & (each(str.strip, rows["gene"]) != "")
     perturbed = each(gene_of_condition, rows["pert"])
     if has_id:
-        stated, written = each(clean, ids), (rows["pert"] + "_" + rows["gene"]).to_numpy()
-        is_other = named & (stated != written) & (stated != perts + "_" + genes)
+        written = (rows["pert"] + "_" + rows["gene"]).to_numpy()
+        is_other = named & (ids != written)
+        if is_other.any():
+            stated = each(clean, ids)
+            is_other &= (stated != written) & (stated != perts + "_" + genes)
         faults.append(
             (
                 is_other,
@@ -189,7 +194,9 @@ def _name_rows(rows: pd.DataFrame) -> tuple[tuple[NDArray[np.object_], ...], lis
     ), faults
 
 
-def _say_damage(what: str, symbols: Sequence[str], damage: Sequence[str], at: int) -> str:
+def _say_damage(
+    what: str, symbols: NDArray[np.object_], damage: NDArray[np.object_], at: int
+) -> str:
     return f"{quote(symbols[at])} as {what}: {damage[at]}"
 
 

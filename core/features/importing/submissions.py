@@ -384,11 +384,12 @@ def read_replies(
     names |= {roles.of[role]: role for role in IDENTITY if role in roles.of}
     table.rename(names)
     columns = {role: names.get(name, name) for role, name in roles.of.items()}
-    for part in unique_rows(table, [names.get(n, n) for n in roles.unused], _no_faults):
-        of_role = part.rows[[*columns.values()]].set_axis([*columns], axis=1)
-        for key, cells in zip(part.ids, of_role.to_dict("records"), strict=True):
-            take(_reply_row(key, cells))
-        models |= dict.fromkeys(of_role["model"] if "model" in columns else ("",))
+    for part in unique_rows(table, [names.get(n, n) for n in roles.unused]):
+        rows = part.rows[[*columns.values()]].itertuples(index=False, name=None)
+        for key, cells in zip(part.ids, rows, strict=True):
+            of_role = dict(zip(columns, cells, strict=True))
+            take(_reply_row(key, of_role))
+            models[of_role.get("model", "")] = None
         lines += part.rows.index.tolist()
     return SubmissionTable(
         *(
@@ -402,10 +403,6 @@ def read_replies(
         rejected=tuple(table.rejected),
         sha256=sha256,
     )
-
-
-def _no_faults(_: pd.DataFrame) -> Sequence[Fault]:
-    return ()
 
 
 def _reply_row(pair_id: str, cells: dict[str, str]) -> RowResult:
