@@ -301,7 +301,7 @@ class Table:
         for line, row in self.records():
             lines.append(line)
             cells.append(row)
-            size += sum(map(len, row))
+            size += sum(map(len, row), len(row))
             if len(lines) == rows or size > _PART_CHARACTERS:
                 yield pd.DataFrame(cells, lines, self.header, dtype=object)
                 lines, cells, size = [], [], 0

@@ -258,8 +258,10 @@ def _import_or_report(
     outcomes = []
     try:
         if table.kind == "external_score":
+            from core.features.importing.external_scores import ScoreTable
             from core.features.importing.imported_runs import split_scores
 
+            assert isinstance(table, ScoreTable)
             parts = split_scores(table, path, options)
         elif options.de is not None or options.dir is not None:
             raise InputError(

@@ -385,8 +385,8 @@ def read_replies(
     table.rename(names)
     columns = {role: names.get(name, name) for role, name in roles.of.items()}
     for part in unique_rows(table, [names.get(n, n) for n in roles.unused]):
-        rows = part.rows[[*columns.values()]].itertuples(index=False, name=None)
-        for key, cells in zip(part.ids, rows, strict=True):
+        replies = part.rows[[*columns.values()]].itertuples(index=False, name=None)
+        for key, cells in zip(part.ids, replies, strict=True):
             of_role = dict(zip(columns, cells, strict=True))
             take(_reply_row(key, of_role))
             models[of_role.get("model", "")] = None
