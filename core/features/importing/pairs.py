@@ -220,7 +220,7 @@ def read_challenge(table: Table, sha256: str) -> PairTable:
     """Return labelled pairs of split "train", or unlabelled ones of split "test" if there is no
     column `label`."""
     is_test = table.column("label") is None
-    return _read_pairs(
+    return read_pairs(
         table,
         sha256,
         IDENTITY if is_test else (*IDENTITY, "label"),
@@ -243,7 +243,7 @@ def read_perturbqa(table: Table, sha256: str) -> PairTable:
             " <line>-dir.csv"
         )
     labels = _PERTURBQA_LABELS[task]
-    read = _read_pairs(table, sha256, _PERTURBQA_COLUMNS, "perturbqa", labels=labels)
+    read = read_pairs(table, sha256, _PERTURBQA_COLUMNS, "perturbqa", labels=labels)
     others = Counter(pair.split for pair in read.pairs if pair.split not in _KNOWN_SPLITS)
     if not others:
         return replace(read, cell_line=cell_line)
@@ -252,7 +252,7 @@ def read_perturbqa(table: Table, sha256: str) -> PairTable:
     return replace(read, cell_line=cell_line, notes=(note,))
 
 
-def _read_pairs(
+def read_pairs(
     table: Table,
     sha256: str,
     columns: Sequence[str],
