@@ -34,7 +34,7 @@ PLACEHOLDER = re.compile("[A-Z]{4,}|…")  # core/methods/NAME.py
 GIVEN_BY_PEOPLE = {".streamlit/secrets.toml"}
 EXAMPLE = re.compile(r"# ((?:core|pages|tests|app)[\w/]*\.py)\n")
 ADDED_BEFORE = {  # the first words of a line that an example adds to a file → those of the line above which it stands
-    "from core.features.importing.signed_pairs": "from core.features.importing.submissions import",
+    "from core.features.importing.gene_signs": "from core.features.importing.pairs import (",
     '"core.features.scores.row_flags:PART"': '        "core.features.scores.report_parts:BASELINES"',
     "if is_signed": "    if are_replies(table, roles):",
     "from core.runs import spec": "from core.runs.request import RunRequest",

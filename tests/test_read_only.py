@@ -130,9 +130,10 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "features.importing.allowed_paths": ("import_path", ""),
     "features.importing.preview": (
-        "save_columns",
-        "preview_paths preview_upload with_saved_columns",
+        "",
+        "preview_paths preview_upload",
     ),
+    "features.importing.import_target": ("save_columns", "with_saved_columns"),
     "runs.prompt_files": ("keep", "check describe_unknown read_kept rows_of"),
     "features.arguments.readings": (
         "add_rubric add_rubric_file estimate plan_reading start_reading",

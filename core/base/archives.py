@@ -281,7 +281,10 @@ DAMAGE: Final = (
 def packing_of(head: bytes) -> str:
     """Return what a file is packed by, from its first bytes: "gzip", "bz2" or "zstd"; "" for none
     of these."""
-    return next((kind for magic, kind in _PACKED_MAGICS.items() if head.startswith(magic)), "")
+    for magic, kind in _PACKED_MAGICS.items():
+        if head.startswith(magic):
+            return kind
+    return ""
 
 
 def bare_name(name: str) -> str:

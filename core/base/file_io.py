@@ -54,9 +54,9 @@ def refuse_special(path: Path) -> None:
     if "\0" in str(path):
         raise InputError(f"{str(path)!r}: holds the character NUL, expected the path of a file")
     mode = path.stat().st_mode
-    kind = next((words for is_kind, words in _SPECIAL if is_kind(mode)), "")
-    if kind:
-        raise UnknownFormat(f"{path}: {kind}, expected a file")
+    for is_kind, words in _SPECIAL:
+        if is_kind(mode):
+            raise UnknownFormat(f"{path}: {words}, expected a file")
 
 
 def read_head(path: Path, n_bytes: int) -> bytes:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
+from functools import cache
 from operator import attrgetter
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from core.base.types import (
     Call,
@@ -267,42 +268,48 @@ _FROM_JSON: Mapping[Kind, Callable[[Any], Any]] = {
 }
 
 
-def _conversions(
-    record: type, by_kind: Mapping[Kind, Callable[[Any], Any]]
-) -> dict[str, Callable[[Any], Any]]:
-    columns = [column for table in RECORDS[record] for column in TABLES[table].columns_of(record)]
-    return {column.name: by_kind[column.kind] for column in columns if column.kind in by_kind}
+class _Layout(NamedTuple):
+    """The fields of a record. writers, readers: of those that JSON holds otherwise."""
+
+    values: Callable[[Any], tuple[Any, ...]]
+    writers: Sequence[tuple[int, Callable[[Any], Any]]]
+    readers: Mapping[str, Callable[[Any], Any]]
 
 
-_FIELDS = {record: field_names(record) for record in RECORDS}
-_GETTERS = {record: attrgetter(*names) for record, names in _FIELDS.items()}
-_READERS = {record: _conversions(record, _FROM_JSON) for record in RECORDS}
-_WRITERS = {
-    record: [(names.index(name), write) for name, write in _conversions(record, _TO_JSON).items()]
-    for record, names in _FIELDS.items()
-}
+@cache
+def _layout_of(record: Any) -> _Layout:
+    columns = {c.name: c for table in RECORDS[record] for c in TABLES[table].columns}
+    names = field_names(record)
+    kinds = [columns[name].kind for name in names]
+    writers = [(i, _TO_JSON[kind]) for i, kind in enumerate(kinds) if kind in _TO_JSON]
+    readers = {n: _FROM_JSON[k] for n, k in zip(names, kinds, strict=True) if k in _FROM_JSON}
+    return _Layout(attrgetter(*names), writers, readers)
+
+
 R = TypeVar("R", Prediction, TraceEvent, Evidence, Call)
 
 
 def record_values(record: Prediction | TraceEvent | Evidence | Call) -> list[Any]:
     """Return a record's values as JSON can hold them, in the order of its fields."""
-    values = list(_GETTERS[type(record)](record))
-    for position, write in _WRITERS[type(record)]:
+    kind: Any = type(record)
+    layout = _layout_of(kind)
+    values = list(layout.values(record))
+    for position, write in layout.writers:
         values[position] = write(values[position])
     return values
 
 
 def record_as_json(record: Prediction | TraceEvent | Evidence | Call) -> JsonObject:
     """Return field → value that JSON can hold, in the order of the record's fields."""
-    return dict(zip(_FIELDS[type(record)], record_values(record), strict=True))
+    return dict(zip(field_names(type(record)), record_values(record), strict=True))
 
 
 def record_from_json(record: type[R], values: Mapping[str, Any]) -> R:
     """Return the record of `record_as_json`. Raise KeyError, TypeError or ValueError for other
     values."""
-    return record(
-        **{**values, **{name: read(values[name]) for name, read in _READERS[record].items()}}
-    )
+    kind: Any = record
+    readers = _layout_of(kind).readers
+    return record(**{**values, **{name: read(values[name]) for name, read in readers.items()}})
 
 
 def utc_of(local: datetime) -> datetime:

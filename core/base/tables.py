@@ -16,7 +16,9 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -42,6 +44,7 @@ MAX_NAME_CHARACTERS: Final = 1 << 15  # of a column; a cell of a workbook has at
 PARQUET: Final = b"PAR1"
 DELIMITERS: Final = (",", "\t", ";", "|")
 FRAME_ROWS: Final = 100_000
+_PART_CHARACTERS: Final = 1 << 23
 _CHUNK_BYTES: Final = 1 << 18
 _MOST_JSON_BYTES: Final = 1 << 28
 _SHOWN_VALUES: Final = 8
@@ -49,7 +52,8 @@ _SAMPLE_ROWS, _SAMPLE_CHARACTERS = 2_000, 1 << 22  # that tell how numbers are w
 _OF_RUNS: Final = {"prediction_up", "p_up", "p_de", "answer", "response", "content", "seeds"}
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NUMBER: Final = re.compile(
-    r"[+-]?(?:\d{1,3}(?:(?P<group>[.,'’ \u00a0\u2009\u202f])\d{3})(?:(?P=group)\d{3})*|\d*)"
+    r"[+-]?(?=[.,]?\d)"
+    r"(?:\d{1,3}(?:(?P<group>[.,'’ \u00a0\u2009\u202f])\d{3})(?:(?P=group)\d{3})*|\d*)"
     r"(?:(?P<decimal>[.,])\d+)?(?:[eE][+-]?\d+)?"
 )
 _ONE_GROUP: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # 1,234: a thousand or a fraction
@@ -142,7 +146,7 @@ class Table:
         form: TextForm | None = None,
     ) -> None:
         self.name, self.form = name, form
-        self.header = _check_header([cell.strip() for cell in header], name)
+        self.header = _check_header([*map(str.strip, header)], name)
         self.rejected: list[Rejected] = [] if rejected is None else rejected
         self.notes = [*notes]
         self._rows = iter(rows)
@@ -156,20 +160,23 @@ class Table:
 
     def require(self, *names: str) -> tuple[int, ...] | None:
         """Return the positions of columns that must be there; else None, and line 1 is rejected."""
-        missing = [name for name in names if name not in self.header]
-        if missing:
+        if not {*names} <= {*self.header}:
+            missing = [name for name in names if name not in self.header]
             detail = f"no column {', '.join(missing)}; found {quote(', '.join(self.header), 200)}"
             self.rejected.append(Rejected(self.name, 1, "missing column", detail))
             return None
-        return tuple(self.header.index(name) for name in names)
+        return tuple(map(self.header.index, names))
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Give columns other names, and those that have these names now a remark. names: old →
         new."""
-        others = {name: f"{name} (not chosen)" for name in names.values() if name not in names}
-        self.header = _check_header(
-            [(others | {**names}).get(name, name) for name in self.header], self.name
-        )
+        header = list(self.header)
+        for at, name in enumerate(self.header):
+            if name in names:
+                header[at] = names[name]
+            elif name in names.values():
+                header[at] = f"{name} (not chosen)"
+        self.header = _check_header(header, self.name)
 
     def keep(self, where: Mapping[str, str]) -> None:
         """Leave out the rows of which a column has another value.
@@ -235,7 +242,7 @@ class Table:
                 size += sum(map(len, record[1]))
                 if size > _SAMPLE_CHARACTERS:
                     break
-        return [cells for _, cells in self._read_ahead]
+        return [*map(itemgetter(1), self._read_ahead)]
 
     @cached_property
     def styles(self) -> tuple[NumberStyle, ...]:
@@ -258,12 +265,8 @@ class Table:
     def looks_numeric(self, column: int) -> bool | None:
         """Return whether at least half of the first cells of a column that hold something hold
         numbers; None if none does."""
-        style = self.styles[column]
-        cells = [row[column] for row in self.sample() if row[column].strip()]
-        is_number = (
-            style.read(cell) is not None or _ONE_GROUP.fullmatch(cell.strip()) for cell in cells
-        )
-        return 2 * sum(map(bool, is_number)) >= len(cells) if cells else None
+        cells = [*filter(None, map(str.strip, map(itemgetter(column), self.sample())))]
+        return 2 * sum(map(_is_number, cells)) >= len(cells) if cells else None
 
     def refuse_unclear(self, columns: Iterable[str]) -> None:
         """Raise InputError for a column of numbers with a comma that may be a decimal one or stand
@@ -287,15 +290,23 @@ class Table:
     def frames(self, columns: Sequence[str], rows: int = FRAME_ROWS) -> Iterator[pd.DataFrame]:
         """Yield some columns in parts, as texts, or as numbers where the file has typed ones;
         index: lines."""
+        for part in self.parts(rows):
+            yield part[[*columns]]
+
+    def parts(self, rows: int = FRAME_ROWS) -> Iterator[pd.DataFrame]:
+        """Yield all columns in parts that fit into memory, as texts; index: lines."""
         import pandas as pd
 
-        places = [self.header.index(name) for name in columns]
-        records = self.records()
-        while part := list(itertools.islice(records, rows)):
-            cells = {
-                name: [row[at] for _, row in part] for name, at in zip(columns, places, strict=True)
-            }
-            yield pd.DataFrame(cells, index=[line for line, _ in part], dtype=object)
+        lines, cells, size = list[int](), list[list[str]](), 0
+        for line, row in self.records():
+            lines.append(line)
+            cells.append(row)
+            size += sum(map(len, row), len(row))
+            if len(lines) == rows or size > _PART_CHARACTERS:
+                yield pd.DataFrame(cells, lines, self.header, dtype=object)
+                lines, cells, size = [], [], 0
+        if lines:
+            yield pd.DataFrame(cells, lines, self.header, dtype=object)
 
     def numbers(self, name: str, values: pd.Series) -> NDArray[np.float64]:
         """Return the numbers of a part's column, NaN for empty cells and other texts."""
@@ -313,6 +324,13 @@ class Table:
                     self.name, line, "empty cell", f"nothing in column {self.header[column]}"
                 )
         return None
+
+
+def _is_number(text: str) -> bool:
+    """Return whether a text without outer blanks is a number in one of the styles."""
+    return (
+        _PLAIN.read(text) is not None or (_NUMBER.fullmatch(text) and text[-1].isdecimal()) is True
+    )
 
 
 def _fill_down(rows: Iterator[Record], column: int) -> Iterator[Record]:
@@ -333,9 +351,9 @@ def table_of(content: Content, name: str) -> Table:
 
     Raise UnknownFormat for what is no table, InputError for a damaged one, UnsafeFile for a bomb.
     """
-    if is_workbook(open_content(content)):
-        return text_table(io.BytesIO(text_of_workbook(open_content(content), name)), name)
     if is_zip(content):
+        if is_workbook(open_content(content)):
+            return text_table(io.BytesIO(text_of_workbook(open_content(content), name)), name)
         stream, member = open_csv(content, name)
         return text_table(stream, f"{name}/{member}")
     file = open_content(content)
@@ -384,16 +402,17 @@ class _Chunks(io.BufferedReader):
         return super().read1(max(size, _CHUNK_BYTES))
 
 
+@dataclass
 class _Lines:
     """The lines of a text stream. n: of those that were read; ran_out: whether one after the last
     was asked for."""
 
-    def __init__(self, stream: io.TextIOWrapper) -> None:
-        self.n, self.ran_out = 0, False
-        self._stream = stream
+    stream: io.TextIOWrapper
+    n: int = 0
+    ran_out: bool = False
 
     def __iter__(self) -> Iterator[str]:
-        for line in self._stream:
+        for line in self.stream:
             self.n += 1
             yield line
         self.ran_out = True
@@ -433,24 +452,31 @@ def text_table(
     first_lines = head.decode(encoding, "replace" if not wide else "ignore").splitlines()
     notes = ["UTF-16"] if wide else []
     lines = _Lines(io.TextIOWrapper(buffered, encoding=encoding, errors=errors, newline=""))
-    skipped, delimiter = _above_header(first_lines, notes)
+    above, delimiter = _above_header(first_lines, notes)
     source = iter(lines)
-    for _ in range(skipped):
+    for _ in range(above):
         next(source, None)
     rows = _numbered_rows(csv.reader(source, delimiter=delimiter), lines, name)
     start = next(rows, (0, []))
-    header = _refuse_no_header([*start[1]], name)
-    above = lines.n
-    made = None if header_of is None else header_of(header)
-    first = start if made else next(rows, (0, []))
-    if made:
-        header, above = [*made], skipped
-    elif len(first[1]) == len(header) + 1 and first[1][-1]:
-        header = ["", *header]
-        notes.append(
-            "the header has a name less than the rows, as R writes it: the first column is their"
-            " names"
+    header = [*start[1]]
+    if not header:
+        raise UnknownFormat(f"{name}: empty, expected a table with a header")
+    if _undecoded_byte(header):
+        raise UnknownFormat(
+            f"{name}: the first line is not UTF-8 text, expected the header of a table, or a zip"
         )
+    header[0] = header[0].removeprefix("#") if len(header) > 1 else header[0]
+    if made := None if header_of is None else header_of(header):
+        header, first = [*made], start
+    else:
+        above = lines.n
+        first = next(rows, (0, []))
+        if len(first[1]) == len(header) + 1 and first[1][-1]:
+            header = ["", *header]
+            notes.append(
+                "the header has a name less than the rows, as R writes it: the first column is"
+                " their names"
+            )
     rejected: list[Rejected] = []
     whole = _whole_rows(
         itertools.chain([first] if first[1] else [], rows), len(header), lines, name, rejected
@@ -471,11 +497,7 @@ def _numbered_rows(reader: Iterable[list[str]], lines: _Lines, name: str) -> Ite
 
 
 def _whole_rows(
-    rows: Iterable[Record],
-    width: int,
-    lines: _Lines,
-    name: str,
-    rejected: list[Rejected],
+    rows: Iterable[Record], width: int, lines: _Lines, name: str, rejected: list[Rejected]
 ) -> Iterator[Record]:
     """Yield the rows of a width in UTF-8; the others go to `rejected`."""
     for line, cells in rows:
@@ -497,39 +519,36 @@ def _whole_rows(
 
 def _above_header(lines: Sequence[str], notes: list[str]) -> tuple[int, str]:
     """Return how many lines stand above the header, and what stands between its cells."""
-    skipped = 0
-    while skipped < len(lines) - 1 and (
-        not lines[skipped].strip() or lines[skipped].startswith("#")
-    ):
+    skipped, remarks = 0, list[str]()
+    while skipped < len(lines) - 1 and (not (line := lines[skipped].strip()) or line[0] == "#"):
+        remarks += [lines[skipped]] * bool(line)
         skipped += 1
-    remarks = [line for line in lines[:skipped] if line.strip()]
+    delimiter = delimiter_of(lines[skipped] if lines else "")
     if remarks:
-        delimiter = delimiter_of(lines[skipped])
         width = lines[skipped].count(delimiter)
         if width and remarks[-1].count(delimiter) == width:  # "#pert,gene": the header itself
-            return 0 if skipped == 0 else lines.index(remarks[-1]), delimiter
+            return lines.index(remarks[-1]), delimiter
         notes.append(f"{len(remarks):,} lines of remarks (#) above the header left out")
         return skipped, delimiter
     if lines and lines[0].lower().startswith("sep=") and len(lines[0]) == len("sep=") + 1:
         notes.append(f"Excel's line {lines[0]!r} left out")
         return 1, lines[0][-1]
-    return 0, delimiter_of(next((line for line in lines if line.strip()), ""))
+    return 0, delimiter
 
 
 def delimiter_of(line: str) -> str:
     """Return what stands between the cells of a table whose first line this is: what makes most
     cells, a comma where nothing is there. Of two that make as many it is not the comma, which is a
     decimal one then (A;0,5)."""
-    counts = {delimiter: len(_cells(line, delimiter)) for delimiter in DELIMITERS}
-    most = max(counts.values())
-    return next((each for each in reversed(DELIMITERS) if counts[each] == most > 1), ",")
-
-
-def _cells(line: str, delimiter: str) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=delimiter), [])
-    except csv.Error:
-        return []
+    most = 1, ","
+    for delimiter in DELIMITERS:
+        try:
+            n_cells = len(next(csv.reader([line], delimiter=delimiter), []))
+        except csv.Error:
+            continue
+        if 1 < n_cells >= most[0]:
+            most = n_cells, delimiter
+    return most[1]
 
 
 def refuse_wide_encodings(head: bytes, name: str) -> None:
@@ -552,17 +571,6 @@ def _undecoded_byte(cells: list[str]) -> int | None:
     return None
 
 
-def _refuse_no_header(cells: list[str], name: str) -> list[str]:
-    if not cells:
-        raise UnknownFormat(f"{name}: empty, expected a table with a header")
-    if _undecoded_byte(cells):
-        raise UnknownFormat(
-            f"{name}: the first line is not UTF-8 text, expected the header of a table, or a zip"
-        )
-    cells[0] = cells[0].removeprefix("#") if len(cells) > 1 else cells[0]
-    return cells
-
-
 def _check_header(header: Sequence[str], name: str) -> tuple[str, ...]:
     if len(header) > MAX_COLUMNS:
         raise InputError(f"{name}: {len(header):,} columns, expected at most {MAX_COLUMNS:,}")
@@ -572,8 +580,8 @@ def _check_header(header: Sequence[str], name: str) -> tuple[str, ...]:
             f"{name}: a column with a name of {longest:,} characters, expected at most"
             f" {MAX_NAME_CHARACTERS:,}"
         )
-    twice = sorted(column for column, n in Counter(header).items() if n > 1)
-    if twice:
+    if len({*header}) < len(header):
+        twice = sorted(column for column, n in Counter(header).items() if n > 1)
         raise InputError(
             f"{name}: column {', '.join(map(quote, twice))} more than once in the header"
         )

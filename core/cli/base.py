@@ -146,7 +146,8 @@ def workspace(
     opened = open_workspace(load_settings(folder))
     assert isinstance(context.command, LazyGroup)
     before_use = None
-    if context.command.settles(context.invoked_subcommand):
+    settles = context.command.settles(context.invoked_subcommand)
+    if settles and opened.settings.store_file.exists():  # without a store nothing has died
         from core.runs.jobs.overview import SettleOnce
 
         before_use = SettleOnce()

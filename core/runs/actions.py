@@ -11,7 +11,6 @@ from core.base.errors import DeskError, InputError
 from core.base.log import record_error
 from core.base.texts import check_name
 from core.features import hooks
-from core.runs.run_state import refuse_live
 from core.runs.workspace import Workspace
 from core.store import changes, imports, notes, runs
 from core.store.notes import Subject
@@ -68,6 +67,8 @@ def delete(workspace: Workspace, run: str) -> Run:
 
     Raise StateError while a worker is on it.
     """
+    from core.runs.run_state import refuse_live
+
     with workspace.store.read() as db:
         refuse_live(workspace.run_folder(runs.find(db, run).id))
     with workspace.change("delete", run) as (db, detail):
@@ -151,6 +152,9 @@ def keep_results(workspace: Workspace) -> None:
     process that changed them. What fails is logged, and computed when it is looked at."""
     if workspace.settings.read_only:
         return
+    with workspace.store.read() as db:
+        if not runs.list_all(db):
+            return
     for find_missing in hooks("kept_results"):
         try:
             workspace.keep(*find_missing(workspace.store))

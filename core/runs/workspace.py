@@ -6,14 +6,16 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from core.base.config import EVERYONE, Settings, load_settings
 from core.base.errors import ReadOnly
 from core.base.log import LOGGER
 from core.base.types import JsonObject
-from core.runs.run_folder import RunFolder, folder_of_run
 from core.store import Cursor, Store, changes, kept_results, open_store
+
+if TYPE_CHECKING:
+    from core.runs.run_folder import RunFolder
 
 Role = Literal["reader", "editor"]
 
@@ -71,6 +73,8 @@ class Workspace:
 
     def run_folder(self, run: str) -> RunFolder:
         """Return the folder of the run with this id, which its worker writes to."""
+        from core.runs.run_folder import folder_of_run  # brings what workers need
+
         return folder_of_run(self.settings, run)
 
     @contextmanager

@@ -13,8 +13,6 @@ from core.base.types import FileRows, Label, Pair
 from core.store.connection import Cursor
 from core.store.queries import insert
 
-_LABELS = {str(label): label for label in Label}
-
 
 def add(cursor: Cursor, source: str, pairs: Sequence[Pair], lines: Sequence[int]) -> None:
     """Add the rows of an imported file."""
@@ -41,7 +39,7 @@ def of_dataset(cursor: Cursor, dataset: str) -> list[FileRows]:
     for (source, name), lines in groupby(rows, key=itemgetter(0, 1)):
         said = list(lines)
         pairs = [
-            Pair(pair_id, pert, gene, _LABELS[label], split)
+            Pair(pair_id, pert, gene, Label(label), split)
             for *_, pair_id, pert, gene, label, split in said
         ]
         files.append(FileRows(source, name, pairs, [row[2] for row in said]))

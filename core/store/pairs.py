@@ -39,10 +39,10 @@ def _delete_asked(cursor: Cursor, dataset: str, pairs: Sequence[Pair]) -> None:
     asked = cursor.execute(
         "SELECT pair_id FROM pair WHERE dataset = ? AND split = ?", [dataset, ASKED]
     ).fetchall()
-    gone = {pair.pair_id for pair in pairs}.intersection(pair_id for (pair_id,) in asked)
-    if gone:
+    if asked:
+        gone = sorted({pair.pair_id for pair in pairs}.intersection(*zip(*asked, strict=True)))
         where = "dataset = ? AND split = ? AND pair_id IN (SELECT unnest(?))"
-        cursor.execute(f"DELETE FROM pair WHERE {where}", [dataset, ASKED, sorted(gone)])
+        cursor.execute(f"DELETE FROM pair WHERE {where}", [dataset, ASKED, gone])
 
 
 def _insert(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.base.errors import InputError, NotFound, StateError
@@ -30,7 +30,7 @@ class Run(RunRecord):
     folded_bytes: int = 0
 
 
-_COLUMNS = [column.name for column in fields(Run)]
+_COLUMNS = [*Run.__dataclass_fields__]
 _OF_WORKERS = frozenset(
     {"status", "cause", "folded_bytes", "started_at", "finished_at", "evaluation"}
 )

@@ -15,6 +15,7 @@ from core.base.feature import PANELS, resolve
 from core.cli.base import app
 from core.features import features
 from core.runs.workspace import Workspace
+from tests import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"numpy", "pandas", "pyarrow", "scipy", "sklearn", "plotly", "streamlit", "openai", "dspy"}
@@ -50,6 +51,17 @@ def test_runs_needs_the_store_and_no_tables(small_workspace: Workspace) -> None:
     loaded = modules_after("--workspace", str(small_workspace.settings.workspace), "runs")
     assert "duckdb" in loaded
     assert not loaded & HEAVY
+
+
+def test_an_import_of_labels_loads_no_other_reader_no_method_and_no_score(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_bytes(cases.TRAIN)
+    place = str(tmp_path / "workspace")
+    loaded = modules_after("--workspace", place, "import", str(tmp_path / "train.csv"))
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("core.")}
+    assert not rooms & {"llm", "methods", "scoring", "stats", "transfer", "embeddings", "plots"}
+    assert "core.features.importing.pairs" in loaded
+    readers = {"submissions", "external_scores", "inspect_logs", "bundles", "imported_runs"}
+    assert not loaded & {f"core.features.importing.{name}" for name in readers}
 
 
 @pytest.mark.soak

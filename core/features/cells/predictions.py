@@ -29,12 +29,11 @@ from core.features.importing.import_target import (
     Imported,
     ImportedRows,
     ImportOptions,
-    delete_replaced_run,
     describe_existing,
-    free_name,
     record_import,
     refuse_empty_import,
 )
+from core.features.importing.imported_runs import delete_replaced_run, free_name
 from core.features.importing.other_formats import refuse_other_format
 from core.features.importing.roles import TableOptions
 from core.runs import audited_rows

@@ -3,12 +3,13 @@ recognised by their content."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from dataclasses import replace as replace_in
 from functools import partial
+from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.base.archives import Content, bare_name
 from core.base.errors import DeskError, InputError, StateError, UnknownFormat
@@ -16,17 +17,14 @@ from core.base.log import record_error
 from core.base.records import from_json, to_json
 from core.base.texts import check_name
 from core.base.types import Rejected
-from core.features.importing import bundle_actions, imported_rows
-from core.features.importing.fetch import GITHUB, SOURCES, Progress, fetch
+from core.features.importing import imported_rows
 from core.features.importing.files import (
     BundleFile,
     FileContent,
     FoundFile,
     PackFile,
     SpaceFile,
-    SubmissionFile,
     expand,
-    header_of,
     recognise,
     recognise_upload,
 )
@@ -37,14 +35,12 @@ from core.features.importing.import_target import (
     ImportOptions,
     describe_existing,
     record_import,
+    save_columns,
+    with_saved_columns,
 )
-from core.features.importing.imported_rows import Importable, split_scores
 from core.features.importing.other_formats import refuse_other_format
-from core.features.importing.pairs import PairTable
-from core.features.importing.preview import save_columns, with_saved_columns
+from core.features.importing.pairs import PairTable, TableRows
 from core.features.importing.reader import collector_paused
-from core.features.importing.spaces import space_files
-from core.features.importing.spaces.load import load_space
 from core.runs import packs
 from core.runs.actions import keep_results, set_values
 from core.runs.uploads_apart import read_apart
@@ -53,8 +49,10 @@ from core.store import changes, imports
 from core.store import spaces as space_records
 from core.store.spaces import SpaceRecord
 
+if TYPE_CHECKING:
+    from core.features.importing.fetch import Progress
+
 __all__ = [
-    "PUBLIC_GROUPS",
     "ImportOptions",
     "Imported",
     "fetch_and_import",
@@ -63,8 +61,6 @@ __all__ = [
     "import_upload",
     "import_uploads",
 ]
-
-PUBLIC_GROUPS = tuple(SOURCES)  # of files that can be fetched
 
 # gets the share that is done, and what begins now, as in "reading train.csv"
 OnFile = Callable[[float, str], object]
@@ -101,15 +97,16 @@ def import_files(
 ) -> list[Imported]:
     """Import found files; see `import_paths`. read: returns a file's content, or raises
     DeskError."""
-    workspace.refuse_if_read_only("import", ", ".join(str(file.path) for file in files))
-    tables: list[tuple[Path, FileContent]] = []
+    workspace.refuse_if_read_only("import", ", ".join(map(str, map(attrgetter("path"), files))))
+    tables: list[tuple[int, Path, FileContent]] = []
     outcomes: list[Imported] = []
     for at, (path, chosen, problem) in enumerate(files):
         on_file(at / (2 * len(files)), f"reading {path.name}")
         try:
             if problem:
                 raise UnknownFormat(f"{path}: {problem}")
-            tables.append((path, read(path)))
+            content = read(path)
+            tables.append((_PRECEDENCE.get(content.kind, _LAST), path, content))
         except UnknownFormat as error:
             outcomes.append(
                 _failed_import(str(path), error)
@@ -120,9 +117,7 @@ def import_files(
             outcomes.append(_failed_import(str(path), error))
     if options.name and len(tables) > 1:
         raise InputError(f"--name {options.name}: got {len(tables)} files to import, expected one")
-    for at, (path, table) in enumerate(
-        sorted(tables, key=lambda item: _PRECEDENCE.get(item[1].kind, _LAST))
-    ):
+    for at, (_, path, table) in enumerate(sorted(tables, key=itemgetter(0))):
         on_file(0.5 + at / (2 * len(tables)), f"writing {path.name}")
         outcomes += _import_or_report(workspace, table, str(path), options)
     keep_results(workspace)
@@ -220,6 +215,8 @@ def fetch_and_import(
     Public scores that were published for a run are recorded with it. Raise Unreachable,
     WrongContent or InputError.
     """
+    from core.features.importing.fetch import GITHUB, SOURCES, fetch
+
     workspace.refuse_if_read_only("fetch", group)
     folder = workspace.settings.data / "fetched" / group
     files = fetch(group, folder, base=workspace.settings.mirror or GITHUB, progress=progress)
@@ -240,6 +237,8 @@ def import_space(
 
     kept: see `load_space`.
     """
+    from core.features.importing.spaces.load import load_space
+
     workspace.refuse_if_read_only("embed load", str(path))
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
@@ -255,11 +254,23 @@ def import_space(
 def _import_or_report(
     workspace: Workspace, table: FileContent, path: str, options: ImportOptions
 ) -> list[Imported]:
+    parts: Iterable[tuple[Any, str]] = [(table, path)]
+    outcomes = []
     try:
-        parts = split_scores(table, path, options)
+        if table.kind == "external_score":
+            from core.features.importing.external_scores import ScoreTable
+            from core.features.importing.imported_runs import split_scores
+
+            assert isinstance(table, ScoreTable)
+            parts = split_scores(table, path, options)
+        elif options.de is not None or options.dir is not None:
+            raise InputError(
+                f"{path}: --de and --dir name columns of external scores, got a file of kind"
+                f" {table.kind}. Expected id, or pert and gene, and columns of numbers, without the"
+                " column label beside all three"
+            )
     except DeskError as error:
         return [_failed_import(path, error, table.rejected)]
-    outcomes = []
     for part, part_path in parts:
         try:
             outcomes.append(_import_content(workspace, part, part_path, options))
@@ -268,7 +279,8 @@ def _import_or_report(
     if options.table.columns and any(
         outcome.new and outcome.kind != "failed" for outcome in outcomes
     ):
-        save_columns(workspace, header_of(table), options.table.columns, path)
+        header = table.header if isinstance(table, TableRows) else ()
+        save_columns(workspace, header, options.table.columns, path)
     return outcomes
 
 
@@ -278,32 +290,32 @@ def _failed_import(path: str, error: DeskError, rejected: tuple[Rejected, ...] =
     return Imported(path, "failed", None, rejected=rejected, message=str(error))
 
 
-def _import_content(
-    workspace: Workspace, table: Importable, path: str, options: ImportOptions
-) -> Imported:
+def _import_content(workspace: Workspace, file: Any, path: str, options: ImportOptions) -> Imported:
     with workspace.store.read() as db:
-        earlier = imports.by_content(db, table.sha256)
+        earlier = imports.by_content(db, file.sha256)
         existing = None if earlier is None else describe_existing(db, earlier, path)
-        if existing is None and isinstance(table, SubmissionFile):
-            existing = imported_rows.find_bundled_run(db, table, path, options)
+        if existing is None and file.kind == "submission":
+            from core.features.importing.imported_runs import find_bundled_run
+
+            existing = find_bundled_run(db, file, path, options)
     if existing is not None:
-        return _restore_file(workspace, table, existing)
-    if isinstance(table, PackFile):
-        return _write_pack(workspace, table, path, options)
-    if isinstance(table, SpaceFile):
-        return _write_space(workspace, table, path, options)
-    if isinstance(table, BundleFile):
-        return bundle_actions.import_bundle(workspace, table, path, options)
+        return _restore_file(workspace, file, existing)
+    if isinstance(file, PackFile):
+        return _write_pack(workspace, file, path, options)
+    if isinstance(file, SpaceFile):
+        return _write_space(workspace, file, path, options)
+    if isinstance(file, BundleFile):
+        from core.features.importing.bundle_actions import import_bundle
+
+        return import_bundle(workspace, file, path, options)
     with workspace.change("import", path) as (db, detail):
-        if isinstance(table, PairTable):
-            outcome = imported_rows.write_pairs(db, workspace.settings, table, path, options)
+        if isinstance(file, PairTable):
+            outcome = imported_rows.write_pairs(db, workspace.settings, file, path, options)
             changes.bump(db, "datasets")
-        elif table.kind == "sample_submission":
-            outcome = imported_rows.write_sample(db, workspace.settings, table, path, options)
         else:
-            outcome, replaced = imported_rows.write_run(
-                db, workspace.settings, table, path, options
-            )
+            from core.features.importing.imported_runs import write_run
+
+            outcome, replaced = write_run(db, workspace.settings, file, path, options)
             detail |= replaced
         detail |= {
             "kind": outcome.kind,
@@ -316,7 +328,7 @@ def _import_content(
     return outcome
 
 
-def _restore_file(workspace: Workspace, table: Importable, existing: Imported) -> Imported:
+def _restore_file(workspace: Workspace, table: FileContent, existing: Imported) -> Imported:
     """Return the outcome for content that is here already; writes a pack's or space's file again if
     it was lost or changed."""
     name = str(existing.name)
@@ -324,6 +336,8 @@ def _restore_file(workspace: Workspace, table: Importable, existing: Imported) -
         existing = replace(existing, organism=table.pack.organism)
         restored = packs.restore(workspace.settings, name, table.content, table.sha256)
     elif isinstance(table, SpaceFile):
+        from core.features.importing.spaces import space_files
+
         with workspace.store.read() as db:
             record = space_records.find(db, name)
         restored = space_files.restore(workspace.settings, record, table.space)
@@ -360,6 +374,8 @@ def _write_pack(
 def _write_space(
     workspace: Workspace, file: SpaceFile, path: str, options: ImportOptions
 ) -> Imported:
+    from core.features.importing.spaces import space_files
+
     space = replace(file.space, name=options.name or Path(bare_name(path)).stem)
     space_files.refuse_uncovering(workspace, space, path)
     with workspace.change("import", path) as (db, detail):

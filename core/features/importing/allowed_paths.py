@@ -18,8 +18,7 @@ from core.base.system_errors import explain
 from core.features.importing import actions as imports
 from core.features.importing.actions import OnFile
 from core.features.importing.files import FileContent, FoundFile, expand, recognise
-from core.features.importing.import_target import Imported, ImportOptions
-from core.features.importing.preview import with_saved_columns
+from core.features.importing.import_target import Imported, ImportOptions, with_saved_columns
 from core.features.importing.reader import collector_paused
 from core.features.importing.roles import AS_GUESSED, TableOptions
 from core.runs.workspace import Workspace

@@ -41,11 +41,13 @@ from core.features.importing.import_target import (
     Imported,
     ImportedRows,
     ImportOptions,
+    record_import,
+)
+from core.features.importing.imported_runs import (
     dataset_of_rows,
     delete_replaced_run,
     find_run,
     free_name,
-    record_import,
 )
 from core.features.importing.lineage import missing_parents, prompts_of
 from core.features.importing.problems import Problem

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
-from typing import IO, Annotated, Literal
+from typing import IO, TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,12 +16,10 @@ from core.base.result import plain
 from core.base.texts import printable, table_lines
 from core.cli.base import Out, Output, Replace, RunName, say, say_progress, show, show_list, working
 from core.features.importing import actions as imports
-from core.features.importing import backups, bundle_actions, imported_rows
-from core.features.importing import export as export_action
-from core.features.importing import preview as previews
-from core.features.importing.problems import problem_lines, problem_records
 from core.features.importing.roles import TableOptions
-from core.runs.workspace import Workspace
+
+if TYPE_CHECKING:
+    from core.features.importing.preview import Preview
 
 app = typer.Typer()
 
@@ -78,7 +77,9 @@ def import_(
     table = TableOptions(_pairs("--column", column or ()), _pairs("--where", where or ()))
     options = imports.ImportOptions(name, dataset, strict, replace, de, direction, table)
     if dry_run:
-        show_previews(previews.preview_paths(context.obj, paths, options, recursive=recursive))
+        from core.features.importing.preview import preview_paths
+
+        show_previews(preview_paths(context.obj, paths, options, recursive=recursive))
         return
 
     with working("looking for files") as step:
@@ -93,14 +94,16 @@ def import_(
 
 
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
-    parts = [text.partition("=") for text in texts]
-    for text, (name, _, value) in zip(texts, parts, strict=True):
+    values = dict[str, str]()
+    for text in texts:
+        name, _, value = text.partition("=")
         if not name or not value:
             raise InputError(f"{option} {text}: expected a name, = and a value")
-    return {name: value for name, _, value in parts}
+        values[name] = value
+    return values
 
 
-def show_previews(made: Sequence[previews.Preview]) -> None:
+def show_previews(made: Sequence[Preview]) -> None:
     """Print what an import would do; exit with 1 if a file could not be imported."""
     lines: list[str] = []
     for preview in made:
@@ -135,22 +138,26 @@ def _say_progress(name: str, done: int, total: int) -> None:
 
 def show_imports(outcomes: list[imports.Imported]) -> None:
     """Print what came of each file; exit with 1 if one of them was not imported."""
+    records = []
     for outcome in outcomes:
         if outcome.message:
-            say(
-                outcome.message
-                if outcome.path in outcome.message
-                else f"{outcome.path}: {outcome.message}"
-            )
+            is_named = outcome.path in outcome.message
+            say(outcome.message if is_named else f"{outcome.path}: {outcome.message}")
         for row in outcome.rejected:
             say(f"{row.file}, line {row.line}: {row.reason}: {row.detail}")
-    names = ("path", "kind", "name", "rows", "new", "organism")
-    records = [
-        {**{name: getattr(o, name) for name in names}, "rejected": len(o.rejected)}
-        for o in outcomes
-    ]
+        records.append(
+            {
+                "path": outcome.path,
+                "kind": outcome.kind,
+                "name": outcome.name,
+                "rows": outcome.rows,
+                "new": outcome.new,
+                "organism": outcome.organism,
+                "rejected": len(outcome.rejected),
+            }
+        )
     show_list("imported", records, ("kind", "name", "rows", "rejected", "path"), "")
-    if any(outcome.kind == "failed" for outcome in outcomes):
+    if "failed" in map(attrgetter("kind"), outcomes):
         raise typer.Exit(1)
 
 
@@ -169,6 +176,8 @@ def undo(
     ] = False,
 ) -> None:
     """Undo an import: delete its rows and runs."""
+    from core.features.importing import imported_rows
+
     done = imported_rows.undo(context.obj, what, with_runs=with_runs)
     show(
         {"undone": done.file, "kind": done.kind, "rows": done.rows},
@@ -181,7 +190,7 @@ def export(
     context: typer.Context,
     run: RunName,
     form: Annotated[
-        Literal[export_action.RunFormat, "bundle"],
+        Literal["csv", "parquet", "jsonl", "eval", "bundle"],
         typer.Option(
             "--format",
             help=(
@@ -202,6 +211,10 @@ def export(
 
     As bundle, everything: predictions, traces, evidence, calls and notes.
     """
+    from core.features.importing.bundle_actions import write_bundle_file
+    from core.features.importing.export import export_into
+    from core.features.importing.problems import problem_lines, problem_records
+
     if out is None and (form in ("parquet", "eval", "bundle") or Output.as_json):
         raise InputError(
             f"export {run}: --format {form}{' --json' if Output.as_json else ''} needs --out FILE"
@@ -212,27 +225,22 @@ def export(
             raise typer.BadParameter(
                 "has no effect on a bundle, which holds the traces", param_hint="--traces"
             )
-        _export_bundle(context.obj, run, out, replace)
+        written = write_bundle_file(context.obj, run, out, replace=replace)
+        problems = problem_records(written.problems)
+        show(
+            {"path": str(out), "sha256": written.sha256, "problems": problems},
+            "\n".join([f"{out}: {written.sha256}", *problem_lines(written.problems)]),
+        )
         return
 
     def write_to(file: IO[bytes]) -> int:
-        return export_action.export_into(file, context.obj, run, form, with_traces=with_traces)
+        return export_into(file, context.obj, run, form, with_traces=with_traces)
 
     if out is None:
         write_to(sys.stdout.buffer)
         return
     n = write_by(write_to, out, replace=replace)
     show({"path": str(out), "rows": n}, f"{out}: {n:,} rows")
-
-
-def _export_bundle(workspace: Workspace, run: str, out: Path, replace: bool) -> None:
-    written = bundle_actions.write_bundle_file(workspace, run, out, replace=replace)
-    result = {
-        "path": str(out),
-        "sha256": written.sha256,
-        "problems": problem_records(written.problems),
-    }
-    show(result, "\n".join([f"{out}: {written.sha256}", *problem_lines(written.problems)]))
 
 
 @app.command()
@@ -242,6 +250,8 @@ def backup(
     replace: Replace = False,
 ) -> None:
     """Write the whole workspace to one file, also while runs write."""
+    from core.features.importing import backups
+
     written = backups.back_up(context.obj, out, replace=replace)
     result = {"path": str(out), "sha256": written.sha256}
     show(result, f"{out}: {written.runs:,} runs, SHA-256 {written.sha256}")
@@ -253,6 +263,8 @@ def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `backup` wrote.")],
 ) -> None:
     """Make an empty workspace the one of a backup."""
+    from core.features.importing import backups
+
     restored = backups.restore(context.obj, file)
     place = context.obj.settings.workspace
     result = {"path": str(file), "sha256": restored.sha256}

@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -51,24 +53,23 @@ def choose_dataset(
     """
     wanted = options.dataset or options.name or table.cell_line
     name, reason = (wanted, "") if wanted is not None else _recognise(db, table, path)
-    dataset = next((d for d in datasets.list_all(db) if name in (d.id, d.name)), None)
-    if dataset is None:
-        return DatasetChoice(_new_dataset(name, table), True, reason)
-    _refuse_other_files(db, table, dataset, path)
-    _refuse_other_organism(table, dataset, path)
-    return DatasetChoice(dataset, False, reason)
+    for dataset in datasets.list_all(db):
+        if name in (dataset.id, dataset.name):
+            _refuse_other_files(db, table, dataset, path)
+            _refuse_other_organism(table, dataset, path)
+            return DatasetChoice(dataset, False, reason)
+    return DatasetChoice(_new_dataset(name, table), True, reason)
 
 
 def _recognise(db: Cursor, table: PairTable, path: str) -> tuple[str, str]:
     """Return the name of the dataset that rows belong to if nobody says which, and why."""
-    ids = [pair.pair_id for pair in table.pairs]
-    existing = {d.name: d for d in datasets.list_all(db)}
+    ids = [*map(attrgetter("pair_id"), table.pairs)]
     n_known = dict(pairs.datasets_with(db, ids))
-    holders = [
-        name
-        for name, dataset in existing.items()
-        if 2 * n_known.get(dataset.id, 0) > len(ids) and _takes_rows(db, dataset)
-    ]
+    existing, holders = dict[str, Dataset](), list[str]()
+    for dataset in datasets.list_all(db):
+        existing[dataset.name] = dataset
+        if 2 * n_known.get(dataset.id, 0) > len(ids) and _takes_rows(db, dataset):
+            holders.append(dataset.name)
     if NAME in holders or (not holders and are_challenge(ids)):
         return NAME, ""
     if len(holders) > 1:
@@ -149,7 +150,7 @@ def _are_other_organisms(one: str, other: str) -> bool:
 
 
 def _organism(table: PairTable) -> Organism:
-    return organism_of({symbol for pair in table.pairs for symbol in (pair.pert, pair.gene)})
+    return organism_of({*chain.from_iterable(map(attrgetter("pert", "gene"), table.pairs))})
 
 
 def _new_dataset(name: str, table: PairTable) -> Dataset:

@@ -23,7 +23,7 @@ from core.base.tables import NumberStyle, Table
 from core.base.texts import quote
 from core.base.types import EXTERNAL_SCORE, Flag, Prediction, Rejected, RowResult, TraceEvent
 from core.features.importing.name_kinds import is_log_p_name, is_p_value_name, is_rank_name
-from core.features.importing.pairs import IDENTITY, TableRows, name_row, place_keys, unique_rows
+from core.features.importing.pairs import IDENTITY, TableRows, unique_rows
 from core.features.importing.roles import NO_SCORES, ROLES, Roles, fold
 from core.features.importing.submissions import SubmissionTable, TakeRow
 from core.features.importing.symbols import clean
@@ -97,22 +97,17 @@ def read_external_scores(table: Table, sha256: str, scores: Sequence[str]) -> Sc
     """Read every row with a unique id; of rows with the same id, the first counts. scores: of
     `score_columns`."""
     table.refuse_unclear(scores)
-    at = place_keys(table)
-
-    def read(line: int, cells: list[str]) -> tuple[str, list[str]] | Rejected:
-        name = name_row(table, line, cells, at)
-        return name if isinstance(name, Rejected) else (clean(name[0]), cells)
-
     unused = [name for name in table.header if name not in (*IDENTITY, *scores)]
-    rows = [*unique_rows(table, unused, read)]
-    ids, lines = tuple(row[0] for row in rows), tuple(row[1] for row in rows)
+    parts = [*unique_rows(table, unused)]
+    ids = tuple(clean(key) for part in parts for key in part.ids)
+    lines = tuple(line for part in parts for line in part.rows.index.tolist())
     columns: dict[str, tuple[float | None, ...]] = {}
     faults: dict[str, tuple[Rejected, ...]] = {}
     left_out = []
     for i, name in enumerate(table.header):
         if name in IDENTITY:
             continue
-        texts = [cells[i] for _, _, cells in rows]
+        texts = [text for part in parts for text in part.rows[name]]
         numbers = [_number(text, table.styles[i]) for text in texts]
         is_counter = name.strip().lower() in _COUNTERS and _counts_rows(numbers)
         if name not in scores or is_counter or not _is_numeric(texts, numbers):

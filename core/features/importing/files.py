@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from core.base.archives import Content, open_content, plain_file
 from core.base.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
@@ -22,23 +22,21 @@ from core.base.system_errors import explain, in_words
 from core.base.tables import first_character
 from core.base.texts import is_encodable, shorten
 from core.base.types import Rejected
-from core.embeddings.space import Space
 from core.evidence.knowledge_packs import Pack, read_knowledge, read_knowledge_path
 from core.features import hooks
-from core.features.importing.bundles import Bundle, is_bundle, read_bundle
-from core.features.importing.external_scores import ScoreTable
 from core.features.importing.gene_set_files import kind_of_gene_sets, read_gene_sets
 from core.features.importing.other_formats import is_zarr, refuse_other_format, refuse_other_json
-from core.features.importing.pairs import PairTable
-from core.features.importing.reader import read_path
+from core.features.importing.reader import AnyTable, read_path
 from core.features.importing.roles import AS_GUESSED, TableOptions
-from core.features.importing.spaces.load import FORMATS, is_checkpoint, load_space
-from core.features.importing.submissions import SubmissionTable
-from core.runs.audited_rows import AuditedRows, RowSpool
+
+if TYPE_CHECKING:
+    from core.embeddings.space import Space
+    from core.features.importing.bundles import Bundle
 
 MOST_FILES = 10_000  # in folders that are not meant to be read whole
 _SAY_RECURSIVE = "--recursive imports all of it"
 _CHUNK_BYTES = 1 << 20
+_HEAD_BYTES = 1 << 16  # that tell what a file is
 _FIRST_LINE = 1 << 12  # bytes that are searched for names of columns
 _PICKLE = b"\x80"
 
@@ -77,35 +75,7 @@ class BundleFile:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SubmissionFile:
-    """A submission, a log or a run of external scores. rows: its rows, of which `table` has
-    none."""
-
-    table: SubmissionTable
-    rows: AuditedRows
-
-    @property
-    def kind(self) -> str:
-        return self.table.kind
-
-    @property
-    def sha256(self) -> str:
-        return self.table.sha256
-
-    @property
-    def rejected(self) -> tuple[Rejected, ...]:
-        return self.table.rejected
-
-
-FileContent = PairTable | SubmissionFile | ScoreTable | BundleFile | PackFile | SpaceFile
-
-
-def header_of(content: FileContent) -> tuple[str, ...]:
-    """Return the columns of a table of pairs, predictions or scores as its file names them; () for
-    other files."""
-    rows = content.table if isinstance(content, SubmissionFile) else content
-    return rows.header if isinstance(rows, PairTable | SubmissionTable | ScoreTable) else ()
+FileContent = AnyTable | BundleFile | PackFile | SpaceFile
 
 
 class FoundFile(NamedTuple):
@@ -126,7 +96,12 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
     above it, or one with too many files.
     """
     for path in paths:
-        _refuse_missing(path)
+        try:
+            is_here = "\0" not in str(path) and path.exists()
+        except OSError as error:
+            raise InputError(str(explain(error, str(path)[:300]))) from error
+        if not is_here:
+            raise InputError(f"{str(path)[:300]}: no such file or folder")
         home, place = Path.home().resolve(), path.resolve()
         if not recursive and place.is_dir() and place in (home, *home.parents):
             raise InputError(
@@ -145,8 +120,10 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
         path, chosen, above = to_look_at.pop()
         problem = "" if is_encodable(str(path)) else "its name is not UTF-8; rename it"
         try:
-            if problem or not path.is_dir() or is_checkpoint(path) or is_zarr(path):
-                found.append(FoundFile(path, chosen, problem or _problem_of_link(path)))
+            if problem or not path.is_dir() or _is_one(path):
+                if not problem and path.is_symlink() and not path.exists():
+                    problem = f"a link to {os.readlink(path)!r}, which does not exist"
+                found.append(FoundFile(path, chosen, problem))
                 continue
             status = path.stat()
             here = (status.st_dev, status.st_ino)
@@ -165,20 +142,11 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
     return found
 
 
-def _refuse_missing(path: Path) -> None:
-    try:
-        if "\0" in str(path) or not path.exists():
-            raise InputError(f"{str(path)[:300]}: no such file or folder")
-    except OSError as error:
-        raise InputError(str(explain(error, str(path)[:300]))) from error
+def _is_one(folder: Path) -> bool:
+    """Return whether a folder is read as a whole."""
+    from core.features.importing.spaces.load import is_checkpoint
 
-
-def _problem_of_link(path: Path) -> str:
-    return (
-        f"a link to {os.readlink(path)!r}, which does not exist"
-        if path.is_symlink() and not path.exists()
-        else ""
-    )
+    return is_checkpoint(folder) or is_zarr(folder)
 
 
 def recognise(path: Path, options: TableOptions = AS_GUESSED) -> FileContent:
@@ -190,7 +158,7 @@ def recognise(path: Path, options: TableOptions = AS_GUESSED) -> FileContent:
     try:
         if path.is_dir():
             refuse_other_format(path, str(path))
-            return SpaceFile(load_space(path, path.name))
+            return _load_space(path, path.name)
         return _recognise_file(path, path.name, options)
     except OSError as error:  # of a file that was readable at first
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
@@ -219,35 +187,39 @@ def _recognise_file(path: Path, name: str, options: TableOptions) -> FileContent
         if (rows := find_table(path)) is not None:
             with temporary_folder("table") as folder:
                 rows.to_csv(folder / "table.csv", index=False)
-                return _read_table(folder / "table.csv", name, options)
+                return read_path(folder / "table.csv", name, options, spooled=True)
     refuse_other_format(path, name)
-    kind = kind_of_gene_sets(path, name)
-    if kind is not None:
-        content = read_gene_sets(path, name, kind)
-        pack = read_knowledge(content, name)
-        return PackFile(pack, content, pack.kind, pack.sha256)
     with plain_file(path, name) as (plain, bare):
-        return _recognise_plain(plain, bare, options)
+        kind = kind_of_gene_sets(read_head(plain, _HEAD_BYTES), name)
+        if kind is None:
+            return _recognise_plain(plain, bare, options)
+    content = read_gene_sets(path, name, kind)
+    pack = read_knowledge(content, name)
+    return PackFile(pack, content, pack.kind, pack.sha256)
 
 
 def _recognise_plain(path: Path, name: str, options: TableOptions) -> FileContent:
     """Return the content of an uncompressed file."""
+    head = read_head(path, _HEAD_BYTES)
     # of nothing else that is read
-    if read_head(path, 1) == _PICKLE or path.suffix in (".pkl", ".pickle"):
-        return SpaceFile(load_space(path, Path(name).stem))
-    if first_character(read_head(path, 64)) in (b"{", b"["):
+    if head.startswith(_PICKLE) or path.suffix in (".pkl", ".pickle"):
+        return _load_space(path, Path(name).stem)
+    if first_character(head) in (b"{", b"["):
         try:
-            return _read_table(path, name, options)
+            return read_path(path, name, options, spooled=True)
         except UnknownFormat:
             pass  # what was parsed has to go before it is parsed as something else
         refuse_other_json(read_file(path, MAX_UNPACKED_BYTES), name)
         pack = read_knowledge_path(path, name)
         return PackFile(pack, path.read_bytes(), pack.kind, pack.sha256)
-    if is_bundle(path):
-        content = read_file(path, MAX_UNPACKED_BYTES)
-        return BundleFile(read_bundle(content, name), sha256_of(content))
+    if head.startswith(b"PK"):
+        from core.features.importing.bundles import is_bundle, read_bundle
+
+        if is_bundle(path):
+            content = read_file(path, MAX_UNPACKED_BYTES)
+            return BundleFile(read_bundle(content, name), sha256_of(content))
     try:
-        return _read_table(path, name, options)
+        return read_path(path, name, options, spooled=True)
     except UnsafeFile:
         raise
     except InputError as no_table:
@@ -255,25 +227,20 @@ def _recognise_plain(path: Path, name: str, options: TableOptions) -> FileConten
         if path.suffix == ".parquet" and not isinstance(no_table, UnknownFormat):
             raise
         try:
-            return SpaceFile(load_space(path, Path(name).stem, named=True))
+            return _load_space(path, Path(name).stem, named=True)
         except (UnsafeFile, MissingPackage):
             raise
         except InputError as no_space:
-            if isinstance(no_space, UnknownFormat) or path.suffix == ".zip" or _names_pairs(path):
+            words = {*re.findall(rb"\w+", head[:_FIRST_LINE].partition(b"\n")[0].lower())}
+            names_pairs = {b"pert", b"gene"} <= words
+            if isinstance(no_space, UnknownFormat) or path.suffix == ".zip" or names_pairs:
+                from core.features.importing.spaces.load import FORMATS
+
                 raise type(no_table)(f"{no_table}; or a gene space ({FORMATS})") from no_space
             raise
 
 
-def _names_pairs(path: Path) -> bool:
-    """Return whether a first line names perturbation and gene, in letters of either case."""
-    return {b"pert", b"gene"} <= set(
-        re.findall(rb"\w+", read_head(path, _FIRST_LINE).partition(b"\n")[0].lower())
-    )
+def _load_space(path: Path, name: str, *, named: bool = False) -> SpaceFile:
+    from core.features.importing.spaces.load import load_space
 
-
-def _read_table(
-    path: Path, name: str, options: TableOptions
-) -> PairTable | SubmissionFile | ScoreTable:
-    spool = RowSpool()
-    table = read_path(path, name, spool.add, options)
-    return SubmissionFile(table, spool.finish()) if isinstance(table, SubmissionTable) else table
+    return SpaceFile(load_space(path, name, named=named))

@@ -20,7 +20,6 @@ from core.features.importing.symbols import clean
 
 Kind = Literal["gmt", "gaf", "string", "omnipath"]
 _GAF_SYMBOL, _GAF_QUALIFIER, _GAF_TERM, _GAF_COLUMNS = 2, 3, 4, 15
-_HEAD_BYTES: Final = 1 << 16
 OMNIPATH_COLUMNS: Final = (
     "source_genesymbol",
     "target_genesymbol",
@@ -31,16 +30,9 @@ OMNIPATH_COLUMNS: Final = (
 _OMNIPATH_FLAGS: Final = {"true": 1, "1": 1, "false": 0, "0": 0}
 
 
-def kind_of_gene_sets(path: Path, name: str) -> Kind | None:
-    """Return which of the formats a file has, by its first lines; None for any other."""
-    with open_file(path, MAX_UNPACKED_BYTES) as file:
-        plain = unpack_file(file, name)
-        head = (
-            (io.BufferedReader(plain) if plain is not None else file)
-            .read(_HEAD_BYTES)
-            .decode("utf-8", "replace")
-        )
-    lines = head.splitlines()[:20]
+def kind_of_gene_sets(head: bytes, name: str) -> Kind | None:
+    """Return which of the formats a file has, by its first bytes; None for any other."""
+    lines = head.decode("utf-8", "replace").splitlines()[:20]
     if not lines:
         return None
     if lines[0].lower().startswith("!gaf-version"):
@@ -49,9 +41,11 @@ def kind_of_gene_sets(path: Path, name: str) -> Kind | None:
         return "string"
     if set(OMNIPATH_COLUMNS) <= set(lines[0].split("\t")):
         return "omnipath"
-    fields = [line.split("\t") for line in lines[:-1] or lines]
-    described = all(len(cells) > 2 and (not cells[1] or "://" in cells[1]) for cells in fields)
-    return "gmt" if bare_name(name).lower().endswith(".gmt") or described else None
+    for line in () if bare_name(name).lower().endswith(".gmt") else lines[:-1] or lines:
+        cells = line.split("\t")
+        if len(cells) < 3 or (cells[1] and "://" not in cells[1]):
+            return None
+    return "gmt"
 
 
 def read_gene_sets(path: Path, name: str, kind: Kind) -> bytes:

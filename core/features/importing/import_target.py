@@ -1,24 +1,20 @@
-"""The dataset that a file's predictions belong to, the name of its run, and the record of its
-import."""
+"""What a person says of an import, its outcome, and its record."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from core.base.config import Settings
-from core.base.errors import InputError, StateError
-from core.base.texts import quote
+from core.base.errors import InputError
 from core.base.types import Rejected
-from core.features.importing.roles import AS_GUESSED, TableOptions
-from core.runs.run_folder import folder_of_run
-from core.runs.run_state import refuse_live
-from core.store import Cursor, changes, datasets, imports, notes, pairs, runs, spaces
-from core.store.datasets import Dataset
+from core.features.importing.roles import AS_GUESSED, SavedColumns, TableOptions, header_key
+from core.runs.workspace import Workspace
+from core.store import Cursor, changes, datasets, imports, notes, runs, spaces
 from core.store.imports import Import
-from core.store.runs import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,43 +69,6 @@ class ImportedContent(Protocol):
     def sha256(self) -> str: ...
 
 
-def find_run(db: Cursor, run: str) -> Run | None:
-    """Return the run with this id; None if it is not here."""
-    return next((each for each in runs.list_all(db) if each.id == run), None)
-
-
-def dataset_of_rows(
-    db: Cursor, pair_ids: Sequence[str], path: str, options: ImportOptions
-) -> Dataset:
-    """Return the chosen dataset, else the one that knows most of these ids. Raise InputError if
-    none knows any."""
-    if options.dataset is not None:
-        return datasets.find(db, options.dataset)
-    known = pairs.datasets_with(db, pair_ids)
-    if not known:
-        raise InputError(
-            f"{path}: no dataset here knows any of its {len(pair_ids)} ids, such as"
-            f" {quote(next(iter(pair_ids), '…'))}; expected PERT_GENE of a dataset that is here."
-            " Import its files first (of the challenge, train.csv and test.csv), or say by --column"
-            " id=NAME, or pert=NAME and gene=NAME, which columns name the pairs"
-        )
-    return datasets.find(db, known[0][0])
-
-
-def known_rows(
-    db: Cursor, target: Dataset, ids: Sequence[str], lines: Sequence[int], path: str
-) -> tuple[list[bool], list[Rejected]]:
-    """Return whether a dataset has each row, and the rejections of rows that it lacks."""
-    known = pairs.labels(db, target.id)
-    keep = [key in known for key in ids]
-    rejected = [
-        Rejected(path, line, "unknown id", f"{key!r} is not in dataset {target.name}")
-        for key, line, is_known in zip(ids, lines, keep, strict=True)
-        if not is_known
-    ]
-    return keep, rejected
-
-
 def refuse_empty_import(
     path: str, n_rows: int, rejected: Sequence[Rejected], options: ImportOptions
 ) -> None:
@@ -126,42 +85,6 @@ def refuse_empty_import(
         )
     if n_rows == 0:
         raise InputError(f"{path}: no row could be imported ({first or 'the file has no rows'})")
-
-
-def free_name(
-    db: Cursor, dataset: str, wanted: str, path: str, sha256: str, options: ImportOptions
-) -> tuple[str, Run | None]:
-    """Return a name for the run, and the run of that name to replace: the chosen name, or the
-    file's, with a hash if taken.
-
-    Raise StateError if a chosen name is another run's, unless options.replace.
-    """
-    name = options.name or wanted
-    existing = next((run for run in runs.list_all(db, dataset) if run.name == name), None)
-    if existing is None or options.replace:
-        return name, existing
-    if options.name:
-        raise StateError(
-            f"{path}: run {name!r} exists with other content; choose another --name, or use"
-            " --replace"
-        )
-    return f"{name} ({sha256[:6]})", None
-
-
-def delete_replaced_run(db: Cursor, settings: Settings, run: Run) -> dict[str, object]:
-    """Delete a run that is replaced; return its entry for the audit log. `RunFolder.remove` deletes
-    its journal afterwards.
-
-    Raise StateError while a worker runs it.
-    """
-    refuse_live(folder_of_run(settings, run.id))
-    detail: dict[str, object] = {
-        "replaced": run.id,
-        "replaced_notes": notes.of_run(db, run.id).to_dict("records"),
-    }
-    imports.delete_with_run(db, run.id)
-    changes.bump(db, "notes", f"run:{run.id}")
-    return detail
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,3 +143,33 @@ def describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
         " then it can be imported otherwise"
     )
     return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
+
+
+_PAGE: Final = "import columns"  # of the presets that hold them
+
+
+def with_saved_columns(workspace: Workspace, options: ImportOptions) -> ImportOptions:
+    """Return options with what people said of earlier tables, unless these say which column is
+    what.
+
+    Looked up once, before a file is read: a process that reads it within limits has no memory for
+    the store besides.
+    """
+    if options.table.columns or options.table.saved is not None:
+        return options
+    with workspace.store.read() as db:
+        presets = notes.presets_of_page(db, _PAGE)
+    saved = {key: SavedColumns(**values) for key, values in presets.items()}
+    return replace(options, table=replace(options.table, saved=saved))
+
+
+def save_columns(
+    workspace: Workspace, header: Sequence[str], columns: Mapping[str, str], path: str
+) -> None:
+    """Keep which column is what, for the next table with the same columns."""
+    file = Path(path).name
+    saved = SavedColumns(columns, file, f"{date.today():%Y-%m-%d}")
+    with workspace.change("save columns", file) as (db, detail):
+        notes.save_preset(db, _PAGE, header_key(header), asdict(saved), workspace.settings.author)
+        changes.bump(db, "presets")
+        detail |= dict(columns)

@@ -8,93 +8,31 @@ goes.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
+from itertools import chain
+from operator import attrgetter
 
-from core.base.archives import bare_name
 from core.base.config import Settings
-from core.base.errors import InputError, StateError
-from core.base.hashes import sha256_of
+from core.base.errors import StateError
 from core.base.texts import NO_LABEL
-from core.base.types import EXTERNAL_SCORE, Label, Rejected
+from core.base.types import Label, Rejected
 from core.features.importing import dataset_choice
 from core.features.importing.dataset_choice import CellLine, choose_dataset, combine_files
-from core.features.importing.external_scores import Columns, ScoreTable, choose_columns, run_of
-from core.features.importing.files import (
-    BundleFile,
-    FileContent,
-    PackFile,
-    SpaceFile,
-    SubmissionFile,
-)
 from core.features.importing.import_target import (
     Imported,
     ImportedRows,
     ImportOptions,
-    dataset_of_rows,
-    delete_replaced_run,
-    find_run,
     folder_of,
-    free_name,
-    known_rows,
     record_import,
     refuse_empty_import,
 )
 from core.features.importing.pairs import PairTable
-from core.features.importing.spaces import space_files
-from core.features.importing.submissions import SubmissionTable
-from core.runs import audited_rows, packs
-from core.runs.audited_rows import RowSpool
-from core.runs.run_folder import folder_of_run
-from core.runs.run_state import refuse_live
+from core.runs import packs
 from core.runs.workspace import Workspace
-from core.scoring.score_result import same_runs_sentence
 from core.store import Cursor, changes, datasets, file_rows, imports, pairs, runs, spaces
 from core.store.datasets import Dataset
 from core.store.imports import Import
-
-Importable = PairTable | SubmissionFile | BundleFile | PackFile | SpaceFile
-
-
-def split_scores(
-    table: FileContent, path: str, options: ImportOptions
-) -> Iterator[tuple[Importable, str]]:
-    """Return the parts of a file with their names: the runs of a file of external scores, else the
-    file itself.
-
-    A run is made when it is asked for, since each has the rows of the file. Raise InputError for
-    options that name columns of another kind of file, and for one name for several runs.
-    """
-    if not isinstance(table, ScoreTable):
-        if options.de is not None or options.dir is not None:
-            raise InputError(
-                f"{path}: --de and --dir name columns of external scores, got a file of kind"
-                f" {table.kind}. Expected id, or pert and gene, and columns of numbers, without the"
-                " column label beside all three"
-            )
-        return iter([(table, path)])
-    found = choose_columns(table, options.de, options.dir)
-    if options.name and len(found) > 1:
-        raise InputError(
-            f"--name {options.name}: {path} makes {len(found)} runs, expected one; choose columns"
-            " by --de and --dir"
-        )
-    return ((_file_of(table, columns), f"{path} [{columns.name}]") for columns in found)
-
-
-def _file_of(table: ScoreTable, columns: Columns) -> SubmissionFile:
-    spool = RowSpool()
-    run = run_of(table, columns, spool.add)
-    return SubmissionFile(run, spool.finish())
-
-
-def run_name(table: SubmissionTable, path: str) -> str:
-    """Return the name of a file's run: from the file, and from the columns of external scores."""
-    if table.kind != EXTERNAL_SCORE:
-        return Path(bare_name(path)).stem
-    file, _, columns = Path(path).name.partition(" [")
-    return f"{Path(bare_name(file)).stem} {columns.removesuffix(']')}"
 
 
 def write_pairs(
@@ -126,7 +64,7 @@ def write_pairs(
     refuse_empty_import(path, n_rows, rejected, options)
     source = record_import(db, settings, table, path, ImportedRows(n_rows, rejected, target.id))
     pairs.add(db, target.id, new_pairs, source)
-    pairs.add_genes(db, [symbol for pair in new_pairs for symbol in (pair.pert, pair.gene)], {})
+    pairs.add_genes(db, chain.from_iterable(map(attrgetter("pert", "gene"), new_pairs)), {})
     packs.describe_genes(db, settings)
     n_known = n_rows - len(new_pairs)
     known_rows_said = (f"{n_known} rows were already in {target.name}",) if n_known else ()
@@ -137,100 +75,6 @@ def write_pairs(
     )
     message = "; ".join((*why, *known_rows_said, *table.notes))
     return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
-
-
-def write_sample(
-    db: Cursor, settings: Settings, file: SubmissionFile, path: str, options: ImportOptions
-) -> Imported:
-    """Record a sample submission, a form to fill in: its ids are checked, no run is made."""
-    target, keep, rejected = _match_rows(db, file, path, options)
-    record_import(db, settings, file, path, ImportedRows(sum(keep), rejected, target.id))
-    return Imported(
-        path,
-        file.kind,
-        target.name,
-        sum(keep),
-        tuple(rejected),
-        message="an empty form: its ids match; no run was made",
-    )
-
-
-def write_run(
-    db: Cursor, settings: Settings, file: SubmissionFile, path: str, options: ImportOptions
-) -> tuple[Imported, dict[str, object]]:
-    """Return the outcome for a submission, and what the audit log records of a run that it
-    replaced."""
-    table = file.table
-    target, keep, rejected = _match_rows(db, file, path, options)
-    known = file.rows.without(
-        [
-            pair_id
-            for pair_id, is_known in zip(file.rows.pair_ids, keep, strict=True)
-            if not is_known
-        ]
-    )
-    name, existing = free_name(db, target.id, run_name(table, path), path, table.sha256, options)
-    replaced = {} if existing is None else delete_replaced_run(db, settings, existing)
-    run = audited_rows.write_run(
-        db,
-        known,
-        id=_run_id(table, target),
-        dataset=target.id,
-        name=name,
-        method=table.method,
-        origin="imported",
-        spec={
-            "method": table.method,
-            "file": Path(path).name,
-            "sha256": table.sha256,
-            **table.spec,
-        },
-        track=table.track,
-        note=table.note,
-        model=table.model_name or None,
-    )
-    record_import(db, settings, file, path, ImportedRows(run.done, rejected, target.id, run.id))
-    remark = table.remark or (str(table.note) if table.spec.get("turned") else "")
-    same = same_runs_sentence(run.name, [other.name for other in runs.list_same(db, run)])
-    message = "; ".join(filter(None, (remark, *table.notes, same)))
-    return Imported(path, file.kind, run.name, run.done, tuple(rejected), message=message), replaced
-
-
-def _match_rows(
-    db: Cursor, file: SubmissionFile, path: str, options: ImportOptions
-) -> tuple[Dataset, list[bool], list[Rejected]]:
-    """Return the dataset of a submission, which of its rows the dataset knows, and every rejected
-    row."""
-    ids, found = file.rows.pair_ids, list(file.rejected)
-    if not ids:
-        refuse_empty_import(path, 0, found, options)
-    target = dataset_of_rows(db, ids, path, options)
-    keep, unknown = known_rows(db, target, ids, file.table.lines, path)
-    rejected = [*found, *unknown]
-    refuse_empty_import(path, sum(keep), rejected, options)
-    return target, keep, rejected
-
-
-def _run_id(table: SubmissionTable, dataset: Dataset) -> str:
-    return sha256_of(f"{table.sha256} {dataset.name}")[:10]
-
-
-def find_bundled_run(
-    db: Cursor, file: SubmissionFile, path: str, options: ImportOptions
-) -> Imported | None:
-    """Return the outcome for a submission whose run is here because a bundle brought it; None for
-    any other."""
-    table, ids = file.table, file.rows.pair_ids
-    if not ids or table.kind != "submission":
-        return None
-    key = _run_id(table, dataset_of_rows(db, ids, path, options))
-    existing = find_run(db, key)
-    if existing is None:
-        return None
-    message = f"{path}: imported already as {existing.name} from a bundle; nothing changed"
-    return Imported(
-        path, table.kind, existing.name, existing.done, table.rejected, new=False, message=message
-    )
 
 
 def write_file(
@@ -264,7 +108,7 @@ def write_file(
     refuse_empty_import(
         path, n_rows, [*rejected, *elsewhere] if options.strict else rejected, options
     )
-    pairs.add_genes(db, [symbol for pair in table.pairs for symbol in (pair.pert, pair.gene)], {})
+    pairs.add_genes(db, chain.from_iterable(map(attrgetter("pert", "gene"), table.pairs)), {})
     packs.describe_genes(db, settings)
     message = "; ".join((*_describe_rows(line, target.name, elsewhere), *table.notes))
     return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
@@ -337,6 +181,8 @@ def _delete_packs_and_spaces(
 ) -> list[Callable[[], None]]:
     """Delete an import's records; return a function that deletes their files afterwards. Genes keep
     their descriptions."""
+    from core.features.importing.spaces import space_files
+
     removals: list[Callable[[], None]] = []
     for pack in spaces.list_packs(db):
         if pack.source_file == entry.id:
@@ -354,6 +200,9 @@ def _undo_pairs(
 ) -> list[Callable[[], None]]:
     """Delete the rows and the runs that predict them; return a function that deletes the runs'
     journals afterwards."""
+    from core.runs.run_folder import folder_of_run
+    from core.runs.run_state import refuse_live
+
     dependent = _delete_rows(db, entry)
     if dependent and not with_runs:
         raise StateError(

@@ -83,7 +83,10 @@ def is_zarr(path: Path) -> bool:
 
 
 def _of_features(path: Path) -> str:
-    return next(filter(None, (describe(path) for describe in hooks("file_formats"))), "")
+    for describe in hooks("file_formats"):
+        if words := describe(path):
+            return str(words)
+    return ""
 
 
 def _other_file(path: Path, name: str) -> str:
@@ -105,14 +108,8 @@ def _other_file(path: Path, name: str) -> str:
         return _zip(path)
     if head[_TAR_AT:].startswith(_TAR):
         return "a compressed archive (tar): unpack it, and import its files"
-    return next(
-        (
-            words
-            for begin, words in _TEXTS.items()
-            if head.lstrip(b"\xef\xbb\xbf").startswith(begin)
-        ),
-        "",
-    )
+    text = head.lstrip(b"\xef\xbb\xbf")
+    return next((_TEXTS[begin] for begin in _TEXTS if text.startswith(begin)), "")
 
 
 def _zip(path: Path) -> str:

@@ -4,24 +4,30 @@ of PerturbQA."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import repeat
 from pathlib import PurePosixPath
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from core.base.errors import InputError
 from core.base.tables import Table
 from core.base.texts import quote
-from core.base.types import Label, Pair, Rejected
+from core.base.types import Label, Pair, Rejected, RejectReason
 from core.features.importing.perturbations import gene_of_condition
-from core.features.importing.roles import Repeats
+from core.features.importing.roles import explain_repeats, is_often
 from core.features.importing.symbols import clean, spreadsheet_damage
 
-Row = TypeVar("Row")
+T = TypeVar("T")
 PairKind = Literal["challenge_train", "challenge_test", "perturbqa"]
 
 IDENTITY = ("id", "pert", "gene")
-_CHALLENGE_LABELS = {str(label): label for label in (Label.UP, Label.DOWN, Label.NONE)}
+_CHALLENGE_LABELS = {"up": Label.UP, "down": Label.DOWN, "none": Label.NONE}
 _PERTURBQA_COLUMNS = ("pert", "gene", "label", "split")
 # Splits in other spellings; those of published files stay as they are.
 _SPLITS = {
@@ -39,8 +45,8 @@ _TRUTH = {"1.0": "1", "true": "1", "0.0": "0", "false": "0"}
 # of rows with one label that is none, which is then no slip
 _LEAST_OF_CLASS, _SHARE_OF_CLASS = 8, 0.1
 _PERTURBQA_LABELS = {
-    "de": {"1": Label.DE, "0": Label.NONE},
-    "dir": {"1": Label.UP, "0": Label.DOWN},
+    "de": {"0": Label.NONE, "1": Label.DE},
+    "dir": {"0": Label.DOWN, "1": Label.UP},
 }
 
 
@@ -70,136 +76,157 @@ class PairTable(TableRows):
     cell_line: str | None = None
 
 
+class Part(NamedTuple):
+    """Some rows of a table, each of which names another pair. ids, perts, genes: of the pairs, the
+    symbols "" where there is an id alone. rows: their cells by column; index: their lines."""
+
+    ids: NDArray[np.object_]
+    perts: NDArray[np.object_]
+    genes: NDArray[np.object_]
+    rows: pd.DataFrame
+
+
+# which rows are wrong, why, and in words, given the position of one
+Fault = tuple[NDArray[np.bool_], RejectReason, Callable[[int], str]]
+
+
 def unique_rows(
     table: Table,
-    unused: Iterable[str],
-    read: Callable[[int, list[str]], tuple[str, Row] | Rejected],
-) -> Iterator[tuple[str, int, Row]]:
-    """Yield the id, the line and the content of each row; of rows with the same id the first
-    counts.
+    unused: Sequence[str],
+    check: Callable[[pd.DataFrame], Sequence[Fault]] | None = None,
+) -> Iterator[Part]:
+    """Yield the rows that name a pair and have no fault; of rows with the same pair the first
+    counts. The others go to `table.rejected`.
 
-    read: given line and cells, returns id and content. Rejected rows go to `table.rejected`.
-    unused: columns that may tell repeated ids apart; raise InputError if one does (see `Repeats`).
+    unused: columns that may tell repeated pairs apart; raise InputError if one to three of them do
+    (see `explain_repeats`).
     """
     lines: dict[str, int] = {}
-    repeats = Repeats(table, [*unused])
-    for line, cells in table.records():
-        row = read(line, cells)
-        if not isinstance(row, Rejected) and repeats.add(row[0], cells):
-            row = Rejected(
-                table.name,
-                line,
-                "duplicate",
-                f"{quote(row[0])} stands on line {lines[row[0]]} already",
-            )
-        if isinstance(row, Rejected):
-            table.rejected.append(row)
-            continue
-        lines[row[0]] = line
-        yield row[0], line, row[1]
-    repeats.refuse()
+    read: list[pd.DataFrame] = []
+    for rows in table.parts():
+        (ids, perts, genes), faults = _name_rows(rows)
+        keep = _reject(table, rows.index, [*faults, *(check(rows) if check else ())])
+        ids, perts, genes, rows = ids[keep], perts[keep], genes[keep], rows[keep]
+        again = pd.Series(ids).duplicated() | pd.Series(ids).isin(lines)
+        lines |= dict(zip(ids[~again], rows.index[~again], strict=True))
+        read.append(rows[[*unused]].set_axis(ids))
+        stands = partial(_stands, ids, lines)
+        _reject(table, rows.index, [(again.to_numpy(), "duplicate", stands)])
+        yield Part(ids[~again], perts[~again], genes[~again], rows[~again.to_numpy()])
+    others = pd.concat(read) if read else pd.DataFrame()
+    repeated = others.index.duplicated(keep=False)
+    if is_often(len(others) - len(lines), len(lines)):
+        others = others[repeated].reset_index(names=" id")  # no column is called so
+        explain_repeats(table.name, others[" id"], others.drop(columns=" id"))
 
 
-def place_keys(table: Table) -> Mapping[str, int]:
-    """Return where id, pert and gene stand, as far as they do."""
-    return {name: table.header.index(name) for name in IDENTITY if name in table.header}
+def _stands(ids: NDArray[np.object_], lines: Mapping[str, int], at: int) -> str:
+    return f"{quote(ids[at])} stands on line {lines[ids[at]]} already"
 
 
-def name_row(
-    table: Table, line: int, cells: list[str], at: Mapping[str, int]
-) -> tuple[str, str, str] | Rejected:
-    """Return id, perturbation and gene of a row; the symbols are "" where there is an id alone. at:
-    of `place_keys`.
+def _reject(table: Table, lines: pd.Index, faults: Sequence[Fault]) -> NDArray[np.bool_]:
+    """Reject each row that has a fault, for its first; return which have none."""
+    keep = np.ones(len(lines), dtype=bool)
+    for wrong, reason, describe in faults:
+        for at in np.flatnonzero(wrong & keep).tolist():
+            table.rejected.append(Rejected(table.name, int(lines[at]), reason, describe(at)))
+        keep &= ~wrong
+    return keep
 
-    The rejection of a row without a name, or with an id that names another pair; see
-    `read_symbols`.
+
+def find_empty(rows: pd.DataFrame, columns: Iterable[str]) -> list[Fault]:
+    """Return the faults of rows with an empty cell in a column."""
+    faults = list[Fault]()
+    for name in columns:
+        says = partial("nothing in column {0}".format, name)
+        faults.append((each(str.strip, rows[name]) == "", "empty cell", says))
+    return faults
+
+
+def each(function: Callable[[str], T], values: Iterable[str]) -> NDArray[np.object_]:
+    """Return what a function returns for each value; it is called once for each distinct one."""
+    return np.array([*map(cache(function), values)], dtype=object)
+
+
+def _name_rows(rows: pd.DataFrame) -> tuple[tuple[NDArray[np.object_], ...], list[Fault]]:
+    """Return ids, perturbations and genes of rows, and the faults of those without a name, with an
+    id that names another pair, a control, several genes, or what a spreadsheet made of a symbol.
+
+    "A+ctrl" is A. The symbols are "" where there is an id alone.
     """
-    has_symbols = {"pert", "gene"} <= at.keys() and all(
-        cells[at[name]].strip() for name in ("pert", "gene")
-    )
-    if empty := table.empty_cell(
-        line, cells, [at[name] for name in (("id",) if "id" in at else ("pert", "gene"))]
-    ):
-        return empty
-    if not has_symbols:
-        return cells[at["id"]], "", ""
-    pert, gene = cells[at["pert"]], cells[at["gene"]]
-    expected = (f"{pert}_{gene}", f"{clean(pert)}_{clean(gene)}")
-    if "id" in at and clean(cells[at["id"]]) not in expected:
-        return Rejected(
-            table.name,
-            line,
-            "id mismatch",
-            f"id {quote(cells[at['id']])}, expected {quote(expected[0])}",
+    has_id = "id" in rows
+    faults = find_empty(rows, ("id",) if has_id else ("pert", "gene"))
+    ids = rows["id"].to_numpy() if has_id else np.full(len(rows), "", object)
+    if not {"pert", "gene"} <= {*rows}:
+        return (ids, np.full(len(rows), "", object), np.full(len(rows), "", object)), faults
+    perts, genes = each(clean, rows["pert"]), each(clean, rows["gene"])
+    named = (each(str.strip, rows["pert"]) != "") & (each(str.strip, rows["gene"]) != "")
+    perturbed = each(gene_of_condition, rows["pert"])
+    if has_id:
+        written = (rows["pert"] + "_" + rows["gene"]).to_numpy()
+        is_other = named & (ids != written)
+        if is_other.any():
+            stated = each(clean, ids)
+            is_other &= (stated != written) & (stated != perts + "_" + genes)
+        faults.append(
+            (
+                is_other,
+                "id mismatch",
+                lambda at: f"id {quote(ids[at])}, expected {quote(written[at])}",
+            )
         )
-    read = read_symbols(table, line, pert, gene)
-    return read if isinstance(read, Rejected) else ("_".join(read), *read)
+    for what, symbols in (("pert", perts), ("gene", genes)):
+        damage = each(spreadsheet_damage, symbols)
+        says = partial(_say_damage, what, symbols, damage)
+        faults.append((named & (damage != ""), "no gene symbol", says))
+    several = named & (perturbed == "")
+    faults.append(
+        (
+            several,
+            "no single gene",
+            lambda at: f"{quote(rows['pert'].iloc[at])} as pert: a control, or several genes",
+        )
+    )
+    return (
+        np.where(named, perturbed + "_" + genes, ids),
+        np.where(named, perturbed, ""),
+        np.where(named, genes, ""),
+    ), faults
 
 
-def collect_pairs(
-    table: Table, columns: tuple[str, ...], to_pair: Callable[[int, list[str]], Pair | Rejected]
-) -> tuple[tuple[Pair, ...], tuple[int, ...]]:
-    """Return pairs and their lines; see `unique_rows`. to_pair: is given rows of which no cell of
-    `columns` is empty."""
-    positions = table.require(*columns)
-    if positions is None:
-        return (), ()
-
-    def read(line: int, cells: list[str]) -> tuple[str, Pair] | Rejected:
-        pair = table.empty_cell(line, cells, positions) or to_pair(line, cells)
-        return pair if isinstance(pair, Rejected) else (pair.pair_id, pair)
-
-    rows = [*unique_rows(table, [name for name in table.header if name not in columns], read)]
-    return tuple(pair for _, _, pair in rows), tuple(line for _, line, _ in rows)
+def _say_damage(
+    what: str, symbols: NDArray[np.object_], damage: NDArray[np.object_], at: int
+) -> str:
+    return f"{quote(symbols[at])} as {what}: {damage[at]}"
 
 
-def is_challenge(header: tuple[str, ...]) -> bool:
-    """Return whether a header is train.csv's, perhaps with further columns, or exactly test.csv's.
+def is_challenge(names: Collection[str]) -> bool:
+    """Return whether columns are train.csv's, perhaps with further ones, or exactly test.csv's.
 
     Of id, pert and gene the id may be missing; another one is reported.
 
     A file with a column `split` is neither: its test rows must not become training rows.
     """
-    known = sum(column in header for column in IDENTITY)
-    return (
-        known >= 2 and ("label" in header or set(header) <= set(IDENTITY)) and "split" not in header
-    )
+    known = len({*IDENTITY} & {*names})
+    return known >= 2 and ("label" in names or known == len(names)) and "split" not in names
+
+
+def is_perturbqa(names: Collection[str]) -> bool:
+    """Return whether columns are PerturbQA's `split`, at least two of its others, and no id."""
+    return "split" in names and "id" not in names and len({*_PERTURBQA_COLUMNS} & {*names}) >= 3
 
 
 def read_challenge(table: Table, sha256: str) -> PairTable:
     """Return labelled pairs of split "train", or unlabelled ones of split "test" if there is no
     column `label`."""
-    at = place_keys(table)
-    where = table.column("label")
-
-    def to_pair(line: int, cells: list[str]) -> Pair | Rejected:
-        name = name_row(table, line, cells, at)
-        if isinstance(name, Rejected):
-            return name
-        if where is None:
-            return Pair(*name, None, "test")
-        label = _CHALLENGE_LABELS.get(cells[where].strip().lower())
-        if label is None:
-            detail = f"{quote(cells[where])}, expected {', '.join(_CHALLENGE_LABELS)}"
-            return Rejected(table.name, line, "bad label", detail)
-        return Pair(*name, label, "train")
-
-    columns = ("pert", "gene", *(name for name in ("label", "id") if name in table.header))
-    pairs, lines = collect_pairs(table, columns, to_pair)
-    _refuse_other_class(table, len(pairs))
-    kind: PairKind = "challenge_test" if where is None else "challenge_train"
-    return PairTable(
-        kind=kind, pairs=pairs, lines=lines, rejected=tuple(table.rejected), sha256=sha256
-    )
-
-
-def is_perturbqa(header: tuple[str, ...]) -> bool:
-    """Return whether a header has PerturbQA's `split` and at least two of its other columns, and no
-    id."""
-    return (
-        "split" in header
-        and "id" not in header
-        and sum(column in header for column in _PERTURBQA_COLUMNS) >= 3
+    is_test = table.column("label") is None
+    return read_pairs(
+        table,
+        sha256,
+        IDENTITY if is_test else (*IDENTITY, "label"),
+        "challenge_test" if is_test else "challenge_train",
+        labels=_CHALLENGE_LABELS,
+        split="test" if is_test else "train",
     )
 
 
@@ -209,56 +236,75 @@ def read_perturbqa(table: Table, sha256: str) -> PairTable:
     The columns are the same in both, so the file's name decides; raises InputError unless it is
     <line>-de or <line>-dir.
     """
-    cell_line, task = _line_and_task(table.name)
-    others: Counter[str] = Counter()
-    at = place_keys(table)
+    cell_line, _, task = PurePosixPath(table.name).stem.lower().rpartition("-")
+    if not cell_line or task not in _PERTURBQA_LABELS:
+        raise InputError(
+            f"{table.name}: a PerturbQA table, but of which task? Name it <line>-de.csv or"
+            " <line>-dir.csv"
+        )
+    labels = _PERTURBQA_LABELS[task]
+    read = read_pairs(table, sha256, _PERTURBQA_COLUMNS, "perturbqa", labels=labels)
+    others = Counter(pair.split for pair in read.pairs if pair.split not in _KNOWN_SPLITS)
+    if not others:
+        return replace(read, cell_line=cell_line)
+    shown = ", ".join(f"{quote(split)} ({n:,} rows)" for split, n in others.most_common(5))
+    note = f"splits that are none of train, val and test, from which nothing is learnt: {shown}"
+    return replace(read, cell_line=cell_line, notes=(note,))
 
-    def to_pair(line: int, cells: list[str]) -> Pair | Rejected:
-        name = name_row(table, line, cells, at)
-        if isinstance(name, Rejected):
-            return name
-        code, split = (clean(cells[table.header.index(column)]) for column in ("label", "split"))
-        label = _PERTURBQA_LABELS[task].get(_TRUTH.get(code.lower(), code))
-        if label is None:
-            return Rejected(table.name, line, "bad label", f"{quote(code)}, expected 0 or 1")
-        split = _SPLITS.get(split.lower(), split)
-        if split not in _KNOWN_SPLITS:
-            others[split] += 1
-        return Pair(*name, label, split)
 
-    pairs, lines = collect_pairs(table, _PERTURBQA_COLUMNS, to_pair)
+def read_pairs(
+    table: Table,
+    sha256: str,
+    columns: Sequence[str],
+    kind: PairKind,
+    *,
+    labels: Mapping[str, Label],
+    split: str = "",
+) -> PairTable:
+    """Return the pairs of a table with these columns, of which `id` may be missing. labels: by
+    their codes, in small letters. split: of all rows; "" for that in their column."""
+    used = [*columns]
+    if "id" in used and "id" not in table.header:
+        used.remove("id")
+    pairs, lines = list[Pair](), list[int]()
+
+    def label_of(text: str) -> Label | None:
+        code = clean(text).lower()
+        return labels.get(_TRUTH.get(code, code))
+
+    def find_faults(rows: pd.DataFrame) -> list[Fault]:
+        faults = find_empty(rows, used)
+        if "label" in used:
+            unknown = each(label_of, rows["label"]) == None  # noqa: E711, of an array
+            expected = " or ".join(labels) if kind == "perturbqa" else ", ".join(labels)
+            says = partial(_say_label, rows["label"].tolist(), expected)
+            faults.append((unknown, "bad label", says))
+        return faults
+
+    if table.require(*used) is not None:
+        unused = [name for name in table.header if name not in columns]
+        for part in unique_rows(table, unused, find_faults):
+            rows = part.rows
+            found = each(label_of, rows["label"]) if "label" in used else repeat(None)
+            splits = repeat(split) if split else each(_split_of, rows["split"])
+            pairs += map(Pair, part.ids, part.perts, part.genes, found, splits)
+            lines += rows.index.tolist()
     _refuse_other_class(table, len(pairs))
-    rejected = tuple(table.rejected)
     return PairTable(
-        kind="perturbqa",
-        pairs=pairs,
-        cell_line=cell_line,
-        lines=lines,
-        rejected=rejected,
+        kind=kind,
+        pairs=tuple(pairs),
+        lines=tuple(lines),
+        rejected=tuple(table.rejected),
         sha256=sha256,
-        notes=_note_splits(others),
     )
 
 
-def read_symbols(table: Table, line: int, pert: str, gene: str) -> tuple[str, str] | Rejected:
-    """Return the perturbed gene and the target gene of a row, without blanks; "A+ctrl" is A.
+def _say_label(texts: Sequence[str], expected: str, at: int) -> str:
+    return f"{quote(clean(texts[at]))}, expected {expected}"
 
-    The rejection of a row with a control, several genes, or what a spreadsheet made of a symbol.
-    """
-    for what, symbol in (("pert", clean(pert)), ("gene", clean(gene))):
-        if damage := spreadsheet_damage(symbol):
-            return Rejected(
-                table.name, line, "no gene symbol", f"{quote(symbol)} as {what}: {damage}"
-            )
-    perturbed = gene_of_condition(pert)
-    if not perturbed:
-        return Rejected(
-            table.name,
-            line,
-            "no single gene",
-            f"{quote(pert)} as pert: a control, or several genes",
-        )
-    return perturbed, clean(gene)
+
+def _split_of(text: str) -> str:
+    return _SPLITS.get(clean(text).lower(), clean(text))
 
 
 def _refuse_other_class(table: Table, n_pairs: int) -> None:
@@ -274,21 +320,3 @@ def _refuse_other_class(table: Table, n_pairs: int) -> None:
                 " class of its own. For changes in both directions, use up, down and none in a"
                 " table with id, pert, gene and label"
             )
-
-
-def _note_splits(others: Counter[str]) -> tuple[str, ...]:
-    if not others:
-        return ()
-    shown = ", ".join(f"{quote(split)} ({n:,} rows)" for split, n in others.most_common(5))
-    return (f"splits that are none of train, val and test, from which nothing is learnt: {shown}",)
-
-
-def _line_and_task(name: str) -> tuple[str, Literal["de", "dir"]]:
-    cell_line, _, task = PurePosixPath(name).stem.lower().rpartition("-")
-    if cell_line and task == "de":
-        return cell_line, "de"
-    if cell_line and task == "dir":
-        return cell_line, "dir"
-    raise InputError(
-        f"{name}: a PerturbQA table, but of which task? Name it <line>-de.csv or <line>-dir.csv"
-    )

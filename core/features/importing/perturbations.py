@@ -326,7 +326,7 @@ def _split_joined(text: str) -> list[str]:
     if _LISTED.fullmatch(text):
         return [clean(part) for _, part in _QUOTED.findall(text)]
     parts = [text] if _STRANDED.fullmatch(text) else _ALWAYS_JOIN.split(text)
-    return parts if all(_PART.fullmatch(part) for part in parts if part) else [text]
+    return parts if all(map(_PART.fullmatch, filter(None, parts))) else [text]
 
 
 def _pieces_of(text: str) -> Iterator[list[str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,31 +23,28 @@ from core.features.importing.files import (
     FoundFile,
     PackFile,
     SpaceFile,
-    SubmissionFile,
     expand,
     recognise,
     saved_upload,
 )
 from core.features.importing.import_target import (
     ImportOptions,
-    dataset_of_rows,
     describe_existing,
-    known_rows,
+    with_saved_columns,
 )
-from core.features.importing.imported_rows import run_name
+from core.features.importing.imported_runs import dataset_of_rows, known_rows, rows_of, run_name
 from core.features.importing.pairs import PairTable, TableRows
 from core.features.importing.reader import KEYS, LABELS, collector_paused
 from core.features.importing.roles import (
     ROLES,
-    SavedColumns,
     TableOptions,
     choose_roles,
-    header_key,
     named_columns,
 )
+from core.features.importing.submissions import SubmissionTable
 from core.runs.uploads_apart import read_apart
 from core.runs.workspace import Workspace
-from core.store import Cursor, changes, imports, notes
+from core.store import Cursor, imports
 
 _MOST_VALUES: Final = 3  # of a column that are shown
 _MOST_COLUMNS: Final = 100
@@ -142,12 +138,11 @@ def preview_content(
     columns: Sequence[ColumnPreview],
 ) -> Preview:
     """Return the preview of a file that was read. columns: of `preview_columns`."""
-    rows = content.table if isinstance(content, SubmissionFile) else content
     notes = (
-        rows.notes
-        if isinstance(rows, TableRows)
-        else rows.space.notes
-        if isinstance(rows, SpaceFile)
+        content.notes
+        if isinstance(content, TableRows)
+        else content.space.notes
+        if isinstance(content, SpaceFile)
         else ()
     )
     preview = Preview(
@@ -169,7 +164,7 @@ def preview_content(
 
 def is_table(content: FileContent) -> bool:
     """Return whether a file was read as a table of rows about pairs."""
-    return isinstance(content, PairTable | SubmissionFile | ScoreTable)
+    return isinstance(content, PairTable | SubmissionTable | ScoreTable)
 
 
 def _as_used(content: FileContent, column: ColumnPreview) -> ColumnPreview:
@@ -220,14 +215,12 @@ def _plan(
             preview,
             f"external scores → run {', '.join(runs)}",
         )
-    if isinstance(content, SubmissionFile):
-        name = options.name or run_name(content.table, path)
+    if isinstance(content, SubmissionTable):
+        name = options.name or run_name(content, path)
         what = (
             "an empty form" if content.kind == "sample_submission" else f"predictions → run {name}"
         )
-        return _plan_run(
-            db, content.rows.pair_ids, content.table.lines, path, options, preview, what
-        )
+        return _plan_run(db, rows_of(content).pair_ids, content.lines, path, options, preview, what)
     if isinstance(content, BundleFile):
         return replace(preview, sentence="a run with all its parts")
     if isinstance(content, PackFile):
@@ -269,11 +262,7 @@ __all__ = [
     "Preview",
     "preview_paths",
     "preview_upload",
-    "save_columns",
-    "with_saved_columns",
 ]
-
-_PAGE: Final = "import columns"  # of the presets that hold them
 
 
 def preview_paths(
@@ -325,30 +314,3 @@ def _preview(workspace: Workspace, file: FoundFile, name: str, options: ImportOp
     columns = preview_columns(file.path, options.table) if is_table(content) else ()
     with workspace.store.read() as db:
         return preview_content(db, content, name, options, columns)
-
-
-def with_saved_columns(workspace: Workspace, options: ImportOptions) -> ImportOptions:
-    """Return options with what people said of earlier tables, unless these say which column is
-    what.
-
-    Looked up once, before a file is read: a process that reads it within limits has no memory for
-    the store besides.
-    """
-    if options.table.columns or options.table.saved is not None:
-        return options
-    with workspace.store.read() as db:
-        presets = notes.presets_of_page(db, _PAGE)
-    saved = {key: SavedColumns(**values) for key, values in presets.items()}
-    return replace(options, table=replace(options.table, saved=saved))
-
-
-def save_columns(
-    workspace: Workspace, header: Sequence[str], columns: Mapping[str, str], path: str
-) -> None:
-    """Keep which column is what, for the next table with the same columns."""
-    file = Path(path).name
-    saved = SavedColumns(columns, file, f"{date.today():%Y-%m-%d}")
-    with workspace.change("save columns", file) as (db, detail):
-        notes.save_preset(db, _PAGE, header_key(header), asdict(saved), workspace.settings.author)
-        changes.bump(db, "presets")
-        detail |= dict(columns)

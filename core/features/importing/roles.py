@@ -187,6 +187,21 @@ ROLES: Final[Mapping[str, Role]] = {
         holds="number",
     ),
 }
+# Role → the column of a submission that has it.
+COLUMN_OF: Mapping[str, str] = {
+    "up": "prediction_up",
+    "down": "prediction_down",
+    "p_de": "p_de",
+    "p_up_given_de": "p_up_given_de",
+    "reasoning": "reasoning_trace",
+    "model": "model_name",
+    "tokens": "tokens_used",
+    "prompt_tokens": "prompt_tokens",
+    "tool_calls": "num_tool_calls",
+}
+SEED_COLUMN = re.compile(
+    r"(?:reasoning_trace|prediction_up|prediction_down)_seed(\d{1,9})", re.ASCII
+)
 CHANGES: Final = ("log2_fc", "ln_fc", "log10_fc", "fold_change", "log_fc")
 # Columns that tell the base of "logFC": edgeR, limma, DESeq2, glmGamPoi and pertpy write log2,
 # presto and nebula the natural one.
@@ -346,8 +361,12 @@ def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:
             " each perturbed and each measured gene"
         )
     of = dict(named)
-    holds = {name: _holds(table, i) for i, name in enumerate(table.header)}
-    free = [name for name in table.header if name and name not in named.values()]
+    holds, free = dict[str, Holds](), list[str]()
+    for at, name in enumerate(table.header):
+        is_number = table.looks_numeric(at)
+        holds[name] = "any" if is_number is None else "number" if is_number else "text"
+        if name and name not in named.values():
+            free.append(name)
     for role in ROLES:
         column = None if role in of else _find(table, role, free, holds)
         if column is not None:
@@ -381,15 +400,18 @@ def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:
         names = next((i for i, name in enumerate(table.header) if holds[name] == "text"), 0)
         columns = [*table.header[:names], *table.header[names + 1 :]]
         refuse_matrix([cells[names] for cells in table.sample()], columns, table.name)
-    unused = tuple(name for name in table.header if name not in of.values())
-    return Roles({role: of[role] for role in ROLES if role in of}, unused)
+    unused = [name for name in table.header if name not in of.values()]
+    return Roles({role: of[role] for role in ROLES if role in of}, tuple(unused))
 
 
 def _names_pairs(table: Table, of: Mapping[str, str]) -> bool:
     """Return whether some id has a part of its pair."""
     key, pert, gene = (table.header.index(of[role]) for role in ("id", "pert", "gene"))
     rows = table.sample()
-    return not rows or any(row[pert] in row[key] or row[gene] in row[key] for row in rows)
+    for row in rows:
+        if row[pert] in row[key] or row[gene] in row[key]:
+            return True
+    return not rows
 
 
 def stack(table: Table) -> Table:
@@ -438,13 +460,11 @@ def _find(table: Table, role: str, free: Sequence[str], holds: Mapping[str, Hold
 
     Of columns of genes, one of symbols counts before one of identifiers.
     """
-    kind = ROLES[role]
-    columns = [name for name in free if kind.holds in ("any", holds[name]) or holds[name] == "any"]
-    matching = [
-        same
-        for key in map(fold, (*kind.names, *kind.lesser))
-        if (same := [n for n in columns if fold(n) == key])
-    ]
+    kind, by_name = ROLES[role], dict[str, list[str]]()
+    for name in free:
+        if kind.holds in ("any", holds[name]) or holds[name] == "any":
+            by_name.setdefault(fold(name), []).append(name)
+    matching = [*filter(None, map(by_name.get, map(fold, (*kind.names, *kind.lesser))))]
     if role == "gene" and len(matching) > 1:
         matching.sort(
             key=lambda same: bool(
@@ -457,40 +477,6 @@ def _find(table: Table, role: str, free: Sequence[str], holds: Mapping[str, Hold
             f" --column {role}=NAME"
         )
     return matching[0][0] if matching else None
-
-
-def _holds(table: Table, column: int) -> Holds:
-    """Return what most of the cells of a column are; "any" if all are empty."""
-    is_numeric = table.looks_numeric(column)
-    return "any" if is_numeric is None else "number" if is_numeric else "text"
-
-
-class Repeats:
-    """Rows that name a pair that an earlier row names, and what they hold beside it."""
-
-    def __init__(self, table: Table, unused: Sequence[str]) -> None:
-        self._table = table
-        self._columns = {name: table.header.index(name) for name in unused}
-        self._first: dict[str, list[str]] = {}
-        self._again: list[tuple[str, list[str]]] = []
-
-    def add(self, key: str, cells: Sequence[str]) -> bool:
-        """Return whether an earlier row has this key."""
-        values = [cells[column] for column in self._columns.values()]
-        if self._first.setdefault(key, values) is values:
-            return False
-        self._again.append((key, values))
-        return True
-
-    def refuse(self) -> None:
-        """Raise InputError if rows are often repeated, and other columns tell them apart
-        (`explain_repeats`)."""
-        if is_often(len(self._again), len(self._first)):
-            import pandas as pd
-
-            rows = [(key, self._first[key]) for key in dict(self._again)] + self._again
-            others = pd.DataFrame([values for _, values in rows], columns=[*self._columns])
-            explain_repeats(self._table.name, pd.Series([key for key, _ in rows]), others)
 
 
 def is_often(n_repeats: int, n_rows: int) -> bool:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
 
 from core.base.row_schema import FILE_SUM_TOLERANCE
 from core.base.tables import NumberStyle, Table
 from core.base.texts import quote
-from core.base.types import Flag, Label, Prediction, Rejected, RowResult, TraceEvent, Track
-from core.features.importing.pairs import IDENTITY, TableRows, name_row, place_keys, unique_rows
-from core.features.importing.roles import Roles
+from core.base.types import Flag, Label, Prediction, RowResult, TraceEvent, Track
+from core.features.importing.pairs import IDENTITY, Fault, TableRows, find_empty, unique_rows
+from core.features.importing.roles import COLUMN_OF, SEED_COLUMN, Roles
 from core.features.importing.traces import Format, Trace, parse_trace
 from core.llm.answers import read_label
 from core.llm.completion import part_thinking
+from core.runs.audited_rows import AuditedRows, RowSpool
 
 # a trace's probabilities reproduce both predictions within this, else the file's numbers count
 TRACE_TOLERANCE = 2e-6
@@ -25,21 +29,6 @@ UNIFORM_TOLERANCE = 5e-4  # .333 stands for a third
 
 _NUMBERS = ("prediction_up", "prediction_down")
 _SPLIT = ("p_de", "p_up_given_de")
-# Role → the column of a submission that has it.
-COLUMN_OF: Mapping[str, str] = {
-    "up": "prediction_up",
-    "down": "prediction_down",
-    "p_de": "p_de",
-    "p_up_given_de": "p_up_given_de",
-    "reasoning": "reasoning_trace",
-    "model": "model_name",
-    "tokens": "tokens_used",
-    "prompt_tokens": "prompt_tokens",
-    "tool_calls": "num_tool_calls",
-}
-_SEED_COLUMN = re.compile(
-    r"(?:reasoning_trace|prediction_up|prediction_down)_seed(\d{1,9})", re.ASCII
-)
 # Label → the numbers of an answer that is certain of it.
 CERTAIN: Mapping[Label, tuple[float, float]] = {
     Label.UP: (1.0, 0.0),
@@ -62,8 +51,8 @@ class SubmissionTable(TableRows):
     format most traces have, or that they name; "unknown" without traces. `model_name` is the most
     frequent one, "" if that is `none` or there is no such column. A "sample_submission" says
     .333/.333 on every row, without a trace or a model. rows: () if they were passed on one by one
-    (see `TakeRow`). spec, note: the source of a run of external scores. remark: on oddities of the
-    file, or "".
+    (see `TakeRow`), as to `audited` (`spool_rows`). spec, note: the source of a run of external
+    scores. remark: on oddities of the file, or "".
     """
 
     kind: Literal["submission", "sample_submission", "inspect_log", "external_score"]
@@ -74,16 +63,23 @@ class SubmissionTable(TableRows):
     spec: Mapping[str, Any] = field(default_factory=dict)
     note: str | None = None
     remark: str = ""
+    audited: AuditedRows | None = None
+
+
+def spool_rows(read: Callable[[TakeRow], SubmissionTable]) -> SubmissionTable:
+    """Return a run whose rows are audited as they are read. read: is given what takes each."""
+    spool = RowSpool()
+    table = read(spool.add)
+    return replace(table, audited=spool.finish())
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where the columns are. key: id, pert and gene. numbers: prediction_up and prediction_down, or
-    p_de and p_up_given_de (`is_split`). at: every column.
+    """Where the columns are. numbers: prediction_up and prediction_down, or p_de and p_up_given_de
+    (`is_split`). at: every column.
     """
 
-    key: Mapping[str, int]
-    numbers: tuple[int, ...]
+    numbers: tuple[str, str]
     is_split: bool
     seeds: tuple[int, ...]
     at: Mapping[str, int]
@@ -106,13 +102,6 @@ class _Tally:
     differing: list[str] = field(default_factory=list)
 
 
-def is_submission(header: tuple[str, ...], roles: Mapping[str, str]) -> bool:
-    """Return whether a header has a prediction column, or columns of both probabilities. roles:
-    role → column."""
-    named = any(column.startswith(_NUMBERS) for column in header)
-    return named or {"up", "down"} <= roles.keys() or {*_SPLIT} <= roles.keys()
-
-
 def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> SubmissionTable:
     """Return all rows with a valid id and two valid predictions; other columns may be missing or
     hold anything.
@@ -125,12 +114,18 @@ def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> S
     take = take or rows.append
     layout = _layout(table)
     if layout is not None:
-        for pair_id, line, (up, down, cells) in _checked_rows(table, layout):
-            row = _row(pair_id, up, down, cells, layout, tally)
-            tally.rows += 1
-            tally.uniform += Flag.UNIFORM in row.prediction.flags
-            take(row)
-            lines.append(line)
+        used = {*IDENTITY, *layout.numbers, "reasoning_trace", "model_name"}
+        unused = [name for name in table.header if name not in used]
+        for part in unique_rows(table, unused, partial(_faults, table, layout)):
+            one, other = (table.numbers(name, part.rows[name]) for name in layout.numbers)
+            up, down = (one * other, one * (1 - other)) if layout.is_split else (one, other)
+            cells = part.rows.itertuples(index=False, name=None)
+            for values in zip(part.ids, up.tolist(), down.tolist(), cells, strict=True):
+                row = _row(*values, layout, tally)
+                tally.rows += 1
+                tally.uniform += Flag.UNIFORM in row.prediction.flags
+                take(row)
+            lines += part.rows.index.tolist()
     track = _track(table, layout)
     return SubmissionTable(
         "sample_submission" if _is_sample(tally) else "submission",
@@ -152,18 +147,12 @@ def _layout(table: Table) -> _Layout | None:
     by_pair = "id" not in table.header and {"pert", "gene"} & {*table.header}
     keys = ("pert", "gene") if by_pair else ("id",)
     names = _SPLIT if is_split else _NUMBERS
-    required = table.require(*keys, *names)
-    if required is None:
+    if table.require(*keys, *names) is None:
         return None
     table.refuse_unclear(names)
-    seeds = {int(match[1]) for name in table.header if (match := _SEED_COLUMN.fullmatch(name))}
+    seeds = {int(match[1]) for name in table.header if (match := SEED_COLUMN.fullmatch(name))}
     at = {name: i for i, name in enumerate(table.header)}
-    return _Layout(place_keys(table), required[len(keys) :], is_split, tuple(sorted(seeds)), at)
-
-
-def is_used(column: str) -> bool:
-    """Return whether a submission's column is read beside those with a role."""
-    return _SEED_COLUMN.fullmatch(column) is not None or column == "num_distinct_tools"
+    return _Layout(names, is_split, tuple(sorted(seeds)), at)
 
 
 def _track(table: Table, layout: _Layout | None) -> Track:
@@ -172,44 +161,27 @@ def _track(table: Table, layout: _Layout | None) -> Track:
     return "B" if {"num_tool_calls", "num_distinct_tools"} & set(table.header) else "C"
 
 
-def _checked_rows(
-    table: Table, layout: _Layout
-) -> Iterator[tuple[str, int, tuple[float, float, list[str]]]]:
-    used = {*layout.key.values(), *layout.numbers}
-    unused = [
-        name
-        for name, i in layout.at.items()
-        if i not in used and name not in ("reasoning_trace", "model_name")
-    ]
-    return unique_rows(table, unused, lambda line, cells: _check(table, line, cells, layout))
+def _faults(table: Table, layout: _Layout, rows: pd.DataFrame) -> list[Fault]:
+    """Return what is wrong with the numbers of some rows."""
+    one, other = layout.numbers
+    p, q = table.numbers(one, rows[one]), table.numbers(other, rows[other])
+    texts = rows[one].tolist(), rows[other].tolist()
 
+    def say(expected: str, at: int) -> str:
+        return f"{one} {quote(texts[0][at])}, {other} {quote(texts[1][at])}, expected {expected}"
 
-def _check(
-    table: Table, line: int, cells: list[str], layout: _Layout
-) -> tuple[str, tuple[float, float, list[str]]] | Rejected:
-    """Return the row's id and its two predictions, or its rejection."""
-    name = name_row(table, line, cells, layout.key)
-    if isinstance(name, Rejected):
-        return name
-    if empty := table.empty_cell(line, cells, layout.numbers):
-        return empty
-    numbers = [table.number(column, cells[column]) for column in layout.numbers]
-    names = [table.header[column] for column in layout.numbers]
-    texts = ", ".join(
-        f"{name} {quote(cells[column])}" for name, column in zip(names, layout.numbers, strict=True)
-    )
-    if any(number is None or not math.isfinite(number) for number in numbers):
-        return Rejected(table.name, line, "not a number", f"{texts}, expected two numbers")
-    one, other = (number for number in numbers if number is not None)
-    up, down = (one * other, one * (1 - other)) if layout.is_split else (one, other)
-    if not all(0 <= number <= 1 for number in (one, other)) or up + down > 1 + FILE_SUM_TOLERANCE:
-        return Rejected(
-            table.name,
-            line,
+    is_inside = (np.minimum(p, q) >= 0) & (np.maximum(p, q) <= 1)
+    if not layout.is_split:
+        is_inside &= p + q <= 1 + FILE_SUM_TOLERANCE
+    return [
+        *find_empty(rows, (one, other)),
+        (~np.isfinite(p + q), "not a number", partial(say, "two numbers")),
+        (
+            ~is_inside,
             "out of range",
-            f"{texts}, expected both in [0, 1] and a sum of at most 1",
-        )
-    return name[0], (up, down, cells)
+            partial(say, "both in [0, 1] and a sum of at most 1"),
+        ),
+    ]
 
 
 def number_in(text: str) -> float | None:
@@ -225,7 +197,7 @@ def _number(text: str) -> float | None:
 
 
 def _row(
-    pair_id: str, up: float, down: float, cells: list[str], layout: _Layout, tally: _Tally
+    pair_id: str, up: float, down: float, cells: Sequence[str], layout: _Layout, tally: _Tally
 ) -> RowResult:
     trace = parse_trace(layout.cell(cells, "reasoning_trace"))
     seed_events = _seed_events(cells, layout)
@@ -278,7 +250,7 @@ def describe_differing(seeds: Sequence[str]) -> str:
     return f"answers whose text says otherwise than their numbers: {len(seeds):,} ({first})"
 
 
-def _seed_events(cells: list[str], layout: _Layout) -> list[TraceEvent]:
+def _seed_events(cells: Sequence[str], layout: _Layout) -> list[TraceEvent]:
     events: list[TraceEvent] = []
     for seed in layout.seeds:
         text = layout.cell(cells, f"reasoning_trace_seed{seed}")
@@ -408,19 +380,17 @@ def read_replies(
     models: dict[str, None] = {}
     take = take or rows.append
     table.note_unused(roles.unused)
-    place = {role: table.header.index(name) for role, name in roles.of.items()}
-
-    def read(line: int, cells: list[str]) -> tuple[str, list[str]] | Rejected:
-        name = name_row(
-            table, line, cells, {role: i for role, i in place.items() if role in IDENTITY}
-        )
-        return name if isinstance(name, Rejected) else (name[0], cells)
-
-    for key, line, cells in unique_rows(table, roles.unused, read):
-        of_role = {role: cells[i] for role, i in place.items()}
-        take(_reply_row(key, of_role))
-        models[of_role.get("model", "")] = None
-        lines.append(line)
+    names = {"id": "id of a row"}  # unless it names the pair
+    names |= {roles.of[role]: role for role in IDENTITY if role in roles.of}
+    table.rename(names)
+    columns = {role: names.get(name, name) for role, name in roles.of.items()}
+    for part in unique_rows(table, [names.get(n, n) for n in roles.unused]):
+        replies = part.rows[[*columns.values()]].itertuples(index=False, name=None)
+        for key, cells in zip(part.ids, replies, strict=True):
+            of_role = dict(zip(columns, cells, strict=True))
+            take(_reply_row(key, of_role))
+            models[of_role.get("model", "")] = None
+        lines += part.rows.index.tolist()
     return SubmissionTable(
         *(
             "submission",

@@ -232,7 +232,7 @@ def looks_like_control(text: str) -> bool:
     or not."""
     if _names_control(text):  # AAVS1_sg2 is one name
         return True
-    parts = [part for part in SEVERAL.split(text) if part]
+    parts = [*filter(None, SEVERAL.split(text))]
     return bool(parts) and all(map(_names_control, parts))
 
 

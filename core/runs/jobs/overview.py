@@ -196,13 +196,13 @@ def _has_more_rows(folder: RunFolder, start: int) -> bool:
 
 
 class SettleOnce:
-    """Settles dead jobs before a workspace's store is first used; does nothing without a store."""
+    """Settles dead jobs before a workspace's store is first used."""
 
     def __init__(self) -> None:
         self._is_settled = False
 
     def __call__(self, workspace: Workspace) -> None:
-        if not self._is_settled and workspace.settings.store_file.exists():
+        if not self._is_settled:
             self._is_settled = True
             settle_ended(replace(workspace, before_use=None))
 

@@ -15,6 +15,7 @@ import streamlit as st
 from core.features import hooks
 from core.features.importing import actions as imports
 from core.features.importing import allowed_paths, bundle_actions, export, imported_rows
+from core.features.importing.fetch import SOURCES
 from core.features.importing.import_target import ImportOptions
 from core.features.importing.page import after_import
 from core.features.importing.page.after_import import ask_path
@@ -91,7 +92,7 @@ def _show_path(context: PageContext, options: ImportOptions) -> None:
 
 def _show_public_files(context: PageContext) -> None:
     st.markdown("**Public files**")
-    groups = {name: FETCHABLE[name] for name in imports.PUBLIC_GROUPS}
+    groups = {name: FETCHABLE[name] for name in SOURCES}
     group = choose_one(st.selectbox, "fetch_group", "Source", groups, next(iter(groups)))
     if not st.button("Fetch and import") or group is None:
         return
