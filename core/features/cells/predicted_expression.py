@@ -319,7 +319,7 @@ def _changes_of_pairs(found: pd.DataFrame, controls: pd.DataFrame, wanted: Wante
         )
     )
     covered = (group >= 0) & (gene >= 0) & (control_gene >= 0)
-    change = np.full(len(wanted), np.nan)
+    change = np.full(len(wanted.pairs), np.nan)
     base = controls.loc[CONTROL].to_numpy()[control_gene[covered]]
     change[covered] = log2_fold_change(found.to_numpy()[group[covered], gene[covered]], base)
     return change

@@ -3,8 +3,9 @@ stored."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from core.base.types import Pair, Rejected
-from core.features.cells.change_rows import KEYS, ask_about_repeats, open_changes
+from core.features.cells.change_rows import KEYS, ask_about_repeats, read_changes
 from core.features.importing.perturbations import read_perturbations
 from core.features.importing.roles import AS_GUESSED, TableOptions, is_often
 from core.stats.arrays import Bools, Codes, Floats
@@ -30,50 +31,48 @@ def read_predicted_table(
     Evidence of a change is |z|, from a column z or the change / standard_error, else -log10 p, else
     |log2_fc|; the signed one has the sign of the change. Rows of other pairs are counted, not kept.
     A row that repeats a pair, has an empty cell or no number, or one that its column cannot hold,
-    is rejected. Raise InputError as `ChangeRows`, and for repeats that another column explains.
+    is rejected. Raise InputError as `read_changes`, and for repeats that another column explains.
     """
     known, values = set(wanted.perts), set[str]()
 
-    def places_of(perts: np.ndarray, genes: np.ndarray) -> np.ndarray:
+    def places_of(perts: np.ndarray, genes: np.ndarray) -> Codes:
         meanings = read_perturbations(perts, known).of_value
-        return wanted.places_of(
-            np.array([meanings[pert].name for pert in perts], dtype=object), genes
-        )
+        return wanted.places_of([meanings[pert].name for pert in perts], genes)
 
-    def keep(perts: np.ndarray, genes: np.ndarray) -> np.ndarray:
+    def keep(perts: np.ndarray, genes: np.ndarray) -> Bools:
         values.update(perts)
         return places_of(perts, genes) >= 0
 
-    with open_changes(path, options, for_labels=False) as table:
-        rows = pd.concat(table.parts(keep))
-    places = places_of(rows["pert"].to_numpy(), rows["gene"].to_numpy())
-    repeated = pd.Series(places, rows.index).duplicated(keep=False)
-    again = pd.Series(places).duplicated().to_numpy()
+    table = read_changes(path, options, keep)
+    rows = table.rows
+    places = pd.Series(places_of(rows["pert"].to_numpy(), rows["gene"].to_numpy()), rows.index)
+    again = places.duplicated()
     if is_often(int(again.sum()), len(rows)):
-        ask_about_repeats(path, options, pd.Series(places, rows.index)[repeated])
+        ask_about_repeats(path, options, places[places.duplicated(keep=False)])
     rejected = [
         Rejected(
             path.name,
             int(line),
             "duplicate",
-            f"{wanted.pair_ids[place]!r} stands in an earlier row already",
+            f"{wanted.pairs[place].pair_id!r} stands in an earlier row already",
         )
-        for line, place in zip(rows.index[again], places[again], strict=True)
+        for line, place in places[again].items()
     ]
-    numbers = {str(role): np.full(len(wanted), np.nan) for role in rows if role not in KEYS}
-    for role, of_pairs in numbers.items():
-        of_pairs[places[~again]] = rows[role].to_numpy()[~again]
-    evidence, signed, measure = _evidence_of(numbers)
+    numbers = rows[~again].drop(columns=[*KEYS]).set_axis(places[~again])
+    of_pairs = numbers.reindex(range(len(wanted.pairs)))
+    evidence, signed, measure = _evidence_of(
+        {str(role): column.to_numpy() for role, column in of_pairs.items()}
+    )
     return PredictedChanges(
         evidence=evidence,
         signed=signed,
-        log2_fc=numbers.get("log2_fc"),
+        log2_fc=of_pairs["log2_fc"].to_numpy() if "log2_fc" in of_pairs else None,
         measure=measure,
         read_as=table.columns,
         rejected=tuple(sorted((*table.rejected, *rejected), key=lambda row: row.line)),
         other_pairs=table.n_rows - table.n_chosen,
         values=tuple(sorted(values)[:SHOWN_VALUES]),
-        notes=table.notes(),
+        notes=table.notes,
     )
 
 
@@ -96,30 +95,25 @@ def _evidence_of(numbers: Mapping[str, Floats]) -> tuple[Floats, Floats, str]:
 SHOWN_VALUES = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class WantedPairs:
     """The pairs of a dataset, in its order, each once."""
 
-    pair_ids: tuple[str, ...]
-    perts: tuple[str, ...]
-    genes: tuple[str, ...]
-    _index: pd.MultiIndex = field(repr=False)
+    pairs: Sequence[Pair]
 
-    @classmethod
-    def of(cls, pairs: Sequence[Pair]) -> WantedPairs:
-        """Return the requested pairs."""
-        perts, genes = tuple(pair.pert for pair in pairs), tuple(pair.gene for pair in pairs)
-        return cls(
-            tuple(pair.pair_id for pair in pairs),
-            perts,
-            genes,
-            pd.MultiIndex.from_arrays([perts, genes]),
-        )
+    @cached_property
+    def perts(self) -> tuple[str, ...]:
+        return tuple(pair.pert for pair in self.pairs)
 
-    def __len__(self) -> int:
-        return len(self.pair_ids)
+    @cached_property
+    def genes(self) -> tuple[str, ...]:
+        return tuple(pair.gene for pair in self.pairs)
 
-    def places_of(self, perts: np.ndarray, genes: np.ndarray) -> Codes:
+    @cached_property
+    def _index(self) -> pd.MultiIndex:
+        return pd.MultiIndex.from_arrays([self.perts, self.genes])
+
+    def places_of(self, perts: Sequence[str], genes: Iterable[str]) -> Codes:
         """Return the place of each (perturbation, gene) among the pairs, of shape (n,); -1 for
         others."""
         return self._index.get_indexer(pd.MultiIndex.from_arrays([perts, genes]))

@@ -251,7 +251,7 @@ def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> Pr
 
     Raise InputError for options of the other kind of file, and if it has none of the pairs.
     """
-    wanted = WantedPairs.of(pairs)
+    wanted = WantedPairs(pairs)
     if is_cell_file(path):
         if options.columns:
             raise InputError(

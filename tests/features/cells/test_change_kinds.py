@@ -25,7 +25,7 @@ from core.stats.multiplicity import benjamini_hochberg
 PERTS = ("Stat1", "Rela", "Jun")
 GENES = (*PERTS, *(f"Gene{i}" for i in range(57)))
 SETTINGS = LabelSettings(sampling=SamplingSettings(all_pairs=True, least_effects=1))
-PAIRS = WantedPairs.of(
+PAIRS = WantedPairs(
     [Pair(f"{pert}_{gene}", pert, gene, None, "train") for pert in PERTS for gene in GENES]
 )
 

@@ -19,7 +19,7 @@ from core.features.cells.predicted_table import WantedPairs
 from core.features.cells.predictions import describe
 
 WriteCells = Callable[..., Path]
-PAIRS = WantedPairs.of(
+PAIRS = WantedPairs(
     [
         Pair(f"{pert}_{gene}", pert, gene, None, "train")
         for pert, gene in (("A", "G"), ("A", "H"), ("B", "G"), ("C", "G"), ("A", "N"))
@@ -58,11 +58,7 @@ def test_what_differs_between_controls_and_perturbed_cells_is_said(cells_file: W
     found = read_predicted_cells(cells_file(COUNTS, obs, GENES), PAIRS, CellOptions())
     said = found.read_as["differs between controls and perturbed cells"]
     assert "treatment: LPS (0 of 2 controls, 3 of 3 perturbed cells)" in said
-    pairs = [
-        Pair(*each, None, "train")
-        for each in zip(PAIRS.pair_ids, PAIRS.perts, PAIRS.genes, strict=True)
-    ]
-    assert said in describe(found, build_rows(pairs, found, rank_only=True))
+    assert said in describe(found, build_rows(PAIRS.pairs, found, rank_only=True))
 
 
 def test_log_values_are_averaged_on_a_linear_scale(cells_file: WriteCells) -> None:
@@ -96,7 +92,7 @@ def test_blocks_of_cells_give_the_same(
     cells = anndata.read_h5ad(path)
     perts = sorted(set(cells.obs["perturbation"]) - {"non-targeting"})
     single = [pert for pert in perts if "+" not in pert]
-    pairs = WantedPairs.of(
+    pairs = WantedPairs(
         [Pair(f"{p}_{g}", p, g, None, "train") for p in single for g in cells.var_names]
     )
     whole = read_predicted_cells(path, pairs, CellOptions())

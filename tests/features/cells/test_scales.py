@@ -33,9 +33,7 @@ SUBSETS = {
     "few": np.arange(0, 60, 4),
 }
 SINGLES = sorted({value for value in VALUES if value != CONTROL and "+" not in value})
-PAIRS = WantedPairs.of(
-    [Pair(f"{p}_{g}", p, g, None, "train") for p in SINGLES for g in SCREEN.genes]
-)
+PAIRS = WantedPairs([Pair(f"{p}_{g}", p, g, None, "train") for p in SINGLES for g in SCREEN.genes])
 
 
 def write(path: Path, values: np.ndarray, genes: np.ndarray, rows: np.ndarray) -> Path:
