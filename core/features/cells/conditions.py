@@ -3,7 +3,7 @@ that reads cells."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Final
@@ -144,6 +144,21 @@ class Conditions:
         out; of shape (n_cells,)."""
         name_of = {value: meaning.name for value, meaning in self.names.of_value.items()}
         return self._look_up(name_of, "")
+
+    def refuse_unclear(self, where: str, handled: Collection[str], *, within: bool = False) -> None:
+        """Raise InputError for cells of several lines unless the column was handled, and for
+        columns that contradict that of perturbations. within: whether they can be compared inside
+        each line."""
+        for each in self.confounders:
+            if each.is_line and each.column not in handled:
+                inside = f", compare inside each with --within {each.column}" if within else ""
+                raise InputError(
+                    f"{where}: {each.column} has several values, {each.line().partition(': ')[2]};"
+                    f" choose one with --where {each.column}={next(iter(each.counts))}{inside}, or"
+                    f" take them together with --across {each.column}"
+                )
+        if self.contradictions:
+            raise InputError(f"{where}: {self.contradictions[0]}")
 
     def _look_up(self, table: Mapping[str, Any], other: Any) -> np.ndarray:
         code, distinct = pd.factorize(self.values)

@@ -7,14 +7,13 @@ of lines, donors or batches as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from core.base.errors import InputError
 from core.features.cells.columns import BATCH_NAMES, texts
 from core.features.importing.perturbations import read_perturbations
 from core.stats.arrays import Bools
@@ -83,18 +82,11 @@ _SHOWN = 4
 @dataclass(frozen=True, slots=True)
 class Confounder:
     """A column with several values. counts: value → its control cells and its perturbed cells, most
-    cells first. is_line: of LINES. distance: between both distributions, from 0 to 1."""
+    cells first. is_line: of LINES."""
 
     column: str
     counts: Mapping[str, tuple[int, int]]
     is_line: bool
-    distance: float
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether controls and perturbed cells share at least two values, so it does not describe
-        this difference."""
-        return sum(min(pair) > 0 for pair in self.counts.values()) > 1
 
     def line(self) -> str:
         """Return the table of the column in one line."""
@@ -114,27 +106,34 @@ def find_confounders(
     """Return columns with several values that are in LINES or contain names of lines, and other
     columns that differ between controls and the rest.
 
-    A column with an uninformative name counts if it has few distinct texts, and if both controls
-    and other cells have several of them. is_control, is_perturbed: of shape (n_cells,). others:
+    A column with an uninformative name counts if it has few distinct texts, and if controls and
+    other cells share at least two of them. is_control, is_perturbed: of shape (n_cells,). others:
     columns with the treatment of a cell.
     """
     found = list[Confounder]()
+    kinds = pd.DataFrame({"control": is_control, "rest": is_perturbed})
     for name in map(str, obs.columns):
         folded = name.lower().replace(" ", "_").replace(".", "_")
         is_named = folded in (*LINES, *_ORIGINS, *BATCH_NAMES)
-        if name in others or not (
-            is_named or (_holds_few_texts(obs[name]) and not _OUTCOMES.fullmatch(folded))
-        ):
+        may_tell = is_named or (_holds_few_texts(obs[name]) and not _OUTCOMES.fullmatch(folded))
+        if name in others or not may_tell:
             continue
         values = texts(obs[name])
+        table = kinds.groupby(values).sum()
+        table = table[table.any(axis=1)]
+        if not 1 < len(table) <= MOST_VALUES:
+            continue
         is_line = folded in LINES or all(
             _KNOWN_LINES.fullmatch(value) for value in pd.unique(values[values != ""])
         )
-        one = _compare(name, values, is_control, is_perturbed, is_line)
-        if one is not None and (
-            is_line or (one.distance >= LEAST_DISTANCE and (is_named or one.is_shared))
-        ):
-            found.append(one)
+        # half the sum of absolute differences of shares; 0 without controls
+        differences = (table / table.sum()).diff(axis=1)["rest"].abs()
+        differs = differences.sum() / 2 >= LEAST_DISTANCE
+        is_shared = (table > 0).all(axis=1).sum() > 1
+        if is_line or (differs and (is_named or is_shared)):
+            table = table.loc[table.sum(axis=1).sort_values(ascending=False, kind="stable").index]
+            counts = {str(each): (int(n), int(m)) for each, n, m in table.itertuples(name=None)}
+            found.append(Confounder(name, counts, is_line))
     return tuple(found)
 
 
@@ -147,51 +146,11 @@ def _holds_few_texts(column: pd.Series) -> bool:
     return is_text and 1 < column.nunique() <= _MOST_UNNAMED
 
 
-def _compare(
-    name: str, values: np.ndarray, is_control: Bools, is_perturbed: Bools, is_line: bool
-) -> Confounder | None:
-    table = pd.DataFrame(
-        {
-            "control": pd.Series(values[is_control]).value_counts(),
-            "rest": pd.Series(values[is_perturbed]).value_counts(),
-        }
-    )
-    table = table.fillna(0).astype(int)
-    if not 1 < len(table) <= MOST_VALUES:
-        return None
-    shares = table / table.sum().clip(lower=1)
-    table = table.loc[table.sum(axis=1).sort_values(ascending=False, kind="stable").index]
-    counts = {
-        str(value): (int(control), int(rest))
-        for value, control, rest in table.itertuples(name=None)
-    }
-    distance = (
-        float((shares["control"] - shares["rest"]).abs().sum() / 2)
-        if table["control"].any()
-        else 0.0
-    )
-    return Confounder(name, counts, is_line, distance)
-
-
-def refuse_mixed_lines(
-    where: str, found: Collection[Confounder], handled: Collection[str], *, within: bool = False
-) -> None:
-    """Raise InputError for cells of several lines unless the column was handled. within: whether
-    they can be compared inside each line.
-    """
-    mixed = next((each for each in found if each.is_line and each.column not in handled), None)
-    if mixed is None:
-        return
-    inside = f", compare inside each with --within {mixed.column}" if within else ""
-    raise InputError(
-        f"{where}: {mixed.column} has several values, {mixed.line().partition(': ')[2]}; choose one"
-        f" with --where {mixed.column}={next(iter(mixed.counts))}{inside}, or take them together"
-        f" with --across {mixed.column}"
-    )
-
-
 _FLAGS: Final = re.compile(r"(is)?(controls?|ctrl|ntc|nontargeting|controlcells?)")
-_TRUE, _FALSE = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no"}
+_IS_CONTROL: Final = {
+    **dict.fromkeys(("1", "1.0", "true", "yes"), True),
+    **dict.fromkeys(("0", "0.0", "false", "no"), False),
+}
 _LEAST_SHARE: Final = 0.01  # share of cells from which a contradiction is not an accident
 _MAX_EXAMPLES: Final = 3
 
@@ -206,32 +165,30 @@ def describe_second_genes(
     """Describe a column that names a perturbed gene missing in the column of perturbations, and
     what to do; "" for none. genes_of_cell: as read from that column, joined by +, "" for controls
     (is_control) and unknown cells, both of shape (n_cells,). spellings: of the measured genes."""
-    read_cells = is_control | (genes_of_cell != "")
+    is_read, measured = is_control | (genes_of_cell != ""), {*spellings.values()}
     # named like a second column: gene_2 for gene or gene_1, second_gene
     base = re.sub(r"(?:[_. ]?(?:1|a|first))$|^first[_. ]?", "", column.lower())
     pattern = re.compile(rf"{re.escape(base)}[_. ]?(?:2|b|second)|second[_. ]?{re.escape(base)}")
     for name in map(str, obs.columns):
         if name == column or not pattern.fullmatch(name.lower()):
             continue
-        values, measured = texts(obs[name]), set(spellings.values())
-        second = {
-            value: each.name if set(each.genes) <= measured else ""
-            for value, each in read_perturbations(
-                values, spellings, need_controls=False
-            ).of_value.items()
-        }
-        others = np.array([second[value] for value in values], dtype=object)
-        is_other = [
-            not set(other.split("+")) <= set(genes.split("+"))
-            for other, genes in zip(others, genes_of_cell, strict=True)
-        ]
-        found = read_cells & (others != "") & np.array(is_other, dtype=np.bool_)
-        if found.sum() > _LEAST_SHARE * read_cells.sum():
-            none = next(iter(pd.Series(values[read_cells & (others == "")]).mode()), "")
+        values = texts(obs[name])
+        meanings = read_perturbations(values, spellings, need_controls=False).of_value
+        second = {value: {*each.genes} & measured for value, each in meanings.items()}
+        is_other = is_read & np.array(
+            [
+                not second[value] <= {*genes.split("+")}
+                for value, genes in zip(values, genes_of_cell, strict=True)
+            ],
+            dtype=np.bool_,
+        )
+        if is_other.sum() > _LEAST_SHARE * is_read.sum():
+            names_none = np.array([not second[value] for value in values], dtype=np.bool_)
+            none = next(iter(pd.Series(values[is_read & names_none]).mode()), "")
             single = f"take the cells with one by --where {name}={none}, or " if none else ""
             return (
-                f"{name} names a second perturbed gene of {found.sum():,} cells"
-                f" ({_examples(values[found])}); {single}write both into one column of obs (A+B)"
+                f"{name} names a second perturbed gene of {is_other.sum():,} cells"
+                f" ({_examples(values[is_other])}); {single}write both into one column of obs (A+B)"
             )
     return ""
 
@@ -246,32 +203,17 @@ def describe_other_controls(
         if not _FLAGS.fullmatch(re.sub("[^a-z]", "", name.lower())):
             continue
         said = pd.Series(texts(obs[name])).str.lower()
-        flagged, denied = said.isin(_TRUE).to_numpy(), said.isin(_FALSE).to_numpy()
-        if not (flagged.any() and denied.any() and (flagged | denied | (said == "")).all()):
+        flags = said.map(_IS_CONTROL)
+        if flags.nunique() < 2 or flags[said != ""].isna().any():
             continue
-        more, fewer = flagged & is_perturbed, denied & is_control
-        if (more | fewer).sum() > _LEAST_SHARE * len(said):
-            parts = [
-                f"{each.sum():,} cells {what} ({_examples(values[each])})"
-                for each, what in (
-                    (more, "that are perturbed by their names are controls"),
-                    (fewer, "of the controls are none"),
-                )
-                if each.any()
-            ]
+        differs = ((flags.eq(True) & is_perturbed) | (flags.eq(False) & is_control)).to_numpy()
+        if differs.sum() > _LEAST_SHARE * len(said):
             return (
-                f"by {name}, {' and '.join(parts)}; say with --control which values stand for"
+                f"{name} says of {differs.sum():,} cells ({_examples(values[differs])}) other than"
+                " their names whether they are controls; say with --control which values stand for"
                 " controls"
             )
     return ""
-
-
-def refuse_contradictions(where: str, found: Iterable[str]) -> None:
-    """Raise InputError with the findings of `describe_second_genes` or
-    `describe_other_controls`."""
-    first = next(iter(found), None)
-    if first is not None:
-        raise InputError(f"{where}: {first}")
 
 
 def _examples(values: np.ndarray) -> str:

@@ -111,26 +111,21 @@ def group_cells(
     """
     columns, names = found.columns, found.names
     empty = np.zeros(file.n_cells, dtype=bool) if totals is None else totals == 0
-    targets = list(names.singles)
-    position = {gene: i for i, gene in enumerate(targets)}
-    of_gene = found.genes_of_cell
-    code, distinct = pd.factorize(of_gene)
-    group = np.array([position.get(gene, -2) for gene in distinct])
-    of_cell = np.where(found.is_control, -1, group[code])
-    of_cell = np.where(empty | ~found.is_chosen, -2, of_cell)
-    chosen = _choose_targets(file, targets, of_cell, settings)
-    position = {gene: i for i, gene in enumerate(chosen)}
-    # the last two for codes -2 and -1
-    of_cell = np.array([*(position.get(gene, -2) for gene in targets), -2, -1])[of_cell]
+    genes_of_cell = np.where(empty, "", found.genes_of_cell)
+    targets = _choose_targets(file, names.singles, genes_of_cell, settings)
+    of_cell = pd.Index(targets, dtype=object).get_indexer(genes_of_cell)
+    of_cell = np.where(of_cell < 0, -2, of_cell)
+    of_cell[found.is_control & ~empty] = -1
+    measured = {*file.genes}
     without_controls, confounded = _compare_batches(
-        file, columns.batch, of_cell, chosen, least_shared or settings.min_cells
+        file, columns.batch, of_cell, targets, least_shared or settings.min_cells
     )
     groups = CellGroups(
-        targets=tuple(chosen),
+        targets=tuple(targets),
         of_cell=of_cell,
         guides=None if columns.guide is None else texts(file.obs[columns.guide]),
-        small=tuple(gene for gene in targets if gene not in set(chosen)),
-        unknown=tuple(gene for gene in chosen if gene not in set(file.genes)),
+        small=tuple(gene for gene in names.singles if gene not in targets),
+        unknown=tuple(gene for gene in targets if gene not in measured),
         multiple=names.multiple,
         unassigned=sum(names.count_values("missing").values()),
         set_aside=sum(names.count_values("set aside").values()),
@@ -149,33 +144,29 @@ def group_cells(
 def _choose_targets(
     file: CellFile, targets: Sequence[str], of_cell: np.ndarray, settings: GroupSettings
 ) -> list[str]:
+    """Return the perturbed genes with enough cells. of_cell: the gene of each cell."""
     if not targets:
         raise InputError(
             f"{file.path}: no perturbation of a single gene, expected some beside the controls"
         )
-    n_cells = np.bincount(of_cell[of_cell >= 0], minlength=len(targets))
-    enough = [
-        gene for gene, n in zip(targets, n_cells.tolist(), strict=True) if n >= settings.min_cells
-    ]
-    if len(enough) < len(targets) and (not enough or not settings.leave_out_small):
-        small = [
-            f"{gene} ({n})"
-            for gene, n in zip(targets, n_cells.tolist(), strict=True)
-            if gene not in enough
-        ]
+    n_cells = pd.Series(of_cell).value_counts().reindex(targets, fill_value=0)
+    small = n_cells[n_cells < settings.min_cells]
+    shown = list_some([f"{gene} ({n})" for gene, n in small.items()])
+    is_any = len(small) < len(targets)
+    if len(small) and not (is_any and settings.leave_out_small):
         raise InputError(
             f"{file.path}: fewer than {settings.min_cells} cells for {len(small):,} of"
-            f" {len(targets):,} perturbations: {list_some(small)};"
-            f" {'leave them out with --leave-out-small, or ' if enough else ''}set --min-cells"
+            f" {len(targets):,} perturbations: {shown};"
+            f" {'leave them out with --leave-out-small, or ' if is_any else ''}set --min-cells"
         )
-    genes = set(file.genes)
-    unknown = [gene for gene in targets if gene not in genes]
+    measured = {*file.genes}
+    unknown = [gene for gene in targets if gene not in measured]
     if unknown and not settings.keep_unknown:
         raise InputError(
             f"{file.path}: perturbed genes that are not among its {file.n_genes:,} genes:"
             f" {list_some(unknown)}; {_advise(unknown, targets, file)}"
         )
-    return enough
+    return [gene for gene in targets if gene not in small.index]
 
 
 def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> str:

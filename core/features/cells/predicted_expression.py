@@ -30,7 +30,6 @@ from core.features.cells.anndata_file import (
 from core.features.cells.columns import Columns
 from core.features.cells.comparisons import log2_fold_change
 from core.features.cells.conditions import Conditions, ReadingSettings, read_conditions
-from core.features.cells.confounders import refuse_contradictions, refuse_mixed_lines
 from core.features.cells.predicted_table import SHOWN_VALUES, PredictedChanges, WantedPairs
 from core.features.cells.scales import (
     Scale,
@@ -263,8 +262,7 @@ def _read_both(
 
 def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions) -> None:
     """Raise InputError for cells of several lines, and if a layer may contain the predictions."""
-    refuse_mixed_lines(str(file.path), found.confounders, options.across)
-    refuse_contradictions(str(file.path), found.contradictions)
+    found.refuse_unclear(str(file.path), options.across)
     layers = [name for name in file.layers if name.lower() in _PREDICTED_LAYERS]
     if layers and options.layer is None and file.path != options.real:
         raise InputError(

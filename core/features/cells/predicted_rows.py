@@ -88,88 +88,61 @@ def build_rows(
     why = "; ".join(f"{name}: {fit}" for name, fit in maps.items() if isinstance(fit, str))
     if rank_only:
         why = "ranks were asked for"
-    fitted = {
-        name: fit for name, fit in maps.items() if isinstance(fit, ProbabilityMap) and not why
-    }
     p_de, p_up = (
         np.where(
             covered,
-            fitted[name].probabilities(values) if name in fitted else percentiles(values),
+            fit.probabilities(values)
+            if isinstance(fit, ProbabilityMap) and not why
+            else percentiles(values),
             base_rate,
         )
-        for name, values, base_rate in (
-            ("DE", changes.evidence, rates.p_de),
-            ("DIR", changes.signed, rates.p_up),
+        for fit, values, base_rate in (
+            (maps["DE"], changes.evidence, rates.p_de),
+            (maps["DIR"], changes.signed, rates.p_up),
         )
     )
-    rows = _rows_of(pairs, changes, fitted, (p_de, p_up))
+    rows = _rows_of(pairs, changes, p_de, p_up)
     return PredictedRows(
         rows, "rank_only" if why else "probabilities", why, maps, rates, int((~covered).sum())
     )
 
 
 def _rows_of(
-    pairs: Sequence[Pair],
-    changes: PredictedChanges,
-    maps: Mapping[str, ProbabilityMap],
-    probabilities: tuple[Floats, Floats],
+    pairs: Sequence[Pair], changes: PredictedChanges, p_de: Floats, p_up: Floats
 ) -> tuple[RowResult, ...]:
-    up, down = submitted_parts(*probabilities)
+    up, down = submitted_parts(p_de, p_up)
+    measure = {"z": "|z|", "log2_fc": "|log2 fold change|"}.get(changes.measure, changes.measure)
+    numbers = {"evidence": changes.evidence, "signed": changes.signed}
+    if changes.log2_fc is not None:
+        numbers["log2_fc"] = changes.log2_fc
     rows = []
     for i, (pair, covered) in enumerate(zip(pairs, changes.covered.tolist(), strict=True)):
-        p_de, p_up = (float(values[i]) for values in probabilities)
-        text, meta = (
-            (
-                f"The model says nothing of this pair: the base rates {p_de:.4f} and {p_up:.4f}"
-                " stand in."
-            ),
-            dict[str, float](),
-        )
+        meta, text = dict[str, float](), ""
         if covered:
-            text, meta = _describe(changes, maps, i, (p_de, p_up))
+            meta = {name: float(of[i]) for name, of in numbers.items() if not np.isnan(of[i])}
+            if "log2_fc" in meta:
+                text = f"predicted log2 fold change {number_text(meta['log2_fc'], '+.4g')}\n"
+            text += f"evidence of a change: {measure} = {meta['evidence']:.4g}"
+        else:
+            text = (
+                f"The model says nothing of this pair: the base rates {p_de[i]:.4f} and"
+                f" {p_up[i]:.4f} stand in."
+            )
         event = TraceEvent("predicted expression", "MODEL", "arithmetic", text, tokens=0, meta=meta)
-        flags = () if covered else (Flag.NOT_PREDICTED,)
         prediction = Prediction(
-            pair.pair_id, float(up[i]), float(down[i]), p_de, p_up, "trace", flags, 0, 0, 0
+            pair.pair_id,
+            float(up[i]),
+            float(down[i]),
+            float(p_de[i]),
+            float(p_up[i]),
+            "trace",
+            () if covered else (Flag.NOT_PREDICTED,),
+            0,
+            0,
+            0,
         )
         rows.append(RowResult(prediction, (event,)))
     return tuple(rows)
-
-
-def _describe(
-    changes: PredictedChanges,
-    maps: Mapping[str, ProbabilityMap],
-    i: int,
-    probabilities: tuple[float, float],
-) -> tuple[str, dict[str, float]]:
-    """Return how the numbers of row i came about, as text and as data. maps: empty under
-    rank_only."""
-    evidence, signed = float(changes.evidence[i]), float(changes.signed[i])
-    meta, lines = {"evidence": evidence, "signed": signed}, []
-    if changes.log2_fc is not None and not np.isnan(changes.log2_fc[i]):
-        meta["log2_fc"] = float(changes.log2_fc[i])
-        lines.append(f"predicted log2 fold change {number_text(meta['log2_fc'], '+.4g')}")
-    measure = (
-        "|log2 fold change|"
-        if changes.measure == "log2_fc"
-        else changes.measure.replace("z", "|z|")
-    )
-    lines += [
-        f"evidence of a change: {measure} = {evidence:.4g}",
-        f"P(DE) {probabilities[0]:.4f} = {_formula(maps.get('DE'), evidence)}",
-        f"P(up | DE) {probabilities[1]:.4f} = {_formula(maps.get('DIR'), signed)}",
-    ]
-    return "\n".join(lines), meta
-
-
-def _formula(found: ProbabilityMap | None, value: float) -> str:
-    if found is None:
-        return f"percentile of {value:.4g} among the pairs that the model covers"
-    sign = "−" if value < 0 else "+"
-    return (
-        f"logistic({number_text(found.intercept, '.4g')} {sign} {found.slope:.4g} · log(1 +"
-        f" {abs(value):.4g}))"
-    )
 
 
 # of the slope in standard deviations of s; without it labels that are separated perfectly have no

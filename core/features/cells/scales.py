@@ -55,11 +55,6 @@ class Scale:
     words: str
 
 
-_OF_COUNTS: Final = Scale(
-    "log1p", None, "log1p of counts as they were, each cell brought to 10,000"
-)
-
-
 def tell_scale(
     where: str,
     facts: ValueFacts,
@@ -82,102 +77,62 @@ def tell_scale(
     if given is None and facts.are_unclear:
         raise InputError(f"{where}: {describe_sums(facts.largest, facts.sums)}; {advice}")
     if facts.are_log_of_counts:
-        return _OF_COUNTS
-    sums = _of(facts.exp_sums if real is None else facts.shared_exp_sums, facts, cells)
-    is_log = given == "log1p" or facts.are_log or _is_constant(sums)
-    found, seen = _median(sums), _describe_sums(where, sums)
+        return Scale("log1p", None, "log1p of counts as they were, each cell brought to 10,000")
+    used = facts.sums > 0 if cells is None else cells & (facts.sums > 0)
+    sums = (facts.exp_sums if real is None else facts.shared_exp_sums)[used]
+    found = float(np.median(sums)) if len(sums) else 0.0
+    is_one_sum = len(sums) > 2 and _spread(sums) <= _CONSTANT  # cells were brought to it
+    is_log = given == "log1p" or facts.are_log or is_one_sum
     if real is not None:
-        scale, expected = _tell_beside(sums, *_real_sums(*real), is_log=is_log)
-        if scale is None:
-            raise InputError(f"{seen} and the real cells to {expected}; {ASK}")
-        return scale
-    low, high = _LEAST_SHARE * COUNTS_PER_CELL, _SAME[1] * COUNTS_PER_CELL
-    is_known = low <= found <= high or _is_near(found, _MILLION)
-    if is_log or (is_known and _spread(sums) <= _SPREAD):
-        return Scale("log1p", 1.0, f"log1p (expm1 sums to {found:,.0f} a cell)")
-    raise InputError(f"{seen}, expected a sum that cells were brought to, such as 10,000; {advice}")
-
-
-def _tell_beside(
-    sums: Floats, of_all: float, share: float, median: float, spread: float, *, is_log: bool
-) -> tuple[Scale | None, str]:
-    """Return the scale of log1p values by their sums a cell and those of the real cells
-    (`_real_sums`), None if these are not alike; and what was expected."""
-    # with few genes, the sums of normalised cells differ, and the real ones too
-    found, known = _median(sums), _spread(sums) <= max(_SPREAD, _AS_MUCH * spread)
-    nearby = known and _SAME[0] * of_all <= found <= _SAME[1] * of_all
-    expected = (
-        f"{of_all:,.0f} at 10,000, {100 * of_all:,.0f} at a million, {share * median:,.0f} at their"
-        " median"
-    )
-    if nearby and (_is_near(found, of_all) or len(sums) < _LEAST_CELLS):
-        words = f"10,000 (expm1 sums to {found:,.0f} a cell, the real cells to {of_all:,.0f})"
-        return Scale("log1p", 1.0, f"log1p of counts per {words}"), expected
-    targets = [
-        ("10,000 over the shared genes", COUNTS_PER_CELL, None),
-        ("a million", share * _MILLION, COUNTS_PER_CELL / _MILLION),
-        ("a million over the shared genes", _MILLION, None),
-        # unknown which cells
-        ("the median of the real cells", share * median, of_all / max(found, 1e-9)),
-    ]
-    alike = [(words, factor) for words, sum_, factor in targets if known and _is_near(found, sum_)]
-    if nearby:
-        words = f"another sum, where the real cells' is {of_all:,.0f}"
-        alike.append((words, of_all / found))
-    if is_log:
-        alike.append(("another sum", None))
-    if not alike:
-        return None, expected
-    words, factor = alike[0]
-    about = f"(expm1 sums to {found:,.0f} a cell), rescaled to 10,000"
-    return Scale("log1p", factor, f"log1p of counts brought to {words} {about}"), expected
-
-
-def _real_sums(
-    facts: ValueFacts, kind: ValueScale, cells: Bools
-) -> tuple[float, float, float, float]:
-    """Return medians of the real cells: of their normalised counts over the shared genes, of the
-    shared genes' share of them, and of their counts over all genes; and how much these shares
-    differ (`_spread`)."""
-    total, shared = (
-        (facts.exp_sums, facts.shared_exp_sums)
-        if kind == "log1p"
-        else (facts.sums, facts.shared_sums)
-    )
-    used = cells & (total > 0)
-    share = float(np.median(shared[used] / total[used]))
-    of_all = (
-        _median(shared[used])
-        if kind == "log1p" and not facts.are_log_of_counts
-        else COUNTS_PER_CELL * share
-    )
-    return of_all, share, _median(total[used]), _spread(shared[used] / total[used])
-
-
-def _of(sums: Floats, facts: ValueFacts, cells: Bools | None) -> Floats:
-    used = facts.sums > 0
-    return sums[used if cells is None else cells & used]
-
-
-def _median(sums: Floats) -> float:
-    return float(np.median(sums)) if len(sums) else 0.0
-
-
-def _describe_sums(where: str, sums: Floats) -> str:
-    return (
+        factors, expected = _factors_beside(sums, found, *real)
+        if factors or is_log:
+            factor = factors[0] if factors else None
+            rescaled = "" if factor == 1 else ", rescaled to 10,000"
+            return Scale("log1p", factor, f"log1p (expm1 sums to {found:,.0f} a cell{rescaled})")
+    else:
+        low, high = _LEAST_SHARE * COUNTS_PER_CELL, _SAME[1] * COUNTS_PER_CELL
+        is_known = low <= found <= high or _is_near(found, _MILLION)
+        if is_log or (is_known and _spread(sums) <= _SPREAD):
+            return Scale("log1p", 1.0, f"log1p (expm1 sums to {found:,.0f} a cell)")
+        expected = "a sum that cells were brought to, such as 10,000"
+    raise InputError(
         f"{where}: no value is above {LARGEST_LOG:g} and not all are whole, but expm1 of them sums"
-        f" to {_median(sums):,.0f} a cell (half of the cells within a factor of"
-        f" {np.exp(_spread(sums)):.2g})"
+        f" to {found:,.0f} a cell (half of the cells within a factor of"
+        f" {np.exp(_spread(sums)):.2g}), expected {expected}; {advice}"
     )
+
+
+def _factors_beside(
+    sums: Floats, found: float, real: ValueFacts, kind: ValueScale, cells: Bools
+) -> tuple[list[float | None], str]:
+    """Return the factors that log1p values may have by their sums a cell over the shared genes
+    (found: the median) and those of the real cells, the likeliest first; and what was expected."""
+    totals, shared = (
+        (real.exp_sums, real.shared_exp_sums) if kind == "log1p" else (real.sums, real.shared_sums)
+    )
+    used = cells & (totals > 0)
+    shares = shared[used] / totals[used]
+    share, median = float(np.median(shares)), float(np.median(totals[used]))
+    is_normalised = kind == "log1p" and not real.are_log_of_counts
+    of_all = float(np.median(shared[used])) if is_normalised else COUNTS_PER_CELL * share
+    # with few genes, the sums of normalised cells differ, and the real ones too
+    known = _spread(sums) <= max(_SPREAD, _AS_MUCH * _spread(shares))
+    nearby = known and _SAME[0] * of_all <= found <= _SAME[1] * of_all
+    expected = f"some {of_all:,.0f} as in the real cells (at 10,000)"
+    if nearby and (_is_near(found, of_all) or len(sums) < _LEAST_CELLS):
+        return [1.0], expected
+    of_sums = [
+        (COUNTS_PER_CELL, None),  # over the shared genes
+        (share * _MILLION, COUNTS_PER_CELL / _MILLION),
+        (_MILLION, None),
+        (share * median, of_all / max(found, 1e-9)),  # unknown which cells
+    ]
+    factors = [factor for sum_, factor in of_sums if known and _is_near(found, sum_)]
+    return [*factors, *([of_all / found] if nearby else [])], expected
 
 
 def _is_near(found: float, expected: float) -> bool:
     return _FACTOR[0] * expected <= found <= _FACTOR[1] * expected
-
-
-def _is_constant(sums: Floats) -> bool:
-    """Return whether at least three cells have one sum, so that they were brought to it."""
-    return len(sums) > 2 and _spread(sums) <= _CONSTANT
 
 
 def _spread(sums: Floats) -> float:

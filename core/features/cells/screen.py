@@ -30,7 +30,6 @@ from core.features.cells.conditions import (
     read_conditions,
     strata_of_batches,
 )
-from core.features.cells.confounders import refuse_contradictions, refuse_mixed_lines
 from core.features.cells.design import DesignSettings, build_design
 from core.features.cells.differential_expression import (
     GeneChanges,
@@ -292,10 +291,8 @@ def label_screen(
     """
     with open_cells(path, settings.layer) as file:
         found = settings.read_conditions(file)
-        refuse_mixed_lines(
-            str(path), found.confounders, (*settings.across, *settings.within), within=True
-        )
-        refuse_contradictions(str(path), found.contradictions)
+        handled = (*settings.across, *settings.within)
+        found.refuse_unclear(str(path), handled, within=True)
         # errors are reported before the values are read
         groups, batch_column = group_cells(file, found, None, settings.groups), found.columns.batch
         if len(groups.confounded) == len(groups.targets):

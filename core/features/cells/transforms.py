@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -31,25 +30,17 @@ _LEAST_CELLS: Final = 3
 _CONSTANT: Final = 0.01  # share of the median: largest distance between the quartiles of equal sums
 _CLEARLY: Final = 5.0  # times as wide are sums that are not constant
 _UNITS: Final = 100  # multiples that are looked at: larger ones are not exact in float32
-# values of a cell: with so many, two cells do not have equal values by chance
-_LEAST_DISTINCT: Final = 6
-_LEAST_AT_SMALLEST, _LEAST_VALUES, _LEAST_OF_OTHERS = 0.05, 1_000, 0.01
 _LEAST_TESTED, _LEAST_SHARE, _NEAR_WHOLE = 20, 0.95, 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """A transformation that values may have.
-
-    back: its inverse, which gives counts up to a factor of each cell; formula: the inverse in
-    words. remedy: what to do. most: the largest possible value.
-    """
+    """A transformation that values may have. back: its inverse, which gives counts up to a factor
+    of each cell; formula: the same for Python."""
 
     name: str
     back: Callable[[Floats], Floats]
     formula: str
-    remedy: str
-    most: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,42 +60,18 @@ class Told:
         return self.transform is COUNTS and not self.raw
 
 
-def _exponential(base: float) -> Callable[[Floats], Floats]:
-    return lambda values: np.expm1(values * math.log(base))
-
-
-def _logarithm(base: int) -> Transform:
-    factor = math.log(base)
-    remedy = f"multiply them by {factor:.7f} (X = X * numpy.log({base})), which makes them log1p"
-    return Transform(
-        f"log{base}", _exponential(base), f"{base}^x - 1", remedy, LARGEST_LOG / factor
-    )
-
-
-COUNTS: Final = Transform("counts", lambda values: values, "x", "--values counts takes them")
-LOG1P: Final = Transform(
-    "log1p", _exponential(math.e), "e^x - 1", "--values log1p takes them", LARGEST_LOG
-)
+COUNTS: Final = Transform("counts", np.asarray, "X")
+LOG1P: Final = Transform("log1p", np.expm1, "numpy.expm1(X)")
 OTHERS: Final = (
-    Transform(
-        "square roots", np.square, "x^2", "square them (X = X ** 2), which makes them counts"
-    ),
-    _logarithm(2),
-    _logarithm(10),
+    Transform("square roots", np.square, "X ** 2"),
+    Transform("log2", lambda values: np.exp2(values) - 1, "numpy.exp2(X) - 1"),
+    Transform("log10", lambda values: np.power(10, values) - 1, "10 ** X - 1"),
     Transform(
         "log1p of log1p",
         lambda values: np.expm1(np.expm1(values)),
-        "e^(e^x - 1) - 1",
-        "take one back (X = numpy.expm1(X)), which makes them log1p",
-        math.log1p(LARGEST_LOG),
+        "numpy.expm1(numpy.expm1(X))",
     ),
-    Transform(
-        "inverse hyperbolic sines (arcsinh)",
-        np.sinh,
-        "sinh(x)",
-        "take them back (X = numpy.sinh(X)), which makes them counts",
-        LARGEST_LOG,
-    ),
+    Transform("inverse hyperbolic sines (arcsinh)", np.sinh, "numpy.sinh(X)"),
 )
 
 
@@ -117,22 +84,26 @@ def tell_values(
     given: the user's --values. Raise InputError, with the evidence, for values that are neither
     counts nor log1p, and for values that contradict `given`.
     """
-    values = _sample(file)
+    wanted = max(_LEAST_CELLS, min(_SAMPLED, _SAMPLED_VALUES // file.n_genes))
+    values = np.vstack(
+        [
+            block if isinstance(block, np.ndarray) else block.toarray()
+            for block in file.spread(wanted)
+        ]
+    ).astype(float)
     if clip_negative:
         values = np.maximum(values, 0)
     if len(values) < _LEAST_CELLS or not np.isfinite(values).all() or values.min(initial=0) < 0:
         return None  # refused elsewhere
-    _refuse_one_shape(file.path, values, given)
     told = tell_transform(values)
-    if told is not None and (
-        told.transform in OTHERS or told.transform.name != (given or told.transform.name)
-    ):
-        said = f", not {given}" if given else ""
-        raise InputError(
-            f"{file.path}: the values are {told.transform.name}{said}: {told.words};"
-            f" {told.transform.remedy}"
-        )
-    return told
+    if told is None or told.transform.name in ((given,) if given else ("counts", "log1p")):
+        return told
+    name, is_other = told.transform.name, told.transform in OTHERS
+    remedy = f"X = {told.transform.formula} makes them counts"
+    raise InputError(
+        f"{file.path}: the values are {name}{f', not {given}' if given else ''}: {told.words};"
+        f" {remedy if is_other else f'--values {name} takes them'}"
+    )
 
 
 def read_counts(file: CellFile, given: ValueScale | None) -> CountSummary:
@@ -146,46 +117,6 @@ def read_counts(file: CellFile, given: ValueScale | None) -> CountSummary:
     )
 
 
-def _refuse_one_shape(path: Path, values: Floats, given: ValueScale | None) -> None:
-    """Raise InputError for cells that all have the same values in another order, and for values to
-    which something was added, unless --values states counts.
-    """
-    ordered = np.sort(values, axis=1)
-    of_first = ordered[0]
-    if (
-        (ordered == of_first).all()
-        and not (values == values[0]).all()
-        and len(np.unique(of_first)) >= _LEAST_DISTINCT
-    ):
-        raise InputError(
-            f"{path}: every cell has the same values in another order: they are ranks, or were"
-            " quantile-normalised. Expected counts, or log1p of them"
-        )
-    smallest = values.min()
-    at_smallest = float((values == smallest).mean())
-    is_known = given is not None or values.size < _LEAST_VALUES
-    if smallest <= 0 or is_known or not _LEAST_AT_SMALLEST <= at_smallest < 1:
-        return
-    # not a decoder's limit near 0
-    if smallest > _LEAST_OF_OTHERS * np.median(values[values > smallest]):
-        raise InputError(
-            f"{path}: no value is 0, and {at_smallest:.0%} are {smallest:.4g}, perhaps it was added"
-            f" to all of them. Subtract it (X = X - {smallest:.7g}), or state the scale with"
-            " --values"
-        )
-
-
-def _sample(file: CellFile) -> Floats:
-    """Return the values of some cells, dense, of shape (n_sampled, n_genes)."""
-    wanted = max(_LEAST_CELLS, min(_SAMPLED, _SAMPLED_VALUES // file.n_genes))
-    return np.vstack(
-        [
-            block if isinstance(block, np.ndarray) else block.toarray()
-            for block in file.spread(wanted)
-        ]
-    ).astype(float)
-
-
 def tell_transform(values: Floats) -> Told | None:
     """Return the transformation of the values of cells, of shape (n_cells, n_genes), none negative;
     None if it cannot be recognised.
@@ -193,7 +124,12 @@ def tell_transform(values: Floats) -> Told | None:
     if np.array_equal(values, np.rint(values)):
         return Told(COUNTS, "all are whole numbers", raw=True)
     ordered, largest = np.sort(values, axis=1), values.max()
-    possible = [each for each in (COUNTS, LOG1P, *OTHERS) if largest <= each.most]
+    with np.errstate(over="ignore"):
+        possible = [
+            each
+            for each in (COUNTS, LOG1P, *OTHERS)
+            if each.back(largest) <= math.expm1(LARGEST_LOG)
+        ]
     for each in possible:  # squares of multiples are multiples, too: counts come first
         if _are_multiples(each.back(ordered)):
             counts = each.back(values)
@@ -204,13 +140,11 @@ def tell_transform(values: Floats) -> Told | None:
                 each, f"{each.formula} are whole multiples of one unit in each cell", raw=raw
             )
     sums = [each.back(values).sum(axis=1) for each in possible]
-    widths = [_width(of_cells) for of_cells in sums]
-    for i, each in enumerate(possible):
-        others = min([*widths[:i], *widths[i + 1 :]])
-        if widths[i] <= _CONSTANT < others and others >= _CLEARLY * widths[i]:
-            return Told(
-                each, f"{each.formula} sums to {np.median(sums[i]):,.4g} in all cells", raw=False
-            )
+    widths = np.array([*map(_width, sums), math.inf])
+    first, second = np.argsort(widths, kind="stable")[:2]
+    if widths[first] <= _CONSTANT and widths[second] > max(_CONSTANT, _CLEARLY * widths[first]):
+        words = f"{possible[first].formula} sums to {np.median(sums[first]):,.4g} in all cells"
+        return Told(possible[first], words, raw=False)
     return None
 
 
@@ -224,9 +158,9 @@ def _are_multiples(ordered: Floats) -> bool:
             axis=1, keepdims=True, initial=np.inf
         )
         multiples = np.where(np.isfinite(unit), ordered / unit, 0.0)
-    tested = multiples[(multiples > 1 + 1 / _UNITS) & (multiples < _UNITS)]
-    positive = int((multiples > 1 + 1 / _UNITS).sum())
-    if len(tested) < max(_LEAST_TESTED, positive / 2):
+    positive = multiples[multiples > 1 + 1 / _UNITS]
+    tested = positive[positive < _UNITS]
+    if len(tested) < max(_LEAST_TESTED, len(positive) / 2):
         return False
     return bool((np.abs(tested - np.rint(tested)) <= _NEAR_WHOLE).mean() >= _LEAST_SHARE)
 
@@ -234,7 +168,7 @@ def _are_multiples(ordered: Floats) -> bool:
 def _width(sums: Floats) -> float:
     """Return the distance of the quartiles of the sums above 0, as a share of their median;
     infinite without any."""
-    positive = sums[np.isfinite(sums) & (sums > 0)]
+    positive = sums[sums > 0]
     if not len(positive):
         return math.inf
     low, middle, high = np.quantile(positive, [0.25, 0.5, 0.75])

@@ -14,7 +14,6 @@ from core.base.errors import InputError
 from core.features.cells.anndata_file import open_cells
 from core.features.cells.columns import Columns, choose_columns
 from core.features.cells.conditions import ReadingSettings, read_conditions
-from core.features.cells.confounders import refuse_mixed_lines
 from core.features.cells.groups import GroupSettings, group_cells
 from core.features.cells.labels import LEFT_OUT, Thresholds, label_pairs
 from core.features.cells.screen import LabelSettings, describe_cells
@@ -126,13 +125,13 @@ def test_cells_of_several_lines_are_asked_about(cells_file: WriteCells, column: 
             InputError,
             match=rf"choose one with --where {column}=K562, or take them together with --across",
         ):
-            refuse_mixed_lines("x", found.confounders, ())
+            found.refuse_unclear("x", ())
         with pytest.raises(
             InputError,
             match=rf"--where {column}=K562, compare inside each with --within {column}, or",
         ):
-            refuse_mixed_lines("x", found.confounders, (), within=True)
-        refuse_mixed_lines("x", found.confounders, (column,))
+            found.refuse_unclear("x", (), within=True)
+        found.refuse_unclear("x", (column,))
         chosen = read_conditions(file, ReadingSettings(where={column: "RPE1"}))
         assert (chosen.confounders, chosen.is_control.sum(), chosen.is_chosen.sum()) == ((), 1, 3)
         assert group_cells(
@@ -251,12 +250,12 @@ def test_what_is_given_counts() -> None:
         (
             {"gene": ["A", "B"]},
             {},
-            "no control cells: column 'gene' has the values A, B, expected one of non-targeting",
+            "no control cells: column 'gene' has the values A, B, expected non-targeting",
         ),
         (
             {"gene": ["A", "NT"]},
             {"control": ("ctrl",)},
-            "expected 'ctrl' among them; those that look like controls are NT$",
+            "has the values NT, expected 'ctrl' among them",
         ),
         (
             {"gene": ["A", "NT"]},

@@ -82,9 +82,7 @@ def test_a_combination_may_be_named_once_more() -> None:
 def test_flags_of_other_controls_are_seen(name: str, flags: list[object]) -> None:
     values = np.array(["A", "OR1A1", "B", "NT", "NT"], dtype=object)
     said = describe_other_controls(obs(**{name: flags}), values, values == "NT", values != "NT")
-    assert said.startswith(
-        f"by {name}, 1 cells that are perturbed by their names are controls (OR1A1) and 1 cells of the controls"
-    )
+    assert said.startswith(f"{name} says of 2 cells (OR1A1, NT) other than their names")
     assert said.endswith("say with --control which values stand for controls")
 
 
