@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -123,10 +124,8 @@ class ReplicateTests:
     ) -> None:
         self._replicates, self._control, self._design = replicates, control, design
         self._n_targets = shape[0]
-        self._changes, self._n_up = (
-            np.full((replicates.n_groups, shape[1]), np.nan),
-            np.zeros(shape, dtype=np.int16),
-        )
+        self._changes = np.full((len(replicates.own), shape[1]), np.nan)
+        self._n_up = np.zeros(shape, dtype=np.int16)
         self._variance = ReplicateVariance(replicates, shape[1])
         self.shift = np.zeros(shape[1])  # of each gene, which changes of mocks are less as well
 
@@ -149,15 +148,20 @@ class ReplicateTests:
             genes, changes, of_cell, reference.mean(axis=0, dtype=np.float64) * per_value
         )
 
-    def finish(self, p_of_cells: Floats) -> tuple[ReplicateChanges, ModeratedVariance]:
-        """Return the tests where cells were tested, too, and the variance. p_of_cells: of shape
-        (n_targets, n_genes)."""
-        variance, found = self._variance.moderate(), self._replicates
-        p = variance.p_values(self._changes, found)[: self._n_targets]
+    @cached_property
+    def variance(self) -> ModeratedVariance:
+        """The variance, when all genes were added."""
+        return self._variance.moderate()
+
+    def finish(self, p_of_cells: Floats) -> ReplicateChanges:
+        """Return the tests where cells were tested, too. p_of_cells: of shape (n_targets,
+        n_genes)."""
+        found = self._replicates
+        p = self.variance.p_values(self._changes, found)[: self._n_targets]
         p[np.isnan(p_of_cells)] = np.nan
         fdr = np.apply_along_axis(benjamini_hochberg, 1, p)
         n = found.n_units[: self._n_targets]
-        return ReplicateChanges(fdr, self._n_up, n, found.kind, variance.degrees), variance
+        return ReplicateChanges(fdr, self._n_up, n, found.kind, self.variance.degrees)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +184,7 @@ class MockTests:
         strata = np.zeros(n_cells, dtype=np.intp) if design.strata is None else design.strata
         self._plans = [plan_strata([each.cells], each.reference, strata) for each in mocks.groups]
         shape = (len(mocks.groups), len(mocks.genes))
-        self._p, self._log2_fc, self._changes = (np.full(shape, np.nan) for _ in range(3))
+        self._p, self._log2_fc, self._changes = np.full((3, *shape), np.nan)
 
     def add(self, genes: slice, values: np.ndarray, compare_each: CompareEach) -> None:
         """Add those of some genes that were chosen. values: of shape (n_cells, n_genes of the
@@ -197,12 +201,12 @@ class MockTests:
                 replicates.changes(chosen, self._design.counts_per_value)
             )
 
-    def finish(self, tested: tuple[ModeratedVariance, Floats] | None) -> MockChanges:
-        """Return the changes of the mocks. tested: the variance and the shift of all genes; None:
-        replicates are not tested."""
+    def finish(self, tested: ReplicateTests | None) -> MockChanges:
+        """Return the changes of the mocks. tested: replicates, None if they are not tested."""
         replicate_p = np.full_like(self._p, np.nan)
         if tested is not None and (replicates := self._design.mock_replicates) is not None:
-            variance, shift = tested[0].take(self._mocks.genes), tested[1][self._mocks.genes]
-            replicate_p = variance.p_values(self._changes - shift, replicates)
+            genes = self._mocks.genes
+            changes = self._changes - tested.shift[genes]
+            replicate_p = tested.variance.take(genes).p_values(changes, replicates)
             replicate_p[np.isnan(self._p)] = np.nan
         return MockChanges(self._mocks, self._p, self._log2_fc, replicate_p)

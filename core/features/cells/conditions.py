@@ -18,6 +18,7 @@ from core.base.texts import list_some
 from core.features.cells.anndata_file import CellFile, ValueScale
 from core.features.cells.columns import Columns, choose_columns, require_column, texts
 from core.features.cells.confounders import (
+    DIFFERS,
     Confounder,
     describe_other_controls,
     describe_second_genes,
@@ -167,21 +168,11 @@ class Conditions:
 
     def lines(self) -> list[str]:
         """Return the decisions, in lines for people."""
-        lost = (
-            [f"in strata without controls, left out: {self.without_stratum:,} cells"]
-            if self.without_stratum
-            else []
-        )
-        differ = [
-            f"differs between controls and perturbed cells: {each.line()}"
-            for each in self.confounders
-        ]
-        return [
-            *self.names.lines(),
-            *lost,
-            *(f"contradicts: {each}" for each in self.contradictions),
-            *differ,
-        ]
+        lines = self.names.lines()
+        if self.without_stratum:
+            lines.append(f"in strata without controls, left out: {self.without_stratum:,} cells")
+        lines += [f"contradicts: {each}" for each in self.contradictions]
+        return [*lines, *(f"{DIFFERS}: {each.line()}" for each in self.confounders)]
 
 
 def read_conditions(

@@ -72,6 +72,7 @@ _ORIGINS: Final = (
 _OUTCOMES: Final = re.compile(
     r"phase|cell_?cycle.*|leiden.*|louvain.*|.*clusters?(_.*)?|predicted.*|.*_?doublet.*|.*call.*"
 )
+DIFFERS: Final = "differs between controls and perturbed cells"
 MOST_VALUES: Final = 200
 _MOST_UNNAMED: Final = 12  # values of a column that nothing but its values tell to be one of origin
 # half the sum of absolute differences of shares from which on a column is named

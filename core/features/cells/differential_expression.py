@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
@@ -73,8 +74,7 @@ class ControlExpression:
     detected: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class GuideExpression:
+class GuideExpression(NamedTuple):
     """The target's own expression in the cells of a guide; in all cells of the perturbation where
     guide is "".
 
@@ -108,8 +108,8 @@ def compare_with_controls(
     """
     import_package(RANK_SUM)  # before anything is read
     shape = (len(groups.targets), file.n_genes)
-    p, log2_fc = np.full(shape, np.nan), np.full(shape, np.nan)
-    controls = ControlExpression(*(np.zeros(file.n_genes) for _ in range(3)))
+    p, log2_fc = np.full((2, *shape), np.nan)
+    controls = ControlExpression(*np.zeros((3, file.n_genes)))
     guides: list[GuideExpression] = []
     position = {gene: i for i, gene in enumerate(file.genes)}
     control = np.flatnonzero(groups.of_cell == -1)
@@ -144,16 +144,14 @@ def compare_with_controls(
                 guides += _guides_of(target, own, names, float(controls.mean[at]))
         if progress is not None:
             progress(genes.stop / file.n_genes)
-    tested = None if replicates is None else replicates.finish(p)
-    shared = None if replicates is None or tested is None else (tested[1], replicates.shift)
     return GeneChanges(
         p,
         np.apply_along_axis(benjamini_hochberg, 1, p),
         log2_fc,
-        tuple(sorted(guides, key=lambda each: (each.target, each.guide))),
+        tuple(sorted(guides)),
         controls,
-        None if tested is None else tested[0],
-        None if mocks is None else mocks.finish(shared),
+        None if replicates is None else replicates.finish(p),
+        None if mocks is None else mocks.finish(replicates),
     )
 
 

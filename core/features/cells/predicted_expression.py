@@ -30,6 +30,7 @@ from core.features.cells.anndata_file import (
 from core.features.cells.columns import Columns
 from core.features.cells.comparisons import log2_fold_change
 from core.features.cells.conditions import Conditions, ReadingSettings, read_conditions
+from core.features.cells.confounders import DIFFERS
 from core.features.cells.predicted_table import SHOWN_VALUES, PredictedChanges, WantedPairs
 from core.features.cells.scales import (
     Scale,
@@ -41,7 +42,6 @@ from core.features.cells.scales import (
 from core.stats.arrays import Codes, Floats
 
 CONTROL = ""  # the group of the controls
-DIFFERS = "differs between controls and perturbed cells"
 _OF_REAL = (
     "write real cells as counts, or say --values counts where both files hold counts or their means"
 )

@@ -21,7 +21,8 @@ from core.base.system_errors import in_words
 from core.base.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 from core.features.cells.cell_formats import hash_cells, is_cell_file
 from core.features.cells.conditions import READING_VERSION
-from core.features.cells.predicted_expression import DIFFERS, CellOptions, read_predicted_cells
+from core.features.cells.confounders import DIFFERS
+from core.features.cells.predicted_expression import CellOptions, read_predicted_cells
 from core.features.cells.predicted_rows import PredictedRows, build_rows
 from core.features.cells.predicted_table import PredictedChanges, WantedPairs, read_predicted_table
 from core.features.importing.allowed_paths import allowed_folders, inside, unseen

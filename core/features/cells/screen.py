@@ -250,28 +250,24 @@ class ScreenLabels:
         if unknown), replicates, agreement (the mean share of them that agree with an effect, NaN
         without).
         """
-        counts = {
-            name: (self.codes == code).sum(axis=1)
-            for name, code in (("up", UP), ("down", DOWN), ("none", NONE))
-        }
-        split = np.array([*SPLITS, None], dtype=object)[self.sample.pert_split]  # -1 for the last
-        rows = np.bincount(self.sample.rows["pert"].to_numpy(), minlength=len(self.groups.targets))
-        table = pd.DataFrame(
-            {"pert": self.groups.targets, "n_cells": self.groups.n_cells, **counts}
-        )
-        table["left_out"] = len(self.genes) - table[["up", "down", "none"]].sum(axis=1)
+        codes = (("up", UP), ("down", DOWN), ("none", NONE), ("left_out", LEFT_OUT))
         whole = self.knockdown[self.knockdown["guide"] == ""].set_index("target")
-        own = whole.reindex(table["pert"])[["remaining", "failed"]].reset_index(drop=True)
-        table = table.assign(
-            split=pd.Series(split, dtype=object),
-            rows=rows,
-            remaining=own["remaining"],
-            failed=own["failed"],
-        )
+        own = whole.reindex(self.groups.targets).reset_index()
         effect = np.isin(self.codes, (UP, DOWN))
         pairs, agree = effect.sum(axis=1) * self.n_replicates, (self.agreeing * effect).sum(axis=1)
-        shares = np.divide(agree, pairs, out=np.full(len(effect), np.nan), where=pairs > 0)
-        return table.assign(replicates=self.n_replicates, agreement=shares)
+        columns = {
+            "pert": self.groups.targets,
+            "n_cells": self.groups.n_cells,
+            **{name: (self.codes == code).sum(axis=1) for name, code in codes},
+            # -1 for the last
+            "split": np.array([*SPLITS, None], dtype=object)[self.sample.pert_split],
+            "rows": np.bincount(self.sample.rows["pert"], minlength=len(self.codes)),
+            "remaining": own["remaining"],
+            "failed": own["failed"],
+            "replicates": self.n_replicates,
+            "agreement": np.divide(agree, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0),
+        }
+        return pd.DataFrame(columns)
 
 
 def _categories(codes: np.ndarray, names: tuple[str, ...]) -> pd.Categorical:

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.base.result import LabelMarks, Summary
 from core.base.texts import list_some
+from core.features.cells.confounders import DIFFERS
 from core.features.cells.groups import MIN_CELLS
 from core.features.cells.screen import NOT_SHRUNK, Description
 
 _SHOWN = 8
 _SHOWN_OF_RECORD = (
-    *("columns", "perturbations", "genes", "cells", "control_cells", "failed_guides", "note"),
-    *("within", "strata", "test", "replicates", "calibration", "notes"),
+    "columns",
+    "perturbations",
+    "genes",
+    "cells",
+    "control_cells",
+    "failed_guides",
+    "note",
+    "within",
+    "strata",
+    "test",
+    "replicates",
+    "calibration",
+    "notes",
 )
-CONFOUNDED = (
+_UNKNOWN = "perturbed genes that are not among the genes"
+_WITHOUT_CONTROLS = "perturbations with cells in batches without controls"
+_CONFOUNDED = (
     "confounded: perturbations that share too few cells of their batches with controls, and get no"
     " labels"
 )
@@ -24,46 +38,57 @@ CONFOUNDED = (
 def describe(found: Description) -> Summary:
     """Return the content of a file and the automatic choices."""
     columns, groups, names = found.conditions.columns, found.groups, found.gene_names
-    how = {
-        name: "given" if name in columns.given else "found by name"
-        for name in ("perturbation", "control", "batch", "guide")
-    }
-    sizes = sorted(groups.n_cells.tolist())
-    few = sum(n < MIN_CELLS for n in sizes)
-    inside = (
-        ", inside of which cells are compared"
-        if (found.batches or 0) > 1 and not found.within
-        else ""
+    perturbation, control, batch, guide = (
+        f"{name:<13} {value or 'none'}"
+        + (f" ({'given' if name in columns.given else 'found by name'})" if value else "")
+        for name, value in (
+            ("perturbation", columns.perturbation),
+            ("control", columns.control),
+            ("batch", columns.batch),
+            ("guide", columns.guide),
+        )
     )
-    batches = "" if found.batches is None else f", {found.batches:,} batches{inside}"
-    several = list_some(sorted(names.ambiguous), _SHOWN)
+    if columns.others:
+        perturbation += f"; could also be {', '.join(columns.others)}"
+    if found.batches is not None:
+        batch += f", {found.batches:,} batches"
+        if found.batches > 1 and not found.within:
+            batch += ", inside of which cells are compared"
+    gene_names = f"gene names    {names.column or 'index'} of var"
+    if names.ambiguous:
+        gene_names += (
+            f"; {len(names.ambiguous):,} names of several genes, which go by the index"
+            f" ({list_some(sorted(names.ambiguous), _SHOWN)})"
+        )
+    sizes = groups.n_cells
     lines = [
-        f"perturbation  {columns.perturbation} ({how['perturbation']})"
-        + (f"; could also be {', '.join(columns.others)}" if columns.others else ""),
-        f"control       {columns.control} ({how['control']}), {groups.n_control:,} cells",
-        f"batch         {columns.batch or 'none'}"
-        + (f" ({how['batch']}){batches}" if columns.batch else ""),
-        f"guide         {columns.guide or 'none'}"
-        + (f" ({how['guide']})" if columns.guide else ""),
-        f"gene names    {names.column or 'index'} of var"
-        + (
-            f"; {len(names.ambiguous):,} names of several genes, which go by the index ({several})"
-            if several
-            else ""
-        ),
+        perturbation,
+        f"{control}, {groups.n_control:,} cells",
+        batch,
+        guide,
+        gene_names,
         *found.conditions.lines(),
-        f"perturbations of one gene: {len(sizes):,}, with {sizes[0]:,} to {sizes[-1]:,} cells",
+        f"perturbations of one gene: {len(sizes):,}, with {sizes.min():,} to {sizes.max():,} cells",
     ]
-    if few:
+    if few := int((sizes < MIN_CELLS).sum()):
         lines.append(f"perturbations with fewer than {MIN_CELLS} cells: {few:,}")
-    counted = (
-        ("perturbed genes that are not among the genes", groups.unknown),
-        ("perturbations with cells in batches without controls", groups.without_controls),
-        (CONFOUNDED, groups.confounded),
+    lines += _count_names(
+        {
+            _UNKNOWN: groups.unknown,
+            _WITHOUT_CONTROLS: groups.without_controls,
+            _CONFOUNDED: groups.confounded,
+        }
     )
-    lines += [f"{what}: {len(of):,} ({list_some(of, _SHOWN)})" for what, of in counted if of]
     sentence = f"{len(groups.of_cell):,} cells × {len(names.names):,} genes"
     return Summary("What the file holds", sentence, _facts_of(found), tuple(lines))
+
+
+def _count_names(groups: Mapping[str, Sequence[str]]) -> list[str]:
+    return [
+        f"{what}: {len(names):,} ({list_some(names, _SHOWN)})"
+        for what, names in groups.items()
+        if names
+    ]
 
 
 def _facts_of(found: Description) -> dict[str, Any]:
@@ -115,31 +140,26 @@ def summarize_labels(dataset: str, record: Mapping[str, Any], *, new: bool = Fal
             f" {left_out['pairs without a label']:,}"
         ),
     ]
-    lines += [*comparison_lines(record), *calibration_lines(record)]
+    lines += [*_comparison_lines(record), *_calibration_lines(record)]
     most = record["settings"]["most_remaining"]
-    counted = (
-        ("perturbations of several genes, left out", left_out["perturbations of several genes"]),
-        ("perturbations with few cells, left out", left_out["perturbations with few cells"]),
-        (CONFOUNDED, confounded),
-        ("perturbed genes that are not among the genes", record["targets_not_among_the_genes"]),
-        (
-            "perturbations with cells in batches without controls",
-            record["perturbations_in_batches_without_controls"],
-        ),
-        (
-            f"failed guides, which leave more than {most:.0%} of their target's expression",
-            record["failed_guides"],
-        ),
+    lines += _count_names(
+        {
+            "perturbations of several genes, left out": left_out["perturbations of several genes"],
+            "perturbations with few cells, left out": left_out["perturbations with few cells"],
+            _CONFOUNDED: confounded,
+            _UNKNOWN: record["targets_not_among_the_genes"],
+            _WITHOUT_CONTROLS: record["perturbations_in_batches_without_controls"],
+            f"failed guides, which leave more than {most:.0%} of their target's expression": record[
+                "failed_guides"
+            ],
+        }
     )
     lines += [
-        f"{what}: {len(names):,} ({list_some(names, _SHOWN)})" for what, names in counted if names
+        f"{what}, left out: {left_out[what]:,}"
+        for what in ("unassigned cells", "cells that look like controls", "cells without counts")
+        if left_out.get(what)
     ]
-    for what in ("unassigned cells", "cells that look like controls", "cells without counts"):
-        if left_out.get(what):
-            lines.append(f"{what}, left out: {left_out[what]:,}")
-    lines += [
-        f"differs between controls and perturbed cells: {each}" for each in record["confounders"]
-    ]
+    lines += [f"{DIFFERS}: {each}" for each in record["confounders"]]
     lines += record.get("notes", [])
     if record["gene_names"]:
         lines.append(f"genes by {record['gene_names']} of var")
@@ -160,46 +180,44 @@ def summarize_labels(dataset: str, record: Mapping[str, Any], *, new: bool = Fal
     return Summary("How the labels were made", sentence, facts | shown, tuple(lines), (NOT_SHRUNK,))
 
 
-def comparison_lines(record: Mapping[str, Any]) -> list[str]:
+def _comparison_lines(record: Mapping[str, Any]) -> list[str]:
     """Return lines on the strata of the comparison and on the replicates."""
-    lines = []
-    inside = [*record["within"], *(["depth"] if record["by_depth"] else [])]
-    if inside:
+    lines, found = list[str](), record["replicates"]
+    if inside := [*record["within"], *(["depth"] if record["by_depth"] else [])]:
         lines.append(f"compared inside of {record['strata']:,} strata of {' and '.join(inside)}")
-    if not record["cells"]:
-        return lines
-    found = record["replicates"]
-    if found is None:
+    if record["cells"] and found is None:
         asked = record["settings"]["design"]["cells_alone"]
         why = (
             "replicates not tested, as asked"
             if asked
             else "no replicates: too few guides or batches"
         )
-        return [*lines, f"{why}; labels rest on cells alone"]
-    degrees = found["degrees_of_freedom"]
-    lines.append(
-        f"each effect is also one between {found['kind']}s: t test of pseudobulks, "
-        f"{f'{degrees:,.0f}' if degrees < 1_000 else 'more than 1,000'} degrees of freedom"
-    )
-    if found["agreement"] is not None:
+        lines.append(f"{why}; labels rest on cells alone")
+    elif record["cells"]:
+        degrees = found["degrees_of_freedom"]
         lines.append(
-            f"{found['agreement']:.0%} of a perturbation's {found['kind']}s agree with an effect; "
-            f"all do in {found['all_agree']:.0%}"
+            f"each effect is also one between {found['kind']}s: t test of pseudobulks, "
+            f"{f'{degrees:,.0f}' if degrees < 1_000 else 'more than 1,000'} degrees of freedom"
         )
+        if found["agreement"] is not None:
+            lines.append(
+                f"{found['agreement']:.0%} of a perturbation's {found['kind']}s agree with an"
+                f" effect; all do in {found['all_agree']:.0%}"
+            )
     return lines
 
 
-def calibration_lines(record: Mapping[str, Any]) -> list[str]:
+def _calibration_lines(record: Mapping[str, Any]) -> list[str]:
     """Return lines on false effects from mock perturbations; none for a table, which has no
     cells."""
+    found = record["calibration"]
     if not record["cells"]:
         return []
-    found = record["calibration"]
     if found is None:
         return ["false effects: not known, too few controls for mock perturbations"]
     guides = f", of {found['guides']:,} guides at most" if found["guides"] else ""
-    lines = [
+    marks = LabelMarks(found["false_share"], found["nominal"])
+    return [
         (
             f"false effects: {found['false_effects']:.2f} in each of {found['mocks']:,} mock"
             f" perturbations ({found['cells']:,} control cells{guides}; {found['genes']:,} of"
@@ -209,6 +227,5 @@ def calibration_lines(record: Mapping[str, Any]) -> list[str]:
             f"expected share of false effects: {found['false_share']:.1%} (nominal"
             f" {found['nominal']:.0%})"
         ),
+        *([marks.sentence] if marks.marked else []),
     ]
-    marks = LabelMarks(found["false_share"], found["nominal"])
-    return [*lines, marks.sentence] if marks.marked else lines

@@ -28,7 +28,7 @@ def test_a_guide_is_compared_with_controls_of_its_batches() -> None:
     # guide 1: three cells of 20 in batch 1, where controls have 10: twice
     changes = found.changes(VALUES, 1e9)  # so many counts that a quarter of one is nothing
     np.testing.assert_allclose(changes[:, 0], [0, 2 / np.log(2) * (np.sqrt(2) - 1)], atol=1e-6)
-    np.testing.assert_allclose(found.weight, [0.5, 0.5])
+    np.testing.assert_allclose(found.members.data, [0.5, 0.5])
     np.testing.assert_allclose(found.group_changes(changes)[0], changes.mean(axis=0))
     # its own: 2 · (1/2)²; two guides of the controls with half of the cells each: (1/2)² + (1/2)²
     np.testing.assert_allclose(found.own, [1.0])
