@@ -315,12 +315,12 @@ def _depth_of_cells(block: Values) -> tuple[Codes, Floats]:
     without one."""
     if not isinstance(block, csr_matrix):
         return np.count_nonzero(block, axis=1), np.where(block > 0, block, np.inf).min(axis=1)
-    # the last where a row begins at the end
-    positive = np.append(np.where(block.data > 0, block.data, np.inf), np.inf)
-    least = np.minimum.reduceat(positive, block.indptr[:-1])
-    empty = np.diff(block.indptr) == 0  # reduceat gives these the value after them
-    counts = np.add.reduceat(np.append(block.data > 0, False).astype(np.intp), block.indptr[:-1])
-    return np.where(empty, 0, counts), np.where(empty, np.inf, least)
+    positive = block.copy()
+    positive.eliminate_zeros()
+    counts = np.diff(positive.indptr)
+    # the last where a row begins at the end; reduceat gives empty rows the value after them
+    least = np.minimum.reduceat(np.append(positive.data, np.inf), positive.indptr[:-1])
+    return counts, np.where(counts == 0, np.inf, least)
 
 
 def expm1_of(block: Values) -> Values:
@@ -345,14 +345,11 @@ def check_values(
     for what, wrong in (("is not finite", ~np.isfinite(values)), ("is negative", values < 0)):
         if not wrong.any():
             continue
-        first = np.flatnonzero(wrong.ravel())[0]
+        first = int(np.flatnonzero(wrong.ravel())[0])
         if isinstance(block, csr_matrix):
-            row, gene = (
-                int(np.searchsorted(block.indptr, first, side="right")) - 1,
-                int(block.indices[first]),
-            )
+            row, gene = (each[first] for each in block.tocoo().coords)
         else:
-            row, gene = divmod(int(first), file.n_genes)
+            row, gene = divmod(first, file.n_genes)
         cell = file.obs.index[rows.start + row]
         raise InputError(
             f"{file.path}: cell {cell}, gene {file.genes[gene]}: {values.ravel()[first]} {what},"

@@ -20,7 +20,6 @@ from core.features.cells.conditions import LEAST_CONTROLS, Conditions
 from core.stats.arrays import Floats
 
 MIN_CELLS = 30  # of a perturbation, and of the controls
-_JOINTS = (" and ", " x ", "_", "-", ":", ".", "~", "*", "^", "@", " ")  # of combinations
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,32 +163,12 @@ def _choose_targets(
     if unknown and not settings.keep_unknown:
         raise InputError(
             f"{file.path}: perturbed genes that are not among its {file.n_genes:,} genes:"
-            f" {list_some(unknown)}; {_advise(unknown, targets, file)}"
+            f" {list_some(unknown)}, but {list_some(file.genes[:3])} …; they may be combinations"
+            " (--separator _), guides (--perturbation COLUMN names their genes), controls"
+            " (--control VALUE), or named as in another column of var (--gene-names COLUMN). Keep"
+            " genes that were not measured with --keep-unknown"
         )
     return [gene for gene in targets if gene not in small.index]
-
-
-def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> str:
-    """Return what perturbed genes that were not measured may be, and the option to set."""
-    known = {*file.genes, *targets} - set(unknown)
-    for joint in _JOINTS:
-        joined = [name for name in unknown if known & {*name.split(joint)} - {name}]
-        if joined:
-            return (
-                f"{list_some(joined)} may be combinations joined by {joint!r} (--separator"
-                f" {joint!r}), or guides, whose genes another column of obs may hold"
-                " (--perturbation COLUMN). If they are neither, keep them with --keep-unknown"
-            )
-    if len(unknown) == len(targets):
-        return (
-            f"the genes are called {list_some(file.genes[:3])} …: say which column of var has the"
-            " names of the perturbed ones with --gene-names COLUMN, or which column of obs names"
-            " measured genes with --perturbation COLUMN"
-        )
-    return (
-        "controls are named with --control, and cells without a guide have to leave the file. If"
-        " they are genes that were not measured, keep them with --keep-unknown"
-    )
 
 
 def _compare_batches(

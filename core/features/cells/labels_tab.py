@@ -23,7 +23,7 @@ from core.features.cells.summaries import describe, summarize_labels
 from core.features.importing.page.after_import import ask_path
 from core.runs.jobs import control
 from core.store.datasets import Dataset
-from core.ui import links, results, score_box
+from core.ui import links, score_box
 from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
 from core.ui.linked import choose_one
@@ -37,9 +37,6 @@ _OWNER = "cells_"  # the beginning of keys and query parameters
 _COLUMNS = ("perturbation", "control", "batch", "guide", *READING[2:], "within")
 # Settings of the request that other parts of the form show.
 _FURTHER = (*(option.name for option in options_of(LabelSettings)), "backend", "ray_address")
-
-
-_LABELS = ("up", "down", "none")
 
 
 def show(context: PageContext) -> None:
@@ -92,7 +89,7 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
     with left:
         show_figure(
             draw_effect_counts(perturbations, record["settings"]["sampling"]["least_effects"]),
-            perturbations[["pert", "n_cells", *_LABELS, "left_out"]],
+            perturbations,
             "effect-counts",
             "Genes that each perturbation changes",
             f"{dataset.name} · {len(perturbations):,} perturbations · all tested genes except the"
@@ -100,25 +97,6 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
         )
     with right:
         _show_knockdown(dataset, folder.table("guides"), record["settings"]["most_remaining"])
-    with st.expander("Every perturbation"):
-        shown = perturbations.assign(remaining=100 * perturbations["remaining"]).rename(
-            columns={"pert": "perturbation"}
-        )
-        columns = {
-            "remaining": st.column_config.NumberColumn(
-                "target left, %",
-                format="%.0f",
-                help="The target's mean expression, in percent of the control cells'.",
-            ),
-            "agreement": st.column_config.NumberColumn(
-                format="percent",
-                help=(
-                    "The mean share of its replicates (guides or batches) that agree with a gene's"
-                    " label."
-                ),
-            ),
-        }
-        results.show_table(shown, "perturbations of the screen", columns)
 
 
 def _show_volcano(

@@ -9,7 +9,7 @@ mean is 0 it is plus or minus log2(20), as in pdex; where both are, nothing is s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -170,22 +170,27 @@ def _changes(
 
 
 def _read_as(predicted: ReadSource, real: ReadSource | None, controls: str) -> dict[str, str]:
-    columns, facts, n_genes = predicted.conditions.columns, predicted.facts, predicted.file.n_genes
-    read_as = {"perturbation": columns.perturbation, "control": columns.control}
-    read_as |= {"values": predicted.scale.words, "controls": controls}
-    if lines := predicted.conditions.names.lines():
-        read_as["perturbations"] = "; ".join(lines)
-    if predicted.conditions.confounders and predicted.conditions.is_control.any():
-        read_as[DIFFERS] = "; ".join(each.line() for each in predicted.conditions.confounders)
+    conditions, facts, n_genes = predicted.conditions, predicted.facts, predicted.file.n_genes
+    read_as = {
+        "perturbation": conditions.columns.perturbation,
+        "control": conditions.columns.control,
+        "values": predicted.scale.words,
+        "controls": controls,
+        "perturbations": "; ".join(conditions.names.lines()),
+    }
+    if conditions.is_control.any():
+        read_as[DIFFERS] = "; ".join(each.line() for each in conditions.confounders)
     if facts.negative:
         read_as["negative values read as 0"] = (
             f"{facts.negative:,}, the smallest {facts.smallest:.3g}"
         )
-    n_common = n_genes if real is None else len(set(predicted.genes) & set(real.genes))
-    if real is not None and not n_common == n_genes == real.file.n_genes:
-        counted = f"{n_common:,} of the predictions' {n_genes:,} and the real {real.file.n_genes:,}"
-        read_as["genes of both files"] = counted
-    return read_as
+    if real is not None:
+        n_common, n_real = len({*predicted.genes} & {*real.genes}), real.file.n_genes
+        if not n_common == n_genes == n_real:
+            read_as["genes of both files"] = (
+                f"{n_common:,} of the predictions' {n_genes:,} and the real {n_real:,}"
+            )
+    return {name: text for name, text in read_as.items() if text}
 
 
 def _read_beside(
@@ -308,23 +313,10 @@ def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[st
 def _changes_of_pairs(found: pd.DataFrame, controls: pd.DataFrame, wanted: WantedPairs) -> Floats:
     """Return the log2 fold change of each wanted pair over its group's controls, of shape
     (n_pairs,); NaN if not covered."""
-    group, gene, control_gene = (
-        _places(names, of)
-        for names, of in (
-            (found.index, wanted.perts),
-            (found.columns, wanted.genes),
-            (controls.columns, wanted.genes),
-        )
-    )
+    group = found.index.get_indexer(wanted.perts)
+    gene, control_gene = (each.columns.get_indexer(wanted.genes) for each in (found, controls))
     covered = (group >= 0) & (gene >= 0) & (control_gene >= 0)
     change = np.full(len(wanted.pairs), np.nan)
     base = controls.loc[CONTROL].to_numpy()[control_gene[covered]]
     change[covered] = log2_fold_change(found.to_numpy()[group[covered], gene[covered]], base)
     return change
-
-
-def _places(names: Iterable[str], wanted: Sequence[str]) -> Codes:
-    """Return the position of each wanted name among the names, -1 for a missing one; of shape
-    (n_wanted,)."""
-    place = {name: i for i, name in enumerate(names)}
-    return np.array([place.get(name, -1) for name in wanted], dtype=np.intp)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -14,10 +12,8 @@ from typing import Annotated, Any, Final
 from core.base.errors import InputError, NotFound
 from core.base.fields.record import values_with_effect
 from core.base.fields.setting import setting
-from core.base.file_io import temporary_folder
 from core.base.hashes import sha256_of
 from core.base.records import from_json, to_json
-from core.base.system_errors import in_words
 from core.base.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 from core.features.cells.cell_formats import hash_cells, is_cell_file
 from core.features.cells.conditions import READING_VERSION
@@ -26,6 +22,7 @@ from core.features.cells.predicted_expression import CellOptions, read_predicted
 from core.features.cells.predicted_rows import PredictedRows, build_rows
 from core.features.cells.predicted_table import PredictedChanges, WantedPairs, read_predicted_table
 from core.features.importing.allowed_paths import allowed_folders, inside, unseen
+from core.features.importing.files import saved_upload
 from core.features.importing.import_target import (
     Imported,
     ImportedRows,
@@ -182,10 +179,19 @@ def import_uploaded(
             read_apart(workspace, "predictions", files, asdict(wanted)),
             "outcome of an import",
         )
-    with _files_of_upload(file, real) as (path, real_path):
-        assert path is not None
-        cells = replace(options.cells, real=real_path)
-        return import_predictions(workspace, path, replace(options, cells=cells))
+    with ExitStack() as stack:
+        paths = [
+            stack.enter_context(saved_upload(content, name))
+            for name, content in filter(None, (file, real))
+        ]
+        cells = replace(options.cells, real=None if real is None else paths[1])
+        try:
+            return import_predictions(workspace, paths[0], replace(options, cells=cells))
+        except InputError as error:  # the user knows the file's name, but not our folder
+            text = str(error)
+            for path in paths:
+                text = text.replace(f"{path.parent}/", "")
+            raise type(error)(text) from error
 
 
 def import_typed(
@@ -227,24 +233,6 @@ def predictions_task(
     return to_json(
         import_uploaded(workspace, files[0], files[1] if len(files) > 1 else None, wanted)
     )
-
-
-@contextmanager
-def _files_of_upload(*files: tuple[str, bytes] | None) -> Iterator[list[Path | None]]:
-    """Yield the paths of uploaded files; errors of the block name only the files."""
-    with in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
-        paths = [
-            None if file is None else folder / str(i) / Path(file[0]).name
-            for i, file in enumerate(files)
-        ]
-        for path, file in zip(paths, files, strict=True):
-            if path is not None and file is not None:
-                path.parent.mkdir()
-                path.write_bytes(file[1])
-        try:
-            yield paths
-        except InputError as error:  # the user knows the file's name, but not our folder
-            raise type(error)(re.sub(rf"{re.escape(str(folder))}/\d/", "", str(error))) from error
 
 
 def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> PredictedChanges:
