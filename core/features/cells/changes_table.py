@@ -11,7 +11,6 @@ import pandas as pd
 
 from core.base.errors import InputError
 from core.base.texts import list_some
-from core.features.cells.anndata_file import CountSummary
 from core.features.cells.change_rows import (
     ChangeTable,
     ask_about_repeats,
@@ -109,10 +108,9 @@ def label_changes(path: Path, settings: LabelSettings) -> ScreenLabels:
     nobody = np.empty(0, dtype=np.intp)
     columns = Columns(table.columns["pert"], ", ".join(names.controls) or "none in the table")
     return ScreenLabels(
-        genes=genes,
         conditions=Conditions(columns, names, nobody, nobody.astype(np.bool_), ()),
         gene_names=GeneNames(genes),
-        counts=CountSummary(np.empty(0), nobody, np.empty(0), nobody, whole_numbers=True),
+        whole_numbers=True,
         groups=CellGroups(targets, nobody, None, unknown=unknown, multiple=names.multiple),
         changes=changes,
         codes=codes,

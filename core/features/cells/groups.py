@@ -179,17 +179,14 @@ def _compare_batches(
     column: of the batch; None: there is none to compare."""
     if column is None:
         return (), ()
-    batch, names = pd.factorize(texts(file.obs[column]), sort=True)
-    n_control = np.bincount(batch[of_cell == -1], minlength=len(names))
-    perturbed = of_cell >= 0
-    alone = np.unique(of_cell[perturbed & (n_control[batch] == 0)])
+    batch, names = pd.factorize(texts(file.obs[column]))
+    cells = np.zeros((len(targets) + 2, len(names)), dtype=np.int64)
+    np.add.at(cells, (of_cell, batch), 1)  # the last rows for codes -2 and -1
+    cells, n_control = cells[:-2], cells[-1]
+    alone = (cells[:, n_control == 0] > 0).any(axis=1)
     usable = (n_control >= LEAST_CONTROLS) & (np.array(names, dtype=object) != "")
-    cells = np.bincount(of_cell[perturbed], minlength=len(targets))
-    shared = perturbed & usable[batch]
-    beside = np.unique(np.column_stack([of_cell[shared], batch[shared]]), axis=0)
-    controls = np.bincount(beside[:, 0], weights=n_control[beside[:, 1]], minlength=len(targets))
-    enough = np.bincount(of_cell[shared], minlength=len(targets)) >= np.minimum(least, cells)
-    enough &= controls >= min(least, int(n_control.sum()))
-    return tuple(targets[i] for i in alone.tolist()), tuple(
-        targets[i] for i in np.flatnonzero(~enough).tolist()
-    )
+    shared = cells[:, usable]
+    enough = shared.sum(axis=1) >= np.minimum(least, cells.sum(axis=1))
+    enough &= (shared > 0) @ n_control[usable] >= min(least, int(n_control.sum()))
+    kept = np.array(targets, dtype=object)
+    return tuple(kept[alone]), tuple(kept[~enough])

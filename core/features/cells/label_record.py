@@ -91,7 +91,7 @@ def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
         "control_cells": groups.n_control,
         "genes": len(labels.genes),
         "perturbations": len(groups.targets),
-        "whole_numbers": labels.counts.whole_numbers,
+        "whole_numbers": labels.whole_numbers,
         "left_out": {
             "unassigned cells": groups.unassigned,
             "cells that look like controls": groups.set_aside,

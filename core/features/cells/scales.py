@@ -25,7 +25,7 @@ from core.features.cells.anndata_file import (
     expm1_of,
     stored_values,
 )
-from core.features.cells.transforms import LOG1P, Told, tell_values
+from core.features.cells.transforms import COUNTS, tell_values
 from core.stats.arrays import Bools, Codes, Floats
 
 _MILLION: Final = 1e6
@@ -71,18 +71,18 @@ def tell_scale(
     there are any). advice: ends the error. Raise InputError, with the sums, for values that may be
     logarithms but do not sum to what normalised cells sum to, unless `given` is set.
     """
-    if given == "counts" or (given is None and facts.are_counts):
+    if given == "counts" or (given is None and facts.kind == "counts"):
         beside = "" if real is None else ", brought to 10,000 over the genes of both files"
         return Scale("counts", None, f"counts{beside}")
     if given is None and facts.are_unclear:
         raise InputError(f"{where}: {describe_sums(facts.largest, facts.sums)}; {advice}")
-    if facts.are_log_of_counts:
+    if facts.kind == "log1p" and facts.are_raw:
         return Scale("log1p", None, "log1p of counts as they were, each cell brought to 10,000")
     used = facts.sums > 0 if cells is None else cells & (facts.sums > 0)
     sums = (facts.exp_sums if real is None else facts.shared_exp_sums)[used]
     found = float(np.median(sums)) if len(sums) else 0.0
     is_one_sum = len(sums) > 2 and _spread(sums) <= _CONSTANT  # cells were brought to it
-    is_log = given == "log1p" or facts.are_log or is_one_sum
+    is_log = given == "log1p" or facts.kind == "log1p" or is_one_sum
     if real is not None:
         factors, expected = _factors_beside(sums, found, *real)
         if factors or is_log:
@@ -113,7 +113,7 @@ def _factors_beside(
     used = cells & (totals > 0)
     shares = shared[used] / totals[used]
     share, median = float(np.median(shares)), float(np.median(totals[used]))
-    is_normalised = kind == "log1p" and not real.are_log_of_counts
+    is_normalised = kind == "log1p" and not real.are_raw
     of_all = float(np.median(shared[used])) if is_normalised else COUNTS_PER_CELL * share
     # with few genes, the sums of normalised cells differ, and the real ones too
     known = _spread(sums) <= max(_SPREAD, _AS_MUCH * _spread(shares))
@@ -158,40 +158,26 @@ class ValueFacts:
     """Statistics of the values of a file.
 
     sums, exp_sums: of a cell's values and of their expm1, over all genes, of shape (n_cells,);
-    shared_sums, shared_exp_sums: the same over the shared genes. told: the recognised
-    transformation. negative: how many were read as 0; smallest of them.
+    shared_sums, shared_exp_sums: the same over the shared genes. kind: what they are for certain;
+    are_raw: as counts or their log1p, without normalisation. negative: how many were read as 0;
+    smallest of them.
     """
 
-    whole: bool
+    kind: ValueScale | None
+    are_raw: bool
     largest: float
     sums: Floats
     exp_sums: Floats
     shared_sums: Floats
     shared_exp_sums: Floats
-    told: Told | None = None
     negative: int = 0
     smallest: float = 0.0
-
-    @property
-    def are_counts(self) -> bool:
-        """Whether the values are counts, or counts divided by a factor in each cell."""
-        return self.whole or (self.told is not None and self.told.are_normalised_counts)
 
     @property
     def are_unclear(self) -> bool:
         """Whether the values are too large for logarithms, and nothing shows that they are
         counts."""
-        return not self.are_counts and self.largest > LARGEST_LOG
-
-    @property
-    def are_log(self) -> bool:
-        """Whether the values are log1p for certain."""
-        return self.told is not None and self.told.transform is LOG1P
-
-    @property
-    def are_log_of_counts(self) -> bool:
-        """Whether the values are log1p of counts without normalisation."""
-        return self.told is not None and self.told.transform is LOG1P and self.told.raw
+        return self.kind != "counts" and self.largest > LARGEST_LOG
 
 
 def measure_values(
@@ -231,7 +217,13 @@ def measure_values(
             " decoder. The values look scaled or centred (z-scores); expected counts or log1p"
             " values"
         )
-    return ValueFacts(whole, largest, sums[0], sums[1], sums[2], sums[3], told, negative, smallest)
+    kind: ValueScale | None = None
+    if whole or (told is not None and told.transform is COUNTS):
+        kind = "counts"
+    elif told is not None:
+        kind = "log1p"
+    is_raw = whole or (told is not None and told.raw)
+    return ValueFacts(kind, is_raw, largest, *sums, negative, smallest)
 
 
 def without_negatives(block: Values) -> Values:

@@ -17,7 +17,7 @@ from core.base.errors import InputError
 from core.base.fields.record import identity_of
 from core.base.fields.setting import setting
 from core.base.types import Rejected
-from core.features.cells.anndata_file import CellFile, CountSummary, open_cells
+from core.features.cells.anndata_file import CellFile, open_cells
 from core.features.cells.columns import GeneNames, texts
 from core.features.cells.comparisons import CompareEach
 from core.features.cells.conditions import (
@@ -166,10 +166,9 @@ class ScreenLabels:
     knockdown: as in `knockdown_table`. rejected, of_table: rows of a table of changes, and what the
     record says of it."""
 
-    genes: tuple[str, ...]
     conditions: Conditions
     gene_names: GeneNames
-    counts: CountSummary
+    whole_numbers: bool
     groups: CellGroups
     changes: GeneChanges
     codes: np.ndarray
@@ -181,6 +180,10 @@ class ScreenLabels:
     calibration: Calibration | None = None
     rejected: tuple[Rejected, ...] = ()
     of_table: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def genes(self) -> tuple[str, ...]:
+        return self.gene_names.names
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -308,7 +311,10 @@ def label_screen(
         def say_share(share: float) -> None:
             say(f"{share:.0%} of the genes compared")
 
-        batch = _strata(file, found, groups)
+        batch = found.strata
+        if batch is None and batch_column is not None:
+            names = np.where(groups.of_cell == -2, "", texts(file.obs[batch_column]))
+            batch = strata_of_batches(names, groups.of_cell == -1)
         design = build_design(groups, batch, counts, file.n_genes, settings.design)
         changes = compare_with_controls(file, groups, counts, say_share, compare_each, design)
     codes = label_pairs(changes, groups.targets, file.gene_names, settings.thresholds)
@@ -316,17 +322,16 @@ def label_screen(
     compared = [i for i, pert in enumerate(groups.targets) if pert not in set(groups.confounded)]
     effects = float(np.isin(codes[compared], (UP, DOWN)).sum(axis=1).mean())
     return ScreenLabels(
-        genes=file.genes,
         conditions=found,
         gene_names=file.gene_names,
-        counts=counts,
+        whole_numbers=counts.whole_numbers,
         groups=groups,
         changes=changes,
         codes=codes,
         sample=sample_pairs(codes, changes.fdr, settings.sampling),
         knockdown=knockdown_table(changes.guides, settings.most_remaining),
         compared_within=settings.within
-        or ((found.columns.batch,) if found.columns.batch and batch is not None else ()),
+        or ((batch_column,) if batch_column and batch is not None else ()),
         by_depth=design.strata is not design.batch,
         n_strata=1 if design.strata is None else int(design.strata.max()) + 1,
         calibration=(
@@ -335,11 +340,3 @@ def label_screen(
             else calibrate(changes.mocks, settings.thresholds, effects, file.n_genes)
         ),
     )
-
-
-def _strata(file: CellFile, found: Conditions, groups: CellGroups) -> Codes | None:
-    """Return the stratum of each cell: of --within, or else its batch; None without several."""
-    if found.strata is not None or found.columns.batch is None:
-        return found.strata
-    batch = texts(file.obs[found.columns.batch])
-    return strata_of_batches(np.where(groups.of_cell == -2, "", batch), groups.of_cell == -1)

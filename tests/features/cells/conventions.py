@@ -367,7 +367,7 @@ CONVENTIONS = [
         "symbols in a column of another name",
         by_ids("hugo"),
         {"gene_names": "hugo"},
-        "with --gene-names COLUMN",
+        "--gene-names COLUMN",
     ),
     Convention("scale", "counts per 10,000", with_values(csr_matrix(COUNTS / TOTALS * 1e4))),
     Convention("scale", "counts per million", with_values(csr_matrix(COUNTS / TOTALS * 1e6))),
