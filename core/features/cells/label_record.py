@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -24,20 +24,10 @@ _TEST = (
     "Wilcoxon rank sum (pdex, normal approximation, corrected for ties) of each gene against the"
     " control cells"
 )
-_STRATA = "inside of strata of {}, pooled by van Elteren's weights"
-_REPLICATES = "and a moderated t test of pseudobulks of each {}, whose FDR has to be as low"
 _FOLD_CHANGE = (
     f"log2 of the ratio of mean counts per {COUNTS_PER_CELL:,.0f}, limited to {FOLD_LIMIT:g}-fold"
     " where one is 0"
 )
-
-
-def _describe_test(labels: ScreenLabels) -> str:
-    """Describe the test."""
-    columns = [*labels.compared_within, *(("depth",) if labels.by_depth else ())]
-    words = [_TEST, *([_STRATA.format(" and ".join(columns))] if columns else [])]
-    found = labels.changes.replicates
-    return ", ".join([*words, *([] if found is None else [_REPLICATES.format(found.kind)])])
 
 
 def _replicate_record(labels: ScreenLabels, found: ReplicateChanges) -> dict[str, Any]:
@@ -57,10 +47,8 @@ def _replicate_record(labels: ScreenLabels, found: ReplicateChanges) -> dict[str
 
 def marks_of(record: Mapping[str, Any]) -> LabelMarks:
     """Return how far labels can be trusted by their record."""
-    calibration, confounded = (
-        record["calibration"] or {},
-        record["left_out"]["confounded perturbations"],
-    )
+    calibration = record["calibration"] or {}
+    confounded = record["left_out"]["confounded perturbations"]
     return LabelMarks(calibration.get("false_share"), calibration.get("nominal"), len(confounded))
 
 
@@ -68,6 +56,14 @@ def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
     """Return a dataset's record of how its labels were made, as plain data."""
     replicates, calibration = labels.changes.replicates, labels.calibration
     groups, pairs = labels.groups, labels.pairs
+    test, strata = _TEST, [*labels.compared_within, *(("depth",) if labels.by_depth else ())]
+    if strata:
+        test += f", inside of strata of {' and '.join(strata)}, pooled by van Elteren's weights"
+    if replicates is not None:
+        test += (
+            f", and a moderated t test of pseudobulks of each {replicates.kind}, whose FDR has to"
+            " be as low"
+        )
     failed = labels.knockdown[
         (labels.knockdown["guide"] != "") & labels.knockdown["failed"].fillna(False).astype(bool)
     ]
@@ -82,7 +78,7 @@ def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
         "replicates": None if replicates is None else _replicate_record(labels, replicates),
         "calibration": None if calibration is None else calibration.record(),
         "confounders": [each.line() for each in labels.conditions.confounders],
-        "test": _describe_test(labels),
+        "test": test,
         "fold_change": _FOLD_CHANGE,
         "false_discovery_rate": "Benjamini and Hochberg, among the genes of a perturbation",
         "note": NOT_SHRUNK,
@@ -120,7 +116,6 @@ def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
 
 RECORD = "record.json"
 TableName = Literal["effects", "perturbations", "guides", "genes"]
-TABLES: tuple[TableName, ...] = ("effects", "perturbations", "guides", "genes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,21 +127,19 @@ class ScreenFolder:
     @property
     def is_whole(self) -> bool:
         """Whether record and tables exist."""
-        return all(
-            (self.path / name).is_file()
-            for name in (RECORD, *(f"{table}.parquet" for table in TABLES))
-        )
+        names = (RECORD, *(f"{table}.parquet" for table in get_args(TableName)))
+        return all((self.path / name).is_file() for name in names)
 
     def write(self, labels: ScreenLabels, record: dict[str, Any]) -> None:
         """Write the tables and then the record. Raise OSError."""
         self.path.mkdir(parents=True, exist_ok=True)
-        tables = (
-            labels.effects(),
-            labels.perturbations(),
-            labels.knockdown,
-            labels.genes_of_controls(),
-        )
-        for name, table in zip(TABLES, tables, strict=True):
+        tables: dict[TableName, pd.DataFrame] = {
+            "effects": labels.effects(),
+            "perturbations": labels.perturbations(),
+            "guides": labels.knockdown,
+            "genes": labels.genes_of_controls(),
+        }
+        for name, table in tables.items():
             table.to_parquet(self.path / f"{name}.parquet", index=False)
         replace_file(self.path / RECORD, json.dumps(record, indent=1).encode(), durable=True)
 

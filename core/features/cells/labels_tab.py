@@ -4,19 +4,13 @@ and the progress of running jobs.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
 from core.base.fields.record import make, options_of
 from core.features.cells import actions as cells
 from core.features.cells.actions import KIND, LabelRequest
-from core.features.cells.conditions import READING
-from core.features.cells.design import DesignSettings
-from core.features.cells.groups import GroupSettings
 from core.features.cells.label_record import ScreenFolder
-from core.features.cells.labels import SamplingSettings, Thresholds
 from core.features.cells.screen import LabelSettings
 from core.features.cells.screen_figures import draw_effect_counts, draw_knockdown, draw_volcano
 from core.features.cells.summaries import describe, summarize_labels
@@ -34,21 +28,20 @@ from core.ui.widgets import as_text, show_empty, show_figure
 
 _SHOWN_JOBS = 3
 _OWNER = "cells_"  # the beginning of keys and query parameters
-_COLUMNS = ("perturbation", "control", "batch", "guide", *READING[2:], "within")
 # Settings of the request that other parts of the form show.
 _FURTHER = (*(option.name for option in options_of(LabelSettings)), "backend", "ray_address")
 
 
 def show(context: PageContext) -> None:
     """Show how the chosen dataset was made from cells, if it was, and the form that makes one."""
-    folder = (
-        None if context.dataset is None else cells.screen_folder(context.workspace, context.dataset)
-    )
-    is_made = folder is not None and folder.is_whole
-    if context.dataset is not None and folder is not None and is_made:
-        with explain_errors():
-            _show_screen(context.dataset, folder)
-    else:
+    is_made = False
+    if context.dataset is not None:
+        folder = cells.screen_folder(context.workspace, context.dataset.id)
+        is_made = folder.is_whole
+        if is_made:
+            with explain_errors():
+                _show_screen(context.dataset, folder)
+    if not is_made:
         show_empty(
             "This dataset was not made from a file of single cells. A CRISPR screen as AnnData"
             " (.h5ad, counts in X) becomes a dataset here. Each perturbation is compared with the"
@@ -152,7 +145,9 @@ def show_form(context: PageContext) -> None:
     address = st.get_option("server.address")
     about = show_settings(LabelRequest, _OWNER, names_of_rest(LabelRequest, _FURTHER), columns=2)
     with explain_errors():
-        settings, where = _show_settings()
+        with st.expander("Columns, thresholds and sampling (defaults as in the challenge)"):
+            settings = show_settings(LabelSettings, _OWNER, columns=4)
+            where = choose_backend(LabelRequest, _OWNER)
         if not path.strip():
             return
         found = cells.describe_typed(
@@ -168,23 +163,6 @@ def show_form(context: PageContext) -> None:
                 context.workspace, path, make(LabelRequest, {**about, **settings, **where}), address
             )
             confirm(f"{about['name']} is being made in a separate process.")
-
-
-def _show_settings() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Show how the screen is read and labelled, and where; return both."""
-    with st.expander("Columns, thresholds and sampling (defaults as in the challenge)"):
-        chosen = show_settings(LabelSettings, _OWNER, _COLUMNS, columns=4)
-        parts = (Thresholds, DesignSettings, GroupSettings, SamplingSettings)
-        tests, design, groups, sampling = (
-            [option.name for option in options_of(part)] for part in parts
-        )
-        rest = names_of_rest(LabelSettings, (*_COLUMNS, *tests, *design, *groups, *sampling))
-        columns = ([*tests, *design], [*groups, *rest], sampling)
-        for place, names in zip(st.columns(3, gap="medium"), columns, strict=True):
-            with place:
-                chosen |= show_settings(LabelSettings, _OWNER, names)
-        where = choose_backend(LabelRequest, _OWNER)
-    return chosen, where
 
 
 def show_jobs(context: PageContext) -> None:

@@ -295,7 +295,19 @@ def _write(
 ) -> Imported:
     source, found, rows = made
     target = options.as_import_options()
-    batch = audit_rows(rows.rows)
+    batch, real = audit_rows(rows.rows), options.cells.real
+    spec = {
+        "method": KIND,
+        "file": path.name,
+        "file_sha256": source.file_sha256,
+        "real_file": None if real is None else real.name,
+        "real_sha256": source.real_sha256,
+        "rows_sha256": source.rows_sha256,
+        "read_as": dict(found.read_as),
+        "notes": list(found.notes),
+        "evidence": found.measure,
+        **rows.record(),
+    }
     with workspace.change("cells predictions", str(path)) as (db, detail):
         name, existing = free_name(db, dataset.id, path.stem, str(path), source.sha256, target)
         if existing is not None:
@@ -306,13 +318,9 @@ def _write(
             id=source.sha256[:10],
             dataset=dataset.id,
             name=name,
-            method=(
-                PREDICTED_EXPRESSION
-                if rows.scale == "probabilities"
-                else PREDICTED_EXPRESSION_RANKS
-            ),
+            method=PREDICTED_EXPRESSION_RANKS if rows.why else PREDICTED_EXPRESSION,
             origin="imported",
-            spec=_record(path, source, found, rows, options),
+            spec=spec,
             note=describe(found, rows),
         )
         record_import(
@@ -328,29 +336,6 @@ def _write(
         workspace.run_folder(detail["replaced"]).remove()
     keep_results(workspace)
     return Imported(str(path), KIND, name, run.done, found.rejected, message=describe(found, rows))
-
-
-def _record(
-    path: Path,
-    source: Source,
-    found: PredictedChanges,
-    rows: PredictedRows,
-    options: PredictionOptions,
-) -> dict[str, Any]:
-    """Return the run's record of the sources of its numbers."""
-    real = options.cells.real
-    return {
-        "method": KIND,
-        "file": path.name,
-        "file_sha256": source.file_sha256,
-        "real_file": None if real is None else real.name,
-        "real_sha256": source.real_sha256,
-        "rows_sha256": source.rows_sha256,
-        "read_as": dict(found.read_as),
-        "notes": list(found.notes),
-        "evidence": found.measure,
-        **rows.record(),
-    }
 
 
 def describe(found: PredictedChanges, rows: PredictedRows) -> str:

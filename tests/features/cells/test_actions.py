@@ -67,7 +67,7 @@ def test_a_file_becomes_a_dataset_with_its_record_and_tables(
     assert len(rows) == made.record["rows"] > 0
     for axis in ("pert", "gene"):
         assert rows.groupby(axis)["split"].nunique().max() == 1
-    folder = cells.screen_folder(workspace, dataset)
+    folder = cells.screen_folder(workspace, dataset.id)
     assert folder.is_whole
     assert folder.record() == made.record
     assert dataset.marks == marks_of(made.record)
@@ -100,7 +100,7 @@ def test_the_same_again_changes_nothing(workspace: Workspace, screen: Path) -> N
 @pytest.mark.soak
 def test_lost_tables_come_back(workspace: Workspace, screen: Path) -> None:
     made = make(workspace, screen)
-    folder = cells.screen_folder(workspace, dataset_of(workspace))
+    folder = cells.screen_folder(workspace, dataset_of(workspace).id)
     shutil.rmtree(folder.path)
     again = make(workspace, screen)
     assert "its lost tables are restored" in again.message
