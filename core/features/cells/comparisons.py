@@ -15,7 +15,6 @@ from core.features.cells.design import Design, Mocks
 from core.features.cells.replicates import (
     ModeratedVariance,
     Replicates,
-    ReplicateVariance,
     variance_of_cells,
 )
 from core.stats.arrays import Codes, Floats
@@ -126,8 +125,8 @@ class ReplicateTests:
         self._n_targets = shape[0]
         self._changes = np.full((len(replicates.own), shape[1]), np.nan)
         self._n_up = np.zeros(shape, dtype=np.int16)
-        self._variance = ReplicateVariance(replicates, shape[1])
-        self.shift = np.zeros(shape[1])  # of each gene, which changes of mocks are less as well
+        # of each gene; changes of mocks are less by the shift as well
+        self.shift, self._squares, self._of_cell, self._counts = np.zeros((4, shape[1]))
 
     def add(self, genes: slice, values: np.ndarray) -> None:
         """Add some genes. values: of shape (n_cells, n_genes of the part)."""
@@ -139,19 +138,19 @@ class ReplicateTests:
             self.shift[genes] = found.group_changes(changes)[-1]
             changes -= self.shift[genes]
         self._changes[:, genes] = found.group_changes(changes)
-        own = found.group < self._n_targets  # the last group may be the controls
-        np.add.at(self._n_up[:, genes], found.group[own], (changes[own] > 0).astype(np.int16))
+        # the last group may be the controls
+        rises = (found.members > 0).astype(np.int16) @ (changes > 0).astype(np.int16)
+        self._n_up[:, genes] = rises[: self._n_targets]
         reference = values[self._control]
         batch = None if self._design.batch is None else self._design.batch[self._control]
-        of_cell = variance_of_cells(reference, batch, per_value)
-        self._variance.add(
-            genes, changes, of_cell, reference.mean(axis=0, dtype=np.float64) * per_value
-        )
+        self._squares[genes] = found.squares(changes)
+        self._of_cell[genes] = variance_of_cells(reference, batch, per_value)
+        self._counts[genes] = reference.mean(axis=0, dtype=np.float64) * per_value
 
     @cached_property
     def variance(self) -> ModeratedVariance:
         """The variance, when all genes were added."""
-        return self._variance.moderate()
+        return self._replicates.moderate(self._squares, self._of_cell, self._counts)
 
     def finish(self, p_of_cells: Floats) -> ReplicateChanges:
         """Return the tests where cells were tested, too. p_of_cells: of shape (n_targets,

@@ -20,7 +20,6 @@ from core.features.cells.columns import Columns, choose_columns, require_column,
 from core.features.cells.confounders import (
     DIFFERS,
     Confounder,
-    describe_other_controls,
     describe_second_genes,
     find_confounders,
 )
@@ -118,8 +117,8 @@ class Conditions:
     values: of the perturbation column, of shape (n_cells,). is_chosen: flags of the cells selected
     by `where`. names: the meaning of each value of a chosen cell. confounders: of the chosen cells.
     strata: the number of each cell's stratum, None without strata; without_stratum: cells not
-    chosen because their stratum has no controls. contradictions: descriptions of contradicting
-    columns.
+    chosen because their stratum has no controls. contradiction: the
+    description of a contradicting column, or "".
     """
 
     columns: Columns
@@ -129,7 +128,7 @@ class Conditions:
     confounders: tuple[Confounder, ...]
     strata: Codes | None = None
     without_stratum: int = 0
-    contradictions: tuple[str, ...] = ()
+    contradiction: str = ""
 
     @cached_property
     def is_control(self) -> Bools:
@@ -158,8 +157,8 @@ class Conditions:
                     f" choose one with --where {each.column}={next(iter(each.counts))}{inside}, or"
                     f" take them together with --across {each.column}"
                 )
-        if self.contradictions:
-            raise InputError(f"{where}: {self.contradictions[0]}")
+        if self.contradiction:
+            raise InputError(f"{where}: {self.contradiction}")
 
     def _look_up(self, table: Mapping[str, Any], other: Any) -> np.ndarray:
         code, distinct = pd.factorize(self.values)
@@ -171,7 +170,8 @@ class Conditions:
         lines = self.names.lines()
         if self.without_stratum:
             lines.append(f"in strata without controls, left out: {self.without_stratum:,} cells")
-        lines += [f"contradicts: {each}" for each in self.contradictions]
+        if self.contradiction:
+            lines.append(f"contradicts: {self.contradiction}")
         return [*lines, *(f"{DIFFERS}: {each.line()}" for each in self.confounders)]
 
 
@@ -215,17 +215,10 @@ def read_conditions(
     others = {columns.perturbation, columns.guide or "", *columns.others, *settings.where}
     is_perturbed = found.genes_of_cell != ""
     confounders = find_confounders(file.obs, found.is_control, is_perturbed, others)
-    said = (
-        describe_second_genes(
-            file.obs, columns.perturbation, found.genes_of_cell, found.is_control, spellings
-        ),
-        (
-            ""
-            if settings.control
-            else describe_other_controls(file.obs, values, found.is_control, is_perturbed)
-        ),
+    contradiction = describe_second_genes(
+        file.obs, columns.perturbation, found.genes_of_cell, found.is_control, spellings
     )
-    return replace(found, confounders=confounders, contradictions=tuple(filter(None, said)))
+    return replace(found, confounders=confounders, contradiction=contradiction)
 
 
 def choose_cells(file: CellFile, where: Mapping[str, str]) -> Bools:

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from core.base.texts import list_some
 from core.features.cells.columns import BATCH_NAMES, texts
 from core.features.importing.perturbations import read_perturbations
 from core.stats.arrays import Bools
@@ -44,30 +45,26 @@ _KNOWN_LINES: Final = re.compile(  # values of a column of any name that tell li
     re.I,
 )
 _ORIGINS: Final = (
-    *(
-        "patient",
-        "individual",
-        "subject",
-        "replicate",
-        "plate",
-        "run",
-        "experiment",
-        "dataset",
-        "day",
-        "timepoint",
-    ),
-    *(
-        "time",
-        "treatment",
-        "stimulation",
-        "dose",
-        "channel",
-        "gem",
-        "donor_id",
-        "sample_id",
-        "batch_id",
-        "library_id",
-    ),
+    "patient",
+    "individual",
+    "subject",
+    "replicate",
+    "plate",
+    "run",
+    "experiment",
+    "dataset",
+    "day",
+    "timepoint",
+    "time",
+    "treatment",
+    "stimulation",
+    "dose",
+    "channel",
+    "gem",
+    "donor_id",
+    "sample_id",
+    "batch_id",
+    "library_id",
 )
 _OUTCOMES: Final = re.compile(
     r"phase|cell_?cycle.*|leiden.*|louvain.*|.*clusters?(_.*)?|predicted.*|.*_?doublet.*|.*call.*"
@@ -147,13 +144,7 @@ def _holds_few_texts(column: pd.Series) -> bool:
     return is_text and 1 < column.nunique() <= _MOST_UNNAMED
 
 
-_FLAGS: Final = re.compile(r"(is)?(controls?|ctrl|ntc|nontargeting|controlcells?)")
-_IS_CONTROL: Final = {
-    **dict.fromkeys(("1", "1.0", "true", "yes"), True),
-    **dict.fromkeys(("0", "0.0", "false", "no"), False),
-}
 _LEAST_SHARE: Final = 0.01  # share of cells from which a contradiction is not an accident
-_MAX_EXAMPLES: Final = 3
 
 
 def describe_second_genes(
@@ -187,35 +178,9 @@ def describe_second_genes(
             names_none = np.array([not second[value] for value in values], dtype=np.bool_)
             none = next(iter(pd.Series(values[is_read & names_none]).mode()), "")
             single = f"take the cells with one by --where {name}={none}, or " if none else ""
+            examples = list_some(pd.Series(values[is_other]).value_counts().index.tolist(), 3)
             return (
                 f"{name} names a second perturbed gene of {is_other.sum():,} cells"
-                f" ({_examples(values[is_other])}); {single}write both into one column of obs (A+B)"
+                f" ({examples}); {single}write both into one column of obs (A+B)"
             )
     return ""
-
-
-def describe_other_controls(
-    obs: pd.DataFrame, values: np.ndarray, is_control: Bools, is_perturbed: Bools
-) -> str:
-    """Describe a column that marks other cells as controls, and what to do; "" for none. values: of
-    the column of perturbations; is_control, is_perturbed: as read from it; all of shape
-    (n_cells,)."""
-    for name in map(str, obs.columns):
-        if not _FLAGS.fullmatch(re.sub("[^a-z]", "", name.lower())):
-            continue
-        said = pd.Series(texts(obs[name])).str.lower()
-        flags = said.map(_IS_CONTROL)
-        if flags.nunique() < 2 or flags[said != ""].isna().any():
-            continue
-        differs = ((flags.eq(True) & is_perturbed) | (flags.eq(False) & is_control)).to_numpy()
-        if differs.sum() > _LEAST_SHARE * len(said):
-            return (
-                f"{name} says of {differs.sum():,} cells ({_examples(values[differs])}) other than"
-                " their names whether they are controls; say with --control which values stand for"
-                " controls"
-            )
-    return ""
-
-
-def _examples(values: np.ndarray) -> str:
-    return ", ".join(map(str, pd.Series(values).value_counts().index[:_MAX_EXAMPLES]))

@@ -85,6 +85,34 @@ class Replicates:
         found[self.n_units == 0] = np.nan
         return found
 
+    def _unit_weights(self) -> tuple[Floats, Floats]:
+        """Return the weight of each unit's square, and the part of it that is no chance."""
+        own, n_units = self.members.sum(axis=0).A1, self.n_units[self.group]
+        return own * n_units, np.where(n_units > 1, own * (1 - own) * n_units, 0.0)
+
+    def squares(self, changes: Floats) -> Floats:
+        """Return how far units are from their groups' means, squared, of shape (n_genes,)."""
+        weight, used = self._unit_weights()
+        off = changes - self.group_changes(changes)[self.group]
+        return np.asarray((weight[:, None] * off**2).sum(axis=0) / used.sum())
+
+    def moderate(self, squares: Floats, of_cell: Floats, counts: Floats) -> ModeratedVariance:
+        """Return the variances, moderated towards their trend: what sampling makes, and what
+        replicates of most genes add. squares: of `squares`; of_cell: a cell's variance; counts: a
+        cell's mean; all of shape (n_genes,)."""
+        _, used = self._unit_weights()
+        # the part of a cell's variance in a unit
+        sampled = of_cell * float((used * self.unit_sampling).sum() / used.sum())
+        seen = counts * float(self.n_cells.mean()) >= _LEAST_COUNTS
+        beyond = max(0.0, float(np.median((squares - sampled)[seen]))) if seen.any() else 0.0
+        trend = sampled + beyond
+        ratio = np.divide(squares, trend, out=np.full_like(trend, np.nan), where=trend > 0)
+        moderated, added = moderate_variances(
+            np.where(seen, ratio, np.nan) if seen.any() else ratio, self.degrees
+        )
+        own = np.where(seen, moderated, np.fmax(moderated, ratio)) * trend
+        return ModeratedVariance(np.fmax(0.0, own - sampled), of_cell, self.degrees + added)
+
 
 @dataclass(frozen=True, eq=False)
 class CellGroup:
@@ -186,46 +214,6 @@ def _averages(positions: Sequence[Codes], n_columns: int) -> csr_matrix:
     )
     matrix.sum_duplicates()
     return matrix
-
-
-class ReplicateVariance:
-    """How far replicates differ in each gene, added in parts of genes: between them, and what
-    sampling of cells makes of it."""
-
-    def __init__(self, replicates: Replicates, n_genes: int) -> None:
-        n_units = replicates.n_units[replicates.group]
-        own = replicates.members.sum(axis=0).A1
-        weight = np.where(n_units > 1, own * (1 - own) * n_units, 0.0)
-        self._replicates = replicates
-        self._weight, self._used = own * n_units, float(weight.sum())
-        # the part of a cell's variance in a unit
-        self._sampling = float((weight * replicates.unit_sampling).sum()) / self._used
-        self._size = float(replicates.n_cells.mean())
-        self._squares, self._of_cell, self._counts = np.zeros((3, n_genes))
-
-    def add(self, genes: slice, changes: Floats, of_cell: Floats, counts: Floats) -> None:
-        """Add some genes. changes: of `Replicates.changes`; of_cell: a cell's variance; counts: a
-        cell's mean."""
-        found = self._replicates
-        off = changes - found.group_changes(changes)[found.group]
-        self._squares[genes] = (self._weight[:, None] * off**2).sum(axis=0) / self._used
-        self._of_cell[genes], self._counts[genes] = of_cell, counts
-
-    def moderate(self) -> ModeratedVariance:
-        """Return the variances, moderated towards their trend: what sampling makes, and what
-        replicates of most genes add."""
-        sampled = self._of_cell * self._sampling
-        seen = self._counts * self._size >= _LEAST_COUNTS
-        beyond = max(0.0, float(np.median((self._squares - sampled)[seen]))) if seen.any() else 0.0
-        trend = sampled + beyond
-        ratio = np.divide(self._squares, trend, out=np.full_like(trend, np.nan), where=trend > 0)
-        moderated, added = moderate_variances(
-            np.where(seen, ratio, np.nan) if seen.any() else ratio, self._replicates.degrees
-        )
-        own = np.where(seen, moderated, np.fmax(moderated, ratio)) * trend
-        return ModeratedVariance(
-            np.fmax(0.0, own - sampled), self._of_cell, self._replicates.degrees + added
-        )
 
 
 @dataclass(frozen=True, eq=False)
