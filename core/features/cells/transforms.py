@@ -26,11 +26,11 @@ from core.stats.arrays import Floats
 
 _SAMPLED: Final = 200  # cells that are looked at, evenly spread
 _SAMPLED_VALUES: Final = 4_000_000
-_LEAST_CELLS: Final = 3
-_CONSTANT: Final = 0.01  # share of the median: largest distance between the quartiles of equal sums
+_LEAST_SAMPLED: Final = 3
+_ONE_SUM: Final = 0.01  # share of the median: largest distance between the quartiles of equal sums
 _CLEARLY: Final = 5.0  # times as wide are sums that are not constant
 _UNITS: Final = 100  # multiples that are looked at: larger ones are not exact in float32
-_LEAST_TESTED, _LEAST_SHARE, _NEAR_WHOLE = 20, 0.95, 0.02
+_LEAST_TESTED, _LEAST_MULTIPLES, _NEAR_WHOLE = 20, 0.95, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def tell_values(
     given: the user's --values. Raise InputError, with the evidence, for values that are neither
     counts nor log1p, and for values that contradict `given`.
     """
-    wanted = max(_LEAST_CELLS, min(_SAMPLED, _SAMPLED_VALUES // file.n_genes))
+    wanted = max(_LEAST_SAMPLED, min(_SAMPLED, _SAMPLED_VALUES // file.n_genes))
     values = np.vstack(
         [
             block if isinstance(block, np.ndarray) else block.toarray()
@@ -93,7 +93,7 @@ def tell_values(
     ).astype(float)
     if clip_negative:
         values = np.maximum(values, 0)
-    if len(values) < _LEAST_CELLS or not np.isfinite(values).all() or values.min(initial=0) < 0:
+    if len(values) < _LEAST_SAMPLED or not np.isfinite(values).all() or values.min(initial=0) < 0:
         return None  # refused elsewhere
     told = tell_transform(values)
     if told is None or told.transform.name in ((given,) if given else ("counts", "log1p")):
@@ -142,7 +142,7 @@ def tell_transform(values: Floats) -> Told | None:
     sums = [each.back(values).sum(axis=1) for each in possible]
     widths = np.array([*map(_width, sums), math.inf])
     first, second = np.argsort(widths, kind="stable")[:2]
-    if widths[first] <= _CONSTANT and widths[second] > max(_CONSTANT, _CLEARLY * widths[first]):
+    if widths[first] <= _ONE_SUM and widths[second] > max(_ONE_SUM, _CLEARLY * widths[first]):
         words = f"{possible[first].formula} sums to {np.median(sums[first]):,.4g} in all cells"
         return Told(possible[first], words, raw=False)
     return None
@@ -162,7 +162,7 @@ def _are_multiples(ordered: Floats) -> bool:
     tested = positive[positive < _UNITS]
     if len(tested) < max(_LEAST_TESTED, len(positive) / 2):
         return False
-    return bool((np.abs(tested - np.rint(tested)) <= _NEAR_WHOLE).mean() >= _LEAST_SHARE)
+    return bool((np.abs(tested - np.rint(tested)) <= _NEAR_WHOLE).mean() >= _LEAST_MULTIPLES)
 
 
 def _width(sums: Floats) -> float:
