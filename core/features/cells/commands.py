@@ -15,7 +15,7 @@ from core.cli.settings import takes
 from core.features.cells import predictions as cell_predictions
 from core.features.cells import summaries
 from core.features.cells.actions import LabelRequest
-from core.features.cells.design import DesignSettings
+from core.features.cells.comparisons import DesignSettings
 from core.features.cells.groups import GroupSettings
 from core.features.cells.labels import SamplingSettings, Thresholds
 from core.features.cells.predictions import PredictionOptions

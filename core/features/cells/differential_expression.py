@@ -21,6 +21,7 @@ from core.features.cells.cell_formats import import_package
 from core.features.cells.comparisons import (
     Compared,
     CompareEach,
+    Design,
     MockChanges,
     MockTests,
     ReplicateChanges,
@@ -29,7 +30,6 @@ from core.features.cells.comparisons import (
     log2_fold_change,
     plan_strata,
 )
-from core.features.cells.design import Design
 from core.features.cells.groups import CellGroups
 from core.stats.arrays import Floats
 from core.stats.multiplicity import benjamini_hochberg

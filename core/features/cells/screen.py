@@ -19,7 +19,7 @@ from core.base.fields.setting import setting
 from core.base.types import Rejected
 from core.features.cells.anndata_file import CellFile, open_cells
 from core.features.cells.columns import GeneNames, texts
-from core.features.cells.comparisons import CompareEach
+from core.features.cells.comparisons import CompareEach, DesignSettings, build_design
 from core.features.cells.conditions import (
     FOUND,
     READING_VERSION,
@@ -30,7 +30,6 @@ from core.features.cells.conditions import (
     read_conditions,
     strata_of_batches,
 )
-from core.features.cells.design import DesignSettings, build_design
 from core.features.cells.differential_expression import (
     GeneChanges,
     compare_here,
@@ -53,7 +52,7 @@ from core.features.cells.labels import (
     label_pairs,
     sample_pairs,
 )
-from core.features.cells.transforms import read_counts
+from core.features.cells.scales import read_counts
 from core.stats.arrays import Codes
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."

@@ -24,8 +24,8 @@ from core.base.texts import list_some
 from core.features.cells.anndata_file import COUNTS_PER_CELL, CellFile, open_cells
 from core.features.cells.columns import texts
 from core.features.cells.conditions import FOUND, ReadingSettings, read_conditions
+from core.features.cells.scales import read_counts
 from core.features.cells.simulator import ScreenSettings, simulate_screen
-from core.features.cells.transforms import read_counts
 
 CONTROL: Final = "ctrl"
 SEPARATOR: Final = "+"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.features.cells.design import DesignSettings
+from core.features.cells.comparisons import DesignSettings
 from core.features.cells.label_record import marks_of, record_of
 from core.features.cells.labels import SamplingSettings
 from core.features.cells.screen import LabelSettings

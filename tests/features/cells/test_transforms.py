@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 
 from core.base.errors import InputError
 from core.features.cells.predicted_expression import CellOptions, read_predicted_cells
-from core.features.cells.transforms import tell_transform
+from core.features.cells.scales import tell_transform
 from tests.features.cells.conventions import (
     CONVENTIONS,
     COUNTS,
