@@ -30,7 +30,7 @@ SAID_BY = {
     "features/cells/scales.py": PREDICTED,
     "features/cells/predicted_expression.py": PREDICTED,
     "features/cells/predicted_table.py": {"cells predictions"},
-    "features/cells/confounders.py": CELLS,
+    "features/cells/confounders.py": {"cells labels"},
     "features/cells/labels.py": {"cells labels"},
     "features/cells/groups.py": {"cells labels"},
     "features/importing/spaces/tables.py": {"embed load"},

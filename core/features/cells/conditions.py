@@ -151,12 +151,7 @@ class Conditions:
         each line."""
         for each in self.confounders:
             if each.is_line and each.column not in handled:
-                inside = f", compare inside each with --within {each.column}" if within else ""
-                raise InputError(
-                    f"{where}: {each.column} has several values, {each.line().partition(': ')[2]};"
-                    f" choose one with --where {each.column}={next(iter(each.counts))}{inside}, or"
-                    f" take them together with --across {each.column}"
-                )
+                raise InputError(f"{where}: {each.question(within=within)}")
         if self.contradiction:
             raise InputError(f"{where}: {self.contradiction}")
 

@@ -97,6 +97,16 @@ class Confounder:
         more = f" and {len(self.counts) - _SHOWN:,} more" if len(self.counts) > _SHOWN else ""
         return f"{self.column}: {', '.join(shown)}{more}"
 
+    def question(self, *, within: bool) -> str:
+        """Return what a person has to choose. within: whether cells can be compared inside each
+        value."""
+        inside = f", compare inside each with --within {self.column}" if within else ""
+        return (
+            f"{self.column} has several values, {self.line().partition(': ')[2]}; choose one with"
+            f" --where {self.column}={next(iter(self.counts))}{inside}, or take them together with"
+            f" --across {self.column}"
+        )
+
 
 def find_confounders(
     obs: pd.DataFrame, is_control: Bools, is_perturbed: Bools, others: Collection[str]
