@@ -4,8 +4,8 @@ brought to some sum a cell.
 Nothing is assumed: sums a cell are compared with those of the real cells, and the user has to state
 other scales. Logarithms, square roots and inverse hyperbolic sines of counts tell themselves: if
 counts were divided by a factor in each cell, a cell's values are whole multiples of one unit (one
-count), or all cells have the same sum, which transformed values are only after the transformation is
-inverted.
+count), or all cells have the same sum; of transformed values this shows only after the
+transformation is inverted.
 """
 
 from __future__ import annotations
