@@ -42,9 +42,6 @@ from core.features.cells.scales import (
 from core.stats.arrays import Codes, Floats
 
 CONTROL = ""  # the group of the controls
-_OF_REAL = (
-    "write real cells as counts, or say --values counts where both files hold counts or their means"
-)
 _PREDICTED_LAYERS = (
     "pred",
     "prediction",
@@ -218,7 +215,7 @@ def _read_beside(
     of_real_given: ValueScale | None = (
         "counts" if options.values == "counts" and real_facts.are_unclear else None
     )
-    real_scale = tell_scale(str(real.path), real_facts, of_real_given, advice=_OF_REAL)
+    real_scale = tell_scale(str(real.path), real_facts, of_real_given)
     used = ours.is_control | (ours.genes_of_cell != "")
     alike = np.isin(theirs.genes_of_cell.astype(str), sorted(set(ours.genes_of_cell) - {""}))
     beside = (real_facts, real_scale.kind, alike if alike.any() else theirs.is_control)

@@ -67,21 +67,20 @@ def tell_scale(
     given: ValueScale | None,
     cells: Bools | None = None,
     real: tuple[ValueFacts, ValueScale, Bools] | None = None,
-    advice: str = ASK,
 ) -> Scale:
     """Return how values become counts per 10,000. Without real cells a factor common to all cells
     does not change fold changes.
 
     given: the user's --values. cells: which count, of shape (n_cells,). real: the facts and scale
     of the real cells that they are compared with, and which count (of the same perturbations, if
-    there are any). advice: ends the error. Raise InputError, with the sums, for values that may be
+    there are any).  Raise InputError, with the sums, for values that may be
     logarithms but do not sum to what normalised cells sum to, unless `given` is set.
     """
     if given == "counts" or (given is None and facts.kind == "counts"):
         beside = "" if real is None else ", brought to 10,000 over the genes of both files"
         return Scale("counts", None, f"counts{beside}")
     if given is None and facts.are_unclear:
-        raise InputError(f"{where}: {describe_sums(facts.largest, facts.sums)}; {advice}")
+        raise InputError(f"{where}: {describe_sums(facts.largest, facts.sums)}; {ASK}")
     if facts.kind == "log1p" and facts.are_raw:
         return Scale("log1p", None, "log1p of counts as they were, each cell brought to 10,000")
     used = facts.sums > 0 if cells is None else cells & (facts.sums > 0)
@@ -104,7 +103,7 @@ def tell_scale(
     raise InputError(
         f"{where}: no value is above {LARGEST_LOG:g} and not all are whole, but expm1 of them sums"
         f" to {found:,.0f} a cell (half of the cells within a factor of"
-        f" {np.exp(_spread(sums)):.2g}), expected {expected}; {advice}"
+        f" {np.exp(_spread(sums)):.2g}), expected {expected}; {ASK}"
     )
 
 

@@ -240,11 +240,11 @@ class ScreenLabels:
     def genes_of_controls(self) -> pd.DataFrame:
         """Return a row for each gene: gene, mean, variance (of counts per COUNTS_PER_CELL),
         detected (share of control cells). Empty for a table of changes."""
-        found = self.changes.controls
-        if found is None:
+        if self.changes.controls is None:
             return pd.DataFrame(columns=["gene", "mean", "variance", "detected"])
-        columns = {"mean": found.mean, "variance": found.variance, "detected": found.detected}
-        return pd.DataFrame({"gene": np.array(self.genes, dtype=object), **columns})
+        table = self.changes.controls.copy()
+        table.insert(0, "gene", np.array(self.genes, dtype=object))
+        return table
 
     def perturbations(self) -> pd.DataFrame:
         """Return a row for each perturbation: pert, n_cells, up, down, none, left_out, split (None

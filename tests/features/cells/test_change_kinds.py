@@ -111,6 +111,30 @@ BASES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str]] = {
         lambda t: t.assign(lfc=t["log2_fc"], f_statistic=1.0, df1=1, df2=10),
         "lfc: log2",
     ),
+    "scanpy": (
+        lambda t: t.rename(columns={"pert": "group", "gene": "names"}).assign(
+            scores=1.0, logfoldchanges=t["log2_fc"], pvals_adj=0.5
+        ),
+        "logfoldchanges: log2",
+    ),
+    "SCEPTRE": (
+        lambda t: t.rename(columns={"pert": "grna_target", "gene": "response_id"}).assign(
+            log_2_fold_change=t["log2_fc"], significant=True
+        ),
+        "log_2_fold_change: log2",
+    ),
+    "DESeq2": (
+        lambda t: t.assign(log2FoldChange=t["log2_fc"], lfcSE=0.1, stat=t["log2_fc"] / 0.1),
+        "log2FoldChange: log2",
+    ),
+    "limma": (
+        lambda t: t.assign(logFC=t["log2_fc"], t=1.0, **{"adj.P.Val": 0.5}),
+        "logFC: log2",
+    ),
+    "a spreadsheet": (
+        lambda t: t.assign(**{"log2 fold change": t["log2_fc"]}),
+        "log2 fold change: log2",
+    ),
     "pertpy": (
         lambda t: t.rename(columns={"pert": "contrast", "gene": "variable"}).assign(
             log_fc=t["log2_fc"]

@@ -12,7 +12,6 @@ from scipy.sparse import csr_matrix
 from core.base.errors import InputError
 from core.base.types import Pair
 from core.features.cells import anndata_file
-from core.features.cells.comparisons import log2_fold_change
 from core.features.cells.predicted_expression import CellOptions, read_predicted_cells
 from core.features.cells.predicted_rows import build_rows
 from core.features.cells.predicted_table import WantedPairs
@@ -108,13 +107,6 @@ def test_blocks_of_cells_give_the_same(
         for p in single
     ]
     np.testing.assert_allclose(whole.signed, np.concatenate(expected), rtol=1e-6)
-
-
-def test_means_of_zero() -> None:
-    means, control = np.array([0.0, 2.0, 0.0, 4.0, np.nan]), np.array([1.0, 0.0, 0.0, 1.0, 1.0])
-    np.testing.assert_allclose(
-        log2_fold_change(means, control), [-np.log2(20), np.log2(20), np.nan, 2, np.nan]
-    )
 
 
 def test_files_that_hold_no_predictions_are_refused(cells_file: WriteCells) -> None:

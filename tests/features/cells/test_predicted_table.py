@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from scipy.stats import norm
 
@@ -202,21 +201,6 @@ def test_an_index_without_names_is_named_by_the_refusal(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         read_predicted_table(tmp_path / "t.parquet", PAIRS, options).signed,
         [-0.5, 0.25, np.nan, 2.0],
-    )
-
-
-@pytest.mark.parametrize("how", ["gzip", "bz2", "zstd"])
-@pytest.mark.parametrize("delimiter", [",", "\t", ";"])
-def test_packed_tables_of_any_delimiter(tmp_path: Path, how: str, delimiter: str) -> None:
-    text = CHANGES.to_csv(index=False, sep=delimiter)
-    path = tmp_path / f"t.csv.{ {'gzip': 'gz', 'bz2': 'bz2', 'zstd': 'zst'}[how] }"
-    path.write_bytes(
-        pa.Codec(how).compress(text.encode(), asbytes=True)
-        if how == "zstd"
-        else PACK[how](text.encode())
-    )
-    np.testing.assert_array_equal(
-        read_predicted_table(path, PAIRS).signed, [-0.5, 0.25, np.nan, 2.0]
     )
 
 
