@@ -27,7 +27,7 @@ from core.features.cells.anndata_file import (
     expm1_of,
     open_cells,
 )
-from core.features.cells.columns import Columns
+from core.features.cells.columns import Columns, require_column
 from core.features.cells.comparisons import log2_fold_change
 from core.features.cells.conditions import Conditions, ReadingSettings, read_conditions
 from core.features.cells.confounders import DIFFERS
@@ -238,23 +238,16 @@ def _read_both(
 
     The column of the real cells is found by name; `where` applies to each file that has its column.
     """
-    of_real, of_file = (
-        {c: v for c, v in options.where.items() if c in each.obs.columns} for each in (real, file)
-    )
-    if unknown := [column for column in options.where if column not in {**of_real, **of_file}]:
-        raise InputError(
-            f"--where {unknown[0]}={options.where[unknown[0]]}: neither {file.path.name} nor"
-            f" {real.path.name} has the column"
-        )
+    of_file = {name: value for name, value in options.where.items() if name in file.obs.columns}
+    of_real = {
+        name: value
+        for name, value in options.where.items()
+        if name in real.obs.columns or name not in of_file
+    }
     settings = ReadingSettings(control=options.control, separator=options.separator, where=of_real)
     theirs = read_conditions(real, settings, wanted_genes=genes)
     name = options.perturbation or theirs.columns.perturbation
-    if name not in file.obs.columns:
-        raise InputError(
-            f"{file.path}: no column {name!r}, which {real.path.name} has; obs has"
-            f" {', '.join(map(str, file.obs.columns))}; say which holds the perturbations with"
-            " --perturbation"
-        )
+    require_column(file.obs, "--perturbation", name)
     ours = read_conditions(
         file, replace(options, where=of_file), columns=Columns(name, ""), wanted_genes=genes
     )

@@ -117,7 +117,7 @@ def test_files_that_hold_no_predictions_are_refused(cells_file: WriteCells) -> N
         )
     with pytest.raises(
         InputError,
-        match=r"no column 'condition', which cells0.h5ad has; obs has drug; say which .* --perturbation",
+        match="--perturbation column 'condition': not in obs, which has drug",
     ):
         read_predicted_cells(
             cells_file(COUNTS, {"drug": LABELS}, GENES), PAIRS, CellOptions(real=real)
