@@ -132,8 +132,8 @@ BASES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str]] = {
         "logFC: log2",
     ),
     "a spreadsheet": (
-        lambda t: t.assign(**{"log2 fold change": t["log2_fc"]}),
-        "log2 fold change: log2",
+        lambda t: t.assign(**{"log2(FC)": t["log2_fc"]}, group="other", names="other"),
+        "log2(FC): log2",
     ),
     "pertpy": (
         lambda t: t.rename(columns={"pert": "contrast", "gene": "variable"}).assign(

@@ -142,23 +142,11 @@ def test_a_pair_on_both_sides_of_a_part_of_the_file_counts_once(tmp_path: Path) 
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "t.xlsx").write_bytes(b"PK")
-    (tmp_path / "t.docx").write_bytes(b"PK")
-    for name in ("t.xlsx", "t.docx"):
-        with pytest.raises(InputError, match=f"{name}.*expected"):
-            read_predicted_table(tmp_path / name, PAIRS)
-    for name, content in (
-        ("t.parquet", b"no"),
-        ("missing.csv", None),
-        ("twice.csv", b"pert,pert,gene,z\n"),
-    ):
-        if content is not None:
-            (tmp_path / name).write_bytes(content)
+    for name, content in (("t.xlsx", b"PK"), ("t.docx", b"PK"), ("t.parquet", b"no")):
+        (tmp_path / name).write_bytes(content)
+    for name in ("t.xlsx", "t.docx", "t.parquet", "missing.csv"):
         with pytest.raises(InputError, match=name):
             read_predicted_table(tmp_path / name, PAIRS)
-    (tmp_path / "ragged.csv").write_text("pert,gene,z\nA,G,1\nA,H\n")
-    rejected = read_predicted_table(tmp_path / "ragged.csv", PAIRS).rejected
-    assert [(bad.line, bad.reason) for bad in rejected] == [(3, "wrong number of columns")]
 
 
 MANY = pd.DataFrame(
@@ -301,32 +289,6 @@ def test_controls_and_combinations_are_other_rows(tmp_path: Path) -> None:
     table = CHANGES.assign(pert=["A", "A+B", "ctrl", "nan"])
     found = read_predicted_table(written(tmp_path / "t.csv", table), PAIRS)
     assert (found.other_pairs, found.covered.sum()) == (3, 1)
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        ("Log2 Fold Change", "P.Value"),
-        ("log2(FC)", "p-value"),
-        ("log_2_fold_change", "P_VAL"),
-        ("l2fc", "pvals"),
-    ],
-)
-def test_columns_are_found_whatever_stands_between_words(
-    tmp_path: Path, header: tuple[str, str]
-) -> None:
-    table = CHANGES.assign(P=[0.1, 0.2, 0.3, 0.4]).set_axis(
-        ["grna_target", "response_id", *header], axis=1
-    )
-    found = read_as(tmp_path, table)
-    assert found == {
-        "pert": "grna_target",
-        "gene": "response_id",
-        "log2_fc": header[0],
-        "p": header[1],
-    }
-    table = table.set_axis(["pert", "gene", *header], axis=1).assign(group="other", names="other")
-    assert read_as(tmp_path, table)["pert"] == "pert"
 
 
 def test_a_size_of_z_without_a_direction_is_refused(tmp_path: Path) -> None:
