@@ -32,7 +32,7 @@ _OWNER = "cells_"  # the beginning of keys and query parameters
 _FURTHER = (*(option.name for option in options_of(LabelSettings)), "backend", "ray_address")
 
 
-def show(context: PageContext) -> None:
+def show_labels(context: PageContext) -> None:
     """Show how the chosen dataset was made from cells, if it was, and the form that makes one."""
     is_made = False
     if context.dataset is not None:

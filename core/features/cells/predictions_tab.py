@@ -26,12 +26,12 @@ from core.ui.option_controls import (
 )
 from core.ui.shell import PageContext, explain_errors
 
-_OWNER = "predicted_"  # the beginning of keys and query parameters
+_PREDICTED = "predicted_"  # the beginning of keys and query parameters
 _OPTIONS = {option.name: option for option in options_of(PredictionOptions)}
 _ROLES = ("pert", "gene", *CHANGES, "standard_error", "z", "p", "adjusted_p")  # columns of a table
 
 
-def show(context: PageContext) -> None:
+def show_predictions(context: PageContext) -> None:
     """Show the form that makes a run from predicted expression."""
     if context.workspace.settings.read_only:
         return
@@ -48,9 +48,9 @@ def show(context: PageContext) -> None:
         which, called = st.columns(2, gap="medium")
         with which:
             here = context.dataset.id if context.dataset is not None else next(iter(names))
-            dataset = choose_setting(st.selectbox, _OPTIONS["dataset"], _OWNER, names, here)
+            dataset = choose_setting(st.selectbox, _OPTIONS["dataset"], _PREDICTED, names, here)
         with called:
-            chosen = show_settings(PredictionOptions, _OWNER, ["name"])
+            chosen = show_settings(PredictionOptions, _PREDICTED, ["name"])
         options = _ask_options({**chosen, "dataset": dataset})
         upload, path = st.columns(2, gap="medium")
         with upload:
@@ -66,15 +66,15 @@ def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
         cells_side, table_side = st.columns(2, gap="medium")
         with cells_side:
             st.markdown("**Cells or profiles**")
-            chosen |= show_settings(PredictionOptions, _OWNER, [*READING, "clip_negative"])
+            chosen |= show_settings(PredictionOptions, _PREDICTED, [*READING, "clip_negative"])
             st.markdown("**Both**")
             chosen |= show_settings(
-                PredictionOptions, _OWNER, names_of_rest(PredictionOptions, ("real", *chosen))
+                PredictionOptions, _PREDICTED, names_of_rest(PredictionOptions, ("real", *chosen))
             )
         with table_side:
             st.markdown("**Table**")
             given = {
-                role: st.text_input(f"Column: {ROLES[role].meaning}", **bind(f"{_OWNER}{role}"))
+                role: st.text_input(f"Column: {ROLES[role].meaning}", **bind(f"{_PREDICTED}{role}"))
                 for role in _ROLES
             }
     return make(
@@ -106,7 +106,7 @@ def _show_path(context: PageContext, options: PredictionOptions) -> None:
     )
     if path is None:
         return
-    real = show_control(_OPTIONS["real"], key_of(_OPTIONS["real"], _OWNER))
+    real = show_control(_OPTIONS["real"], key_of(_OPTIONS["real"], _PREDICTED))
     if not st.button("Make a run from the file", disabled=not path):
         return
     with explain_errors(), st.spinner("Reading …"):
