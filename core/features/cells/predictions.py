@@ -19,8 +19,13 @@ from core.features.cells.cell_formats import hash_cells, is_cell_file
 from core.features.cells.conditions import READING_VERSION
 from core.features.cells.confounders import DIFFERS
 from core.features.cells.predicted_expression import CellOptions, read_predicted_cells
-from core.features.cells.predicted_rows import PredictedRows, build_rows
-from core.features.cells.predicted_table import PredictedChanges, WantedPairs, read_predicted_table
+from core.features.cells.predicted_table import (
+    PredictedChanges,
+    PredictedRows,
+    WantedPairs,
+    build_rows,
+    read_predicted_table,
+)
 from core.features.importing.allowed_paths import allowed_folders, inside, unseen
 from core.features.importing.files import saved_upload
 from core.features.importing.import_target import (
@@ -133,7 +138,7 @@ def import_predictions(workspace: Workspace, path: Path, options: PredictionOpti
     """Make a run from a file of predicted expression; repeating it with the same file and options
     changes nothing.
 
-    Every row of the dataset gets one; see `core.features.cells.predicted_rows`. Raise InputError,
+    Every row of the dataset gets one; see `core.features.cells.predicted_table`. Raise InputError,
     MissingPackage, NotFound, and StateError for a name that is taken.
     """
     workspace.refuse_if_read_only("cells predictions", str(path))

@@ -15,9 +15,9 @@ from core.features.cells.anndata_file import open_cells
 from core.features.cells.columns import Columns, choose_columns
 from core.features.cells.conditions import ReadingSettings, read_conditions
 from core.features.cells.groups import GroupSettings, group_cells
+from core.features.cells.label_record import describe
 from core.features.cells.labels import LEFT_OUT, Thresholds, label_pairs
 from core.features.cells.screen import LabelSettings, describe_cells
-from core.features.cells.summaries import describe
 from tests.features.cells.test_labels import changes
 
 WriteCells = Callable[..., Path]

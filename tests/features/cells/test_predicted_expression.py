@@ -13,8 +13,7 @@ from core.base.errors import InputError
 from core.base.types import Pair
 from core.features.cells import anndata_file
 from core.features.cells.predicted_expression import CellOptions, read_predicted_cells
-from core.features.cells.predicted_rows import build_rows
-from core.features.cells.predicted_table import WantedPairs
+from core.features.cells.predicted_table import WantedPairs, build_rows
 from core.features.cells.predictions import describe
 
 WriteCells = Callable[..., Path]

@@ -13,15 +13,15 @@ from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
 from core.base.types import Flag, Label, Pair
-from core.features.cells.predicted_rows import (
+from core.features.cells.predicted_table import (
     LARGEST_LOG_ODDS,
     PRIOR_PRECISION,
+    PredictedChanges,
     ProbabilityMap,
     build_rows,
     fit_probability_map,
     signed_log,
 )
-from core.features.cells.predicted_table import PredictedChanges
 from core.stats.auroc import auroc
 from tests.strength import examples
 
