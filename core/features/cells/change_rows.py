@@ -107,8 +107,9 @@ def read_changes(path: Path, options: TableOptions, keep: Keep | None = None) ->
             raise InputError(
                 f"{table.name}: {len(no_genes):,} rows name no gene, the first {no_genes[0].detail}"
             )
-        for role, values in pd.concat(seen).items():
-            refuse_other_scale(table.name, numbers[str(role)], str(role), values.to_numpy())
+        of_role = pd.concat(seen)
+        for role, name in numbers.items():
+            refuse_other_scale(table.name, name, role, of_role[role].to_numpy())
         rows, notes, n_infinite = pd.concat(parts), [*table.notes], 0
         if change:
             rows, n_infinite = _as_log2(rows, change)

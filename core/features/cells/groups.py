@@ -112,7 +112,7 @@ def group_cells(
     empty = np.zeros(file.n_cells, dtype=bool) if totals is None else totals == 0
     genes_of_cell = np.where(empty, "", found.genes_of_cell)
     targets = _choose_targets(file, names.singles, genes_of_cell, settings)
-    of_cell = pd.Index(targets, dtype=object).get_indexer(genes_of_cell)
+    of_cell = pd.Index(targets, dtype=object).get_indexer(pd.Index(genes_of_cell, dtype=object))
     of_cell = np.where(of_cell < 0, -2, of_cell)
     of_cell[found.is_control & ~empty] = -1
     measured = {*file.genes}
@@ -148,7 +148,7 @@ def _choose_targets(
         raise InputError(
             f"{file.path}: no perturbation of a single gene, expected some beside the controls"
         )
-    n_cells = pd.Series(of_cell).value_counts().reindex(targets, fill_value=0)
+    n_cells = pd.Series(of_cell).value_counts().reindex([*targets], fill_value=0)
     small = n_cells[n_cells < settings.min_cells]
     shown = list_some([f"{gene} ({n})" for gene, n in small.items()])
     is_any = len(small) < len(targets)

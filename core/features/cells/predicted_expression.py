@@ -303,8 +303,10 @@ def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[st
 def _changes_of_pairs(found: pd.DataFrame, controls: pd.DataFrame, wanted: WantedPairs) -> Floats:
     """Return the log2 fold change of each wanted pair over its group's controls, of shape
     (n_pairs,); NaN if not covered."""
-    group = found.index.get_indexer(wanted.perts)
-    gene, control_gene = (each.columns.get_indexer(wanted.genes) for each in (found, controls))
+    group = found.index.get_indexer(pd.Index(wanted.perts))
+    gene, control_gene = (
+        each.columns.get_indexer(pd.Index(wanted.genes)) for each in (found, controls)
+    )
     covered = (group >= 0) & (gene >= 0) & (control_gene >= 0)
     change = np.full(len(wanted.pairs), np.nan)
     base = controls.loc[CONTROL].to_numpy()[control_gene[covered]]

@@ -4,7 +4,7 @@ stand-ins."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,7 +42,9 @@ def read_predicted_table(
 
     def places_of(perts: np.ndarray, genes: np.ndarray) -> Codes:
         meanings = read_perturbations(perts, known).of_value
-        return wanted.places_of([meanings[pert].name for pert in perts], genes)
+        return wanted.places_of(
+            np.array([meanings[pert].name for pert in perts], dtype=object), genes
+        )
 
     def keep(perts: np.ndarray, genes: np.ndarray) -> Bools:
         values.update(perts)
@@ -57,11 +59,11 @@ def read_predicted_table(
     rejected = [
         Rejected(
             path.name,
-            int(line),
+            line,
             "duplicate",
             f"{wanted.pairs[place].pair_id!r} stands in an earlier row already",
         )
-        for line, place in places[again].items()
+        for line, place in zip(places.index[again].tolist(), places[again].tolist(), strict=True)
     ]
     numbers = rows[~again].drop(columns=[*KEYS]).set_axis(places[~again])
     of_pairs = numbers.reindex(range(len(wanted.pairs)))
@@ -118,7 +120,7 @@ class WantedPairs:
     def _index(self) -> pd.MultiIndex:
         return pd.MultiIndex.from_arrays([self.perts, self.genes])
 
-    def places_of(self, perts: Sequence[str], genes: Iterable[str]) -> Codes:
+    def places_of(self, perts: np.ndarray, genes: np.ndarray) -> Codes:
         """Return the place of each (perturbation, gene) among the pairs, of shape (n,); -1 for
         others."""
         return self._index.get_indexer(pd.MultiIndex.from_arrays([perts, genes]))

@@ -228,7 +228,7 @@ def measure_values(
     elif told is not None:
         kind = "log1p"
     is_raw = whole or (told is not None and told.raw)
-    return ValueFacts(kind, is_raw, largest, *sums, negative, smallest)
+    return ValueFacts(kind, is_raw, largest, sums[0], sums[1], sums[2], sums[3], negative, smallest)
 
 
 def without_negatives(block: Values) -> Values:
