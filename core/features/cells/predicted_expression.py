@@ -304,9 +304,8 @@ def _changes_of_pairs(found: pd.DataFrame, controls: pd.DataFrame, wanted: Wante
     """Return the log2 fold change of each wanted pair over its group's controls, of shape
     (n_pairs,); NaN if not covered."""
     group = found.index.get_indexer(pd.Index(wanted.perts))
-    gene, control_gene = (
-        each.columns.get_indexer(pd.Index(wanted.genes)) for each in (found, controls)
-    )
+    genes = pd.Index(wanted.genes)
+    gene, control_gene = (each.columns.get_indexer(genes) for each in (found, controls))
     covered = (group >= 0) & (gene >= 0) & (control_gene >= 0)
     change = np.full(len(wanted.pairs), np.nan)
     base = controls.loc[CONTROL].to_numpy()[control_gene[covered]]

@@ -1,6 +1,6 @@
 """A table of predicted changes, in any format, of which only the requested pairs are kept; and the
-rows of a run that is made from predicted expression: probabilities or ranks, with traces and flagged
-stand-ins."""
+rows of a run that is made from predicted expression: probabilities or ranks, with traces and
+flagged stand-ins."""
 
 from __future__ import annotations
 
