@@ -252,6 +252,7 @@ class ScreenLabels:
         if unknown), replicates, agreement (the mean share of them that agree with an effect, NaN
         without).
         """
+        splits = np.array([*SPLITS, None], dtype=object)  # -1 for the last
         codes = (("up", UP), ("down", DOWN), ("none", NONE), ("left_out", LEFT_OUT))
         whole = self.knockdown[self.knockdown["guide"] == ""].set_index("target")
         own = whole.reindex(self.groups.targets).reset_index()
@@ -261,8 +262,7 @@ class ScreenLabels:
             "pert": self.groups.targets,
             "n_cells": self.groups.n_cells,
             **{name: (self.codes == code).sum(axis=1) for name, code in codes},
-            # -1 for the last
-            "split": np.array([*SPLITS, None], dtype=object)[self.sample.pert_split],
+            "split": pd.Series(splits[self.sample.pert_split], dtype=object),
             "rows": np.bincount(self.sample.rows["pert"], minlength=len(self.codes)),
             "remaining": own["remaining"],
             "failed": own["failed"],
