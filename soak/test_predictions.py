@@ -23,7 +23,7 @@ from core.features.cells.predicted_table import WantedPairs
 from core.features.cells.predicted_expression import CellOptions, read_predicted_cells
 from core.base.types import Pair
 pairs = [Pair(f"P{p}_G{g}", f"P{p}", f"G{g}", None, "train") for p in range(200) for g in range(0, 5000, 5)]
-found = read_predicted_cells(Path(sys.argv[1]), WantedPairs.of(pairs), CellOptions(values="log1p"))
+found = read_predicted_cells(Path(sys.argv[1]), WantedPairs(pairs), CellOptions(values="log1p"))
 print(int(found.covered.sum()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 

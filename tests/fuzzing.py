@@ -23,7 +23,7 @@ from core.features.importing.spaces.load import load_space
 from tests import cases
 from tests.features.cells import hostile_hdf5
 
-_WANTED = WantedPairs.of((Pair("A_B", "A", "B", None, "test"),))
+_WANTED = WantedPairs((Pair("A_B", "A", "B", None, "test"),))
 
 
 class FileKind(NamedTuple):

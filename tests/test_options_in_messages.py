@@ -27,7 +27,6 @@ SAID_BY = {
     "features/cells/columns.py": CELLS,
     "features/cells/conditions.py": CELLS,
     "features/cells/anndata_file.py": CELLS,
-    "features/cells/transforms.py": CELLS,
     "features/cells/scales.py": PREDICTED,
     "features/cells/predicted_expression.py": PREDICTED,
     "features/cells/predicted_table.py": {"cells predictions"},

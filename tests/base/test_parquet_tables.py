@@ -17,7 +17,7 @@ from core.base.types import Pair
 from core.features.cells.predicted_table import WantedPairs, read_predicted_table
 from core.features.importing.spaces.load import load_space
 
-WANTED = WantedPairs.of((Pair("A_B", "A", "B", None, "test"),))
+WANTED = WantedPairs((Pair("A_B", "A", "B", None, "test"),))
 
 
 def write(path: Path, table: pa.Table, **how: Any) -> Path:

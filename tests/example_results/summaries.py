@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.base.result import Result
-from core.features.cells.summaries import summarize_labels
+from core.features.cells.label_record import summarize_labels
 from tests.features.cells.test_label_record import RECORD
 
 

@@ -41,9 +41,7 @@ def counts(labels: ScreenLabels) -> dict[str, int]:
 
 
 def wanted(*pairs: tuple[str, str]) -> WantedPairs:
-    return WantedPairs.of(
-        [Pair(f"{pert}_{gene}", pert, gene, None, "train") for pert, gene in pairs]
-    )
+    return WantedPairs([Pair(f"{pert}_{gene}", pert, gene, None, "train") for pert, gene in pairs])
 
 
 @pytest.mark.parametrize(

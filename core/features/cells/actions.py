@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -166,8 +166,14 @@ def _label(
     name, settings, file_sha256 = request.name, request.settings, hash_cells(path)
     content = _Content(identify(file_sha256, settings))
     with workspace.store.read() as db:
-        existing = _find_existing(db, content, path, name)
-    if existing is not None and (folder := screen_folder(workspace, existing)).is_whole:
+        earlier = imports.by_content(db, content.sha256)
+        existing = None if earlier is None else datasets.find(db, str(earlier.dataset))
+        if existing is None and any(dataset.name == name for dataset in datasets.list_all(db)):
+            raise StateError(
+                f"{path}: dataset {name!r} exists, with other content; choose another --name, or"
+                " undo its import first"
+            )
+    if existing is not None and (folder := screen_folder(workspace, existing.id)).is_whole:
         message = (
             f"{path}: already labelled with these settings, as {existing.name}; nothing changed"
         )
@@ -195,26 +201,19 @@ def _label(
         detail |= {"name": target.name, **record}
         if existing is None:
             _write_rows(db, workspace, path, target, content, labels)
-        with _replace_folder(workspace, target) as staged:
-            staged.write(labels, record)
+        final = screen_folder(workspace, target.id).path
+        try:
+            with part_of(final, is_folder=True) as staged:
+                ScreenFolder(staged).write(labels, record)
+                # of a dataset that was undone, or whose tables were damaged
+                shutil.rmtree(final, ignore_errors=True)
+                staged.rename(final)
+        except OSError as error:
+            raise explain(error, error.filename or final) from error
     if existing is not None:
         message = f"{path}: imported already as {existing.name}; its lost tables are restored"
         return LabelledCells(existing.name, record, False, message)
     return LabelledCells(name, record)
-
-
-def _find_existing(db: Cursor, content: _Content, path: Path, name: str) -> Dataset | None:
-    """Return the dataset of a file that was labelled with these settings. Raise StateError if
-    another has the name."""
-    earlier = imports.by_content(db, content.sha256)
-    if earlier is not None:
-        return datasets.find(db, str(earlier.dataset))
-    if any(dataset.name == name for dataset in datasets.list_all(db)):
-        raise StateError(
-            f"{path}: dataset {name!r} exists, with other content; choose another --name, or undo"
-            " its import first"
-        )
-    return None
 
 
 def _write_rows(
@@ -244,32 +243,16 @@ def _write_rows(
     changes.bump(db, "datasets")
 
 
-@contextmanager
-def _replace_folder(workspace: Workspace, dataset: Dataset) -> Iterator[ScreenFolder]:
-    """Yield a folder that becomes the dataset's when the block ends, and is deleted if it
-    raises."""
-    final = screen_folder(workspace, dataset).path
-    try:
-        with part_of(final, is_folder=True) as staged:
-            yield ScreenFolder(staged)
-            # of a dataset that was undone, or whose tables were damaged
-            shutil.rmtree(final, ignore_errors=True)
-            staged.rename(final)
-    except OSError as error:
-        raise explain(error, error.filename or final) from error
-
-
-def screen_folder(workspace: Workspace, dataset: Dataset) -> ScreenFolder:
-    """Return the folder of a dataset's screen, which is there for datasets that were made of
-    cells."""
-    return ScreenFolder(folder_of(workspace.settings, KIND, dataset.id))
+def screen_folder(workspace: Workspace, dataset: str) -> ScreenFolder:
+    """Return the folder of a dataset's (id) screen, which is there for those made of cells."""
+    return ScreenFolder(folder_of(workspace.settings, KIND, dataset))
 
 
 def control_expression_of(workspace: Workspace, dataset: str) -> pd.DataFrame | None:
     """Return statistics of a dataset's (id) genes in control cells: gene, mean, variance, detected;
     None if it was not made from cells. Raise StoreDamaged.
     """
-    return ScreenFolder(folder_of(workspace.settings, KIND, dataset)).genes()
+    return screen_folder(workspace, dataset).genes()
 
 
 def describe_file(path: Path, settings: LabelSettings) -> Description:

@@ -248,7 +248,7 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
     largest, whole = 0.0, True
     for rows, block in file.blocks():
         values = stored_values(block)
-        check_values(file, rows, block, values, f"{_EXPECTED}{_other_places(file, '; ')}")
+        check_values(file, rows, block, values, f"{_EXPECTED}{_other_places(file)}")
         totals[rows] = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
         # zeros too where they are stored, as `csr_matrix` makes of it
         stored += (
@@ -262,50 +262,43 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
     if whole and largest == 1 and given is None and file.n_cells * file.n_genes >= LEAST_BINARY:
         raise InputError(
             f"{file.path}: no value is above 1: they say whether a gene is seen, and not how much."
-            f" Expected counts{_other_places(file, '; ')}, or --values counts where a count is"
-            " never above 1"
+            " Expected counts, or --values counts where a count is never above"
+            f" 1{_other_places(file)}"
         )
     if not whole and given is None:
-        raise InputError(f"{file.path}: {_describe_unclear(file, largest, totals)}")
+        looks = "looks log-transformed: " if largest <= LARGEST_LOG else ""
+        raise InputError(
+            f"{file.path}: {looks}{describe_sums(largest, totals)}; expected counts. Say what they"
+            " are: --values log1p for log1p of normalised counts, --values counts for means of"
+            f" counts, or counts less those of ambient RNA{_other_places(file)}"
+        )
     if not largest:
         raise InputError(
-            f"{file.path}: all values are 0, expected counts in X{_other_places(file, '; ')}"
+            f"{file.path}: all values are 0, expected counts in X{_other_places(file)}"
         )
     return CountSummary(totals, detected, least, stored, whole)
 
 
 def describe_sums(largest: float, sums: Floats) -> str:
-    """Return what values that are not whole and too large for logarithms may be. sums: of cells."""
+    """Return what values that are not whole may be. sums: of cells."""
     low, high = np.quantile(sums, [0.25, 0.75])
     return (
         f"not all values are whole, the largest is {largest:,.4g} and cells sum to {low:,.4g} to"
-        f" {high:,.4g} (the middle half): means or corrections of counts, or roots"
+        f" {high:,.4g} (the middle half): means, corrections or transforms of counts"
     )
 
 
-def _describe_unclear(file: CellFile, largest: float, totals: Floats) -> str:
-    """Return why values that are not whole may not be counts, and which option to set."""
-    how = f"looks log-transformed: the largest value is {largest:.3g} and not all are whole numbers"
-    if largest > LARGEST_LOG:
-        how = describe_sums(largest, totals)
-    return (
-        f"{how}; expected counts. Say what they are: {_other_places(file, '', ' or ')}--values"
-        " log1p for log1p of normalised counts, --values counts for means of counts, or counts"
-        " less those of ambient RNA"
-    )
-
-
-def _other_places(file: CellFile, before: str, after: str = "") -> str:
+def _other_places(file: CellFile) -> str:
     """Return the likely place of counts in the file, and how to use them; "" if no name suggests
     one."""
     counts = [name for name in file.layers if "count" in name.lower() or name.lower() == "raw"]
     if counts:
-        return f"{before}a layer holds counts, perhaps: --layer {counts[0]}{after}"
+        return f"; a layer holds counts, perhaps: --layer {counts[0]}"
     if file.has_raw:
         code = f"anndata.read_h5ad({file.path.name!r}).raw.to_adata().write_h5ad('raw.h5ad')"
         return (
-            f"{before}what X was made of stands in raw, perhaps, of which `{code}` makes a file"
-            f" ({WITH_PANDAS_3}){after}"
+            f"; what X was made of stands in raw, perhaps, of which `{code}` makes a file"
+            f" ({WITH_PANDAS_3})"
         )
     return ""
 
@@ -315,12 +308,12 @@ def _depth_of_cells(block: Values) -> tuple[Codes, Floats]:
     without one."""
     if not isinstance(block, csr_matrix):
         return np.count_nonzero(block, axis=1), np.where(block > 0, block, np.inf).min(axis=1)
-    # the last where a row begins at the end
-    positive = np.append(np.where(block.data > 0, block.data, np.inf), np.inf)
-    least = np.minimum.reduceat(positive, block.indptr[:-1])
-    empty = np.diff(block.indptr) == 0  # reduceat gives these the value after them
-    counts = np.add.reduceat(np.append(block.data > 0, False).astype(np.intp), block.indptr[:-1])
-    return np.where(empty, 0, counts), np.where(empty, np.inf, least)
+    positive = block.copy()
+    positive.eliminate_zeros()
+    counts = np.diff(positive.indptr)
+    # the last where a row begins at the end; reduceat gives empty rows the value after them
+    least = np.minimum.reduceat(np.append(positive.data, np.inf), positive.indptr[:-1])
+    return counts, np.where(counts == 0, np.inf, least)
 
 
 def expm1_of(block: Values) -> Values:
@@ -345,14 +338,11 @@ def check_values(
     for what, wrong in (("is not finite", ~np.isfinite(values)), ("is negative", values < 0)):
         if not wrong.any():
             continue
-        first = np.flatnonzero(wrong.ravel())[0]
+        first = int(np.flatnonzero(wrong.ravel())[0])
         if isinstance(block, csr_matrix):
-            row, gene = (
-                int(np.searchsorted(block.indptr, first, side="right")) - 1,
-                int(block.indices[first]),
-            )
+            row, gene = (each[first] for each in block.tocoo().coords)
         else:
-            row, gene = divmod(int(first), file.n_genes)
+            row, gene = divmod(first, file.n_genes)
         cell = file.obs.index[rows.start + row]
         raise InputError(
             f"{file.path}: cell {cell}, gene {file.genes[gene]}: {values.ravel()[first]} {what},"

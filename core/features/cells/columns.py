@@ -18,17 +18,15 @@ from core.features.importing.perturbations import matches_control
 from core.features.importing.symbols import clean, is_missing, looks_like_control
 
 PERTURBATION_NAMES = (  # the first that fits
-    *(
-        "gene",
-        "perturbation",
-        "target_gene",
-        "guide_identity",
-        "condition",
-        "target",
-        "gene_target",
-        "perturbation_name",
-        "pert",
-    ),
+    "gene",
+    "perturbation",
+    "target_gene",
+    "guide_identity",
+    "condition",
+    "target",
+    "gene_target",
+    "perturbation_name",
+    "pert",
 )
 BATCH_NAMES = ("batch", "gem_group", "lane", "library", "sample", "donor")
 GUIDE_NAMES = ("guide", "guide_id", "guide_identity", "sgrna", "sgrna_id", "feature_call")
@@ -77,40 +75,33 @@ def choose_columns(
     ):
         if name is not None:
             require_column(obs, option, name)
-    candidates = (
-        [perturbation]
-        if perturbation is not None
-        else _find_named(obs, PERTURBATION_NAMES) or _find_named(obs, GUIDE_NAMES)
-    )
+    guides = _find_named(obs, GUIDE_NAMES)
+    candidates = [perturbation] if perturbation else _find_named(obs, PERTURBATION_NAMES) or guides
     if not candidates:
         raise InputError(
             f"no perturbation column: obs has {_names(obs)}, expected one of"
             f" {', '.join(PERTURBATION_NAMES)}; say which with --perturbation"
         )
-    with_controls = [
-        (name, values) for name in candidates if (values := _control_values(obs[name], control))
-    ]
-    if not with_controls:
-        raise InputError(_describe_no_controls(obs, candidates, control))
-    chosen, values = with_controls[0]
-    given = {
-        "perturbation": perturbation,
-        "control": control or None,
-        "batch": batch,
-        "guide": guide,
-    }
+    values = {name: _control_values(obs[name], control) for name in candidates}
+    chosen = next((name for name in candidates if values[name]), None)
+    if chosen is None:
+        found = sorted({*texts(obs[candidates[0]])} - {""})
+        alike = [value for value in found if control and looks_like_control(value)]
+        raise InputError(
+            f"no control cells: column {candidates[0]!r} has the values"
+            f" {list_some(alike or found, _SHOWN) or 'none'}, expected"
+            f" {' or '.join(map(repr, control)) or 'non-targeting, NT, control, ctrl or the like'}"
+            " among them; say with --control which value stands for controls ('' for cells without"
+            " one)"
+        )
+    batches = _find_named(obs, BATCH_NAMES)
+    given = {"perturbation": perturbation, "control": control, "batch": batch, "guide": guide}
     return Columns(
         chosen,
-        list_some(values, _SHOWN),
-        (
-            None
-            if no_batch
-            else batch
-            if batch is not None
-            else _first_other(_find_named(obs, BATCH_NAMES), chosen)
-        ),
-        guide if guide is not None else _first_other(_find_named(obs, GUIDE_NAMES), chosen),
-        tuple(name for name, answer in given.items() if answer is not None),
+        list_some(values[chosen], _SHOWN),
+        None if no_batch else batch or next((each for each in batches if each != chosen), None),
+        guide or next((each for each in guides if each != chosen), None),
+        tuple(name for name, answer in given.items() if answer),
         tuple(name for name in candidates if name != chosen),
     )
 
@@ -130,40 +121,14 @@ def _find_named(obs: pd.DataFrame, names: Sequence[str]) -> list[str]:
     return [by_name[name] for name in names if name in by_name]
 
 
-def _first_other(names: Iterable[str], chosen: str) -> str | None:
-    return next((name for name in names if name != chosen), None)
-
-
 def _control_values(column: pd.Series, control: Sequence[str]) -> list[str]:
     """Return the values of a column that mean controls, largest number of cells first."""
-    counts = pd.Series(texts(column)).value_counts()
     return [
-        str(value)
-        for value in counts.index
-        if (
-            any(matches_control(value, each) for each in control)
-            if control
-            else looks_like_control(value)
-        )
+        value
+        for value in map(str, pd.Series(texts(column)).value_counts().index)
+        if any(matches_control(value, each) for each in control)
+        or (not control and looks_like_control(value))
     ]
-
-
-def _describe_no_controls(
-    obs: pd.DataFrame, candidates: Sequence[str], control: Sequence[str]
-) -> str:
-    name = candidates[0]
-    found = sorted({*texts(obs[name])})
-    expected = "one of non-targeting, NT, control, ctrl and their spellings"
-    hint = "say with --control which value stands for controls ('' for cells without one)"
-    if control:
-        expected = " or ".join(map(repr, control))
-        alike = [value for value in found if looks_like_control(value)]
-        hint = f"those that look like controls are {list_some(alike, _SHOWN) or 'none'}"
-    values = list_some([value for value in found if value], _SHOWN) or "none"
-    return (
-        f"no control cells: column {name!r} has the values {values}, expected {expected} among"
-        f" them; {hint}"
-    )
 
 
 def texts(column: pd.Series) -> np.ndarray:
@@ -185,42 +150,36 @@ def texts(column: pd.Series) -> np.ndarray:
 
 
 ENSEMBL: Final = re.compile(r"(ENS[A-Z]*G\d{6,})(?:\.\d+)?")
-# Columns that name genes; any other column of texts counts only if it is given.
-_NAMES: Final = (
-    *(
-        "gene_name",
-        "gene_names",
-        "gene_symbol",
-        "gene_symbols",
-        "symbol",
-        "symbols",
-        "feature_name",
-        "gene_short_name",
-    ),
-    *(
-        "name",
-        "hgnc_symbol",
-        "gene",
-        "genes",
-        "gene_id",
-        "gene_ids",
-        "ensembl_id",
-        "ensembl",
-        "ensembl_gene_id",
-        "feature_id",
-    ),
-)
+# Columns that name genes, without capitals and separators; any other counts only if it is given.
+_NAMES: Final = {
+    "genename",
+    "genenames",
+    "genesymbol",
+    "genesymbols",
+    "symbol",
+    "symbols",
+    "featurename",
+    "geneshortname",
+    "name",
+    "hgncsymbol",
+    "gene",
+    "genes",
+    "geneids",
+    "ensemblid",
+    "ensembl",
+    "ensemblgeneid",
+    "featureid",
+}
 # Columns of Entrez numbers, which may stand as numbers.
-_ENTREZ: Final = (
+_ENTREZ: Final = {
     "entrez",
-    "entrez_id",
+    "entrezid",
     "entrezgene",
-    "entrezgene_id",
-    "entrez_gene_id",
-    "ncbi_gene_id",
-    "ncbi_id",
+    "entrezgeneid",
+    "ncbigeneid",
+    "ncbiid",
     "geneid",
-)
+}
 # between the genes of a combination, or a gene and its guide
 _JOINTS = re.compile(r"[+;,|& ]|__|_")
 
@@ -260,14 +219,19 @@ def choose_gene_names(
             f"{path}: --gene-names {given}: no column of names in var, which has"
             f" {list_some([*map(str, var.columns)]) or 'none'}"
         )
-    chosen = given if given is not None else _find_column(index, columns, wanted)
-    if chosen is None or chosen == "index":
-        _refuse_repeated(path, index, list(columns))
-        names, ambiguous, column = tuple(index), dict[str, tuple[str, ...]](), None
-    else:
-        names, ambiguous = _name_by(index, columns[chosen])
-        column = chosen
-        _refuse_repeated(path, names, list(columns))
+    column = given if given is not None else _find_column(index, columns, wanted)
+    names, ambiguous = tuple(index), dict[str, tuple[str, ...]]()
+    if column == "index":
+        column = None
+    if column is not None:
+        names, ambiguous = _name_by(index, columns[column])
+    if repeated := [name for name, n in Counter(names).items() if n > 1]:
+        others = f"name genes by another column of var (--gene-names {next(iter(columns), '')})"
+        raise InputError(
+            f"{path}: gene symbols that stand there more than once: {list_some(repeated)}; expected"
+            " each once. Make them unique (by identifier, say), add up their counts, or"
+            f" {others if columns else 'leave all but one out'}"
+        )
     if wanted & {*names} and 2 * sum(map(str.isdecimal, names)) > len(names):
         symbols = next((name for name, values in columns.items() if not _are_ids(values)), "COLUMN")
         raise InputError(
@@ -277,19 +241,11 @@ def choose_gene_names(
     return GeneNames(names, column, _spellings(names, [index, *columns.values()]), ambiguous)
 
 
-def is_name_column(name: str) -> bool:
-    """Return whether a column of var has a name of gene names."""
-    return _fold(name) in {_fold(known) for known in (*_NAMES, *_ENTREZ)}
-
-
-def _fold(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
 def _names_genes(name: str, column: pd.Series, given: str | None) -> bool:
+    folded = re.sub(r"[^a-z0-9]", "", name.lower())
     if pd.api.types.is_numeric_dtype(column):
-        return _fold(name) in {_fold(entrez) for entrez in _ENTREZ}
-    return name == given or is_name_column(name)
+        return folded in _ENTREZ
+    return name == given or folded in _NAMES | _ENTREZ
 
 
 def _find_column(
@@ -342,18 +298,3 @@ def _spellings(names: Sequence[str], others: Iterable[Sequence[str]]) -> dict[st
     return {spelled: next(iter(of)) for spelled, of in found.items() if len(of) == 1} | {
         name: name for name in names
     }
-
-
-def _refuse_repeated(path: Path, names: Sequence[str], columns: Sequence[str]) -> None:
-    repeated = [name for name, n in Counter(names).items() if n > 1]
-    if repeated:
-        others = (
-            f" or name genes by another column of var (--gene-names {columns[0]})"
-            if columns
-            else ""
-        )
-        raise InputError(
-            f"{path}: gene symbols that stand there more than once: {list_some(repeated)}; expected"
-            " each once. Make them unique (by identifier, say), add up their"
-            f" counts,{others or ' or leave all but one out'}"
-        )

@@ -12,10 +12,10 @@ from core.base.errors import InputError
 from core.base.fields.record import make, options_of
 from core.cli.base import say, show_result
 from core.cli.settings import takes
+from core.features.cells import label_record
 from core.features.cells import predictions as cell_predictions
-from core.features.cells import summaries
 from core.features.cells.actions import LabelRequest
-from core.features.cells.design import DesignSettings
+from core.features.cells.comparisons import DesignSettings
 from core.features.cells.groups import GroupSettings
 from core.features.cells.labels import SamplingSettings, Thresholds
 from core.features.cells.predictions import PredictionOptions
@@ -41,7 +41,7 @@ def describe(
     computed."""
     from core.features.cells.actions import describe_file
 
-    show_result(summaries.describe(describe_file(file, make(LabelSettings, chosen))))
+    show_result(label_record.describe(describe_file(file, make(LabelSettings, chosen))))
 
 
 @app.command()
@@ -59,7 +59,7 @@ def labels(
     made = label_cells(context.obj, file, asked, say)
     if made.message:
         say(made.message)
-    show_result(summaries.summarize_labels(made.dataset, made.record, new=made.new))
+    show_result(label_record.summarize_labels(made.dataset, made.record, new=made.new))
 
 
 @app.command()

@@ -6,15 +6,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Final
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from core.features.cells.design import Design, Mocks
+from core.base.fields.setting import Count, setting
+from core.features.cells.anndata_file import COUNTS_PER_CELL, CountSummary
+from core.features.cells.conditions import split_by_depth
+from core.features.cells.groups import CellGroups
 from core.features.cells.replicates import (
+    CellGroup,
     ModeratedVariance,
     Replicates,
-    ReplicateVariance,
+    build_replicates,
+    find_kind,
     variance_of_cells,
 )
 from core.stats.arrays import Codes, Floats
@@ -123,12 +131,10 @@ class ReplicateTests:
     ) -> None:
         self._replicates, self._control, self._design = replicates, control, design
         self._n_targets = shape[0]
-        self._changes, self._n_up = (
-            np.full((replicates.n_groups, shape[1]), np.nan),
-            np.zeros(shape, dtype=np.int16),
-        )
-        self._variance = ReplicateVariance(replicates, shape[1])
-        self.shift = np.zeros(shape[1])  # of each gene, which changes of mocks are less as well
+        self._changes = np.full((len(replicates.own), shape[1]), np.nan)
+        self._n_up = np.zeros(shape, dtype=np.int16)
+        # of each gene; changes of mocks are less by the shift as well
+        self.shift, self._squares, self._of_cell, self._counts = np.zeros((4, shape[1]))
 
     def add(self, genes: slice, values: np.ndarray) -> None:
         """Add some genes. values: of shape (n_cells, n_genes of the part)."""
@@ -140,24 +146,29 @@ class ReplicateTests:
             self.shift[genes] = found.group_changes(changes)[-1]
             changes -= self.shift[genes]
         self._changes[:, genes] = found.group_changes(changes)
-        own = found.group < self._n_targets  # the last group may be the controls
-        np.add.at(self._n_up[:, genes], found.group[own], (changes[own] > 0).astype(np.int16))
+        # the last group may be the controls
+        rises = (found.members > 0).astype(np.int16) @ (changes > 0).astype(np.int16)
+        self._n_up[:, genes] = rises[: self._n_targets]
         reference = values[self._control]
         batch = None if self._design.batch is None else self._design.batch[self._control]
-        of_cell = variance_of_cells(reference, batch, per_value)
-        self._variance.add(
-            genes, changes, of_cell, reference.mean(axis=0, dtype=np.float64) * per_value
-        )
+        self._squares[genes] = found.squares(changes)
+        self._of_cell[genes] = variance_of_cells(reference, batch, per_value)
+        self._counts[genes] = reference.mean(axis=0, dtype=np.float64) * per_value
 
-    def finish(self, p_of_cells: Floats) -> tuple[ReplicateChanges, ModeratedVariance]:
-        """Return the tests where cells were tested, too, and the variance. p_of_cells: of shape
-        (n_targets, n_genes)."""
-        variance, found = self._variance.moderate(), self._replicates
-        p = variance.p_values(self._changes, found)[: self._n_targets]
+    @cached_property
+    def variance(self) -> ModeratedVariance:
+        """The variance, when all genes were added."""
+        return self._replicates.moderate(self._squares, self._of_cell, self._counts)
+
+    def finish(self, p_of_cells: Floats) -> ReplicateChanges:
+        """Return the tests where cells were tested, too. p_of_cells: of shape (n_targets,
+        n_genes)."""
+        found = self._replicates
+        p = self.variance.p_values(self._changes, found)[: self._n_targets]
         p[np.isnan(p_of_cells)] = np.nan
         fdr = np.apply_along_axis(benjamini_hochberg, 1, p)
         n = found.n_units[: self._n_targets]
-        return ReplicateChanges(fdr, self._n_up, n, found.kind, variance.degrees), variance
+        return ReplicateChanges(fdr, self._n_up, n, found.kind, self.variance.degrees)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +191,7 @@ class MockTests:
         strata = np.zeros(n_cells, dtype=np.intp) if design.strata is None else design.strata
         self._plans = [plan_strata([each.cells], each.reference, strata) for each in mocks.groups]
         shape = (len(mocks.groups), len(mocks.genes))
-        self._p, self._log2_fc, self._changes = (np.full(shape, np.nan) for _ in range(3))
+        self._p, self._log2_fc, self._changes = np.full((3, *shape), np.nan)
 
     def add(self, genes: slice, values: np.ndarray, compare_each: CompareEach) -> None:
         """Add those of some genes that were chosen. values: of shape (n_cells, n_genes of the
@@ -197,12 +208,176 @@ class MockTests:
                 replicates.changes(chosen, self._design.counts_per_value)
             )
 
-    def finish(self, tested: tuple[ModeratedVariance, Floats] | None) -> MockChanges:
-        """Return the changes of the mocks. tested: the variance and the shift of all genes; None:
-        replicates are not tested."""
+    def finish(self, tested: ReplicateTests | None) -> MockChanges:
+        """Return the changes of the mocks. tested: replicates, None if they are not tested."""
         replicate_p = np.full_like(self._p, np.nan)
         if tested is not None and (replicates := self._design.mock_replicates) is not None:
-            variance, shift = tested[0].take(self._mocks.genes), tested[1][self._mocks.genes]
-            replicate_p = variance.p_values(self._changes - shift, replicates)
+            genes = self._mocks.genes
+            changes = self._changes - tested.shift[genes]
+            replicate_p = tested.variance.take(genes).p_values(changes, replicates)
             replicate_p[np.isnan(self._p)] = np.nan
         return MockChanges(self._mocks, self._p, self._log2_fc, replicate_p)
+
+
+@dataclass(frozen=True, slots=True)
+class DesignSettings:
+    """Settings for comparing cells. depth_bins: number of bins by detected genes; 1 uses all cells
+    together. cells_alone: do not test replicates.
+    """
+
+    depth_bins: Annotated[
+        Count,
+        setting(
+            "Compare cells inside of this many bins of cells with as many genes seen; 1 for none.",
+            title="Bins of depth",
+        ),
+    ] = 4
+    cells_alone: Annotated[
+        bool,
+        setting(
+            "Labels rest on cells alone; replicates (guides, batches) are not tested.",
+            title="Do not test replicates",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """strata: of each cell, -1 for none, with bins of depth; None compares all cells. batch: the
+    same without these bins.
+
+    replicates: of the perturbations, and of the controls as the last group; None without enough of
+    them. mocks, mock_replicates: mock perturbations and their pseudobulks.
+    """
+
+    strata: Codes | None = None
+    batch: Codes | None = None
+    replicates: Replicates | None = None
+    mocks: Mocks | None = None
+    mock_replicates: Replicates | None = None
+    counts_per_value: float = 1.0
+
+
+def build_design(
+    groups: CellGroups,
+    batch: Codes | None,
+    counts: CountSummary,
+    n_genes: int,
+    settings: DesignSettings,
+) -> Design:
+    """Return how the cells of a file are compared. batch: the stratum of each cell, -1 for none.
+
+    Cells are alike in depth that have as many genes: that can be told of normalised values, too,
+    and is what a rank sum takes for an effect. A count is the smallest value of a cell.
+    """
+    is_control = groups.of_cell == -1
+    strata = split_by_depth(
+        batch, counts.detected.astype(np.float64), is_control, settings.depth_bins
+    )
+    usable = np.ones(len(is_control), dtype=np.bool_) if strata is None else strata >= 0
+    of_cell = np.where(usable, groups.of_cell, -2)
+    guide = None if groups.guides is None else _codes(groups.guides)
+    mocks = draw_mocks(
+        of_cell, np.zeros_like(of_cell) if strata is None else strata, guide, n_genes
+    )
+    per_value = (
+        float(np.median(counts.totals[is_control] / counts.least[is_control])) / COUNTS_PER_CELL
+    )
+    kind = None if settings.cells_alone else find_kind(of_cell, guide, batch)
+    if kind is None:
+        return Design(strata, batch, None, mocks, None, per_value)
+    unit = guide if kind == "guide" and guide is not None else batch
+    assert unit is not None  # replicates are guides or batches
+    control = np.flatnonzero(of_cell == -1)
+    compared = [
+        CellGroup(np.flatnonzero(of_cell == i), control) for i in range(len(groups.targets))
+    ]
+    if kind == "guide":
+        compared.append(CellGroup(control, control))
+    replicates = build_replicates(kind, compared, unit, batch)
+    of_mocks = None if mocks is None else build_replicates(kind, mocks.groups, unit, batch)
+    return Design(strata, batch, replicates, mocks, of_mocks, per_value)
+
+
+def _codes(names: np.ndarray) -> Codes:
+    """Return the code of each cell's guide, -1 without a guide."""
+    code, found = pd.factorize(names)
+    return np.where(np.array(found, dtype=object) == "", -1, np.arange(len(found)))[code].astype(
+        np.intp
+    )
+
+
+MOST_MOCKS: Final = 40
+LEAST_MOCKS: Final = 20
+LEAST_MOCK_CELLS: Final = 10  # of a mock, and of the controls that it is compared with
+MOCK_GENES: Final = 2_000  # that mocks are compared in, so that they take a small part of the time
+SEED: Final = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Mocks:
+    """Mock perturbations.
+
+    groups: their cells and the cells compared with each; genes: positions of the compared genes.
+    n_guides: the most control guides in a mock; 0 if controls have fewer than two.
+    """
+
+    groups: tuple[CellGroup, ...]
+    genes: Codes
+    n_guides: int
+
+
+def draw_mocks(of_cell: Codes, strata: Codes, guide: Codes | None, n_genes: int) -> Mocks | None:
+    """Return mock perturbations modelled on random real ones; None if there are too few controls.
+
+    of_cell: the perturbation of each cell, -1 for controls; strata, guide: of each cell, -1 for
+    none. The same cells always give the same mocks.
+    """
+    rng = np.random.default_rng(SEED)
+    targets = np.unique(of_cell[(of_cell >= 0) & (strata >= 0)])
+    if not len(targets):
+        return None
+    n = min(MOST_MOCKS, max(LEAST_MOCKS, len(targets)))
+    like = np.concatenate([rng.permutation(targets) for _ in range(-(-n // len(targets)))])[:n]
+    control = np.flatnonzero((of_cell == -1) & (strata >= 0))
+    guides = np.empty(0, dtype=np.intp) if guide is None else np.unique(guide[control])
+    guides = guides[guides >= 0]
+    guides = guides if len(guides) > 1 else guides[:0]  # of one guide, controls are drawn by cells
+    found = [
+        _draw(
+            np.flatnonzero((of_cell == each) & (strata >= 0)), control, strata, guide, guides, rng
+        )
+        for each in like
+    ]
+    groups = tuple(
+        each for each in found if min(len(each.cells), len(each.reference)) >= LEAST_MOCK_CELLS
+    )
+    genes = np.sort(rng.choice(n_genes, min(n_genes, MOCK_GENES), replace=False))
+    return Mocks(groups, genes, len(guides) // 2) if groups else None
+
+
+def _draw(
+    real: Codes,
+    control: Codes,
+    strata: Codes,
+    guide: Codes | None,
+    guides: Codes,
+    rng: np.random.Generator,
+) -> CellGroup:
+    """Return one mock. real: the cells of the perturbation to imitate; guides: of the controls,
+    empty if unknown."""
+    if guide is not None and len(guides):
+        n_guides = max(1, min(len(np.unique(guide[real])), len(guides) // 2))
+        chosen = np.isin(guide[control], rng.choice(guides, n_guides, replace=False))
+        candidates, others = control[chosen], control[~chosen]
+    else:
+        candidates = rng.permutation(control)[: len(control) // 2]
+        others = np.setdiff1d(control, candidates)
+    drawn = []
+    for stratum, wanted in zip(*np.unique(strata[real], return_counts=True), strict=True):
+        there = candidates[strata[candidates] == stratum]
+        drawn.append(rng.permutation(there)[:wanted])
+    cells = np.sort(np.concatenate(drawn))
+    if not len(guides):
+        others = np.setdiff1d(control, cells)  # the half that was not drawn is compared with, too
+    return CellGroup(cells, others)

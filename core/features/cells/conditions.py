@@ -3,7 +3,7 @@ that reads cells."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Final
@@ -18,8 +18,8 @@ from core.base.texts import list_some
 from core.features.cells.anndata_file import CellFile, ValueScale
 from core.features.cells.columns import Columns, choose_columns, require_column, texts
 from core.features.cells.confounders import (
+    DIFFERS,
     Confounder,
-    describe_other_controls,
     describe_second_genes,
     find_confounders,
 )
@@ -117,8 +117,8 @@ class Conditions:
     values: of the perturbation column, of shape (n_cells,). is_chosen: flags of the cells selected
     by `where`. names: the meaning of each value of a chosen cell. confounders: of the chosen cells.
     strata: the number of each cell's stratum, None without strata; without_stratum: cells not
-    chosen because their stratum has no controls. contradictions: descriptions of contradicting
-    columns.
+    chosen because their stratum has no controls. contradiction: the
+    description of a contradicting column, or "".
     """
 
     columns: Columns
@@ -128,7 +128,7 @@ class Conditions:
     confounders: tuple[Confounder, ...]
     strata: Codes | None = None
     without_stratum: int = 0
-    contradictions: tuple[str, ...] = ()
+    contradiction: str = ""
 
     @cached_property
     def is_control(self) -> Bools:
@@ -145,6 +145,16 @@ class Conditions:
         name_of = {value: meaning.name for value, meaning in self.names.of_value.items()}
         return self._look_up(name_of, "")
 
+    def refuse_unclear(self, where: str, handled: Collection[str], *, within: bool = False) -> None:
+        """Raise InputError for cells of several lines unless the column was handled, and for
+        columns that contradict that of perturbations. within: whether they can be compared inside
+        each line."""
+        for each in self.confounders:
+            if each.is_line and each.column not in handled:
+                raise InputError(f"{where}: {each.question(within=within)}")
+        if self.contradiction:
+            raise InputError(f"{where}: {self.contradiction}")
+
     def _look_up(self, table: Mapping[str, Any], other: Any) -> np.ndarray:
         code, distinct = pd.factorize(self.values)
         of_value = np.array([table.get(value, other) for value in distinct], dtype=object)
@@ -152,21 +162,12 @@ class Conditions:
 
     def lines(self) -> list[str]:
         """Return the decisions, in lines for people."""
-        lost = (
-            [f"in strata without controls, left out: {self.without_stratum:,} cells"]
-            if self.without_stratum
-            else []
-        )
-        differ = [
-            f"differs between controls and perturbed cells: {each.line()}"
-            for each in self.confounders
-        ]
-        return [
-            *self.names.lines(),
-            *lost,
-            *(f"contradicts: {each}" for each in self.contradictions),
-            *differ,
-        ]
+        lines = self.names.lines()
+        if self.without_stratum:
+            lines.append(f"in strata without controls, left out: {self.without_stratum:,} cells")
+        if self.contradiction:
+            lines.append(f"contradicts: {self.contradiction}")
+        return [*lines, *(f"{DIFFERS}: {each.line()}" for each in self.confounders)]
 
 
 def read_conditions(
@@ -209,17 +210,10 @@ def read_conditions(
     others = {columns.perturbation, columns.guide or "", *columns.others, *settings.where}
     is_perturbed = found.genes_of_cell != ""
     confounders = find_confounders(file.obs, found.is_control, is_perturbed, others)
-    said = (
-        describe_second_genes(
-            file.obs, columns.perturbation, found.genes_of_cell, found.is_control, spellings
-        ),
-        (
-            ""
-            if settings.control
-            else describe_other_controls(file.obs, values, found.is_control, is_perturbed)
-        ),
+    contradiction = describe_second_genes(
+        file.obs, columns.perturbation, found.genes_of_cell, found.is_control, spellings
     )
-    return replace(found, confounders=confounders, contradictions=tuple(filter(None, said)))
+    return replace(found, confounders=confounders, contradiction=contradiction)
 
 
 def choose_cells(file: CellFile, where: Mapping[str, str]) -> Bools:

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csc_matrix, csr_matrix
 
 from core.base.errors import InputError
@@ -20,6 +22,7 @@ from core.features.cells.cell_formats import import_package
 from core.features.cells.comparisons import (
     Compared,
     CompareEach,
+    Design,
     MockChanges,
     MockTests,
     ReplicateChanges,
@@ -28,7 +31,6 @@ from core.features.cells.comparisons import (
     log2_fold_change,
     plan_strata,
 )
-from core.features.cells.design import Design
 from core.features.cells.groups import CellGroups
 from core.stats.arrays import Floats
 from core.stats.multiplicity import benjamini_hochberg
@@ -49,7 +51,9 @@ class GeneChanges:
     that none of the compared cells expresses. fdr: Benjamini and Hochberg's, among the genes of a
     perturbation. log2_fc: of the means of counts per COUNTS_PER_CELL, not shrunk;
     ±log2(FOLD_LIMIT) where one of both is 0, NaN where both are. guides: a row for each guide of a
-    target that is among the genes. controls: of each gene, None in a table of changes. replicates:
+    target that is among the genes. controls: of each
+    gene its mean and variance (of counts per COUNTS_PER_CELL) in controls, and the share of cells
+    where it is detected; None in a table of changes. replicates:
     None without enough of them. mocks: None with too few controls.
     """
 
@@ -57,24 +61,12 @@ class GeneChanges:
     fdr: Floats
     log2_fc: Floats
     guides: tuple[GuideExpression, ...]
-    controls: ControlExpression | None = None
+    controls: pd.DataFrame | None = None
     replicates: ReplicateChanges | None = None
     mocks: MockChanges | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ControlExpression:
-    """The expression of genes in the controls, of shape (n_genes,): mean and variance of counts per
-    COUNTS_PER_CELL, and the share of cells with any count.
-    """
-
-    mean: Floats
-    variance: Floats
-    detected: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class GuideExpression:
+class GuideExpression(NamedTuple):
     """The target's own expression in the cells of a guide; in all cells of the perturbation where
     guide is "".
 
@@ -108,8 +100,8 @@ def compare_with_controls(
     """
     import_package(RANK_SUM)  # before anything is read
     shape = (len(groups.targets), file.n_genes)
-    p, log2_fc = np.full(shape, np.nan), np.full(shape, np.nan)
-    controls = ControlExpression(*(np.zeros(file.n_genes) for _ in range(3)))
+    p, log2_fc = np.full((2, *shape), np.nan)
+    of_controls = np.zeros((file.n_genes, 3))
     guides: list[GuideExpression] = []
     position = {gene: i for i, gene in enumerate(file.genes)}
     control = np.flatnonzero(groups.of_cell == -1)
@@ -122,14 +114,14 @@ def compare_with_controls(
         mocks = MockTests(design.mocks, design, file.n_cells)
     for genes, values in _columns_in_parts(file, counts):
         reference = values[control]
-        controls.mean[genes] = reference.mean(axis=0, dtype=np.float64)
-        controls.variance[genes] = reference.var(axis=0, dtype=np.float64)
-        controls.detected[genes] = (reference > 0).mean(axis=0)
+        of_controls[genes, 0] = reference.mean(axis=0, dtype=np.float64)
+        of_controls[genes, 1] = reference.var(axis=0, dtype=np.float64)
+        of_controls[genes, 2] = (reference > 0).mean(axis=0)
         if design.strata is None:
             compared = compare_each((values[rows] for rows in rows_of), reference)
             for i, (of_genes, mean, _) in enumerate(compared):
                 p[i, genes] = of_genes
-                log2_fc[i, genes] = log2_fold_change(mean, controls.mean[genes])
+                log2_fc[i, genes] = log2_fold_change(mean, of_controls[genes, 0])
         else:
             p[:, genes], log2_fc[:, genes] = compare_in_strata(values, plan, shape[0], compare_each)
         if replicates is not None:
@@ -141,19 +133,17 @@ def compare_with_controls(
             if genes.start <= at < genes.stop:
                 own = values[rows, at - genes.start].astype(np.float64)
                 names = None if groups.guides is None else groups.guides[rows].astype(str)
-                guides += _guides_of(target, own, names, float(controls.mean[at]))
+                guides += _guides_of(target, own, names, float(of_controls[at, 0]))
         if progress is not None:
             progress(genes.stop / file.n_genes)
-    tested = None if replicates is None else replicates.finish(p)
-    shared = None if replicates is None or tested is None else (tested[1], replicates.shift)
     return GeneChanges(
         p,
         np.apply_along_axis(benjamini_hochberg, 1, p),
         log2_fc,
-        tuple(sorted(guides, key=lambda each: (each.target, each.guide))),
-        controls,
-        None if tested is None else tested[0],
-        None if mocks is None else mocks.finish(shared),
+        tuple(sorted(guides)),
+        pd.DataFrame(of_controls, columns=["mean", "variance", "detected"]),
+        None if replicates is None else replicates.finish(p),
+        None if mocks is None else mocks.finish(replicates),
     )
 
 

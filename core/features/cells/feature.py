@@ -8,11 +8,11 @@ FEATURE = Feature(
     "cells",
     "Labels from a screen of single cells, and runs from predicted expression.",
     tabs=(
-        Tab("data", "Import", "core.features.cells.predictions_tab:show", order=11),
+        Tab("data", "Import", "core.features.cells.page:show_predictions", order=11),
         Tab(
             "data",
             "Import",
-            "core.features.cells.labels_tab:show",
+            "core.features.cells.page:show_labels",
             "Screens of single cells",
             order=13,
         ),

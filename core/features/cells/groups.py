@@ -20,7 +20,6 @@ from core.features.cells.conditions import LEAST_CONTROLS, Conditions
 from core.stats.arrays import Floats
 
 MIN_CELLS = 30  # of a perturbation, and of the controls
-_JOINTS = (" and ", " x ", "_", "-", ":", ".", "~", "*", "^", "@", " ")  # of combinations
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,26 +110,21 @@ def group_cells(
     """
     columns, names = found.columns, found.names
     empty = np.zeros(file.n_cells, dtype=bool) if totals is None else totals == 0
-    targets = list(names.singles)
-    position = {gene: i for i, gene in enumerate(targets)}
-    of_gene = found.genes_of_cell
-    code, distinct = pd.factorize(of_gene)
-    group = np.array([position.get(gene, -2) for gene in distinct])
-    of_cell = np.where(found.is_control, -1, group[code])
-    of_cell = np.where(empty | ~found.is_chosen, -2, of_cell)
-    chosen = _choose_targets(file, targets, of_cell, settings)
-    position = {gene: i for i, gene in enumerate(chosen)}
-    # the last two for codes -2 and -1
-    of_cell = np.array([*(position.get(gene, -2) for gene in targets), -2, -1])[of_cell]
+    genes_of_cell = np.where(empty, "", found.genes_of_cell)
+    targets = _choose_targets(file, names.singles, genes_of_cell, settings)
+    of_cell = pd.Index(targets, dtype=object).get_indexer(pd.Index(genes_of_cell, dtype=object))
+    of_cell = np.where(of_cell < 0, -2, of_cell)
+    of_cell[found.is_control & ~empty] = -1
+    measured = {*file.genes}
     without_controls, confounded = _compare_batches(
-        file, columns.batch, of_cell, chosen, least_shared or settings.min_cells
+        file, columns.batch, of_cell, targets, least_shared or settings.min_cells
     )
     groups = CellGroups(
-        targets=tuple(chosen),
+        targets=tuple(targets),
         of_cell=of_cell,
         guides=None if columns.guide is None else texts(file.obs[columns.guide]),
-        small=tuple(gene for gene in targets if gene not in set(chosen)),
-        unknown=tuple(gene for gene in chosen if gene not in set(file.genes)),
+        small=tuple(gene for gene in names.singles if gene not in targets),
+        unknown=tuple(gene for gene in targets if gene not in measured),
         multiple=names.multiple,
         unassigned=sum(names.count_values("missing").values()),
         set_aside=sum(names.count_values("set aside").values()),
@@ -149,56 +143,32 @@ def group_cells(
 def _choose_targets(
     file: CellFile, targets: Sequence[str], of_cell: np.ndarray, settings: GroupSettings
 ) -> list[str]:
+    """Return the perturbed genes with enough cells. of_cell: the gene of each cell."""
     if not targets:
         raise InputError(
             f"{file.path}: no perturbation of a single gene, expected some beside the controls"
         )
-    n_cells = np.bincount(of_cell[of_cell >= 0], minlength=len(targets))
-    enough = [
-        gene for gene, n in zip(targets, n_cells.tolist(), strict=True) if n >= settings.min_cells
-    ]
-    if len(enough) < len(targets) and (not enough or not settings.leave_out_small):
-        small = [
-            f"{gene} ({n})"
-            for gene, n in zip(targets, n_cells.tolist(), strict=True)
-            if gene not in enough
-        ]
+    n_cells = pd.Series(of_cell).value_counts().reindex([*targets], fill_value=0)
+    small = n_cells[n_cells < settings.min_cells]
+    shown = list_some([f"{gene} ({n})" for gene, n in small.items()])
+    is_any = len(small) < len(targets)
+    if len(small) and not (is_any and settings.leave_out_small):
         raise InputError(
             f"{file.path}: fewer than {settings.min_cells} cells for {len(small):,} of"
-            f" {len(targets):,} perturbations: {list_some(small)};"
-            f" {'leave them out with --leave-out-small, or ' if enough else ''}set --min-cells"
+            f" {len(targets):,} perturbations: {shown};"
+            f" {'leave them out with --leave-out-small, or ' if is_any else ''}set --min-cells"
         )
-    genes = set(file.genes)
-    unknown = [gene for gene in targets if gene not in genes]
+    measured = {*file.genes}
+    unknown = [gene for gene in targets if gene not in measured]
     if unknown and not settings.keep_unknown:
         raise InputError(
             f"{file.path}: perturbed genes that are not among its {file.n_genes:,} genes:"
-            f" {list_some(unknown)}; {_advise(unknown, targets, file)}"
+            f" {list_some(unknown)}, but {list_some(file.genes[:3])} …; they may be combinations"
+            " (--separator _), guides (--perturbation COLUMN names their genes), controls"
+            " (--control VALUE), or named as in another column of var (--gene-names COLUMN). Keep"
+            " genes that were not measured with --keep-unknown"
         )
-    return enough
-
-
-def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> str:
-    """Return what perturbed genes that were not measured may be, and the option to set."""
-    known = {*file.genes, *targets} - set(unknown)
-    for joint in _JOINTS:
-        joined = [name for name in unknown if known & {*name.split(joint)} - {name}]
-        if joined:
-            return (
-                f"{list_some(joined)} may be combinations joined by {joint!r} (--separator"
-                f" {joint!r}), or guides, whose genes another column of obs may hold"
-                " (--perturbation COLUMN). If they are neither, keep them with --keep-unknown"
-            )
-    if len(unknown) == len(targets):
-        return (
-            f"the genes are called {list_some(file.genes[:3])} …: say which column of var has the"
-            " names of the perturbed ones with --gene-names COLUMN, or which column of obs names"
-            " measured genes with --perturbation COLUMN"
-        )
-    return (
-        "controls are named with --control, and cells without a guide have to leave the file. If"
-        " they are genes that were not measured, keep them with --keep-unknown"
-    )
+    return [gene for gene in targets if gene not in small.index]
 
 
 def _compare_batches(
@@ -209,17 +179,14 @@ def _compare_batches(
     column: of the batch; None: there is none to compare."""
     if column is None:
         return (), ()
-    batch, names = pd.factorize(texts(file.obs[column]), sort=True)
-    n_control = np.bincount(batch[of_cell == -1], minlength=len(names))
-    perturbed = of_cell >= 0
-    alone = np.unique(of_cell[perturbed & (n_control[batch] == 0)])
+    batch, names = pd.factorize(texts(file.obs[column]))
+    cells = np.zeros((len(targets) + 2, len(names)), dtype=np.int64)
+    np.add.at(cells, (of_cell, batch), 1)  # the last rows for codes -2 and -1
+    cells, n_control = cells[:-2], cells[-1]
+    alone = (cells[:, n_control == 0] > 0).any(axis=1)
     usable = (n_control >= LEAST_CONTROLS) & (np.array(names, dtype=object) != "")
-    cells = np.bincount(of_cell[perturbed], minlength=len(targets))
-    shared = perturbed & usable[batch]
-    beside = np.unique(np.column_stack([of_cell[shared], batch[shared]]), axis=0)
-    controls = np.bincount(beside[:, 0], weights=n_control[beside[:, 1]], minlength=len(targets))
-    enough = np.bincount(of_cell[shared], minlength=len(targets)) >= np.minimum(least, cells)
-    enough &= controls >= min(least, int(n_control.sum()))
-    return tuple(targets[i] for i in alone.tolist()), tuple(
-        targets[i] for i in np.flatnonzero(~enough).tolist()
-    )
+    shared = cells[:, usable]
+    enough = shared.sum(axis=1) >= np.minimum(least, cells.sum(axis=1))
+    enough &= (shared > 0) @ n_control[usable] >= min(least, int(n_control.sum()))
+    kept = np.array(targets, dtype=object)
+    return tuple(kept[alone]), tuple(kept[~enough])

@@ -104,15 +104,12 @@ def knockdown_table(
     remaining: the target's mean expression over the controls', NaN where these do not express it.
     failed: above `most_remaining`; None if unknown.
     """
-    rows = []
-    for each in guides:
-        remaining = each.mean / each.control_mean if each.control_mean > 0 else math.nan
-        failed = None if math.isnan(remaining) else remaining > most_remaining
-        rows.append(
-            (each.target, each.guide, each.n_cells, each.mean, each.control_mean, remaining, failed)
-        )
-    columns = ["target", "guide", "n_cells", "mean", "control_mean", "remaining", "failed"]
-    return pd.DataFrame(rows, columns=columns).astype({"failed": "boolean", "remaining": float})
+    table = pd.DataFrame([*guides], columns=[*GuideExpression._fields])
+    remaining = (table["mean"] / table["control_mean"].where(table["control_mean"] > 0)).astype(
+        float
+    )
+    failed = (remaining > most_remaining).astype("boolean").mask(remaining.isna())
+    return table.assign(remaining=remaining, failed=failed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ mean is 0 it is plus or minus log2(20), as in pdex; where both are, nothing is s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -27,10 +27,10 @@ from core.features.cells.anndata_file import (
     expm1_of,
     open_cells,
 )
-from core.features.cells.columns import Columns
+from core.features.cells.columns import Columns, require_column
 from core.features.cells.comparisons import log2_fold_change
 from core.features.cells.conditions import Conditions, ReadingSettings, read_conditions
-from core.features.cells.confounders import refuse_contradictions, refuse_mixed_lines
+from core.features.cells.confounders import DIFFERS
 from core.features.cells.predicted_table import SHOWN_VALUES, PredictedChanges, WantedPairs
 from core.features.cells.scales import (
     Scale,
@@ -42,10 +42,6 @@ from core.features.cells.scales import (
 from core.stats.arrays import Codes, Floats
 
 CONTROL = ""  # the group of the controls
-DIFFERS = "differs between controls and perturbed cells"
-_OF_REAL = (
-    "write real cells as counts, or say --values counts where both files hold counts or their means"
-)
 _PREDICTED_LAYERS = (
     "pred",
     "prediction",
@@ -171,22 +167,27 @@ def _changes(
 
 
 def _read_as(predicted: ReadSource, real: ReadSource | None, controls: str) -> dict[str, str]:
-    columns, facts, n_genes = predicted.conditions.columns, predicted.facts, predicted.file.n_genes
-    read_as = {"perturbation": columns.perturbation, "control": columns.control}
-    read_as |= {"values": predicted.scale.words, "controls": controls}
-    if lines := predicted.conditions.names.lines():
-        read_as["perturbations"] = "; ".join(lines)
-    if predicted.conditions.confounders and predicted.conditions.is_control.any():
-        read_as[DIFFERS] = "; ".join(each.line() for each in predicted.conditions.confounders)
+    conditions, facts, n_genes = predicted.conditions, predicted.facts, predicted.file.n_genes
+    read_as = {
+        "perturbation": conditions.columns.perturbation,
+        "control": conditions.columns.control,
+        "values": predicted.scale.words,
+        "controls": controls,
+        "perturbations": "; ".join(conditions.names.lines()),
+    }
+    if conditions.is_control.any():
+        read_as[DIFFERS] = "; ".join(each.line() for each in conditions.confounders)
     if facts.negative:
         read_as["negative values read as 0"] = (
             f"{facts.negative:,}, the smallest {facts.smallest:.3g}"
         )
-    n_common = n_genes if real is None else len(set(predicted.genes) & set(real.genes))
-    if real is not None and not n_common == n_genes == real.file.n_genes:
-        counted = f"{n_common:,} of the predictions' {n_genes:,} and the real {real.file.n_genes:,}"
-        read_as["genes of both files"] = counted
-    return read_as
+    if real is not None:
+        n_common, n_real = len({*predicted.genes} & {*real.genes}), real.file.n_genes
+        if not n_common == n_genes == n_real:
+            read_as["genes of both files"] = (
+                f"{n_common:,} of the predictions' {n_genes:,} and the real {n_real:,}"
+            )
+    return {name: text for name, text in read_as.items() if text}
 
 
 def _read_beside(
@@ -214,7 +215,7 @@ def _read_beside(
     of_real_given: ValueScale | None = (
         "counts" if options.values == "counts" and real_facts.are_unclear else None
     )
-    real_scale = tell_scale(str(real.path), real_facts, of_real_given, advice=_OF_REAL)
+    real_scale = tell_scale(str(real.path), real_facts, of_real_given)
     used = ours.is_control | (ours.genes_of_cell != "")
     alike = np.isin(theirs.genes_of_cell.astype(str), sorted(set(ours.genes_of_cell) - {""}))
     beside = (real_facts, real_scale.kind, alike if alike.any() else theirs.is_control)
@@ -237,23 +238,16 @@ def _read_both(
 
     The column of the real cells is found by name; `where` applies to each file that has its column.
     """
-    of_real, of_file = (
-        {c: v for c, v in options.where.items() if c in each.obs.columns} for each in (real, file)
-    )
-    if unknown := [column for column in options.where if column not in {**of_real, **of_file}]:
-        raise InputError(
-            f"--where {unknown[0]}={options.where[unknown[0]]}: neither {file.path.name} nor"
-            f" {real.path.name} has the column"
-        )
+    of_file = {name: value for name, value in options.where.items() if name in file.obs.columns}
+    of_real = {
+        name: value
+        for name, value in options.where.items()
+        if name in real.obs.columns or name not in of_file
+    }
     settings = ReadingSettings(control=options.control, separator=options.separator, where=of_real)
     theirs = read_conditions(real, settings, wanted_genes=genes)
     name = options.perturbation or theirs.columns.perturbation
-    if name not in file.obs.columns:
-        raise InputError(
-            f"{file.path}: no column {name!r}, which {real.path.name} has; obs has"
-            f" {', '.join(map(str, file.obs.columns))}; say which holds the perturbations with"
-            " --perturbation"
-        )
+    require_column(file.obs, "--perturbation", name)
     ours = read_conditions(
         file, replace(options, where=of_file), columns=Columns(name, ""), wanted_genes=genes
     )
@@ -263,8 +257,7 @@ def _read_both(
 
 def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions) -> None:
     """Raise InputError for cells of several lines, and if a layer may contain the predictions."""
-    refuse_mixed_lines(str(file.path), found.confounders, options.across)
-    refuse_contradictions(str(file.path), found.contradictions)
+    found.refuse_unclear(str(file.path), options.across)
     layers = [name for name in file.layers if name.lower() in _PREDICTED_LAYERS]
     if layers and options.layer is None and file.path != options.real:
         raise InputError(
@@ -310,23 +303,11 @@ def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[st
 def _changes_of_pairs(found: pd.DataFrame, controls: pd.DataFrame, wanted: WantedPairs) -> Floats:
     """Return the log2 fold change of each wanted pair over its group's controls, of shape
     (n_pairs,); NaN if not covered."""
-    group, gene, control_gene = (
-        _places(names, of)
-        for names, of in (
-            (found.index, wanted.perts),
-            (found.columns, wanted.genes),
-            (controls.columns, wanted.genes),
-        )
-    )
+    group = found.index.get_indexer(pd.Index(wanted.perts))
+    genes = pd.Index(wanted.genes)
+    gene, control_gene = (each.columns.get_indexer(genes) for each in (found, controls))
     covered = (group >= 0) & (gene >= 0) & (control_gene >= 0)
-    change = np.full(len(wanted), np.nan)
+    change = np.full(len(wanted.pairs), np.nan)
     base = controls.loc[CONTROL].to_numpy()[control_gene[covered]]
     change[covered] = log2_fold_change(found.to_numpy()[group[covered], gene[covered]], base)
     return change
-
-
-def _places(names: Iterable[str], wanted: Sequence[str]) -> Codes:
-    """Return the position of each wanted name among the names, -1 for a missing one; of shape
-    (n_wanted,)."""
-    place = {name: i for i, name in enumerate(names)}
-    return np.array([place.get(name, -1) for name in wanted], dtype=np.intp)

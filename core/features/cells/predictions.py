@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -14,17 +12,22 @@ from typing import Annotated, Any, Final
 from core.base.errors import InputError, NotFound
 from core.base.fields.record import values_with_effect
 from core.base.fields.setting import setting
-from core.base.file_io import temporary_folder
 from core.base.hashes import sha256_of
 from core.base.records import from_json, to_json
-from core.base.system_errors import in_words
 from core.base.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 from core.features.cells.cell_formats import hash_cells, is_cell_file
 from core.features.cells.conditions import READING_VERSION
-from core.features.cells.predicted_expression import DIFFERS, CellOptions, read_predicted_cells
-from core.features.cells.predicted_rows import PredictedRows, build_rows
-from core.features.cells.predicted_table import PredictedChanges, WantedPairs, read_predicted_table
+from core.features.cells.confounders import DIFFERS
+from core.features.cells.predicted_expression import CellOptions, read_predicted_cells
+from core.features.cells.predicted_table import (
+    PredictedChanges,
+    PredictedRows,
+    WantedPairs,
+    build_rows,
+    read_predicted_table,
+)
 from core.features.importing.allowed_paths import allowed_folders, inside, unseen
+from core.features.importing.files import saved_upload
 from core.features.importing.import_target import (
     Imported,
     ImportedRows,
@@ -134,7 +137,7 @@ def import_predictions(workspace: Workspace, path: Path, options: PredictionOpti
     """Make a run from a file of predicted expression; repeating it with the same file and options
     changes nothing.
 
-    Every row of the dataset gets one; see `core.features.cells.predicted_rows`. Raise InputError,
+    Every row of the dataset gets one; see `core.features.cells.predicted_table`. Raise InputError,
     MissingPackage, NotFound, and StateError for a name that is taken.
     """
     workspace.refuse_if_read_only("cells predictions", str(path))
@@ -180,10 +183,19 @@ def import_uploaded(
             read_apart(workspace, "predictions", files, asdict(wanted)),
             "outcome of an import",
         )
-    with _files_of_upload(file, real) as (path, real_path):
-        assert path is not None
-        cells = replace(options.cells, real=real_path)
-        return import_predictions(workspace, path, replace(options, cells=cells))
+    with ExitStack() as stack:
+        paths = [
+            stack.enter_context(saved_upload(content, name))
+            for name, content in filter(None, (file, real))
+        ]
+        cells = replace(options.cells, real=None if real is None else paths[1])
+        try:
+            return import_predictions(workspace, paths[0], replace(options, cells=cells))
+        except InputError as error:  # the user knows the file's name, but not our folder
+            text = str(error)
+            for path in paths:
+                text = text.replace(f"{path.parent}/", "")
+            raise type(error)(text) from error
 
 
 def import_typed(
@@ -227,30 +239,12 @@ def predictions_task(
     )
 
 
-@contextmanager
-def _files_of_upload(*files: tuple[str, bytes] | None) -> Iterator[list[Path | None]]:
-    """Yield the paths of uploaded files; errors of the block name only the files."""
-    with in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
-        paths = [
-            None if file is None else folder / str(i) / Path(file[0]).name
-            for i, file in enumerate(files)
-        ]
-        for path, file in zip(paths, files, strict=True):
-            if path is not None and file is not None:
-                path.parent.mkdir()
-                path.write_bytes(file[1])
-        try:
-            yield paths
-        except InputError as error:  # the user knows the file's name, but not our folder
-            raise type(error)(re.sub(rf"{re.escape(str(folder))}/\d/", "", str(error))) from error
-
-
 def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> PredictedChanges:
     """Return a file's predictions of the pairs.
 
     Raise InputError for options of the other kind of file, and if it has none of the pairs.
     """
-    wanted = WantedPairs.of(pairs)
+    wanted = WantedPairs(pairs)
     if is_cell_file(path):
         if options.columns:
             raise InputError(
@@ -305,7 +299,19 @@ def _write(
 ) -> Imported:
     source, found, rows = made
     target = options.as_import_options()
-    batch = audit_rows(rows.rows)
+    batch, real = audit_rows(rows.rows), options.cells.real
+    spec = {
+        "method": KIND,
+        "file": path.name,
+        "file_sha256": source.file_sha256,
+        "real_file": None if real is None else real.name,
+        "real_sha256": source.real_sha256,
+        "rows_sha256": source.rows_sha256,
+        "read_as": dict(found.read_as),
+        "notes": list(found.notes),
+        "evidence": found.measure,
+        **rows.record(),
+    }
     with workspace.change("cells predictions", str(path)) as (db, detail):
         name, existing = free_name(db, dataset.id, path.stem, str(path), source.sha256, target)
         if existing is not None:
@@ -316,13 +322,9 @@ def _write(
             id=source.sha256[:10],
             dataset=dataset.id,
             name=name,
-            method=(
-                PREDICTED_EXPRESSION
-                if rows.scale == "probabilities"
-                else PREDICTED_EXPRESSION_RANKS
-            ),
+            method=PREDICTED_EXPRESSION_RANKS if rows.why else PREDICTED_EXPRESSION,
             origin="imported",
-            spec=_record(path, source, found, rows, options),
+            spec=spec,
             note=describe(found, rows),
         )
         record_import(
@@ -338,29 +340,6 @@ def _write(
         workspace.run_folder(detail["replaced"]).remove()
     keep_results(workspace)
     return Imported(str(path), KIND, name, run.done, found.rejected, message=describe(found, rows))
-
-
-def _record(
-    path: Path,
-    source: Source,
-    found: PredictedChanges,
-    rows: PredictedRows,
-    options: PredictionOptions,
-) -> dict[str, Any]:
-    """Return the run's record of the sources of its numbers."""
-    real = options.cells.real
-    return {
-        "method": KIND,
-        "file": path.name,
-        "file_sha256": source.file_sha256,
-        "real_file": None if real is None else real.name,
-        "real_sha256": source.real_sha256,
-        "rows_sha256": source.rows_sha256,
-        "read_as": dict(found.read_as),
-        "notes": list(found.notes),
-        "evidence": found.measure,
-        **rows.record(),
-    }
 
 
 def describe(found: PredictedChanges, rows: PredictedRows) -> str:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, Self
 
 import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
 from scipy.sparse import csr_matrix
 from scipy.special import digamma, polygamma, stdtr
 
@@ -34,31 +36,27 @@ class Replicates:
 
     means: of shape (n_units, n_cells), averages the cells of each. reference: of shape (n_parts,
     n_cells), averages the cells of each batch that are compared with; shares: of shape (n_units,
-    n_parts), the batches of each unit. group: of each unit, from 0 to n_groups - 1; weight: sums to
-    1 in a group; n_cells: of each unit. own, sampling: of shape (n_groups,), the factors of the
-    variance between replicates and of a cell's variance in a group's mean change. unit_sampling: of
-    each unit.
+    n_parts), the batches of each unit. members: of shape (n_groups, n_units), the weights of each
+    group's units, which sum to 1; group: of each unit. n_cells: of each unit. own, sampling: of
+    shape (n_groups,), the factors of the variance between replicates and of a cell's variance in a
+    group's mean change. unit_sampling: of each unit.
     """
 
     kind: Kind
     means: csr_matrix
     reference: csr_matrix
     shares: csr_matrix
+    members: csr_matrix
     group: Codes
-    weight: Floats
     n_cells: Floats
     own: Floats
     sampling: Floats
     unit_sampling: Floats
 
     @property
-    def n_groups(self) -> int:
-        return len(self.own)
-
-    @property
     def n_units(self) -> Codes:
         """The number of replicates of each group, of shape (n_groups,)."""
-        return np.bincount(self.group, minlength=self.n_groups)
+        return np.bincount(self.group, minlength=len(self.own))
 
     @property
     def degrees(self) -> float:
@@ -73,23 +71,47 @@ class Replicates:
         below, which passes for effects; roots are nearly symmetric. values: of shape (n_cells,
         n_genes), on the scale of counts_per_value counts for 1.
         """
-        parts = self.reference @ values
         part_cells = np.diff(self.reference.indptr)
         added = ADDED_COUNT / counts_per_value
-        expected = self.shares @ parts + added / (self.shares @ part_cells)[:, None]
+        expected = self.shares @ (self.reference @ values)
+        expected = expected + added / (self.shares @ part_cells)[:, None]
         ratio = (self.means @ values + added / self.n_cells[:, None]) / expected
         return np.asarray(2 / np.log(2) * (np.sqrt(ratio) - 1))
 
     def group_changes(self, changes: Floats) -> Floats:
         """Return the mean change of each group, of shape (n_groups, n_genes); NaN in groups without
         a unit."""
-        sums = csr_matrix(
-            (self.weight, (self.group, np.arange(len(self.group)))),
-            shape=(self.n_groups, len(self.group)),
-        )
-        found: Floats = sums @ changes
+        found: Floats = self.members @ changes
         found[self.n_units == 0] = np.nan
         return found
+
+    def _unit_weights(self) -> tuple[Floats, Floats]:
+        """Return the weight of each unit's square, and the part of it that is no chance."""
+        own, n_units = self.members.sum(axis=0).A1, self.n_units[self.group]
+        return own * n_units, np.where(n_units > 1, own * (1 - own) * n_units, 0.0)
+
+    def squares(self, changes: Floats) -> Floats:
+        """Return how far units are from their groups' means, squared, of shape (n_genes,)."""
+        weight, used = self._unit_weights()
+        off = changes - self.group_changes(changes)[self.group]
+        return np.asarray((weight[:, None] * off**2).sum(axis=0) / used.sum())
+
+    def moderate(self, squares: Floats, of_cell: Floats, counts: Floats) -> ModeratedVariance:
+        """Return the variances, moderated towards their trend: what sampling makes, and what
+        replicates of most genes add. squares: of `squares`; of_cell: a cell's variance; counts: a
+        cell's mean; all of shape (n_genes,)."""
+        _, used = self._unit_weights()
+        # the part of a cell's variance in a unit
+        sampled = of_cell * float((used * self.unit_sampling).sum() / used.sum())
+        seen = counts * float(self.n_cells.mean()) >= _LEAST_COUNTS
+        beyond = max(0.0, float(np.median((squares - sampled)[seen]))) if seen.any() else 0.0
+        trend = sampled + beyond
+        ratio = np.divide(squares, trend, out=np.full_like(trend, np.nan), where=trend > 0)
+        moderated, added = moderate_variances(
+            np.where(seen, ratio, np.nan) if seen.any() else ratio, self.degrees
+        )
+        own = np.where(seen, moderated, np.fmax(moderated, ratio)) * trend
+        return ModeratedVariance(np.fmax(0.0, own - sampled), of_cell, self.degrees + added)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,16 +128,17 @@ def find_kind(of_cell: Codes, guide: Codes | None, batch: Codes | None) -> Kind 
     of_cell: the perturbation of each cell, -1 for controls, -2 for none. guide, batch: codes of
     each cell, -1 where unknown.
     """
-    for kind, unit, least in (("guide", guide, 1), ("batch", batch, LEAST_BATCHES)):
-        if unit is None:
-            continue
-        chosen = (of_cell >= (-1 if kind == "guide" else 0)) & (unit >= 0)
-        pairs, n = np.unique(
-            np.column_stack([of_cell[chosen], unit[chosen]]), axis=0, return_counts=True
-        )
-        _, n_units = np.unique(pairs[n >= LEAST_CELLS, 0], return_counts=True)
-        if (n_units[n_units >= least] - 1).sum() >= LEAST_DEGREES:
-            return "guide" if kind == "guide" else "batch"
+    kinds: tuple[tuple[Kind, Codes | None, int, int], ...] = (
+        ("guide", guide, 1, -1),
+        ("batch", batch, LEAST_BATCHES, 0),
+    )
+    for kind, unit, least, first in kinds:
+        if unit is not None:
+            cells = pd.DataFrame({"group": of_cell, "unit": unit})
+            n_cells = cells[(of_cell >= first) & (unit >= 0)].value_counts()
+            n_units = n_cells[n_cells >= LEAST_CELLS].groupby("group").size()
+            if (n_units[n_units >= least] - 1).sum() >= LEAST_DEGREES:
+                return kind
     return None
 
 
@@ -131,67 +154,49 @@ def build_replicates(
     n_batches = int(batches.max(initial=0)) + 1
     # the cells of a reference in each batch; id of it → its first part
     parts, first_part = list[Codes](), dict[int, int]()
-    # group, cells, and the parts beside each
-    units, reference_terms = list[tuple[int, Codes, Codes]](), list[float]()
-    for number, group in enumerate(groups):
-        reference = group.reference
+    # of each unit: its group, its cells, and the parts beside these; of each group: the factor of
+    # the variance between replicates that its reference adds
+    numbers, units, beside, terms = list[int](), list[Codes](), list[Codes](), list[float]()
+    for number, each in enumerate(groups):
+        reference = each.reference
         if id(reference) not in first_part:
             first_part[id(reference)] = len(parts)
-            parts += [reference[batches[reference] == each] for each in range(n_batches)]
+            parts += [reference[batches[reference] == code] for code in range(n_batches)]
         first = first_part[id(reference)]
         has_reference = np.array([len(part) > 0 for part in parts[first : first + n_batches]])
-        cells = group.cells[(batches[group.cells] >= 0) & (unit[group.cells] >= 0)]
+        cells = each.cells[(batches[each.cells] >= 0) & (unit[each.cells] >= 0)]
         cells = cells[has_reference[batches[cells]]]
-        for each in np.unique(unit[cells]).tolist():
-            inside = cells[unit[cells] == each]
+        for code in np.unique(unit[cells]).tolist():
+            inside = cells[unit[cells] == code]
             if len(inside) >= LEAST_CELLS:
-                units.append((number, inside, first + batches[inside]))
+                numbers.append(number)
+                units.append(inside)
+                beside.append(first + batches[inside])
         known = reference[unit[reference] >= 0]
         share = np.bincount(unit[known]) / max(1, len(known))
-        reference_terms.append(float((share**2).sum()) if kind == "guide" else 0.0)
-    return _weigh(kind, units, parts, np.array(reference_terms), len(unit))
-
-
-def _weigh(
-    kind: Kind,
-    units: Sequence[tuple[int, Codes, Codes]],
-    parts: Sequence[Codes],
-    reference_terms: Floats,
-    n_cells: int,
-) -> Replicates:
-    """Return the replicates of units: group, cells, and the part of the reference beside each.
-    parts: of the references. reference_terms: of each group, the factor of the variance between
-    replicates that its reference adds."""
-    n_parts, n_groups = len(parts), len(reference_terms)
-    size = np.array([len(cells) for _, cells, _ in units], dtype=np.float64)
-    group = np.array([number for number, _, _ in units], dtype=np.intp)
-    means = _averages([cells for _, cells, _ in units], n_cells)
-    shares = _averages([beside for _, _, beside in units], n_parts)
+        terms.append(float((share**2).sum()) if kind == "guide" else 0.0)
+    group = np.array(numbers, dtype=np.intp)
+    size, part_size = (
+        np.array([len(each) for each in of], dtype=np.float64) for of in (units, parts)
+    )
+    inverse = np.divide(1, part_size, out=np.zeros(len(parts)), where=part_size > 0)
+    shares = _averages(beside, len(parts))
     # between equal weights and weights by cells, because both guides and cells differ
     weight = 1 / (1 / size + 1 / size.mean()) if len(size) else size
-    weight = weight / np.bincount(group, weights=weight, minlength=n_groups)[group]
-    part_size = np.array([len(part) for part in parts], dtype=np.float64)
-    inverse = np.divide(1, part_size, out=np.zeros(n_parts), where=part_size > 0)
-    unit_sampling = 1 / size if kind == "guide" else 1 / size + shares.multiply(shares) @ inverse
-    composition = (
-        csr_matrix((weight, (group, np.arange(len(group)))), shape=(n_groups, len(group))) @ shares
-    )
-    sampling = (
-        np.bincount(group, weights=weight**2 / size, minlength=n_groups)
-        + composition.multiply(composition) @ inverse
-    )
-    own = np.bincount(group, weights=weight**2, minlength=n_groups) + reference_terms
+    weight = weight / np.bincount(group, weights=weight, minlength=len(groups))[group]
+    members = csr_matrix((weight, (group, np.arange(len(group)))), shape=(len(groups), len(group)))
+    composition, squares = members @ shares, members.multiply(members)
     return Replicates(
         kind,
-        means,
-        _averages(parts, n_cells),
-        shares,
-        group,
-        weight,
-        size,
-        own,
-        sampling,
-        unit_sampling,
+        means=_averages(units, len(unit)),
+        reference=_averages(parts, len(unit)),
+        shares=shares,
+        members=members,
+        group=group,
+        n_cells=size,
+        own=squares @ np.ones(len(group)) + np.array(terms),
+        sampling=squares @ (1 / size) + composition.multiply(composition) @ inverse,
+        unit_sampling=1 / size + (0 if kind == "guide" else shares.multiply(shares) @ inverse),
     )
 
 
@@ -209,51 +214,6 @@ def _averages(positions: Sequence[Codes], n_columns: int) -> csr_matrix:
     )
     matrix.sum_duplicates()
     return matrix
-
-
-class ReplicateVariance:
-    """How far replicates differ in each gene, added in parts of genes: between them, and what
-    sampling of cells makes of it."""
-
-    def __init__(self, replicates: Replicates, n_genes: int) -> None:
-        several = replicates.n_units > 1
-        weight = replicates.weight * (1 - replicates.weight) * replicates.n_units[replicates.group]
-        weight = np.where(several[replicates.group], weight, 0.0)
-        self._replicates = replicates
-        self._used = float(weight.sum())
-        # the part of a cell's variance in a unit
-        self._sampling = float((weight * replicates.unit_sampling).sum()) / self._used
-        self._size = float(replicates.n_cells.mean())
-        self._squares, self._of_cell, self._counts = (
-            np.zeros(n_genes),
-            np.zeros(n_genes),
-            np.zeros(n_genes),
-        )
-
-    def add(self, genes: slice, changes: Floats, of_cell: Floats, counts: Floats) -> None:
-        """Add some genes. changes: of `Replicates.changes`; of_cell: a cell's variance; counts: a
-        cell's mean."""
-        found = self._replicates
-        off = changes - found.group_changes(changes)[found.group]
-        weight = found.weight * found.n_units[found.group]
-        self._squares[genes] = (weight[:, None] * off**2).sum(axis=0) / self._used
-        self._of_cell[genes], self._counts[genes] = of_cell, counts
-
-    def moderate(self) -> ModeratedVariance:
-        """Return the variances, moderated towards their trend: what sampling makes, and what
-        replicates of most genes add."""
-        sampled = self._of_cell * self._sampling
-        seen = self._counts * self._size >= _LEAST_COUNTS
-        beyond = max(0.0, float(np.median((self._squares - sampled)[seen]))) if seen.any() else 0.0
-        trend = sampled + beyond
-        ratio = np.divide(self._squares, trend, out=np.full_like(trend, np.nan), where=trend > 0)
-        moderated, added = moderate_variances(
-            np.where(seen, ratio, np.nan) if seen.any() else ratio, self._replicates.degrees
-        )
-        own = np.where(seen, moderated, np.fmax(moderated, ratio)) * trend
-        return ModeratedVariance(
-            np.fmax(0.0, own - sampled), self._of_cell, self._replicates.degrees + added
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,14 +274,8 @@ def moderate_variances(variances: Floats, degrees: float) -> tuple[Floats, float
     if excess <= 0:
         added, prior = _LARGEST_DEGREES, float(np.exp(logs.mean()))
     else:
-        # x with trigamma(x) = excess, by Newton's method on 1 / trigamma, which converges from
-        # below
-        x = 0.5 + 1 / excess
-        for _ in range(50):
-            step = polygamma(1, x) * (1 - polygamma(1, x) / excess) / polygamma(2, x)
-            x += float(step)
-            if -step / x < 1e-8:
-                break
+        # trigamma(x) lies between 1 / x and 1 / x + 1 / x²
+        x = brentq(lambda x: polygamma(1, x) - excess, 1 / excess, 1 / excess + 1, xtol=1e-12)
         added = min(2 * float(x), _LARGEST_DEGREES)
         prior = float(np.exp(logs.mean() + digamma(added / 2) - np.log(added / 2)))
     own = np.where(usable, variances, prior)

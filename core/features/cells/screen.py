@@ -17,9 +17,9 @@ from core.base.errors import InputError
 from core.base.fields.record import identity_of
 from core.base.fields.setting import setting
 from core.base.types import Rejected
-from core.features.cells.anndata_file import CellFile, CountSummary, open_cells
+from core.features.cells.anndata_file import CellFile, open_cells
 from core.features.cells.columns import GeneNames, texts
-from core.features.cells.comparisons import CompareEach
+from core.features.cells.comparisons import CompareEach, DesignSettings, build_design
 from core.features.cells.conditions import (
     FOUND,
     READING_VERSION,
@@ -30,8 +30,6 @@ from core.features.cells.conditions import (
     read_conditions,
     strata_of_batches,
 )
-from core.features.cells.confounders import refuse_contradictions, refuse_mixed_lines
-from core.features.cells.design import DesignSettings, build_design
 from core.features.cells.differential_expression import (
     GeneChanges,
     compare_here,
@@ -54,7 +52,7 @@ from core.features.cells.labels import (
     label_pairs,
     sample_pairs,
 )
-from core.features.cells.transforms import read_counts
+from core.features.cells.scales import read_counts
 from core.stats.arrays import Codes
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
@@ -167,10 +165,9 @@ class ScreenLabels:
     knockdown: as in `knockdown_table`. rejected, of_table: rows of a table of changes, and what the
     record says of it."""
 
-    genes: tuple[str, ...]
     conditions: Conditions
     gene_names: GeneNames
-    counts: CountSummary
+    whole_numbers: bool
     groups: CellGroups
     changes: GeneChanges
     codes: np.ndarray
@@ -182,6 +179,10 @@ class ScreenLabels:
     calibration: Calibration | None = None
     rejected: tuple[Rejected, ...] = ()
     of_table: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def genes(self) -> tuple[str, ...]:
+        return self.gene_names.names
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -239,11 +240,11 @@ class ScreenLabels:
     def genes_of_controls(self) -> pd.DataFrame:
         """Return a row for each gene: gene, mean, variance (of counts per COUNTS_PER_CELL),
         detected (share of control cells). Empty for a table of changes."""
-        found = self.changes.controls
-        if found is None:
+        if self.changes.controls is None:
             return pd.DataFrame(columns=["gene", "mean", "variance", "detected"])
-        columns = {"mean": found.mean, "variance": found.variance, "detected": found.detected}
-        return pd.DataFrame({"gene": np.array(self.genes, dtype=object), **columns})
+        table = self.changes.controls.copy()
+        table.insert(0, "gene", np.array(self.genes, dtype=object))
+        return table
 
     def perturbations(self) -> pd.DataFrame:
         """Return a row for each perturbation: pert, n_cells, up, down, none, left_out, split (None
@@ -251,28 +252,24 @@ class ScreenLabels:
         if unknown), replicates, agreement (the mean share of them that agree with an effect, NaN
         without).
         """
-        counts = {
-            name: (self.codes == code).sum(axis=1)
-            for name, code in (("up", UP), ("down", DOWN), ("none", NONE))
-        }
-        split = np.array([*SPLITS, None], dtype=object)[self.sample.pert_split]  # -1 for the last
-        rows = np.bincount(self.sample.rows["pert"].to_numpy(), minlength=len(self.groups.targets))
-        table = pd.DataFrame(
-            {"pert": self.groups.targets, "n_cells": self.groups.n_cells, **counts}
-        )
-        table["left_out"] = len(self.genes) - table[["up", "down", "none"]].sum(axis=1)
+        splits = np.array([*SPLITS, None], dtype=object)  # -1 for the last
+        codes = (("up", UP), ("down", DOWN), ("none", NONE), ("left_out", LEFT_OUT))
         whole = self.knockdown[self.knockdown["guide"] == ""].set_index("target")
-        own = whole.reindex(table["pert"])[["remaining", "failed"]].reset_index(drop=True)
-        table = table.assign(
-            split=pd.Series(split, dtype=object),
-            rows=rows,
-            remaining=own["remaining"],
-            failed=own["failed"],
-        )
+        own = whole.reindex(self.groups.targets).reset_index()
         effect = np.isin(self.codes, (UP, DOWN))
         pairs, agree = effect.sum(axis=1) * self.n_replicates, (self.agreeing * effect).sum(axis=1)
-        shares = np.divide(agree, pairs, out=np.full(len(effect), np.nan), where=pairs > 0)
-        return table.assign(replicates=self.n_replicates, agreement=shares)
+        columns = {
+            "pert": self.groups.targets,
+            "n_cells": self.groups.n_cells,
+            **{name: (self.codes == code).sum(axis=1) for name, code in codes},
+            "split": pd.Series(splits[self.sample.pert_split], dtype=object),
+            "rows": np.bincount(self.sample.rows["pert"], minlength=len(self.codes)),
+            "remaining": own["remaining"],
+            "failed": own["failed"],
+            "replicates": self.n_replicates,
+            "agreement": np.divide(agree, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0),
+        }
+        return pd.DataFrame(columns)
 
 
 def _categories(codes: np.ndarray, names: tuple[str, ...]) -> pd.Categorical:
@@ -292,10 +289,8 @@ def label_screen(
     """
     with open_cells(path, settings.layer) as file:
         found = settings.read_conditions(file)
-        refuse_mixed_lines(
-            str(path), found.confounders, (*settings.across, *settings.within), within=True
-        )
-        refuse_contradictions(str(path), found.contradictions)
+        handled = (*settings.across, *settings.within)
+        found.refuse_unclear(str(path), handled, within=True)
         # errors are reported before the values are read
         groups, batch_column = group_cells(file, found, None, settings.groups), found.columns.batch
         if len(groups.confounded) == len(groups.targets):
@@ -315,7 +310,10 @@ def label_screen(
         def say_share(share: float) -> None:
             say(f"{share:.0%} of the genes compared")
 
-        batch = _strata(file, found, groups)
+        batch = found.strata
+        if batch is None and batch_column is not None:
+            names = np.where(groups.of_cell == -2, "", texts(file.obs[batch_column]))
+            batch = strata_of_batches(names, groups.of_cell == -1)
         design = build_design(groups, batch, counts, file.n_genes, settings.design)
         changes = compare_with_controls(file, groups, counts, say_share, compare_each, design)
     codes = label_pairs(changes, groups.targets, file.gene_names, settings.thresholds)
@@ -323,17 +321,16 @@ def label_screen(
     compared = [i for i, pert in enumerate(groups.targets) if pert not in set(groups.confounded)]
     effects = float(np.isin(codes[compared], (UP, DOWN)).sum(axis=1).mean())
     return ScreenLabels(
-        genes=file.genes,
         conditions=found,
         gene_names=file.gene_names,
-        counts=counts,
+        whole_numbers=counts.whole_numbers,
         groups=groups,
         changes=changes,
         codes=codes,
         sample=sample_pairs(codes, changes.fdr, settings.sampling),
         knockdown=knockdown_table(changes.guides, settings.most_remaining),
         compared_within=settings.within
-        or ((found.columns.batch,) if found.columns.batch and batch is not None else ()),
+        or ((batch_column,) if batch_column and batch is not None else ()),
         by_depth=design.strata is not design.batch,
         n_strata=1 if design.strata is None else int(design.strata.max()) + 1,
         calibration=(
@@ -342,11 +339,3 @@ def label_screen(
             else calibrate(changes.mocks, settings.thresholds, effects, file.n_genes)
         ),
     )
-
-
-def _strata(file: CellFile, found: Conditions, groups: CellGroups) -> Codes | None:
-    """Return the stratum of each cell: of --within, or else its batch; None without several."""
-    if found.strata is not None or found.columns.batch is None:
-        return found.strata
-    batch = texts(file.obs[found.columns.batch])
-    return strata_of_batches(np.where(groups.of_cell == -2, "", batch), groups.of_cell == -1)

@@ -30,20 +30,9 @@ def draw_volcano(table: pd.DataFrame, target: str, fdr: float, log2_fc: float) -
     hover = "log2 fold change %{x:.2f}, FDR %{customdata:.2g}"
     label_signs.draw_marks(chart, known, "log2_fc", "surely", "fdr", hover)
     line = {"color": theme.BASELINE, "dash": "dash", "width": 1}
-    chart.add_shape(
-        type="line",
-        xref="paper",
-        x0=0,
-        x1=1,
-        y0=-np.log10(fdr),
-        y1=-np.log10(fdr),
-        line=line,
-        layer="below",
-    )
+    chart.add_hline(-np.log10(fdr), line=line, layer="below")
     for at in (-log2_fc, log2_fc):
-        chart.add_shape(
-            type="line", yref="paper", y0=0, y1=1, x0=at, x1=at, line=line, layer="below"
-        )
+        chart.add_vline(at, line=line, layer="below")
     chart.update_layout(
         height=int(1.5 * theme.HEIGHT_PX), margin={"t": label_signs.ABOVE_PX, "r": 40}
     )

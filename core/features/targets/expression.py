@@ -24,9 +24,8 @@ from core.base.texts import list_some
 from core.features.cells.anndata_file import COUNTS_PER_CELL, CellFile, open_cells
 from core.features.cells.columns import texts
 from core.features.cells.conditions import FOUND, ReadingSettings, read_conditions
-from core.features.cells.confounders import refuse_contradictions, refuse_mixed_lines
+from core.features.cells.scales import read_counts
 from core.features.cells.simulator import ScreenSettings, simulate_screen
-from core.features.cells.transforms import read_counts
 
 CONTROL: Final = "ctrl"
 SEPARATOR: Final = "+"
@@ -343,8 +342,7 @@ def _read_file(source: CellSource) -> ReadCells:
     path = Path(source.file)
     with open_cells(path, layer=source.layer) as file:
         found = read_conditions(file, source, source.batch)
-        refuse_mixed_lines(str(path), found.confounders, source.across)
-        refuse_contradictions(str(path), found.contradictions)
+        found.refuse_unclear(str(path), source.across)
         conditions = np.where(found.is_control, CONTROL, found.genes_of_cell)
         assigned = np.flatnonzero(conditions != "")
         perturbed = {

@@ -188,7 +188,63 @@ def beside_stimuli(cells: Cells) -> None:
 
 
 TOTALS = COUNTS.sum(axis=1, keepdims=True)
-STRANDED = each(lambda gene, i: f"{gene}_{'+-'[i % 2]}_{1000 + i % 2}.23-P1P2", "|")
+CONTROLS = {
+    **{
+        name: (name,)
+        for name in (
+            "NT",
+            "ctrl",
+            "control",
+            "NTC",
+            "non_targeting",
+            "Non-Targeting Control",
+            "negctrl",
+            "safe-targeting",
+            "scramble",
+            "unperturbed",
+            "WT",
+            "NO-TARGET",
+            "AAVS1",
+        )
+    },
+    "numbered: non-targeting_00012": [f"non-targeting_{i:05d}" for i in range(40)],
+    "numbered: NegCtrl0": ("NegCtrl0", "NegCtrl10", "NegCtrl11"),
+    "numbered: NonTargeting_Human_0001": [f"NonTargeting_Human_{i:04d}" for i in range(9)],
+    "two words: neg_ctrl_non-targeting_00001": (
+        "neg_ctrl_non-targeting_00001",
+        "NT_NT",
+        "siControl",
+    ),
+    "another hyphen: non‑targeting": ("non\u2011targeting",),
+    "several kinds": ("non-targeting", "safe-targeting", "NTC", "unperturbed"),
+}
+GUIDES = {
+    "A_+_123.45-P1P2 (Horlbeck)": each(
+        lambda gene, i: f"{gene}_{'+-'[i % 2]}_{1000 + i % 2}.23-P1P2", "|"
+    ),
+    "A_sg2": each(lambda gene, i: f"{gene}_sg{i % 3}"),
+    "A-1": each(lambda gene, i: f"{gene}-{i % 3}"),
+    "sgA_1": each(lambda gene, i: f"sg{gene}_{i % 3}"),
+    "p_sgA_3 (Dixit)": each(lambda gene, i: f"p_sg{gene}_{i % 3}"),
+    "Ag1 (Papalexi)": each(lambda gene, i: f"{gene}g{i % 3}"),
+    "A_A, A_B": each(lambda gene, i: f"{gene}_{'AB'[i % 2]}"),
+    "A|g1": each(lambda gene, i: f"{gene}|g{i % 3}", "|"),
+    "shA, A_KO": each(lambda gene, i: (f"sh{gene}", f"{gene}_KO")[i % 2]),
+    "A_ protospacer": each(lambda gene, i: f"{gene}_{'ACGT'[i % 4] * 19}"),
+}
+SHARES = COUNTS / TOTALS
+SCALED = {
+    "counts per 10,000": SHARES * 1e4,
+    "counts per million": SHARES * 1e6,
+    "shares of a cell's counts": SHARES,
+    "per cent of a cell's counts": SHARES * 100,
+    "counts by size factors": COUNTS / (0.3 + TOTALS / TOTALS.mean()) ** 0.9,
+}
+LOGS = {
+    "log1p of 10,000": np.log1p(SHARES * 1e4),
+    "log1p of a million": np.log1p(SHARES * 1e6),
+    "log1p of the median": np.log1p(SHARES * np.median(TOTALS)),
+}
 LOG = "--values log1p"
 CONVENTIONS = [
     Convention("layout", "CSR, float32"),
@@ -251,43 +307,7 @@ CONVENTIONS = [
         {"perturbation": "guide", "across": ("condition",)},
         "--perturbation COLUMN",
     ),
-    *(
-        Convention("controls", control, named(control))
-        for control in (
-            "NT",
-            "ctrl",
-            "control",
-            "NTC",
-            "non_targeting",
-            "Non-Targeting Control",
-            "negctrl",
-            "safe-targeting",
-        )
-    ),
-    *(
-        Convention("controls", control, named(control))
-        for control in ("scramble", "unperturbed", "WT", "NO-TARGET", "AAVS1")
-    ),
-    Convention(
-        "controls",
-        "numbered: non-targeting_00012",
-        named(*(f"non-targeting_{i:05d}" for i in range(40))),
-    ),
-    Convention("controls", "numbered: NegCtrl0", named("NegCtrl0", "NegCtrl10", "NegCtrl11")),
-    Convention(
-        "controls",
-        "numbered: NonTargeting_Human_0001",
-        named(*(f"NonTargeting_Human_{i:04d}" for i in range(9))),
-    ),
-    Convention(
-        "controls",
-        "two words: neg_ctrl_non-targeting_00001",
-        named("neg_ctrl_non-targeting_00001", "NT_NT", "siControl"),
-    ),
-    Convention("controls", "another hyphen: non‑targeting", named("non\u2011targeting")),
-    Convention(
-        "controls", "several kinds", named("non-targeting", "safe-targeting", "NTC", "unperturbed")
-    ),
+    *(Convention("controls", name, named(*controls)) for name, controls in CONTROLS.items()),
     Convention(
         "controls",
         "others beside those named",
@@ -325,16 +345,7 @@ CONVENTIONS = [
             ),
         ),
     ),
-    Convention("guides", "A_+_123.45-P1P2 (Horlbeck)", STRANDED),
-    Convention("guides", "A_sg2", each(lambda gene, i: f"{gene}_sg{i % 3}")),
-    Convention("guides", "A-1", each(lambda gene, i: f"{gene}-{i % 3}")),
-    Convention("guides", "sgA_1", each(lambda gene, i: f"sg{gene}_{i % 3}")),
-    Convention("guides", "p_sgA_3 (Dixit)", each(lambda gene, i: f"p_sg{gene}_{i % 3}")),
-    Convention("guides", "Ag1 (Papalexi)", each(lambda gene, i: f"{gene}g{i % 3}")),
-    Convention("guides", "A_A, A_B", each(lambda gene, i: f"{gene}_{'AB'[i % 2]}")),
-    Convention("guides", "A|g1", each(lambda gene, i: f"{gene}|g{i % 3}", "|")),
-    Convention("guides", "shA, A_KO", each(lambda gene, i: (f"sh{gene}", f"{gene}_KO")[i % 2])),
-    Convention("guides", "A_ protospacer", each(lambda gene, i: f"{gene}_{'ACGT'[i % 4] * 19}")),
+    *(Convention("guides", name, change) for name, change in GUIDES.items()),
     Convention(
         "spelling",
         "as Python shows lists: ['A', 'B']",
@@ -367,39 +378,12 @@ CONVENTIONS = [
         "symbols in a column of another name",
         by_ids("hugo"),
         {"gene_names": "hugo"},
-        "with --gene-names COLUMN",
+        "--gene-names COLUMN",
     ),
-    Convention("scale", "counts per 10,000", with_values(csr_matrix(COUNTS / TOTALS * 1e4))),
-    Convention("scale", "counts per million", with_values(csr_matrix(COUNTS / TOTALS * 1e6))),
-    Convention("scale", "shares of a cell's counts", with_values(csr_matrix(COUNTS / TOTALS))),
-    Convention(
-        "scale", "per cent of a cell's counts", with_values(csr_matrix(COUNTS / TOTALS * 100))
-    ),
-    Convention(
-        "scale",
-        "counts by size factors",
-        with_values(csr_matrix(COUNTS / (0.3 + TOTALS / TOTALS.mean()) ** 0.9)),
-    ),
-    Convention(
-        "scale",
-        "log1p of 10,000",
-        with_values(csr_matrix(np.log1p(COUNTS / TOTALS * 1e4))),
-        {"values": "log1p"},
-        LOG,
-    ),
-    Convention(
-        "scale",
-        "log1p of a million",
-        with_values(csr_matrix(np.log1p(COUNTS / TOTALS * 1e6))),
-        {"values": "log1p"},
-        LOG,
-    ),
-    Convention(
-        "scale",
-        "log1p of the median",
-        with_values(csr_matrix(np.log1p(COUNTS / TOTALS * np.median(TOTALS)))),
-        {"values": "log1p"},
-        LOG,
+    *(Convention("scale", name, with_values(csr_matrix(of))) for name, of in SCALED.items()),
+    *(
+        Convention("scale", name, with_values(csr_matrix(of)), {"values": "log1p"}, LOG)
+        for name, of in LOGS.items()
     ),
     Convention(
         "cell lines",

@@ -6,25 +6,25 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import anndata
 import h5py
 import numpy as np
+import pandas as pd
+from scipy.sparse import csr_matrix
 
 N_CELLS, GENES = 6, ("A", "B")
 Spoil = Callable[[h5py.File, Path], object]
 
 
 def write_cells(path: Path) -> Path:
-    """Writes a small file of cells as anndata 0.12 does, without it; returns the path."""
+    """Writes a small file of cells, every value stored; returns the path."""
     with h5py.File(path, "w") as file:
-        file.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0"})
-        frame(
-            file,
-            "obs",
-            [f"cell{i}" for i in range(N_CELLS)],
-            {"gene": ["ctrl", "A", "A", "B", "B", "ctrl"]},
-        )
+        encode(file, "anndata", "0.1.0")
+        names = ["ctrl", "A", "A", "B", "B", "ctrl"]
+        frame(file, "obs", [f"cell{i}" for i in range(N_CELLS)], {"gene": names})
         frame(file, "var", list(GENES), {})
-        sparse(file, np.arange(2 * N_CELLS) + 1)
+        values = np.arange(1, 2 * N_CELLS + 1, dtype=np.float32).reshape(N_CELLS, len(GENES))
+        anndata.io.write_elem(file, "X", csr_matrix(values))
         file.create_group("uns")
         file.create_group("layers")
     return path
@@ -42,28 +42,10 @@ def encode(node: Any, kind: str, version: str) -> Any:
     return node
 
 
-def frame(
-    file: h5py.File, name: str, index: list[str], columns: Mapping[str, list[str]]
-) -> h5py.Group:
-    group = encode(file.create_group(name), "dataframe", "0.2.0")
-    group.attrs["_index"] = "_index"
-    group.attrs.create(
-        "column-order", list(columns), dtype=h5py.string_dtype(), shape=(len(columns),)
-    )
-    texts(group, "_index", index)
-    for column, values in columns.items():
-        texts(group, column, values)
-    return group
-
-
-def sparse(file: h5py.File, values: np.ndarray) -> h5py.Group:
-    """Writes X as CSR, every value stored."""
-    group = encode(file.create_group("X"), "csr_matrix", "0.1.0")
-    group.attrs["shape"] = np.array([N_CELLS, len(GENES)])
-    group["data"] = values.astype(np.float32)
-    group["indices"] = np.tile(np.arange(len(GENES), dtype=np.int32), N_CELLS)
-    group["indptr"] = np.arange(N_CELLS + 1, dtype=np.int32) * len(GENES)
-    return group
+def frame(file: h5py.File, name: str, index: list[str], columns: Mapping[str, list[str]]) -> None:
+    texts_of = {column: np.array(values, dtype=object) for column, values in columns.items()}
+    table = pd.DataFrame(texts_of, index=pd.Index(index, dtype=object), dtype=object)
+    anndata.io.write_elem(file, name, table)
 
 
 def _replace(place: str, make: Callable[[h5py.Group, str, Path], object]) -> Spoil:

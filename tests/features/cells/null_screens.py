@@ -14,6 +14,7 @@ from core.features.cells.labels import DOWN, UP
 from core.features.cells.screen import LabelSettings, ScreenLabels, label_screen
 from core.features.cells.simulator import SimulatedScreen
 from tests.features.cells.cases import write_screen
+from tests.features.cells.truth import truth_of
 
 
 @dataclass(frozen=True)
@@ -122,9 +123,8 @@ def label_null(folder: Path, settings: NullScreen, seed: int, labelled: LabelSet
             raise
         confounded = settings.perturbations if "shares values of batch" in str(error) else 0
         return Found(0, 0, 0, 0, 0.0, confounded, False, None)
-    truth = screen.true_log2_fc.loc[list(labels.groups.targets)].to_numpy()
-    own = np.array([[gene == target for gene in labels.genes] for target in labels.groups.targets])
-    called = ((labels.codes == UP) | (labels.codes == DOWN)) & ~own
+    truth, own = truth_of(screen, labels)
+    called = np.isin(labels.codes, (UP, DOWN)) & ~own
     false = called & (truth == 0)
     assert labels.calibration is not None
     return Found(

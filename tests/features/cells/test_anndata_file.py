@@ -66,7 +66,7 @@ def test_log_transformed_values_are_told_from_counts(cells_file: Callable[..., P
     with (
         open_cells(cells_file(np.log1p(COUNTS * 1e4), OBS, ["A", "B"])) as file,
         pytest.raises(
-            InputError, match=r"looks log-transformed: the largest value is 10\.3"
+            InputError, match=r"looks log-transformed: .* the largest is 10\.3"
         ),  # log1p(30,000)
     ):
         summarise_counts(file)

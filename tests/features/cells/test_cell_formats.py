@@ -67,35 +67,31 @@ def test_what_is_odd_but_not_read_does_not_matter(tmp_path: Path, name: str) -> 
     assert read_all(hostile.write_spoilt(tmp_path, hostile.HARMLESS[name])) == [36.0, 42.0]
 
 
-def _categories(codes: list[int], names: list[str], *, ordered: bool = False) -> pd.Categorical:
-    return pd.Categorical.from_codes(codes, pd.Index(names, dtype=object), ordered=ordered)
-
-
-def _frame(n: int) -> pd.DataFrame:
+def _frame() -> pd.DataFrame:
     """A column of each kind that anndata writes."""
+    names = pd.Index(["ctrl", "A", "B"], dtype=object)
     columns = {
-        "gene": _categories([0, 1, 2] * (n // 3), ["ctrl", "A", "B"]),
-        "ordered": _categories([0, 1, 0] * (n // 3), ["low", "high"], ordered=True),
-        "missing": _categories([0, -1, 1] * (n // 3), ["x", "y"]),
-        "text": np.array(["é", "", "long " * 9] * (n // 3), dtype=object),
-        "whole": np.arange(n, dtype=np.int64),
-        "small": np.arange(n, dtype=np.uint8),
-        "number": np.linspace(0, 1, n).astype(np.float32),
-        "flag": np.arange(n) % 2 == 0,
-        "maybe": pd.array([1, None, 3] * (n // 3), dtype="Int64"),
-        "perhaps": pd.array([True, None, False] * (n // 3), dtype="boolean"),
-        "numbered": pd.Categorical([3, 1, 2] * (n // 3)),
-        "a/b": np.arange(n),
+        "gene": pd.Categorical.from_codes([0, 1, 2] * 2, names),
+        "ordered": pd.Categorical.from_codes([0, 1, 0] * 2, names, ordered=True),
+        "missing": pd.Categorical.from_codes([0, -1, 1] * 2, names),
+        "text": np.array(["é", "", "long " * 9] * 2, dtype=object),
+        "whole": np.arange(6, dtype=np.int64),
+        "small": np.arange(6, dtype=np.uint8),
+        "number": np.linspace(0, 1, 6).astype(np.float32),
+        "flag": np.arange(6) % 2 == 0,
+        "maybe": pd.array([1, None, 3] * 2, dtype="Int64"),
+        "perhaps": pd.array([True, None, False] * 2, dtype="boolean"),
+        "numbered": pd.Categorical([3, 1, 2] * 2),
+        "a/b": np.arange(6),
     }
-    return pd.DataFrame(
-        columns, index=pd.Index([f"cell{i}" for i in range(n)], dtype=object, name="barcode")
-    )
+    index = pd.Index([f"cell{i}" for i in range(6)], dtype=object, name="barcode")
+    return pd.DataFrame(columns, index=index)
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "how",
-    [{}, {"compression": "gzip"}, {"compression": "lzf"}, {"compression": "gzip", "shuffle": True}],
+    [{}, {"compression": "gzip", "shuffle": True}],
 )
 @pytest.mark.parametrize("kind", [csr_matrix, csc_matrix, np.asarray])
 def test_files_of_anndata_are_read_as_it_reads_them(
@@ -111,7 +107,7 @@ def test_files_of_anndata_are_read_as_it_reads_them(
         )
         anndata.io.write_h5ad(
             tmp_path / "a.h5ad",
-            anndata.AnnData(X=values, obs=_frame(6), var=genes),
+            anndata.AnnData(X=values, obs=_frame(), var=genes),
             dataset_kwargs=how,
         )
     with open_cells(tmp_path / "a.h5ad") as file:

@@ -25,7 +25,7 @@ from core.stats.multiplicity import benjamini_hochberg
 PERTS = ("Stat1", "Rela", "Jun")
 GENES = (*PERTS, *(f"Gene{i}" for i in range(57)))
 SETTINGS = LabelSettings(sampling=SamplingSettings(all_pairs=True, least_effects=1))
-PAIRS = WantedPairs.of(
+PAIRS = WantedPairs(
     [Pair(f"{pert}_{gene}", pert, gene, None, "train") for pert in PERTS for gene in GENES]
 )
 
@@ -110,6 +110,30 @@ BASES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str]] = {
     "glmGamPoi": (
         lambda t: t.assign(lfc=t["log2_fc"], f_statistic=1.0, df1=1, df2=10),
         "lfc: log2",
+    ),
+    "scanpy": (
+        lambda t: t.rename(columns={"pert": "group", "gene": "names"}).assign(
+            scores=1.0, logfoldchanges=t["log2_fc"], pvals_adj=0.5
+        ),
+        "logfoldchanges: log2",
+    ),
+    "SCEPTRE": (
+        lambda t: t.rename(columns={"pert": "grna_target", "gene": "response_id"}).assign(
+            log_2_fold_change=t["log2_fc"], significant=True
+        ),
+        "log_2_fold_change: log2",
+    ),
+    "DESeq2": (
+        lambda t: t.assign(log2FoldChange=t["log2_fc"], lfcSE=0.1, stat=t["log2_fc"] / 0.1),
+        "log2FoldChange: log2",
+    ),
+    "limma": (
+        lambda t: t.assign(logFC=t["log2_fc"], t=1.0, **{"adj.P.Val": 0.5}),
+        "logFC: log2",
+    ),
+    "a spreadsheet": (
+        lambda t: t.assign(**{"log2(FC)": t["log2_fc"]}, group="other", names="other"),
+        "log2(FC): log2",
     ),
     "pertpy": (
         lambda t: t.rename(columns={"pert": "contrast", "gene": "variable"}).assign(

@@ -79,56 +79,6 @@ def test_an_import_asks_what_such_a_table_is(tmp_path: Path) -> None:
         read_path(written(tmp_path / "de.csv", ROWS))
 
 
-def of_deseq2(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with a standard error and missing values, which DESeq2 writes for what it did not test."""
-    change = np.log2(table["fold_change"])
-    table = table.assign(
-        log2FoldChange=change, lfcSE=0.1, stat=change / 0.1, pvalue=table["p_value"].astype(object)
-    )
-    more = table.iloc[:1].assign(feature="G4", log2FoldChange=0.5, pvalue="NA")
-    return (
-        pd.concat([table, more])
-        .rename(columns={"target": "pert", "feature": "gene"})
-        .drop(columns=["fold_change", "p_value"])
-    )
-
-
-TOOLS = {
-    "scanpy": lambda t: pd.DataFrame(
-        {
-            "group": t["target"],
-            "names": t["feature"],
-            "scores": 1.0,
-            "logfoldchanges": np.log2(t["fold_change"]),
-        }
-    ).assign(pvals=t["p_value"], pvals_adj=t["p_value"]),
-    "SCEPTRE": lambda t: pd.DataFrame(
-        {"response_id": t["feature"], "grna_target": t["target"], "p_value": t["p_value"]}
-    ).assign(log_2_fold_change=np.log2(t["fold_change"]), significant=True),
-    "edgeR": lambda t: t.assign(
-        logFC=np.log2(t["fold_change"]), logCPM=5.0, PValue=t["p_value"], FDR=t["p_value"]
-    ).drop(columns=["fold_change", "p_value"]),
-    "limma": lambda t: t.assign(
-        logFC=np.log2(t["fold_change"]),
-        t=1.0,
-        **{"P.Value": t["p_value"], "adj.P.Val": t["p_value"]},
-    ).drop(columns=["fold_change", "p_value"]),
-    "a spreadsheet": lambda t: t.assign(
-        **{"log2 fold change": np.log2(t["fold_change"]), "p-value": t["p_value"]}
-    ).drop(columns=["fold_change", "p_value"]),
-    "DESeq2": of_deseq2,
-}
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-def test_tables_of_every_tool_give_the_same_labels(tmp_path: Path, tool: str) -> None:
-    expected = label_changes(written(tmp_path / "pdex.csv", ROWS), SETTINGS)
-    found = label_changes(written(tmp_path / "de.csv", TOOLS[tool](ROWS)), SETTINGS)
-    assert found.groups.targets == expected.groups.targets
-    codes = dict(zip(found.genes, found.codes[0].tolist(), strict=True))
-    assert [codes[gene] for gene in expected.genes] == expected.codes[0].tolist()
-
-
 def many(**columns: object) -> pd.DataFrame:
     changes = np.linspace(-2, 2, 20)
     usual = {
@@ -183,6 +133,13 @@ def test_genes_without_any_change_are_unchanged_ones(tmp_path: Path) -> None:
     )
     codes = dict(zip(found.genes, found.codes[0].tolist(), strict=True))
     assert [codes[f"G{i}"] for i in (1, 2, 4)] == [DOWN, UP, NONE]
+
+
+def test_a_gene_that_was_not_tested_has_no_label(tmp_path: Path) -> None:
+    p = ["NA", *many()["p_value"][1:]]  # as DESeq2 writes
+    found = label_changes(written(tmp_path / "de.csv", many(p_value=p)), SETTINGS)
+    codes = dict(zip(found.genes, found.codes[0].tolist(), strict=True))
+    assert (codes["G0"], codes["G1"]) == (LEFT_OUT, DOWN)
 
 
 def test_columns_are_named_where_names_do_not_tell(tmp_path: Path) -> None:

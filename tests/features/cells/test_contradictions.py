@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from core.base.errors import InputError
-from core.features.cells.confounders import describe_other_controls, describe_second_genes
-from core.features.cells.screen import LabelSettings, describe_cells
+from core.features.cells.confounders import describe_second_genes
 from tests.features.cells.conventions import CONTROL, VALUES, as_texts, plain
 from tests.features.cells.test_conventions import labelled
 
@@ -75,30 +74,6 @@ def test_a_combination_may_be_named_once_more() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "flags", [[0, 1, 0, 1, 0], [False, True, False, True, False], ["no", "yes", "no", "yes", "no"]]
-)
-@pytest.mark.parametrize("name", ["control", "is_control", "isNTC", "Non-Targeting"])
-def test_flags_of_other_controls_are_seen(name: str, flags: list[object]) -> None:
-    values = np.array(["A", "OR1A1", "B", "NT", "NT"], dtype=object)
-    said = describe_other_controls(obs(**{name: flags}), values, values == "NT", values != "NT")
-    assert said.startswith(
-        f"by {name}, 1 cells that are perturbed by their names are controls (OR1A1) and 1 cells of the controls"
-    )
-    assert said.endswith("say with --control which values stand for controls")
-
-
-@pytest.mark.parametrize(
-    ("name", "flags"),
-    [("control", [0, 0, 0, 1, 1]), ("control", ["a", "b", "c", "d", "e"]), ("n", [1, 1, 1, 0, 0])],
-)
-def test_flags_that_agree_or_are_none(name: str, flags: list[object]) -> None:
-    values = np.array(["A", "OR1A1", "B", "NT", "NT"], dtype=object)
-    assert (
-        describe_other_controls(obs(**{name: flags}), values, values == "NT", values != "NT") == ""
-    )
-
-
 def write(path: Path, **columns: list[str]) -> Path:
     cells = plain()
     cells["obs"] = pd.DataFrame(
@@ -106,14 +81,6 @@ def write(path: Path, **columns: list[str]) -> Path:
     )
     anndata.AnnData(**cells).write_h5ad(path)
     return path
-
-
-@pytest.mark.soak
-def test_named_controls_settle_flags(tmp_path: Path) -> None:
-    flags = [str(int(i % 2 == 0)) for i in range(len(VALUES))]
-    path = write(tmp_path / "x.h5ad", perturbation=VALUES.tolist(), control=flags)
-    assert describe_cells(path).conditions.contradictions
-    assert not describe_cells(path, LabelSettings(control=(CONTROL,))).conditions.contradictions
 
 
 @pytest.mark.soak

@@ -9,7 +9,7 @@ import pytest
 
 from core.base.config import REPOSITORY
 from core.base.errors import InputError
-from core.features.cells.design import DesignSettings
+from core.features.cells.comparisons import DesignSettings
 from core.features.cells.groups import GroupSettings
 from core.features.cells.labels import SamplingSettings
 from core.features.cells.screen import LabelSettings, label_screen

@@ -60,7 +60,7 @@ ROWS = [
     for i, gene in enumerate(GENES)
 ]
 SETTINGS = LabelSettings(sampling=SamplingSettings(all_pairs=True, least_effects=1))
-PAIRS = WantedPairs.of(
+PAIRS = WantedPairs(
     [Pair(f"{p}_{g}", p, g, None, "train") for p in ("Stat1", "Rela") for g in (*GENES, "Other")]
 )
 

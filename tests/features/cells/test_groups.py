@@ -77,7 +77,7 @@ def test_a_perturbation_without_controls_in_its_batch_is_confounded(
         ),
         (
             GroupSettings(2, leave_out_small=True),
-            "perturbed genes that are not among its 3 genes: C;",
+            "perturbed genes that are not among its 3 genes: C, but A, B, X",
         ),
     ],
 )

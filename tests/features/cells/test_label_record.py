@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from core.base.errors import StoreDamaged
-from core.features.cells.label_record import ScreenFolder
+from core.features.cells.label_record import ScreenFolder, describe, summarize_labels
 from core.features.cells.screen import LabelSettings, describe_cells, label_screen
-from core.features.cells.summaries import describe, summarize_labels
 from tests.features.cells.cases import write_case
 
 

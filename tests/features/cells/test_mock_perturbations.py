@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.features.cells.comparisons import MockChanges
-from core.features.cells.design import LEAST_MOCKS, Mocks, draw_mocks
+from core.features.cells.comparisons import LEAST_MOCKS, MockChanges, Mocks, draw_mocks
 from core.features.cells.labels import Calibration, Thresholds, calibrate
 from core.features.cells.replicates import CellGroup
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.features.cells.design import DesignSettings
-from core.features.cells.label_record import marks_of, record_of
+from core.features.cells.comparisons import DesignSettings
+from core.features.cells.label_record import marks_of, record_of, summarize_labels
 from core.features.cells.labels import SamplingSettings
 from core.features.cells.screen import LabelSettings
-from core.features.cells.summaries import summarize_labels
 from tests.features.cells.null_screens import NullScreen, label_null
 
 SMALL = NullScreen(cells=60, control=240, genes=150, perturbations=8, batches=2)

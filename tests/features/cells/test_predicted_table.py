@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from scipy.stats import norm
 
 from core.base.errors import InputError
 from core.base.types import Pair
-from core.features.cells.change_rows import tell_other_scale
+from core.features.cells.change_rows import refuse_other_scale
 from core.features.cells.predicted_table import WantedPairs, read_predicted_table
 from core.features.importing.roles import TableOptions
 
 PACK = {"gzip": gzip.compress, "bz2": bz2.compress}
-PAIRS = WantedPairs.of(
+PAIRS = WantedPairs(
     [
         Pair(f"{pert}_{gene}", pert, gene, None, "train")
         for pert in ("A", "B")
@@ -144,23 +142,11 @@ def test_a_pair_on_both_sides_of_a_part_of_the_file_counts_once(tmp_path: Path) 
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "t.xlsx").write_bytes(b"PK")
-    (tmp_path / "t.docx").write_bytes(b"PK")
-    for name in ("t.xlsx", "t.docx"):
-        with pytest.raises(InputError, match=f"{name}.*expected"):
-            read_predicted_table(tmp_path / name, PAIRS)
-    for name, content in (
-        ("t.parquet", b"no"),
-        ("missing.csv", None),
-        ("twice.csv", b"pert,pert,gene,z\n"),
-    ):
-        if content is not None:
-            (tmp_path / name).write_bytes(content)
+    for name, content in (("t.xlsx", b"PK"), ("t.docx", b"PK"), ("t.parquet", b"no")):
+        (tmp_path / name).write_bytes(content)
+    for name in ("t.xlsx", "t.docx", "t.parquet", "missing.csv"):
         with pytest.raises(InputError, match=name):
             read_predicted_table(tmp_path / name, PAIRS)
-    (tmp_path / "ragged.csv").write_text("pert,gene,z\nA,G,1\nA,H\n")
-    rejected = read_predicted_table(tmp_path / "ragged.csv", PAIRS).rejected
-    assert [(bad.line, bad.reason) for bad in rejected] == [(3, "wrong number of columns")]
 
 
 MANY = pd.DataFrame(
@@ -206,21 +192,6 @@ def test_an_index_without_names_is_named_by_the_refusal(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("how", ["gzip", "bz2", "zstd"])
-@pytest.mark.parametrize("delimiter", [",", "\t", ";"])
-def test_packed_tables_of_any_delimiter(tmp_path: Path, how: str, delimiter: str) -> None:
-    text = CHANGES.to_csv(index=False, sep=delimiter)
-    path = tmp_path / f"t.csv.{ {'gzip': 'gz', 'bz2': 'bz2', 'zstd': 'zst'}[how] }"
-    path.write_bytes(
-        pa.Codec(how).compress(text.encode(), asbytes=True)
-        if how == "zstd"
-        else PACK[how](text.encode())
-    )
-    np.testing.assert_array_equal(
-        read_predicted_table(path, PAIRS).signed, [-0.5, 0.25, np.nan, 2.0]
-    )
-
-
 @pytest.mark.parametrize("name", ["fold_change", "FoldChange", "fc"])
 def test_a_ratio_is_no_logarithm(tmp_path: Path, name: str) -> None:
     path = written(tmp_path / "t.csv", MANY.assign(**{name: RATIOS}))
@@ -245,30 +216,19 @@ def test_a_ratio_is_no_logarithm(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("of_ratio", "to_ratio", "words"),
-    [
-        (
-            lambda ratio: 100 * (ratio - 1),
-            lambda x: 1 + x / 100,
-            r"1\d of 20 values are beyond 50, .*: percentages, perhaps",
-        ),
-        (
-            lambda ratio: ratio - 1,
-            lambda x: x + 1,
-            r"none of 20 values is below -1, and 5 are above 1: ratios less 1",
-        ),
-    ],
+    ("of_ratio", "to_ratio"),
+    [(lambda ratio: 100 * (ratio - 1), lambda x: 1 + x / 100), (lambda r: r - 1, lambda x: x + 1)],
 )
 def test_percentages_and_ratios_less_1_are_no_logarithms(
     tmp_path: Path,
     of_ratio: Callable[[np.ndarray], np.ndarray],
     to_ratio: Callable[[np.ndarray], np.ndarray],
-    words: str,
 ) -> None:
     lost = np.where(np.arange(20) % 10 < 4, 0.0, RATIOS)
     path = written(tmp_path / "t.csv", MANY.assign(log2_fc=of_ratio(lost)))
     with pytest.raises(
-        InputError, match=rf"column log2_fc, as log2_fc: {words}.* --column z=log2_fc"
+        InputError,
+        match=r"log2_fc, as log2_fc, holds percentages or ratios less 1.* --column z=log2_fc",
     ):
         read_predicted_table(path, PAIRS)
     written(tmp_path / "t.csv", MANY.assign(fold_change=to_ratio(of_ratio(lost))))
@@ -276,29 +236,6 @@ def test_percentages_and_ratios_less_1_are_no_logarithms(
         written(tmp_path / "ratio.csv", MANY.assign(fold_change=lost)), PAIRS
     )
     np.testing.assert_allclose(read_predicted_table(path, PAIRS).signed, expected.signed)
-
-
-@pytest.mark.parametrize(
-    ("of_ratio", "words"),
-    [
-        (
-            lambda ratio: ratio - 1,
-            "none of 200 values is below -1, and .* above 1: ratios less 1",
-        ),
-        (
-            lambda ratio: np.where(ratio >= 1, ratio, -1 / ratio),
-            "none of 200 values lies between -1 and 1.* -1 / x below",
-        ),
-    ],
-)
-def test_ratios_of_all_genes_are_told_without_a_gene_that_is_lost(
-    of_ratio: Callable[[np.ndarray], np.ndarray], words: str
-) -> None:
-    change = np.random.default_rng(0).laplace(0, 0.15, 200)
-    change[:12] = np.linspace(-2.4, 2.4, 12)
-    change[12:20] = 1.2
-    assert re.search(words, tell_other_scale(of_ratio(2**change)))
-    assert tell_other_scale(change) == ""
 
 
 @pytest.mark.parametrize(
@@ -316,7 +253,7 @@ def test_ratios_of_all_genes_are_told_without_a_gene_that_is_lost(
     ],
 )
 def test_what_may_be_a_logarithm_is_taken_as_one(values: np.ndarray) -> None:
-    assert tell_other_scale(values) == ""
+    refuse_other_scale("t.csv", "log2_fc", "log2_fc", values)
 
 
 def test_a_logarithm_is_no_p_value(tmp_path: Path) -> None:
@@ -354,32 +291,6 @@ def test_controls_and_combinations_are_other_rows(tmp_path: Path) -> None:
     assert (found.other_pairs, found.covered.sum()) == (3, 1)
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        ("Log2 Fold Change", "P.Value"),
-        ("log2(FC)", "p-value"),
-        ("log_2_fold_change", "P_VAL"),
-        ("l2fc", "pvals"),
-    ],
-)
-def test_columns_are_found_whatever_stands_between_words(
-    tmp_path: Path, header: tuple[str, str]
-) -> None:
-    table = CHANGES.assign(P=[0.1, 0.2, 0.3, 0.4]).set_axis(
-        ["grna_target", "response_id", *header], axis=1
-    )
-    found = read_as(tmp_path, table)
-    assert found == {
-        "pert": "grna_target",
-        "gene": "response_id",
-        "log2_fc": header[0],
-        "p": header[1],
-    }
-    table = table.set_axis(["pert", "gene", *header], axis=1).assign(group="other", names="other")
-    assert read_as(tmp_path, table)["pert"] == "pert"
-
-
 def test_a_size_of_z_without_a_direction_is_refused(tmp_path: Path) -> None:
     pairs = [Pair(f"A_G{i}", "A", f"G{i}", None, "train") for i in range(20)]
     lines = [f"A,G{i},{(-1) ** i * 0.5},{i + 1}" for i in range(20)]
@@ -388,4 +299,4 @@ def test_a_size_of_z_without_a_direction_is_refused(tmp_path: Path) -> None:
         InputError,
         match="column z, as z, has no negative value among 20 above 0: a size without a direction",
     ):
-        read_predicted_table(tmp_path / "t.csv", WantedPairs.of(pairs))
+        read_predicted_table(tmp_path / "t.csv", WantedPairs(pairs))

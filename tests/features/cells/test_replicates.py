@@ -8,7 +8,6 @@ from scipy.special import digamma
 
 from core.features.cells.replicates import (
     CellGroup,
-    ReplicateVariance,
     build_replicates,
     find_kind,
     moderate_variances,
@@ -28,7 +27,7 @@ def test_a_guide_is_compared_with_controls_of_its_batches() -> None:
     # guide 1: three cells of 20 in batch 1, where controls have 10: twice
     changes = found.changes(VALUES, 1e9)  # so many counts that a quarter of one is nothing
     np.testing.assert_allclose(changes[:, 0], [0, 2 / np.log(2) * (np.sqrt(2) - 1)], atol=1e-6)
-    np.testing.assert_allclose(found.weight, [0.5, 0.5])
+    np.testing.assert_allclose(found.members.data, [0.5, 0.5])
     np.testing.assert_allclose(found.group_changes(changes)[0], changes.mean(axis=0))
     # its own: 2 · (1/2)²; two guides of the controls with half of the cells each: (1/2)² + (1/2)²
     np.testing.assert_allclose(found.own, [1.0])
@@ -92,15 +91,13 @@ def test_p_values_of_clones_are_even(clone_sd: float) -> None:
     control = np.flatnonzero(group == n_perts)
     groups = [CellGroup(np.flatnonzero(group == i), control) for i in range(n_perts + 1)]
     replicates = build_replicates("guide", groups, guide, None)
-    variance = ReplicateVariance(replicates, n_genes)
     changes = replicates.changes(values, 1.0)
-    variance.add(
-        slice(0, n_genes),
-        changes,
+    variance = replicates.moderate(
+        replicates.squares(changes),
         variance_of_cells(values[control], None, 1.0),
         values[control].mean(axis=0),
     )
-    p = variance.moderate().p_values(replicates.group_changes(changes), replicates)[:n_perts]
+    p = variance.p_values(replicates.group_changes(changes), replicates)[:n_perts]
     assert 0.03 < (p < 0.05).mean() < 0.07
     assert (p < 0.001).mean() < 0.004
 

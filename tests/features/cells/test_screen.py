@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.base.errors import InputError
-from core.features.cells.groups import GroupSettings
 from core.features.cells.label_record import record_of
 from core.features.cells.labels import LEFT_OUT, UP
 from core.features.cells.screen import NOT_SHRUNK, LabelSettings, describe_cells, label_screen
@@ -105,16 +103,3 @@ def test_a_perturbation_that_shares_no_batch_with_controls_has_no_labels(tmp_pat
     left_out = record_of(labels, LabelSettings())["left_out"]
     assert left_out["confounded perturbations"] == [alone]
     assert alone not in left_out["perturbations with few effects"]
-
-
-@pytest.mark.soak
-def test_too_few_cells_are_refused_or_left_out(tmp_path: Path) -> None:
-    write_case(tmp_path / "screen.h5ad", n_cells=600)  # 27 cells of each perturbation
-    with pytest.raises(InputError, match="fewer than 30 cells for 20 of 20 perturbations"):
-        label_screen(tmp_path / "screen.h5ad", LabelSettings(), lambda _: None)
-    with pytest.raises(InputError, match=r"for 20 of 20 perturbations: [^;]*; set --min-cells"):
-        label_screen(
-            tmp_path / "screen.h5ad",
-            LabelSettings(groups=GroupSettings(leave_out_small=True)),
-            lambda _: None,
-        )

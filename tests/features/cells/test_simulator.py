@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from core.features.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen
-from tests.features.cells.cases import write_screen
 
 SETTINGS = ScreenSettings(
     n_cells=3_000, n_genes=120, n_perturbations=12, n_doubles=3, share_failed_guides=0.2, depth=5
@@ -73,16 +71,3 @@ def test_obs_names_conditions_as_the_field_does() -> None:
     assert screen.failed_guides
     assert set(screen.failed_guides) <= set(screen.obs["guide"])
     assert (screen.obs["condition"] == "ctrl").sum() == 300
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("sparse", [True, False])
-def test_a_written_screen_reads_the_same(tmp_path: Path, sparse: bool) -> None:
-    import anndata
-
-    screen = simulate_screen(replace(SETTINGS, n_cells=300), 7)
-    write_screen(screen, tmp_path / "screen.h5ad", sparse=sparse)
-    cells = anndata.read_h5ad(tmp_path / "screen.h5ad")
-    assert np.array_equal(cells.X.toarray() if sparse else cells.X, screen.counts.toarray())
-    assert tuple(cells.var_names) == screen.genes
-    assert cells.obs.astype(str).equals(screen.obs.astype(str))

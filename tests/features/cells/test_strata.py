@@ -11,6 +11,7 @@ from scipy.stats import mannwhitneyu, norm
 
 from core.base.errors import InputError
 from core.features.cells.anndata_file import open_cells, summarise_counts
+from core.features.cells.comparisons import Design
 from core.features.cells.conditions import (
     ReadingSettings,
     compare_within,
@@ -18,7 +19,6 @@ from core.features.cells.conditions import (
     split_by_depth,
     strata_of_batches,
 )
-from core.features.cells.design import Design
 from core.features.cells.differential_expression import GeneChanges, compare_with_controls
 from core.features.cells.groups import GroupSettings, group_cells
 

@@ -39,10 +39,9 @@ def measure_calls(folder: Path, settings: ScreenSettings, seed: int) -> Calls:
 
 def calls_of(screen: SimulatedScreen, labels: ScreenLabels) -> Calls:
     """A perturbation's own target is not counted: that it falls is no discovery."""
-    truth = screen.true_log2_fc.loc[list(labels.groups.targets)].to_numpy()
-    own = np.array([[gene == target for gene in labels.genes] for target in labels.groups.targets])
+    truth, own = truth_of(screen, labels)
     significant = (labels.changes.fdr < 0.05) & ~own
-    called = ((labels.codes == UP) | (labels.codes == DOWN)) & ~own
+    called = np.isin(labels.codes, (UP, DOWN)) & ~own
     large = (np.abs(truth) >= np.log2(1.5)) & ~own
     unchanged = truth == 0
     return Calls(
@@ -54,3 +53,10 @@ def calls_of(screen: SimulatedScreen, labels: ScreenLabels) -> Calls:
         large=int(large.sum()),
         found=int((large & called).sum()),
     )
+
+
+def truth_of(screen: SimulatedScreen, labels: ScreenLabels) -> tuple[np.ndarray, np.ndarray]:
+    """The true log2 fold change of each pair, and whether it is of the target itself."""
+    truth = screen.true_log2_fc.loc[list(labels.groups.targets)].to_numpy()
+    own = np.array([[gene == target for gene in labels.genes] for target in labels.groups.targets])
+    return truth, own

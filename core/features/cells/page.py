@@ -1,5 +1,5 @@
-"""Data, tab Import: how a dataset was made from a file of single cells, the form that makes one,
-and the progress of running jobs.
+"""Data, tab Import: how a dataset was made from a file of single cells, the form that makes one and
+the progress of running jobs; and a run from predicted expression, uploaded or on this machine.
 """
 
 from __future__ import annotations
@@ -11,47 +11,52 @@ import streamlit as st
 
 from core.base.fields.record import make, options_of
 from core.features.cells import actions as cells
+from core.features.cells import predictions
 from core.features.cells.actions import KIND, LabelRequest
 from core.features.cells.conditions import READING
-from core.features.cells.design import DesignSettings
-from core.features.cells.groups import GroupSettings
-from core.features.cells.label_record import ScreenFolder
-from core.features.cells.labels import SamplingSettings, Thresholds
+from core.features.cells.label_record import ScreenFolder, describe, summarize_labels
+from core.features.cells.predicted_table import FORMATS as TABLES
+from core.features.cells.predictions import PredictionOptions
 from core.features.cells.screen import LabelSettings
 from core.features.cells.screen_figures import draw_effect_counts, draw_knockdown, draw_volcano
-from core.features.cells.summaries import describe, summarize_labels
+from core.features.importing.page import after_import
 from core.features.importing.page.after_import import ask_path
+from core.features.importing.roles import CHANGES, ROLES
 from core.runs.jobs import control
 from core.store.datasets import Dataset
-from core.ui import links, results, score_box
+from core.ui import links, score_box
 from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
-from core.ui.linked import choose_one
-from core.ui.option_controls import names_of_rest, show_settings
+from core.ui.linked import bind, choose_one
+from core.ui.loaders.records import all_datasets
+from core.ui.option_controls import (
+    choose_setting,
+    key_of,
+    names_of_rest,
+    show_control,
+    show_settings,
+    title_of,
+)
 from core.ui.server_choice import choose_backend
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text, show_empty, show_figure
 
 _SHOWN_JOBS = 3
 _OWNER = "cells_"  # the beginning of keys and query parameters
-_COLUMNS = ("perturbation", "control", "batch", "guide", *READING[2:], "within")
 # Settings of the request that other parts of the form show.
 _FURTHER = (*(option.name for option in options_of(LabelSettings)), "backend", "ray_address")
 
 
-_LABELS = ("up", "down", "none")
-
-
-def show(context: PageContext) -> None:
+def show_labels(context: PageContext) -> None:
     """Show how the chosen dataset was made from cells, if it was, and the form that makes one."""
-    folder = (
-        None if context.dataset is None else cells.screen_folder(context.workspace, context.dataset)
-    )
-    is_made = folder is not None and folder.is_whole
-    if context.dataset is not None and folder is not None and is_made:
-        with explain_errors():
-            _show_screen(context.dataset, folder)
-    else:
+    is_made = False
+    if context.dataset is not None:
+        folder = cells.screen_folder(context.workspace, context.dataset.id)
+        is_made = folder.is_whole
+        if is_made:
+            with explain_errors():
+                _show_screen(context.dataset, folder)
+    if not is_made:
         show_empty(
             "This dataset was not made from a file of single cells. A CRISPR screen as AnnData"
             " (.h5ad, counts in X) becomes a dataset here. Each perturbation is compared with the"
@@ -92,7 +97,7 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
     with left:
         show_figure(
             draw_effect_counts(perturbations, record["settings"]["sampling"]["least_effects"]),
-            perturbations[["pert", "n_cells", *_LABELS, "left_out"]],
+            perturbations,
             "effect-counts",
             "Genes that each perturbation changes",
             f"{dataset.name} · {len(perturbations):,} perturbations · all tested genes except the"
@@ -100,25 +105,6 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
         )
     with right:
         _show_knockdown(dataset, folder.table("guides"), record["settings"]["most_remaining"])
-    with st.expander("Every perturbation"):
-        shown = perturbations.assign(remaining=100 * perturbations["remaining"]).rename(
-            columns={"pert": "perturbation"}
-        )
-        columns = {
-            "remaining": st.column_config.NumberColumn(
-                "target left, %",
-                format="%.0f",
-                help="The target's mean expression, in percent of the control cells'.",
-            ),
-            "agreement": st.column_config.NumberColumn(
-                format="percent",
-                help=(
-                    "The mean share of its replicates (guides or batches) that agree with a gene's"
-                    " label."
-                ),
-            ),
-        }
-        results.show_table(shown, "perturbations of the screen", columns)
 
 
 def _show_volcano(
@@ -174,7 +160,9 @@ def show_form(context: PageContext) -> None:
     address = st.get_option("server.address")
     about = show_settings(LabelRequest, _OWNER, names_of_rest(LabelRequest, _FURTHER), columns=2)
     with explain_errors():
-        settings, where = _show_settings()
+        with st.expander("Columns, thresholds and sampling (defaults as in the challenge)"):
+            settings = show_settings(LabelSettings, _OWNER, columns=4)
+            where = choose_backend(LabelRequest, _OWNER)
         if not path.strip():
             return
         found = cells.describe_typed(
@@ -192,23 +180,6 @@ def show_form(context: PageContext) -> None:
             confirm(f"{about['name']} is being made in a separate process.")
 
 
-def _show_settings() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Show how the screen is read and labelled, and where; return both."""
-    with st.expander("Columns, thresholds and sampling (defaults as in the challenge)"):
-        chosen = show_settings(LabelSettings, _OWNER, _COLUMNS, columns=4)
-        parts = (Thresholds, DesignSettings, GroupSettings, SamplingSettings)
-        tests, design, groups, sampling = (
-            [option.name for option in options_of(part)] for part in parts
-        )
-        rest = names_of_rest(LabelSettings, (*_COLUMNS, *tests, *design, *groups, *sampling))
-        columns = ([*tests, *design], [*groups, *rest], sampling)
-        for place, names in zip(st.columns(3, gap="medium"), columns, strict=True):
-            with place:
-                chosen |= show_settings(LabelSettings, _OWNER, names)
-        where = choose_backend(LabelRequest, _OWNER)
-    return chosen, where
-
-
 def show_jobs(context: PageContext) -> None:
     """Show the last started job until its dataset is made and chosen."""
     chosen = "" if context.dataset is None else context.dataset.name
@@ -219,3 +190,96 @@ def show_jobs(context: PageContext) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"{as_text(job.name)}: made.")
                 links.to_dataset(dataset)
+
+
+_PREDICTED = "predicted_"  # the beginning of keys and query parameters
+_OPTIONS = {option.name: option for option in options_of(PredictionOptions)}
+_ROLES = ("pert", "gene", *CHANGES, "standard_error", "z", "p", "adjusted_p")  # columns of a table
+
+
+def show_predictions(context: PageContext) -> None:
+    """Show the form that makes a run from predicted expression."""
+    if context.workspace.settings.read_only:
+        return
+    with st.expander("A run from predicted expression"):
+        st.markdown(
+            "What STATE, GEARS or another model predicts. Cells, or one profile a perturbation:"
+            " `.h5ad`. Or a table of predicted log2 fold changes: `.csv`, `.tsv`, `.parquet` or"
+            " `.xlsx`. Each pair of the dataset gets P(DE) and P(up | DE)."
+        )
+        names = {each.id: each.name for each in all_datasets()}
+        if not names:
+            st.caption("There is no dataset with pairs to predict yet.")
+            return
+        which, called = st.columns(2, gap="medium")
+        with which:
+            here = context.dataset.id if context.dataset is not None else next(iter(names))
+            dataset = choose_setting(st.selectbox, _OPTIONS["dataset"], _PREDICTED, names, here)
+        with called:
+            chosen = show_settings(PredictionOptions, _PREDICTED, ["name"])
+        options = _ask_options({**chosen, "dataset": dataset})
+        upload, path = st.columns(2, gap="medium")
+        with upload:
+            _show_upload(context, options)
+        with path:
+            _show_path(context, options)
+
+
+def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
+    """Show the options for reading the file. Empty ones are inferred from names and values."""
+    with st.popover("How to read the file", width="content"):
+        st.caption("Columns left empty are found by their names. The run's record lists them.")
+        cells_side, table_side = st.columns(2, gap="medium")
+        with cells_side:
+            st.markdown("**Cells or profiles**")
+            chosen |= show_settings(PredictionOptions, _PREDICTED, [*READING, "clip_negative"])
+            st.markdown("**Both**")
+            chosen |= show_settings(
+                PredictionOptions, _PREDICTED, names_of_rest(PredictionOptions, ("real", *chosen))
+            )
+        with table_side:
+            st.markdown("**Table**")
+            given = {
+                role: st.text_input(f"Column: {ROLES[role].meaning}", **bind(f"{_PREDICTED}{role}"))
+                for role in _ROLES
+            }
+    return make(
+        PredictionOptions,
+        {**chosen, "columns": {role: column for role, column in given.items() if column}},
+    )
+
+
+def _show_upload(context: PageContext, options: PredictionOptions) -> None:
+    kinds = [suffix.removeprefix(".") for suffix in (*predictions.CELL_FILES, *TABLES)]
+    file = st.file_uploader("Predicted expression", kinds, key="upload-predicted")
+    about = _OPTIONS["real"]
+    real = st.file_uploader(
+        title_of(about), ["h5ad", "zip"], help=about.about.help, key="upload-real"
+    )
+    second = None if real is None else (real.name, real.getvalue())
+    if not st.button("Make a run from the upload", disabled=file is None) or file is None:
+        return
+    with explain_errors(), st.spinner("Reading …"):
+        made = predictions.import_uploaded(
+            context.workspace, (file.name, file.getvalue()), second, options
+        )
+        after_import.take([made])
+
+
+def _show_path(context: PageContext, options: PredictionOptions) -> None:
+    path = ask_path(
+        context.workspace.settings, "Predicted expression on this machine", "…", "predicted_path"
+    )
+    if path is None:
+        return
+    real = show_control(_OPTIONS["real"], key_of(_OPTIONS["real"], _PREDICTED))
+    if not st.button("Make a run from the file", disabled=not path):
+        return
+    with explain_errors(), st.spinner("Reading …"):
+        after_import.take(
+            [
+                predictions.import_typed(
+                    context.workspace, path, real or None, options, st.get_option("server.address")
+                )
+            ]
+        )
